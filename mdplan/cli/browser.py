@@ -6,13 +6,15 @@ import webbrowser
 from collections.abc import Mapping
 from contextlib import suppress
 
+from mdplan.cli.console import is_terminal
+
 
 def open_in_browser(url: str, environment: Mapping[str, str]) -> None:
     """Open `url` if this process has a terminal and the terminal a desktop.
 
     Without a desktop the browser would run in the terminal itself, and take it away from the command.
     """
-    is_seen = bool(sys.stderr and sys.stderr.isatty() and sys.stdin and sys.stdin.isatty())
+    is_seen = is_terminal(sys.stdin) and is_terminal(sys.stderr)
     has_desktop = sys.platform == "darwin" or any(
         environment.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
     )

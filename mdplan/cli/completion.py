@@ -25,6 +25,7 @@ _PREFIX: Final = "sha256-"
 _DIGITS: Final = 16
 _NEWEST: Final = 30
 _FILES_NAMED: Final = 2
+_WORDS_TRIED: Final = 4
 REPORTS: Final = ("stat", "plan", "apply")
 SCHEMA_KINDS: Final = ("batch", "plan", "report", "op", "manifest")
 
@@ -189,7 +190,8 @@ def _outlines(context: click.Context) -> "Iterator[Outline]":
     if opened is None:
         return
     files = OutlinedFiles.of(opened[0], Settings())
-    for name in (names,) if isinstance(names, str) else names[:_FILES_NAMED]:
+    # Other words, as those to replace, are seldom names of files.
+    for name in (names,) if isinstance(names, str) else names[:_WORDS_TRIED]:
         located = files.workspace.locate(os.path.abspath(name))  # noqa: PTH100 (links stay)
         outline = located if isinstance(located, Diagnostic) else files.open(located, None, None)
         if not isinstance(outline, Diagnostic):

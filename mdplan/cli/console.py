@@ -37,7 +37,8 @@ class Console:
     """Where a command writes: data to standard output, everything else to standard error.
 
     With `as_json` people are told nothing: the one object on standard output has it all.
-    `diff_is_for_people` says that standard output shows diffs to eyes and not to programs.
+    `diff_is_for_people` says that standard output shows diffs to eyes and not to programs. `pages` allows a
+    pager.
     """
 
     as_json: bool
@@ -45,23 +46,31 @@ class Console:
     out: Style
     err: Style
     diff_is_for_people: bool
+    pages: bool = True
 
     @classmethod
     def of(
-        cls, color: str, environment: Mapping[str, str], *, as_json: bool = False, quiet: bool = False
+        cls,
+        color: str,
+        environment: Mapping[str, str],
+        *,
+        as_json: bool = False,
+        quiet: bool = False,
+        pages: bool = True,
     ) -> "Console":
         """Console of this process. `color` is always, never, or auto: what terminal and environment say.
 
         NO_COLOR goes before FORCE_COLOR, and the option before both. FORCE_COLOR does not colour a diff that
         goes into a pipe or file, because `git apply` could not read it; `color` always does.
         """
-        out_is_terminal, err_is_terminal = _is_terminal(sys.stdout), _is_terminal(sys.stderr)
+        out_is_terminal, err_is_terminal = is_terminal(sys.stdout), is_terminal(sys.stderr)
         return cls(
             as_json=as_json,
             quiet=quiet,
             out=Style(_is_coloured(color, environment, is_terminal=out_is_terminal)),
             err=Style(_is_coloured(color, environment, is_terminal=err_is_terminal)),
             diff_is_for_people=out_is_terminal or color == "always",
+            pages=pages,
         )
 
     @classmethod
@@ -74,13 +83,13 @@ class Console:
         _write(sys.stdout, data)
 
     def paged(self, text: str) -> None:
-        """The same through the user's pager, where a terminal shows it."""
-        from mdplan.cli.pager import page
+        """The same through the user's pager, where a terminal shows more of it than fits."""
+        if self.pages and is_terminal(sys.stdout) and text.count("\n") >= shutil.get_terminal_size().lines:
+            from mdplan.cli.pager import page
 
-        data = _encoded(sys.stdout, text, self.out)
-        is_long = text.count("\n") >= shutil.get_terminal_size().lines
-        if not (is_long and _is_terminal(sys.stdout) and page(data, os.environ)):
-            _write(sys.stdout, data)
+            if page(_encoded(sys.stdout, text, self.out), os.environ):
+                return
+        self.text(text)
 
     def text(self, text: str) -> None:
         """Write `text`, which ends its lines, to standard output."""
@@ -88,7 +97,7 @@ class Console:
 
     def json(self, value: object) -> None:
         """Write `value`, decoded JSON, to standard output: one line, or indented on a terminal."""
-        indent = 2 if _is_terminal(sys.stdout) else None
+        indent = 2 if is_terminal(sys.stdout) else None
         import json
 
         text = escaped_json(json.dumps(value, ensure_ascii=False, indent=indent))
@@ -105,10 +114,10 @@ class Console:
             write_error(text, self.err)
 
 
-def write_error(text: str, ink: Style = NO_STYLE) -> None:
+def write_error(text: str, style: Style = NO_STYLE) -> None:
     """Write `text` to standard error, with a line end. That nobody can read it is no reason to fail."""
     try:
-        _write(sys.stderr, _encoded(sys.stderr, text + "\n", ink))
+        _write(sys.stderr, _encoded(sys.stderr, text + "\n", style))
     except OSError:
         mute(sys.stderr)
 
@@ -135,16 +144,17 @@ def _is_coloured(color: str, environment: Mapping[str, str], *, is_terminal: boo
     return is_terminal and environment.get("TERM") != "dumb"
 
 
-def _is_terminal(stream: TextIO | None) -> bool:
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether `stream` is a terminal; a stream that was closed at the start is None."""
     return stream is not None and not stream.closed and stream.isatty()
 
 
-def _encoded(stream: TextIO | None, text: str, ink: Style) -> bytes:
+def _encoded(stream: TextIO | None, text: str, style: Style) -> bytes:
     """`text` for people. All of it goes through here: nothing but colours steers a terminal.
 
     Text of files has its colours escaped before, by `shown` or `escaped`.
     """
-    text = escaped_but_for_colours(text) if ink.on else escaped(text)
+    text = escaped_but_for_colours(text) if style.on else escaped(text)
     return text.encode((stream.encoding if stream is not None else None) or "utf-8", "backslashreplace")
 
 

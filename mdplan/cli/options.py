@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Union, get_args,
 import click
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.field_names import value_has_surrogate
+from mdplan.field_names import spelled_as, value_has_surrogate
 from mdplan.limit_options import LimitOption, in_words
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ _SHARED: Final = (
         show_default=True,
         help="When to colour; auto obeys the terminal, NO_COLOR and FORCE_COLOR.",
     ),
+    click.option("--no-pager", is_flag=True, help="Show long output without a pager; also by NO_PAGER=1."),
 )
 
 
@@ -118,6 +119,14 @@ def field_option(request: type[Any], name: str, *flags: str, **given: Any) -> De
     return click.option(*flags, name, **settings)
 
 
+class WordChoice(click.Choice[str]):
+    """One of some words, in any spelling: ``code-blocks``, ``code_blocks`` or ``codeBlocks``."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ANN401 (click's)
+        """The word that is meant."""
+        return super().convert(spelled_as(value, self.choices), param, ctx)
+
+
 def field_options(request: type[Any], *names: str) -> Decorator[Any]:
     """The options for several fields of `request`, without anything of their own."""
     return _all(field_option(request, name) for name in names)
@@ -149,7 +158,7 @@ def _kind_of(annotation: Any, rules: Mapping[str, Any]) -> dict[str, Any]:  # no
     if kind is bool or get_args(kind) == (True,):
         return {"is_flag": True}
     if get_origin(kind) is Literal:
-        return {"type": click.Choice(get_args(kind))}
+        return {"type": WordChoice(get_args(kind))}
     if isinstance(kind, type) and issubclass(kind, Enum):
-        return {"type": click.Choice([each.value for each in kind])}
+        return {"type": WordChoice([each.value for each in kind])}
     return {"type": click.IntRange(rules.get("ge"), rules.get("le"))} if kind is int else {}

@@ -13,7 +13,12 @@ _LESS: Final = "FRX"
 
 
 def pager_command(environment: Mapping[str, str]) -> list[str] | None:
-    """The words of the pager's command, from MDPLAN_PAGER, else from PAGER; None where people want none."""
+    """The words of the pager's command, from MDPLAN_PAGER, else from PAGER; None where people want none.
+
+    NO_PAGER, and a terminal that moves no cursor, are reasons for none.
+    """
+    if environment.get("NO_PAGER") or environment.get("TERM") == "dumb":
+        return None
     chosen = next(
         (environment[name] for name in ("MDPLAN_PAGER", "PAGER") if environment.get(name) is not None),
         _DEFAULT,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mdplan.cli.console import Style, shown
+from mdplan.cli.console import Style, is_terminal, shown
 from mdplan.cli.views.report import counted
 from mdplan.diagnostics import Code, Diagnostic
 
@@ -62,7 +62,7 @@ def pending_plans(engine: "Engine") -> list["ReviewEntry"]:
     return [each for each in entries if each.state in (ReviewState.PENDING, ReviewState.APPROVED)]
 
 
-def plan_row(entry: "ReviewEntry", ink: Style) -> str:
+def plan_row(entry: "ReviewEntry", style: Style) -> str:
     """A saved plan in one line: its ID, its state, when it was saved, how much it changes, and where."""
     review = entry.review
     time = datetime.fromtimestamp(entry.saved_at).astimezone().strftime("%Y-%m-%d %H:%M")
@@ -70,7 +70,7 @@ def plan_row(entry: "ReviewEntry", ink: Style) -> str:
     more = len(review.changed_files) - 2
     files += f" and {counted(more, 'more file')}" if more > 0 else ""
     state = _STATES.get(entry.state, entry.state)
-    painted = ink.paint(f"{state:8}", _COLOURS.get(entry.state, "bright_black"))
+    painted = style.paint(f"{state:8}", _COLOURS.get(entry.state, "bright_black"))
     size = f"{counted(len(review.edits), 'edit')}, +{review.lines_added} -{review.lines_removed}"
     return f"{short_id(review.plan_id)}  {painted}  {time}  {size}  {files}"
 
@@ -98,7 +98,7 @@ def only_pending(session: "Session", engine: "Engine", verb: str) -> str | Diagn
 
 def has_terminal() -> bool:
     """Whether there is somebody to ask: input and messages are those of a terminal."""
-    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr is not None and sys.stderr.isatty()
+    return is_terminal(sys.stdin) and is_terminal(sys.stderr)
 
 
 def ask(question: str) -> str | None:

@@ -48,7 +48,7 @@ def write_diff(session: Session, exact: bytes) -> None:
         return
     if session.console.diff_is_for_people:
         # The summary that follows stands apart.
-        session.console.text(diff_for_people(exact, session.console.out) + "\n")
+        session.console.paged(diff_for_people(exact, session.console.out) + "\n")
     else:
         session.console.data(exact)
 

@@ -50,7 +50,8 @@ COMMANDS: Final[Mapping[str, LazyCommand]] = {
         "derive", "derive", "Derive the batch that turns one version of a file into another."
     ),
     "merge": _of_module("merge", "merge", "Merge two versions of a document, also as git's merge driver."),
-    "bot": _of_module("bot", "bot", "Apply a manifest of edits to many files."),
+    "bot": _of_module("manifests.bot", "bot", "Apply a manifest of edits to many files."),
+    "fleet": _of_module("manifests.fleet", "fleet", "Apply a manifest to many repositories."),
     "recover": _of_module("recover", "recover", "Recover from an interrupted commit."),
     "doctor": _of_module("doctor", "doctor", "Check that this folder supports safe commits."),
     "schema": _of_module("schema", "schema", "Print the JSON Schema of a batch, plan, report or operation."),

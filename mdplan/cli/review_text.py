@@ -26,27 +26,27 @@ _BLANKS: Final = {" ": "·", "\t": "→"}
 _EDITS_NAMED: Final = 5
 
 
-def plan_text(opened: "OpenPlan", ink: Style) -> str:
+def plan_text(opened: "OpenPlan", style: Style) -> str:
     """A whole plan: its warnings, then every file that changes. Files whose text is gone say so."""
-    parts = [warnings_text(opened.review, ink)]
+    parts = [warnings_text(opened.review, style)]
     for file in opened.review.changed_files:
         found = opened.file(file.index)
         if isinstance(found, FileReview):
-            parts.append(file_text(opened.review, found, ink))
+            parts.append(file_text(opened.review, found, style))
         else:
-            parts.append("".join(problem_text(problem, ink) + "\n" for problem in found))
+            parts.append("".join(problem_text(problem, style) + "\n" for problem in found))
     return "\n".join(part for part in parts if part)
 
 
-def warnings_text(review: PlanReview, ink: Style) -> str:
+def warnings_text(review: PlanReview, style: Style) -> str:
     """The warnings of a plan, each as a paragraph; nothing where there are none."""
-    return "".join(problem_text(warning, ink) + "\n" for warning in review.warnings)
+    return "".join(problem_text(warning, style) + "\n" for warning in review.warnings)
 
 
-def file_text(review: PlanReview, file: FileReview, ink: Style) -> str:
+def file_text(review: PlanReview, file: FileReview, style: Style) -> str:
     """One file with its hunks."""
-    head = [ink.bold(file_title(file)), *(f"  {ink.paint(shown(note), 'yellow')}" for note in file.notes)]
-    hunks = [hunk_text(review, file, hunk, ink) for hunk in file.hunks]
+    head = [style.bold(file_title(file)), *(f"  {style.paint(shown(note), 'yellow')}" for note in file.notes)]
+    hunks = [hunk_text(review, file, hunk, style) for hunk in file.hunks]
     return "".join(line + "\n" for line in head) + "".join(hunks)
 
 
@@ -59,7 +59,7 @@ def file_title(file: FileReview) -> str:
 
 
 def hunk_text(
-    review: PlanReview, file: FileReview, hunk: ReviewedHunk, ink: Style, of: int | None = None
+    review: PlanReview, file: FileReview, hunk: ReviewedHunk, style: Style, of: int | None = None
 ) -> str:
     """One hunk under its header, with the section it is in and the edits that made it.
 
@@ -67,28 +67,36 @@ def hunk_text(
     """
     header = f"@@ -{hunk.old_start},{hunk.old_count} +{hunk.new_start},{hunk.new_count} @@"
     section = shown(" / ".join(hunk.section))
-    rows = [ink.paint(header, "cyan") + (f" {section}" if section else "")]
+    rows = [style.paint(header, "cyan") + (f" {section}" if section else "")]
     edits = [edit for edit in review.edits if edit.index in hunk.edits[:_EDITS_NAMED]]
     rows += [
-        ink.paint(f"   {'' if of is None else 'with '}{edit_text(edit)}", "bright_black")
+        style.paint(
+            f"   {'' if of is None else 'with '}{edit_text(review, edit, file.file.path)}", "bright_black"
+        )
         for edit in edits
         if edit.index != of
     ]
     more = len(hunk.edits) - len(edits)
-    rows += [ink.paint(f"   and {counted(more, 'edit')} more", "bright_black")] if more > 0 else []
-    rows += [ink.paint("   links that follow", "bright_black")] if hunk.is_derived else []
+    rows += [style.paint(f"   and {counted(more, 'edit')} more", "bright_black")] if more > 0 else []
+    rows += [style.paint("   updated links", "bright_black")] if hunk.is_derived else []
     shows_ends = len({line.line_end for each in file.hunks for line in each.lines if line.line_end}) > 1
     for line in hunk.lines:
         stands_back = of is not None and bool(line.edits) and of not in line.edits
-        rows.append(_line(line, ink, shows_end=shows_ends, stands_back=stands_back))
+        rows.append(_line(line, style, shows_end=shows_ends, stands_back=stands_back))
         if not line.line_end:
-            rows.append(ink.paint("\\ No newline at end of file", "bright_black"))
+            rows.append(style.paint("\\ No newline at end of file", "bright_black"))
     return "".join(row + "\n" for row in rows)
 
 
-def edit_text(edit: ReviewedEdit) -> str:
-    """An edit in a line: its number, its operation, its place, and what it matched."""
-    parts = [f"edit {edit.index + 1} {edit.op}", *([shown(edit.place)] if edit.place else [])]
+def edit_text(review: PlanReview, edit: ReviewedEdit, within: str | None = None) -> str:
+    """An edit in a line: its number, its operation, its place, and what it matched.
+
+    The file `within` which it is shown is not named.
+    """
+    parts = [
+        f"{shown(review.numbers.named(edit.index, within=within))} {edit.op}",
+        *([shown(edit.place)] if edit.place else []),
+    ]
     result = edit.result
     if result.matches_found is not None:
         parts.append(f"{result.matches_replaced} of {result.matches_found} matches")
@@ -97,17 +105,17 @@ def edit_text(edit: ReviewedEdit) -> str:
     return ": ".join([parts[0], ", ".join(parts[1:])]) if parts[1:] else parts[0]
 
 
-def _line(line: ReviewedLine, ink: Style, *, shows_end: bool, stands_back: bool) -> str:
+def _line(line: ReviewedLine, style: Style, *, shows_end: bool, stands_back: bool) -> str:
     colour = "bright_black" if stands_back else _COLOURS.get(line.sign)
     end = "\\r" if shows_end and line.line_end == "\r\n" else ""
     if colour is None:
         return f" {escaped(line.text)}{end}"
     is_mixed = any(not piece.changed for piece in line.pieces) and any(piece.changed for piece in line.pieces)
     text = "".join(
-        ink.paint_mark(part, colour) if piece.changed and is_mixed else ink.paint(part, colour)
+        style.paint_mark(part, colour) if piece.changed and is_mixed else style.paint(part, colour)
         for piece, part in zip(line.pieces, _shown_pieces(line.pieces, is_mixed=is_mixed), strict=True)
     )
-    return ink.paint(line.sign, colour) + text + (ink.paint(end, colour) if end else "")
+    return style.paint(line.sign, colour) + text + (style.paint(end, colour) if end else "")
 
 
 def _shown_pieces(pieces: Sequence[Piece], *, is_mixed: bool) -> list[str]:

@@ -3,12 +3,14 @@
 import functools
 import itertools
 import os
+import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from mdplan.cli.batches.bad_input import BadInput
-from mdplan.cli.batches.edit_numbers import EditNumbers
+from mdplan.cli.batches.edit_numbers import numbers_of
 from mdplan.cli.console import Console, shown
 from mdplan.cli.named_files import base_folder, named_file
 from mdplan.cli.options import session_options
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 # What these say depends on which folder is the root.
 _ABOUT_ROOT: Final = frozenset({Code.FILE_NOT_FOUND, Code.PATH_OUTSIDE_ROOT})
+# A command in a hint that looks at the files, or changes them.
+_COMMAND: Final = re.compile(r"`(mdplan (?!help|schema|serve)(?![^`]*--root)[^`]*)`")
 # Options that a `Session` has as they are.
 _OF_SESSIONS: Final = ("roots", "allow", "deny")
 
@@ -82,16 +86,18 @@ class Session:
         """End with what cannot be read, and the line where that is."""
         return self.finish(refusal(self.shape, (bad.problem,)), excerpt=bad.excerpt)
 
-    def finish(self, report: Report, edits: EditNumbers | None = None, excerpt: str = "") -> Exit:
+    def finish(self, report: Report, batch: object = None, excerpt: str = "") -> Exit:
         """End with `report`, as JSON or with its problems for people; the exit code that it asks for.
 
-        `edits` counts the edits that problems are about; without it none is named.
+        `batch` is what was sent, whose edits problems are about; without it none is named.
         """
         console = self.console
         if console.as_json:
-            console.json(to_wire(report))
+            from mdplan.reports.next_steps import Caller, with_hints_for
+
+            console.json(to_wire(with_hints_for(Caller.SHELL, report)))
         if report.diagnostics:
-            self._tell_problems(report.diagnostics, edits, excerpt)
+            self._tell_problems(report.diagnostics, batch, excerpt)
         return report.error.code.exit if report.error is not None else Exit.DONE
 
     def named(self, file: str) -> str:
@@ -101,20 +107,39 @@ class Session:
         """
         return named_file(file, self.roots)
 
+    def other_folders(self) -> list[str]:
+        """The roots, with why the one is that; none where it is the current folder, as people expect."""
+        root, why = self._root()
+        if root is None:
+            return list(self.roots)
+        return [] if root == os.path.abspath(os.curdir) else [f"{root} ({why})"]  # noqa: PTH100 (links stay)
+
     def folder(self) -> str:
         """The folder that names of files are relative to."""
         return base_folder(self.roots)
 
-    def _tell_problems(self, problems: Problems, edits: EditNumbers | None, excerpt: str) -> None:
+    def _tell_problems(self, problems: Problems, batch: object, excerpt: str) -> None:
         from mdplan.cli.shell_words import in_shell
         from mdplan.cli.views.report import problem_texts
 
         root, why = self._root()
-        listed = [in_shell(problem, root, edits.data if edits is not None else None) for problem in problems]
+        edits = numbers_of(batch) if batch is not None else None
+        # One hint for many files is printed once.
+        file = problems[0].file if len({problem.file for problem in problems}) == 1 else None
+        listed = [self._on_these_roots(in_shell(problem, root, batch), file) for problem in problems]
         for text in problem_texts(listed, self.console.err, edits, excerpt):
             self.console.problem(text)
         if root is not None and any(problem.code in _ABOUT_ROOT for problem in problems):
             self.console.problem(f"  {self.console.err.paint('root:', 'cyan')} {shown(root)} ({why})")
+
+    def _on_these_roots(self, problem: Diagnostic, file: str | None) -> Diagnostic:
+        """`problem` whose suggested commands work in the roots of this one, and on `file` if it is of one."""
+        hint = problem.hint
+        if hint and file is not None:
+            hint = hint.replace("`mdplan outline`", f"`mdplan outline {shlex.quote(file)}`")
+        if hint and self.roots:
+            hint = _COMMAND.sub(lambda found: f"`{self.on_roots(found[1])}`", hint)
+        return replace(problem, hint=hint)
 
     def _root(self) -> tuple[str | None, str]:
         """The one root of this run, and why it is that; None where there are several."""
@@ -130,8 +155,13 @@ class Session:
         """A command of the same roots that can be pasted into a shell."""
         import shlex
 
-        roots = (word for root in self.roots for word in ("--root", root))
-        return shlex.join(["mdplan", *arguments, *roots])
+        return self.on_roots(shlex.join(["mdplan", *arguments]))
+
+    def on_roots(self, command: str) -> str:
+        """`command`, which can be pasted into a shell, with the roots of this one."""
+        import shlex
+
+        return " ".join([command, *(f"--root {shlex.quote(root)}" for root in self.roots)])
 
 
 def engine_command(
@@ -154,6 +184,7 @@ def engine_command(
                 os.environ,
                 as_json=given.pop("as_json"),
                 quiet=given.pop("quiet", False),
+                pages=not given.pop("no_pager"),
             )
             shared = {name: given.pop(name) for name in _OF_SESSIONS}
             limits = {limit: given.pop(limit.parameter) for limit in options}

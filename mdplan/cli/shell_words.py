@@ -1,41 +1,18 @@
-"""Messages and hints of the engine for somebody in a shell: commands in place of tools."""
+"""Hints for mistakes that are made in a shell alone."""
 
 import os
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
+from mdplan.reports.next_steps import Caller, in_words_of
 from mdplan.text.visible_text import escaped
 
-_COMMANDS: Final = {
-    "stat": "outline",
-    "read": "read",
-    "search": "search",
-    "validate": "plan",
-    "plan": "plan",
-    "apply": "apply",
-    "history": "history",
-}
-_TOOL: Final = re.compile(rf"`?\bmd_({'|'.join(_COMMANDS)})\b`?")
-_STAT: Final = re.compile(r"\ba stat of `([^`]*)` lists")
-_PHRASES: Final = (
-    ("md_apply and `mdplan help` list them all", "`mdplan help` lists them all"),
-    ("`mdplan plan BATCH`, or md_validate with the same edits", "`mdplan plan BATCH`"),
-    ("(`mdplan plan`, or `dryRun: true`)", "(`mdplan plan`)"),
-    ("`mdplan schema batch`", "`mdplan help batch`"),
-)
 _GLOB: Final = frozenset("*?[")
-
-
-def for_shell(text: str) -> str:
-    """`text` with the name of a command where it names a tool of agents."""
-    for of_agents, of_people in _PHRASES:
-        text = text.replace(of_agents, of_people)
-    text = _STAT.sub(r"`mdplan outline \1` lists", text)
-    return _TOOL.sub(lambda found: f"`mdplan {_COMMANDS[found[1]]}`", text)
 
 
 def in_shell(problem: Diagnostic, root: str | None, data: object = None) -> Diagnostic:
@@ -43,14 +20,17 @@ def in_shell(problem: Diagnostic, root: str | None, data: object = None) -> Diag
 
     `data` is the batch that it is about, as it was sent.
     """
-    hint = lost_apostrophe(problem, data) or for_shell(problem.hint)
+    hint = lost_apostrophe(problem, data) or in_words_of(Caller.SHELL, problem.hint)
     if problem.code is Code.FILE_NOT_FOUND and problem.file is not None:
         hint = _missing_file(problem.file, root) or hint
+    if problem.code is Code.PATH_OUTSIDE_ROOT and problem.file is not None and "://" not in problem.file:
+        folder = os.path.dirname(os.path.abspath(problem.file))  # noqa: PTH100, PTH120 (links stay)
+        hint = f"name its folder as the root: `--root {shlex.quote(folder)}`"
     if problem.code is Code.PRECONDITION_REQUIRED:
         hint = "plan it first: `mdplan plan BATCH`, then `mdplan apply`; or add `baseSha256`"
     if problem.code is Code.MATCH_COUNT_MISMATCH and hint.startswith("check spelling"):
         hint = "check spelling and case: `mdplan search -i TEXT FILE` shows similar places"
-    return replace(problem, message=for_shell(problem.message), hint=hint)
+    return replace(problem, hint=hint)
 
 
 def lost_apostrophe(problem: Diagnostic, edits: object) -> str:
@@ -79,7 +59,7 @@ def _texts(value: object) -> Iterator[str]:
 
 def _missing_file(file: str, root: str | None) -> str:
     if _GLOB & set(file):
-        return f'a glob is no file: write "glob": "{file}" in place of "file", or use `mdplan replace`'
+        return f'a glob is no file: write "glob": "{file}" instead of "file", or use `mdplan replace`'
     here = os.path.abspath(file)  # noqa: PTH100 (links stay)
     if root is None or not os.path.lexists(here):
         return ""

@@ -21,9 +21,9 @@ y - accept this edit
 n - reject this edit
 a - accept this edit and all that follow
 d - reject this edit and all that follow
-e - write a comment on this edit, for who planned it
-k - go back to the edit before
-q - quit and decide nothing
+e - write a comment on this edit for its author
+k - go back to the previous edit
+q - quit without a decision
 ? - this help
 """
 _KEYS: Final = "y,n,a,d,e,k,q,?"
@@ -37,19 +37,19 @@ class Choices:
     comments: dict[int, str] = field(default_factory=dict)
 
 
-def choose_edits(opened: "OpenPlan", ask: AskFunction, tell: WriteFunction, ink: Style) -> Choices | None:
+def choose_edits(opened: "OpenPlan", ask: AskFunction, tell: WriteFunction, style: Style) -> Choices | None:
     """Show the edits of a plan one after the other, and ask for each; None when the person quits.
 
     A plan that is accepted whole or not at all is asked for once.
     """
     review = opened.review
-    tell(warnings_text(review, ink))
+    tell(warnings_text(review, style))
     groups = [[edit] for edit in review.edits] if review.undoes is None else [list(review.edits)]
     choices = Choices()
     at = 0
     while at < len(groups):
         for edit in groups[at]:
-            tell(_edit(opened, edit, ink))
+            tell(_edit(opened, edit, style))
         answer = _answer(ask, tell, f"Accept this edit ({at + 1}/{len(groups)}) [{_KEYS}]? ")
         if answer is None or answer == "q":
             return None
@@ -65,13 +65,13 @@ def choose_edits(opened: "OpenPlan", ask: AskFunction, tell: WriteFunction, ink:
                 choices.rejected.update(indexes if answer == "d" else ())
                 at = len(groups)
             case "e":
-                _comment(ask, choices, groups[at][0])
+                _comment(ask, choices, groups[at][0], opened.review)
                 continue
             case _:
                 at = max(at - 1, 0)
                 continue
         at += 1
-    tell(_derived(opened, ink))
+    tell(_derived(opened, style))
     return choices
 
 
@@ -87,24 +87,24 @@ def _answer(ask: AskFunction, tell: WriteFunction, question: str) -> str | None:
         tell(_HELP)
 
 
-def _comment(ask: AskFunction, choices: Choices, edit: ReviewedEdit) -> None:
-    line = ask(f"Comment on edit {edit.index + 1}: ")
+def _comment(ask: AskFunction, choices: Choices, edit: ReviewedEdit, review: PlanReview) -> None:
+    line = ask(f"Comment on {shown(review.numbers.named(edit.index))}: ")
     if line is not None:
         choices.comments[edit.index] = line.strip()
 
 
-def _edit(opened: "OpenPlan", edit: ReviewedEdit, ink: Style) -> str:
+def _edit(opened: "OpenPlan", edit: ReviewedEdit, style: Style) -> str:
     """One edit with every hunk that it has a part in, and its warnings."""
-    parts = ["\n" + ink.bold(edit_text(edit)) + "\n"]
-    parts += [problem_text(warning, ink) + "\n" for warning in edit.result.warnings]
+    parts = ["\n" + style.bold(edit_text(opened.review, edit)) + "\n"]
+    parts += [problem_text(warning, style) + "\n" for warning in edit.result.warnings]
     for file in _files(opened, edit.files):
         hunks = [hunk for hunk in file.hunks if edit.index in hunk.edits]
-        parts.append(ink.bold(file_title(file)) + "\n")
-        parts += [hunk_text(opened.review, file, hunk, ink, edit.index) for hunk in hunks]
+        parts.append(style.bold(file_title(file)) + "\n")
+        parts += [hunk_text(opened.review, file, hunk, style, edit.index) for hunk in hunks]
     return "".join(parts)
 
 
-def _derived(opened: "OpenPlan", ink: Style) -> str:
+def _derived(opened: "OpenPlan", style: Style) -> str:
     """What follows from the edits, which nobody is asked about: links that the engine rewrites."""
     review: PlanReview = opened.review
     indexes = [file.index for file in review.files if file.references_updated]
@@ -112,9 +112,9 @@ def _derived(opened: "OpenPlan", ink: Style) -> str:
     for file in _files(opened, indexes):
         hunks = [hunk for hunk in file.hunks if not hunk.edits]
         if hunks:
-            parts.append(ink.bold(file_title(file)) + "\n")
-            parts += [hunk_text(review, file, hunk, ink) for hunk in hunks]
-    return "\nLinks that follow from these edits:\n" + "".join(parts) if parts else ""
+            parts.append(style.bold(file_title(file)) + "\n")
+            parts += [hunk_text(review, file, hunk, style) for hunk in hunks]
+    return "\nLinks updated because of these edits:\n" + "".join(parts) if parts else ""
 
 
 def _files(opened: "OpenPlan", indexes: "list[int] | tuple[int, ...]") -> Iterator[FileReview]:

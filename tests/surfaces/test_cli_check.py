@@ -56,6 +56,25 @@ def test_links_break_in_files_that_did_not_change(repository: Path) -> None:
     assert codes("--since", "HEAD", "docs") == []
 
 
+def test_names_of_a_page_that_goes_are_reported(repository: Path) -> None:
+    (repository / "names.md").write_text('[[page]] {{< ref "page" >}} [[to write]]\n', encoding="utf-8")
+    (repository / "page.md").write_text("# Page\n", encoding="utf-8")
+    git(repository, "add", ".")
+    git(repository, "commit", "--quiet", "--message=names")
+    (repository / "page.md").unlink()
+
+    assert codes("--since", "HEAD") == [("BROKEN_LINK", "names.md")] * 2
+
+
+def test_entry_of_a_navigation_file_whose_page_goes_is_reported(repository: Path) -> None:
+    (repository / "mkdocs.yml").write_text("nav:\n  - C: c.md\n  - Other: other.md\n", encoding="utf-8")
+    git(repository, "add", ".")
+    git(repository, "commit", "--quiet", "--message=site")
+    (repository / "docs" / "c.md").rename(repository / "docs" / "d.md")
+
+    assert codes("--since", "HEAD") == [("BROKEN_LINK", "mkdocs.yml")]
+
+
 def test_link_from_another_file_is_reported_when_its_anchor_moves_on(repository: Path) -> None:
     (repository / "b.md").write_text("# B\n\n## X\n\n### Two\n\n## Two\n", encoding="utf-8")
     (repository / "new.md").write_text("[b](b.md#two)\n", encoding="utf-8")

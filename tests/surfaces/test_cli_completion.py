@@ -26,6 +26,7 @@ def offered(words: str, shell: str = "bash") -> list[str]:
     last = words.rsplit(" ", 1)[1]
     environment = {
         "_MDPLAN_COMPLETE": f"{shell}_complete",
+        "COMP_LINE": words,
         "COMP_WORDS": words,
         "COMP_CWORD": last if shell == "fish" else number,
     }
@@ -105,6 +106,42 @@ def test_names_are_offered(words: str, names: list[str]) -> None:
 )
 def test_files_and_folders_are_left_to_the_shell(words: str, kind: str) -> None:
     assert offered(words) == [kind]
+
+
+@pytest.mark.parametrize(
+    ("typed", "text"),
+    [
+        ("How", r"How\ to\:\ brew,\ fast"),
+        ("'How", "How to: brew, fast"),
+        ('"How', "How to: brew, fast"),
+        (r"How\ to:\ b", r"\ brew,\ fast"),
+        ("It", r"It\'s\ \"hot\""),
+        ("'It", r"It'\''s " + '"hot"'),
+        ('"It', r"It's \"hot\""),
+        ("Üb", r"Über\ uns"),
+        ("--in=Üb", r"Über\ uns"),
+    ],
+)
+def test_bash_gets_text_quoted_as_the_line_begins(project: Path, typed: str, text: str) -> None:
+    page = '# How to: brew, fast\n\n# It\'s "hot"\n\n# Über uns\n'
+    (project / "page.md").write_text(page, encoding="utf-8")
+    option = "" if typed.startswith("--") else "--in "
+
+    assert offered(f"mdplan replace a b page.md {option}{typed}") == [f"plain,{text}"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["append guide.md Ins", "read guide.md --section Ins", "outline guide.md --under Ins",
+     "replace a b guide.md --in Ins", "edit rename_heading guide.md --section Ins",
+     "edit delete_section guide.md --heading Ins"],
+)  # fmt: skip
+def test_headings_of_the_file_are_offered(project: Path, words: str) -> None:
+    assert offered(f"mdplan {words}") == ["plain,Install"]
+
+
+def test_file_that_is_missing_offers_nothing_and_says_nothing(project: Path) -> None:
+    assert offered("mdplan append missing.md In") == []
 
 
 def test_shells_that_show_it_are_told_the_files_of_a_plan(project: Path) -> None:

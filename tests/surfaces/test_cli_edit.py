@@ -34,6 +34,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / ".git").mkdir()
     (tmp_path / "page.md").write_text(PAGE, encoding="utf-8")
     (tmp_path / "app.ini").write_text("[server]\nport = 80\n", encoding="utf-8")
+    steps = "steps:\n  - name: Build\n    minutes: 3  # at most\n"
+    (tmp_path / "ci.yml").write_text(steps, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -48,6 +50,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["set", "page.md", "tags=[a, b]"], "page.md", "title: Tea\n", "title: Tea\ntags:\n  - a\n  - b\n"),
         (["set", "page.md", "a.b=1"], "page.md", "title: Tea\n", "title: Tea\na:\n  b: 1\n"),
         (["set", "app.ini", "server.port=8080"], "app.ini", "port = 80\n", "port = 8080\n"),
+        (["set", "ci.yml", "steps[name=Build].minutes=5"], "ci.yml", "minutes: 3", "minutes: 5"),
+        (["set", "ci.yml", "on=[push]"], "ci.yml", "3  # at most\n", '3  # at most\n"on":\n  - push\n'),
+        (["edit", "add_to_list", "ci.yml", "--key", "steps", "--value", "{name: Test}"],
+         "ci.yml", "3  # at most\n", "3  # at most\n  - name: Test\n"),
         (["replace", "nightly", "stable", "page.md"], "page.md", "The nightly", "The stable"),
         (["replace", "--code", "nightly", "x", "page.md"], "page.md", "`nightly`. The nightly", "`x`. The x"),
         (
@@ -57,6 +63,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["replace", "-i", "buy TEA", "Buy chai", "page.md"], "page.md", "Buy tea", "Buy chai"),
         (["append", "page.md", "Tea / Install", "More."], "page.md", "4 |\n", "4 |\n\nMore.\n"),
         (["append", "page.md", "Tea", "More."], "page.md", "Boil water\n", "Boil water\n\nMore.\n"),
+        (["append", "page.md", "Tea", "- [ ] Pour"], "page.md", "Boil water\n", "Boil water\n- [ ] Pour\n"),
+        (["replace", "- [ ] Buy", "- Buy", "page.md"], "page.md", "- [ ] Buy", "- Buy"),
         (["append", "page.md", "Tea", "--text", "More."], "page.md", "Boil water\n", "Boil water\n\nMore.\n"),
         (["tick", "page.md", "Buy tea"], "page.md", "- [ ] Buy", "- [x] Buy"),
         (["tick", "page.md", "--off", "Boil water"], "page.md", "- [x] Boil", "- [ ] Boil"),
@@ -165,6 +173,13 @@ def test_content_comes_from_standard_input_and_from_a_file(folder: Path) -> None
     assert mdplan("append", "page.md", "Install", "-", "--yes", stdin=b"From a pipe.\n").code == 0
     assert mdplan("append", "page.md", "Install", "@text.md", "--yes").code == 0
     assert (folder / "page.md").read_text(encoding="utf-8").endswith("\n\nFrom a pipe.\n\nFrom a file.\n")
+
+
+def test_hunk_on_the_command_line_is_no_file_and_needs_no_escape(folder: Path) -> None:
+    (folder / "short.md").write_text("a\n", encoding="utf-8")
+
+    assert mdplan("edit", "apply_diff", "short.md", "--diff", "@@ -1 +1 @@\n-a\n+b\n", "--yes").code == 0
+    assert (folder / "short.md").read_text(encoding="utf-8") == "b\n"
 
 
 def test_json_prints_one_report(folder: Path) -> None:

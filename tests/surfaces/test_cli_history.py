@@ -96,7 +96,7 @@ def test_undo_without_history_is_refused(project: Path) -> None:
     run = mdplan("undo")
 
     assert (run.code, run.out) == (3, b"")
-    assert run.err.startswith("error: NOT_UNDOABLE: the history holds no transaction\n")
+    assert run.err.startswith("error: NOT_UNDOABLE: there is nothing to undo here\n")
     assert not (project / ".mdplan").exists()
 
 
@@ -249,9 +249,9 @@ def test_recover_puts_back_the_state_before(project: Path) -> None:
     run = mdplan("recover")
 
     assert (run.code, run.out) == (0, b"")
-    assert "Rolled back: 1 transaction, 1 file put back." in run.err
+    assert "Rolled back 1 interrupted transaction: 1 file has its old text again." in run.err
     assert (project / "guide.md").read_text() == GUIDE
-    assert mdplan("recover").err == "Nothing to recover.\n"
+    assert mdplan("recover").err == "Nothing to recover: no transaction was interrupted here.\n"
     assert "(rolled back)" in mdplan("history").out.decode()
     assert mdplan("undo", transaction).code == 3
 
@@ -298,7 +298,10 @@ def test_doctor_finds_nothing_to_do(project: Path) -> None:
 
     assert (run.code, run.err) == (0, "Everything works: edits here are safe.\n")
     checks = [line[9:].partition(":")[0] for line in run.out.decode().splitlines()]
-    assert checks == ["state folder", "lock", "exchange", "journal", "stray files", "plan store", "history"]
+    assert checks == [
+        "folder", "state folder", "lock", "swapping files", "interrupted transactions", "leftover files",
+        "saved plans", "history",
+    ]  # fmt: skip
     assert {line[:9] for line in run.out.decode().splitlines()} == {"ok       "}
 
 
@@ -308,8 +311,18 @@ def test_doctor_leaves_no_trace_where_nothing_was_committed(project: Path) -> No
     run = mdplan("doctor", "--json")
 
     assert run.code == 0
-    assert run.json["checks"][0]["found"].startswith("none yet")
+    assert run.json["checks"][1]["found"].startswith("none yet")
     assert sorted(project.rglob("*")) == before
+
+
+def test_doctor_says_that_a_folder_cannot_be_written(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mdplan.storage.fs.filesystem.FileSystem.may_write", lambda *_: False)
+
+    run = mdplan("doctor")
+
+    assert run.code == 6
+    assert run.out.decode().startswith("problem  folder: this folder cannot be written")
+    assert "mount it writable" in run.err
 
 
 def test_doctor_says_what_is_wrong_and_what_to_do(project: Path, state_dir: Path) -> None:
@@ -323,7 +336,9 @@ def test_doctor_says_what_is_wrong_and_what_to_do(project: Path, state_dir: Path
     assert run.code == 6
     lines = run.out.decode().splitlines()
     assert [line for line in lines if line.startswith("problem")] == [
-        line for line in lines if re.match(r"problem  (journal|journal key|plan store): ", line)
+        line
+        for line in lines
+        if re.match(r"problem  (interrupted transactions|journal key|saved plans): ", line)
     ]
     assert any(f"`notes/.mdplan-{transaction}-7.tmp`" in line for line in lines)
     assert "error: RECOVERY_REQUIRED: " in run.err
@@ -339,4 +354,4 @@ def test_doctor_finds_a_state_folder_that_is_not_safe(project: Path) -> None:
 
     assert run.code == 6
     assert run.json["error"]["code"] == "STATE_DIR_UNSAFE"
-    assert run.json["checks"][0]["status"] == "problem"
+    assert run.json["checks"][1]["status"] == "problem"

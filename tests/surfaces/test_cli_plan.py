@@ -8,6 +8,7 @@ import pytest
 
 from mdplan.engine.engine import Engine
 from mdplan.reports.base import to_wire
+from mdplan.reports.next_steps import Caller, with_hints_for
 from tests.surfaces.command_line import BATCH, DIFF, GUIDE, RESULT, mdplan, plan_id_of, write_batch
 
 NO_OP = {
@@ -88,11 +89,12 @@ def test_all_problems_are_told_with_place_and_hint(project: Path) -> None:
     assert run.err.count("\n  hint: ") == 2
 
 
-def test_problems_as_json_are_those_of_the_engine(project: Path) -> None:
+def test_problems_as_json_are_those_of_the_engine_in_words_of_the_shell(project: Path) -> None:
     run = mdplan("plan", "--json", stdin=WRONG)
 
     assert run.code == 3
-    assert run.json == to_wire(Engine.open([project]).plan(WRONG))
+    report = Engine.open([project]).plan(WRONG)
+    assert run.json == to_wire(with_hints_for(Caller.SHELL, report))
     assert run.err == ""
 
 

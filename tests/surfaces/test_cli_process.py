@@ -220,3 +220,14 @@ def test_pipe_gets_the_diff_as_it_is(project: Path) -> None:
 
 def test_version_is_told(project: Path) -> None:
     assert run([*MDPLAN, "--version"]).stdout.startswith(b"mdplan ")
+
+
+@pytest.mark.parametrize(
+    "words", ["append guide.md Install", "edit replace_section guide.md --section Install"]
+)
+def test_closed_standard_input_has_no_text(project: Path, words: str) -> None:
+    done = run(f"'{sys.executable}' -m mdplan {words} <&-", cwd=project)
+
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith(b"error: ")
+    assert b"hint: write" in done.stderr

@@ -49,16 +49,6 @@ def test_batch_of_the_readme_is_the_sample() -> None:
     assert batch in [json.loads(block) for block in blocks("json")]
 
 
-def test_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copytree(SAMPLES, tmp_path / "docs")
-    monkeypatch.chdir(tmp_path)
-    (example,) = blocks("python")
-
-    exec(compile(example, "README.md", "exec"), {})
-
-    assert "\n## Brewing\n" in (tmp_path / "docs" / "guide.md").read_text()
-
-
 def test_files_that_the_readme_links_to_exist() -> None:
     targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", README)
 

@@ -82,16 +82,16 @@ def test_each_edit_is_shown_with_its_hunks(reviewing: ReviewService) -> None:
     _, shown = chosen(opened(reviewing), "y", "y", "y")
 
     first, second, third = shown.split("Accept this edit")[:3]
-    assert 'edit 1 replace_match: "nightly", 1 of 1 matches' in first
+    assert 'edit 1 of guide.md replace_match: "nightly", 1 of 1 matches' in first
     assert "-The nightly build.\n+The stable build." in first
-    assert "edit 2 append_to_section: Install" in second
+    assert "edit 2 of guide.md append_to_section: Install" in second
     assert "+Restart." in second
     assert "   with edit 1 replace_match" in second
-    assert 'edit 3 rename_heading: Use, to "Usage"' in third
+    assert 'edit 3 of guide.md rename_heading: Use, to "Usage"' in third
 
 
 def test_help_is_told(reviewing: ReviewService) -> None:
-    assert "q - quit and decide nothing" in chosen(opened(reviewing), "?", "q")[1]
+    assert "q - quit without a decision" in chosen(opened(reviewing), "?", "q")[1]
 
 
 def test_links_that_follow_are_shown_and_not_asked_about(reviewing: ReviewService, project: Path) -> None:
@@ -99,7 +99,7 @@ def test_links_that_follow_are_shown_and_not_asked_about(reviewing: ReviewServic
     choices, shown = chosen(opened(reviewing, updateReferences="workspace"), "y", "y", "y")
 
     assert choices.rejected == set()
-    assert "Links that follow from these edits:\nother.md  +1 -1" in shown
+    assert "Links updated because of these edits:\nother.md  +1 -1" in shown
     assert "+[use](guide.md#usage)" in shown
 
 
@@ -185,7 +185,7 @@ def test_part_is_approved_and_applied_in_a_terminal(project: Path, reviewing: Re
     dialog.type("y")
     dialog.expect("Accept this edit (2/2)")
     dialog.type("e")
-    dialog.expect("Comment on edit 2: ")
+    dialog.expect("Comment on edit 2 of guide.md: ")
     dialog.type("no restart")
     dialog.expect("Accept this edit (2/2)")
     dialog.type("n")

@@ -12,6 +12,7 @@ import pytest
 from mdplan.cli.pager import pager_command
 from tests.patch_tools import git_apply, needs_git
 from tests.surfaces.command_line import DIFF, RESULT, Run, mdplan, plan_id_of
+from tests.surfaces.dialog import Dialog
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -145,6 +146,8 @@ def test_plan_that_nobody_knows_is_refused_in_every_form(project: Path, form: st
         ({"PAGER": ""}, None),
         ({"PAGER": "more", "MDPLAN_PAGER": ""}, None),
         ({"PAGER": "'"}, None),
+        ({"PAGER": "more", "NO_PAGER": "1"}, None),
+        ({"TERM": "dumb"}, None),
     ],
 )
 def test_pager_is_the_one_that_people_chose(environment: dict[str, str], command: list[str] | None) -> None:
@@ -185,6 +188,33 @@ def test_text_that_fits_on_the_terminal_is_not_paged(project: Path, monkeypatch:
 
     assert out.buffer.getvalue() == text.encode()
     assert not (project / "seen").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "is_paged"),
+    [
+        (["plan"], True),
+        (["apply"], True),
+        (["plan", "--no-pager"], False),
+    ],
+)
+def test_long_diff_is_paged_on_a_terminal(
+    project: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], *, is_paged: bool
+) -> None:
+    text = "More.\n" * shutil.get_terminal_size().lines
+    batch = {"file": "guide.md", "edits": [{"op": "append_to_section", "heading": "Use", "markdown": text}]}
+    (project / "batch.json").write_text(json.dumps(batch))
+    if words == ["apply"]:
+        assert mdplan("plan", "batch.json").code == 0
+    (project / "pager").write_text("#!/bin/sh\ncat > seen\n")
+    (project / "pager").chmod(0o755)
+    dialog = Dialog(*words, *(["batch.json"] if "plan" in words else []), MDPLAN_PAGER=str(project / "pager"))
+    if words == ["apply"]:
+        dialog.expect("Apply this plan?")
+        dialog.type("n")
+    dialog.end()
+
+    assert (project / "seen").exists() == is_paged
 
 
 def test_nothing_is_paged_into_a_pipe(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

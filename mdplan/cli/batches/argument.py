@@ -14,7 +14,7 @@ _HELP: Final = "`mdplan help batch` shows one; one edit needs none: `mdplan edit
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 _OVERRIDES: Final = {
-    "allow_outline_change": "Accept headings that appear or vanish outside of the written text.",
+    "allow_outline_change": "Allow edits that add or remove headings outside the written text.",
     "allow_duplicate_headings": "Accept heading paths that repeat more often than before.",
 }
 

@@ -87,7 +87,7 @@ def _control(text: str, error: json.JSONDecodeError) -> _Found | None:
         return None
     escape = _CONTROLS.get(text[error.pos], "an escape such as \\u0007")
     what = "a line break" if text[error.pos] in "\r\n" else "a control character"
-    return _Found(error.pos, f"there is {what} inside of a text", f"write {escape} for it, {_OR_YAML}")
+    return _Found(error.pos, f"there is {what} inside a text", f"write {escape} for it, {_OR_YAML}")
 
 
 def _bad_escape(_: str, error: json.JSONDecodeError) -> _Found | None:
@@ -102,7 +102,7 @@ def _missing_comma(text: str, error: json.JSONDecodeError) -> _Found | None:
     if _WORD.match(text, error.pos) and text[: error.pos].rstrip().endswith('"'):
         at = text.rindex('"', 0, error.pos)
         return _Found(
-            at, "a text ends at this quote, and more follows", r"write \" for a quote inside of a text"
+            at, "a text ends at this quote, and more follows", r"write \" for a quote inside a text"
         )
     before = len(text[: error.pos].rstrip())
     return _Found(before, "a comma is missing here", "put a comma between two fields or entries")

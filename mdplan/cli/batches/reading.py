@@ -2,12 +2,14 @@
 
 import json
 import os
+import re
 import stat
 import sys
 from pathlib import Path
 from typing import Any, Final
 
 from mdplan.bot.manifest.source_map import read_source_map
+from mdplan.bot.manifest.yaml_mistakes import SEVERAL
 from mdplan.cli.batches.bad_input import BadInput
 from mdplan.cli.batches.json_problem import json_problem
 from mdplan.cli.batches.text_files import with_text_files
@@ -18,8 +20,8 @@ STANDARD_INPUT: Final = "-"
 _YAML: Final = (".yaml", ".yml")
 _PAGES: Final = (".md", ".markdown", ".mdx", ".txt", ".rst", ".html")
 _EXAMPLE: Final = "`mdplan help batch` shows one"
+_START_OF_ID: Final = re.compile(r"(?:sha256-)?[0-9a-fA-F]{1,3}")
 _EMPTY: Final = f"send a batch ({_EXAMPLE}), or name a saved plan (`mdplan review --list`)"
-_SEVERAL: Final = "expected a single document in the stream"
 
 
 def read_input(name: str) -> object | BadInput:
@@ -72,7 +74,7 @@ def _from_yaml(text: str, where: str, name: str) -> Any:  # noqa: ANN401 (any JS
     located = read_source_map(text, "batch.yaml", where, _EXAMPLE)
     is_yaml = name.lower().endswith(_YAML)
     if isinstance(located, Diagnostic):
-        if not is_yaml and _SEVERAL in located.message:
+        if not is_yaml and SEVERAL in located.message:
             return BadInput(_no_batch(name, where))
         return BadInput.at(text, located.place, located.message, located.hint)
     if not isinstance(located.data, dict | list):
@@ -92,9 +94,18 @@ def _no_batch(name: str, where: str) -> Diagnostic:
 
 
 def _unreadable(name: str, where: str, error: Exception) -> Diagnostic:
+    if isinstance(error, FileNotFoundError) and _START_OF_ID.fullmatch(name):
+        return Diagnostic.invalid(
+            f"{where} is no file, and too short for the ID of a plan",
+            "give at least 4 of its digits: `mdplan review --list` lists the plans",
+        )
     if isinstance(error, FileNotFoundError):
         similar = _similar(name)
-        hint = f"did you mean `{escaped(similar)}`?" if similar else f"name a JSON or YAML file; {_EXAMPLE}"
+        hint = (
+            f"did you mean `{escaped(similar)}`?"
+            if similar
+            else f"name a JSON or YAML file, or a plan (`mdplan review --list`); {_EXAMPLE}"
+        )
         return Diagnostic.invalid(f"there is no file {where}", hint)
     if isinstance(error, IsADirectoryError):
         return Diagnostic.invalid(f"{where} is a folder", f"name a JSON or YAML file; {_EXAMPLE}")

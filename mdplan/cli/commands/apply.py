@@ -7,7 +7,6 @@ import click
 
 from mdplan.cli.batches.argument import override_options
 from mdplan.cli.batches.bad_input import BadInput
-from mdplan.cli.batches.edit_numbers import EditNumbers
 from mdplan.cli.batches.reading import STANDARD_INPUT, has_no_input, read_input
 from mdplan.cli.completion import plans_and_files
 from mdplan.cli.options import approval_option
@@ -35,16 +34,18 @@ if TYPE_CHECKING:
 @click.option(
     "--rebase", is_flag=True, help="If a file has changed, apply when every edit still has the same effect."
 )
+@click.option("--merge", is_flag=True, help="If a file has changed, merge the change into it, as a new plan.")
 @approval_option
 @override_options
 @engine_command(ApplyReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY, tells_people=True)
-def apply(
+def apply(  # noqa: PLR0913 (one parameter for each option)
     session: Session,
     *,
     plan: str | None,
     yes: bool,
     check: bool,
     rebase: bool,
+    merge: bool,
     require_approval: bool,
     **overrides: bool,
 ) -> Exit:
@@ -58,8 +59,10 @@ def apply(
     from mdplan.engine.apply_request import PlanRef, read_apply_request, with_options
     from mdplan.requests.batch import Batch
 
-    if check and rebase:
-        raise Misuse("--check cannot be combined with --rebase", "--check is about the files as planned")
+    if rebase and (check or merge):
+        other = "--check" if check else "--merge"
+        hint = "--check is about the files as planned" if check else "give one of them"
+        raise Misuse(f"{other} cannot be combined with --rebase", hint)
     engine = session.open_engine(require_approval=require_approval)
     data = _data(session, engine, plan)
     if isinstance(data, BadInput):
@@ -68,26 +71,28 @@ def apply(
         PlanRef(plan_id=data) if isinstance(data, str) else read_apply_request(data, engine.settings.batch)
     )
     if isinstance(request, tuple):
-        return session.finish(refusal(ApplyReport, request), EditNumbers.of(data))
+        return session.finish(refusal(ApplyReport, request), data)
     if any(overrides.values()) and not isinstance(request, Batch):
         raise Misuse("--allow-outline-change and --allow-duplicate-headings are for batches")
     is_named = plan is not None or not has_no_input()
-    if isinstance(data, str) and not (is_named or yes or check):
-        code = _asked(session, engine, data)
+    is_asked = isinstance(data, str) and not (is_named or yes or check)
+    if is_asked:
+        code = _asked(session, engine, str(data))
         if code is not None:
             return code
-    wishes = {**overrides, "dry_run": check, "on_stale": "rebase" if rebase else None}
+    wishes = {**overrides, "dry_run": check, "on_stale": "merge" if merge else "rebase" if rebase else None}
     report = engine.apply(with_options(request, wishes))
-    return _finish(session, engine, report, EditNumbers.of(data), check=check)
+    code = _finish(session, engine, report, data, check=check)
+    if is_asked and report.receipt is not None:
+        session.console.note(f"To undo: {session.command_line('undo', report.receipt.transaction)}")
+    return code
 
 
-def _finish(
-    session: Session, engine: "Engine", report: ApplyReport, edits: EditNumbers, *, check: bool
-) -> Exit:
+def _finish(session: Session, engine: "Engine", report: ApplyReport, data: object, *, check: bool) -> Exit:
     """Print what an apply did, or would do."""
     print_recovered(session, report)
     if not report.ok:
-        return session.finish(report, edits)
+        return session.finish(report, data)
     if report.applied or report.no_op:
         code = session.finish(report)
         print_applied(session, report)

@@ -22,6 +22,9 @@ def completion(context: click.Context, *, shell: str) -> Exit:
     """Print what makes SHELL complete mdplan's commands and options."""
     from click.shell_completion import get_completion_class
 
+    from mdplan.cli.shell_completion import use_own_shells
+
+    use_own_shells()
     made = get_completion_class(shell)
     assert made is not None, shell
     Console.plain().text(made(context.find_root().command, {}, "mdplan", "_MDPLAN_COMPLETE").source() + "\n")

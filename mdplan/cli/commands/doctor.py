@@ -8,9 +8,16 @@ from mdplan.cli.usage.command import command
 from mdplan.cli.views.report import counted
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import HISTORY
-from mdplan.reports.history import Check, DoctorReport
+from mdplan.reports.doctor import Check, DoctorReport
 
 _COLOURS: Final = {"ok": "green", "note": "yellow", "problem": "red"}
+# What people call the checks whose names reports keep.
+_NAMES: Final = {
+    "exchange": "swapping files",
+    "journal": "interrupted transactions",
+    "stray files": "leftover files",
+    "plan store": "saved plans",
+}
 
 
 @command(example="mdplan doctor")
@@ -18,13 +25,16 @@ _COLOURS: Final = {"ok": "green", "note": "yellow", "problem": "red"}
 def doctor(session: Session) -> Exit:
     """Check that this folder supports safe commits, and say what to do if it does not.
 
-    Checks the state folder of each root, its lock and its journal, files that interrupted commits have left,
-    the file system, the store of plans, and the size of the history. Exits with 6 if something needs fixing.
+    Checks whether the folder and its state folder .mdplan can be written, whether a transaction was
+    interrupted or left files, whether plans can be saved, and the size of the history. Exits with 6 if
+    something needs fixing.
     """
     from mdplan.engine.doctor import examine
 
     report = examine(session.open_workspace(), session.settings())
     if not session.console.as_json:
+        for root in session.other_folders():
+            session.console.note(f"Checking {shown(root)}")
         session.console.text("".join(_line(check, session.console.out) for check in report.checks))
         session.console.note(_summary(report))
     return session.finish(report)
@@ -40,11 +50,11 @@ def _summary(report: DoctorReport) -> str:
     return f"Everything works: edits here are safe.{rest}"
 
 
-def _line(check: Check, ink: Style) -> str:
+def _line(check: Check, style: Style) -> str:
     """One check; the hint of a problem follows with the problem itself."""
     root = f"{shown(check.root)}: " if check.root else ""
-    status = ink.paint(f"{check.status:7}", _COLOURS[check.status])
-    line = f"{status}  {root}{check.check}: {shown(check.found)}\n"
+    status = style.paint(f"{check.status:7}", _COLOURS[check.status])
+    line = f"{status}  {root}{_NAMES.get(check.check, check.check)}: {shown(check.found)}\n"
     if check.status == "note":
         line += f"         {shown(check.hint)}\n"
     return line

@@ -1,43 +1,50 @@
 """`mdplan edit OP FILE…`: one operation, with its fields as options."""
 
+import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
+from mdplan.cli.console import is_terminal
 from mdplan.cli.edits.content import edit_text
-from mdplan.cli.edits.examples import example_command
+from mdplan.cli.edits.examples import edit_command, example_command
+from mdplan.cli.edits.hints import CommandWords
 from mdplan.cli.edits.option_words import option_name
 from mdplan.cli.edits.options import EditOptions
 from mdplan.cli.edits.proposal import ApplyOptions, batch_of, choice_options, expand_globs, propose
 from mdplan.cli.session import Session, engine_command
-from mdplan.cli.shell_words import for_shell
 from mdplan.cli.usage.command import Group, command, wants_all
 from mdplan.cli.usage.misuse import Misuse
 from mdplan.cli.usage.suggestions import either
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
+from mdplan.reports.next_steps import Caller, in_words_of
 from mdplan.reports.plan import ApplyReport
 
 # Operations by what they change, for the first screen of help.
 TOPICS: Final = {
     "Sections": (
         "append_to_section", "prepend_to_section", "insert_section", "replace_section", "upsert_section",
-        "delete_section", "move_section", "rename_heading", "set_heading_level", "format_section",
+        "delete_section", "move_section", "order_sections", "rename_heading", "set_heading_level",
+        "format_section",
     ),
-    "Lists, tables": (
-        "add_list_item", "remove_list_item", "set_task", "sort_list", "upsert_table_row", "delete_table_row",
+    "Blocks": (
+        "add_list_item", "remove_list_item", "set_task", "sort_list", "upsert_table_row",
+        "delete_table_row", "replace_region", "update_toc",
     ),
-    "Metadata": (
+    "Keys": (
         "set_front_matter", "delete_front_matter", "add_to_front_matter_list",
         "remove_from_front_matter_list", "set_ini_key", "delete_ini_key", "replace_ini_section",
+        "set_value", "delete_value", "rename_key", "add_to_list", "remove_from_list", "move_item",
     ),
     "Text": (
-        "replace_match", "preview_match", "replace_range", "replace_code_block", "replace_region",
-        "update_toc", "apply_diff", "insert_lines", "replace_lines", "delete_lines", "append_to_file",
+        "replace_match", "preview_match", "replace_range", "replace_code_block", "apply_diff",
+        "insert_lines", "replace_lines", "delete_lines",
     ),
-    "Files": ("create_file", "rename_file", "delete_file"),
+    "Files": ("create_file", "create_page", "append_to_file", "rename_file", "delete_file"),
 }  # fmt: skip
 
 
@@ -98,14 +105,12 @@ def _command(op: str) -> click.Command:
 
     @command(
         name=op,
-        help=for_shell(operation_reference(op).summary),
+        help=in_words_of(Caller.SHELL, operation_reference(op).summary),
         example=example_command(options),
         rare={*options.rare, "allow_outline_change", "allow_duplicate_headings", "update_references"},
     )
     @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
-    @click.option(
-        "--allow-outline-change", is_flag=True, help="Allow headings to change outside of the edit."
-    )
+    @click.option("--allow-outline-change", is_flag=True, help="Allow the edit to change headings elsewhere.")
     @click.option("--allow-duplicate-headings", is_flag=True, help="Allow headings that repeat.")
     @click.option(
         "--update-references",
@@ -119,7 +124,7 @@ def _command(op: str) -> click.Command:
         edit = options.edit(given)
         _check_words(options, edit, files, session.folder())
         content = options.content_field
-        if content is not None and content not in edit and sys.stdin.isatty():
+        if content is not None and content not in edit and is_terminal(sys.stdin):
             written = edit_text("", ".diff" if content == "diff" else ".md")
             if written is None:
                 raise Misuse(f"there is no text, and {op} needs one", f"give `--{content} TEXT`")
@@ -128,7 +133,8 @@ def _command(op: str) -> click.Command:
         for name in ("allow_outline_change", "allow_duplicate_headings", "update_references"):
             if given[name]:
                 batch[name] = given[name]
-        return propose(session, batch, ApplyOptions.of(given), fields=options.schemas)
+        words = partial(CommandWords.of_edit, options, given.get("section"))
+        return propose(session, batch, ApplyOptions.of(given), words, section=given.get("section"))
 
     made = list(options.options())
     needed = len(options.required) + options.is_about_sections
@@ -153,16 +159,26 @@ def _unknown(name: str, operations: list[str]) -> tuple[str, str]:
 
 def _check_words(options: EditOptions, edit: dict[str, Any], files: tuple[str, ...], folder: str) -> None:
     """Raise a usage error for fields that are missing, which an editor does not supply."""
-    content = options.content_field if sys.stdin.isatty() else None
-    missing = [name for name in options.required if name not in edit and name != content]
-    if not missing:
-        return
-    flags = [option_name(name) for name in sorted(missing)]
-    words = [word for word in files[1:] if not Path(folder, word).exists()]
-    section = " --section HEADING" if options.is_about_sections else ""
-    values = " ".join(f"{flag} TEXT" for flag in flags)
-    hint = f"write `mdplan edit {options.op} {files[0]}{section} {values}`"
-    values_as_files = (
-        f"; {either(words)} {'is' if len(words) == 1 else 'are'} taken for files" if words else ""
+    content = options.content_field if is_terminal(sys.stdin) else None
+    missing = [name for name in sorted(options.required) if name not in edit and name != content]
+    needs_section = (
+        options.needs_section and not {"heading", "headingPath", "sectionId", "anchor"} & edit.keys()
     )
-    raise Misuse(f"{options.op} needs {either(flags)}{values_as_files}", hint)
+    if not missing and not needs_section:
+        return
+    flags = [*(["--section"] if needs_section else []), *map(option_name, missing)]
+    words = [word for word in files[1:] if not Path(folder, word).exists()]
+    # Words that are no files are those values, in the order of the options, where there are as many.
+    given = words if len(words) == len(flags) else []
+    values = ["HEADING"] if needs_section else []
+    values += [options.placeholder(name) for name in missing]
+    pairs = zip(flags, map(shlex.quote, given) if given else values, strict=True)
+    typed = edit_command(options, files[0], edit)
+    hint = f"write `{' '.join([typed, *(f'{flag} {value}'.rstrip() for flag, value in pairs)])}`"
+    values_as_files = (
+        f"; {either(words)} {'is taken for a file' if len(words) == 1 else 'are taken for files'}"
+        if words
+        else ""
+    )
+    needed = " and ".join(f"`{flag}`" for flag in flags)
+    raise Misuse(f"{options.op} needs {needed}{values_as_files}", hint)

@@ -1,6 +1,7 @@
 """`mdplan help`: about an operation, or about a command."""
 
 import json
+from shutil import get_terminal_size
 from textwrap import fill
 from typing import TYPE_CHECKING, Final
 
@@ -9,12 +10,14 @@ import click
 from mdplan.cli.completion import topics
 from mdplan.cli.console import Console
 from mdplan.cli.usage.command import command
+from mdplan.cli.usage.misuse import Misuse
+from mdplan.cli.usage.suggestions import either
 from mdplan.diagnostics import Exit
 
 if TYPE_CHECKING:
     from mdplan.reference.operations import FieldReference
 
-_WIDTH: Final = 100
+_WIDEST: Final = 100
 _BATCH: Final = """
 A batch is a JSON object: edits of one file, or of several, made whole or not at all.
 
@@ -30,7 +33,7 @@ Of several files:
     {"file": "guide.md", "edits": [{"op": "append_to_section", "heading": "Brew", "markdown": "More."}]}
   ]}
 
-`"updateReferences": "workspace"` beside them keeps links right. `mdplan plan` shows what a batch would
+`"updateReferences": "workspace"` next to them keeps links right. `mdplan plan` shows what a batch would
 change and gives the plan ID that `mdplan apply` takes. `mdplan help` lists the operations, `mdplan help
 OPERATION` tells the fields of one, `mdplan schema batch` all of it.
 """
@@ -50,7 +53,7 @@ A manifest is a YAML or JSON file: which files, under which conditions, which ed
 
 `mdplan bot plan MANIFEST` shows what would change, `mdplan bot apply MANIFEST` makes it so, and
 `mdplan bot check MANIFEST` says with its exit code whether it is so. Edits are those of a batch (`mdplan help
-OPERATION`); `mdplan schema manifest` tells all the rest.
+OPERATION`); `mdplan schema manifest` shows all fields.
 """
 # Topics beside operations and commands: the files that commands take.
 FILES: Final = {"batch": _BATCH, "manifest": _MANIFEST}
@@ -73,24 +76,21 @@ def help_command(context: click.Context, *, topic: str | None) -> Exit:
     elif topic is not None and command is not None:
         text = command.get_help(click.Context(command, info_name=topic, parent=context.find_root()))
     elif topic is not None:
-        raise click.UsageError(_unknown(topic, [*OPERATIONS, *FILES, *group.list_commands(context)]))
+        known = [*OPERATIONS, *FILES, *group.list_commands(context)]
+        raise Misuse(f"there is no operation or command `{topic}`", _meant(topic, known))
     else:
         text = f"{group.get_help(context.find_root())}\n\n{_operation_list()}"
-    Console.plain().text(text + "\n")
+    Console.plain().paged(text + "\n")
     return Exit.DONE
 
 
-def _unknown(topic: str, known: list[str]) -> str:
-    """What to say of a `topic` that is none of the `known`: which are like it, else which there are."""
+def _meant(topic: str, known: list[str]) -> str:
+    """The next step after a `topic` that is none of the `known`."""
+    from mdplan.requests.operation_names import meant_operations
     from mdplan.text.search.similar_names import NameIndex
 
-    found = f"There is no operation or command `{topic}`."
-    nearest = [f"`{name}`" for name in NameIndex(known).nearest(topic)]
-    return (
-        f"{found} Did you mean {' or '.join(nearest)}?"
-        if nearest
-        else f"{found} There are: {', '.join(known)}."
-    )
+    meant = meant_operations(topic, known) or NameIndex(known).nearest(topic)
+    return f"did you mean {either(meant)}?" if meant else "`mdplan help` lists them all"
 
 
 def _operation_list() -> str:
@@ -104,24 +104,37 @@ def _operation_list() -> str:
 
 
 def _operation_text(op: str) -> str:
+    from mdplan.cli.edits.examples import example_command
+    from mdplan.cli.edits.options import EditOptions
     from mdplan.reference.operations import operation_reference
+    from mdplan.reports.next_steps import Caller, in_words_of
 
     reference = operation_reference(op)
+    command = example_command(EditOptions.of(op)).replace("\n", "\n  ")
     paragraphs = [reference.summary, *reference.details.split("\n\n")]
     example = json.dumps(dict(reference.example), ensure_ascii=False)
     fields = "\n".join(_field_text(field) for field in reference.fields)
-    return "\n\n".join(
+    text = "\n\n".join(
         [
             op,
-            *(fill(paragraph, _WIDTH) for paragraph in paragraphs if paragraph),
+            *(fill(paragraph, _width()) for paragraph in paragraphs if paragraph),
             f"Fields (* required):\n{fields}" if fields else "It has no fields.",
+            f"Example of a command (`mdplan edit {op} --help` explains its options):\n  {command}",
             f'Example of a batch:\n  {{"file": "{reference.file}", "edits": [\n    {example}\n  ]}}',
         ]
     )
+    return in_words_of(Caller.SHELL, text)
 
 
 def _field_text(field: "FieldReference") -> str:
     default = f" Default: {json.dumps(field.default)}." if field.default is not None else ""
     mark = "*" if field.is_required else " "
-    description = fill(field.description + default, _WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
+    description = fill(
+        field.description + default, _width(), initial_indent=" " * 6, subsequent_indent=" " * 6
+    )
     return f"  {mark} {field.name} ({field.kind})\n{description}"
+
+
+def _width() -> int:
+    """Columns of the help: those of the terminal, but lines that are not too long to read."""
+    return min(get_terminal_size((_WIDEST, 0)).columns, _WIDEST)

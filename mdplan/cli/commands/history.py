@@ -8,13 +8,18 @@ from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage.command import command
 from mdplan.cli.views.history import history_text, transaction_text
 from mdplan.diagnostics import Exit
+from mdplan.engine.history_list import list_transactions
 from mdplan.reports.history import HistoryReport
 
 
 @command(example="mdplan history\nmdplan history guide.md")
 @click.argument("file", type=click.Path(readable=False), required=False)
 @click.option(
-    "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Most transactions to list."
+    "--limit",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="Maximum number of transactions to list.",
 )
 @click.option(
     "--show",
@@ -25,26 +30,31 @@ from mdplan.reports.history import HistoryReport
 )
 @engine_command(HistoryReport)
 def history(session: Session, *, file: str | None, limit: int, transaction: str | None) -> Exit:
-    """List what was committed, the newest first; with FILE only what changed that file.
+    """List past transactions, the newest first; with FILE only those that changed it.
 
     Each line begins with the ID of a transaction, which `mdplan undo` and --show take; the beginning of an ID
     is enough where no other begins so. Times are those of your time zone.
     """
     if file is not None and transaction is not None:
         raise click.UsageError("--show is for one transaction, and goes with no FILE.")
-    engine = session.open_engine()
-    if transaction is None:
-        report = engine.history(limit, None if file is None else session.named(file))
-    else:
-        report = engine.transaction(transaction)
+    if transaction is not None:
+        return _show(session, transaction)
+    name = None if file is None else session.named(file)
+    report = list_transactions(session.open_workspace(), limit, name)
     if report.ok and not session.console.as_json:
         print_warnings(session, report)
-        if transaction is None:
-            session.console.text(history_text(report, file, session.console.out))
-        else:
-            exact = engine.transaction_diff(transaction)
-            if not isinstance(exact, bytes):
-                return session.refuse(*exact)
-            session.console.note(transaction_text(report.transactions[0], session.console.err))
-            write_diff(session, exact)
+        session.console.paged(history_text(report, file, session.console.out))
+    return session.finish(report)
+
+
+def _show(session: Session, transaction: str) -> Exit:
+    engine = session.open_engine()
+    report = engine.transaction(transaction)
+    if report.ok and not session.console.as_json:
+        print_warnings(session, report)
+        exact = engine.transaction_diff(transaction)
+        if not isinstance(exact, bytes):
+            return session.refuse(*exact)
+        session.console.note(transaction_text(report.transactions[0], session.console.err))
+        write_diff(session, exact)
     return session.finish(report)

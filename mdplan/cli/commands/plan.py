@@ -6,7 +6,6 @@ import click
 
 from mdplan.cli.batches.argument import batch_argument, override_options
 from mdplan.cli.batches.bad_input import BadInput
-from mdplan.cli.batches.edit_numbers import EditNumbers
 from mdplan.cli.batches.reading import read_input
 from mdplan.cli.plan_view import (
     output_option,
@@ -35,7 +34,7 @@ def plan(session: Session, *, batch: str, output: Path | None, check: bool, **ov
 
     BATCH is a JSON or YAML file, JSON itself, or - for standard input. The diff goes to standard output, in a
     form that `git apply` takes, and everything else to standard error. Paths in the batch and in the diff are
-    relative to the root; `markdownFile`, in place of `markdown`, names a file with the text, relative to
+    relative to the root; `markdownFile`, instead of `markdown`, names a file with the text, relative to
     BATCH.
     """
     data = read_input(batch)
@@ -45,7 +44,7 @@ def plan(session: Session, *, batch: str, output: Path | None, check: bool, **ov
     draft = engine.draft(data, overrides=overrides)
     report = draft.report
     if not report.ok:
-        return session.finish(report, EditNumbers.of(data))
+        return session.finish(report, data)
     problems = write_document(draft.document, output) if output else ()
     if problems:
         return session.refuse(*problems)
@@ -80,7 +79,7 @@ def validate(session: Session, *, batch: str, form: str, **overrides: bool) -> E
     if form == "sarif":
         print_sarif(session, report, batch if Path(batch).is_file() else "batch")
         return report.error.code.exit if report.error is not None else Exit.DONE
-    code = session.finish(report, EditNumbers.of(data))
+    code = session.finish(report, data)
     if report.ok:
         print_warnings(session, report)
         session.console.note(f"Valid: {plan_size(report)} would change.")

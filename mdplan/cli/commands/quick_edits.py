@@ -4,12 +4,15 @@ import os
 import re
 import shlex
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from mdplan.cli.completion import assignments, headings, task_items
+from mdplan.cli.console import is_terminal
 from mdplan.cli.edits.content import edit_text, read_content
 from mdplan.cli.edits.field_types import AssignmentType, section_target
 from mdplan.cli.edits.proposal import (
@@ -20,16 +23,25 @@ from mdplan.cli.edits.proposal import (
     expand_globs,
     propose,
 )
+from mdplan.cli.edits.shortcut_words import CODE_KINDS, shortcut_words
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage.command import command
 from mdplan.cli.usage.misuse import Misuse
-from mdplan.diagnostics import Diagnostic, Exit
+from mdplan.diagnostics import Code, Diagnostic, Exit
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.reports.plan import ApplyReport
 
+if TYPE_CHECKING:
+    from mdplan.markdown.outline.outline import Outline
+
 _SED: Final = re.compile(r"s(?P<mark>[/|#,:])(?P<old>.+)(?P=mark)(?P<new>.*)(?P=mark)[gi]*")
+_TASK: Final = re.compile(r"(?:[-*+]|\d+[.)])?\s*\[[ xX]\]\s+")
+_TASKS_LISTED: Final = 5
 _LIMITS = (FILES, PATTERNS, BATCHES, COMMITS, HISTORY)
 _INI_SUFFIXES = (".ini", ".cfg", ".conf")
+_DATA_SUFFIXES = (".yaml", ".yml", ".json", ".jsonc", ".json5", ".toml")
+# The key ends at the first sign that is not in brackets, as in `steps[name=Build].run=make`.
+_KEY: Final = re.compile(r"(?:[^=\[]|\[[^\]]*\])+")
 
 
 @command(name="set", example="mdplan set guide.md draft=false 'tags=[tea, hot]'")
@@ -37,10 +49,10 @@ _INI_SUFFIXES = (".ini", ".cfg", ".conf")
 @choice_options
 @engine_command(ApplyReport, *_LIMITS, tells_people=True)
 def set_command(session: Session, *, words: tuple[str, ...], **choice: bool) -> Exit:
-    """Set front matter keys, or keys of an INI file.
+    """Set keys of front matter, or of a YAML, JSON, TOML or INI file.
 
-    VALUE has the types of YAML: true, 3, [a, b]; quotes make text. KEY is dotted inside of maps
-    (author.name), and in an INI file behind its section (server.port).
+    VALUE has the types of YAML: true, 3, [a, b]; quotes make text. KEY is dotted inside maps
+    (author.name, nav[0].Home), and in an INI file it follows its section (server.port).
     """
     names = [word for word in words if "=" not in word or os.path.lexists(word)]
     pairs = [word for word in words if word not in names]
@@ -50,11 +62,12 @@ def set_command(session: Session, *, words: tuple[str, ...], **choice: bool) -> 
         raise Misuse(
             "a file and KEY=VALUE are needed" if not pairs else "the file is missing", _set_hint(names)
         )
-    ini = [file for file in files if file.lower().endswith(_INI_SUFFIXES)]
-    if ini and len(ini) < len(files):
-        raise Misuse("INI files and front matter are edited in separate commands")
-    edits = [_ini_edit(pair) for pair in pairs] if ini else [_front_matter_edit(pairs)]
-    return propose(session, batch_of(session, files, edits), ApplyOptions(**choice))
+    kinds = {_edits_for(file) for file in files}
+    if len(kinds) > 1:
+        raise Misuse("INI files, data files and front matter are edited in separate commands")
+    edits = kinds.pop()(pairs)
+    command = partial(shortcut_words, edits[0]["op"])
+    return propose(session, batch_of(session, files, edits), ApplyOptions(**choice), command)
 
 
 @command(example="mdplan replace nightly stable guide.md --in Install")
@@ -89,12 +102,13 @@ def replace(session: Session, *, words: tuple[str, ...], **given: Any) -> Exit: 
     if given["ignore_case"]:
         edit["caseSensitive"] = False
     if given["code"]:
-        edit["include"] = ["codeBlocks", "inlineCode", "linkDestinations", "images", "frontMatter", "html"]
+        edit["include"] = list(CODE_KINDS)
     if given["section"]:
         edit |= section_target(given["section"])
+    command = partial(shortcut_words, "replace_match", given["section"])
     choice = ApplyOptions.of(given)
-    check = check_count(given["count"]) if counts_all else None
-    return propose(session, batch_of(session, named, [edit]), choice, check)
+    check = check_count(given["count"], session.command_line("search", old, *files)) if counts_all else None
+    return propose(session, batch_of(session, named, [edit]), choice, command, check, given["section"])
 
 
 @command(example="mdplan append guide.md Install 'Restart the kettle.'")
@@ -111,33 +125,58 @@ def append(
 
     Without TEXT your editor opens; @FILE is the text of a file, - is standard input.
     """
+    _check_order("append", file, (section, *([text] if text is not None else [])), session.folder())
     if option is not None:
         if text is not None:
             raise Misuse("the text is given twice", "give it as the last word or with `--text`")
         text = option
-    if text is None and sys.stdin.isatty():
+    if text is None and is_terminal(sys.stdin):
         content = edit_text("", ".md")
     else:
-        content = read_content(text if text is not None else "-")
+        # Nothing in a pipe, or a closed one, is no text, and "" is an empty one.
+        content = read_content(text) if text is not None else read_content("-") or None
     if content is None:
         raise Misuse(
-            "there is no text to append", f"write it: `mdplan append {file} {shlex.quote(section)} TEXT`"
+            "there is no text to append", f"write `mdplan append {file} {shlex.quote(section)} TEXT`"
         )
     edit = {"op": "append_to_section", **section_target(section), "markdown": content}
-    return propose(session, batch_of(session, [file], [edit]), ApplyOptions(**choice))
+    words = partial(shortcut_words, "append_to_section", section)
+    return propose(session, batch_of(session, [file], [edit]), ApplyOptions(**choice), words, section=section)
 
 
 @command(example="mdplan tick todo.md 'Buy tea'")
 @click.argument("file", type=click.Path())
 @click.argument("items", nargs=-1, required=True, metavar="ITEM...", shell_complete=task_items)
 @click.option("--off", is_flag=True, help="Clear the box instead.")
+@click.option(
+    "--in", "section", metavar="SECTION", shell_complete=headings, help="Look in this section only."
+)
 @choice_options
 @engine_command(ApplyReport, *_LIMITS, tells_people=True)
-def tick(session: Session, *, file: str, items: tuple[str, ...], off: bool, **choice: bool) -> Exit:
+def tick(
+    session: Session, *, file: str, items: tuple[str, ...], off: bool, section: str | None, **choice: bool
+) -> Exit:
     """Tick the box of the tasks named ITEM: the text of a task, or a part of it that no other task has."""
-    texts = _task_texts(session, file)
-    edits = [{"op": "set_task", "item": _whole_text(item, texts), "done": not off} for item in items]
-    return propose(session, batch_of(session, [file], edits), ApplyOptions(**choice))
+    _check_order("tick", file, items, session.folder())
+    target = section_target(section) if section else {}
+    outline = _outline(session, file)
+    edits = []
+    for item in items:
+        text = item if outline is None or section else _task_text(session, outline, item, file, is_off=off)
+        if isinstance(text, Diagnostic):
+            return session.refuse(text)
+        edits.append({"op": "set_task", "item": text, "done": not off, **target})
+    words = partial(shortcut_words, "set_task", section)
+    return propose(session, batch_of(session, [file], edits), ApplyOptions(**choice), words, section=section)
+
+
+def _check_order(command: str, file: str, words: tuple[str, ...], folder: str) -> None:
+    """Raise a usage error where one of the `words` behind the missing `file` is a file: that comes first."""
+    named = [word for word in words if word and Path(folder, word).is_file()]
+    if len(named) == 1 and not Path(folder, file).exists():
+        others = [word for word in words if word != named[0]]
+        call = shlex.join(["mdplan", command, named[0], file, *others])
+        raise Misuse("the file comes first", f"write `{call}`")
 
 
 def _replaced(words: tuple[str, ...], folder: str) -> tuple[str, ...]:
@@ -161,15 +200,38 @@ def _replaced(words: tuple[str, ...], folder: str) -> tuple[str, ...]:
     return words
 
 
-def _front_matter_edit(pairs: list[str]) -> dict[str, Any]:
+def _edits_for(file: str) -> Callable[[list[str]], list[dict[str, Any]]]:
+    """What makes the edits of `file`."""
+    if file.lower().endswith(_INI_SUFFIXES):
+        return _ini_edits
+    return _data_edits if file.lower().endswith(_DATA_SUFFIXES) else _front_matter_edits
+
+
+def _data_edits(pairs: list[str]) -> list[dict[str, Any]]:
+    kind = AssignmentType(is_typed=True)
+    edits = []
+    for pair in pairs:
+        key = _KEY.match(pair)
+        _, value = kind.convert(f"key{pair[key.end() :]}" if key else pair, None, None)
+        edits.append({"op": "set_value", "key": key[0].strip() if key else "", "value": value})
+    return edits
+
+
+def _front_matter_edits(pairs: list[str]) -> list[dict[str, Any]]:
     from mdplan.cli.edits.yaml_values import is_date
 
     kind = AssignmentType(is_typed=True)
     values = dict(kind.convert(pair, None, None) for pair in pairs)
     texts = {pair.partition("=")[0].strip(): pair.partition("=")[2] for pair in pairs}
     dates = [key for key, text in texts.items() if is_date(text)]
-    edit = {"op": "set_front_matter", "values": values, "createIfMissing": True}
-    return {**edit, "dates": dates} if dates else edit
+    (key, value), *more = values.items()
+    named = {"values": values} if more else {"key": key, "value": value}
+    edit = {"op": "set_front_matter", **named, "createIfMissing": True}
+    return [{**edit, "dates": dates} if dates else edit]
+
+
+def _ini_edits(pairs: list[str]) -> list[dict[str, Any]]:
+    return [_ini_edit(pair) for pair in pairs]
 
 
 def _ini_edit(pair: str) -> dict[str, Any]:
@@ -187,23 +249,71 @@ def _set_hint(names: list[str]) -> str:
     file = names[0] if names else "guide.md"
     key, colon, value = (names[1] if len(names) > 1 else "").partition(":")
     if colon:
+        value = value or " ".join(names[2:])
         return f"write `mdplan set {file} {shlex.quote(f'{key}={value.strip()}')}`"
     if len(names) == 3:
         return f"write `mdplan set {file} {shlex.quote(f'{names[1]}={names[2]}')}`"
     return f"write `mdplan set {file} draft=false`"
 
 
-def _task_texts(session: Session, file: str) -> list[str]:
-    """Texts of the tasks of `file`; none where it cannot be read, which the plan then says."""
+def _outline(session: Session, file: str) -> "Outline | None":
+    """The outline of `file`; None where it cannot be read, which the plan then says."""
     files = session.open_files()
     located = files.workspace.locate(session.named(file))
     outline = located if isinstance(located, Diagnostic) else files.open(located, None, None)
-    if isinstance(outline, Diagnostic):
-        return []
-    return [item.text for each in outline.lists.all for item in each.items if item.mark is not None]
+    return None if isinstance(outline, Diagnostic) else outline
 
 
-def _whole_text(part: str, texts: list[str]) -> str:
-    """The one text of `texts` that `part` is or occurs in, in any case of letters; else `part` itself."""
-    found = [text for text in texts if part.casefold() in text.casefold()]
-    return found[0] if part not in texts and len(found) == 1 else part
+def _task_text(
+    session: Session, outline: "Outline", part: str, file: str, *, is_off: bool
+) -> str | Diagnostic:
+    """The text of the one task that `part` is or occurs in, in any case of letters.
+
+    Errors: MATCH_COUNT_MISMATCH where none or several are meant, INVALID_ARGUMENT for an item without a box.
+    """
+    part = _TASK.sub("", part, count=1) if _TASK.match(part) else part
+    items = [item for each in outline.lists.all for item in each.items]
+    tasks = [item for item in items if item.mark is not None]
+    exact = [item for item in tasks if item.text == part]
+    found = exact or [item for item in tasks if part.casefold() in item.text.casefold()]
+    if len(found) == 1:
+        return found[0].text
+    tick = ["tick", *(["--off"] if is_off else []), file]
+    if found:
+        texts = list(dict.fromkeys(item.text for item in found))
+        lines = ", ".join(str(item.first_line) for item in found)
+        message = f"{len(found)} tasks {'are' if exact else 'contain'} `{part}`, at lines {lines}"
+        if len(texts) == len(found):
+            hint = f"name one by its whole text: `{session.command_line(*tick, texts[0])}`"
+        else:
+            from mdplan.cli.edits.examples import edit_command
+            from mdplan.cli.edits.options import EditOptions
+
+            edit = {"item": texts[0], "done": not is_off, "itemOccurrence": 1}
+            command = session.on_roots(edit_command(EditOptions.of("set_task"), file, edit))
+            hint = f"name its section with `--in SECTION`, or its number: `{command}`"
+        return Diagnostic(code=Code.MATCH_COUNT_MISMATCH, message=message, hint=hint)
+    plain = next((item for item in items if item.mark is None and item.text == part), None)
+    if plain is not None:
+        box = session.command_line("replace", plain.text, f"[ ] {plain.text}", file)
+        return Diagnostic.invalid(
+            f"the list item at line {plain.first_line} has no checkbox", f"give it one first: `{box}`"
+        )
+    return Diagnostic(
+        code=Code.MATCH_COUNT_MISMATCH,
+        message=f"`{file}` has no task `{part}`"
+        if tasks
+        else f"`{file}` has no tasks, such as `- [ ] Buy tea`",
+        hint=_likely_task(session, part, [item.text for item in tasks], tick),
+    )
+
+
+def _likely_task(session: Session, part: str, texts: list[str], tick: list[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(part, texts, n=1, cutoff=0.5)
+    if near:
+        return f"did you mean `{session.command_line(*tick, near[0])}`?"
+    listed = ", ".join(f"`{text}`" for text in texts[:_TASKS_LISTED])
+    more = f" and {len(texts) - _TASKS_LISTED} more" if len(texts) > _TASKS_LISTED else ""
+    return f"name one by its text: {listed}{more}" if texts else ""

@@ -1,14 +1,17 @@
 """`mdplan read`: the text of a place of a file."""
 
 import re
+from dataclasses import replace
 from typing import Any, Final
 
 import click
 
+from mdplan.cli.completion import headings
+from mdplan.cli.edits.field_types import heading_path
 from mdplan.cli.options import field_option, field_options, given_fields
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage.command import command
-from mdplan.diagnostics import Diagnostic, Exit
+from mdplan.diagnostics import Code, Diagnostic, Exit
 from mdplan.limit_options import FILES, PATTERNS
 from mdplan.markdown.section_id import section_id_digits
 from mdplan.reports.read import ReadReport
@@ -27,6 +30,7 @@ from mdplan.text.visible_text import escaped
     "--section",
     multiple=True,
     metavar="SECTION",
+    shell_complete=headings,
     help="A section: its ID or heading; repeated, the headings of a path from outer to inner.",
 )
 @field_options(ReadTarget, "anchor", "occurrence")
@@ -37,6 +41,7 @@ from mdplan.text.visible_text import escaped
 )
 @field_option(ReadTarget, "region", metavar="NAME")
 @field_option(ReadTarget, "front_matter", help="The front matter block.")
+@field_option(ReadTarget, "key", help="A key or item of YAML, JSON, TOML, INI or front matter.")
 @field_option(ReadTarget, "match", metavar="TEXT", help="Lines around the first match of TEXT.")
 @click.option("--regex", is_flag=True, help="TEXT is a regular expression.")
 @field_option(ReadTarget, "context")
@@ -45,14 +50,21 @@ from mdplan.text.visible_text import escaped
 @field_options(ReadRequest, "max_characters", "cursor")
 @field_options(ReadTarget, "encoding")
 @field_option(ReadTarget, "format", type=click.Choice(FORMATS))
+@click.option("--long", "-l", "is_long", is_flag=True, help="Show IDs and hashes too.")
 @engine_command(ReadReport, FILES, PATTERNS)
 def read(
-    session: Session, *, file: str, max_characters: int | None, cursor: str | None, **options: object
+    session: Session,
+    *,
+    file: str,
+    max_characters: int | None,
+    cursor: str | None,
+    is_long: bool,
+    **options: object,
 ) -> Exit:
     """Print the text of FILE, or of a part of it.
 
-    The text goes to standard output as it is in the file, and to standard error a line with what pins an edit
-    of it: baseSha256, and sectionSha256 where a section was read.
+    Standard output gets the text as it is in the file, standard error a line that says what was read. With
+    --long that line has the hashes that guard an edit against other changes.
     """
     from mdplan.engine.queries.read_files import read_files
     from mdplan.reading.read_text import place_line, rest_lines
@@ -63,16 +75,26 @@ def read(
         return session.refuse(target)
     limits: dict[str, Any] = {"max_characters": max_characters} if max_characters is not None else {}
     request = ReadRequest(targets=(target,), cursor=cursor, **limits)
-    report = read_files(session.open_files(), request)
+    files = session.open_files()
+    report = read_files(files, request)
+    path = heading_path(target.heading or "")
+    if report.error is not None and report.error.code is Code.SECTION_NOT_FOUND and len(path) > 1:
+        by_path = replace(target, heading=None, heading_path=tuple(path))
+        report = read_files(files, replace(request, targets=(by_path,)))
     if report.ok and not session.console.as_json:
         for result in report.results:
-            session.console.note(escaped(place_line(result)))
+            session.console.note(escaped(place_line(result, hashes=is_long)))
             content = result.content or ""
             session.console.data(
                 (escaped(content) if session.console.diff_is_for_people else content).encode()
             )
             for line in rest_lines(result):
                 session.console.note(escaped(line))
+    if report.diagnostics and target.heading is not None and not session.console.as_json:
+        from mdplan.cli.edits.hints import for_section_option
+
+        told = (for_section_option(each, "--section", target.heading) for each in report.diagnostics)
+        report = replace(report, diagnostics=tuple(told))
     return session.finish(report)
 
 
@@ -98,7 +120,8 @@ def _target(file: str, fields: dict[str, Any]) -> ReadTarget | Diagnostic:
         first, last = (int(lines[1]), int(lines[2] or lines[1])) if lines else (0, 0)
         if not 1 <= first <= last:
             return Diagnostic.invalid(
-                f"`--lines {given}`: expected a line or a range such as 12-25", "write `--lines 12-25`"
+                f"`--lines {given}`: expected a line or a range such as 12-25",
+                f"write `--lines {_range_in(given)}`",
             )
         fields["lines"] = LinesToRead(start=first, end=last)
     for name in ("match", "until"):
@@ -107,6 +130,13 @@ def _target(file: str, fields: dict[str, Any]) -> ReadTarget | Diagnostic:
     target = ReadTarget(file=file, **fields)
     conflict = next(target.conflicts(), None)
     return target if conflict is None else Diagnostic.invalid(conflict, ONE_PLACE)
+
+
+def _range_in(text: str) -> str:
+    """The range that somebody means with other signs, as in ``5,7``; else an example."""
+    numbers = [int(number) for number in re.findall(r"[0-9]{1,9}", text)]
+    is_range = len(numbers) == 2 and 1 <= numbers[0] <= numbers[1]
+    return "-".join(map(str, numbers)) if is_range else "12-25"
 
 
 _LINES: Final = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")

@@ -1,11 +1,12 @@
 """`mdplan recover`: recover from interrupted commits."""
 
-import sys
+from collections.abc import Iterator
 from typing import Literal
 
 import click
 
 from mdplan.cli.console import shown
+from mdplan.cli.pending_plan import has_terminal
 from mdplan.cli.plan_view import print_warnings
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage.command import command
@@ -13,6 +14,7 @@ from mdplan.cli.views.report import counted
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import COMMITS
 from mdplan.reports.history import ForeignTransaction, RecoverReport
+from mdplan.reports.plan import RecoveredTransactions
 
 
 @command(example="mdplan recover")
@@ -22,13 +24,13 @@ from mdplan.reports.history import ForeignTransaction, RecoverReport
 @click.option("--yes", is_flag=True, help="Answer yes to every question; required without a terminal.")
 @engine_command(RecoverReport, COMMITS)
 def recover(session: Session, *, keep_current: bool, restore_base: bool, foreign: bool, yes: bool) -> Exit:
-    """Recover from an interrupted commit.
+    """Recover from an interrupted transaction.
 
-    Your own commits that a crash or a loss of power interrupted are rolled back; every commit does this by
-    itself first. Nothing is thrown away: the bytes that a file loses stay in the history.
+    Rolls back your own transactions that a crash or a loss of power interrupted; the next edit does this too.
+    Nothing is lost: text that a file loses stays in the history.
 
-    A commit that your key did not seal is foreign: it may have come with a cloned repository. recover lists
-    what it would change, and asks before it changes anything.
+    A transaction that does not have your key is foreign: it may have come with a cloned repository. recover
+    lists what it would change, and asks before it changes anything.
     """
     if keep_current and restore_base:
         raise click.UsageError("--keep-current cannot be combined with --restore-base.")
@@ -44,18 +46,27 @@ def recover(session: Session, *, keep_current: bool, restore_base: bool, foreign
     print_warnings(session, report)
     recovered = report.recovered
     if recovered is not None:
-        rolled_back = counted(len(recovered.rolled_back), "transaction")
-        session.console.note(
-            f"Rolled back: {rolled_back}, {counted(len(recovered.files), 'file')} put back. "
-            f"Cleaned up after: {counted(len(recovered.finished), 'transaction')}."
-        )
+        for line in _done(recovered):
+            session.console.note(line)
     elif report.ok:
-        session.console.note("Nothing to recover.")
+        session.console.note("Nothing to recover: no transaction was interrupted here.")
     if report.foreign and not agreed:
         session.console.note(
-            "Foreign commits: not changed. If one of them was yours: mdplan recover --foreign --yes"
+            "Nothing of this was changed. If you began it yourself: mdplan recover --foreign --yes"
         )
     return session.finish(report)
+
+
+def _done(recovered: RecoveredTransactions) -> Iterator[str]:
+    """What a recovery did, in sentences."""
+    if recovered.rolled_back or recovered.files:
+        count, files = len(recovered.rolled_back), len(recovered.files)
+        what = f"Rolled back {counted(count, 'interrupted transaction')}" if count else "Recovered"
+        has = "has its" if files == 1 else "have their"
+        back = f"{counted(files, 'file')} {has} old text again" if files else "no file had changed"
+        yield f"{what}: {back}."
+    if recovered.finished:
+        yield f"Removed what {counted(len(recovered.finished), 'finished transaction')} had left behind."
 
 
 def _listed(commit: ForeignTransaction) -> str:
@@ -63,20 +74,16 @@ def _listed(commit: ForeignTransaction) -> str:
     root = f" in {shown(commit.root)}" if commit.root else ""
     lines = [f"  would {file.action} {shown(file.file)}" for file in commit.files or ()]
     lines = lines or ["  would change no file"]
-    return "\n".join((f"Foreign interrupted commit {shown(commit.transaction)}{root}:", *lines))
+    return "\n".join((f"Somebody else's interrupted transaction {shown(commit.transaction)}{root}:", *lines))
 
 
 def _can_ask(session: Session) -> bool:
-    return (
-        not session.console.as_json
-        and sys.stdin is not None
-        and sys.stdin.isatty()
-        and sys.stderr is not None
-        and sys.stderr.isatty()
-    )
+    return not session.console.as_json and has_terminal()
 
 
 def _agrees(count: int) -> bool:
     """Ask whether to go on; no is the answer where a person only presses the return key."""
-    what = "this commit" if count == 1 else f"all {count} commits"
-    return click.confirm(f"You did not begin this here. Roll back {what}?", default=False, err=True)
+    what = "this transaction" if count == 1 else f"all {count} transactions"
+    return click.confirm(
+        f"You did not begin this on this machine. Roll back {what}?", default=False, err=True
+    )

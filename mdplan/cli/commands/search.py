@@ -54,6 +54,7 @@ class _NodeKindType(click.Choice[str]):
 @field_option(SearchRequest, "respect_gitignore", "--gitignore")
 @field_options(SearchRequest, "cursor", "encoding")
 @field_option(SearchRequest, "format", type=click.Choice(FORMATS))
+@click.option("--long", "-l", "is_long", is_flag=True, help="Show IDs and hashes too.")
 @engine_command(SearchReport, FILES, PATTERNS)
 def search(
     session: Session,
@@ -67,14 +68,15 @@ def search(
 ) -> Exit:
     """Show where PATTERN occurs in FILE, a folder or a glob; the current folder if not given.
 
-    Matches come by file and section, with the lines of the section and its ID. Their number is exact, also
-    where not all of them are listed.
+    Matches are listed by file and section, with the lines of the section. Their number is exact, even where
+    not all of them are listed.
     """
     from mdplan.engine.queries.search_files import search_files
     from mdplan.reading.read_text import search_text
 
     if not pattern or value_has_surrogate(pattern):
         return session.refuse(_NO_TEXT)
+    is_long = bool(options.pop("is_long"))
     given = given_fields(options)
     if isinstance(given, Diagnostic):
         return session.refuse(given)
@@ -91,5 +93,5 @@ def search(
         raise Misuse(f"there is no file `{file}`", f"the text comes first: `{call}`")
     report = search_files(session.open_files(), request)
     if report.ok and not session.console.as_json:
-        session.console.text(escaped(search_text(report)))
+        session.console.paged(escaped(search_text(report, hashes=is_long)))
     return session.finish(report)

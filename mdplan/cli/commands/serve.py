@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from mdplan.cli.console import is_terminal
 from mdplan.cli.options import approval_option, limit_options
 from mdplan.cli.usage.command import command
 from mdplan.diagnostics import Exit
@@ -56,7 +57,7 @@ _ALL: Final = "all"
     type=click.Choice(["claude-code"]),
     help="Completion only what that client lacks: of the toolset editor the patch tool.",
 )
-@click.option("--read-only", is_flag=True, help="Leave out every tool that writes.")
+@click.option("--read-only", is_flag=True, help="Offer no tool that writes.")
 @approval_option
 @click.option("--allow", multiple=True, metavar="GLOB", help="Touch only files that match. Repeatable.")
 @click.option("--deny", multiple=True, metavar="GLOB", help="Touch no file that matches. Repeatable.")
@@ -125,9 +126,9 @@ def serve(
         if not read_only:
             parts.append(_review_part(workspace, settings))
         return serve_http(parts, http, PATH)
-    if sys.stdin.isatty():
+    if is_terminal(sys.stdin):
         click.echo(
-            "Serving MCP on standard input and output, which a client should hold. Ctrl-C ends it.", err=True
+            "Serving MCP over stdio. An MCP client normally starts this. Press Ctrl-C to stop.", err=True
         )
     run_on_stdio(server, load)
     return Exit.DONE
@@ -142,7 +143,7 @@ def _review_part(workspace: "Workspace", settings: "Settings") -> "HttpPart":
 
     def tell(link: str) -> None:
         # Whoever reads the link can approve. A client that started this server reads what is no terminal.
-        if sys.stderr.isatty():
+        if is_terminal(sys.stderr):
             click.echo(f"To review plans, open this link, which works once:\n{link}", err=True)
         else:
             click.echo("To review plans, run `mdplan review` in a terminal.", err=True)

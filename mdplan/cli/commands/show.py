@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     show_default=True,
     help="text for people, patch for the exact diff, markdown for a comment, sarif for warnings.",
 )
-@click.option("--no-pager", is_flag=True, help="Do not use a pager.")
 @engine_command(PlanReport, FILES, tells_people=True)
-def show(session: Session, *, plan_id: str | None, form: str, no_pager: bool) -> Exit:
+def show(session: Session, *, plan_id: str | None, form: str) -> Exit:
     """Show the saved plan PLAN, or the only pending plan.
 
     PLAN is a plan ID, or the beginning of one with at least 4 of its hex digits. The diff is made again: from
@@ -51,7 +50,7 @@ def show(session: Session, *, plan_id: str | None, form: str, no_pager: bool) ->
         return session.finish(report)
     if form == "auto":
         form = "text" if session.console.diff_is_for_people else "patch"
-    problems = () if session.console.as_json else _FORMS[form](session, engine, plan_id, no_pager)
+    problems = () if session.console.as_json else _FORMS[form](session, engine, plan_id)
     if problems:
         return session.refuse(*problems)
     session.finish(report)
@@ -60,21 +59,20 @@ def show(session: Session, *, plan_id: str | None, form: str, no_pager: bool) ->
     return Exit.DONE
 
 
-def _write_text(session: Session, engine: "Engine", plan_id: str, no_pager: bool) -> Problems:  # noqa: FBT001
+def _write_text(session: Session, engine: "Engine", plan_id: str) -> Problems:
     from mdplan.cli.review_text import plan_text
 
     opened = _open(engine, plan_id)
     if isinstance(opened, tuple):
         return opened
     text = plan_text(opened, session.console.out)
-    (session.console.text if no_pager else session.console.paged)(text)
+    session.console.paged(text)
     return ()
 
 
-def _write_markdown(session: Session, engine: "Engine", plan_id: str, no_pager: bool) -> Problems:  # noqa: FBT001
+def _write_markdown(session: Session, engine: "Engine", plan_id: str) -> Problems:
     from mdplan.cli.views.markdown_comment import markdown_comment
 
-    del no_pager
     opened = _open(engine, plan_id)
     if isinstance(opened, tuple):
         return opened
@@ -82,8 +80,7 @@ def _write_markdown(session: Session, engine: "Engine", plan_id: str, no_pager: 
     return ()
 
 
-def _write_patch(session: Session, engine: "Engine", plan_id: str, no_pager: bool) -> Problems:  # noqa: FBT001
-    del no_pager
+def _write_patch(session: Session, engine: "Engine", plan_id: str) -> Problems:
     exact = engine.diff_bytes(plan_id)
     if not isinstance(exact, bytes):
         return exact
@@ -97,7 +94,7 @@ def _open(engine: "Engine", plan_id: str) -> "OpenPlan | Problems":
     return ReviewService(engine).open(plan_id)
 
 
-_FORMS: Final[dict[str, Callable[[Session, "Engine", str, bool], Problems]]] = {
+_FORMS: Final[dict[str, Callable[[Session, "Engine", str], Problems]]] = {
     "text": _write_text,
     "markdown": _write_markdown,
     "patch": _write_patch,

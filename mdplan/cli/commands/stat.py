@@ -1,9 +1,12 @@
 """`mdplan outline`: the structure of a file, or one row for each file of a folder."""
 
+from dataclasses import replace
 from typing import Final
 
 import click
 
+from mdplan.cli.completion import headings
+from mdplan.cli.edits.field_types import heading_path
 from mdplan.cli.options import field_option, field_options, given_fields
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage.command import command
@@ -30,6 +33,7 @@ mdplan outline guide.md --under Install"""
     StatRequest,
     "under",
     metavar="SECTION",
+    shell_complete=headings,
     help="Only this section: its ID or heading; repeated, the headings of a path from outer to inner.",
 )
 @field_options(StatRequest, "depth", "limit", "cursor", "include", "links", "encoding")
@@ -48,9 +52,24 @@ def stat(session: Session, *, file: str, is_long: bool, under: tuple[str, ...], 
     given = given_fields({**options, "under": under[0] if len(under) == 1 else under})
     if isinstance(given, Diagnostic):
         return session.refuse(given)
-    report = stat_files(session.open_files(), StatRequest(file=session.named(file), **given))
+    files, request = session.open_files(), StatRequest(file=session.named(file), **given)
+    report = stat_files(files, request)
+    if report.diagnostics and len(under) == 1:
+        path = heading_path(under[0])
+        by_path = stat_files(files, replace(request, under=tuple(path))) if len(path) > 1 else report
+        report = by_path if by_path.ok else _in_own_words(session, report, under[0])
     if report.ok and not session.console.as_json:
         is_long = is_long or click.get_current_context().info_name == _OLD_NAME
         text = stat_text(report) if is_long else outline_text(report)
         session.console.paged(escaped(text))
     return session.finish(report)
+
+
+def _in_own_words(session: Session, report: StatReport, under: str) -> StatReport:
+    """`report` with the problems of the section `under` in the words of this command."""
+    if session.console.as_json:
+        return report
+    from mdplan.cli.edits.hints import for_section_option
+
+    problems = (for_section_option(each, "--under", under) for each in report.diagnostics)
+    return replace(report, diagnostics=tuple(problems))

@@ -1,6 +1,6 @@
 """`mdplan undo`: take back a transaction."""
 
-from typing import Final, Literal
+from typing import Final
 
 import click
 
@@ -12,6 +12,7 @@ from mdplan.cli.usage.command import command
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.limit_options import COMMITS, FILES, HISTORY
 from mdplan.reports.plan import ApplyReport
+from mdplan.requests.batch import OnStale
 
 # Words that people use for their last transaction.
 _LAST: Final = ("last", "HEAD", "latest")
@@ -22,10 +23,10 @@ _LAST: Final = ("last", "HEAD", "latest")
 @click.option("--dry-run", "--plan", is_flag=True, help="Undo nothing; show the diff and save it as a plan.")
 @click.option(
     "--on-stale",
-    type=click.Choice(["refuse", "rebase"]),
+    type=click.Choice(["refuse", "rebase", "merge"]),
     default="refuse",
     show_default=True,
-    help="rebase: if a file has changed since, undo when other lines changed.",
+    help="If a file has changed since. rebase: undo when other lines changed; merge: merge three-way.",
 )
 @approval_option
 @engine_command(ApplyReport, FILES, COMMITS, HISTORY, tells_people=True)
@@ -34,12 +35,12 @@ def undo(
     *,
     transaction: str | None,
     dry_run: bool,
-    on_stale: Literal["refuse", "rebase"],
+    on_stale: OnStale,
     require_approval: bool,
 ) -> Exit:
     """Undo the transaction TX, or your last one, and print the diff of that to standard output.
 
-    All its files get back what they held before: what it created is removed, what it deleted or renamed comes
+    All its files get their old content back: what it created is removed, what it deleted or renamed comes
     back. A file that was changed since is refused. An undo is a transaction as well: undo it to redo.
 
     TX is an ID from `mdplan history`, or the beginning of one. Name it to undo what another user or a client
@@ -49,7 +50,9 @@ def undo(
     transaction = None if transaction in _LAST else transaction
     past = engine.undoing.find(transaction, engine.committing.actor())
     is_redo = not isinstance(past, Diagnostic) and engine.undoing.is_redo(past)
-    report = engine.undo(transaction, dry_run=dry_run, rebases=on_stale == "rebase")
+    report = engine.undo(
+        transaction, dry_run=dry_run, rebases=on_stale == "rebase", merges=on_stale == "merge"
+    )
     print_recovered(session, report)
     if not report.ok:
         return session.finish(report)

@@ -11,6 +11,8 @@ from typing import Final
 
 import click
 
+from mdplan.cli.usage.misuse import Misuse
+
 STANDARD_INPUT: Final = "-"
 _EDITORS: Final = ("MDPLAN_EDITOR", "VISUAL", "EDITOR")
 
@@ -18,10 +20,14 @@ _EDITORS: Final = ("MDPLAN_EDITOR", "VISUAL", "EDITOR")
 def read_content(value: str) -> str:
     """The text that `value` stands for: ``-`` is standard input, ``@FILE`` a file, ``@@…`` a text with ``@``.
 
-    Raises a usage error where it cannot be read.
+    The first hunk of a diff begins with ``@@ -`` and stands for itself. Raises a usage error where the text
+    cannot be read.
     """
     if value == STANDARD_INPUT:
-        return _decoded(sys.stdin.buffer.read(), "standard input")
+        # A standard input that was closed at the start is None.
+        return _decoded(sys.stdin.buffer.read(), "standard input") if sys.stdin is not None else ""
+    if value.startswith("@@ -"):
+        return value
     if value.startswith("@@"):
         return value[1:]
     if not value.startswith("@"):
@@ -29,7 +35,8 @@ def read_content(value: str) -> str:
     try:
         return _decoded(Path(value[1:]).read_bytes(), f"`{value[1:]}`")
     except OSError as error:
-        raise click.UsageError(f"`{value[1:]}` cannot be read: {error.strerror}.") from None
+        hint = f"@ stands for a file; for a text that begins with @ write `@{value}`"
+        raise Misuse(f"`{value[1:]}` cannot be read: {error.strerror}", hint) from None
 
 
 def edit_text(text: str, suffix: str, environment: Mapping[str, str] = os.environ) -> str | None:

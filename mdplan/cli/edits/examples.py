@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import click
-import yaml
 
+from mdplan.cli.edits.field_types import NameListType
 from mdplan.cli.edits.options import CONTENT_FIELDS, EditOptions
 from mdplan.field_names import snake_case
 from mdplan.reference.operations import operation_reference
@@ -18,14 +18,33 @@ PATH_JOINT: Final = " / "
 def example_command(options: EditOptions) -> str:
     """``mdplan edit OP FILE --option value``, on as many lines as it needs on a narrow terminal."""
     reference = operation_reference(options.op)
-    parts = [f"mdplan edit {options.op} {reference.file}"]
+    parts = _parts(options, reference.file, reference.example)
+    return _wrapped(parts)
+
+
+def edit_command(options: EditOptions, file: str, edit: Mapping[str, Any]) -> str:
+    """The command that makes `edit`, which can have fields of its batch, in `file`."""
+    return " ".join(_parts(options, shlex.quote(file), edit))
+
+
+def option_words(options: EditOptions, name: str, value: Any) -> str:  # noqa: ANN401 (any JSON)
+    """The option of `mdplan edit` that gives the field `name` a `value`, as it is typed."""
     flags = {option.name: option for option in options.options()}
-    for name, value in reference.example.items():
-        if name in ("heading", "headingPath") and options.is_about_sections:
+    option = flags.get(snake_case(name))
+    if option is None:
+        flag = snake_case(name).replace("_", "-")
+        return f"--{flag}" if isinstance(value, bool) else f"--{flag} {shlex.quote(_text(value))}"
+    return " ".join(_words(name, value, option))
+
+
+def _parts(options: EditOptions, file: str, edit: Mapping[str, Any]) -> list[str]:
+    parts = [f"mdplan edit {options.op} {file}"]
+    for name, value in edit.items():
+        if name in ("heading", "headingPath", "sectionId") and options.is_about_sections:
             parts.append(f"--section {shlex.quote(_text(value, PATH_JOINT))}")
         elif name != "op":
-            parts += _words(name, value, flags[snake_case(name)])
-    return _wrapped(parts)
+            parts.append(option_words(options, name, value))
+    return parts
 
 
 def _words(name: str, value: Any, option: click.Option) -> Iterator[str]:  # noqa: ANN401 (any JSON)
@@ -34,6 +53,8 @@ def _words(name: str, value: Any, option: click.Option) -> Iterator[str]:  # noq
         yield flag if value else option.secondary_opts[0]
     elif name in CONTENT_FIELDS and "\n" in value:
         yield f"{flag} @new.{'diff' if name == 'diff' else 'md'}"
+    elif isinstance(option.type, NameListType):
+        yield f"{flag} {shlex.quote(','.join(value))}"
     elif option.multiple:
         yield from (f"{flag} {shlex.quote(f'{key}={_text(each)}')}" for key, each in value.items())
     else:
@@ -52,6 +73,9 @@ def _text(value: Any, joint: str | None = None) -> str:  # noqa: ANN401 (any JSO
         case list() | tuple() if joint is not None:
             return joint.join(value)
         case list() | tuple():
+            # Most commands give no list, and need not load this.
+            import yaml
+
             return yaml.safe_dump(list(value), default_flow_style=True).strip()
         case _:
             return str(value)

@@ -5,6 +5,8 @@ from typing import Any, Final
 
 import click
 
+from mdplan.field_names import spelled_as
+
 _PATH_SEPARATOR: Final = re.compile(r"\s+[/>]\s+")
 _LINES: Final = re.compile(r"(\d+)(?:-(\d+))?")
 _RANGE: Final = re.compile(r"(\d+):(\d+)-(\d+):(\d+)")
@@ -44,9 +46,24 @@ class HeadingPathType(click.ParamType[Any]):
     name = "path"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
-        """``["Guide", "Install"]``."""
+        """``["Guide", "Install"]``; no text is the empty list, which is what comes before all headings."""
         del param, ctx
-        return _PATH_SEPARATOR.split(value.strip())
+        return heading_path(value)
+
+
+class KeyType(click.ParamType[Any]):
+    """A dotted key such as ``author.name``, or a list of names in brackets where a name has a dot."""
+
+    name = "key"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
+        """The key as it is, or the list."""
+        if not value.startswith("["):
+            return value
+        names = YamlValueType().convert(value, param, ctx)
+        if not isinstance(names, list) or not all(isinstance(each, str | int) for each in names):
+            self.fail(f"expected names in brackets such as [ms.topic], not `{value}`", param, ctx)
+        return names
 
 
 class IndexOrNameType(click.ParamType[Any]):
@@ -78,7 +95,7 @@ class NameListType(click.ParamType[Any]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
         """The list of names."""
-        names = [name.strip() for name in value.split(",") if name.strip()]
+        names = [spelled_as(name.strip(), self.choices) for name in value.split(",") if name.strip()]
         for name in names:
             if self.choices and name not in self.choices:
                 self.fail(f"`{name}` is not one of {', '.join(self.choices)}", param, ctx)
@@ -124,9 +141,14 @@ class AssignmentType(click.ParamType[Any]):
             self.fail(str(error), param, ctx)
 
 
+def heading_path(text: str) -> list[str]:
+    """The headings of a path such as ``Guide / Install``; none for no text."""
+    return _PATH_SEPARATOR.split(text.strip()) if text.strip() else []
+
+
 def section_target(text: str) -> dict[str, Any]:
     """Target fields for what a person calls a section: a section ID, a path, or one heading."""
     if _SECTION_ID.fullmatch(text.strip()):
         return {"sectionId": text.strip()}
-    path = HeadingPathType().convert(text, None, None)
-    return {"headingPath": path} if len(path) > 1 else {"heading": text}
+    path = heading_path(text)
+    return {"heading": text} if len(path) == 1 else {"headingPath": path}

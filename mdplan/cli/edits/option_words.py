@@ -1,38 +1,31 @@
-"""Descriptions and hints with the options of a command in place of the fields of a batch."""
+"""Options of a command for the fields of a batch: how they are called, and what their help says."""
 
-import json
 import re
 from collections.abc import Collection
-from dataclasses import replace
 from typing import Final
 
-from mdplan.diagnostics import Code, Diagnostic
 from mdplan.field_names import snake_case
 
-_STRINGS: Final = re.compile(r'\["[^"\]]*"(?:, "[^"\]]*")*\]')
-_ASSIGNED: Final = re.compile(r'`?"(?P<name>[a-zA-Z]+)": (?P<value>true|false|\d+|"[^"]*")`?')
-_NAMED: Final = re.compile(r"`(?P<code>[a-z][a-zA-Z]*)`|\b(?P<bare>[a-z]+[A-Z][a-zA-Z]*)\b")
-_OBJECTS: Final = (
-    (
-        "1-based {start: {line, col}, end: {line, col}}; end is exclusive",
-        "From place to place, such as 12:1-12:9",
-    ),
-    (
-        '1-based {start, end}, inclusive; or "12:a3f-14:b07" from `mdplan read`',
-        "A line or a range, such as 12-25",
-    ),
-    (": {start, end}", ", such as 12-25"),
-    ("{index}, {language} or both", "Index or language"),
-    ("{index} of the", "Index of the"),
-    ("or {header} of a column", "or the header of a column"),
-    ("[] is the top; else headingPath[:-1]", "as 'Guide / Install'"),
-    (": JSON, a date as it is written", " in YAML"),
-    ("any JSON. An array or object as it is, not as a string", "in YAML, such as 3, true or [a, b]"),
-    ("Item, or an array of items: strings, numbers or other JSON", "Item, or several in YAML: [a, b]"),
-    ('; or an array: ["author", "name"]', ""),
-    ("Node kinds", "Kinds of text"),
-    ("node kinds", "kinds of text"),
-)
+_FIELD: Final = re.compile(r"`?\b([a-z]+(?:[A-Z][a-z]*)+)\b`?|`([a-z]+)`")
+_JSON: Final = re.compile(r"[\[{]|or \"\d|\b(?:JSON|array|[Nn]ode)\b")
+# What is typed for a field whose value a batch writes as an object or an array.
+_TYPED: Final = {
+    "codeBlock": "Number of a fenced block, from 0 in the section or file, or its language.",
+    "exclude": "Further kinds of text to leave alone, such as tables,headings.",
+    "expectedValue": "Value that the key has now, in YAML; a date as it is written.",
+    "headingPath": "Headings from outer to inner, or the last of them, such as 'Guide / Install'.",
+    "include": "Kinds of text to match in after all, such as html,inlineCode.",
+    "key": "Key, dotted inside maps: author.name. [ms.topic] is a name with a dot.",
+    "line": "Line (from 1) next to which the new lines go.",
+    "lines": "A line or a range, such as 12-25.",
+    "list": "Number of the list, from 0 in the section or file; nested lists do not count.",
+    "matchSelection": "Which matches: all, 3, or 2-4 (from 1, inclusive).",
+    "parentPath": "Section to make it in, such as 'Guide / Install'; '' is the top.",
+    "range": "From place to place, such as 12:1-12:9; the end is exclusive.",
+    "table": "Number of the table, from 0 in the section or file, or the header of one of its columns.",
+    "toHeadingPath": "Section to move to, such as 'Guide / Install'; '' is before the first heading.",
+    "value": "Value in YAML, such as 3, true or [a, b].",
+}
 
 
 def option_name(field: str) -> str:
@@ -40,38 +33,15 @@ def option_name(field: str) -> str:
     return f"--{snake_case(field).replace('_', '-')}"
 
 
-def in_options(text: str, fields: Collection[str]) -> str:
-    """`text` with an option in place of each of the `fields` that it names, and paths without JSON."""
+def option_help(field: str, description: str, fields: Collection[str]) -> str:
+    """The help of the option of `field`: its `description` with options in place of `fields`.
 
-    def assigned(found: re.Match[str]) -> str:
-        name, value = found["name"], found["value"]
-        if name not in fields:
-            return found[0]
-        if value in ("true", "false"):
-            return f"`{option_name(name) if value == 'true' else option_name(f'no-{name}')}`"
-        return f"`{option_name(name)} {value.strip(chr(34))}`"
+    A description of JSON is replaced by one of what is typed.
+    """
 
     def named(found: re.Match[str]) -> str:
-        name = found["code"] or found["bare"]
+        name = found[1] or found[2]
         return f"`{option_name(name)}`" if name in fields else found[0]
 
-    for of_batches, of_options in _OBJECTS:
-        text = text.replace(of_batches, of_options)
-    text = _STRINGS.sub(lambda found: f"'{' / '.join(json.loads(found[0]))}'", text)
-    return _NAMED.sub(named, _ASSIGNED.sub(assigned, text))
-
-
-def for_edit_command(problem: Diagnostic, fields: Collection[str]) -> Diagnostic:
-    """`problem` of an edit whose `fields` are options of the command."""
-    message, hint = (in_options(text, fields) for text in (problem.message, problem.hint))
-    if problem.code is Code.AMBIGUOUS_HEADING and problem.candidates:
-        hint = _unambiguous(problem)
-    return replace(problem, message=message, hint=hint)
-
-
-def _unambiguous(problem: Diagnostic) -> str:
-    paths = [candidate.heading_path for candidate in problem.candidates]
-    one = next((path for path in paths if paths.count(path) == 1), None)
-    if one is None:
-        return f"name one by its ID: `{problem.candidates[0].section_id}`"
-    return f"name one by its path, such as '{' / '.join(one)}'"
+    text = _TYPED[field] if _JSON.search(description) else description
+    return _FIELD.sub(named, text)

@@ -1,6 +1,6 @@
 """Command options for the fields of an operation, derived from its JSON Schema."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,16 +12,17 @@ from mdplan.cli.edits.field_types import (
     AssignmentType,
     HeadingPathType,
     IndexOrNameType,
+    KeyType,
     LineRangeType,
     NameListType,
     TextRangeType,
     YamlValueType,
     section_target,
 )
-from mdplan.cli.edits.option_words import in_options, option_name
-from mdplan.cli.shell_words import for_shell
+from mdplan.cli.edits.option_words import option_help, option_name
 from mdplan.field_names import snake_case
-from mdplan.reference.schema import Schema, inlined, operation_schema
+from mdplan.reference.operation_schema import Schema, inlined, operation_schema
+from mdplan.reports.next_steps import Caller, in_words_of
 
 # Fields with text that is often long: it can come from a file, standard input or an editor.
 CONTENT_FIELDS: Final = ("markdown", "replacement", "diff")
@@ -67,6 +68,29 @@ class EditOptions:
         """Names of the parameters that the first screen of help leaves out."""
         return frozenset(snake_case(name) for name in (*_RARE, *_SECTION_FIELDS) if name not in self.required)
 
+    @property
+    def needs_section(self) -> bool:
+        """Whether an edit without a section is refused."""
+        from mdplan.operations import OPERATIONS
+
+        return self.is_about_sections and getattr(OPERATIONS[self.op], "target_is_required", False)
+
+    def placeholder(self, name: str) -> str:
+        """What stands for the value of the field `name` in a command that lacks it."""
+        schema = self.schemas[name]
+        if schema.get("type") == "boolean":
+            return ""
+        if _is_map(schema):
+            return "KEY=VALUE"
+        if "enum" in schema:
+            return str(schema["enum"][0])
+        return "N" if schema.get("type") == "integer" else "TEXT"
+
+    def help_of(self, name: str) -> str:
+        """What the help says of the field `name`."""
+        description = in_words_of(Caller.SHELL, self.schemas[name].get("description", ""))
+        return option_help(name, description, self.schemas)
+
     def options(self) -> Iterator[click.Option]:
         """One option for each field, required ones first and guards last."""
         names = sorted(self.schemas, key=lambda name: (name not in self.required, name in _RARE))
@@ -78,7 +102,7 @@ class EditOptions:
                 help="Target section: a heading, a path such as 'Guide / Install', or a section ID.",
             )
         for name in names:
-            yield _option(name, self.schemas[name], self.schemas, is_required=name in self.required)
+            yield _option(name, self.schemas[name], self.help_of(name), is_required=name in self.required)
 
     def edit(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The edit that the values `given` for `options` describe. Texts such as ``@FILE`` are read."""
@@ -92,13 +116,12 @@ class EditOptions:
             else:
                 fields[name] = dict(value) if _is_map(schema) else value
         section = given.get(_SECTION) if self.is_about_sections else None
-        return fields | section_target(section) if section else fields
+        return fields if section is None else fields | section_target(section)
 
 
-def _option(name: str, schema: Schema, fields: Collection[str], *, is_required: bool) -> click.Option:
+def _option(name: str, schema: Schema, description: str, *, is_required: bool) -> click.Option:
     """The option of a field. Where the field is required, its help says so."""
     flags = [option_name(each) for each in (name, *_ALIASES.get(name, ()))]
-    description = in_options(for_shell(schema.get("description", "")), fields)
     shown = f"{description} (required)" if is_required else description
     if schema.get("type") == "boolean":
         flag = snake_case(name).replace("_", "-")
@@ -118,6 +141,8 @@ def _type(name: str, schema: Schema) -> click.ParamType[Any]:
         return HeadingPathType()
     if "enum" in schema:
         return click.Choice(schema["enum"])
+    if any(each.get("type") == "array" for each in schema.get("anyOf", ())):
+        return KeyType()
     kind = schema.get("type", "string" if "anyOf" in schema else "any")
     return _KINDS[kind](schema)
 

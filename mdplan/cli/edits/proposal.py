@@ -2,16 +2,17 @@
 
 import json
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from glob import iglob
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
 from mdplan.cli.edits.content import edit_text
-from mdplan.cli.edits.option_words import for_edit_command
+from mdplan.cli.edits.field_types import heading_path
 from mdplan.cli.options import approval_option
 from mdplan.cli.pending_plan import ask, has_terminal
 from mdplan.cli.plan_view import print_applied, print_recovered, print_summary, print_warnings, write_diff
@@ -22,6 +23,7 @@ from mdplan.diagnostics import Code, Diagnostic, Exit, Problems
 from mdplan.reports.plan import PlanReport, as_apply_report
 
 if TYPE_CHECKING:
+    from mdplan.cli.edits.hints import CommandWords
     from mdplan.engine.engine import Engine
     from mdplan.planning.replan.plan_result import PlanResult
 
@@ -35,6 +37,7 @@ _MARKERS: Final = frozenset("*?[")
 
 
 Check = Callable[[PlanReport], Diagnostic | None]
+Words: TypeAlias = Callable[[], "CommandWords"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +68,9 @@ def expand_globs(names: Sequence[str], folder: str) -> list[str]:
     """
     files: list[str] = []
     for name in names:
+        if Path(folder, name).is_dir():
+            glob = shlex.quote(f"{'' if name == os.curdir else name.rstrip('/') + '/'}**/*.md")
+            raise Misuse(f"`{name}` is a folder", f"name its files, as in {glob}")
         if not _MARKERS & set(name) or os.path.lexists(Path(folder, name)):
             files.append(name)
             continue
@@ -72,7 +78,10 @@ def expand_globs(names: Sequence[str], folder: str) -> list[str]:
         matching = iglob(name, root_dir=folder, recursive=True)  # noqa: PTH207
         found = sorted(path for path in matching if Path(folder, path).is_file())
         if not found:
-            raise Misuse(f"no file matches `{name}`", f"the glob was looked up in {folder}")
+            raise Misuse(
+                f"no file matches `{name}`",
+                f"names are relative to {folder}; `mdplan outline` lists the files",
+            )
         files += found
     return list(dict.fromkeys(files))
 
@@ -87,23 +96,29 @@ def propose(
     session: Session,
     batch: dict[str, Any],
     choice: ApplyOptions,
+    words: "Words | None",
     check: Check | None = None,
-    fields: Collection[str] = (),
+    section: str | None = None,
 ) -> Exit:
     """Plan `batch`, show its diff, ask, and apply it. `check` can refuse the plan.
 
-    `fields` of the edit are options of the command, and problems name them so.
+    `words` gives the names that the command has for fields of the batch, and problems use them. Problems of
+    an edited batch use the names of its fields. A `section` that was read as a path can be one heading, such
+    as ``Input / Output``.
 
-    Without a terminal, and without `--yes`, the plan is saved and nothing is applied: exit code 1.
+    Without a terminal, and without `--yes`, the plan is saved and nothing is applied:
+    exit code 1.
     """
     engine = session.open_engine(require_approval=choice.require_approval)
     while True:
         draft = engine.draft(batch)
+        if not draft.report.ok and section is not None and len(heading_path(section)) > 1:
+            other = engine.draft(_with_heading(batch, section))
+            draft = other if other.report.ok else draft
         report = draft.report
         problem = check(report) if check is not None and report.ok else None
         if problem is not None or not report.ok:
-            problems = report.diagnostics if problem is None else (problem,)
-            return _refuse(session, report, problems, fields)
+            return _refuse(session, report, problem, batch, words)
         write_diff(session, draft.diff)
         if report.no_op or choice.dry_run:
             return _save(session, report, Exit.DONE)
@@ -119,19 +134,55 @@ def propose(
                 # The question has shown the warnings.
                 return _apply(session, engine, draft, ())
             case "e":
-                batch = _edited(batch)
+                batch, words = _edited(batch), None
             case _:
                 session.console.note("Nothing changed.")
                 return Exit.WOULD_CHANGE
 
 
-def _refuse(session: Session, report: PlanReport, problems: Problems, fields: Collection[str]) -> Exit:
-    """End with the `problems` of `report`; people read them with options in place of the `fields`."""
-    if report.ok:
-        return session.refuse(*problems)
-    if not session.console.as_json:
-        problems = tuple(for_edit_command(each, fields) for each in problems)
-    return session.finish(replace(report, diagnostics=problems))
+def _with_heading(batch: dict[str, Any], section: str) -> dict[str, Any]:
+    """`batch`, whose edits are of `section` as a path, with that as one heading."""
+
+    def entry(of: dict[str, Any]) -> dict[str, Any]:
+        edits = [
+            {name: value for name, value in edit.items() if name != "headingPath"} | {"heading": section}
+            for edit in of["edits"]
+        ]
+        return {**of, "edits": edits}
+
+    files = [entry(each) for each in batch.get("files", [batch])]
+    return {**batch, "files": files} if "files" in batch else files[0]
+
+
+def _refuse(
+    session: Session,
+    report: PlanReport,
+    problem: Diagnostic | None,
+    batch: Mapping[str, Any],
+    words: "Words | None",
+) -> Exit:
+    """End with `problem`, or with those of `report` on `batch`, in the `words` of the command."""
+    if problem is not None:
+        return session.refuse(problem)
+    if words is None or session.console.as_json:
+        return session.finish(report)
+    # Loaded for problems alone, as the words are.
+    from mdplan.cli.edits.examples import edit_command
+    from mdplan.cli.edits.hints import for_command
+
+    own = words()
+    edits = [(entry["file"], edit) for entry in batch.get("files", [batch]) for edit in entry["edits"]]
+
+    def in_own_words(problem: Diagnostic) -> Diagnostic:
+        file, edit = edits[problem.edit_index or 0]
+        named = os.path.relpath(file, session.folder()) if os.path.isabs(file) else file  # noqa: PTH117
+
+        def command(name: str, value: object) -> str:
+            return session.on_roots(edit_command(own.options, named, {**edit, name: value}))
+
+        return for_command(problem, own, command)
+
+    return session.finish(replace(report, diagnostics=tuple(map(in_own_words, report.diagnostics))))
 
 
 def _save(session: Session, report: PlanReport, code: Exit) -> Exit:
@@ -165,8 +216,8 @@ def _apply(session: Session, engine: "Engine", draft: "PlanResult", warnings: Pr
 def _answer(session: Session, report: PlanReport) -> str:
     """``y``, ``n`` or ``e``; the end of the input is no."""
     print_warnings(session, report)
-    ink = session.console.err
-    listed = file_list(report.files, ink)
+    style = session.console.err
+    listed = file_list(report.files, style)
     if listed:
         session.console.problem(listed)
     while True:
@@ -196,8 +247,11 @@ def _edited(batch: dict[str, Any]) -> dict[str, Any]:
     return decoded
 
 
-def check_count(expected: int | None) -> Check:
-    """A check that a plan replaces `expected` matches in all its files together; None: one or more."""
+def check_count(expected: int | None, search: str) -> Check:
+    """A check that a plan replaces `expected` matches in all its files together; None: one or more.
+
+    `search` is the command that shows the matches.
+    """
 
     def check(report: PlanReport) -> Diagnostic | None:
         found = report.matches_replaced or 0
@@ -207,8 +261,8 @@ def check_count(expected: int | None) -> Check:
             code=Code.MATCH_COUNT_MISMATCH,
             message="no file contains the text"
             if expected is None
-            else f"{counted(found, 'place')} match, and --count expects {expected}",
-            hint="`mdplan search TEXT FILE` shows every place, also those in code and HTML",
+            else f"the text has {counted(found, 'match', 'matches')}, and --count expects {expected}",
+            hint=f"`{search}` shows every place, also those in code and HTML",
         )
 
     return check

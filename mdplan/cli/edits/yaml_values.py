@@ -1,8 +1,11 @@
 """Values that people write on the command line with the types of YAML."""
 
+import shlex
 from typing import Any, Final
 
 import yaml
+
+from mdplan.bot.manifest.yaml_mistakes import yaml_mistake
 
 _TIMESTAMP: Final = "tag:yaml.org,2002:timestamp"
 _JSON_SCALARS: Final = (str, int, float, bool, type(None))
@@ -13,12 +16,19 @@ def yaml_value(text: str) -> Any:  # noqa: ANN401 (any JSON)
     try:
         loaded = _ValueLoader(text).get_single_data()
     except yaml.YAMLError as error:
-        reason = getattr(error, "problem", None) or "it is not YAML"
-        message = f"`{text}` is not a YAML value: {reason}; put text with special characters in quotes"
+        reason = yaml_mistake(error).reason if isinstance(error, yaml.MarkedYAMLError) else "it is not YAML"
+        # The shell takes quotes away, so that YAML needs some of its own.
+        own = "'" + text.replace("'", "''") + "'"
+        message = f"`{text}` is not a YAML value: {reason}; to set it as text: {_in_shell(f'KEY={own}')}"
         raise ValueError(message) from None
     if not _is_json(loaded):
         raise ValueError(f"`{text}` is a YAML value that JSON does not have")
     return "" if loaded is None and not text.strip() else loaded
+
+
+def _in_shell(word: str) -> str:
+    """`word` in quotes, the double ones where they keep it as it is."""
+    return shlex.quote(word) if set('"$`\\!') & set(word) else f'"{word}"'
 
 
 def is_date(text: str) -> bool:

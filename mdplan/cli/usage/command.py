@@ -14,10 +14,10 @@ _ALL: Final = "mdplan.help_all"
 _LIMITS: Final = frozenset(limit.parameter for limit in ALL_LIMITS)
 # Options of most commands that few people need: they come last, and in the whole help only.
 _RARE: Final = frozenset(
-    {"allow", "deny", "color", "cursor", "encoding", "format", "quiet", "require_approval"}
+    {"allow", "deny", "color", "cursor", "encoding", "format", "no_pager", "quiet", "require_approval"}
 )
 _LINE_END: Final = re.compile(r"(?<!\\)\n")
-_RANGE: Final = re.compile(r"\s*\[[^\]]*x[<>]=?[^\]]*\]")
+_RANGE: Final = re.compile(r"\s*\[[^;\]]*[<>]=?[^;\]]*\]|; [^;\]]*[<>]=?[^;\]]*(?=\])")
 
 
 class _Screen(click.Command):
@@ -41,6 +41,26 @@ class _Screen(click.Command):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """The parameters, with `--help-all`."""
         return [*super().get_params(ctx), _HELP_ALL]
+
+    def make_parser(self, ctx: click.Context) -> Any:  # noqa: ANN401 (click's, of another name in each version)
+        """A parser that takes a word such as ``- Buy tea`` for an argument: no option begins with a blank."""
+        parser: Any = super().make_parser(ctx)
+        process = parser._process_opts  # noqa: SLF001 (click has no other place for it)
+
+        def process_word(word: str, state: Any) -> None:  # noqa: ANN401 (click's)
+            if word[1:2].isspace():
+                state.largs.append(word)
+                return
+            try:
+                process(word, state)
+            except click.BadOptionUsage as problem:
+                # The shell asks for the value of the last option: the arguments before it count.
+                if not ctx.resilient_parsing:
+                    problem.ctx = ctx
+                    raise
+
+        parser._process_opts = process_word  # noqa: SLF001
+        return parser
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The whole help, or what of it fits on one screen."""

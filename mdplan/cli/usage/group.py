@@ -11,7 +11,9 @@ import click
 from mdplan.cli.console import write_error
 from mdplan.cli.exit_codes import exit_code
 from mdplan.cli.usage.command import help_all_option, wants_all
+from mdplan.cli.usage.typed import remember
 from mdplan.diagnostics import Exit
+from mdplan.interrupts import interrupt_commands
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,11 @@ class CommandGroup(click.Group):
         """The parameters, with `--help-all`."""
         return [*super().get_params(ctx), help_all_option()]
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the words for hints that repeat them."""
+        remember(ctx, args)
+        return super().parse_args(ctx, args)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -67,7 +74,9 @@ class CommandGroup(click.Group):
             from mdplan.cli.usage.suggestions import command_hint
 
             raise Misuse(f"there is no command `{name}`", command_hint(name, self.lazy_commands), ctx)
-        return super().resolve_command(ctx, args)
+        resolved = super().resolve_command(ctx, args)
+        interrupt_commands()
+        return resolved
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The whole help, or its first screen: the commands that people need most."""
@@ -99,6 +108,10 @@ class CommandGroup(click.Group):
         sys.exit(exit_code(lambda: self._answer(*arguments, **options)))
 
     def _answer(self, *arguments: Any, **options: Any) -> object:  # noqa: ANN401 (as above)
+        if "_MDPLAN_COMPLETE" in os.environ:
+            from mdplan.cli.shell_completion import use_own_shells
+
+            use_own_shells()
         try:
             return super().main(*arguments, **options)
         except click.ClickException as problem:
@@ -107,8 +120,8 @@ class CommandGroup(click.Group):
 
             given = arguments[0] if arguments else options.get("args")
             words = sys.argv[1:] if given is None else list(given)
-            ink = Console.of("auto", os.environ).err
-            write_error(misuse_text(problem, words, ink), ink)
+            style = Console.of("auto", os.environ).err
+            write_error(misuse_text(problem, words, style), style)
             return Exit.INVALID
         except click.Abort:
             write_error("interrupted")

@@ -19,31 +19,31 @@ class Misuse(click.UsageError):
         self.hint = hint
 
 
-def misuse_text(problem: click.ClickException, words: Sequence[str], ink: Style) -> str:
+def misuse_text(problem: click.ClickException, words: Sequence[str], style: Style) -> str:
     """What to print of `problem`, which the typed `words` led to."""
     if isinstance(problem, click.exceptions.NoArgsIsHelpError):
         return problem.format_message()
     context = getattr(problem, "ctx", None)
     message, hint = _in_words(problem, context, words)
-    lines = [f"{ink.bold('error', 'red')}: {shown(message)}"]
+    lines = [f"{style.bold('error', 'red')}: {shown(message)}"]
     if hint:
-        lines.append(f"  {ink.paint('hint:', 'cyan')} {shown(hint)}")
+        lines.append(f"  {style.paint('hint:', 'cyan')} {shown(hint)}")
     if context is not None:
-        lines += _usage_lines(problem, context, ink)
+        lines += _usage_lines(problem, context, style)
     return "\n".join(lines)
 
 
-def _usage_lines(problem: click.ClickException, context: click.Context, ink: Style) -> list[str]:
+def _usage_lines(problem: click.ClickException, context: click.Context, style: Style) -> list[str]:
     is_about_arguments = isinstance(problem, click.MissingParameter) or "extra argument" in problem.message
     lines = []
     if is_about_arguments:
         pieces = " ".join(context.command.collect_usage_pieces(context))
-        lines.append(f"  {ink.paint('usage:', 'cyan')} {context.command_path} {pieces}")
+        lines.append(f"  {style.paint('usage:', 'cyan')} {context.command_path} {pieces}")
         lines += [
-            f"  {ink.paint('example:', 'cyan')} {example}"
+            f"  {style.paint('example:', 'cyan')} {' '.join(example.split())}".replace(" \\ ", " ")
             for example in getattr(context.command, "examples", ())[:1]
         ]
-    return [*lines, f"  {ink.paint('more:', 'cyan')} {context.command_path} --help"]
+    return [*lines, f"  {style.paint('more:', 'cyan')} {context.command_path} --help"]
 
 
 def _in_words(  # noqa: PLR0911 (one for each kind of error)
@@ -84,7 +84,7 @@ def _of_value(problem: click.BadParameter, context: click.Context | None) -> tup
     if isinstance(parameter.type, click.Choice):
         names = [str(each) for each in parameter.type.choices]
         given = problem.message.partition("'")[2].partition("' is not one of")[0]
-        message, hint = f"`{given}` is not possible", f"give {either(names)}"
+        message, hint = f"unknown value `{given}`", f"give {either(names)}"
     elif isinstance(parameter.type, click.IntRange | click.FloatRange):
         message, hint = _of_number(message, parameter.type)
     else:

@@ -12,7 +12,7 @@ _FILE: Final = b"diff --git "
 _COLOURS: Final = {"-": "red", "+": "green", "\\": "bright_black"}
 
 
-def diff_for_people(diff: bytes, ink: Style) -> str:
+def diff_for_people(diff: bytes, style: Style) -> str:
     r"""`diff` as text for a terminal.
 
     Bytes that are not UTF-8 show as ``\xNN``. Where all lines of a file's hunks end in CRLF, the CR is left
@@ -23,7 +23,7 @@ def diff_for_people(diff: bytes, ink: Style) -> str:
         rows = list(_rows(file))
         bodies = [line for line, in_hunk in rows if in_hunk and line[:1] in b"-+ "]
         hide_cr = bool(bodies) and all(line.endswith(b"\r") for line in bodies)
-        shown += [_line(line, ink, in_hunk=in_hunk, hide_cr=hide_cr) for line, in_hunk in rows]
+        shown += [_line(line, style, in_hunk=in_hunk, hide_cr=hide_cr) for line, in_hunk in rows]
     return "".join(line + "\n" for line in shown)
 
 
@@ -55,10 +55,10 @@ def _rows(file: list[bytes]) -> Iterator[tuple[bytes, bool]]:
             yield line, line.startswith(b"\\")
 
 
-def _line(line: bytes, ink: Style, *, in_hunk: bool, hide_cr: bool) -> str:
+def _line(line: bytes, style: Style, *, in_hunk: bool, hide_cr: bool) -> str:
     if in_hunk and hide_cr:
         line = line.removesuffix(b"\r")
     text = escaped(line.decode("utf-8", "backslashreplace"))
     if in_hunk:
-        return ink.paint(text, _COLOURS[text[0]]) if text[:1] in _COLOURS else text
-    return ink.paint(text, "cyan") if text.startswith("@@") else ink.bold(text)
+        return style.paint(text, _COLOURS[text[0]]) if text[:1] in _COLOURS else text
+    return style.paint(text, "cyan") if text.startswith("@@") else style.bold(text)

@@ -9,7 +9,7 @@ from mdplan.reports.history import HistoryReport, TransactionEntry
 _FILES_NAMED = 2
 
 
-def history_text(report: HistoryReport, file: str | None, ink: Style) -> str:
+def history_text(report: HistoryReport, file: str | None, style: Style) -> str:
     """One line for each transaction of `report`, which are those of `file` alone, if it is given."""
     if not report.transactions:
         what = (
@@ -17,21 +17,21 @@ def history_text(report: HistoryReport, file: str | None, ink: Style) -> str:
         )
         lines = [f"{what}."]
     else:
-        lines = [transaction_text(entry, ink) for entry in report.transactions]
+        lines = [transaction_text(entry, style) for entry in report.transactions]
     if report.more:
         lines.append(f"There are older ones: --limit {2 * len(lines)} shows more.")
-    return "".join(line + "\n" for line in (*lines, *_foreign_lines(report, ink)))
+    return "".join(line + "\n" for line in (*lines, *_foreign_lines(report, style)))
 
 
-def _foreign_lines(report: HistoryReport, ink: Style) -> list[str]:
+def _foreign_lines(report: HistoryReport, style: Style) -> list[str]:
     listed, total = report.foreign or (), report.foreign_total or 0
-    lines = [f"{ink.paint(entry.transaction, 'yellow')}  (foreign: ignored)" for entry in listed]
+    lines = [f"{style.paint(entry.transaction, 'yellow')}  (foreign: ignored)" for entry in listed]
     if total > len(lines):
         lines.append(f"There are {counted(total - len(lines), 'more foreign record')}.")
     return lines
 
 
-def transaction_text(entry: TransactionEntry, ink: Style) -> str:
+def transaction_text(entry: TransactionEntry, style: Style) -> str:
     """One transaction: its ID, when it was, its files, and what became of it."""
     added = sum(file.lines_added for file in entry.files)
     removed = sum(file.lines_removed for file in entry.files)
@@ -43,7 +43,9 @@ def transaction_text(entry: TransactionEntry, ink: Style) -> str:
     if more > 0:
         names += f" and {counted(more, 'file')} more"
     remarks = "".join(f"  ({remark})" for remark in _remarks(entry))
-    return f"{ink.paint(entry.transaction, 'yellow')}  {_time(entry)}  +{added} -{removed}  {names}{remarks}"
+    return (
+        f"{style.paint(entry.transaction, 'yellow')}  {_time(entry)}  +{added} -{removed}  {names}{remarks}"
+    )
 
 
 def _remarks(entry: TransactionEntry) -> list[str]:

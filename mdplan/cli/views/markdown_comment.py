@@ -12,6 +12,7 @@ from typing import Final
 
 from mdplan.cli.views.report import counted
 from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.edit_numbers import EditNumbers
 from mdplan.review.plan_review import ChangeKind, FileReview, PlanReview, ReviewedFile, ReviewedHunk
 from mdplan.text.visible_text import escaped
 
@@ -35,7 +36,9 @@ _BACKTICKS: Final = re.compile("`+")
 def markdown_comment(review: PlanReview, file_of: Callable[[int], FileReview | Problems]) -> str:
     """The plan of `review` in Markdown; `file_of` gives the text of the file at an index."""
     blocks = [_title(review), f"Plan {_code(review.plan_id)}"]
-    blocks += _within(_MOST_BEFORE_DIFF, [*_warnings(review.warnings), *_table(review.changed_files)])
+    blocks += _within(
+        _MOST_BEFORE_DIFF, [*_warnings(review.warnings, review.numbers), *_table(review.changed_files)]
+    )
     room = MOST_CHARACTERS - _length("\n\n".join(blocks)) - _FOR_THE_REST
     left_out: list[str] = []
     for file in review.changed_files:
@@ -72,20 +75,21 @@ def _title(review: PlanReview) -> str:
     return f"### {files}, {edits}: +{review.lines_added} -{review.lines_removed} lines"
 
 
-def _warnings(warnings: Sequence[Diagnostic]) -> Iterator[str]:
+def _warnings(warnings: Sequence[Diagnostic], numbers: EditNumbers) -> Iterator[str]:
     if not warnings:
         return
-    rows = [_warning(warning) for warning in warnings[:_WARNINGS]]
+    rows = [_warning(warning, numbers) for warning in warnings[:_WARNINGS]]
     if len(warnings) > len(rows):
         rows.append(f"- and {len(warnings) - len(rows)} more")
     yield "\n".join([f"**{counted(len(warnings), 'warning')}**", "", *rows])
 
 
-def _warning(warning: Diagnostic) -> str:
+def _warning(warning: Diagnostic, numbers: EditNumbers) -> str:
     place = warning.file or ""
     if warning.place is not None:
         place += f":{warning.place.line}"
-    edit = f" (edit {warning.edit_index + 1})" if warning.edit_index is not None else ""
+    index = warning.edit_index
+    edit = f" ({_own_name(numbers, index, warning.file)})" if index is not None else ""
     message = warning.message[:_MOST_MESSAGE]
     return f"- **{warning.code}**{f' {_code(place)}' if place else ''}{edit}: {_code(message)}"
 
@@ -95,8 +99,7 @@ def _table(files: Sequence[ReviewedFile]) -> Iterator[str]:
         return
     rows = [
         f"| {_cell(_name(file))} | {file.kind} | +{file.lines_added} -{file.lines_removed} "
-        f"| {', '.join(str(edit + 1) for edit in file.edits[:10]) or 'links'}"
-        f"{', …' if len(file.edits) > 10 else ''} |"
+        f"| {len(file.edits) or 'links'} |"
         for file in files[:_FILES_IN_TABLE]
     ]
     table = ["| File | | Lines | Edits |", "|---|---|---|---|", *rows]
@@ -122,7 +125,7 @@ def _file(review: PlanReview, file: FileReview, room: int) -> str | None:
     left = room - _length("\n\n".join(parts)) - 200
     if left < 0:
         return None
-    texts = [_hunk(hunk) for hunk in file.hunks]
+    texts = [_hunk(review, file, hunk) for hunk in file.hunks]
     fence = "`" * max(3, 1 + max((len(run) for text in texts for run in _BACKTICKS.findall(text)), default=0))
     left -= 2 * len(fence)
     shown: list[str] = []
@@ -149,23 +152,33 @@ def _edits(review: PlanReview, file: FileReview) -> str:
             place = f" {_code(edit.place)}" if edit.place else ""
             found = edit.result.matches_replaced
             matches = f", {counted(found, 'match').replace('matchs', 'matches')}" if found is not None else ""
-            rows.append(f"- edit {edit.index + 1}: {_code(edit.op)}{place}{matches}")
+            rows.append(
+                f"- {_own_name(review.numbers, edit.index, file.file.path)}: {_code(edit.op)}{place}{matches}"
+            )
     more = len(file.file.edits) - len(rows)
     return "\n".join([*rows, *([f"- and {more} more"] if more > 0 and rows else [])])
 
 
-def _hunk(hunk: ReviewedHunk) -> str:
+def _hunk(review: PlanReview, file: FileReview, hunk: ReviewedHunk) -> str:
     section = " / ".join(hunk.section)
-    edits = ", ".join(f"edit {edit + 1}" for edit in hunk.edits[:10])
+    edits = review.numbers.listed(hunk.edits[:10], within=file.file.path) if hunk.edits else ""
     derived = "links" if hunk.is_derived else ""
     named = "; ".join(part for part in (edits, derived) if part)
     header = f"@@ -{hunk.old_start},{hunk.old_count} +{hunk.new_start},{hunk.new_count} @@"
-    lines = [" ".join(part for part in (header, _line(section), f"[{named}]" if named else "") if part)]
+    lines = [
+        " ".join(part for part in (header, _line(section), f"[{_line(named)}]" if named else "") if part)
+    ]
     for line in hunk.lines:
         lines.append(line.sign + _line(line.text))
         if not line.line_end:
             lines.append("\\ No newline at end of file")
     return "\n".join(lines)
+
+
+def _own_name(numbers: EditNumbers, index: int, file: str | None) -> str:
+    """An edit as what is said of `file` names it: ``edit 2``, with its own file where that is another."""
+    name, of, other = numbers.named(index, within=file).partition(" of ")
+    return f"{name}{of}{_code(other)}" if of else name
 
 
 def _line(text: str) -> str:

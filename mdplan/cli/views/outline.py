@@ -16,7 +16,7 @@ def outline_text(report: StatReport) -> str:
     """Text of `report`: one line for each section, indented by its level, then what else the file has."""
     if report.files is not None:
         return _ROW_HASH.sub("", stat_text(report))
-    is_markdown = report.ini_sections is None and report.text_sections is None
+    is_markdown = report.ini_sections is None and report.text_sections is None and report.keys is None
     if not (report.ok and report.sections and is_markdown):
         return _BASE.sub("", stat_text(report))
     rest = _BASE.sub("", stat_text(replace(report, sections=()))).splitlines()

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from mdplan.cli.batches.edit_numbers import EditNumbers
 from mdplan.cli.console import Style, shown
 from mdplan.diagnostics import Candidate, Diagnostic, Severity
+from mdplan.edit_numbers import EditNumbers
 from mdplan.reports.plan import FileReport, PlanReport
 
 _FILES_LISTED = 20
@@ -15,7 +15,7 @@ _TOTAL_FROM: Final = 3
 
 
 def problem_texts(
-    problems: Sequence[Diagnostic], ink: Style, edits: EditNumbers | None = None, excerpt: str = ""
+    problems: Sequence[Diagnostic], style: Style, edits: EditNumbers | None = None, excerpt: str = ""
 ) -> Iterator[str]:
     """`problems` as `problem_text` says them: what many files share once, and no more than a person reads.
 
@@ -29,7 +29,7 @@ def problem_texts(
     listed = list(shared.values())
     for same in listed[:_PROBLEMS_LISTED]:
         files = [each.file for each in same[1:] if each.file is not None]
-        yield problem_text(same[0], ink, files, edits, excerpt)
+        yield problem_text(same[0], style, files, edits, excerpt)
     more = sum(map(len, listed[_PROBLEMS_LISTED:]))
     if more:
         yield f"and {more} more; `--json` lists all of them"
@@ -37,12 +37,12 @@ def problem_texts(
     if len(errors) >= _TOTAL_FROM:
         files = [file for file, _ in Counter(problem.file for problem in errors).items() if file]
         in_files = f" in {counted(len(files), 'file')}" if files else ""
-        yield f"{ink.bold(counted(len(errors), 'error'), 'red')}{in_files}; nothing was planned or changed."
+        yield f"{style.bold(counted(len(errors), 'error'), 'red')}{in_files}; nothing was planned or changed."
 
 
 def problem_text(
     problem: Diagnostic,
-    ink: Style,
+    style: Style,
     other_files: Sequence[str] = (),
     edits: EditNumbers | None = None,
     excerpt: str = "",
@@ -52,20 +52,20 @@ def problem_text(
     `other_files` have it, too. `edits` counts the edits; without it none is named. `excerpt` shows the place.
     """
     colour = "red" if problem.severity is Severity.ERROR else "yellow"
-    title = f"{ink.bold(problem.severity, colour)}: {ink.bold(problem.code)}"
+    title = f"{style.bold(problem.severity, colour)}: {style.bold(problem.code)}"
     lines = [f"{title}: {shown(problem.message)}"]
     place = _place(problem, edits)
     if place and not excerpt:
-        lines.append(f"  {ink.paint('at:', 'cyan')} {place}")
+        lines.append(f"  {style.paint('at:', 'cyan')} {place}")
     lines += [excerpt] if excerpt else []
     lines += [f"      {shown(file)}" for file in other_files[:_FILES_LISTED]]
     if len(other_files) > _FILES_LISTED:
         lines.append(f"      and {len(other_files) - _FILES_LISTED} more")
     if problem.hint:
-        lines.append(f"  {ink.paint('hint:', 'cyan')} {shown(problem.hint)}")
+        lines.append(f"  {style.paint('hint:', 'cyan')} {shown(problem.hint)}")
     if problem.candidates:
         what = "sections:" if problem.candidates[0].section_id else "places:"
-        lines.append(f"  {ink.paint(what, 'cyan')}")
+        lines.append(f"  {style.paint(what, 'cyan')}")
     paths = Counter(candidate.heading_path for candidate in problem.candidates)
     return "\n".join(
         [*lines, *(_candidate(each, is_unique=paths[each.heading_path] == 1) for each in problem.candidates)]
@@ -88,7 +88,7 @@ def plan_size(report: PlanReport) -> str:
     return f"{files}, {edits}: +{added} -{removed} lines"
 
 
-def file_list(files: Sequence[FileReport], ink: Style) -> str:
+def file_list(files: Sequence[FileReport], style: Style) -> str:
     """The changed ones of several `files`, with lines added and removed; nothing for a single one."""
     changed = [file for file in files if file.changed]
     if len(changed) < 2:
@@ -99,8 +99,8 @@ def file_list(files: Sequence[FileReport], ink: Style) -> str:
     lines = []
     for name, file in zip(names, listed, strict=True):
         added, removed = (
-            ink.paint(f"+{file.lines_added}", "green"),
-            ink.paint(f"-{file.lines_removed}", "red"),
+            style.paint(f"+{file.lines_added}", "green"),
+            style.paint(f"-{file.lines_removed}", "red"),
         )
         links = f"  {counted(file.references_updated, 'link')}" if file.references_updated else ""
         lines.append(f"  {name:{width}}  {added} {removed}{links}")
@@ -109,9 +109,9 @@ def file_list(files: Sequence[FileReport], ink: Style) -> str:
     return "\n".join(lines)
 
 
-def counted(number: int, noun: str) -> str:
+def counted(number: int, noun: str, plural: str = "") -> str:
     """`number` of things: ``1 file``, ``2 files``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{number} {noun}" if number == 1 else f"{number} {plural or f'{noun}s'}"
 
 
 def _place(problem: Diagnostic, edits: EditNumbers | None) -> str:
