@@ -70,7 +70,7 @@ class FileSides:
     def byte_edits(self) -> tuple[ByteEdit, ...]:
         """The text edits as edits of the bytes of `view`, one for each."""
         byte_edits = self.view.planned_byte_edits(self.edits)
-        assert not isinstance(byte_edits, EncodeProblem), "UTF-8 holds all that a plan writes"
+        assert not isinstance(byte_edits, EncodeProblem), "UTF-8 can encode all that a plan writes"
         return byte_edits
 
     @cached_property

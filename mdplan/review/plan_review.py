@@ -10,8 +10,8 @@ from enum import StrEnum
 from typing import Any
 
 from mdplan.diagnostics import Diagnostic
+from mdplan.edit_numbers import EditNumbers
 from mdplan.plan import EditResult, FileChange, Plan, PlanId
-from mdplan.planning.replan.undo import undone_transaction
 from mdplan.review.edit_words import place_in_words
 from mdplan.review.word_marks import Pieces
 
@@ -66,7 +66,7 @@ class PlanReview:
     """A plan without the text of its files, which `review_file` gives for one at a time.
 
     `warnings` are all of the plan, those of its edits first. `undoes` is the transaction that it takes back;
-    such a plan is accepted or rejected whole.
+    such a plan is accepted or rejected whole. `numbers` are how people count the edits.
     """
 
     plan_id: PlanId
@@ -74,6 +74,7 @@ class PlanReview:
     edits: tuple[ReviewedEdit, ...]
     warnings: tuple[Diagnostic, ...]
     undoes: str | None
+    numbers: EditNumbers
 
     @property
     def lines_added(self) -> int:
@@ -190,7 +191,8 @@ def review_plan(plan: Plan) -> PlanReview:
         ),
         edits=edits,
         warnings=(*(each for result in plan.results for each in result.warnings), *plan.warnings),
-        undoes=undone_transaction(plan),
+        undoes=plan.undoes,
+        numbers=plan.edit_numbers,
     )
 
 

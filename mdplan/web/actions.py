@@ -46,22 +46,22 @@ class ReviewActions:
     reviewing: ReviewService
     user: Callable[[], str]
 
-    def mark(self, visit: ReviewSession, opened: OpenPlan, index: int, mark: Mark) -> None:
+    def mark(self, session: ReviewSession, opened: OpenPlan, index: int, mark: Mark) -> None:
         """Note what the reader thinks of the edit `index`; nothing is decided yet."""
         plan_id = opened.plan.plan_id
-        marks = visit.marks.setdefault(plan_id, dict(marks_of(opened, visit)))
+        marks = session.marks.setdefault(plan_id, dict(marks_of(opened, session)))
         marks[index] = Mark(mark.is_rejected, _comment(mark.comment))
 
-    def decide(self, visit: ReviewSession, opened: OpenPlan, form: DecisionForm) -> str:
-        """Decide on a plan as `form` says, by the marks of the visit; the ID of the plan to show next.
+    def decide(self, session: ReviewSession, opened: OpenPlan, form: DecisionForm) -> str:
+        """Decide on a plan as `form` says, by the marks of the session; the ID of the plan to show next.
 
         Nothing is decided where other edits are rejected than the page showed, or someone else decided.
         """
         plan_id = opened.plan.plan_id
-        marks = marks_of(opened, visit)
+        marks = marks_of(opened, session)
         if form.verb != REJECT and form.verdicts != verdicts_key(marks):
-            visit.notices[plan_id] = FlashMessage(
-                "This was not decided: other edits are rejected by now than the page showed. Look again."
+            session.notices[plan_id] = FlashMessage(
+                "Your decision was not saved: your choices have changed since the page was loaded."
             )
             return plan_id
         comments = {index: mark.comment for index, mark in marks.items() if mark.comment}
@@ -77,38 +77,38 @@ class ReviewActions:
                 plan_id, self.user(), rejected=rejected, comment=said, edit_comments=comments, terms=terms
             )
         if not isinstance(decided, Decision):
-            visit.notices[plan_id] = FlashMessage("This was not decided.", decided)
+            session.notices[plan_id] = FlashMessage("Your decision was not saved.", decided)
             return plan_id
-        visit.marks.pop(plan_id, None)
+        session.marks.pop(plan_id, None)
         if form.verb == APPROVE_AND_APPLY and decided.approved_plan_id is not None:
-            self.apply(visit, plan_id, decided.approved_plan_id)
+            self.apply(session, plan_id, decided.approved_plan_id)
         else:
-            visit.notices[plan_id] = FlashMessage(_outcome(decided))
+            session.notices[plan_id] = FlashMessage(_outcome(decided, len(opened.review.edits)))
         return plan_id
 
-    def apply(self, visit: ReviewSession, plan_id: str, approved_plan_id: str) -> None:
+    def apply(self, session: ReviewSession, plan_id: str, approved_plan_id: str) -> None:
         """Commit what was approved of the plan `plan_id`."""
         report = self.reviewing.engine.apply(PlanRef(plan_id=approved_plan_id))
         if not report.ok:
-            visit.notices[plan_id] = FlashMessage(
-                "It was not applied; nothing was written.", report.diagnostics
+            session.notices[plan_id] = FlashMessage(
+                "The plan was not applied; no file was changed.", report.diagnostics
             )
         elif report.already_applied:
-            visit.notices[plan_id] = FlashMessage("It was applied already.")
+            session.notices[plan_id] = FlashMessage("The plan was already applied.")
         else:
             n_files = sum(file.changed for file in report.files)
-            visit.notices[plan_id] = FlashMessage(f"Applied: {counted(n_files, 'file')} written.")
+            session.notices[plan_id] = FlashMessage(f"Applied: {counted(n_files, 'file')} written.")
 
-    def replan(self, visit: ReviewSession, plan_id: str) -> str:
+    def replan(self, session: ReviewSession, plan_id: str) -> str:
         """Plan the edits again on the files as they are; the ID of the plan to look at next."""
         report = self.reviewing.engine.replan(plan_id)
         if not report.ok or report.plan_id is None:
-            visit.notices[plan_id] = FlashMessage(
-                "The edits cannot be carried over. Ask for a new plan.", report.diagnostics
+            session.notices[plan_id] = FlashMessage(
+                "The edits do not fit the current files. Ask for a new plan.", report.diagnostics
             )
             return plan_id
-        visit.notices[report.plan_id] = FlashMessage(
-            "Planned again on the files as they are now: the same edits, in a new plan."
+        session.notices[report.plan_id] = FlashMessage(
+            "Planned again on the current files: the same edits, in a new plan."
         )
         return report.plan_id
 
@@ -122,17 +122,18 @@ class ReviewActions:
         return "\n".join((*stored, *decided, committed))
 
 
-def no_such_edit(index: int) -> Problems:
+def no_such_edit() -> Problems:
     """For an edit that the plan does not have."""
-    return (Diagnostic.invalid(f"the plan has no edit {index}", "go back to the plan and choose one"),)
+    return (Diagnostic.invalid("the plan has no edit of that number", "go back to the plan and choose one"),)
 
 
-def _outcome(decision: Decision) -> str:
+def _outcome(decision: Decision, n_edits: int) -> str:
     if decision.verdict is Verdict.REJECTED:
         return "Plan rejected. Its author will see your comments."
     if decision.rejected:
         part = short(decision.approved_plan_id or "")
-        return f"Approved without {counted(len(decision.rejected), 'edit')}: the rest is the plan {part}."
+        accepted = n_edits - len(decision.rejected)
+        return f"Approved {accepted} of {counted(n_edits, 'edit')} (plan {part})."
     return "Approved. It can be applied now."
 
 

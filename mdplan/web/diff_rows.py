@@ -37,7 +37,7 @@ class Cell:
 Row = tuple[Cell | None, Cell | None]
 
 
-def cells_of(hunk: ReviewedHunk, lines: Sequence[ReviewedLine], look: DiffOptions) -> Iterator[Cell]:
+def cells_of(hunk: ReviewedHunk, lines: Sequence[ReviewedLine], options: DiffOptions) -> Iterator[Cell]:
     """`lines` of `hunk`, one below the other."""
     changed_ends = {line.line_end for line in hunk.lines if line.sign != " " and line.line_end}
     names_edits = len(hunk.edits) > 1 or hunk.is_derived
@@ -50,8 +50,8 @@ def cells_of(hunk: ReviewedHunk, lines: Sequence[ReviewedLine], look: DiffOption
             new_line=line.new_line,
             html=line_html(
                 line,
-                shows_blanks=look.shows_blanks,
-                shows_end=look.shows_blanks or (is_changed and len(changed_ends) > 1),
+                shows_blanks=options.shows_blanks,
+                shows_end=options.shows_blanks or (is_changed and len(changed_ends) > 1),
             ),
             edits=line.edits if names_edits and is_changed else (),
         )

@@ -20,11 +20,14 @@ _LINES_NAMED: Final = 6
 class EditCard:
     """One edit where it is on the page. `name` is unique on the page.
 
+    `number` is how people count it in the file where it is, `full_number` anywhere.
     `facts` are its match report in words, `requested` is it as JSON, cut where it is long. `section_of` is
     the file whose touched section can be examined.
     """
 
     index: int
+    number: str
+    full_number: str
     name: str
     op: str
     place: str
@@ -35,10 +38,14 @@ class EditCard:
     section_of: int | None
 
 
-def edit_card(edit: ReviewedEdit, mark: Mark, name: str, section_of: int | None) -> EditCard:
-    """The card of `edit`."""
+def edit_card(
+    edit: ReviewedEdit, mark: Mark, name: str, section_of: int | None, numbers: tuple[str, str]
+) -> EditCard:
+    """The card of `edit`; `numbers` are its `number` and `full_number`."""
     return EditCard(
         index=edit.index,
+        number=shown(numbers[0]),
+        full_number=shown(numbers[1]),
         name=name,
         op=edit.op,
         place=shown(edit.place),

@@ -18,6 +18,7 @@ class EditName:
     """An edit that is named beside a hunk, and the name of its card on this page."""
 
     index: int
+    number: str
     op: str
     card: str
 
@@ -56,10 +57,10 @@ class FileView:
 class FileViews:
     """The files of one page; each edit has one name on it, whichever file it is shown in."""
 
-    def __init__(self, opened: OpenPlan, marks: dict[int, Mark], look: DiffOptions) -> None:
+    def __init__(self, opened: OpenPlan, marks: dict[int, Mark], options: DiffOptions) -> None:
         self._opened = opened
         self._marks = marks
-        self._look = look
+        self._options = options
         self._edits = {edit.index: edit for edit in opened.review.edits}
         self._names: set[str] = set()
 
@@ -105,18 +106,18 @@ class FileViews:
         edits = sorted({edit for line in lines for edit in line.edits})
         new = [edit for edit in edits if edit not in cards]
         self._add(cards, new, file)
-        cells = tuple(cells_of(hunk, lines, self._look))
+        cells = tuple(cells_of(hunk, lines, self._options))
         return HunkView(
             hunk=hunk,
             edits=tuple(
-                EditName(index=index, op=cards[index].op, card=cards[index].name)
+                EditName(index=index, number=cards[index].number, op=cards[index].op, card=cards[index].name)
                 for index in edits
                 if index in cards
             ),
             cards=tuple(cards[index] for index in new if index in cards),
             names_edits=any(cell.edits for cell in cells),
-            cells=() if self._look.is_split else cells,
-            rows=tuple(side_by_side(cells)) if self._look.is_split else (),
+            cells=() if self._options.is_split else cells,
+            rows=tuple(side_by_side(cells)) if self._options.is_split else (),
         )
 
     def _add(self, cards: dict[int, EditCard], indexes: Sequence[int], file: ReviewedFile) -> None:
@@ -124,8 +125,13 @@ class FileViews:
             edit = self._edits.get(index)
             if edit is not None:
                 section_of = file.index if self._has_section(edit) else None
+                numbers = self._opened.review.numbers
                 cards[index] = edit_card(
-                    edit, self._marks.get(index, Mark()), self._named(index, file.index), section_of
+                    edit,
+                    self._marks.get(index, Mark()),
+                    self._named(index, file.index),
+                    section_of,
+                    (numbers.number(index, within=file.path), numbers.number(index)),
                 )
 
     def _has_section(self, edit: ReviewedEdit) -> bool:

@@ -48,7 +48,7 @@ class PlanPage:
 
     opened: OpenPlan
     title: str
-    look: DiffOptions
+    options: DiffOptions
     page: Page[ReviewedFile]
     views: tuple[FileView, ...]
     warnings: Problems
@@ -129,6 +129,7 @@ class SectionPage:
     """The section that an edit touches, rendered. `problems` say why it cannot be shown."""
 
     edit: ReviewedEdit
+    number: str
     file: ReviewedFile
     before: RenderedSide | None
     after: RenderedSide | None
@@ -145,17 +146,23 @@ def listed_plans(reviewing: ReviewService, number: int) -> Page[ListedPlan]:
     return Page(plans, places.number, places.count)
 
 
-def plan_page(opened: OpenPlan, visit: ReviewSession, look: DiffOptions, number: int) -> PlanPage:
+def plan_page(opened: OpenPlan, session: ReviewSession, options: DiffOptions, number: int) -> PlanPage:
     """Page `number` of the files of a plan."""
     page = page_of_files(opened.review.changed_files, number)
-    return _page(opened, visit, look, page, [(file, 0, LINES_OF_A_FILE) for file in page.items])
+    return _page(opened, session, options, page, [(file, 0, LINES_OF_A_FILE) for file in page.items])
 
 
-def file_page(opened: OpenPlan, visit: ReviewSession, look: DiffOptions, index: int, number: int) -> PlanPage:
+def file_page(
+    opened: OpenPlan, session: ReviewSession, options: DiffOptions, index: int, number: int
+) -> PlanPage:
     """Page `number` of the lines of the file at `index` of a plan."""
     file = opened.review.files[index]
     shown = _page(
-        opened, visit, look, Page((file,), 1, 1), [(file, (number - 1) * LINES_OF_A_PAGE, LINES_OF_A_PAGE)]
+        opened,
+        session,
+        options,
+        Page((file,), 1, 1),
+        [(file, (number - 1) * LINES_OF_A_PAGE, LINES_OF_A_PAGE)],
     )
     return _with_pages_of_lines(shown, file, number)
 
@@ -167,11 +174,11 @@ def plan_title(review: PlanReview) -> str:
     return f"Undo of {title}" if review.undoes is not None else title
 
 
-def marks_of(opened: OpenPlan, visit: ReviewSession) -> dict[int, Mark]:
+def marks_of(opened: OpenPlan, session: ReviewSession) -> dict[int, Mark]:
     """What the reader marked so far; before the first mark, what was decided before."""
     decision = opened.decision
-    if opened.plan.plan_id in visit.marks or decision is None:
-        return visit.marks.get(opened.plan.plan_id, {})
+    if opened.plan.plan_id in session.marks or decision is None:
+        return session.marks.get(opened.plan.plan_id, {})
     marked = {*decision.rejected, *decision.edit_comments}
     return {
         index: Mark(index in decision.rejected, decision.edit_comments.get(index, "")) for index in marked
@@ -184,6 +191,7 @@ def section_page(opened: OpenPlan, edit: ReviewedEdit, file: ReviewedFile) -> Se
     touched = found if isinstance(found, TouchedSection) else TouchedSection(before=None, after=None)
     return SectionPage(
         edit=edit,
+        number=opened.review.numbers.number(edit.index, within=file.path),
         file=file,
         before=_rendered(opened, file, touched.before),
         after=_rendered(opened, file, touched.after),
@@ -207,21 +215,21 @@ def _rendered(opened: OpenPlan, file: ReviewedFile, side: SectionSide | None) ->
 
 def _page(
     opened: OpenPlan,
-    visit: ReviewSession,
-    look: DiffOptions,
+    session: ReviewSession,
+    options: DiffOptions,
     page: Page[ReviewedFile],
     parts: Sequence[tuple[ReviewedFile, int, int]],
 ) -> PlanPage:
     review = opened.review
-    marks = marks_of(opened, visit)
-    views = FileViews(opened, marks, look)
+    marks = marks_of(opened, session)
+    views = FileViews(opened, marks, options)
     changed = {file.index for file in review.changed_files}
     idle = [edit for edit in review.edits if changed.isdisjoint(edit.files)] if page.number == 1 else []
     rejected = Counter(marks.get(edit.index, Mark()).is_rejected for edit in review.edits)[True]
     return PlanPage(
         opened=opened,
         title=plan_title(review),
-        look=look,
+        options=options,
         page=page,
         views=tuple(views.of(file, first, size) for file, first, size in parts),
         warnings=review.warnings[:_MOST_WARNINGS],

@@ -1,6 +1,6 @@
-"""Routes of the page. Each is after the guard of the server, and all but the links after a visit too.
+"""Routes of the page. Each is after the guard of the server, and all but the links after a session too.
 
-A form is obeyed only with the token of the visit in it. Every answer to a form is a redirect, so that going
+A form is obeyed only with the token of the session in it. Every answer to a form is a redirect, so that going
 back or loading again repeats nothing.
 """
 
@@ -31,17 +31,17 @@ _MOST_FIELDS: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """One request of a visit, to a page below `base`. `form` is empty but for a form."""
+    """One request of a session, to a page below `base`. `form` is empty but for a form."""
 
     base: str
-    visit: ReviewSession
+    session: ReviewSession
     path: Mapping[str, str]
     query: Mapping[str, str]
     form: Mapping[str, str]
     wants_json: bool
 
     @property
-    def look(self) -> DiffOptions:
+    def options(self) -> DiffOptions:
         """How diffs are to be shown."""
         return DiffOptions(
             is_split=self.query.get("view") == "split", shows_blanks=self.query.get("blanks") == "1"
@@ -98,7 +98,7 @@ class ReviewRoutes:
         )
 
     async def _open(self, request: Request) -> Response:
-        """Start a visit, on a page that goes on by itself.
+        """Start a session, on a page that goes on by itself.
 
         A redirect would come without the new cookie, when the link was followed from a page of another site.
         """
@@ -140,7 +140,7 @@ class ReviewRoutes:
         opened = self._desk.reviewing.open(asked.path["plan_id"])
         if not isinstance(opened, OpenPlan):
             return _problems(asked, opened)
-        page = plan_page(opened, asked.visit, asked.look, asked.number("page"))
+        page = plan_page(opened, asked.session, asked.options, asked.number("page"))
         return self._shown(asked, page, opened, news)
 
     def _file(self, asked: RequestContext) -> Response:
@@ -150,7 +150,7 @@ class ReviewRoutes:
         index = int(asked.path["file"])
         if index >= len(opened.review.files):
             return _nothing()
-        page = file_page(opened, asked.visit, asked.look, index, asked.number("page"))
+        page = file_page(opened, asked.session, asked.options, index, asked.number("page"))
         return self._shown(asked, page, opened, "")
 
     def _shown(self, asked: RequestContext, page: object, opened: OpenPlan, news: str) -> Response:
@@ -158,11 +158,11 @@ class ReviewRoutes:
             "base": asked.base,
             "plan": page,
             "url": asked.plan_path(opened.plan.plan_id),
-            "form_token": asked.visit.form_token,
-            "may_decide": asked.visit.may_decide,
-            "notice": asked.visit.notices.pop(opened.plan.plan_id, None),
+            "form_token": asked.session.form_token,
+            "may_decide": asked.session.may_decide,
+            "notice": asked.session.notices.pop(opened.plan.plan_id, None),
             # A view link shows one plan, and no news of others.
-            "news": news if asked.visit.may_decide else "",
+            "news": news if asked.session.may_decide else "",
         }
         return html("plan.html", values)
 
@@ -173,7 +173,7 @@ class ReviewRoutes:
         index, file = int(asked.path["edit"]), int(asked.path["file"])
         edit = next((each for each in opened.review.edits if each.index == index), None)
         if edit is None or file not in edit.files:
-            return _problems(asked, no_such_edit(index))
+            return _problems(asked, no_such_edit())
         values = {
             "base": asked.base,
             "section": section_page(opened, edit, opened.review.files[file]),
@@ -196,11 +196,11 @@ class ReviewRoutes:
         index = int(asked.path["edit"])
         indexes = {edit.index for edit in opened.review.edits}
         if index not in indexes:
-            return _problems(asked, no_such_edit(index))
+            return _problems(asked, no_such_edit())
         mark = Mark(asked.form.get("mark") == REJECT, asked.form.get("comment", ""))
-        self._desk.mark(asked.visit, opened, index, mark)
+        self._desk.mark(asked.session, opened, index, mark)
         if asked.wants_json:
-            marks = marks_of(opened, asked.visit)
+            marks = marks_of(opened, asked.session)
             n_rejected = sum(mark.is_rejected for mark in marks.values())
             return with_headers(
                 JSONResponse({"edits": len(indexes), "rejected": n_rejected, "verdicts": verdicts_key(marks)})
@@ -221,7 +221,7 @@ class ReviewRoutes:
             version=asked.form.get("version", ""),
             overrides=asked.form.get("override") == "1",
         )
-        return redirect(asked.plan_path(self._desk.decide(asked.visit, opened, form)))
+        return redirect(asked.plan_path(self._desk.decide(asked.session, opened, form)))
 
     def _apply(self, asked: RequestContext) -> Response:
         opened = self._desk.reviewing.open(asked.path["plan_id"])
@@ -229,14 +229,14 @@ class ReviewRoutes:
             return _problems(asked, opened)
         decision = opened.decision
         approved = decision.approved_plan_id if decision is not None else None
-        self._desk.apply(asked.visit, opened.plan.plan_id, approved or opened.plan.plan_id)
+        self._desk.apply(asked.session, opened.plan.plan_id, approved or opened.plan.plan_id)
         return redirect(asked.plan_path(opened.plan.plan_id))
 
     def _replan(self, asked: RequestContext) -> Response:
         opened = self._desk.reviewing.open(asked.path["plan_id"])
         if not isinstance(opened, OpenPlan):
             return _problems(asked, opened)
-        return redirect(asked.plan_path(self._desk.replan(asked.visit, opened.plan.plan_id)))
+        return redirect(asked.plan_path(self._desk.replan(asked.session, opened.plan.plan_id)))
 
 
 # From requests to verbs.
@@ -244,10 +244,10 @@ class ReviewRoutes:
 
 def _page(sessions: SessionStore, path: str, answer: Answer) -> Route:
     async def endpoint(request: Request) -> Response:
-        visit = sessions.of(request.cookies)
-        if visit is None:
+        session = sessions.of(request.cookies)
+        if session is None:
             return _no_visit()
-        asked = _asked(request, sessions, visit, {})
+        asked = _asked(request, sessions, session, {})
         return await _in_thread(answer, asked) if _is_shown(asked) else _refused(403, _VIEW_ONLY)
 
     return Route(path, endpoint, methods=["GET"])
@@ -255,15 +255,15 @@ def _page(sessions: SessionStore, path: str, answer: Answer) -> Route:
 
 def _form(sessions: SessionStore, path: str, answer: Answer) -> Route:
     async def endpoint(request: Request) -> Response:
-        visit = sessions.of(request.cookies)
-        if visit is None:
+        session = sessions.of(request.cookies)
+        if session is None:
             return _no_visit()
-        if not visit.may_decide:
+        if not session.may_decide:
             return _refused(403, _VIEW_ONLY)
         form = _form_of(await request.body())
-        if form is None or not visit.owns(form.get("form_token", "")):
-            return _refused(403, "This form is not of a page that is open here. Load the page again.")
-        return await _in_thread(answer, _asked(request, sessions, visit, form))
+        if form is None or not session.owns(form.get("form_token", "")):
+            return _refused(403, "This form belongs to a page that is no longer open. Reload the page.")
+        return await _in_thread(answer, _asked(request, sessions, session, form))
 
     return Route(path, endpoint, methods=["POST"])
 
@@ -286,7 +286,7 @@ def _only_get(path: str, endpoint: Callable[[Request], Awaitable[Response]]) -> 
 def _is_shown(asked: RequestContext) -> bool:
     """Whether a session may see the page that it asks for: a view link shows one plan and style sheets."""
     plan_id, static_name = asked.path.get("plan_id"), asked.path.get("name")
-    return asked.visit.may_decide or static_name is not None or asked.visit.may_see(plan_id or "")
+    return asked.session.may_decide or static_name is not None or asked.session.may_see(plan_id or "")
 
 
 def _plan_path(base: str, plan_id: str) -> str:
@@ -294,11 +294,11 @@ def _plan_path(base: str, plan_id: str) -> str:
 
 
 def _asked(
-    request: Request, sessions: SessionStore, visit: ReviewSession, form: Mapping[str, str]
+    request: Request, sessions: SessionStore, session: ReviewSession, form: Mapping[str, str]
 ) -> RequestContext:
     return RequestContext(
         base=sessions.base,
-        visit=visit,
+        session=session,
         path={name: str(value) for name, value in request.path_params.items()},
         query=request.query_params,
         form=form,
@@ -328,12 +328,12 @@ def _back(asked: RequestContext, opened: OpenPlan) -> str:
     file = _number(asked.form.get("file", ""))
     if file is not None and file < len(opened.review.files):
         path += f"/file/{file}"
-    look = asked.look
+    options = asked.options
     page = _number(asked.form.get("page", "")) or 1
     anchor = _number(asked.form.get("at_file", ""))
     name = f"edit-{asked.path['edit']}" + (f"-file-{anchor}" if anchor is not None else "")
-    view = "split" if look.is_split else "unified"
-    return f"{path}?view={view}&blanks={look.shows_blanks:d}&page={page}#{name}"
+    view = "split" if options.is_split else "unified"
+    return f"{path}?view={view}&blanks={options.shows_blanks:d}&page={page}#{name}"
 
 
 def _number(text: str) -> int | None:
@@ -350,7 +350,7 @@ def _problems(asked: RequestContext, problems: Problems) -> Response:
 
 
 def _nothing() -> Response:
-    return _refused(404, "There is nothing here.")
+    return _refused(404, "Page not found.")
 
 
 _VIEW_ONLY: Final = (

@@ -72,7 +72,7 @@ class ReviewSession:
         return self.only_plan in (None, plan_id)
 
     def owns(self, form_token: str) -> bool:
-        """Whether a form with that token comes from a page of this visit."""
+        """Whether a form with that token comes from a page of this session."""
         return _equal(form_token, self.form_token)
 
 
@@ -90,17 +90,17 @@ class SessionStore:
         self._used: dict[str, tuple[ReviewSession, float]] = {}
         self._lock = Lock()
 
-    def add(self, visit: ReviewSession) -> str:
-        """Add `visit`; the value of its cookie."""
+    def add(self, session: ReviewSession) -> str:
+        """Add `session`; the value of its cookie."""
         value = secrets.token_urlsafe(_TOKEN_BYTES)
         with self._lock:
-            self._used[value] = (visit, self._clock())
+            self._used[value] = (session, self._clock())
             while len(self._used) > _MOST_VISITS:
                 del self._used[next(iter(self._used))]
         return value
 
     def of(self, cookies: Mapping[str, str]) -> ReviewSession | None:
-        """The visit of a browser that sends those cookies, which is used now."""
+        """The session of a browser that sends those cookies, which is used now."""
         value = cookies.get(self.cookie, "")
         with self._lock:
             now = self._clock()
@@ -139,12 +139,12 @@ class ReviewSessions:
         return token
 
     def is_link(self, token: str) -> bool:
-        """Whether a link with that token would start a visit."""
+        """Whether a link with that token would start a session."""
         with self._lock:
             return self._found(token) is not None
 
     def start(self, token: str) -> str | None:
-        """Start a visit by the link with that token, which is used up; the value of its cookie."""
+        """Start a session by the link with that token, which is used up; the value of its cookie."""
         with self._lock:
             found = self._found(token)
             if found is None:

@@ -118,7 +118,7 @@ def test_approval_waits_for_marks_that_are_on_their_way(browser: "Browser", root
         page = opened(browser, server, plan_id, SLOW_NETWORK)
         for key in ("j", "j", "r", *COMMENT, "Escape", "d", "Tab", "Enter"):
             page.keyboard.press(key)
-        page.get_by_text("Without edit 1.").wait_for()
+        page.get_by_text("Approved 2 of 3 edits").wait_for()
         page.context.close()
         told = calls.call("md_apply", {"planId": plan_id})
     assert "PLAN_REJECTED" in told.text
@@ -137,7 +137,7 @@ def test_approval_is_not_taken_for_other_verdicts_than_the_page_showed(
         other.locator("[data-edit='1']").get_by_role("button", name="Reject").click()
         other.get_by_text("2 of 3 edits accepted", exact=True).wait_for()
         page.get_by_role("button", name="Approve", exact=True).click()
-        page.get_by_role("heading", name="This was not decided").wait_for()
+        page.get_by_role("heading", name="Your decision was not saved").wait_for()
         page.get_by_text("2 of 3 edits accepted", exact=True).wait_for()
         page.context.close()
         assert "APPROVAL_REQUIRED" in calls.call("md_apply", {"planId": plan_id}).text
@@ -150,7 +150,7 @@ def test_mark_that_cannot_be_saved_stops_the_decision(browser: "Browser", root: 
         page.route("**/edit/1?*", lambda route: route.abort())
         page.locator("[data-edit='1']").get_by_role("button", name="Reject").click()
         page.get_by_role("button", name="Approve", exact=True).click()
-        page.get_by_text("A mark was not saved, so nothing was decided.").wait_for()
+        page.get_by_text("A choice was not saved, so your decision was not saved either.").wait_for()
         page.context.close()
         assert "APPROVAL_REQUIRED" in calls.call("md_apply", {"planId": plan_id}).text
 
@@ -179,7 +179,7 @@ def test_new_plan_and_a_decision_elsewhere_appear_without_loading_again(
         context = browser.new_context()
         page = context.new_page()
         page.goto(server.link)
-        page.get_by_text("No plan waits here.").wait_for()
+        page.get_by_text("No pending plans.").wait_for()
         plan_id = plan(calls)
         page.get_by_role("link", name="3 edits in guide.md").wait_for()
         assert page.locator("#live").inner_text() == "A new plan"

@@ -105,7 +105,7 @@ def test_list_of_keys_opens_and_single_keys_can_be_turned_off(
         assert dialog.is_visible()
         page.add_script_tag(content=axe)
         assert page.evaluate("axe.run(document)")["violations"] == []
-        dialog.get_by_label("Single keys are on").uncheck()
+        dialog.get_by_label("Enable keyboard shortcuts").uncheck()
         page.keyboard.press("Escape")
         page.keyboard.press("j")
         assert page.evaluate("document.activeElement.closest('[data-edit]')") is None
@@ -117,7 +117,7 @@ def test_files_that_were_seen_are_remembered(
     server, plans = every_state
     with page_of(browser, state) as page:
         page.goto(server.url(f"plan/{plans['many']}"))
-        page.get_by_role("button", name="Seen long.md").click()
+        page.get_by_role("button", name="Viewed long.md").click()
         page.reload()
         assert page.get_by_text("1 of 3 files seen").is_visible()
-        assert page.get_by_role("button", name="Seen long.md").get_attribute("aria-pressed") == "true"
+        assert page.get_by_role("button", name="Viewed long.md").get_attribute("aria-pressed") == "true"

@@ -135,6 +135,7 @@ def test_any_text_stays_in_code(tmp_path_factory: pytest.TempPathFactory, text: 
     assert page.tags <= TAGS
 
 
+@pytest.mark.slow
 def test_long_plan_fits_and_says_what_is_left_out(tmp_path: Path) -> None:
     files = []
     for number in range(300):
@@ -179,6 +180,7 @@ def test_names_of_many_files_that_are_not_shown_end_in_their_number(tmp_path: Pa
     assert f"\n- and {len(names) - shown - listed} more\n" in comment
 
 
+@pytest.mark.slow
 def test_long_file_is_folded_and_cut_between_hunks(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("".join(f"old {number}\n\n" + "same\n\n" * 8 for number in range(2000)))
     edit = {"op": "replace_match", "pattern": "old", "replacement": "new", "matchSelection": "all"}

@@ -88,7 +88,7 @@ def test_rejection_reaches_the_next_call_with_its_comment(engine: Engine, review
     problem = only_problem(apply(engine, plan_id))
 
     assert (problem.code, problem.code.exit) == (Code.PLAN_REJECTED, 5)
-    assert problem.message == f'ann rejected the plan {plan_id}: "not now" on edit 1: "why?"'
+    assert problem.message == f'ann rejected the plan {plan_id}: "not now" on edit 2 of a.md: "why?"'
 
 
 @pytest.mark.requirement("review-2")
@@ -104,7 +104,8 @@ def test_part_is_a_plan_of_its_own_which_the_refusal_of_the_whole_names(
     problem = only_problem(apply(engine, plan_id))
     assert problem.code is Code.PLAN_REJECTED
     assert problem.message == (
-        f'ann approved the plan {plan_id} without edit 1: "nearly" on edit 1: "leave two alone"'
+        f"ann approved the plan {plan_id} without edit 2 of a.md: "
+        '"nearly" on edit 2 of a.md: "leave two alone"'
     )
     assert f'{{"planId": "{part}"}}' in problem.hint
     assert part != plan_id
@@ -112,7 +113,9 @@ def test_part_is_a_plan_of_its_own_which_the_refusal_of_the_whole_names(
 
     report = apply(engine, part)
     assert report.applied
-    assert report.approved.comment == f'"nearly" on edit 1 of the plan {plan_id[:23]}: "leave two alone"'
+    assert (
+        report.approved.comment == f'"nearly" on edit 2 of a.md in the plan {plan_id[:23]}: "leave two alone"'
+    )
     assert (root / "a.md").read_bytes() == b"# Guide\n\n1\n\n## B\n\ntwo\n\n## C\n\n3\n"
 
 

@@ -1,4 +1,4 @@
-// What the page can do beyond what works without a script: single keys, marks without loading again, sections
+// What the page can do beyond what works without a script: keyboard shortcuts, marks without loading again, sections
 // in place, files that were seen, and news. Text of files comes only as markup that the server has escaped.
 "use strict";
 
@@ -13,7 +13,7 @@ const say = (text) => { document.getElementById("live").textContent = text; };
 const warn = (text) => {
   const link = document.createElement("a");
   link.href = location.pathname + location.search;
-  link.textContent = "Load it again";
+  link.textContent = "Reload";
   document.getElementById("news").replaceChildren(text, link);
 };
 const parsed = (text) => new DOMParser().parseFromString(text, "text/html");
@@ -48,7 +48,7 @@ async function send(form, verb) {
     sums = await answer.json();
   } catch {
     areSaved = false;
-    warn("A mark was not saved. ");
+    warn("Your choice was not saved. ");
     return;
   }
   document.querySelector("#decision [name=verdicts]").value = sums.verdicts;
@@ -98,7 +98,7 @@ deciding?.addEventListener("submit", async (event) => {
   const { submitter } = event;
   while (onTheirWay) await marking;
   if (areSaved) deciding.requestSubmit(submitter);
-  else warn("A mark was not saved, so nothing was decided. ");
+  else warn("A choice was not saved, so your decision was not saved either. ");
 });
 
 // Sections in place of a page of their own.
@@ -140,7 +140,7 @@ function showSeen() {
   const sum = document.querySelector(".seen-sum");
   if (sum && buttons.length > 1) {
     sum.hidden = false;
-    sum.textContent = `${buttons.filter((each) => each.getAttribute("aria-pressed") === "true").length} of ${buttons.length} files seen`;
+    sum.textContent = `${buttons.filter((each) => each.getAttribute("aria-pressed") === "true").length} of ${buttons.length} files viewed`;
   }
 }
 
@@ -258,7 +258,7 @@ async function lookAtPlan() {
   if (!answer.ok) return;
   const { state } = await answer.json();
   if (state === body.dataset.state) return;
-  warn(`This plan is now ${state}. `);
+  warn(`This plan is now ${state === "waiting" ? "pending" : state}. `);
 }
 
 async function keepLooking() {
