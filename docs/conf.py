@@ -31,7 +31,7 @@ myst_disable_syntax = ["colon_fence", "myst_role", "myst_block_break", "myst_tar
 suppress_warnings = ["misc.highlighting_failure"]
 
 html_theme = "furo"
-html_title = "mdplan"
+html_title = f"mdplan {version}"
 html_copy_source = False
 html_show_sphinx = False
 html_show_copyright = False
@@ -40,7 +40,19 @@ html_show_copyright = False
 CONTENTS = {
     "index": {
         "Tutorial": ["tutorial/*"],
-        "How to": ["how-to/*"],
+        # In order of need, then the rest.
+        "How to": [
+            "how-to/install",
+            "how-to/connect-an-agent",
+            "how-to/work-with-an-agent",
+            "how-to/edit-*",
+            "how-to/undo-a-commit",
+            "how-to/review-plans",
+            "how-to/keep-links-right",
+            "how-to/check-a-change",
+            "how-to/*bot*",
+            "how-to/*",
+        ],
         "Reference": ["reference/operations", "reference/errors", "reference/semantics-rules", "reference/*"],
         "Explanation": ["explanation/architecture", "explanation/*", "adr/README"],
         "Contributing": ["contributing/index", "contributing/*"],

@@ -10,7 +10,7 @@ MEANINGS: Final[Mapping[Code, str]] = {
 A field has a value that it cannot have, two fields exclude each other, or one is missing. The message names the \
 field; the batch has to be sent again with another value.""",
     Code.UNKNOWN_FIELD: """\
-A field is not known where it stands. Nothing is ignored, because an option that is dropped in silence changes what \
+A field is not known at this place. Nothing is ignored, because an option that is dropped in silence changes what \
 an edit does. The hint names the nearest field, or all that there are.""",
     Code.INVALID_HEADING_PATH: """\
 A heading path is not a list of headings: it is empty, has an empty element, or one with a line break.""",
@@ -27,13 +27,13 @@ its heading or one above it is renamed: look again with `stat`.""",
 A heading or heading path names several sections, and none is taken without being asked for. All of them are listed \
 with IDs and lines. See [heading paths](../semantics-rules.md#heading-paths).""",
     Code.ANCHOR_NOT_FOUND: """\
-No heading has that anchor. Anchors are those that GitHub gives, with `-1`, `-2` behind equal ones.""",
+No heading has that anchor. Anchors are those that GitHub gives, with `-1`, `-2` after repeated ones.""",
     Code.CODE_BLOCK_NOT_FOUND: """\
 There is no such fenced code block, or the language names several. Blocks are counted from 0 over the file, or over \
 the section that is given; blocks by indentation have no index.""",
     Code.REGION_NOT_FOUND: """\
-There is no pair of comments `<!-- NAME:start -->` and `<!-- NAME:end -->` with that name, or it stands twice or is \
-not whole.""",
+There is no pair of comments `<!-- NAME:start -->` and `<!-- NAME:end -->` with that name, or it occurs twice or is \
+incomplete.""",
     Code.TABLE_NOT_FOUND: """\
 There is no such table in the file or section, or there are several and none is named by `table`.""",
     Code.LIST_NOT_FOUND: """\
@@ -43,27 +43,33 @@ The file has no front matter, and the edit does not ask to make it.""",
     Code.FRONT_MATTER_INVALID: """\
 The front matter cannot be read without doubt, or a change of it cannot be proven to change that key alone: aliases, \
 tags, keys that stand twice, or broken YAML or TOML. All else in the file can be edited.""",
+    Code.DATA_INVALID: """\
+The YAML, JSON, TOML or INI file cannot be read, or the change cannot be made so that another reader sees that change \
+and no other: what an alias repeats, a key that occurs twice, a value with a tag. Edit the lines themselves.""",
     Code.KEY_NOT_FOUND: """\
 Front matter or an INI file has no such key or section, or a table has no such row or column. The hint names what \
 there is.""",
     Code.RANGE_OUT_OF_BOUNDS: """\
-A line or column is behind the end of the file or line. Lines and columns are counted from 1; see \
+A line or column is after the end of the file or line. Lines and columns are counted from 1; see \
 [places](../semantics-rules.md#lines-and-columns).""",
     Code.TEXT_MISMATCH: """\
-What stands at the place is not `expectedText` (or `expectedValue`). Where the text stands elsewhere or nearly so, \
-that is listed. Read the place again, or let `replace_match` find the text.""",
+The text at the place is not `expectedText` (or `expectedValue`). Where the text occurs elsewhere, or nearly, \
+the answer lists the places. Read the place again, or let `replace_match` find the text.""",
     Code.MATCH_COUNT_MISMATCH: """\
 A pattern, or the name of an item or row, has another number of matches than is required: exactly one, unless the \
-edit says otherwise. Matches in code and other [excluded nodes](../semantics-rules.md#what-matches-leave-out) do not \
+edit says otherwise. Matches in code and other [excluded nodes](../semantics-rules.md#what-matches-skip) do not \
 count, and the hint says how many those were.""",
     Code.SECTION_CHANGED: """\
 The section is not the one that was read: its hash is not the given `sectionSha256`. Read it again, and decide again.""",
     Code.STALE_BASE: """\
-A file is not the one that was seen or planned on: somebody has changed it since. The message names the sections \
+A file has changed since it was read or planned. The message names the sections \
 that changed. Plan again, or let the plan follow with `onStale: "rebase"`, which goes on only where it does the same \
 to the same text.""",
+    Code.MERGE_CONFLICT: """\
+With `onStale: "merge"`, the file and the change have different text at one place. The hint has both: send the text \
+that is right as an edit of the file as it is now.""",
     Code.PRECONDITION_REQUIRED: """\
-A commit needs a [guard](../semantics-rules.md#pinning) for what the caller saw: a plan ID, by `baseSha256` of \
+A commit needs a [guard](../semantics-rules.md#guards) for what the caller saw: a plan ID, by `baseSha256` of \
 every file, or by evidence in each edit. This one is not.""",
     Code.REGEX_TIMEOUT: """\
 A regular expression ran for longer than the limit. Nested repetition, such as `(a+)+`, does that to text that nearly \
@@ -75,7 +81,7 @@ A heading would be deeper than level 6, because headings of a payload are fitted
 section with subsections is lowered.""",
     Code.DUPLICATE_HEADING: """\
 A heading path would be in the file more often than before, or a payload repeats some of the subsections and not \
-all. Sections that cannot be told apart cannot be addressed.""",
+all. Equal sections cannot be addressed.""",
     Code.CONFLICTING_EDITS: """\
 Two edits of a batch want the same text, or one wants text in a section that the other deletes, replaces or moves. \
 Both are named. What is meant one after the other is sent with `sequential: true`. It is also the answer when some \
@@ -89,7 +95,7 @@ A hunk of `apply_diff` does not match the file. Its context has to be exact; lin
     Code.FORMATTER_FAILED: """\
 mdformat failed, is not installed, or what it made would be rendered in another way.""",
     Code.ENCODING_UNKNOWN: """\
-The encoding of the file cannot be told, or the given one does not give its bytes back. Text of ASCII can be written \
+The encoding of the file cannot be detected, or the given one does not give its bytes back. Text of ASCII can be written \
 all the same; for other text give `encoding`.""",
     Code.UNENCODABLE_TEXT: """\
 The new text has a character that the encoding of the file does not have.""",
@@ -99,7 +105,7 @@ No plan of that ID is kept for this root: it is of another root or user, or olde
 The plan ID is the hash of the plan, and it does not match; or planning the edits of a plan document again gives \
 another plan. The plan was changed, is damaged, or was made by another version.""",
     Code.PLAN_OUTDATED: """\
-mdplan 0.1 made this plan. Its plan ID leaves out options such as `backup`, so an approval of it says too little. Plan \
+mdplan 0.1 made this plan. Its plan ID does not cover options such as `backup`, so an approval of it says too little. Plan \
 the same batch again. Transactions that mdplan 0.1 committed can still be shown and undone.""",
     Code.APPROVAL_REQUIRED: """\
 A person has to approve the plan before it is committed, and has not yet. See how to \
@@ -119,14 +125,14 @@ A file has more bytes or lines than the [limits](../limits.md) allow, or would h
     Code.PARSE_TIMEOUT: """\
 Parsing the file takes longer than the limit.""",
     Code.NOT_A_TEXT_FILE: """\
-The file is no text (it holds NUL bytes, or does not decode as its byte order mark says), or no regular file.""",
+The file is no text (it contains NUL bytes, or does not decode as its byte order mark says), or no regular file.""",
     Code.PATH_OUTSIDE_ROOT: """\
 A path leads out of the root, or is not among what `--allow` and `--deny` let through; a denial names the glob.""",
     Code.PATH_INVALID: """\
 A path is a name that some system reads as something else: with a backslash, a drive letter, a device name, a final \
 dot or blank, or hidden characters. `.git` and `.mdplan` are refused too.""",
     Code.SYMLINK_REFUSED: """\
-A file, or a folder on the way to it, is a symbolic link. Links are not followed; where its target is inside of the \
+A file, or a folder on the way to it, is a symbolic link. Links are not followed; where its target is inside the \
 root, the hint names it.""",
     Code.HARDLINK_REFUSED: """\
 The file has several names (hard links). Replacing it under one of them would part them.""",
@@ -143,12 +149,12 @@ Another mdplan has been committing below the root for longer than is waited. Not
     Code.LOCK_UNSUPPORTED: """\
 The file system has no file locks that can be relied on, so that a commit cannot be made there.""",
     Code.CONFLICT_LATE_WRITE: """\
-Another program wrote to a file at the very moment of the commit. Its text was kept and the commit taken back; or, as \
-a warning, the commit stands and the other text is kept where the message says.""",
+Another program wrote to a file at the very moment of the commit. mdplan keeps that text and undoes the commit; or, as \
+a warning, the commit stays and the message says where the other text is.""",
     Code.NO_SPACE: """\
-The disk, a quota, or the greatest size of a file is used up. The commit was taken back.""",
+The disk, a quota, or the greatest size of a file is used up. mdplan undid the commit.""",
     Code.IO_ERROR: """\
-The system failed to read or write. Where it was during a commit, that was taken back.""",
+The system failed to read or write. If this was during a commit, mdplan undid the commit.""",
     Code.COMMIT_IN_DOUBT: """\
 All files are new, but the disk did not confirm it: a loss of power now may undo the commit as a whole. The next \
 commit finds out.""",
@@ -162,7 +168,7 @@ Somebody has changed a file on top of a commit that was cut off. Both texts are 
     Code.JOURNAL_CORRUPT: """\
 A record of the journal is damaged, or is none that mdplan may have written there. Nothing is done on its word.""",
     Code.STATE_DIR_UNSAFE: """\
-The state folder is not one that only you can write, or is a link; what stands there cannot be trusted.""",
+The state folder is not one that only you can write, or is a link; its content cannot be trusted.""",
     Code.TARGET_BUSY: """\
 The file is a mount point or being executed; or, with `--git`, the branch is checked out in a work tree.""",
     Code.BROKEN_LINK: """\
@@ -202,7 +208,7 @@ In a sequential batch an edit changed text that an earlier edit of the batch had
     Code.UNDECIDED_NODE: """\
 mdplan skipped a match because it could not prove what kind of node contains it.""",
     Code.NESTING_LIMIT: """\
-Lists or quotes are nested deeper than the parser goes; blocks behind that place may be missing in what is shown.""",
+Lists or quotes are nested deeper than the parser goes; blocks after that place may be missing in what is shown.""",
     Code.NOT_UNDOABLE: """\
 A transaction cannot be undone: the old text is not in the history any more, or could not be put there. After a \
 commit it is a warning.""",

@@ -9,6 +9,7 @@ from mdplan.codegen.golden import GoldenCases
 from mdplan.codegen.messages import messages_in
 from mdplan.codegen.page import as_json, fenced, linked, page, table
 from mdplan.diagnostics import Code, Exit
+from mdplan.reports.next_steps import Caller, in_words_of
 
 FOLDER: Final = "docs/reference/errors"
 _PACKAGE: Final = Path(__file__).parent.parent
@@ -16,7 +17,7 @@ _INTRODUCTION: Final = """\
 A report that says no has `ok: false`, the first `error`, and all `diagnostics`: every problem of every edit, not the first.
 Each has one of these codes, a message (what and where), mostly a hint (the next step, with values that can be pasted), and where they help, `candidates` and `near` places.
 Nothing was written then, unless `applied` says so.
-Messages hold no text of files.
+Messages contain no text of files.
 
 The first error gives the command line its exit code.
 Warnings stop nothing."""
@@ -25,7 +26,7 @@ _EXITS: Final[Mapping[Exit, str]] = {
     Exit.WOULD_CHANGE: "`--check`, and something would change",
     Exit.INVALID: "usage, or an invalid batch",
     Exit.REFUSED: "refused",
-    Exit.STALE: "a file is not the one that was planned on",
+    Exit.STALE: "a file has changed since the plan was made",
     Exit.APPROVAL: "a person has not approved, or has rejected",
     Exit.ENVIRONMENT: "environment: I/O, lock, recovery",
     Exit.BUG: "a bug in mdplan",
@@ -79,6 +80,7 @@ def _messages(code: Code, texts: tuple[tuple[str, str], ...]) -> Iterator[str]:
 
 
 def _as_told(code: Code, message: str, hint: str) -> str:
+    hint = in_words_of(Caller.SHELL, hint)
     return f"{code}: {message}" + (f"\n  hint: {hint}" if hint else "")
 
 

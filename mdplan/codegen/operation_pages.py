@@ -15,6 +15,7 @@ FOLDER: Final = "docs/reference/operations"
 _CODES: Final = "../errors"
 _INTRODUCTION: Final = """\
 An edit is one JSON object: `op`, a target, a payload, guards.
+`op` is implied by the fields that only one operation has: `pattern` and `replacement` are `replace_match`, `lines` and `markdown` are `replace_lines`, `line` and `markdown` are `insert_lines`, and `diff` is `apply_diff`.
 `mdplan help OPERATION` says the same in a terminal, and `mdplan schema op OPERATION` as a JSON Schema.
 [Rules](semantics-rules.md) describes what all operations share, such as how places are counted and sections named."""
 _EFFECTS: Final = {
@@ -89,6 +90,8 @@ def _remarks(reference: OperationReference) -> Iterator[str]:
         yield "see [how sections are named](../semantics-rules.md#sections)."
     if model.needs_ini:
         yield "It is for INI files."
+    elif model.needs_keys:
+        yield "It is for YAML, JSON, TOML and INI files, and for front matter."
     elif model.needs_markdown:
         yield "It is for Markdown."
     else:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from mdplan.bot.manifest.schema import manifest_schema
 from mdplan.codegen.page import page, table
-from mdplan.codegen.published import published_tools
+from mdplan.codegen.published_tools import published_tools
 from mdplan.reference.schema import SCHEMAS
 
 FOLDER: Final = "schemas"
@@ -24,10 +24,10 @@ _USES: Final[Mapping[str, tuple[str, str]]] = {
     "stat-report": ("what `stat` answers", "mdplan schema report stat"),
 }
 _INTRODUCTION: Final = """\
-JSON Schemas (draft 2020-12) of what goes in and what comes out stand in the folder `schemas` of the repository.
+JSON Schemas (draft 2020-12) of requests and reports are in the folder `schemas` of the repository.
 They are made from the models that read it, and the installed version prints its own.
 They describe the plain form: a snake_case name or an [other spelling](semantics-rules.md#other-spellings) is read too, but nobody should send it.
-A report leaves out what is absent, and a later version may add fields: ignore those that you do not know."""
+A report omits what is absent, and a later version may add fields: ignore those that you do not know."""
 _TOOLS: Final = """\
 `schemas/tools` has one file for each [MCP tool](tools.md), with the schemas of its arguments and of its answer as a client gets them.
 Those are flat, because clients differ in what they understand; the exact schema of a batch is the resource `mdplan://schema/batch`."""

@@ -5,7 +5,7 @@ from textwrap import fill
 from typing import Any, Final
 
 from mdplan.codegen.page import bullets, fenced, kind_of, page, table, with_code_tags
-from mdplan.codegen.published import published_tools
+from mdplan.codegen.published_tools import published_tools
 from mdplan.mcp.introductions import DEFAULT_TOOLSETS, INTRODUCTIONS
 from mdplan.mcp.tool import ToolDefinition
 
@@ -13,12 +13,12 @@ FOLDER: Final = "docs/reference/tools"
 _WIDTH: Final = 88
 _INTRODUCTION: Final = """\
 `mdplan serve` offers one or several toolsets: families of tools over the same engine, chosen with `--toolsets`.
-`--tools` takes only some of their tools, and `--read-only` leaves out every tool that writes.
+`--tools` takes only some of their tools, and `--read-only` omits every tool that writes.
 Names, descriptions and arguments on these pages are what a client gets."""
 _REFUSALS: Final = """\
 A refusal is an answer with `isError`, and its text alone says all: the [code](errors.md), what and where, the next step.
 A success has a short text, and everything in `structuredContent`, whose schemas are in [`schemas/tools`](schemas.md#tools).
-Answers that would be too long say how many entries they left out; see [limits](limits.md)."""
+Answers that would be too long say how many entries they omit; see [limits](limits.md)."""
 
 
 def tool_pages() -> dict[str, str]:
@@ -38,7 +38,7 @@ def tool_pages() -> dict[str, str]:
 
 
 def _toolset_page(toolset: str, tools: tuple[ToolDefinition, ...]) -> str:
-    instructions = f"What a model is told of the way of working:\n\n> {INTRODUCTIONS[toolset].instructions}"
+    instructions = f"Instructions that a model gets:\n\n> {INTRODUCTIONS[toolset].instructions}"
     listed = bullets(f"[`{tool.name}`](#{tool.name.lower()}): {tool.title.lower()}" for tool in tools)
     blocks = [block for tool in tools for block in _tool_blocks(tool)]
     return page(f"Toolset {toolset}", instructions, listed, *blocks)

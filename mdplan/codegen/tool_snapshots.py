@@ -3,7 +3,7 @@
 import json
 from typing import Any, Final
 
-from mdplan.codegen.published import published_tools
+from mdplan.codegen.published_tools import published_tools
 from mdplan.mcp.tool import ToolDefinition
 
 FOLDER: Final = "tests/snapshots/tools"
@@ -33,5 +33,5 @@ def _listed(tool: ToolDefinition) -> dict[str, Any]:
             "idempotentHint": tool.may_be_repeated,
             "openWorldHint": False,
         },
-        **({"_meta": dict(tool.meta)} if tool.meta else {}),
+        "_meta": tool.published_meta,
     }

@@ -14,7 +14,7 @@ _INTRODUCTION: Final = """\
 An option that is given goes before its variable.
 A manifest of the bot sees none of the environment but what `--env` names."""
 _READ: Final[Mapping[str, str]] = {
-    STATE_DIRECTORY_VARIABLE: "Folder of plans, decisions and seals, in place of `mdplan` in the user's state directory. It has to be one that only you can write.",
+    STATE_DIRECTORY_VARIABLE: "Folder of plans, decisions and seals, instead of `mdplan` in the user's state directory. It has to be one that only you can write.",
     "XDG_STATE_HOME": "The user's state directory on Linux; else `~/.local/state`.",
     TOKEN_VARIABLE: "The token that clients of `mdplan serve --http` send, where `--token-file` names none.",
     "MDPLAN_PAGER": "The pager of long output on a terminal, with its options; empty or `cat` for none.",
@@ -42,7 +42,7 @@ def variable_page() -> str:
         "Environment variables",
         _INTRODUCTION,
         table(["Variable", "Meaning"], read),
-        "## In place of options",
+        "## Instead of options",
         table(["Variable", "Option"], [*_of_options(), *limits]),
     )
 
