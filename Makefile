@@ -1,7 +1,7 @@
 # What people and CI run. All but `help` and `clean` make and fill .venv first when it is missing or stale.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint format bench bench-agents replay fuzz docs schemas clean
+.PHONY: help demo test test-all corpus lint format bench bench-agents replay fuzz docs schemas clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -10,6 +10,8 @@ PYTHONS := $(if $(PYTHON),$(PYTHON),python3.13 python3.12 python3.11 python3)
 WORKERS ?= 2
 SECONDS ?= 60
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
+# Hundreds of tests start mdplan: each would compile it again where this variable is set.
+export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=worksteal
 
 # The stamp holds the folder that .venv was made for: one that was moved, or whose Python is gone, is stale.
@@ -35,7 +37,10 @@ test-all: lint ## lint, then all tests, the slow ones and more random examples t
 	@echo '== all tests'
 	@MDPLAN_FULL=1 $(PYTEST) --timeout=3600
 
-lint: $(STAMP) ## formatting, ruff, mypy, who may import whom, and our own documents
+corpus: $(STAMP) ## try every operation on all documents of MDPLAN_CORPUS, and say what is refused
+	@MDPLAN_FULL=1 $(BIN)/python -m pytest --numprocesses=0 --timeout=3600 tests/corpus
+
+lint: $(STAMP) ## formatting, ruff, mypy, who may import whom, our own documents, and their words
 	@echo '== formatting'
 	@$(BIN)/ruff format --check
 	@echo '== ruff'
@@ -46,6 +51,8 @@ lint: $(STAMP) ## formatting, ruff, mypy, who may import whom, and our own docum
 	@$(BIN)/lint-imports --no-logo
 	@echo '== documents'
 	@$(BIN)/mdplan bot check .ci/documents.yaml --root .
+	@echo '== words'
+	@$(BIN)/python -m tests.tidy.prose
 
 format: $(STAMP) ## format the code and fix what ruff can fix safely
 	@$(BIN)/ruff check --fix-only
@@ -57,8 +64,8 @@ bench: $(STAMP) ## measure speed
 bench-agents: $(STAMP) ## measure what thirty tasks cost an agent, with mdplan and with other tools
 	@$(BIN)/python -m tests.benchmarks.agents.run
 
-replay: $(STAMP) ## replay real changes of documents with mdplan and with other tools; ORIGIN=bundle or clone
-	@$(BIN)/python -m tests.benchmarks.replay.run $(ORIGIN)
+replay: $(STAMP) ## replay real changes of documents with mdplan and with other tools; ORIGIN=bundle or clone, TOOL=one tool
+	@$(BIN)/python -m tests.benchmarks.replay.run $(if $(TOOL),--tool '$(TOOL)') $(ORIGIN)
 	@$(BIN)/python -m tests.benchmarks.replay.report
 
 fuzz: $(STAMP) ## feed odd input to each target of tests/fuzz for SECONDS, guided by coverage

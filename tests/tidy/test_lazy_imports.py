@@ -20,7 +20,6 @@ HEAVY = {
     "rapidfuzz",
     "regex",
     "starlette",
-    "tomlkit",
     "unidiff",
     "uvicorn",
     "yaml",
@@ -188,7 +187,7 @@ def test_front_matter_loads_its_readers(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_bytes(b"---\nkey: 1\n---\n" + PLAIN + b"\nSee[^1].\n\n[^1]: This.\n")
     command = ("-m", "mdplan", "stat", str(tmp_path / "a.md"), "--root", str(tmp_path))
 
-    assert loaded_by(*command) & HEAVY == {"frontmatter", "yaml"}
+    assert loaded_by(*command) & HEAVY == {"yaml"}
 
 
 def test_server_says_who_it_is_before_it_loads_its_tools(tmp_path: Path) -> None:

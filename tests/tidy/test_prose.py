@@ -1,0 +1,39 @@
+"""The check of words finds what it is for, and nothing in code, tables or good English."""
+
+import pytest
+
+from tests.tidy.prose import MOST_WORDS, problems
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "found"),
+    [
+        ("The batch holds two edits.", 0, "holds"),
+        ("One line.\n\nWhat stands there is kept.", 2, "stands"),
+        ("```sh\nmdplan pin\n```\n\nEdits are pinned.", 4, "pinned"),
+        ("| Word |\n|---|\n| left out |", 2, "left out"),
+        ("word " * (MOST_WORDS + 1), 0, f"{MOST_WORDS + 1} words"),
+        ("Done.\n\n" + "word " * (MOST_WORDS + 1), 2, f"{MOST_WORDS + 1} words"),
+    ],
+)
+def test_text_to_rewrite_is_found_at_its_line(text: str, line: int, found: str) -> None:
+    ((at, problem),) = problems(text)
+
+    assert at == line
+    assert found in problem
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The batch contains two edits, and `holds` is a name.",
+        "```text\nwhat stands there\n```",
+        "[a link](behind.md) and <img alt='beside'>",
+        "MCP stands for Model Context Protocol.",
+        "- " + "word " * 30 + "\n- " + "word " * 30,
+        "word " * 30 + "\n\n" + "word " * 30,
+        "| a |\n" * 60,
+    ],
+)
+def test_plain_text_has_no_finding(text: str) -> None:
+    assert list(problems(text)) == []
