@@ -103,5 +103,5 @@ def _said(report: PlanReport) -> str:
 
 
 def _line_of(found: Diagnostic) -> str:
-    where = "" if found.edit_index is None else f" (edit {found.edit_index})"
+    where = "" if found.edit_index is None else f" (editIndex {found.edit_index})"
     return f"{found.code}{where}: {found.message}\n" + (f"  {found.hint}\n" if found.hint else "")

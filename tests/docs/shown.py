@@ -29,7 +29,7 @@ _CHANGING = re.compile(
 _PLAN = re.compile(r"(mdplan (?:apply|show|review) )([0-9a-f]{12})\b")
 _PLANNED = re.compile(r"To apply: mdplan apply ([0-9a-f]{12})\b")
 _SHELL = {"cat", "echo", "git"}
-_FILES = {"json", "markdown", "sh", "toml", "yaml"}
+FILES = {"groovy", "json", "markdown", "python", "sh", "toml", "yaml"}
 _CUT_OFF = "<!-- tests: the commit is cut off here -->"
 
 
@@ -45,7 +45,7 @@ def remade(text: str, folder: Path) -> str:
     it the answer that a model reads. What is passed by here is checked as `test_every_block.py` says.
     """
     names: dict[str, object] = {}
-    plans: dict[str, str] = {}
+    plans = PlanNames()
     answer: str | None = None
     made, end = [], 0
     for block in fenced(text):
@@ -57,7 +57,7 @@ def remade(text: str, folder: Path) -> str:
                 answer = answered(name, shown)
             case ["text"] if answer is not None:
                 shown = answer.removesuffix("\n") + "\n"
-            case [language, name] if language in _FILES:
+            case [language, name] if language in FILES:
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 (folder / name).write_text(shown, encoding="utf-8")
             case ["python"]:
@@ -74,20 +74,36 @@ def remade(text: str, folder: Path) -> str:
     return "".join(made) + text[end:]
 
 
-def printed(shown: str, plans: dict[str, str]) -> str:
-    """The commands of `shown`, each with what it prints: standard output, then standard error.
+class PlanNames:
+    """The IDs of today's plans, by those that a page shows for them."""
 
-    `plans` has the IDs of today by those that the page shows: a command that names a plan means the one that
-    was printed before.
-    """
+    def __init__(self) -> None:
+        self._today: dict[str, str] = {}
+
+    def today(self, line: str) -> str:
+        """The command `line` of a page, with the plan that was printed before in place of the page's."""
+        return _PLAN.sub(lambda found: found[1] + self._today.get(found[2], found[2]), line)
+
+    def learn(self, shown: str, now: str) -> None:
+        """Take over which plans were printed `now` where the page has `shown` others."""
+        self._today.update(zip(_PLANNED.findall(shown), _PLANNED.findall(now), strict=False))
+
+
+def split_commands(shown: str) -> list[tuple[str, str]]:
+    """The commands of a console, each with the output that is `shown` for it."""
     assert shown.startswith("$ "), shown
+    steps = re.split(r"^\$ ", shown, flags=re.MULTILINE)[1:]
+    return [(line, output) for line, _, output in (step.partition("\n") for step in steps)]
+
+
+def printed(shown: str, plans: PlanNames) -> str:
+    """The commands of `shown`, each with what it prints: standard output, then standard error."""
     made = ""
-    for step in re.split(r"^\$ ", shown, flags=re.MULTILINE)[1:]:
-        line, _, output = step.partition("\n")
-        line = _PLAN.sub(lambda found: found[1] + plans.get(found[2], found[2]), line)
-        now = _output(line)
-        plans.update(zip(_PLANNED.findall(output), _PLANNED.findall(now), strict=False))
-        made += f"$ {line}\n{now}"
+    for line, output in split_commands(shown):
+        command = plans.today(line)
+        now = _output(command)
+        plans.learn(output, now)
+        made += f"$ {command}\n{now}"
     return made
 
 

@@ -18,7 +18,6 @@ from tests.docs.typed_commands import faults_of_script
 # Blocks that a test of their page alone knows how to check: page, info, test.
 BY_THEIR_TEST = {
     ("README.md", "console"): "tests/surfaces/test_cli_readme.py",
-    ("README.md", "python"): "tests/surfaces/test_cli_readme.py",
     ("README.md", "json batches/stable.json"): "tests/surfaces/test_cli_readme.py",
     ("docs/how-to/keep-links-right.md", "toml mdplan.toml"): "tests/properties/test_site_rules.py",
     ("docs/how-to/check-a-change.md", "yaml .pre-commit-config.yaml"): "tests/surfaces/test_cli_check.py",
@@ -27,6 +26,7 @@ BY_THEIR_TEST = {
     ("docs/explanation/architecture.md", "text"): "tests/docs/test_architecture.py",
     ("docs/explanation/security-model.md", "sh"): "tests/docs/test_security_model.py",
     ("docs/how-to/review-plans.md", "text"): "tests/surfaces/test_review_process.py",
+    ("docs/how-to/edit-in-the-shell.md", "text"): "tests/docs/test_keystrokes.py",
     ("docs/how-to/serve-over-http.md", "text start"): "tests/docs/test_serve_over_http.py",
     ("docs/how-to/serve-over-http.md", "nginx"): "tests/docs/test_serve_over_http.py",
     ("docs/how-to/serve-over-http.md", "text Caddyfile"): "tests/docs/test_serve_over_http.py",
@@ -39,6 +39,13 @@ BY_THEIR_TEST = {
         "docs/how-to/run-the-bot-in-ci.md",
         "yaml .github/workflows/nightly.yml",
     ): "tests/docs/test_run_in_ci.py",
+    (
+        "docs/how-to/run-the-bot-in-ci.md",
+        "yaml .github/workflows/docs-apply.yml",
+    ): "tests/docs/test_run_in_ci.py",
+    ("docs/how-to/run-a-fleet.md", "yaml repos.yml"): "tests/bot/test_fleet.py",
+    ("docs/how-to/run-the-bot-in-ci.md", "yaml azure-pipelines.yml"): "tests/docs/test_run_in_ci.py",
+    ("docs/how-to/run-the-bot-in-ci.md", "groovy Jenkinsfile"): "tests/docs/test_run_in_ci.py",
     ("docs/how-to/run-the-bot-in-ci.md", "yaml .pre-commit-config.yaml"): "tests/docs/test_run_in_ci.py",
     ("docs/how-to/run-the-bot-in-ci.md", "yaml .gitlab-ci.yml"): "tests/docs/test_run_in_ci.py",
     ("docs/how-to/run-the-bot-in-ci.md", "sh check-docs.sh"): "tests/docs/test_run_in_ci.py",
@@ -47,6 +54,7 @@ BY_THEIR_TEST = {
 BY_ONE_TEST = {
     "docs/contributing/first-use.md": "tests/first_use/test_first_use.py",
     "docs/explanation/semantics.md": "tests/docs/test_semantics.py",
+    "docs/tutorial/first-plan.md": "tests/docs/recording.py",
 }
 # Pages that are made from the code: what they show is what golden cases expect, which are run.
 GENERATED = DOCS / "reference"

@@ -14,7 +14,7 @@ from tests.docs.shown import COMMITTER, masked, remade
 _OTHERWISE = {DOCS / "explanation" / "architecture.md", DOCS / "explanation" / "semantics.md"}
 SHOWN = [
     page
-    for folder in ("tutorial", "how-to", "explanation")
+    for folder in ("how-to", "explanation")
     for page in sorted((DOCS / folder).glob("*.md"))
     if page not in _OTHERWISE
 ]
@@ -34,14 +34,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.requirement("bot-3")
 @pytest.mark.parametrize("page", SHOWN, ids=lambda page: page.stem)
 def test_page_shows_what_happens(page: Path, folder: Path, *, update_cases: bool) -> None:
-    """Tutorials begin with nothing, all others with the samples; --update-cases writes a page anew."""
+    """Pages begin with the samples; --update-cases writes a page anew."""
     text = page.read_text(encoding="utf-8")
     if "\n$ git " in text and shutil.which("git") is None:
         pytest.skip("git is not installed")
-    if page.parent.name != "tutorial":
-        ignored = shutil.ignore_patterns("batches", "*.sh")
-        shutil.copytree(DOCS / "samples", folder, ignore=ignored, dirs_exist_ok=True)
-        (folder / ".git").mkdir()
+    ignored = shutil.ignore_patterns("batches", "*.sh")
+    shutil.copytree(DOCS / "samples", folder, ignore=ignored, dirs_exist_ok=True)
+    (folder / ".git").mkdir()
     now = remade(text, folder)
     if update_cases and masked(now) != masked(text):
         page.write_text(now, encoding="utf-8")

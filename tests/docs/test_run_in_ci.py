@@ -78,6 +78,84 @@ def test_nightly_workflow_pushes_the_branch_of_the_bot(samples: Path) -> None:
     assert (done.returncode, len(done.stdout.splitlines())) == (0, 2), done.stderr
 
 
+GH_OF_PULL = """\
+#!/bin/sh
+case "$*" in
+  *permission*) printf '%s\\n' "$GH_PERMISSION" ;;
+  *pulls*) printf '%s\\n' "$GH_PULL" ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(
+    ("permission", "repository", "is_pushed"),
+    [("write", "kettle/docs", True), ("read", "kettle/docs", False), ("admin", "eve/docs", False)],
+    ids=["may write", "may only read", "fork"],
+)
+def test_comment_applies_the_manifest_of_the_default_branch(
+    samples: Path, permission: str, repository: str, is_pushed: bool
+) -> None:
+    """What the pull request says of itself decides nothing: neither its manifest nor its programs."""
+    text = FILES[".github/workflows/docs-apply.yml"]
+    job = yaml.safe_load(text)["jobs"]["apply"]
+    step = job["steps"][-1]
+    identity = "".join(f"export {name}={value!r}\n" for name, value in step["env"].items() if "GIT" in name)
+    (samples.parent / "bin" / "gh").write_text(GH_OF_PULL)
+    (samples.parent / "bin" / "gh").chmod(0o755)
+    setup = (
+        "rmdir .git; git init -q -b main; git add -A; git commit -qm x\n"
+        "git clone -q --bare . ../remote.git; git remote add origin ../remote.git\n"
+        "git checkout -q -b topic; echo 'files: []' > mdplan.yml; touch ran; git commit -qam hostile\n"
+        "git push -q origin topic; git checkout -q main; git branch -qD topic\n"
+    )
+    sha = shell(samples, identity + setup + "git -C ../remote.git rev-parse topic").stdout.strip()
+    given = f"GH_REPO=kettle/docs ACTOR=ada NUMBER=7 GH_PERMISSION={permission}".split()
+    exports = "".join(f"export {each}\n" for each in [*given, f"GH_PULL='{sha} topic {repository}'"])
+    script = samples.parent / "apply.sh"
+    script.write_text(identity + exports + step["run"])
+    done = shell(samples, f"bash -e -o pipefail {script}")
+    page = shell(
+        samples, "git -C ../remote.git show topic:guide.md; git -C ../remote.git show topic:mdplan.yml"
+    )
+
+    assert (done.returncode == 0, "The stable firmware" in page.stdout) == (is_pushed, is_pushed), done.stderr
+    assert page.stdout.endswith("files: []\n")
+    assert "${{" not in step["run"]
+    assert job["permissions"] == {"contents": "write", "pull-requests": "read"}
+    assert job["steps"][0]["with"] == {"ref": "${{ github.event.repository.default_branch }}"}
+
+
+@pytest.mark.slow
+def test_pipeline_of_azure_checks_and_pushes(samples: Path) -> None:
+    _, _, check, nightly = yaml.safe_load(FILES["azure-pipelines.yml"])["steps"]
+    identity = "".join(f"export {name}={value!r}\n" for name, value in nightly["env"].items())
+    setup = (
+        "rmdir .git; git init -q -b main; git add -A; git commit -qm x\n"
+        "git clone -q --bare . ../remote.git; git remote add origin ../remote.git\n"
+    )
+    checked = shell(samples, check["script"])
+    done = shell(
+        samples, f"{identity}{setup}{nightly['script']}; git -C ../remote.git log --oneline mdplan/mdplan"
+    )
+
+    assert checked.returncode == 1
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, 2), done.stderr
+
+
+@pytest.mark.slow
+def test_pipeline_of_jenkins_shows_what_would_change(samples: Path) -> None:
+    check, plan = re.findall(r"'(python -m mdplan [^']*)'", FILES["Jenkinsfile"])
+    script = samples.parent / "bin" / "python"
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    script.chmod(0o755)
+
+    assert shell(samples, check).returncode == 1
+    assert shell(samples, plan).returncode == 0
+    assert "\n+The stable firmware" in (samples / "plan.diff").read_text(encoding="utf-8")
+    assert shell(samples, check.replace("check", "apply")).returncode == 0
+    assert shell(samples, check).returncode == 0
+
+
 GH = """\
 #!/bin/sh
 printf '%s\\n' "$*" >> "$GH_LOG"

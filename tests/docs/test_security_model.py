@@ -100,6 +100,29 @@ def test_table_of_dependencies_is_that_of_the_package() -> None:
     assert all(len(row[2]) > 10 for row in cells("### Of the package"))
 
 
+def test_page_names_the_parts_of_the_parsers_plugins_that_are_imported() -> None:
+    words = {"footnote": "footnotes", "tasklists": "task lists", "gfm_autolink": "bare links"}
+    modules = {
+        found
+        for path in (REPOSITORY / "mdplan").rglob("*.py")
+        for found in re.findall(r"from mdit_py_plugins\.(\w+) import", path.read_text(encoding="utf-8"))
+    }
+    (row,) = {line.split("|")[3].strip() for line in PAGE.splitlines() if "| `mdit-py-plugins` |" in line}
+
+    assert {words[module] for module in modules} == set(re.split(", | and ", row.partition(" for ")[0]))
+
+
+def test_page_says_what_the_reader_of_diffs_is_imported_for() -> None:
+    users = {
+        path.parent.name
+        for path in (REPOSITORY / "mdplan").rglob("*.py")
+        if re.search(r"(?:import|from) unidiff", path.read_text(encoding="utf-8"))
+    }
+
+    assert users == {"diff"}
+    assert "| reads diffs |" in PAGE
+
+
 def test_table_of_the_action_is_its_list() -> None:
     listed = {row[0].strip("`"): row[1] for row in cells("### Of the action")}
 
