@@ -33,7 +33,7 @@ _TAB_IN_QUOTE = re.compile(r"> *\t")
 _TEXT_BELOW_NESTED_DEFINITION = re.compile(
     r"^(?:[ \t]+|.*[>+*.)-][ \t]*)\[[^\n]*\]:[^\n]*\n[ \t>]*\S", re.MULTILINE
 )
-_BLANK_TO_MARKDOWN_IT = re.compile(r"^[ \t]*[^\S \t\n]\s*$", re.MULTILINE)
+_BLANK_TO_MARKDOWN_IT = re.compile(r"^[ \t|]*[^\S \t\n][\s|]*$", re.MULTILINE)
 # To markdown-it-py any white space can be in a tag, to CommonMark that of ASCII.
 _BLANK_IN_TAG = re.compile(r"<[^>]*[^\S \t\n\v\f]")
 _INDENTED_QUOTE = re.compile(r"^[ \t>]*(?: {4}|\t)[ \t]*>", re.MULTILINE)
@@ -73,7 +73,8 @@ def shape(block: Block) -> tuple[object, ...]:
         block.depth,
         block.level,
         content,
-        block.cells,
+        # At the ends of a cell markdown-it-py drops any white space, CommonMark that of ASCII.
+        tuple(cell.strip() for cell in block.cells),
         block.code,
     )
 

@@ -18,12 +18,10 @@ import pytest
 from mdplan.diagnostics import Code, Problems
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
-from mdplan.planning.build import BuildResult, BuiltFile, build_file
-from mdplan.planning.conflicts import find_conflicts
+from mdplan.planning.batch_build import build_files
+from mdplan.planning.build import BuildResult, BuiltFile
 from mdplan.planning.links.derived_edits import derive_link_edits
-from mdplan.planning.resolve import resolve_edits
 from mdplan.planning.snapshot import SnapshotFile
-from mdplan.planning.verify import verify
 from mdplan.requests.batch import Batch
 from mdplan.requests.batch_reader import read_batch
 from mdplan.text.diff.diff import file_diff
@@ -96,12 +94,8 @@ class Document:
             outline=self.outline,
             first_edit=0,
         )
-        resolved, problems = resolve_edits(file)
-        problems += find_conflicts(file, resolved)
-        if problems:
-            return problems
-        built = build_file(file, resolved)
-        return built if not isinstance(built, BuiltFile) else verify(built, batch) or built
+        *_, outcome = build_files([file], batch)
+        return outcome
 
 
 @dataclass

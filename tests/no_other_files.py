@@ -34,6 +34,10 @@ class NoOtherFiles:
         del names
         return iter(())
 
+    def navigation(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
+        del names
+        return iter(())
+
     def refusal(self, file: SnapshotFile) -> Diagnostic | None:
         """Any `file` could be replaced."""
         del file

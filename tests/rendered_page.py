@@ -3,7 +3,6 @@
 import ctypes
 import html
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -60,7 +59,7 @@ class Page:
     @cached_property
     def unresolved(self) -> list[str]:
         """Fragments of links into the page itself that name no place of it, in order."""
-        places = {*self._slugs(), *_EXPLICIT.findall(self.text), "", "top"}
+        places = {*self.slugs, *_EXPLICIT.findall(self.text), "", "top"}
         folded = {place.lower() for place in places}
         return [fragment for fragment in self.fragments if html.unescape(fragment).lower() not in folded]
 
@@ -68,16 +67,17 @@ class Page:
     def places(self) -> dict[str, int | str]:
         """What a fragment, in lower case, names: the number of a heading, from 0, or an explicit anchor."""
         explicit = {anchor.lower(): anchor for anchor in _EXPLICIT.findall(self.text)}
-        return {**explicit, **{anchor.lower(): number for number, anchor in enumerate(self._slugs())}}
+        return {**explicit, **{anchor.lower(): number for number, anchor in enumerate(self.slugs)}}
 
     @cached_property
     def fragments(self) -> list[str]:
         """Fragments of all links into the page itself, but those of footnotes."""
         return [found for found in _FRAGMENT.findall(self.body) if not found.startswith("fn-")]
 
-    def _slugs(self) -> Iterator[str]:
+    @cached_property
+    def slugs(self) -> list[str]:
         """Anchors of the headings, as GitHub makes them."""
-        taken: set[str] = set()
+        taken: dict[str, None] = {}
         for _, rendered in self.headings:
             text = html.unescape(_TAG.sub("", _IMAGE.sub(r"\1", rendered))).strip().lower()
             slug = _NOT_IN_SLUG.sub("", text).replace(" ", "-")
@@ -85,8 +85,8 @@ class Page:
             while anchor in taken:
                 number += 1
                 anchor = f"{slug}-{number}"
-            taken.add(anchor)
-            yield anchor
+            taken[anchor] = None
+        return list(taken)
 
 
 def _render(text: str) -> str:

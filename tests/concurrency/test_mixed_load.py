@@ -31,6 +31,7 @@ def through_command_line(mdplan: Commands, folder: Path) -> Apply:
     return apply
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edits", [6, pytest.param(50, marks=[pytest.mark.slow, pytest.mark.timeout(600)])])
 def test_servers_and_command_lines_form_one_chain(edits: int) -> None:
     with in_memory() as folder, ExitStack() as stack:

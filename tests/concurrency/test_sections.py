@@ -47,8 +47,8 @@ def test_batch_that_is_overtaken_after_it_was_planned_lands_too(
     slow, fast = open_engine(str(tmp_path)), open_engine(str(tmp_path))
     plan, planned = Planner.plan, []
 
-    def overtaken(planner: Planner, batch: Batch, **more: object) -> object:
-        found = plan(planner, batch, **more)
+    def overtaken(planner: Planner, batch: Batch, *more: Any) -> object:
+        found = plan(planner, batch, *more)
         if planner is slow.planner:
             planned.append(batch)
             if len(planned) == 1:

@@ -42,6 +42,9 @@ def test_mdplan_never_differs_from_both_parsers_on_real_documents(corpus: Path) 
         "| a | b |\n| --- |\n| 1 |\n",
         "| a | b |\n| --- | --- |\n| 1 |\n| 1 | 2 | 3 |\n",
         "| a | b |\n| --- | --- |\n",
+        "a|:\n--- |:\n",
+        "| a | b |\n|---|---|\n\t| 1 | 2 |\nlast\n---\n",
+        "| a | b |\n|---|---|\n    code\nlast\n===\n",
         # Task items.
         "- [ ] open\n- [x] done\n",
         "- [x] outer\n  - [ ] inner\n  - [X] other\n- [ ] last\n",

@@ -165,13 +165,14 @@ def test_section_that_moves_to_another_file_is_named_there(book: Path, tmp_path:
         assert not broken - broken_before, name
 
 
-def test_links_to_a_file_that_is_deleted_are_told_and_left_alone(book: Path) -> None:
+def test_links_to_a_deleted_file_are_reported_and_its_entry_goes(book: Path) -> None:
     site = Site(book)
     name = "src/ch04-01-what-is-ownership.md"
     targets = {Target(name), *(Target(name, place) for place in site.pages[name].places.values())}
-    expected = {other for other in linking(site, targets) if other != name}
+    summary = "src/SUMMARY.md"
+    expected = linking(site, targets) - {name, summary}
 
     plan = applied(book, {"file": name, "updateReferences": "workspace", "edits": [{"op": "delete_file"}]})
 
-    assert [file.file for file in plan.files] == [name]
+    assert [file.file for file in plan.files] == [name, summary]
     assert {warning.file for warning in plan.warnings} == expected

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.markdown.outline.anchors import heading_slug
 from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline.slugs import heading_slug
 from mdplan.text.source import Source
 from tests.clients.node_tools import node_tools
 
@@ -34,11 +34,11 @@ def test_slug_keeps_letters_marks_and_digits_of_all_scripts(title: str, slug: st
     assert heading_slug(title) == slug
 
 
-def slugs(titles: Sequence[str], folder: Path) -> list[str]:
-    """The slug of each title by github-slugger."""
+def slugs(titles: Sequence[str], folder: Path, package: str = "github-slugger") -> list[str]:
+    """The slug of each title by `package`."""
     file = folder / "titles.json"
     file.write_text(json.dumps(titles), encoding="utf-8")
-    done = node_tools().run_script(SCRIPT, [str(file)], cwd=folder)
+    done = node_tools().run_script(SCRIPT, [str(file), package], cwd=folder)
     assert done.returncode == 0, done.stderr
     found: list[str] = json.loads(done.stdout)
     return found

@@ -6,7 +6,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from mdplan.operations import OPERATIONS
-from mdplan.reference.schema import Schema
+from mdplan.reference.operation_schema import Schema
 from mdplan.requests.model_reader import wire_names
 
 FILES: Final = {

@@ -40,6 +40,7 @@ TEXT = "# A\n\none\n\ntwo\n"
 LONGER = TEXT + "\nmore\n"
 EDITS = [{"op": "replace_match", "pattern": word, "replacement": word.upper()} for word in ("one", "two")]
 REVIEWERS = ("ann", "bob")
+REPLAYED = 3
 WAYS = ("id", "rebase", "part", "document", "changed document", "batch")
 
 
@@ -198,8 +199,9 @@ class DecisionMachine(RuleBasedStateMachine):
         """Somebody copies what was decided on one plan, or on the same one before, behind what is there."""
         digits, other = (each.removeprefix("sha256-") for each in (plan_id, source))
         folders = list(Path(os.environ[STATE_DIRECTORY_VARIABLE]).rglob("decisions"))
-        stored = [path for folder in folders for path in sorted(folder.glob(f"{other}.*.json"))]
-        for path in stored:
+        stored = [path for folder in folders for path in folder.glob(f"{other}.*.json")]
+        # The last ones show an approval and its use; more would only take more time.
+        for path in sorted(stored, key=lambda path: int(path.name.split(".")[1]))[-REPLAYED:]:
             number = 1
             while (copy := path.with_name(f"{digits}.{number}.json")).exists():
                 number += 1

@@ -15,7 +15,6 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from mdplan.engine.approval import ApprovalGate
 from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService
-from mdplan.planning.replan.undo import undone_transaction
 from mdplan.storage.user.decisions import Decision, DecisionHistory, DecisionStore
 from mdplan.storage.user.origins import Origins
 from tests.conftest import FULL
@@ -103,7 +102,7 @@ def an_undo_needs_no_approval(patch: Patch) -> None:
     own = ApprovalGate.check
 
     def check(self: ApprovalGate, plan: Any, root: Any) -> Any:
-        gate = replace(self, is_required=False) if undone_transaction(plan) is not None else self
+        gate = replace(self, is_required=False) if plan.undoes is not None else self
         return own(gate, plan, root)
 
     patch.setattr(ApprovalGate, "check", check)

@@ -234,7 +234,7 @@ def test_recover_lists_what_a_foreign_record_would_change(place: Place) -> None:
 
     assert "would put back the old content of here.md" in told
     assert "would remove new.md" in told
-    assert "not changed" in told
+    assert "Nothing of this was changed." in told
 
 
 def test_foreign_recovery_without_a_terminal_needs_yes(place: Place) -> None:
@@ -298,4 +298,5 @@ def test_many_foreign_records_never_make_a_commit_slow(place: Place) -> None:
     own_commit(place)
     place.engine.history()
 
-    assert time.process_time() - started < 1
+    # Four checks of each take about a second; reading them for one another would take minutes.
+    assert time.process_time() - started < 5

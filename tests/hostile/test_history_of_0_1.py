@@ -69,5 +69,5 @@ def test_plan_id_of_0_1_commits_nothing(engine: Engine, root: Path) -> None:
     for each in (engine, Engine.open([root], settings=Settings(require_approval=True))):
         report = each.apply({"planId": plan_id})
         assert report.error.code.value == "PLAN_OUTDATED"
-        assert "`mdplan plan" in report.error.hint
+        assert "md_validate" in report.error.hint
     assert documents(root) == BEFORE

@@ -12,7 +12,7 @@ from mdplan.engine.approval import approved_only
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import ReviewService
 from mdplan.plan import Plan
-from mdplan.planning.document import FORMAT, plan_id_of, read_document
+from mdplan.planning.plan_document import FORMAT, plan_id_of, read_document
 from mdplan.storage.user.plan_store import PlanStore
 
 TEXT = "# A\n\none\n\ntwo\n"
@@ -255,5 +255,5 @@ def test_plan_that_0_1_stored_is_refused_with_the_command_that_plans_again(
         engine.apply({**plan, "mdplanPlan": 1}),
     ):
         assert report.error.code.value == "PLAN_OUTDATED"
-        assert "`mdplan plan" in report.error.hint
+        assert "md_validate" in report.error.hint
     assert (root / "a.md").read_text() == TEXT

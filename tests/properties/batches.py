@@ -9,6 +9,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.regions import find_regions
 from mdplan.operations import OPERATIONS
+from mdplan.operations.base.data import DataOperation
 from mdplan.operations.base.front_matter import FrontMatterOperation
 from mdplan.operations.base.ini import IniOperation
 from mdplan.operations.base.lines import LineOperation
@@ -18,6 +19,7 @@ from mdplan.operations.base.operation import Operation, SectionTargeted
 from mdplan.operations.base.table import TableOperation
 from mdplan.text.document_format import DocumentFormat
 from tests.properties.block_edits import code_block_edits, diff_edits, region_edits, toc_edits
+from tests.properties.data_edits import data_edits
 from tests.properties.front_matter_edits import front_matter_edits
 from tests.properties.ini_files import ini_edits
 from tests.properties.list_and_table_edits import list_edits, table_edits
@@ -40,6 +42,9 @@ def of_whole_files(outline: Outline, op: str) -> SearchStrategy[Edit]:
     del outline
     if op == "create_file":
         return st.fixed_dictionaries({"markdown": payloads | st.just("")})
+    if op == "create_page":
+        lists = st.sampled_from(["guide.md", "notes.md", "mkdocs.yml"])
+        return st.fixed_dictionaries({"markdown": payloads, "navigation": lists})
     names = st.sampled_from(["new.md", "docs/new.md", "a/b/new.ini"])
     return st.fixed_dictionaries({"newFile": names} if op == "rename_file" else {})
 
@@ -49,6 +54,7 @@ OWN: dict[str, Edits] = {
     "append_to_file": appended_lines,
     "apply_diff": diff_edits,
     "create_file": of_whole_files,
+    "create_page": of_whole_files,
     "delete_file": of_whole_files,
     "format_section": section_targets,
     "rename_file": of_whole_files,
@@ -63,6 +69,7 @@ BY_BASE: tuple[tuple[type[Operation], Edits], ...] = (
     (MatchOperation, match_edits),
     (SectionTargeted, section_edits),
     (FrontMatterOperation, front_matter_edits),
+    (DataOperation, data_edits),
     (IniOperation, ini_edits),
     (LineOperation, place_edits),
 )

@@ -11,9 +11,9 @@ from mdplan.diagnostics import Code
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.apply_diff import ApplyDiff
 from mdplan.operations.base.operation import Resolution
-from mdplan.text.diff.diff import unified_diff
 from mdplan.text.edit import EditList
 from mdplan.text.source import ByteEdit, Source, splice
+from tests.file_diffs import unified_diff
 from tests.properties.batches import batches
 from tests.properties.markdown_documents import documents
 from tests.properties.strategies import edit_lists, many_lines, texts

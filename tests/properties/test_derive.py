@@ -20,8 +20,12 @@ LINES = (
     "- [ ] task\n",
     "- [x] task\n",
     "```\n",
+    "- item\n",
     "| a | b |\n",
+    "|---|---|\n",
+    "| c | d |\n",
     "---\n",
+    "key: value\n",
     "ä\r\n",
     "end",
 )
@@ -38,10 +42,11 @@ def _is_unicode(text: str) -> bool:
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
-@given(versions())
-def test_derived_batch_makes_the_new_version(pair: tuple[str, str]) -> None:
+@given(versions(), st.booleans())
+def test_derived_batch_makes_the_new_version(pair: tuple[str, str], prefers_structure: bool) -> None:
     old, new = (Source.from_text(text) for text in pair)
-    derived = derive_batch(Outline(old), Outline(new), RequestedFile("a.md", None, None))
+    requested = RequestedFile("a.md", None, None)
+    derived = derive_batch(Outline(old), Outline(new), requested, prefers_structure=prefers_structure)
 
     if not isinstance(derived, Derivation):
         return

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from mdplan.diagnostics import Code
-from mdplan.documents.snapshot import BACKUP_SUFFIX
+from mdplan.documents.documents import BACKUP_SUFFIX
 from mdplan.engine.engine import Engine
 from mdplan.plan import edit_list_from_json
 from mdplan.reports.base import to_wire

@@ -147,7 +147,7 @@ def test_toml_changes_only_where_it_was_asked_to(data: bytes, number: int, turn:
     reasons = {reason.rpartition(": ")[2] for reason in tally.refused}
     assert reasons <= {
         "a table cannot become another kind of value",
-        "a table without a header of its own cannot be empty",
+        "a table without its own header cannot be empty",
     }
 
 

@@ -16,7 +16,7 @@ from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations import OPERATIONS
-from mdplan.planning.document import read_document, write_document
+from mdplan.planning.plan_document import read_document, write_document
 from mdplan.reports.base import to_wire
 from mdplan.reports.plan import PlanReport
 from mdplan.settings import Settings

@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 
-from mdplan.text.diff.diff import DiffStat, DiffText, find_hunks, unified_diff
+from mdplan.text.diff.diff import DiffStat, DiffText, find_hunks
 from mdplan.text.edit import EditList, Overlap, TextEdit
 from mdplan.text.lines import LineIndex
 from mdplan.text.source import ByteEdit, DecodeProblem, EncodeProblem, Source, splice, visible
 from mdplan.text.span import Span
+from tests.file_diffs import unified_diff
 from tests.patch_tools import (
     Tool,
     dulwich_apply,

@@ -14,12 +14,12 @@ from tests.conftest import REPOSITORY
 class Dialog:
     """`mdplan` in a terminal of its own."""
 
-    def __init__(self, *arguments: str) -> None:
+    def __init__(self, *arguments: str, **variables: str) -> None:
         self.parent, child = pty.openpty()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "mdplan", *arguments],
             stdin=child, stdout=child, stderr=child,
-            env={**os.environ, "PYTHONPATH": str(REPOSITORY), "NO_COLOR": "1"},
+            env={**os.environ, "PYTHONPATH": str(REPOSITORY), "NO_COLOR": "1", **variables},
         )  # fmt: skip
         os.close(child)
         self.seen = ""

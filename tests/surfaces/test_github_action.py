@@ -57,6 +57,9 @@ class Job:
             "GITHUB_REPOSITORY": "kettle/docs",
             "GITHUB_WORKSPACE": str(self.checkout),
             "RUNNER_TEMP": str(self.runner),
+            "BOT_BASE": "",
+            "BOT_HEAD": "",
+            "GH_TOKEN": "",
             **environment,
         }
         assert set(STEPS[name].get("env", {})) - set(given) == set()
@@ -78,6 +81,9 @@ class Job:
             BOT_PYTHON=sys.executable,
             BOT_COMMAND=command,
             BOT_MANIFEST="bot.yml",
+            BOT_BASE="main",
+            BOT_HEAD="topic",
+            GH_TOKEN="",
             BOT_ARGS=args,
         )
         assert done.returncode == 0, done.stderr
@@ -162,6 +168,31 @@ def test_apply_changes_the_files_and_the_next_check_passes(job: Job) -> None:
     again = job.bot("check")
     assert (again.outputs["changed"], again.outputs["plan-id"], job.verdict(again)) == ("false", "", 0)
     assert "All files match the manifest." in again.summary
+
+
+@pytest.mark.slow
+def test_merge_pushes_the_base_to_the_branch_of_the_pull_request(job: Job) -> None:
+    def git(*arguments: str) -> str:
+        names = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main")
+        command = ["git", *names, *arguments]
+        return subprocess.run(command, cwd=job.checkout, check=True, capture_output=True, text=True).stdout
+
+    (job.checkout / ".git").rmdir()
+    git("init", "-q")
+    git("config", "user.name", "a")
+    git("config", "user.email", "a@b")
+    log, remote = job.checkout / "log.md", job.runner / "remote.git"
+    for branch, item in (("main", "- a\n"), ("topic", "- of the branch\n"), ("main", "- of the base here\n")):
+        git("checkout", "-q", "-B", branch, *([branch] if log.exists() and branch == "main" else []))
+        log.write_text((log.read_text() if log.exists() else "# Log\n\n") + item)
+        git("add", ".")
+        git("commit", "-qm", "x")
+    git("clone", "-q", "--bare", ".", str(remote))
+    git("remote", "add", "origin", str(remote))
+    ended = job.bot("merge", "--forge none")
+    assert (ended.outputs["changed"], ended.outputs["exit-code"]) == ("true", "0")
+    merged = git("--git-dir", str(remote), "show", "topic:log.md")
+    assert sorted(merged.splitlines()[2:]) == ["- a", "- of the base here", "- of the branch"]
 
 
 @pytest.mark.parametrize("root", ["--root notes", "--root=notes"])

@@ -124,7 +124,7 @@ def test_link_on_the_terminal_opens_the_review_page_once(root: Path) -> None:
         page = server.send(None, visit, method="GET", path=path.partition("open?")[0])
 
         assert page.status == 200
-        assert b"No plan waits here." in page.body
+        assert b"No pending plans." in page.body
         assert server.send(json.dumps(PING).encode(), visit).status == 401
         assert server.send(None, {"Authorization": None}, method="GET", path=path).status == 401
 

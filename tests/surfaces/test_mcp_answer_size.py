@@ -86,10 +86,12 @@ def test_cell_of_a_wide_table_has_a_short_answer(calls: Calls, tmp_path: Path) -
     assert calls.read(f"mdplan://plans/{applied.data['planId']}/diff").text.count(rows[5]) == 1
 
 
-def test_outline_of_a_long_guide_is_short_and_whole(calls: Calls, tmp_path: Path) -> None:
-    titles = [f"{WORDS[number % 12].title()} {WORDS[number % 7]} {number}" for number in range(290)]
+@pytest.mark.parametrize("words", [1, 2, 4])
+def test_outline_of_a_long_guide_is_short_and_whole(calls: Calls, tmp_path: Path, words: int) -> None:
+    chosen = random.Random(words)
+    titles = [f"{' '.join(chosen.choices(WORDS, k=words)).title()} {number}" for number in range(290)]
     parts = [
-        f"{'##' if number % 5 else '#'} {title}\n\n{prose(number, 124)}\n"
+        f"{'##' if number % 5 else '#'} {title}\n\n{prose(number, 144 - len(title))}\n"
         for number, title in enumerate(titles)
     ]
     (tmp_path / "guide.md").write_text("\n".join(parts))
@@ -99,8 +101,27 @@ def test_outline_of_a_long_guide_is_short_and_whole(calls: Calls, tmp_path: Path
 
     assert length(stat) <= MOST_OF_290_SECTIONS
     assert len(stat.data["outline"].split("\n")) == 290
-    assert all(f" {title} " in stat.data["outline"] for title in titles)
+    assert all(f" {title}\n" in stat.data["outline"] + "\n" for title in titles)
     assert "nextCursor" not in stat.data
+
+
+def test_heading_of_an_outline_names_its_section_unless_an_id_stands_beside_it(
+    calls: Calls, tmp_path: Path
+) -> None:
+    odd = ("`a` and *b*", "A / B", "[1.2.0] - 2020", "C#", '["json"]', "deadbeef", "a\\_b", "&amp;", "Ü {#x}")
+    titles = [*odd, "Twice", "Twice", *(f"Part {number}" for number in range(40))]
+    (tmp_path / "odd.md").write_text("\n".join(f"## {title}\n\nText.\n" for title in titles))
+
+    rows = calls.call("md_stat", {"file": "odd.md"}).data["outline"].split("\n")
+
+    assert len(rows) == len(titles)
+    for row in rows:
+        line, heading = row.split(" ## ")
+        section_id = heading.removeprefix("Twice ") if heading.startswith("Twice ") else None
+        place = {"sectionId": section_id} if section_id else {"heading": heading}
+        found = calls.call("md_read", {"file": "odd.md", **place})
+        assert not found.is_error, (row, found.text)
+        assert found.data["results"][0]["startLine"] == int(line)
 
 
 def test_full_answer_has_every_field(calls: Calls, tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_prompt_states_the_way_of_working(tmp_path: Path) -> None:
     for advice in (
         "Look before you edit",
         "by its section",
-        "Pin each edit",
+        "Guard each edit",
         "in one call",
         "In doubt preview",
     ):

@@ -104,6 +104,14 @@ def test_answer_gives_the_values_that_were_asked_about(calls: Calls) -> None:
     ]
 
 
+def test_min_of_what_is_no_list_is_a_warning(calls: Calls) -> None:
+    found = calls.call("md_search", {"min": {"aliases": 2}, "where": {"status": "draft"}}).data
+
+    assert [warning["message"] for warning in found["warnings"]] == [
+        "`min` counts items of lists, and `aliases` is no list in `scalar.md`"
+    ]
+
+
 @pytest.mark.parametrize("question", [{}, {"min": {"aliases": "many"}}, {"where": "draft"}, {"has": 3}])
 def test_question_of_another_form_is_refused(calls: Calls, question: dict[str, object]) -> None:
     refused = calls.call("md_search", question)

@@ -34,7 +34,7 @@ AMBIGUOUS = Diagnostic(
 
 def test_refusal_says_code_place_hint_candidates_and_that_nothing_was_written() -> None:
     assert refusal_text(refusal(PlanReport, [AMBIGUOUS])) == (
-        'AMBIGUOUS_HEADING (a.md, edit 3, line 7 column 2): heading path ["Install"] names 2 sections\n'
+        'AMBIGUOUS_HEADING (a.md, editIndex 3, line 7 column 2): heading path ["Install"] names 2 sections\n'
         '  hint: add `"occurrence": 1`\n'
         "  lines 5-8 sectionId sha256-0123456789abcdef A > Install\n"
         "  lines 1-4 sectionId sha256-fedcba9876543210 (preamble)\n"
@@ -73,8 +73,8 @@ def test_long_refusal_is_cut_between_lines_and_keeps_its_outcome() -> None:
     lines = text.split("\n")
 
     assert len(text) < 10_100
-    assert lines[:2] == ["EMPTY_CONTENT (edit 0): problem 0", "Nothing was written."]
-    assert lines[-2].startswith(f"EMPTY_CONTENT (edit {len(lines) - 3}): problem")
+    assert lines[:2] == ["EMPTY_CONTENT (editIndex 0): problem 0", "Nothing was written."]
+    assert lines[-2].startswith(f"EMPTY_CONTENT (editIndex {len(lines) - 3}): problem")
     assert lines[-1] == f"… and {2_000 - (len(lines) - 2)} more lines about further problems"
 
 
@@ -117,7 +117,7 @@ def test_plan_text_is_complete() -> None:
         "Planned, nothing was written: 1 edit, 1 file changed, +2 -1 lines. "
         'To apply exactly this: md_apply {"planId": "sha256-p"}\n'
         "a.md: +2 -1, baseSha256 bbbbbbbbbbbbbbbb, resultSha256 cccccccccccccccc\n"
-        "edit 0 rename_heading in a.md: writes lines 3, 5-6; newSectionId sha256-new; "
+        "editIndex 0 rename_heading in a.md: writes lines 3, 5-6; newSectionId sha256-new; "
         "line ends differ from the file's and were converted\n"
         "warning BROKEN_LINK: a link breaks\n"
         "\n"

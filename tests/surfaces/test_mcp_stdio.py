@@ -53,6 +53,20 @@ def test_look_preview_and_apply(root: Path, mode: str) -> None:
     assert refused.text.startswith("STALE_BASE (guide.md)")
 
 
+def test_page_comes_with_its_entry_in_two_calls(root: Path) -> None:
+    (root / "mkdocs.yml").write_text("nav:\n  - Home: index.md  # first\n", encoding="utf-8")
+    page = {"op": "create_file", "markdown": "# Tea\n"}
+    entry = {"op": "add_to_list", "key": "nav", "value": {"Tea": "tea.md"}, "after": "Home"}
+    with calls_to(process("--root", str(root)), "auto") as calls:
+        calls.call("md_read", {"file": "mkdocs.yml"})
+        both = [{"file": "tea.md", "edits": [page]}, {"file": "mkdocs.yml", "edits": [entry]}]
+        assert calls.call("md_apply", {"files": both}).data["applied"]
+
+    assert (root / "tea.md").read_text(encoding="utf-8") == "# Tea\n"
+    nav = "nav:\n  - Home: index.md  # first\n  - Tea: tea.md\n"
+    assert (root / "mkdocs.yml").read_text(encoding="utf-8") == nav
+
+
 def test_plan_outlives_its_server(root: Path) -> None:
     with calls_to(process("--root", str(root)), "auto") as calls:
         preview = calls.call("md_validate", {"file": "guide.md", "edits": [EDIT]}).data
@@ -338,7 +352,7 @@ def test_a_person_at_a_terminal_is_told_what_happens(root: Path) -> None:
     output, _ = server.communicate(timeout=SECONDS)
     os.close(ours)
 
-    assert "Ctrl-C ends it" in told
+    assert "Press Ctrl-C to stop" in told
     assert output == ""
     assert server.returncode == 130
 

@@ -8,10 +8,14 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
+from xml.etree import ElementTree as ET
 
+import anyio
 import pytest
 import unidiff
 from mcp import MCPError
+from mcp.client.subscriptions import ResourceUpdated
 
 from mdplan.engine.engine import Engine
 from mdplan.mcp.server import build_server
@@ -198,18 +202,18 @@ REFUSALS: list[tuple[str, dict[str, Any], list[str]]] = [
     (
         "md_validate",
         {"file": "guide.md", "edits": [match(heading="Install")]},
-        ["AMBIGUOUS_HEADING", "edit 0", "lines 5-8 sectionId sha256-", "lines 13-15 sectionId sha256-"],
+        ["AMBIGUOUS_HEADING", "editIndex 0", "lines 5-8 sectionId sha256-", "lines 13-15 sectionId sha256-"],
     ),
     ("md_validate", {"file": "guide.md", "edits": [match()]}, ["MATCH_COUNT_MISMATCH", "7:5", "11:5"]),
     (
         "md_validate",
         {"file": "guide.md", "edits": [match(heading="Instal")]},
-        ["SECTION_NOT_FOUND", "edit 0", "Install"],
+        ["SECTION_NOT_FOUND", "editIndex 0", "Install"],
     ),
     (
         "md_validate",
         {"file": "guide.md", "edits": [EDIT, {"op": "rename"}]},
-        ["INVALID_ARGUMENT", "edit 1", "rename_heading"],
+        ["INVALID_ARGUMENT", "editIndex 1", "rename_heading"],
     ),
     ("md_validate", {"file": "../x.md", "edits": [EDIT]}, ["PATH_OUTSIDE_ROOT"]),
     ("md_validate", {"planId": "sha256-0"}, ["UNKNOWN_FIELD", "planId"]),
@@ -241,8 +245,8 @@ def test_all_problems_are_in_the_text(calls: Calls) -> None:
 
     refused = calls.call("md_validate", {"file": "guide.md", "edits": edits})
 
-    assert "SECTION_NOT_FOUND (guide.md, edit 0)" in refused.text
-    assert "EMPTY_CONTENT (guide.md, edit 1)" in refused.text
+    assert "SECTION_NOT_FOUND (guide.md, editIndex 0)" in refused.text
+    assert "EMPTY_CONTENT (guide.md, editIndex 1)" in refused.text
 
 
 @pytest.mark.parametrize(
@@ -416,7 +420,98 @@ def test_broken_links_with_one_cause_are_one_warning(calls: Calls, root: Path) -
     assert len(full.data["warnings"]) == 3
 
 
-@pytest.mark.parametrize("kind", ["codeBlocks", "code_blocks", "CODE_BLOCKS"])
+def test_links_of_all_folders_to_a_deleted_file_are_one_warning_with_each_file_once(
+    calls: Calls, root: Path
+) -> None:
+    (root / "docs/sub").mkdir(parents=True)
+    (root / "docs/gone.md").write_text("# G\n")
+    (root / "docs/a.md").write_text("[1](gone.md)\n\n[2](./gone.md)\n")
+    (root / "docs/sub/b.md").write_text("[3](../gone.md)\n")
+    (root / "c.md").write_text("[4](docs/gone.md#x)\n")
+    edit = {"file": "docs/gone.md", "edits": [{"op": "delete_file"}]}
+
+    planned = calls.call("md_validate", {**edit, "updateReferences": "workspace"})
+
+    (warning,) = planned.data["warnings"]
+    told = "there is no file `docs/gone.md`; also docs/a.md:1,3; docs/sub/b.md:1"
+    assert warning["message"].endswith(told)
+
+
+def test_warning_names_the_folder_of_many_files_once(calls: Calls, root: Path) -> None:
+    folder = root / "a-folder-with-a-long-name" / "and-another-one-below-it-of-the-same-length"
+    folder.mkdir(parents=True)
+    for name in ("a", "b", "c", "d"):
+        (folder / f"{name}.md").write_text("# A\n")
+    edit = {"op": "append_to_section", "heading": "A", "markdown": "See [it](gone.md)."}
+
+    (warning,) = calls.call("md_validate", {"files": "a*/**/*.md", "edits": [edit]}).data["warnings"]
+
+    below = folder.relative_to(root).as_posix()
+    assert warning["message"].endswith(f"no file `{below}/gone.md`; also in {below}/: b.md:3, c.md:3, d.md:3")
+
+
+def test_session_gets_many_written_files_as_lines_without_hashes(engine: Engine, root: Path) -> None:
+    names = [f"docs/file-{number}.md" for number in range(5)]
+    (root / "docs").mkdir()
+    for name in names:
+        (root / name).write_text("old\n")
+    edit = {"op": "replace_match", "pattern": "old", "replacement": "new"}
+
+    with calls_to(build_server(engine), "legacy") as calls:
+        written = calls.call("md_apply", {"files": names, "edits": [edit]})
+
+    assert "files" not in written.data
+    assert written.data["listing"] == "docs/\n" + "\n".join(f" file-{n}.md +1 -1" for n in range(5))
+
+
+@pytest.mark.parametrize("include", [["codeBlocks"], ["code_blocks"], "CODE_BLOCKS", ["code-blocks"]])
+def test_lists_of_md_stat_may_be_spelled_as_on_other_surfaces(calls: Calls, root: Path, include: Any) -> None:
+    (root / "code.md").write_text("# A\n\n```\nmake\n```\n")
+
+    assert "code blocks: 0" in calls.call("md_stat", {"file": "code.md", "include": include}).text
+
+
+def test_listener_is_told_that_the_outline_of_a_written_file_changed(engine: Engine, root: Path) -> None:
+    (root / "a b.md").write_text("# A\n")
+    edit = {"op": "replace_match", "pattern": "A", "replacement": "B"}
+    uri = "mdplan://outline/a%20b.md"
+
+    async def listened(calls: Calls) -> Any:
+        async with calls.client.listen(resource_subscriptions=[uri]) as events:
+            await calls.client.call_tool("md_stat", {"file": "a b.md"})
+            await calls.client.call_tool("md_apply", {"file": "a b.md", "edits": [edit]})
+            with anyio.fail_after(10):
+                return await anext(events)
+
+    with calls_to(build_server(engine), "auto") as calls:
+        if not hasattr(calls.client, "listen"):
+            pytest.skip("this SDK has no subscriptions/listen")
+        event = calls.portal.call(listened, calls)
+
+    assert event == ResourceUpdated(uri=uri)
+    assert (root / "a b.md").read_text() == "# B\n"
+
+
+def test_server_has_an_icon_and_every_tool_a_title(engine: Engine) -> None:
+    with calls_to(build_server(engine), "auto") as calls:
+        (icon,) = calls.client.server_info.icons
+        titles = [tool["title"] for tool in calls.tools()]
+
+    assert icon.src.startswith("data:image/svg+xml,")
+    ET.fromstring(unquote(icon.src.partition(",")[2]))
+    assert all(titles)
+
+
+@pytest.mark.parametrize("toolset", ["text", "editor", "files"])
+def test_tools_of_every_toolset_have_a_hint_for_their_search(engine: Engine, toolset: str) -> None:
+    with calls_to(build_server(engine, toolsets=[toolset]), "auto") as calls:
+        hints = [(tool.get("_meta") or {}).get("anthropic/searchHint") for tool in calls.tools()]
+
+    assert all(hints)
+    assert len(set(hints)) == len(hints)
+
+
+@pytest.mark.parametrize("kind", ["codeBlocks", "code_blocks", "CODE_BLOCKS", "code-blocks"])
 def test_kinds_of_nodes_may_be_spelled_as_on_other_surfaces(calls: Calls, root: Path, kind: str) -> None:
     (root / "code.md").write_text("# A\n\n```\nmake\n```\n")
     edit = {"op": "replace_match", "pattern": "make", "replacement": "just", "include": [kind]}

@@ -171,7 +171,7 @@ def test_part_is_approved_with_comments_and_applied(
     assert (whole.decided_by, whole.comment, whole.rejected) == ("ann", "fine", (1,))
     assert whole.edit_comments == {1: "no\nnever"}
     assert part.approves
-    assert "Approved without 1 edit" in calls.get(page).page.text
+    assert "Approved 2 of 3 edits (plan " in calls.get(page).page.text
     calls.submit(page, "/apply")
     assert (root / "guide.md").read_text() == GUIDE.replace("first", "1st").replace("third", "3rd")
     assert "Applied: 1 file written." in calls.get(page).page.text

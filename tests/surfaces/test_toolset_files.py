@@ -184,7 +184,7 @@ def test_long_file_is_cut_and_says_where_to_go_on(calls: Calls, root: Path) -> N
 def test_line_that_is_too_long_is_cut_inside(calls: Calls, root: Path) -> None:
     (root / "one.txt").write_text("x" * 60_000)
 
-    assert "cut inside of line 1" in calls.call("read_files", {"files": [{"path": "one.txt"}]}).text
+    assert "cut inside line 1" in calls.call("read_files", {"files": [{"path": "one.txt"}]}).text
 
 
 @pytest.mark.requirement("toolset-files-7")

@@ -11,7 +11,7 @@ from hypothesis.strategies import DataObject
 
 from mdplan.engine.engine import Engine
 from mdplan.plan import FileChange
-from mdplan.planning.document import new_plan
+from mdplan.planning.plan_document import new_plan
 from mdplan.planning.results.after_write import written_files
 from mdplan.reports.plan import WrittenFile
 from mdplan.text.diff.changed_lines import changed_lines

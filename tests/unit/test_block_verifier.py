@@ -83,6 +83,10 @@ def test_text_that_github_reads_as_pulldown_does_is_verified(text: str) -> None:
     assert unverified(f"{text}\n# End\n", "a") is None
 
 
+def test_lines_that_end_at_cr_are_verified() -> None:
+    assert unverified("a\r\r   - - text\r    - text\r", "a") is None
+
+
 def test_plan_is_refused_where_parsers_disagree(monkeypatch: pytest.MonkeyPatch) -> None:
     edit = {"op": "replace_match", "pattern": "four", "replacement": "five"}
     assert not isinstance(Document("a.md", TEXT.encode()).plan(edit), tuple)

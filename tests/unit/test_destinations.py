@@ -17,7 +17,7 @@ from mdplan.markdown.links.link_path import (
 )
 from mdplan.markdown.links.targets import target_key
 from mdplan.markdown.outline.outline import Outline
-from mdplan.planning.links.link_names import linked_names, may_link_to, text_of_bytes
+from mdplan.planning.links.link_names import linked_places, may_link_to, text_of_bytes
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.source import Source
 from mdplan.text.span import Span
@@ -123,7 +123,7 @@ def test_new_path_is_read_again_and_found_without_parsing(place: str, path: str)
 
     assert followed("", new.path) == followed("", path)
     assert result[: new.path_span.start] + "old.md" + result[new.path_span.end :] == text
-    assert page_key(path) in linked_names(text_of_bytes(result.encode()))
+    assert linked_places(text_of_bytes(result.encode()), {page_key(path): None}) == {page_key(path)}
     assert may_link_to(result, frozenset({page_key(path)}))
     assert not may_link_to(result, frozenset({page_key(path) + "-not"}))
 
@@ -140,6 +140,8 @@ def test_new_fragment_is_read_again(place: str, anchor: str) -> None:
     assert new.fragment_span is not None
     assert target_key(new.fragment) == anchor.lower().removeprefix("user-content-")
     assert result[: new.fragment_span.start] + "x" + result[new.fragment_span.end :] == text
+    assert linked_places(result, {"old": frozenset({target_key(new.fragment)})}) == {"old"}
+    assert linked_places(result, {"old": frozenset({"another place"}), "other": None}) == set()
 
 
 _FOLDER = st.lists(st.sampled_from("abc"), max_size=4).map("/".join)
@@ -181,4 +183,4 @@ def test_pages_are_made_of_markdown_files() -> None:
 def test_names_in_utf_16_are_found() -> None:
     text = "[a](other.md)"
 
-    assert "other" in linked_names(text_of_bytes(text.encode("utf-16")))
+    assert linked_places(text_of_bytes(text.encode("utf-16")), {"other": None}) == {"other"}

@@ -4,15 +4,9 @@ import re
 
 import pytest
 
-from mdplan.text.diff.diff import (
-    DiffStat,
-    DiffText,
-    creation_diff,
-    deletion_diff,
-    find_hunks,
-    unified_diff,
-)
+from mdplan.text.diff.diff import DiffStat, DiffText, find_hunks
 from mdplan.text.source import ByteEdit, splice
+from tests.file_diffs import creation_diff, deletion_diff, unified_diff
 from tests.patch_tools import (
     Tool,
     dulwich_apply,

@@ -277,6 +277,8 @@ def test_one_edit_needs_no_list() -> None:
         (lambda: Document.from_bytes("# A"), TypeError, "from_text"),  # type: ignore[arg-type]
         (lambda: Document.from_text("# A", "html"), ValueError, "markdown, ini, text"),  # type: ignore[arg-type]
         (lambda: Document.from_text("a\0"), Refused, "Document.from_bytes"),
+        (lambda: edits.SetFrontMatter(key="a", value=[b"x"]), Refused, "contains bytes"),
+        (lambda: edits.AppendToFile(markdown=b"x"), Refused, "decode them"),  # type: ignore[arg-type]
     ],
 )
 def test_wrong_text_is_refused_with_what_to_call(make: Any, error: type[Exception], message: str) -> None:

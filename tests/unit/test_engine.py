@@ -410,3 +410,11 @@ def test_section_that_moves_into_an_open_fence_is_not_followed(engine: Engine, f
 
     assert report.ok
     assert report.diff is not None
+
+
+def test_one_folder_needs_no_list(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_bytes(b"# A\n")
+
+    for folder in (str(tmp_path), tmp_path, [tmp_path]):
+        with Engine.open(folder) as engine:
+            assert engine.stat({"file": "a.md"}).ok

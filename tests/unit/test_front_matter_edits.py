@@ -1,18 +1,19 @@
 """Limits, costs and odd spellings of front matter that is edited by keys."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mdplan.data.change import KeyChange
+from mdplan.data.node import DataError
+from mdplan.data.yaml_scalars import scalar_text
 from mdplan.diagnostics import Code, Problems
 from mdplan.engine.engine import Engine, Settings
 from mdplan.markdown.front_matter import edits as front_matter_edits
 from mdplan.markdown.front_matter import values as front_matter_values
-from mdplan.markdown.front_matter.yaml_scalars import scalar_text
+from mdplan.markdown.front_matter.edits import verify_elsewhere
 from mdplan.planning.build import BuiltFile
 from mdplan.requests.batch import Batch
 from mdplan.requests.batch_reader import read_batch
@@ -42,8 +43,8 @@ def text_of(outcome: BuiltFile | Problems) -> str:
         (f"---\na: {'[' * 40}{']' * 40}\n---\n", "it is nested too deeply, or has too many values"),
         (f"---\na: [{'x,' * 6_000}]\n---\n", "it is nested too deeply, or has too many values"),
         (f"+++\na = {'[' * 40}{']' * 40}\n+++\n", "it is nested too deeply"),
-        (f"---\na: {'9' * 5_000}\n---\n", "it holds a number or date that cannot be read"),
-        ("---\na: 2024-99-99\n---\n", "it holds a number or date that cannot be read"),
+        (f"---\na: {'9' * 5_000}\n---\n", "it contains a number or date that cannot be read"),
+        ("---\na: 2024-99-99\n---\n", "it contains a number or date that cannot be read"),
         ("---\n? [x]\n: 1\n---\n", "one of its keys is a list or map"),
         ('---\na: "x\n---\n', "it is no valid YAML: found unexpected end of stream"),
     ],
@@ -211,7 +212,14 @@ def engine_hash(engine: Engine) -> str:
     return report.base_sha256
 
 
-def test_tomlkit_is_imported_for_toml_alone() -> None:
-    code = "import sys, mdplan.engine.engine, mdplan.operations; sys.exit('tomlkit' in sys.modules)"
+@pytest.mark.parametrize(
+    "new",
+    ["---\na: 2\nb: 3\n---\n", "---\na: 2\n---\n", "---\na: 2\nb: [\n---\n", "---\na: 2\n----\nb: 1\n---\n"],
+)
+def test_change_that_another_reader_sees_elsewhere_is_refused(new: str) -> None:
+    with pytest.raises(DataError):
+        verify_elsewhere("---\na: 1\nb: 1\n---\n", new, [KeyChange(("a",), 2)])
 
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+def test_block_that_another_reader_cannot_read_is_not_compared() -> None:
+    verify_elsewhere("---\na: [\n---\n", "---\na: 2\n---\n", [KeyChange(("a",), 2)])

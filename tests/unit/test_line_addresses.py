@@ -36,6 +36,78 @@ def test_only_a_hash_of_each_line_is_evidence(engine: Engine, lines: str, code: 
     assert report.applied is (code is None)
 
 
+# Hashes of "a", "b" and "c" in SPACED.
+A, B, C = "ca9", "3e2", "2e7"
+SPACED = "a\n\nb\n\nc\n"
+
+
+@pytest.mark.parametrize(
+    ("edit", "result"),
+    [
+        ({"op": "delete_lines", "lines": f"1:{A},,{B}"}, "\nc\n"),
+        ({"op": "delete_lines", "lines": f"4:,{C}"}, "a\n\nb\n"),
+        ({"op": "insert_lines", "line": f"1:{A},,{B}", "markdown": "x"}, "a\nx\n\nb\n\nc\n"),
+        (
+            {"op": "insert_lines", "line": f"7:{A},,{B}", "position": "before", "markdown": "x"},
+            "a\n\nx\nb\n\nc\n",
+        ),
+        ({"op": "insert_lines", "line": f"9:{C},end", "markdown": "x"}, f"{SPACED}x\n"),
+        ({"op": "insert_lines", "line": f"1:start,{A}", "markdown": "x"}, f"x\n{SPACED}"),
+    ],
+)
+def test_place_is_proven_by_the_lines_around_it(
+    engine: Engine, tmp_path: Path, edit: dict[str, str], result: str
+) -> None:
+    (tmp_path / "a.md").write_text(SPACED, encoding="utf-8")
+
+    assert engine.apply({"file": "a.md", "edits": [edit]}).ok
+    assert (tmp_path / "a.md").read_text(encoding="utf-8") == result
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "message"),
+    [
+        (f"5:{C},end", f"{SPACED}more\n", "line 5 was the last one, and is line 5 now, with more after it"),
+        (
+            f"1:start,{A}",
+            f"more\n{SPACED}",
+            "line 1 was the first one, and is line 2 now, with more before it",
+        ),
+    ],
+)
+def test_line_that_is_at_the_edge_no_more_is_refused(
+    engine: Engine, tmp_path: Path, line: str, text: str, message: str
+) -> None:
+    (tmp_path / "a.md").write_text(text, encoding="utf-8")
+    edit = {"op": "insert_lines", "line": line, "markdown": "x"}
+    report = engine.apply({"file": "a.md", "edits": [edit]})
+
+    assert report.error is not None
+    assert (report.error.code, report.error.message) == (Code.TEXT_MISMATCH, message)
+
+
+@pytest.mark.parametrize(
+    ("line", "position"),
+    [
+        ("1:abc,def,end", None),
+        ("1:abc,end", "before"),
+        ("2:start,abc", None),
+        ("1:start,abc", "after"),
+        ("1,end", None),
+        ("1:,", "sideways"),
+        ("1:", "after"),
+    ],
+)
+def test_place_that_says_nothing_is_refused(engine: Engine, line: str, position: str | None) -> None:
+    edit = {"op": "insert_lines", "line": line, "markdown": "x"} | (
+        {"position": position} if position else {}
+    )
+    report = engine.apply({"file": "a.md", "edits": [edit]})
+
+    assert report.error is not None
+    assert report.error.code is Code.INVALID_ARGUMENT
+
+
 def test_hash_of_the_file_guards_the_lines_between(engine: Engine, tmp_path: Path) -> None:
     edits = [{"op": "delete_lines", "lines": "1:769-3:8b5"}]
     base = sha256_hex(TEXT.encode())

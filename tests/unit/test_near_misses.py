@@ -133,7 +133,7 @@ def test_difference_is_named_with_its_place(
         ("a\ntwo  \nb\n", "two", [(2, 1, 2, "trailing blanks (2, not none) at column 4")]),
         ("a\ntwo", "two ", [(2, 1, 2, "trailing blanks (none, not 1) at column 4")]),
         ("a\nor two\nb\n", "two", [(2, 4, 2, "more text before it at column 1")]),
-        ("a\ntwo of\nb\n", "two", [(2, 1, 2, "more text behind it at column 4")]),
+        ("a\ntwo of\nb\n", "two", [(2, 1, 2, "more text after it at column 4")]),
         ("a\n> two\nb\n", "two", [(2, 3, 2, "more text before it at column 1")]),
         ("-two\n", "two", [(1, 1, 1, "dashes (U+002D, not nothing) at column 1")]),
         ("one\n\n\ntwo\n", "one\n\ntwo", [(1, 1, 4, "blank lines (2, not 1) at 3:1")]),

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from mdplan.documents.documents import Documents
 from mdplan.documents.files import OutlineCache, OutlinedFiles
-from mdplan.documents.snapshot import Documents
 from mdplan.engine.engine import Engine
 from mdplan.markdown.outline.outline import Outline
 from mdplan.requests.stat import StatRequest

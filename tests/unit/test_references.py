@@ -10,7 +10,7 @@ import pytest
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine, Settings
 from mdplan.plan import Plan
-from mdplan.planning.document import read_document, write_document
+from mdplan.planning.plan_document import read_document, write_document
 from mdplan.reports.base import to_wire
 from mdplan.reports.plan import ApplyReport
 from mdplan.requests.stat import StatRequest

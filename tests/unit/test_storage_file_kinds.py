@@ -177,8 +177,8 @@ def test_folder_without_write_permission_is_refused(open_tree: Path) -> None:
         ("readme.md", "`README.md`"),
         ("docs/guid.md", "`docs/guide.md`"),
         ("doc/guide.md", "`docs`"),
-        ("zzz", "a stat of `.` lists"),
-        ("docs/zzz", "a stat of `docs` lists"),
+        ("zzz", 'md_stat {"file": "."} lists'),
+        ("docs/zzz", 'md_stat {"file": "docs"} lists'),
     ],
 )
 def test_missing_file_is_answered_with_the_nearest_names(tmp_path: Path, path: str, hint: str) -> None:

@@ -7,9 +7,10 @@ import pytest
 from mdplan.diagnostics import Code
 from mdplan.storage.fs.regular_file import UNFINISHED, UNFINISHED_MODE
 from mdplan.storage.fs.root import Root
-from mdplan.storage.journal.journal import Journal, State
+from mdplan.storage.journal.journal import Journal
 from mdplan.storage.journal.journal_record import JournalEntry, JournalRecord
 from mdplan.storage.journal.lock import locked
+from mdplan.storage.journal.record_name import State
 from mdplan.storage.journal.state_folder import open_folders
 from mdplan.storage.transaction.history import before_image
 from mdplan.storage.transaction.place import FoundContents, temporary_names

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.plan import FileChange
-from mdplan.planning.document import read_document, write_document
+from mdplan.planning.plan_document import read_document, write_document
 from mdplan.planning.replan.replay import FoundFile, Replay, bases_of, replay
-from mdplan.planning.replan.undo import UndoneFile, rebase_undone, undo_file, undo_plan, undone_transaction
+from mdplan.planning.replan.undo_plan import UndoneFile, rebase_undone, undo_file, undo_plan
 from mdplan.text.diff.line_drift import LineDrift
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lines import LineIndex
@@ -143,7 +143,7 @@ def test_undo_is_a_plan_that_says_what_it_undoes() -> None:
     change, _ = change_of(BASE, line_edit(BASE, "two\n", "2\n2\n"))
     plan = undo_plan(TRANSACTION, [undone(change, BASE)])
 
-    assert undone_transaction(plan) == TRANSACTION
+    assert plan.undoes == TRANSACTION
     assert plan.requested == (({"op": "undo", "transaction": TRANSACTION},),)
     assert (plan.files[0].lines_added, plan.files[0].lines_removed) == (1, 2)
     assert [(lines.start, lines.end) for lines in plan.results[0].result_lines] == [(4, 4)]
@@ -210,7 +210,7 @@ def test_undo_is_not_carried_over_changes_beside_it(current: bytes, lines: str) 
 
     assert problem.code is Code.STALE_BASE
     assert problem.message == (
-        f"`a.md` was changed at {lines} since, where the undo would change it, or beside that"
+        f"`a.md` was changed at {lines} since, where the undo would change it, or next to that"
     )
 
 
