@@ -1,13 +1,12 @@
 """Manifests that a stranger wrote end in a diagnostic: no traceback, no long run, no change of a file."""
 
-import time
 from pathlib import Path
 
 import pytest
 
+from tests.hostile.trial import PATIENCE, timed
 from tests.surfaces.command_line import mdplan
 
-SECONDS = 20
 EDIT = "{op: append_to_file, markdown: Owned.}"
 RULE = f"files: [{{file: guide.md, edits: [{EDIT}]}}]\n"
 
@@ -70,10 +69,9 @@ def test_hostile_manifest_never_writes_or_ends_in_a_traceback(
     data = manifest if isinstance(manifest, bytes) else manifest.encode()
     (checkout / "bot.yml").write_bytes(data)
     monkeypatch.chdir(checkout)
-    start = time.monotonic()
-    run = mdplan("bot", command, "bot.yml")
+    run, seconds = timed(lambda: mdplan("bot", command, "bot.yml"))
 
-    assert time.monotonic() - start < SECONDS
+    assert seconds < PATIENCE
     assert run.code in {2, 3}
     assert run.err.startswith("error: ")
     assert "\x1b" not in run.err

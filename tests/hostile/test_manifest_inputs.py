@@ -2,7 +2,6 @@
 
 import json
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from mdplan.bot.manifest.input_files import InputFiles
 from mdplan.bot.manifest.inputs import ManifestInputs, load_manifest
 from mdplan.diagnostics import Code
+from tests.hostile.trial import PATIENCE, timed
 from tests.surfaces.command_line import Run, mdplan
 
 SECRET = "sesame-4711"
@@ -19,7 +19,6 @@ files:
   - file: guide.md
     edits: [{{op: replace_match, pattern: nightly, replacement: "{{{{data.stolen.key}}}}"}}]
 """
-SECONDS = 10
 
 
 @pytest.fixture
@@ -38,9 +37,8 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def planned(data: str, *options: str) -> Run:
     """`mdplan bot plan` of a manifest with the data file `data`."""
     Path("bot/bot.yml").write_text(MANIFEST.format(path=json.dumps(data)), encoding="utf-8")
-    start = time.monotonic()
-    run = mdplan("bot", "plan", "bot/bot.yml", *options)
-    assert time.monotonic() - start < SECONDS
+    run, seconds = timed(lambda: mdplan("bot", "plan", "bot/bot.yml", *options))
+    assert seconds < PATIENCE
     return run
 
 

@@ -87,7 +87,7 @@ def test_other_process_waits_and_then_gives_up(tmp_path: Path) -> None:
 
 def test_process_that_was_forked_off_has_no_part_in_the_lock(tmp_path: Path) -> None:
     """It reads on when its parent is killed."""
-    check_freed_by_a_kill(FORKED, tmp_path, timeout=1)
+    check_freed_by_a_kill(FORKED, tmp_path, timeout=5)
 
 
 def test_who_waits_in_vain_is_told_who_holds_the_lock(tmp_path: Path) -> None:
