@@ -14,8 +14,8 @@ from tests.hostile.tally import Record
 from tests.hostile.trial import HERE, Place, check_accepted, check_refused, stat_verb, timed
 from tests.surfaces.command_line import mdplan
 
-# Seconds of the processor, far above what each takes (0.1 s) and far below what a bomb would take: the garbage
-# collector of a process that has run thousands of tests alone may take a second.
+# Seconds of the processor, far above what each takes (0.1 s) and far below what a bomb would take: in a
+# process that has run thousands of tests, the garbage collector alone may take a second.
 FRONT_MATTER_SECONDS = 5.0
 # The limit on a regular expression, and as much again for all else, four times.
 PATTERN_SECONDS = 8.0
