@@ -46,6 +46,9 @@ tags, keys that stand twice, or broken YAML or TOML. All else in the file can be
     Code.DATA_INVALID: """\
 The YAML, JSON, TOML or INI file cannot be read, or the change cannot be made so that another reader sees that change \
 and no other: what an alias repeats, a key that occurs twice, a value with a tag. Edit the lines themselves.""",
+    Code.SCHEMA_VIOLATION: """\
+The result would violate a JSON Schema where the file did not before: the one that `jsonSchema` of the batch names, or \
+the file itself, by `$schema`, `# yaml-language-server: $schema=` or `#:schema`. Nothing is fetched from the web.""",
     Code.KEY_NOT_FOUND: """\
 Front matter or an INI file has no such key or section, or a table has no such row or column. The hint names what \
 there is.""",

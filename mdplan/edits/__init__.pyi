@@ -63,6 +63,7 @@ class Batch(Value):
         on_stale: Literal["refuse", "rebase", "merge"] = ...,
         backup: bool = ...,
         update_references: Literal["none", "file", "workspace"] = ...,
+        json_schema: str | None = ...,
         allow_outline_change: bool = ...,
         allow_duplicate_headings: bool = ...,
     ) -> None: ...

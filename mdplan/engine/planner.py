@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Sequence
 
-from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.diagnostics import Diagnostic, Problems, Severity
 from mdplan.documents.documents import Documents
 from mdplan.documents.links import LinkIndex
+from mdplan.documents.schema_check import schema_problems
 from mdplan.planning.batch_build import build_files, plan_batch
 from mdplan.planning.build import BuildResult, BuiltFile
 from mdplan.planning.links.derived_edits import derive_link_edits
@@ -62,9 +63,14 @@ class Planner:
         linked = self._link_index(built_files[0].file)
         made = derive_link_edits(built_files, batch.update_references, linked)
         made = self._documents.within_limits(made, self._limits) if isinstance(made, BuildResult) else made
-        if isinstance(made, BuildResult):
-            self._prime_cache(made.files)
-        return made
+        if not isinstance(made, BuildResult):
+            return made
+        found = tuple(schema_problems(self._documents, made.files, batch.json_schema))
+        errors = tuple(each for each in found if each.severity is Severity.ERROR)
+        if errors:
+            return errors
+        self._prime_cache(made.files)
+        return BuildResult(made.files, (*made.warnings, *found)) if found else made
 
     def _prime_cache(self, files: Sequence[BuiltFile]) -> None:
         """Keep the outlines of results, which the next call will ask for if these are committed."""

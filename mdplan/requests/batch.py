@@ -105,6 +105,10 @@ class Batch(WireModel):
         description="Keep links to what this batch renames, moves or deletes right: file, in its own files; "
         "workspace, in all.",
     )
+    json_schema: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None,
+        description="JSON Schema file that no file of the batch may violate anew.",
+    )
     allow_outline_change: bool = Field(
         default=False, description="Allow edits that add or remove headings outside the written text."
     )
@@ -122,11 +126,11 @@ class Batch(WireModel):
             "allowDuplicateHeadings": self.allow_duplicate_headings,
         }
         options: dict[str, bool | str] = {name: value for name, value in given.items() if value}
-        return (
-            options
-            if self.update_references == "none"
-            else options | {"updateReferences": self.update_references}
-        )
+        if self.update_references != "none":
+            options["updateReferences"] = self.update_references
+        if self.json_schema is not None:
+            options["jsonSchema"] = self.json_schema
+        return options
 
     def without_bases(self) -> "Batch":
         """The same batch on files of any hash."""

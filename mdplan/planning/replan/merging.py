@@ -88,7 +88,8 @@ def merged_request(files: Sequence[Sides], stale: Plan | None = None) -> dict[st
         else:
             problems += edits
     whole = _whole_files(stale) if stale is not None else []
-    options = {"backup": True} if stale is not None and stale.options.get("backup") else {}
+    kept = stale.options if stale is not None else {}
+    options = {name: kept[name] for name in ("backup", "jsonSchema") if name in kept}
     guards = {"allowOutlineChange": True, "allowDuplicateHeadings": True}
     # A batch has a file: where all have the change already, it changes nothing in one of them.
     wanted = [*whole, *changed] or unchanged[:1]

@@ -1,0 +1,230 @@
+"""Values checked against a JSON Schema: what they violate.
+
+A schema may be written by strangers. Nothing is fetched: it may refer to itself and to the drafts of JSON
+Schema, and to nothing else. Patterns and references run in bounded time.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final
+
+import regex
+from jsonschema import Draft202012Validator, validators
+from jsonschema.exceptions import SchemaError, ValidationError, best_match
+from jsonschema_specifications import REGISTRY
+from referencing.exceptions import Unresolvable
+
+from mdplan.data.address import shown
+from mdplan.data.json_values import as_json
+from mdplan.data.node import DataError, Opaque, Path
+from mdplan.text.search.pattern_cost import has_too_many_parts
+
+_MOST_REFERENCES: Final = 20_000
+_PATTERN_SECONDS: Final = 1.0
+_MOST_SHOWN: Final = 100
+# Of more only some are of use.
+_MOST_VIOLATIONS: Final = 1_000
+_TAPLO: Final = re.compile(r"^#:schema[ \t]+(\S+)", re.MULTILINE)
+_MODELINE: Final = re.compile(
+    r"^[ \t]*#[ \t]*(?:yaml-language-server:[ \t]*)?\$schema[=:][ \t]*(\S+)", re.MULTILINE
+)
+
+
+_Errors = Iterator[ValidationError]
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """What the value at `path` violates: `rule`, a keyword of the schema with what it asks for.
+
+    `kind` is the same in two texts for the same violation, wherever items of lists are.
+    """
+
+    path: Path
+    rule: str
+    kind: tuple[object, ...]
+
+
+def named_schema(text: str, values: object) -> str | None:
+    """The schema that a file with `text` and `values` names, a path or URL; None where it names none."""
+    given = values.get("$schema") if isinstance(values, dict) else None
+    if isinstance(given, str):
+        return given
+    found = (_TAPLO.search(text) or _MODELINE.search(text)) if "schema" in text else None
+    return found[1] if found else None
+
+
+def known_schema(url: str) -> object:
+    """The schema of a draft of JSON Schema; None for another URL."""
+    resource = REGISTRY.get(url.removesuffix("#"))
+    return None if resource is None else resource.contents
+
+
+def violations(values: object, schema: object) -> tuple[Violation, ...]:
+    """What `values` of a text violate. Raises `DataError` where that cannot be found out."""
+    if _has_opaque(values):
+        raise DataError("it has aliases or tags")
+    if not isinstance(schema, dict | bool):
+        raise DataError("it is no JSON Schema")
+    if (
+        isinstance(schema, dict)
+        and _has(schema, "unevaluatedProperties")
+        and _has(schema, "patternProperties")
+    ):
+        raise DataError("it has both unevaluatedProperties and patternProperties")
+    try:
+        errors = _checked(schema).iter_errors(as_json(values))
+        return tuple(map(_violation, islice(errors, _MOST_VIOLATIONS)))
+    except SchemaError as error:
+        place = "/".join(map(str, error.absolute_path))
+        raise DataError(f"it is no valid JSON Schema at `/{place}`") from error
+    except Exception as error:
+        reason = next((each for kind, each in _REASONS if isinstance(error, kind)), None)
+        if reason is None:
+            raise
+        raise DataError(reason) from error
+
+
+_REASONS: Final = (
+    (Unresolvable, "it refers to another schema, which is not fetched"),
+    ((regex.error, re.error), "it has a pattern that is no regular expression"),
+    (TimeoutError, "checking it takes too long"),
+    (RecursionError, "it, or what it is used on, is nested too deeply"),
+)
+
+
+def _checked(schema: dict[str, Any] | bool) -> Any:  # noqa: FBT001 (a schema may be one)
+    """The validator of `schema`, with the bounds of this module. Raises `SchemaError`."""
+    kind: Any = validators.validator_for(schema, default=Draft202012Validator)
+    kind.check_schema(schema)
+    limit, known = _Limit(), kind.VALIDATORS
+    own = {
+        "pattern": _pattern,
+        "patternProperties": _pattern_properties,
+        "additionalProperties": _additional_properties,
+    }
+    counted = {name: limit.counted(known[name]) for name in _REFERENCES if name in known}
+    return validators.extend(kind, {**own, **counted})(schema, registry=REGISTRY)
+
+
+def new_violations(before: Sequence[Violation], after: Sequence[Violation]) -> tuple[Violation, ...]:
+    """Those of `after` that `before` does not have, or has less often."""
+    old = Counter(each.kind for each in before)
+    found: list[Violation] = []
+    for each in after:
+        if old[each.kind]:
+            old[each.kind] -= 1
+        else:
+            found.append(each)
+    return tuple(found)
+
+
+_REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+
+
+class _Limit:
+    """How many references a check may still follow."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_REFERENCES
+
+    def counted(self, check: Any) -> Any:
+        """`check` of a reference, which raises `TimeoutError` when there were too many."""
+
+        def follow(validator: Any, reference: Any, instance: Any, schema: Any) -> _Errors:
+            self._left -= 1
+            if self._left < 0:
+                raise TimeoutError
+            yield from check(validator, reference, instance, schema) or ()
+
+        return follow
+
+
+def _matches(pattern: str, text: str) -> bool:
+    if has_too_many_parts(pattern):
+        raise TimeoutError
+    return regex.search(pattern, text, timeout=_PATTERN_SECONDS) is not None
+
+
+def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> _Errors:
+    del schema
+    if validator.is_type(instance, "string") and not _matches(pattern, instance):
+        yield ValidationError("")
+
+
+def _pattern_properties(validator: Any, patterns: Any, instance: Any, schema: Any) -> _Errors:
+    del schema
+    for pattern, inner in patterns.items() if validator.is_type(instance, "object") else ():
+        for name, value in instance.items():
+            if _matches(pattern, name):
+                yield from validator.descend(value, inner, path=name, schema_path=pattern)
+
+
+def _additional_properties(
+    validator: Any,
+    allowed: Any,
+    instance: Any,
+    schema: Mapping[str, Any],
+) -> _Errors:
+    for name in _additional(instance, schema) if validator.is_type(instance, "object") else ():
+        if allowed is False:
+            yield ValidationError("", path=[name])
+        else:
+            yield from validator.descend(instance[name], allowed, path=name)
+
+
+def _additional(instance: Mapping[str, Any], schema: Mapping[str, Any]) -> list[str]:
+    known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
+    return [
+        name for name in instance if name not in known and not any(_matches(each, name) for each in patterns)
+    ]
+
+
+def _violation(error: ValidationError) -> Violation:
+    inner = best_match([error]) or error
+    path, schema_path = tuple(inner.absolute_path), tuple(error.absolute_schema_path)
+    names = tuple(each for each in error.absolute_path if isinstance(each, str))
+    rule = _rule(inner)
+    return Violation(path, rule, (names, schema_path, rule))
+
+
+def _rule(error: ValidationError) -> str:
+    """The keyword that `error` is of, with what it asks for, in a few words."""
+    if error.validator is None:
+        return "false"
+    keyword, asked = error.validator, error.validator_value
+    if keyword == "required" and isinstance(asked, list) and isinstance(error.instance, dict):
+        asked = [name for name in asked if name not in error.instance]
+    written = json.dumps(asked, ensure_ascii=False, default=str)
+    return f"{keyword}: {written}" if len(written) <= _MOST_SHOWN else keyword
+
+
+def _has(schema: object, keyword: str) -> bool:
+    """Whether `keyword` occurs anywhere in `schema`."""
+    waiting = [schema]
+    for each in waiting:
+        if isinstance(each, dict):
+            if keyword in each:
+                return True
+            waiting += each.values()
+        elif isinstance(each, list):
+            waiting += each
+    return False
+
+
+def _has_opaque(values: object) -> bool:
+    waiting = [values]
+    for each in waiting:
+        if isinstance(each, Opaque):
+            return True
+        waiting += each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
+    return False
+
+
+def place_of(violation: Violation) -> str:
+    """The address of the value, or that it is the whole file."""
+    return f"`{shown(violation.path)}`" if violation.path else "the file"

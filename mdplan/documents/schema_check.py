@@ -1,0 +1,155 @@
+"""Results of a batch checked against the JSON Schema that the batch or a file names."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final
+
+from mdplan.data.content import DataContent, read_data
+from mdplan.data.node import DataError, Language
+from mdplan.diagnostics import Code, Diagnostic, Severity
+from mdplan.documents.documents import Documents
+from mdplan.field_names import short_name
+from mdplan.markdown.links.link_path import folder_of, followed, leads_out
+from mdplan.markdown.outline.data_content import data_content
+from mdplan.markdown.outline.outline import Outline
+from mdplan.planning.build import BuiltFile
+from mdplan.storage.fs.file_name import FileName
+from mdplan.text.document_format import DocumentFormat
+
+_MOST_LISTED: Final = 10
+_IN_BATCH: Final = "jsonSchema"
+
+
+def schema_problems(
+    documents: Documents, files: Sequence[BuiltFile], named: str | None
+) -> Iterator[Diagnostic]:
+    """What the results `files` violate that their bases did not: errors, and warnings.
+
+    The schema is the one that is `named`, and the one that a file names. Errors: SCHEMA_VIOLATION; those of
+    reading the one that is `named`, and DATA_INVALID where it cannot be used. What a file names and cannot be
+    used is a warning; what is not there, or on the web, is passed over.
+    """
+    given = _Schema(documents, files, named) if named is not None else None
+    for built in files:
+        if built.file.is_deleted or not built.edits:
+            continue
+        if given is not None and data_content(built.result) is not None:
+            yield from _checked(built, given, is_asked=True)
+        own = _own_schema(documents, files, built)
+        if own is not None and (given is None or own.path != given.path):
+            yield from _checked(built, own, is_asked=False)
+
+
+@dataclass(frozen=True)
+class _Schema:
+    """The schema in the file `path`, as it is after the changes of `files`."""
+
+    documents: Documents
+    files: Sequence[BuiltFile]
+    path: str
+
+    @cached_property
+    def content(self) -> Any:  # noqa: ANN401 (any value)
+        """What it says; a Diagnostic where it cannot be read."""
+        from mdplan.data.json_schema import known_schema
+
+        if "://" in self.path:
+            known = known_schema(self.path)
+            return _NOT_FETCHED if known is None else known
+        name = self.documents.workspace.locate(self.path)
+        if not isinstance(name, FileName):
+            return name
+        now = {each.file.new_path or each.file.path: each.result for each in self.files}
+        outline = now.get(str(name))
+        source = self.documents.read(name, None) if outline is None else outline.source
+        if isinstance(source, Diagnostic):
+            return source
+        try:
+            return _values(self.path, source.text)
+        except DataError as error:
+            return _unusable(self.path, error.reason)
+
+
+def _values(path: str, text: str) -> object:
+    if path.lower().endswith((".yaml", ".yml")):
+        return read_data(Language.YAML, text).values
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DataError("it is no valid JSON") from error
+
+
+def _own_schema(documents: Documents, files: Sequence[BuiltFile], built: BuiltFile) -> _Schema | None:
+    if "schema" not in built.result.source.text or built.result.format is DocumentFormat.TEXT:
+        return None
+    content = data_content(built.result)
+    if not isinstance(content, DataContent):
+        return None
+    from mdplan.data.json_schema import known_schema, named_schema
+
+    named = named_schema(content.text, content.values)
+    if named is None or ("://" in named and known_schema(named) is None):
+        return None
+    if "://" in named:
+        return _Schema(documents, files, named)
+    where = followed(folder_of(built.file.result_path), named.partition("#")[0])
+    root = built.file.path.removesuffix(built.file.relative)
+    return _Schema(documents, files, root + where) if where and not leads_out(where) else None
+
+
+def _checked(built: BuiltFile, schema: _Schema, *, is_asked: bool) -> Iterator[Diagnostic]:
+    from mdplan.data.json_schema import new_violations, place_of, violations
+
+    path = built.file.path
+    if isinstance(schema.content, Diagnostic):
+        if is_asked or schema.content.code is not Code.FILE_NOT_FOUND:
+            yield _as(schema.content, path, is_asked=is_asked)
+        return
+    try:
+        after = violations(_values_of(built.result), schema.content)
+        before = violations(_values_of(built.base), schema.content) if after and built.file.exists else ()
+    except DataError as error:
+        yield _as(_unusable(schema.path, error.reason), path, is_asked=is_asked)
+        return
+    found = new_violations(before, after)
+    shown = short_name(schema.path)
+    for each in found[:_MOST_LISTED]:
+        yield Diagnostic(
+            code=Code.SCHEMA_VIOLATION,
+            message=f"{place_of(each)} would violate `{short_name(each.rule)}` of the schema `{shown}`",
+            hint="send a value that the schema allows",
+            file=path,
+        )
+    if len(found) > _MOST_LISTED:
+        yield Diagnostic(
+            code=Code.SCHEMA_VIOLATION,
+            message=f"and {len(found) - _MOST_LISTED} more violations of the schema `{shown}`",
+            hint="send values that the schema allows",
+            file=path,
+        )
+
+
+def _values_of(outline: Outline) -> object:
+    content = data_content(outline)
+    return content.values if isinstance(content, DataContent) else {}
+
+
+def _unusable(path: str, reason: str) -> Diagnostic:
+    return Diagnostic(
+        code=Code.DATA_INVALID,
+        message=f"the schema `{short_name(path)}` cannot be used: {reason}",
+        hint="correct the schema, or leave it out",
+    )
+
+
+def _as(problem: Diagnostic, file: str, *, is_asked: bool) -> Diagnostic:
+    """An error where the batch asked for the check, else a warning."""
+    return problem if is_asked else replace(problem, severity=Severity.WARNING, file=file)
+
+
+_NOT_FETCHED: Final = Diagnostic.invalid(
+    "nothing is fetched from the web",
+    f"save the schema as a file of the folder, and send its path as `{_IN_BATCH}`",
+)
