@@ -253,5 +253,7 @@ def _is_nothing(node: Node) -> bool:
 def _reason(error: yaml.MarkedYAMLError) -> str:
     """What PyYAML says of a place, unless that repeats text of the file."""
     problem = error.problem or ""
+    if "maximum nesting depth" in problem:  # the parser in C has a limit of its own since PyYAML 6.0.4
+        return "it is nested too deeply"
     quotes = not problem or any(mark in problem for mark in "'\"")
     return "it is no valid YAML" if quotes else f"it is no valid YAML: {problem}"
