@@ -1,30 +1,37 @@
-"""Diagnostics as SARIF 2.1.0 (OASIS), which code scanning shows next to the lines of a pull request.
+"""Diagnostics and changes as SARIF 2.1.0 (OASIS), which code scanning shows at lines of a pull request.
 
 Code scanning rejects a log with a result that has no place, so a problem of no file has that of the batch or
 manifest, its first line.
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any, Final
 from urllib.parse import quote
 
 from mdplan import __version__
-from mdplan.diagnostics import Code, Diagnostic, Severity
+from mdplan.diagnostics import Diagnostic, Severity
+from mdplan.review.fixes import Fix
 from mdplan.text.source import visible
 
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning"}
 # What paths are relative to: whoever uploads the log says where that is.
 _ROOT: Final = "ROOT"
+# The rule of lines that a plan would change.
+WOULD_CHANGE: Final = "WOULD_CHANGE"
+# Code scanning rejects a run with more than 25,000 results, and shows 5,000 of them.
+MOST_FIXES: Final = 5000
 
 
-def sarif_log(problems: Iterable[Diagnostic], source: str) -> dict[str, Any]:
+def sarif_log(problems: Iterable[Diagnostic], source: str, fixes: Iterable[Fix] = ()) -> dict[str, Any]:
     """`problems`, errors and warnings, as a SARIF log of one run; decoded JSON, all of it valid Unicode.
 
-    `source` is the path of the batch or manifest, for problems of no other file.
+    `source` is the path of the batch or manifest, for problems of no other file. Each of `fixes`, which are
+    cut at 5,000, is a note with the lines that would replace others.
     """
-    listed = list(dict.fromkeys(problems))
-    codes = sorted({problem.code for problem in listed})
+    listed, changes = list(dict.fromkeys(problems)), list(islice(fixes, MOST_FIXES))
+    codes = sorted({str(problem.code) for problem in listed} | ({WOULD_CHANGE} if changes else set()))
     return {
         "$schema": _SCHEMA,
         "version": "2.1.0",
@@ -34,22 +41,25 @@ def sarif_log(problems: Iterable[Diagnostic], source: str) -> dict[str, Any]:
                     "driver": {
                         "name": "mdplan",
                         "version": __version__,
-                        "rules": [{"id": str(code), "name": _pascal(code)} for code in codes],
+                        "rules": [{"id": code, "name": _pascal(code)} for code in codes],
                     }
                 },
                 "columnKind": "unicodeCodePoints",
                 "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the plan."}}},
-                "results": [_result(problem, codes, source) for problem in listed],
+                "results": [
+                    *(_result(problem, codes, source) for problem in listed),
+                    *(_change(fix, codes) for fix in changes),
+                ],
             }
         ],
     }
 
 
-def _result(problem: Diagnostic, codes: Sequence[Code], source: str) -> dict[str, Any]:
+def _result(problem: Diagnostic, codes: Sequence[str], source: str) -> dict[str, Any]:
     text = f"{problem.message}. {problem.hint}" if problem.hint else problem.message
     result: dict[str, Any] = {
         "ruleId": str(problem.code),
-        "ruleIndex": codes.index(problem.code),
+        "ruleIndex": codes.index(str(problem.code)),
         "level": _LEVELS[problem.severity],
         "message": {"text": visible(text)},
         "locations": [{"physicalLocation": _location(problem, problem.file or source)}],
@@ -60,7 +70,7 @@ def _result(problem: Diagnostic, codes: Sequence[Code], source: str) -> dict[str
 
 
 def _location(problem: Diagnostic, file: str) -> dict[str, Any]:
-    location: dict[str, Any] = {"artifactLocation": {"uri": quote(visible(file)), "uriBaseId": _ROOT}}
+    location: dict[str, Any] = {"artifactLocation": _artifact(file)}
     if problem.place is not None:
         location["region"] = {"startLine": problem.place.line, "startColumn": problem.place.col}
     elif problem.file is None:
@@ -68,5 +78,35 @@ def _location(problem: Diagnostic, file: str) -> dict[str, Any]:
     return location
 
 
-def _pascal(code: Code) -> str:
+def _change(fix: Fix, codes: Sequence[str]) -> dict[str, Any]:
+    """What a plan does to some lines: a result with the fix that does it."""
+    text = "The plan removes these lines." if not fix.new else "The plan changes these lines."
+    region = {"startLine": fix.first, "endLine": fix.last}
+    result: dict[str, Any] = {
+        "ruleId": WOULD_CHANGE,
+        "ruleIndex": codes.index(WOULD_CHANGE),
+        "level": "note",
+        "message": {"text": text},
+        "locations": [{"physicalLocation": {"artifactLocation": _artifact(fix.file), "region": region}}],
+    }
+    if visible(fix.new) == fix.new:
+        inserted = {"deletedRegion": _deleted(fix), "insertedContent": {"text": fix.new}}
+        changes = [{"artifactLocation": _artifact(fix.file), "replacements": [inserted]}]
+        result["fixes"] = [{"description": {"text": text}, "artifactChanges": changes}]
+    return result
+
+
+def _deleted(fix: Fix) -> dict[str, int]:
+    """The place of the old text; a last line without a line end ends behind its last character."""
+    first = {"startLine": fix.first, "startColumn": 1}
+    if fix.old.endswith("\n"):
+        return {**first, "endLine": fix.last + 1, "endColumn": 1}
+    return {**first, "endLine": fix.last, "endColumn": len(fix.old.rpartition("\n")[2]) + 1}
+
+
+def _artifact(file: str) -> dict[str, str]:
+    return {"uri": quote(visible(file)), "uriBaseId": _ROOT}
+
+
+def _pascal(code: str) -> str:
     return "".join(part.capitalize() for part in code.split("_"))

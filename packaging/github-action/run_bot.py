@@ -83,13 +83,14 @@ def main() -> int:
         sys.stdout.write("::error title=mdplan::manifest is missing\n")
         return Exit.INVALID
     folder = Path(tempfile.mkdtemp(prefix="mdplan-", dir=os.environ.get("RUNNER_TEMP")))
-    plan_file = folder / "plan.json"
+    plan_file, sarif_file = folder / "plan.json", folder / "refusals.sarif"
     if command == "apply":
         run = run_bot(["apply", *words], manifest)
     else:
         # A check saves nothing that could be shown, so both make a plan. Files that cannot be planned do not
         # hide what would become of the others.
-        run = run_bot(["plan", *words, "--keep-going", "--output", str(plan_file)], manifest)
+        written = ["--output", str(plan_file), "--sarif", str(sarif_file)]
+        run = run_bot(["plan", *words, "--keep-going", *written], manifest)
         if command == "check" and run.code == Exit.DONE and run.changes:
             run = replace(run, code=Exit.WOULD_CHANGE)
     log(run.err)
@@ -97,11 +98,12 @@ def main() -> int:
     sys.stdout.flush()
 
     text = summary(run, command, manifest, shown_plan(run, words))
-    comment, sarif_file = folder / "comment.md", folder / "refusals.sarif"
+    comment = folder / "comment.md"
     # The comment of a manifest is found again by this, and has no character that means something to jq.
     marker = f"<!-- mdplan-bot {hashlib.sha256(manifest.encode()).hexdigest()[:16]} -->"
     comment.write_text(f"{marker}\n{text}", encoding="utf-8")
-    sarif_file.write_text(json.dumps(sarif_log(run.problems, manifest)), encoding="utf-8")
+    if not sarif_file.exists():
+        sarif_file.write_text(json.dumps(sarif_log(run.problems, manifest)), encoding="utf-8")
     append("GITHUB_STEP_SUMMARY", text)
     outputs = {
         "changed": "true" if run.changes else "false",

@@ -34,6 +34,29 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.parametrize(("verb", "code"), [("check", 1), ("plan", 0)])
+def test_changes_are_fixes_of_a_sarif_log(project: Path, verb: str, code: int) -> None:
+    done = mdplan("bot", verb, "bot.yml", "--sarif", "log.json")
+
+    (result,) = json.loads((project / "log.json").read_text())["runs"][0]["results"]
+    (change,) = result["fixes"][0]["artifactChanges"]
+    assert (done.code, result["ruleId"], change["artifactLocation"]["uri"]) == (code, "WOULD_CHANGE", "a.md")
+    assert change["replacements"][0]["insertedContent"]["text"] == "Release 2.0\n"
+
+
+def test_mistake_of_the_manifest_is_in_the_sarif_log(project: Path) -> None:
+    (project / "bot.yml").write_text("files: 1")
+    done = mdplan("bot", "check", "bot.yml", "--sarif", "log.json")
+
+    (result,) = json.loads((project / "log.json").read_text())["runs"][0]["results"]
+    assert (done.code, result["level"]) == (2, "error")
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "bot.yml"
+
+
+def test_sarif_log_that_cannot_be_written_is_an_error() -> None:
+    assert mdplan("bot", "check", "bot.yml", "--sarif", "missing/log.json").code == 6
+
+
 def test_check_apply_check() -> None:
     runs = [mdplan("bot", verb, "bot.yml") for verb in ("check", "apply", "check", "apply")]
 

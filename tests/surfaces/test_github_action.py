@@ -427,6 +427,62 @@ def commented(job: Job, *, found: str, changed: str, code: str) -> tuple[Any, li
     return done, (job.runner / "calls").read_text(encoding="utf-8").splitlines()
 
 
+GH_OF_REVIEWS = """\
+#!/bin/sh
+printf '%s\\n' "$*" >> "$GH_LOG"
+case "$*" in
+  *--input*) cat > "$GH_REVIEW" ;;
+  */files*) printf '%s' "$GH_FILES" ;;
+  *) printf '%s' "$GH_COMMENTS" ;;
+esac
+exit "$GH_EXIT"
+"""
+SUGGESTED = {
+    "path": "guide.md",
+    "side": "RIGHT",
+    "line": 15,
+    "body": "```suggestion\nThe stable firmware is fine for a first try.\n```",
+}
+
+
+@pytest.mark.parametrize(
+    ("lines", "known", "code", "suggested"),
+    [
+        ("@@ -14,0 +15 @@\n+The nightly firmware is fine for a first try.", [], "0", [SUGGESTED]),
+        ("@@ -13,0 +14 @@\n+The nightly firmware is fine for a first try.", [], "0", None),
+        ("@@ -14,0 +15 @@\n+The nightly firmware is old.", [], "0", None),
+        ("@@ -14,0 +15 @@\n+The nightly firmware is fine for a first try.", [SUGGESTED], "0", None),
+        ("@@ -14,0 +15 @@\n+The nightly firmware is fine for a first try.", [], "1", None),
+    ],
+    ids=["shown", "elsewhere", "other-text", "there-already", "refused"],
+)
+def test_changes_are_suggested_at_lines_of_the_pull_request(
+    job: Job, lines: str, known: list[Any], code: str, suggested: list[Any] | None
+) -> None:
+    program = job.runner / "bin" / "gh"
+    program.parent.mkdir()
+    program.write_text(GH_OF_REVIEWS, encoding="utf-8")
+    program.chmod(0o755)
+    review = job.runner / "review.json"
+    done = job.step(
+        "suggest",
+        PATH=f"{program.parent}{os.pathsep}{os.environ['PATH']}",
+        BOT_PYTHON=sys.executable,
+        BOT_PULL="7",
+        BOT_SARIF=job.bot("check").outputs["sarif-file"],
+        GH_LOG=str(job.runner / "calls"),
+        GH_REVIEW=str(review),
+        GH_FILES=json.dumps([[{"filename": "guide.md", "patch": lines}, {"filename": "image.png"}]]),
+        GH_COMMENTS=json.dumps([known]),
+        GH_EXIT=code,
+    )
+    warned = "::warning title=mdplan::the suggestions were not posted\n" if code == "1" else ""
+
+    assert (done.returncode, done.stdout) == (0, warned), done.stderr
+    found = json.loads(review.read_text(encoding="utf-8"))["comments"] if review.exists() else None
+    assert found == suggested
+
+
 def test_comment_begins_with_its_marker_and_fits(job: Job) -> None:
     (job.checkout / "big.md").write_text(("nightly\n" + "more\n" * 9) * 3_000, encoding="utf-8")
     outputs = job.bot("plan").outputs

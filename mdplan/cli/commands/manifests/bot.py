@@ -9,6 +9,7 @@ import click
 
 from mdplan.bot.bot_report import BotReport
 from mdplan.cli.bot_merge import merge
+from mdplan.cli.bot_sarif import write_proposal_sarif, write_sarif
 from mdplan.cli.bot_view import (
     print_checked,
     print_commit,
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from mdplan.bot.verbs import Proposal
 
 # Options that the first screen of help leaves out.
-_RARE: Final = frozenset({"environment", "data", "jobs", "executor", "progress"})
+_RARE: Final = frozenset({"environment", "data", "jobs", "executor", "progress", "sarif"})
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
@@ -68,6 +69,14 @@ _OPTIONS: Final = (
         "--git", "ref", metavar="REF", help="Work on this branch, tag or commit instead of the work tree."
     ),
     progress_option,
+)
+
+
+_sarif_option: Final = click.option(
+    "--sarif",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write problems, and changes as fixes, to FILE for code scanning.",
 )
 
 
@@ -117,18 +126,21 @@ bot.add_command(merge)
 @bot.command(cls=Command, example="mdplan bot plan manifest.yaml --var version=1.2", rare=_RARE)
 @_options
 @output_option
+@_sarif_option
 @engine_command(BotReport, FILES, PATTERNS, BATCHES, tells_people=True)
-def plan(session: Session, *, output: Path | None, **given: Any) -> Exit:  # noqa: ANN401 (click's)
+def plan(session: Session, *, output: Path | None, sarif: Path | None, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     """Show what MANIFEST would change, and save it as one plan; the files stay unchanged.
 
     The diff goes to standard output, in a form that `git apply` takes, and everything else to standard error.
     """
     loaded, options = load_for(session, given), _run_options(session, given)
     if isinstance(loaded, tuple):
+        write_sarif(loaded, given["manifest"], sarif)
         return session.refuse(*loaded)
     with _proposed(session, loaded, options, given["ref"], keeps=True) as proposal:
         document = proposal.document() if output is not None else b""
         problems = write_document(document, output) if output is not None and document else ()
+        problems = problems or write_proposal_sarif(proposal, given["manifest"], sarif)
         code = problems[0].code.exit if problems else _exit(proposal.report)
         options.on_event("ended", {"exit": int(code)})
         if problems:
@@ -151,19 +163,25 @@ def plan(session: Session, *, output: Path | None, **given: Any) -> Exit:  # noq
 
 @bot.command(cls=Command, example="mdplan bot check manifest.yaml", rare=_RARE)
 @_options
+@_sarif_option
 @engine_command(BotReport, FILES, PATTERNS, BATCHES, tells_people=True)
-def check(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
+def check(session: Session, *, sarif: Path | None, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     """Check whether the files match MANIFEST: exit with 0, or with 1 if something would change.
 
     Changes no file and saves no plan.
     """
     loaded, options = load_for(session, given), _run_options(session, given)
     if isinstance(loaded, tuple):
+        write_sarif(loaded, given["manifest"], sarif)
         return session.refuse(*loaded)
     with _proposed(session, loaded, options, given["ref"], keeps=False) as proposal:
         report = proposal.report
         code = Exit.WOULD_CHANGE if report.ok and not report.no_op else _exit(report)
+        problems = write_proposal_sarif(proposal, given["manifest"], sarif)
+        code = problems[0].code.exit if problems else code
         options.on_event("ended", {"exit": int(code)})
+        if problems:
+            return session.refuse(*problems)
         session.finish(report)
         if report.ok or proposal.plan is not None:
             print_checked(session, report)
