@@ -1,7 +1,7 @@
 """What became of the places of a file that links can point to."""
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -80,20 +80,35 @@ def _may_have_explicit(built: BuiltFile, keys: AbstractSet[str]) -> bool:
 def _explicit_now(built: BuiltFile, explicit: Sequence[tuple[str, Span]]) -> Iterator[str | None]:
     """What the anchors `explicit` of the base, which HTML names, are called now; None for one that is gone.
 
-    A tag is the same while no edit takes its brackets.
+    A tag is the same while no edit takes its brackets, and when edits write one of the same name in its place
+    or elsewhere, as those of a section that moves.
     """
     in_result = {span.start: anchor for anchor, span in explicit_anchors(built.result)} if explicit else {}
     starts = sorted(in_result)
+    places = [_place_of_tag(built, span, starts) for _, span in explicit]
+    fresh = Counter(anchor for start, anchor in in_result.items() if start not in places)
+    lost = Counter(
+        anchor for (anchor, _), start in zip(explicit, places, strict=True) if start not in in_result
+    )
+    for (anchor, _), start in zip(explicit, places, strict=True):
+        if start in in_result:
+            yield in_result[start]
+        else:
+            yield anchor if lost[anchor] == fresh[anchor] else None
+
+
+def _place_of_tag(built: BuiltFile, tag: Span, starts: Sequence[int]) -> int | None:
+    """Where `tag` of the base is in the result, whose tags begin at `starts`; None where an edit takes it."""
+    start = built.edits.map_offset(tag.start)
+    if start is not None:
+        return start
     spans = built.edits.result_spans
-    for _, span in explicit:
-        start = built.edits.map_offset(span.start)
-        if start is None:
-            index = bisect_right(built.edits.edits, span.start, key=lambda edit: edit.span.start) - 1
-            replaced = built.base.text_of(built.edits.edits[index].span)
-            if "<" not in replaced and ">" not in replaced:
-                start = next(iter(starts[bisect_left(starts, spans[index].start) :]), None)
-                start = start if start is not None and start < spans[index].end else None
-        yield in_result.get(start) if start is not None else None
+    index = bisect_right(built.edits.edits, tag.start, key=lambda edit: edit.span.start) - 1
+    replaced = built.base.text_of(built.edits.edits[index].span)
+    if "<" in replaced or ">" in replaced:
+        return None
+    found = next(iter(starts[bisect_left(starts, spans[index].start) :]), None)
+    return found if found is not None and found < spans[index].end else None
 
 
 def _headings(built: BuiltFile) -> Iterator[tuple[Section, Section | None]]:
