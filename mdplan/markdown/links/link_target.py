@@ -10,6 +10,7 @@ references").
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from itertools import accumulate
 from typing import Protocol
 
 from mdplan.markdown.links.destinations import Destination, DestinationForm
@@ -21,7 +22,7 @@ from mdplan.markdown.links.link_path import (
     page_key,
     without_suffix,
 )
-from mdplan.markdown.links.site_rules import NAME, NEAR, PLAIN, LinkStyle, SiteRules
+from mdplan.markdown.links.site_rules import NAME, NEAR, PLAIN, SITE_FOLDERS, LinkStyle, SiteRules
 from mdplan.markdown.links.targets import is_resolved
 from mdplan.markdown.outline.slugs import heading_slug
 
@@ -84,9 +85,15 @@ def _find_path(tree: FileTree, document: str, written: str) -> LinkedPath:
 
 
 def find_near(tree: FileTree, document: str, written: str) -> str | None:
-    """The file that the path `written` would name if case, suffix, index or its first folder were others."""
+    """The file that the path `written` would name if case, suffix, index or its first folder were others.
+
+    One from the root of the site may lack the folder of its documents, such as that of `document`.
+    """
     starts = [followed(folder_of(document), written), followed("", written)]
     starts += [start.partition("/")[2] for start in starts]
+    if written.startswith("/"):
+        roots = [*accumulate(folder_of(document).split("/"), "{}/{}".format), *SITE_FOLDERS]
+        starts += [f"{root}/{start}" for start in (starts[1], starts[3]) if start for root in roots if root]
     for path in dict.fromkeys(starts):
         found = _file_at(tree, path, PLAIN, NEAR) if path else None
         if found is not None and found.kind is TargetKind.FILE:

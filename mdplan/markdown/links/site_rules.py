@@ -147,6 +147,8 @@ class SiteRules:
 NO_RULES: Final = SiteRules()
 # Every way in which a link can be near to a file: for hints, and never for edits.
 NEAR: Final = SiteRules((), ("index", "README", "_index"), (), ignores_case=True)
+# Where generators look for the documents that links from the root name.
+SITE_FOLDERS: Final = ("docs", "src", "content", "src/content/docs", "src/pages")
 PRESETS: Final[Mapping[str, SiteRules]] = {
     "astro": SiteRules.of({"/": "src/content/docs"}, ("index",), has_page_folders=True),
     "docfx": SiteRules.of({"/": ""}, ("index",), ignores_case=True, slugs=STYLES["docfx"]),

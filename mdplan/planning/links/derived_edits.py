@@ -87,21 +87,27 @@ def derive_link_edits(
 
 def _site_warnings(changes: LinkChanges, linked: LinkSource, uncertain: _Uncertain) -> Iterator[Diagnostic]:
     """What the rules of the site leave open: one warning for each file that links may mean."""
-    if changes.after.paths and linked.rules_problem is not None:
+    if (changes.after.paths or uncertain) and linked.rules_problem is not None:
         yield linked.rules_problem
     for path, places in sorted(uncertain.items()):
-        now = changes.after.paths.get(path)
         lines = [f"{file}:{line}" for file, line in dict.fromkeys(places)]
         listed = ", ".join(lines[:_MOST_PLACES])
         more = f" and {len(lines) - _MOST_PLACES} more" if len(lines) > _MOST_PLACES else ""
         many = "a link may" if len(places) == 1 else f"{len(places)} links may"
-        becomes = f"is now `{now}`" if now else "this plan deletes"
         yield Diagnostic.warning(
             Code.LINK_UNCERTAIN,
-            f"{many} mean `{path}`, which {becomes}: {listed}{more}",
+            f"{many} mean {_what_changes(changes, path)}: {listed}{more}",
             "describe the routes of the site under [links] in mdplan.toml, or correct these links",
             file=path,
         )
+
+
+def _what_changes(changes: LinkChanges, path: str) -> str:
+    """What the plan does to the file `path`, or to anchors in it, in words."""
+    if path not in changes.after.paths:
+        return f"headings of `{path}` whose anchors this plan changes or deletes"
+    now = changes.after.paths[path]
+    return f"`{path}`, which is now `{now}`" if now else f"`{path}`, which this plan deletes"
 
 
 class _Anchors:

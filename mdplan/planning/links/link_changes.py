@@ -92,17 +92,22 @@ class LinkChanges:
         return first or LinkedPath("", TargetKind.OTHER)
 
     def near(self, document: str, destination: Destination) -> str | None:
-        """The file that moves or goes which `destination` may mean, though no rule says so; None for none.
+        """The file that `destination` may mean, though no rule says so; None where it stays as it is.
 
-        One that names something as it is written means that.
+        The file moves or goes, or the anchor that `destination` names in it changes. A destination that names
+        something as it is written means that.
         """
-        if not destination.path or destination.form is DestinationForm.WIKI or not self.after.paths:
+        if not destination.path or destination.form is DestinationForm.WIKI or not self.affected:
             return None
         near = find_near(self.before, document, destination.path)
-        if near is None or near not in self.after.paths:
+        if near is None or not self._is_changed(near, destination):
             return None
         found = find_target(self.before, document, destination)
         return near if found is not None and found.kind is not TargetKind.FILE else None
+
+    def _is_changed(self, path: str, destination: Destination) -> bool:
+        """Whether the file `path` moves or goes, or what the fragment of `destination` names in it."""
+        return path in self.after.paths or self.key(destination, self.anchors.get(path, {})) is not None
 
     def _may_name_affected(self, path: str, rules: SiteRules) -> bool:
         forms = [path, *(form for form, _ in rules.forms(path, PLAIN))]
