@@ -28,11 +28,12 @@ class AddListItem(ItemOperation):
     named by its first paragraph, as written or as a reader sees it, without its marker and task box.
 
     `item` is Markdown; its further lines are indented as they must be. A list marker that it begins with is
-    taken off: the new item has the marker, indentation and spacing of the item next to it, and a blank line
-    where the list has blank lines between items. In an ordered list a new last item has the next number;
-    one between others the number after the one before it, and a new first item that of the old one, because
-    Markdown counts for itself and no other item changes. A list whose first two numbers are the same keeps
-    that number. Edits of one batch do not see each other's items, unless it is sequential.
+    taken off, but not a number that no item of the list can have, such as a year: the new item has the
+    marker, indentation and spacing of the item next to it, and a blank line where the list has blank lines
+    between items. In an ordered list a new last item has the next number; one between others the number
+    after the one before it, and a new first item that of the old one, because Markdown counts for itself and
+    no other item changes. A list whose first two numbers are the same keeps that number. Edits of one batch
+    do not see each other's items, unless it is sequential.
 
     `unique: true` adds nothing where the list has an item of that text; boxes make no difference.
 
@@ -83,6 +84,11 @@ class AddListItem(ItemOperation):
         place = self._place(outline, scope)
         if isinstance(place, Diagnostic):
             return (place,)
+        if self._begins_with_text(outline, place):
+            escaped = read_item(_NUMBER.sub(r"\1\\\2", self.item, count=1))
+            if isinstance(escaped, Diagnostic):
+                return (escaped,)
+            item = escaped
         if isinstance(place, PlacedItem):
             return self._resolution(outline, scope, nest_item(outline, place, item), ())
         return self._resolve_in(outline, scope, place, item)
@@ -91,12 +97,6 @@ class AddListItem(ItemOperation):
         self, outline: Outline, scope: ListScope, place: "_Place", item: ItemText
     ) -> Resolution | Problems:
         """The insertion into the list of `place`."""
-        if _NUMBER.match(self.item) and not place.listing.is_ordered:
-            # In a list of bullets a number is text.
-            escaped = read_item(_NUMBER.sub(r"\1\\\2", self.item, count=1))
-            if isinstance(escaped, Diagnostic):
-                return (escaped,)
-            item = escaped
         known = self._known(outline, place.listing, item)
         if known is not None:
             start = known.item.block.span.start
@@ -113,6 +113,16 @@ class AddListItem(ItemOperation):
         return (
             with_numbers(outline, resolution, numbers) if isinstance(resolution, Resolution) else resolution
         )
+
+    def _begins_with_text(self, outline: Outline, place: "_Place | PlacedItem") -> bool:
+        """Whether the number that the item begins with is text: no item of the list can have it, as 2024."""
+        number = _NUMBER.match(self.item)
+        if number is None or not place.listing.is_ordered:
+            return number is not None
+        count = len(place.listing.items)
+        markers = [outline.lists.marker(place.listing, at) for at in (0, count - 1)]
+        known = [marker.number for marker in markers if marker is not None]
+        return bool(known) and int(number[1]) > max(known[0] + count, known[-1] + 1)
 
     def _place(self, outline: Outline, scope: ListScope) -> "_Place | PlacedItem | Diagnostic":
         """Where the item goes; the item that gets its own list, if it has none."""

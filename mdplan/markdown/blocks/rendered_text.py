@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
+from unicodedata import normalize
 
 from mdplan.markdown.blocks.pulldown import Event, ParserFailure, event_batches
 
@@ -36,6 +37,11 @@ def heading_title(content: str) -> str:
 def text_for_anchor(content: str) -> str:
     """The same without the alternative text of images, which GitHub leaves out of anchors."""
     return _render(content, with_images=False) if "![" in content else render_text(content)
+
+
+def composed(text: str) -> str:
+    """`text` in Unicode normal form C, in which names are compared: the other form looks the same."""
+    return text if text.isascii() else normalize("NFC", text)
 
 
 def one_line(text: str) -> str:

@@ -12,7 +12,7 @@ from typing import Final
 from mdplan.markdown.blocks.block import CONTAINERS, TASK_BOX
 from mdplan.markdown.blocks.blocks import Block, BlockKind, BlockTree
 from mdplan.markdown.blocks.containers import MARKER, Containers, blocks_with_containers, width_of
-from mdplan.markdown.blocks.rendered_text import heading_title
+from mdplan.markdown.blocks.rendered_text import composed, heading_title
 from mdplan.text.lines import LineIndex
 from mdplan.text.search.similar_names import CaselessNames
 from mdplan.text.span import Span
@@ -166,12 +166,15 @@ class Lists:
         return self.outermost[first:end]
 
     def items_named(self, text: str) -> tuple[PlacedItem, ...]:
-        """Items, of nested lists too, whose text is `text`, white space collapsed, in document order."""
-        return self._by_text.get(text, ())
+        """Items, of nested lists too, whose text is `text`, white space collapsed, in document order.
+
+        Both Unicode forms of a text, composed and decomposed, are the same.
+        """
+        return self._by_text.get(composed(text), ())
 
     def items_rendered(self, text: str) -> tuple[PlacedItem, ...]:
         """The same by what a reader sees of their texts."""
-        return self._by_rendered_text.get(text, ())
+        return self._by_rendered_text.get(composed(text), ())
 
     @cached_property
     def names(self) -> CaselessNames:
@@ -254,7 +257,7 @@ def _order_of_item(placed: PlacedItem) -> tuple[int, int]:
 def _grouped(named: Iterable[tuple[str, PlacedItem]]) -> dict[str, tuple[PlacedItem, ...]]:
     found: defaultdict[str, list[PlacedItem]] = defaultdict(list)
     for name, placed in named:
-        found[name].append(placed)
+        found[composed(name)].append(placed)
     return {name: tuple(items) for name, items in found.items()}
 
 

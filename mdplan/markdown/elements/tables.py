@@ -12,7 +12,7 @@ from typing import Final
 from mdplan.markdown.blocks.blocks import Block, BlockKind, BlockTree
 from mdplan.markdown.blocks.containers import Containers, blocks_with_containers
 from mdplan.markdown.blocks.parser import trim_characters
-from mdplan.markdown.blocks.rendered_text import heading_title
+from mdplan.markdown.blocks.rendered_text import composed, heading_title
 from mdplan.markdown.section_id import canonical_heading
 from mdplan.text.display_width import display_width
 from mdplan.text.lines import LineIndex
@@ -154,12 +154,15 @@ class TableSource:
         return ()
 
     def rows_with(self, column: int, key: str) -> Sequence[TableRow]:
-        """Rows whose cell in the 0-based `column` is `key`: as written, else as rendered."""
+        """Rows whose cell in the 0-based `column` is `key`: as written, else as rendered.
+
+        Both Unicode forms of a key, composed and decomposed, are the same.
+        """
         keys = self._keys(column)
-        wanted = " ".join(unescaped(key).split())
+        wanted = composed(" ".join(unescaped(key).split()))
         for index, text in (
             (keys.written, wanted),
-            (keys.rendered, heading_title(wanted)),
+            (keys.rendered, composed(heading_title(wanted))),
             (keys.rendered, wanted),
         ):
             if text in index:
@@ -178,8 +181,8 @@ class TableSource:
             rendered: defaultdict[str, list[TableRow]] = defaultdict(list)
             for row in self.rows:
                 cell = self.text_in(row, column)
-                written[" ".join(cell.split())].append(row)
-                rendered[heading_title(cell)].append(row)
+                written[composed(" ".join(cell.split()))].append(row)
+                rendered[composed(heading_title(cell))].append(row)
             self._by_key[column] = _Keys(written, rendered)
         return self._by_key[column]
 

@@ -23,6 +23,7 @@ _OMITTED: Final = re.compile(
 )
 _COMMENT: Final = re.compile(r"[ \t]*<!--.*?-->")
 _ESCAPE: Final = re.compile(r"\\[!-/:-@\[-`{-~]")
+_BRACKET: Final = re.compile(r"(?<!\\)((?:\\\\)*)([\[\]])")
 _FEWEST: Final = 2
 
 
@@ -135,6 +136,9 @@ def _text(content: str, *, has_link: bool) -> str:
         return written
     if not has_link and _are_balanced(written) and not _AUTOLINK.search(written):
         return written
+    if not has_link and "`" not in written:
+        # Else what reads the text without the definitions of its document takes them for links.
+        content = _BRACKET.sub(r"\1\\\2", written)
     if not _AUTOLINK.search(written) and render_text(f"[{written}](#)") == render_text(written):
         return written
     return _MARKUP.sub(r"\\\g<0>", heading_title(content))

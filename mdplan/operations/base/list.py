@@ -114,6 +114,8 @@ class ItemOperation(ListOperation):
             (lists.items_named(wanted.text), True),
             (lists.items_rendered(wanted.rendered), False),
             (lists.items_rendered(wanted.text), False),
+            # What looks like a marker may be the text, as in "2024. A good year".
+            (lists.items_rendered(" ".join(text.split())), False),
         )
         for found, is_exact in tiers if wanted.text else ():
             here = _within(found, scope.area)
