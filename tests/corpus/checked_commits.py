@@ -31,7 +31,7 @@ class CheckedCommit:
 def checked_commits(bundle: Path, most: int, folder: Path) -> Iterator[CheckedCommit]:
     """The newest `most` commits of `bundle` that are no merges, each compared with the one before it."""
     repository = folder / bundle.stem
-    _git(folder, "clone", "--quiet", str(bundle), str(repository))
+    _git(folder, "clone", "--quiet", str(bundle.resolve()), str(repository))
     log = _git(repository, "log", "--no-merges", f"--max-count={most}", "--format=%H", "HEAD")
     for commit in log.split():
         _git(repository, "checkout", "--quiet", "--force", commit)

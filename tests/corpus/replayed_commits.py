@@ -47,7 +47,7 @@ def changes_of(bundle: Path, most: int, folder: Path) -> Iterator[Change]:
     """The changes of Markdown files in the newest `most` commits that are no merges."""
     repository = folder / bundle.stem
     if not repository.exists():
-        _git(folder, "clone", "--quiet", "--bare", str(bundle), str(repository))
+        _git(folder, "clone", "--quiet", "--bare", str(bundle.resolve()), str(repository))
     log = _git(repository, "log", "--no-merges", f"--max-count={most}", "--format=%H", "HEAD").decode()
     for commit in log.split():
         raw = _git(repository, "diff-tree", "-r", "--diff-filter=M", "--no-commit-id", "-z", commit)
