@@ -12,6 +12,7 @@ from mdplan.markdown.front_matter.values import FrontMatterContent, Unreadable
 from mdplan.markdown.outline.enclosures import find_enclosures
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.regions import find_regions
+from mdplan.planning.results.warnings import overlong_rows, unreadable_front_matter
 from mdplan.text.document_format import DocumentFormat
 from mdplan.text.span import Position
 
@@ -84,23 +85,8 @@ def _front_matter_problems(old: Outline | None, new: Outline) -> Iterator[Diagno
     after = new.front_matter_content
     if isinstance(before, Unreadable):
         return
-    if isinstance(after, Unreadable):
-        place = None
-        if after.offset is not None and new.front_matter is not None:
-            place = new.source.lines.position(new.front_matter.content.start + after.offset)
-        yield Diagnostic.warning(
-            Code.FRONT_MATTER_INVALID,
-            f"the front matter cannot be read: {after.reason}",
-            "correct its syntax",
-            place=place or Position(1, 1),
-        )
-    elif before is not None and after is None and new.source.text.startswith(("---", "+++")):
-        yield Diagnostic.warning(
-            Code.FRONT_MATTER_INVALID,
-            "the front matter is no longer closed, so it is read as text",
-            f"end it with a separate line: {new.source.text[:3]}",
-            place=Position(1, 1),
-        )
+    if (problem := unreadable_front_matter(old, new)) is not None:
+        yield problem
     elif isinstance(before, FrontMatterContent) and isinstance(after, FrontMatterContent):
         yield from _changed_types(before, after)
 
@@ -200,7 +186,7 @@ def _torn_rows(old: Outline | None, new: Outline, swallowed: Container[int]) -> 
             "delete the blank or broken line between the rows, and keep the header and its dashes",
             place=Position(first, 1),
         )
-    yield from _overlong_rows(new, frozenset(had.values()))
+    yield from overlong_rows(new, new.tables, frozenset(had.values()))
 
 
 def _ranges(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
@@ -239,20 +225,6 @@ def _texts_outside(outline: Outline, rows: Mapping[int, str]) -> Counter[str]:
     wanted = frozenset(rows.values())
     others = (number for number in range(1, outline.source.lines.count + 1) if number not in rows)
     return Counter(text for number in others if wanted and (text := _line(outline, number)) in wanted)
-
-
-def _overlong_rows(new: Outline, known: frozenset[str]) -> Iterator[Diagnostic]:
-    for table in new.tables:
-        for row in table.rows:
-            extra = len(row.cells) - len(table.columns)
-            if extra > 0 and _line(new, row.line) not in known and new.text_of(row.cells[-1]).strip():
-                yield Diagnostic.warning(
-                    Code.TABLE_TORN,
-                    f"the row at line {row.line} has {len(row.cells)} cells, and its table "
-                    f"{len(table.columns)} columns: readers do not see the rest",
-                    "escape a pipe that is text as `\\|`",
-                    place=Position(row.line, 1),
-                )
 
 
 def _row_lines(outline: Outline) -> dict[int, str]:

@@ -181,8 +181,8 @@ A link that resolved before the edits leads nowhere after them, or a link in new
 A link still resolves after the edits, but to another place than before: a second heading of the same name now comes \
 first, or another definition has its label. With `updateReferences` the link follows.""",
     Code.LINK_UNCERTAIN: """\
-A link does not name a file of the plan as it is written, but would with another case, suffix, index file or first \
-folder. Whether it does, the rules of the site say: see how to [keep links right](../../how-to/keep-links-right.md).""",
+A link does not name a file of the plan, or a changed heading in it, as it is written, but would with another case, \
+suffix, index file or first folder. Whether it does, the rules of the site say: see how to [keep links right](../../how-to/keep-links-right.md).""",
     Code.LARGE_DELETION: """\
 A file loses more than 100 lines, or more than half of its lines, that other text does not replace. That may be \
 meant, so it is only said.""",
@@ -197,10 +197,10 @@ Lists that something kept apart are one list in the result: their numbers run on
     Code.BLOCK_UNCLOSED: """\
 `mdplan check`: a code block, comment or HTML block is not closed, so that it contains all text to its end.""",
     Code.TABLE_TORN: """\
-`mdplan check`: a row of a table is text now, or has more cells than the table has columns.""",
+A row of a table has more cells than the table has columns; `mdplan check` reports rows that are text now, too.""",
     Code.FRONT_MATTER_TYPE: """\
-A value of the front matter has another type than before the change, such as text that became a number. It is a \
-warning of `mdplan check`, and of `set_front_matter`: send the value as JSON of the type that it should have.""",
+A value of the front matter, or of a file of keys, has another type than before the change, such as text that became \
+a number. It is a warning of `mdplan check`, `set_value` and `set_front_matter`: send the value as JSON of the type that it should have.""",
     Code.REGION_UNBALANCED: """\
 `mdplan check`: one of the two markers of a region is missing.""",
     Code.UNBALANCED_TAG: """\

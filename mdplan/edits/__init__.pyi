@@ -77,11 +77,12 @@ class AddListItem(Edit):
     named by its first paragraph, as written or as a reader sees it, without its marker and task box.
 
     `item` is Markdown; its further lines are indented as they must be. A list marker that it begins with is
-    taken off: the new item has the marker, indentation and spacing of the item next to it, and a blank line
-    where the list has blank lines between items. In an ordered list a new last item has the next number;
-    one between others the number after the one before it, and a new first item that of the old one, because
-    Markdown counts for itself and no other item changes. A list whose first two numbers are the same keeps
-    that number. Edits of one batch do not see each other's items, unless it is sequential.
+    taken off, but not a number that no item of the list can have, such as a year: the new item has the
+    marker, indentation and spacing of the item next to it, and a blank line where the list has blank lines
+    between items. In an ordered list a new last item has the next number; one between others the number
+    after the one before it, and a new first item that of the old one, because Markdown counts for itself and
+    no other item changes. A list whose first two numbers are the same keeps that number. Edits of one batch
+    do not see each other's items, unless it is sequential.
 
     `unique: true` adds nothing where the list has an item of that text; boxes make no difference.
 

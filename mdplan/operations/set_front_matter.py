@@ -1,20 +1,19 @@
 """set_front_matter: give keys of the front matter a value."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from mdplan.data.change import KeyChange, as_read, value_at, values_equal
 from mdplan.data.json_values import dated, with_dates
 from mdplan.data.node import Names
-from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.edits.front_matter_problems import elements_of, null_in_toml
+from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.markdown.edits.front_matter_problems import elements_of, null_in_toml, type_changes
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.front_matter import FrontMatterBlock, FrontMatterCreator, checked
 from mdplan.operations.base.operation import Resolution
-from mdplan.text.source import visible
 
 
 class SetFrontMatter(FrontMatterCreator):
@@ -144,7 +143,7 @@ class SetFrontMatter(FrontMatterCreator):
             if not _says_already(block, key, value)
         ]
         resolution = self.resolution(outline, block, keys, changes)
-        warnings = tuple(_type_changes(block, changes))
+        warnings = tuple(type_changes(block.content.values, changes))
         if not warnings or not isinstance(resolution, Resolution):
             return resolution
         return replace(resolution, warnings=(*resolution.warnings, *warnings))
@@ -161,20 +160,3 @@ class SetFrontMatter(FrontMatterCreator):
 
 def _says_already(block: FrontMatterBlock, key: Names, new: object) -> bool:
     return values_equal(value_at(block.content.values, key), as_read(new))
-
-
-_TYPES: Final[Mapping[type, str]] = {bool: "boolean", int: "number", float: "number", str: "string"}
-
-
-def _type_changes(block: FrontMatterBlock, changes: Sequence[KeyChange]) -> Iterator[Diagnostic]:
-    """A warning for each scalar that takes the place of one of another type."""
-    for change in changes:
-        old = _TYPES.get(type(value_at(block.content.values, change.key)))
-        new = _TYPES.get(type(change.value))
-        if old is not None and new is not None and old != new:
-            name = ".".join(map(str, change.key))
-            yield Diagnostic.warning(
-                Code.FRONT_MATTER_TYPE,
-                f"`{visible(name)}` was a {old} and is a {new} now",
-                "send the value as the type that it should have: false and 3 without quotes",
-            )

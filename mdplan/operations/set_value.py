@@ -1,5 +1,6 @@
 """set_value: give a key of a YAML, JSON, TOML or INI file, or of front matter, a value."""
 
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
@@ -9,7 +10,7 @@ from mdplan.data.change import Change, KeyChange, as_read, value_at, values_equa
 from mdplan.data.json_values import dated, written_in
 from mdplan.data.node import Opaque, Path
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.markdown.edits.front_matter_problems import kind_of
+from mdplan.markdown.edits.front_matter_problems import kind_of, type_changes
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.data import PlacedOperation, Target, new_entry
 from mdplan.operations.base.front_matter import checked
@@ -61,7 +62,12 @@ class SetValue(PlacedOperation):
         change = self._new(target, found) if found.missing else self._other(target, found.path)
         if isinstance(change, Diagnostic):
             return (change,)
-        return self.resolution(outline, target, [(found.whole, "")], [] if change is None else [change])
+        changes = [] if change is None else [change]
+        resolution = self.resolution(outline, target, [(found.whole, "")], changes)
+        if not isinstance(resolution, Resolution):
+            return resolution
+        warnings = tuple(type_changes(target.content.values, changes))
+        return replace(resolution, warnings=(*resolution.warnings, *warnings))
 
     def _other(self, target: Target, path: Path) -> Change | Diagnostic | None:
         """Another value of what is there; None where it has that value."""

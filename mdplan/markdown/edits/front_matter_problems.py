@@ -5,10 +5,10 @@ A caller may write a path with dots. Dots stand between maps, but some names hav
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from mdplan.data.change import REMOVED, value_at
+from mdplan.data.change import REMOVED, Change, KeyChange, value_at
 from mdplan.data.node import DataError, Names
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.front_matter.block import FrontMatterFormat
@@ -216,3 +216,21 @@ def _missing(content: FrontMatterContent, key: Names) -> Names | Diagnostic:
             return key
         values = inner
     return key
+
+
+_TYPES: Final[Mapping[type, str]] = {bool: "boolean", int: "number", float: "number", str: "string"}
+
+
+def type_changes(values: object, changes: Iterable[Change]) -> Iterator[Diagnostic]:
+    """FRONT_MATTER_TYPE for each scalar of `values` that gets one of another type."""
+    for change in changes:
+        if not isinstance(change, KeyChange):
+            continue
+        old = _TYPES.get(type(value_at(values, change.key)))
+        new = _TYPES.get(type(change.value))
+        if old is not None and new is not None and old != new:
+            yield Diagnostic.warning(
+                Code.FRONT_MATTER_TYPE,
+                f"`{visible('.'.join(map(str, change.key)))}` was a {old} and is a {new} now",
+                "send the value as the type that it should have: false and 3 without quotes",
+            )

@@ -10,7 +10,13 @@ from mdplan.planning.plan_document import new_plan
 from mdplan.planning.results.fingerprints import effects_of
 from mdplan.planning.results.results import MOST_MATCHES, edit_results
 from mdplan.planning.results.section_mapping import SectionHashes
-from mdplan.planning.results.warnings import large_deletions, merged_lists, unbalanced_tags
+from mdplan.planning.results.warnings import (
+    broken_front_matter,
+    broken_rows,
+    large_deletions,
+    merged_lists,
+    unbalanced_tags,
+)
 from mdplan.reports.plan import FileReport
 from mdplan.requests.batch import Batch, normalized_edits
 from mdplan.text.diff.diff import DiffStat, DiffText
@@ -21,7 +27,9 @@ def plan_of(made: BuildResult, batch: Batch) -> Plan:
     built_files = made.files
     warnings: list[Diagnostic] = []
     for built in built_files:
-        warnings += (*large_deletions(built), *merged_lists(built), *unbalanced_tags(built), *built.warnings)
+        for find in (large_deletions, merged_lists, unbalanced_tags, broken_rows, broken_front_matter):
+            warnings += find(built)
+        warnings += built.warnings
     return new_plan(
         files=[_change(built) for built in built_files],
         requested=[normalized_edits(built.file.requested) for built in built_files],

@@ -1,16 +1,18 @@
-"""Warnings about a result: large deletions, merged lists, tags that lost their other half."""
+"""Warnings about a result: large deletions, merged lists, halves of tags, broken rows and front matter."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.blocks.blocks import Block, BlockKind
+from mdplan.markdown.elements.tables import TableSource
 from mdplan.markdown.outline.enclosures import find_enclosures, may_have_tags
+from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.build import BuiltFile
 from mdplan.text.diff.changed_lines import changed_lines
 from mdplan.text.lines import LineIndex
-from mdplan.text.span import Span
+from mdplan.text.span import Position, Span
 
 _MANY: Final = 100
 
@@ -142,3 +144,80 @@ def _may_change_tags(built: BuiltFile) -> bool:
     """Whether an edit takes or writes a tag."""
     pieces = [built.base.text_of(edit.span) + edit.new_text for edit in built.edits]
     return any(map(may_have_tags, pieces))
+
+
+def broken_rows(built: BuiltFile) -> Problems:
+    """TABLE_TORN for each row that an edit wrote and that has more cells than its table has columns."""
+    if built.file.is_deleted or not any("|" in edit.new_text for edit in built.edits):
+        return ()
+    written = [span for span in built.edits.result_spans if len(span)]
+    tables = [table for table in built.result.tables if any(map(table.block.span.overlaps, written))]
+    lines = built.base.source.lines
+    known = (
+        frozenset(lines.content(row.line).strip() for table in built.base.tables for row in table.rows)
+        if tables
+        else frozenset[str]()
+    )
+    return tuple(each.at(file=built.file.path) for each in overlong_rows(built.result, tables, known))
+
+
+def overlong_rows(
+    outline: Outline, tables: Iterable[TableSource], known: Container[str]
+) -> Iterator[Diagnostic]:
+    """TABLE_TORN for rows of `tables` with text in more cells than there are columns.
+
+    `known` are rows that are no news.
+    """
+    lines = outline.source.lines
+    for table in tables:
+        for row in table.rows:
+            extra = len(row.cells) - len(table.columns)
+            is_news = extra > 0 and lines.content(row.line).strip() not in known
+            if is_news and outline.text_of(row.cells[-1]).strip():
+                yield Diagnostic.warning(
+                    Code.TABLE_TORN,
+                    f"the row at line {row.line} has {len(row.cells)} cells, and its table "
+                    f"{len(table.columns)} columns: readers do not see the rest",
+                    "escape a pipe that is text as `\\|`",
+                    place=Position(row.line, 1),
+                )
+
+
+def broken_front_matter(built: BuiltFile) -> Problems:
+    """FRONT_MATTER_INVALID where edits leave front matter that cannot be read any more."""
+    ends = [each.front_matter.span.end for each in (built.base, built.result) if each.front_matter]
+    if not ends or built.file.is_deleted or not any(each.span.start <= max(ends) for each in built.edits):
+        return ()
+    # Most edits touch no front matter, and this loads a YAML parser.
+    from mdplan.markdown.front_matter.values import Unreadable
+
+    if isinstance(built.base.front_matter_content, Unreadable):
+        return ()
+    problem = unreadable_front_matter(built.base, built.result)
+    return (problem.at(file=built.file.path),) if problem is not None else ()
+
+
+def unreadable_front_matter(old: Outline | None, new: Outline) -> Diagnostic | None:
+    """FRONT_MATTER_INVALID for front matter of `new` that cannot be read, or that is text since `old`."""
+    from mdplan.markdown.front_matter.values import Unreadable
+
+    after = new.front_matter_content
+    if isinstance(after, Unreadable):
+        place = None
+        if after.offset is not None and new.front_matter is not None:
+            place = new.source.lines.position(new.front_matter.content.start + after.offset)
+        return Diagnostic.warning(
+            Code.FRONT_MATTER_INVALID,
+            f"the front matter cannot be read: {after.reason}",
+            "correct its syntax",
+            place=place or Position(1, 1),
+        )
+    has_lost = old is not None and old.front_matter is not None and after is None
+    if has_lost and new.source.text.startswith(("---", "+++")):
+        return Diagnostic.warning(
+            Code.FRONT_MATTER_INVALID,
+            "the front matter is no longer closed, so it is read as text",
+            f"end it with a separate line: {new.source.text[:3]}",
+            place=Position(1, 1),
+        )
+    return None
