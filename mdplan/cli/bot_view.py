@@ -24,7 +24,7 @@ def print_planned_on_commit(
     print_warnings(session, report)
     at = f"{shown(ref)} ({(report.base_commit or '')[:_SHORT]})"
     if report.no_op or report.plan_id is None:
-        console.note(f"Nothing to change: the files of {at} have this text already.")
+        console.note(f"Nothing to change: the files of {at} already have this content.")
         return
     listed = file_list(report.files, console.err)
     if listed:
@@ -54,7 +54,7 @@ def print_parts(session: Session, report: BotReport) -> None:
         else:
             console.note(f"{branch}: {counted(part.files, 'file')}, commit {part.commit[:_SHORT]}{link}")
     if report.ok and not report.pull_requests:
-        console.note("Nothing to change: the files have this text already.")
+        console.note("Nothing to change: the files already have this content.")
 
 
 def print_checked(session: Session, report: BotReport) -> None:

@@ -23,6 +23,8 @@ def read_document(path: str, like: str, encoding: str | None = None) -> "Outline
 
     try:
         data = Path(path).read_bytes()
+    except FileNotFoundError:
+        return Diagnostic.invalid(f"there is no file `{shown(path)}`", "give two files that exist", file=path)
     except OSError as error:
         return Diagnostic.invalid(
             f"`{shown(path)}` cannot be read: {error.strerror}", "give two files that exist", file=path

@@ -64,7 +64,7 @@ def print_summary(session: Session, report: PlanReport, document: Path | None = 
     console = session.console
     print_warnings(session, report)
     if report.no_op or report.plan_id is None:
-        console.note("Nothing to change: the files have this text already.")
+        console.note("Nothing to change: the files already have this content.")
         return
     listed = file_list(report.files, console.err)
     if listed:
@@ -117,7 +117,7 @@ def print_applied(session: Session, report: ApplyReport) -> None:
             comment = f": {shown(report.approved.comment)}" if report.approved.comment else ""
             console.note(f"Approved by {shown(report.approved.decided_by)}{comment}")
     else:
-        console.note("Nothing to change: the files have this text already.")
+        console.note("Nothing to change: the files already have this content.")
 
 
 def print_undone(session: Session, report: ApplyReport, *, is_redo: bool) -> None:

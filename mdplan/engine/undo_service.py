@@ -26,6 +26,7 @@ from mdplan.planning.replan.undo_plan import (
     undo_plan,
 )
 from mdplan.requests.batch import OnStale
+from mdplan.storage.fs.file_name import visible
 from mdplan.storage.transaction.history import before_image
 from mdplan.text.source import Source
 
@@ -222,7 +223,7 @@ def _unknown(transaction: str | None) -> Diagnostic:
     if transaction is None:
         message = "there is nothing to undo here"
     else:
-        message = "no transaction has that ID, or several IDs begin with it"
+        message = f"no transaction has the ID `{visible(transaction)}`, or several IDs begin with it"
     return Diagnostic(
         code=Code.NOT_UNDOABLE,
         message=message,

@@ -102,7 +102,7 @@ class UpsertTableRow(TableOperation):
             problems.append(
                 Diagnostic.invalid(
                     "row gives the cell of keyColumn another value than key",
-                    "leave it out; to rename a key use replace_match in the section",
+                    "omit it; to rename a key use replace_match in the section",
                 )
             )
         return tuple(problems) or values

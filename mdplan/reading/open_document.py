@@ -13,7 +13,7 @@ _CODES: Final = {
 _HINTS: Final = {
     DecodeFailure.NOT_TEXT: 'if it is text, give its `"encoding"`',
     DecodeFailure.UNKNOWN_ENCODING: 'use a name such as "utf-8", "latin-1", "cp1252" or "shift_jis"',
-    DecodeFailure.DOES_NOT_DECODE: "give the encoding that the file has, or leave it out",
+    DecodeFailure.DOES_NOT_DECODE: "give the encoding that the file has, or omit it",
 }
 
 

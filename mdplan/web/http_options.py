@@ -158,7 +158,9 @@ def _resolved(text: str, option: str = "--http") -> tuple[str, socket.AddressFam
     """Host as it was written, and the family and the address to which it leads."""
     found = _ADDRESS.fullmatch(text)
     if found is None or int(found["port"]) > 65_535:
-        raise click.BadParameter(f"`{text}` is no address; write 127.0.0.1:8080", param_hint=option)
+        port = text.removeprefix(":")
+        port = port if port.isdecimal() and int(port) <= 65_535 else "8080"
+        raise click.BadParameter(f"`{text}` is no address; write 127.0.0.1:{port}", param_hint=option)
     host = found["host"]
     try:
         candidates = socket.getaddrinfo(

@@ -139,7 +139,7 @@ def test_two_files_are_compared_without_a_repository(repository: Path) -> None:
     assert codes("old.md", "new.md") == [("LINE_ENDS_CHANGED", "new.md")]
     run = mdplan("check", "old.md")
     assert run.code == 2
-    assert "--since REF" in run.err
+    assert "--since HEAD" in run.err
 
 
 def test_annotations_and_sarif_have_the_place(repository: Path) -> None:

@@ -178,13 +178,13 @@ def test_diff_of_bytes_that_are_no_text_is_exact(project: Path) -> None:
 def test_empty_history_is_no_problem(project: Path) -> None:
     run = mdplan("history")
 
-    assert (run.code, run.out.decode()) == (0, "Nothing was committed here yet.\n")
+    assert (run.code, run.out.decode()) == (0, "mdplan has changed nothing here yet.\n")
 
 
 def test_file_that_no_commit_changed_is_said_to_be_so(project: Path) -> None:
     commit()
 
-    assert mdplan("history", "notes.md").out == b"No commit in the history changed `notes.md`.\n"
+    assert mdplan("history", "notes.md").out == b"No transaction in the history changed `notes.md`, and there is no such file.\n"
 
 
 def test_undo_of_an_undo_is_called_a_redo(project: Path) -> None:

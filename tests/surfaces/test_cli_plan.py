@@ -74,7 +74,7 @@ def test_plan_without_change_says_so(project: Path) -> None:
     run = mdplan("plan", stdin=NO_OP)
 
     assert (run.code, run.out) == (0, b"")
-    assert run.err == "Nothing to change: the files have this text already.\n"
+    assert run.err == "Nothing to change: the files already have this content.\n"
 
 
 def test_all_problems_are_told_with_place_and_hint(project: Path) -> None:

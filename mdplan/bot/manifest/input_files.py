@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
 
-from mdplan.diagnostics import Diagnostic
+from mdplan.diagnostics import Code, Diagnostic
 from mdplan.settings import DEFAULT_SETTINGS
 from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.file_name import visible
@@ -37,7 +37,9 @@ class InputFiles:
         except StorageRefused as refused:
             found = refused.problems[0]
         if isinstance(found, Diagnostic):
-            return Diagnostic.invalid(f"`{visible(path)}` cannot be read: {found.message}", found.hint)
+            is_missing = found.code is Code.FILE_NOT_FOUND
+            message = found.message if is_missing else f"`{visible(path)}` cannot be read: {found.message}"
+            return Diagnostic.invalid(message, found.hint)
         try:
             return found.data.decode("utf-8-sig")
         except UnicodeDecodeError:

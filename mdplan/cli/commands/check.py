@@ -50,7 +50,8 @@ def check(session: Session, *, paths: tuple[str, ...], since: str | None, form: 
         return session.refuse(
             Diagnostic.invalid(
                 "check compares two versions, and only one is given",
-                "give `--since REF`, such as `--since HEAD`, or two files: `mdplan check OLD NEW`",
+                f"compare with a commit: `{session.command_line('check', '--since', 'HEAD', *paths)}`; "
+                "or with another file: `mdplan check OLD NEW`",
             )
         )
     found = _compared(paths[0], paths[1]) if since is None else _since(session, since, paths)

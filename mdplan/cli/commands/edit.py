@@ -175,10 +175,7 @@ def _check_words(options: EditOptions, edit: dict[str, Any], files: tuple[str, .
     pairs = zip(flags, map(shlex.quote, given) if given else values, strict=True)
     typed = edit_command(options, files[0], edit)
     hint = f"write `{' '.join([typed, *(f'{flag} {value}'.rstrip() for flag, value in pairs)])}`"
-    values_as_files = (
-        f"; {either(words)} {'is taken for a file' if len(words) == 1 else 'are taken for files'}"
-        if words
-        else ""
-    )
+    quoted = " and ".join(f"`{word}`" for word in words)
+    values_as_files = f"; {quoted} {'is no file' if len(words) == 1 else 'are no files'}" if words else ""
     needed = " and ".join(f"`{flag}`" for flag in flags)
     raise Misuse(f"{options.op} needs {needed}{values_as_files}", hint)

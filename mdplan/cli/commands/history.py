@@ -1,5 +1,7 @@
 """`mdplan history`: past transactions, or the diff of one."""
 
+from pathlib import Path
+
 import click
 
 from mdplan.cli.completion import transactions
@@ -43,7 +45,8 @@ def history(session: Session, *, file: str | None, limit: int, transaction: str 
     report = list_transactions(session.open_workspace(), limit, name)
     if report.ok and not session.console.as_json:
         print_warnings(session, report)
-        session.console.paged(history_text(report, file, session.console.out))
+        is_missing = file is not None and not Path(session.folder(), file).exists()
+        session.console.paged(history_text(report, file, session.console.out, is_missing=is_missing))
     return session.finish(report)
 
 

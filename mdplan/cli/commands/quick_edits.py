@@ -62,6 +62,10 @@ def set_command(session: Session, *, words: tuple[str, ...], **choice: bool) -> 
         raise Misuse(
             "a file and KEY=VALUE are needed" if not pairs else "the file is missing", _set_hint(names)
         )
+    dotted = next((pair for pair in pairs if pair.startswith(".")), None)
+    if dotted is not None:
+        call = session.command_line("set", *names, *(pair.lstrip(".") for pair in pairs))
+        raise Misuse(f"`{dotted}` begins with a dot, and keys do not", f"write `{call}`")
     kinds = {_edits_for(file) for file in files}
     if len(kinds) > 1:
         raise Misuse("INI files, data files and front matter are edited in separate commands")
@@ -253,7 +257,7 @@ def _set_hint(names: list[str]) -> str:
         return f"write `mdplan set {file} {shlex.quote(f'{key}={value.strip()}')}`"
     if len(names) == 3:
         return f"write `mdplan set {file} {shlex.quote(f'{names[1]}={names[2]}')}`"
-    return f"write `mdplan set {file} draft=false`"
+    return f"write `mdplan set {file} {f'{names[1]}=VALUE' if len(names) == 2 else 'draft=false'}`"
 
 
 def _outline(session: Session, file: str) -> "Outline | None":

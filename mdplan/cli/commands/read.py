@@ -135,8 +135,8 @@ def _target(file: str, fields: dict[str, Any]) -> ReadTarget | Diagnostic:
 def _range_in(text: str) -> str:
     """The range that somebody means with other signs, as in ``5,7``; else an example."""
     numbers = [int(number) for number in re.findall(r"[0-9]{1,9}", text)]
-    is_range = len(numbers) == 2 and 1 <= numbers[0] <= numbers[1]
-    return "-".join(map(str, numbers)) if is_range else "12-25"
+    is_range = len(numbers) == 2 and min(numbers) > 0
+    return "-".join(map(str, sorted(numbers))) if is_range else "12-25"
 
 
 _LINES: Final = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")

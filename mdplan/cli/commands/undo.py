@@ -1,5 +1,7 @@
-"""`mdplan undo`: take back a transaction."""
+"""`mdplan undo`: undo a transaction."""
 
+import os
+import shlex
 from typing import Final
 
 import click
@@ -9,6 +11,7 @@ from mdplan.cli.options import approval_option
 from mdplan.cli.plan_view import print_diff, print_recovered, print_summary, print_undone, write_diff
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage.command import command
+from mdplan.cli.usage.misuse import Misuse
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.limit_options import COMMITS, FILES, HISTORY
 from mdplan.reports.plan import ApplyReport
@@ -47,6 +50,11 @@ def undo(
     of `mdplan serve` committed.
     """
     engine = session.open_engine(require_approval=require_approval)
+    if transaction is not None and os.path.lexists(transaction):
+        problem = f"undo takes the ID of a transaction, and `{transaction}` is a file"
+        raise Misuse(
+            problem, f"`mdplan history {shlex.quote(transaction)}` lists the IDs of those that changed it"
+        )
     transaction = None if transaction in _LAST else transaction
     past = engine.undoing.find(transaction, engine.committing.actor())
     is_redo = not isinstance(past, Diagnostic) and engine.undoing.is_redo(past)

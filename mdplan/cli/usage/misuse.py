@@ -3,12 +3,16 @@
 import os
 import shlex
 from collections.abc import Sequence
+from typing import Final
 
 import click
 from click.core import ParameterSource
 
 from mdplan.cli.console import Style, shown
 from mdplan.cli.usage.suggestions import either, option_hint
+
+_TAKE_A_BATCH: Final = ("apply", "plan", "validate")
+_DOCUMENTS: Final = (".md", ".markdown", ".mdx")
 
 
 class Misuse(click.UsageError):
@@ -70,11 +74,23 @@ def _in_words(  # noqa: PLR0911 (one for each kind of error)
 
 def _extra(message: str, context: click.Context) -> tuple[str, str]:
     """A word too many: often the value of an option that is named like that."""
-    word = message.partition("(")[2].removesuffix(")")
+    text = message.partition("(")[2].removesuffix(")")
+    words = text.split()
+    what = f"unexpected argument `{text}`" if len(words) == 1 else f"unexpected arguments: `{text}`"
     flags = {flag for each in context.command.get_params(context) for flag in each.opts}
     option = next((flag for flag in ("--section", "--under", "--text") if flag in flags), None)
-    hint = f"did you mean `{option} {shlex.quote(word)}`?" if option else "leave it out"
-    return f"`{word}` is one word too many", hint
+    command = context.info_name
+    if command in _TAKE_A_BATCH and words[-1].endswith(_DOCUMENTS):
+        # Most often a glob that the shell expanded.
+        return what, "to edit documents: `mdplan replace OLD NEW FILE...`; `mdplan help batch` shows a batch"
+    if option:
+        return what, f"did you mean `{option} {shlex.quote(text)}`?"
+    if "--root" in flags and os.path.isdir(text):  # noqa: PTH112 (the same)
+        return what, f"for another folder write `{context.command_path} --root {shlex.quote(text)}`"
+    arguments = [each for each in context.command.get_params(context) if isinstance(each, click.Argument)]
+    if not arguments:
+        return what, f"write `{context.command_path}`"
+    return what, f"give one {_named(arguments[-1], context)} at a time"
 
 
 def _of_value(problem: click.BadParameter, context: click.Context | None) -> tuple[str, str]:

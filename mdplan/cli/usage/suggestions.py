@@ -108,6 +108,7 @@ _OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "files": ("--allow",),
     "find": ("--pattern",),
     "folder": ("--root",),
+    "from": ("--section", "--pattern", "--old-path"),
     "full": ("--long", "--detail"),
     "glob": ("--allow",),
     "heading": ("--section", "--in", "--under"),
@@ -129,6 +130,7 @@ _OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "out": ("--output",),
     "path": ("--root",),
     "preview": ("--dry-run", "--check"),
+    "r": ("--regex",),
     "range": ("--lines",),
     "regexp": ("--regex",),
     "search": ("--pattern",),
@@ -152,6 +154,14 @@ _ABOUT_OPTIONS: Final[Mapping[str, str]] = {
     "verbose": "`--json` prints everything that mdplan knows",
     "debug": "set MDPLAN_DEBUG=1 to see where mdplan itself fails",
 }
+# Options that other programs take before the command, with what follows them in an example.
+_OF_EACH_COMMAND: Final[Mapping[str, str]] = {
+    "--allow": " '**/*.md'",
+    "--color": " never",
+    "--deny": " 'drafts/**'",
+    "--json": "",
+    "--root": " FOLDER",
+}
 _SHORT_FLAGS: Final[Mapping[str, str]] = {"f": "force", "v": "verbose", "C": "cwd", "o": "out"}
 _INSTEAD_OF_DRY_RUN: Final = (
     "`mdplan plan BATCH` shows the diff of a batch, `mdplan show PLAN` that of a plan"
@@ -161,11 +171,13 @@ _ABOUT: Final[Mapping[tuple[str, str], str]] = {
     ("apply", "plan"): "name the plan without an option: `mdplan apply PLAN`",
     ("apply", "id"): "name the plan without an option: `mdplan apply PLAN`",
     ("apply", "file"): "name the plan without an option: `mdplan apply PLAN`",
+    ("move_section", "after"): "write `--to-heading-path HEADING --position after`",
+    ("move_section", "before"): "write `--to-heading-path HEADING --position before`",
     ("show", "plan"): "name the plan without an option: `mdplan show PLAN`",
-    ("replace", "g"): "leave it out: `mdplan replace` changes every match",
-    ("replace", "all"): "leave it out: `mdplan replace` changes every match",
-    ("replace", "global"): "leave it out: `mdplan replace` changes every match",
-    ("replace", "in-place"): "leave it out: `mdplan replace` shows the diff and asks",
+    ("replace", "g"): "not needed: `mdplan replace` changes every match",
+    ("replace", "all"): "not needed: `mdplan replace` changes every match",
+    ("replace", "global"): "not needed: `mdplan replace` changes every match",
+    ("replace", "in-place"): "not needed: `mdplan replace` shows the diff and asks",
     ("", "v"): "did you mean `--version`?",
     ("", "verbose"): "each command has `--json`, which prints everything that mdplan knows",
 }
@@ -197,6 +209,8 @@ def option_hint(option: str, context: click.Context, words: Iterable[str]) -> st
     known = [
         flag for each in context.command.get_params(context) for flag in (*each.opts, *each.secondary_opts)
     ]
+    if not command and option in _OF_EACH_COMMAND:
+        return f"put it after the command, as in `mdplan outline {option}{_OF_EACH_COMMAND[option]}`"
     long_one = _with_two_hyphens(option, known, words)
     if long_one:
         return f"did you mean `{long_one}`, with two hyphens?"

@@ -9,12 +9,16 @@ from mdplan.reports.history import HistoryReport, TransactionEntry
 _FILES_NAMED = 2
 
 
-def history_text(report: HistoryReport, file: str | None, style: Style) -> str:
-    """One line for each transaction of `report`, which are those of `file` alone, if it is given."""
+def history_text(report: HistoryReport, file: str | None, style: Style, *, is_missing: bool = False) -> str:
+    """One line for each transaction of `report`, which are those of `file` alone, if it is given.
+
+    `is_missing`: there is no such file now.
+    """
     if not report.transactions:
-        what = (
-            f"No commit in the history changed `{shown(file)}`" if file else "Nothing was committed here yet"
-        )
+        what = "mdplan has changed nothing here yet"
+        if file:
+            what = f"No transaction in the history changed `{shown(file)}`"
+            what += ", and there is no such file" if is_missing else ""
         lines = [f"{what}."]
     else:
         lines = [transaction_text(entry, style) for entry in report.transactions]

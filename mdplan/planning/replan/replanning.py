@@ -138,5 +138,5 @@ def other_base(plan: Plan, given: str | None) -> Diagnostic | None:
     return Diagnostic(
         code=Code.STALE_BASE,
         message="baseSha256 is not the base of this plan",
-        hint="leave it out, or plan again on the file as it is now",
+        hint="omit it, or plan again on the file as it is now",
     )
