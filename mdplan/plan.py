@@ -19,7 +19,47 @@ PREFIX: Final = "sha256-"
 # What the plan of an undo has in place of the operation of a batch.
 UNDO: Final = "undo"
 _ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+# More would be no title, and no description that a reviewer reads.
+MOST_TITLE: Final = 200
+MOST_DESCRIPTION: Final = 4_000
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What a plan is for: a `title` of one line, and a longer `description`; empty where nobody said."""
+
+    title: str = ""
+    description: str = ""
+
+    @classmethod
+    def of(cls, title: str, description: str) -> "Intent":
+        """What a caller gave, with one kind of white space: equal texts give equal plan IDs."""
+        return cls(one_line(title), plain_text(description))
+
+    @property
+    def is_short(self) -> bool:
+        """Whether both are as short as they have to be."""
+        return len(self.title) <= MOST_TITLE and len(self.description) <= MOST_DESCRIPTION
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """The fields of a batch or a document that say something."""
+        given = {"title": self.title, "description": self.description}
+        return {name: text for name, text in given.items() if text}
+
+
+NO_INTENT: Final = Intent()
+
+
+def one_line(text: str) -> str:
+    """`text` with single blanks for all white space."""
+    return " ".join(text.split())
+
+
+def plain_text(text: str) -> str:
+    """`text` with LF as its line ends, and without white space at its ends."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").strip()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +163,8 @@ class Plan:
 
     `requested` holds, file by file, the normalized edits of the batch, and `options` its options, so that
     the same can be asked again; files that the engine changes besides have no edits in it. `effects` holds
-    what each edit removes and inserts, and where.
+    what each edit removes and inserts, and where. `intent` is what the plan is for, in the words of its
+    author.
     """
 
     plan_id: PlanId
@@ -134,6 +175,7 @@ class Plan:
     effects: tuple[tuple[Effect, ...], ...]
     results: tuple[EditResult, ...]
     warnings: tuple[Diagnostic, ...]
+    intent: Intent = NO_INTENT
 
     @property
     def edit_numbers(self) -> EditNumbers:

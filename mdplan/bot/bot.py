@@ -213,7 +213,7 @@ class Bot:
         too_many = _too_many(self.job, plans)
         if too_many is not None:
             return _refused((too_many,), found)
-        plan = merge_plans(plans, self._options()) if plans else None
+        plan = merge_plans(plans, self._options(), self.job.loaded.intent) if plans else None
         if plan is not None and not isinstance(plan, Plan):
             return _refused((*problems, *plan), found)
         return BotResult(

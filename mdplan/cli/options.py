@@ -12,6 +12,7 @@ import click
 from mdplan.diagnostics import Diagnostic
 from mdplan.field_names import spelled_as, value_has_surrogate
 from mdplan.limit_options import LimitOption, in_words
+from mdplan.plan import MOST_DESCRIPTION, MOST_TITLE, Intent
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -28,6 +29,38 @@ def approval_option(command: Decorated) -> Decorated:
         envvar="MDPLAN_REQUIRE_APPROVAL",
         help="Commit only what a person approved (`mdplan review`); also by MDPLAN_REQUIRE_APPROVAL=1.",
     )(command)
+
+
+def _short_text(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """The value as a plan has it; a usage error for one that is too long."""
+    is_title = "title" in (parameter.name or "")
+    given = Intent.of(value or "", "") if is_title else Intent.of("", value or "")
+    if not given.is_short or value_has_surrogate(value or ""):
+        most = MOST_TITLE if is_title else MOST_DESCRIPTION
+        raise click.BadParameter(f"it is longer than {most:,} characters, or no text.", context, parameter)
+    return given.title or given.description or None
+
+
+def intent_options(prefix: str = "") -> Decorator[Any]:
+    """Give a command the options that say what its change is for, as parameters whose names have `prefix`."""
+    return _all(
+        (
+            click.option(
+                "--title",
+                f"{prefix}title",
+                metavar="TEXT",
+                callback=_short_text,
+                help="What the change is for, in one line.",
+            ),
+            click.option(
+                "--description",
+                f"{prefix}description",
+                metavar="TEXT",
+                callback=_short_text,
+                help="Why; what reviewers should look at.",
+            ),
+        )
+    )
 
 
 class _Duration(click.FloatRange):

@@ -14,7 +14,7 @@ from mdplan.diagnostics import Code, Diagnostic
 if TYPE_CHECKING:
     from mdplan.cli.session import Session
     from mdplan.engine.engine import Engine
-    from mdplan.engine.reviews import ReviewEntry
+    from mdplan.engine.open_plan import ReviewEntry
 
 PLAN_ID: Final = re.compile(r"(?:sha256-)?[0-9a-fA-F]{4,64}")
 _PREFIX: Final = "sha256-"
@@ -56,7 +56,8 @@ def full_id(engine: "Engine", text: str) -> str | Diagnostic:
 
 def pending_plans(engine: "Engine") -> list["ReviewEntry"]:
     """The saved plans that could be applied now, the last saved first."""
-    from mdplan.engine.reviews import ReviewService, ReviewState
+    from mdplan.engine.open_plan import ReviewState
+    from mdplan.engine.reviews import ReviewService
 
     entries = ReviewService(engine).entries(_LISTED)
     return [each for each in entries if each.state in (ReviewState.PENDING, ReviewState.APPROVED)]
@@ -72,7 +73,9 @@ def plan_row(entry: "ReviewEntry", style: Style) -> str:
     state = _STATES.get(entry.state, entry.state)
     painted = style.paint(f"{state:8}", _COLOURS.get(entry.state, "bright_black"))
     size = f"{counted(len(review.edits), 'edit')}, +{review.lines_added} -{review.lines_removed}"
-    return f"{short_id(review.plan_id)}  {painted}  {time}  {size}  {files}"
+    title = f"  {style.bold(shown(review.intent.title))}" if review.intent.title else ""
+    by = f"  ({shown(str(entry.client))})" if entry.client is not None and not entry.client.is_mdplan else ""
+    return f"{short_id(review.plan_id)}  {painted}  {time}{title}  {size}  {files}{by}"
 
 
 def only_pending(session: "Session", engine: "Engine", verb: str) -> str | Diagnostic:

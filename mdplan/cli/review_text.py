@@ -18,7 +18,7 @@ from mdplan.review.word_marks import Piece
 from mdplan.text.visible_text import escaped
 
 if TYPE_CHECKING:
-    from mdplan.engine.reviews import OpenPlan
+    from mdplan.engine.open_plan import OpenPlan
 
 _COLOURS: Final = {"-": "red", "+": "green"}
 _TRAILING: Final = re.compile(r"[ \t]+$")
@@ -27,8 +27,11 @@ _EDITS_NAMED: Final = 5
 
 
 def plan_text(opened: "OpenPlan", style: Style) -> str:
-    """A whole plan: its warnings, then every file that changes. Files whose text is gone say so."""
-    parts = [warnings_text(opened.review, style)]
+    """A whole plan: what it is for, its warnings, then every file that changes.
+
+    Files whose text is gone say so.
+    """
+    parts = [intent_text(opened, style), warnings_text(opened.review, style)]
     for file in opened.review.changed_files:
         found = opened.file(file.index)
         if isinstance(found, FileReview):
@@ -36,6 +39,16 @@ def plan_text(opened: "OpenPlan", style: Style) -> str:
         else:
             parts.append("".join(problem_text(problem, style) + "\n" for problem in found))
     return "\n".join(part for part in parts if part)
+
+
+def intent_text(opened: "OpenPlan", style: Style) -> str:
+    """Title and description of a plan, and the program that made it; nothing where it says none of them."""
+    intent, client = opened.review.intent, opened.client
+    rows = [style.bold(shown(intent.title))] if intent.title else []
+    rows += [escaped(intent.description)] if intent.description else []
+    if client is not None and not client.is_mdplan:
+        rows.append(style.paint(f"Planned with {shown(str(client))}", "bright_black"))
+    return "".join(row + "\n" for row in rows)
 
 
 def warnings_text(review: PlanReview, style: Style) -> str:

@@ -10,7 +10,7 @@ from mdplan.cli.views.report import counted, problem_text
 from mdplan.review.plan_review import FileReview, PlanReview, ReviewedEdit
 
 if TYPE_CHECKING:
-    from mdplan.engine.reviews import OpenPlan
+    from mdplan.engine.open_plan import OpenPlan
 
 # Asks a question and gives the line that is typed; None at the end of the input.
 AskFunction = Callable[[str], str | None]

@@ -57,6 +57,8 @@ class Batch(Value):
         files: Sequence[FileEdits | Mapping[str, Any]],
         *,
         expected_files: int | None = ...,
+        title: str = ...,
+        description: str = ...,
         dry_run: bool = ...,
         sequential: bool = ...,
         accept: Sequence[int] | None = ...,

@@ -4,7 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from mdplan.plan import Plan
+from mdplan import __version__
+from mdplan.client import Client
+from mdplan.plan import Plan, one_line
 from mdplan.storage.fs.root import Root
 from mdplan.storage.user.user_state import user_name
 from mdplan.text.visible_text import escaped
@@ -25,7 +27,11 @@ def user_actor() -> str:
 
 def client_actor(name: str) -> str:
     """A client of a server, by the name that it gives itself."""
-    return _CLIENT + escaped(" ".join(name.split()))[:_MOST_NAME]
+    return _CLIENT + _shortened(name)
+
+
+def _shortened(name: str) -> str:
+    return escaped(one_line(name))[:_MOST_NAME]
 
 
 def is_same_actor(recorded: str | None, actor: str) -> bool:
@@ -38,9 +44,28 @@ def ignore_pending(plan: Plan, root: Root) -> None:
     del plan, root
 
 
+def library_client() -> Client:
+    """The client of plans that a program makes with the library."""
+    return Client("mdplan library", __version__)
+
+
+def shell_client() -> Client:
+    """The client of plans that a command makes."""
+    return Client("mdplan CLI", __version__)
+
+
+def mcp_client(name: str, version: str) -> Client:
+    """A client of a server, by the name and version that it gives itself."""
+    return Client(_shortened(name), _shortened(version))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """`actor` names who calls now; `on_pending` hears of plans that a person has to approve."""
+    """`actor` names who calls now, and `client` the program that is recorded with the plans that it makes.
+
+    `on_pending` hears of plans that a person has to approve.
+    """
 
     actor: Callable[[], str] = user_actor
+    client: Callable[[], Client] = library_client
     on_pending: OnPending = ignore_pending

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.documents import Documents
 from mdplan.engine.approval import ApprovalGate, Clearance
+from mdplan.engine.caller import Caller
 from mdplan.engine.history import CommitFacts, PastTransaction, note_of
 from mdplan.engine.merging import MergeService
 from mdplan.engine.plan_library import PlanLibrary, StoredPlans
@@ -39,7 +40,7 @@ from mdplan.text.source import Source
 class Committer:
     """Commits of plans on `documents`, each through the `gate`. `clock` gives seconds since the epoch.
 
-    `actor` names who commits.
+    It is `caller` who commits.
     """
 
     documents: Documents
@@ -48,7 +49,7 @@ class Committer:
     settings: Settings
     clock: Callable[[], float]
     gate: ApprovalGate
-    actor: Callable[[], str]
+    caller: Caller
 
     def locked(self, root: Root, commit: Callable[[RootLock], ApplyReport]) -> ApplyReport:
         """What `commit` reports, under the lock of `root`, after recovery of what was interrupted there.
@@ -118,7 +119,13 @@ class Committer:
             note=note_of(
                 plan,
                 lock.root,
-                CommitFacts(now, durability, self.actor(), clearance.approved),
+                CommitFacts(
+                    committed_at=now,
+                    durability=durability,
+                    actor=self.caller.actor(),
+                    client=self.library.client_of(plan.plan_id, lock.root) or self.caller.client(),
+                    approved=clearance.approved,
+                ),
             ),
             max_bytes=self.settings.max_file_bytes,
             durability=durability,

@@ -87,7 +87,7 @@ class Engine:
         self.settings = settings
         self.documents = Documents.of(workspace, settings)
         self.past = History(workspace)
-        self.library = PlanLibrary(workspace, self.past, settings.plans_kept_days)
+        self.library = PlanLibrary(workspace, self.past, settings.plans_kept_days, caller.client)
         self.planner = Planner(self.documents, settings.batch)
         self.stored = StoredPlans(self.documents, self.library)
         self.undoing = UndoService(self.documents, self.past)
@@ -105,7 +105,7 @@ class Engine:
             settings=settings,
             clock=clock,
             gate=self.gate,
-            actor=caller.actor,
+            caller=caller,
         )
         self.merging = MergeService(self.documents, self.library, self.planner, settings.batch)
         self.commits = PlanCommitter(
@@ -188,7 +188,7 @@ class Engine:
         self,
         data: object,
         tick: ProgressCallback = no_progress,
-        overrides: Mapping[str, bool] = MappingProxyType({}),
+        overrides: Mapping[str, bool | str] = MappingProxyType({}),
     ) -> PlanResult:
         """The same, with the exact diff and the plan document; `overrides` are fields of the batch."""
         batch = self._read_batch(data)
@@ -291,7 +291,7 @@ class Engine:
         """
         on_stale: OnStale = "merge" if merges else "rebase" if rebases else "refuse"
         try:
-            past = self.undoing.find(transaction, self.committing.actor())
+            past = self.undoing.find(transaction, self.committing.caller.actor())
             if isinstance(past, Diagnostic):
                 return refusal(ApplyReport, (past,))
             if dry_run:
@@ -377,7 +377,7 @@ class Engine:
         loaded = self.document_check.named(request)
         if isinstance(loaded, Diagnostic):
             return refusal(ApplyReport, (loaded,))
-        # A part, or the same edits on other files, would be another plan.
+        # A part, or the same edits on other files, is another plan.
         rejected = () if request.dry_run else self.gate.rejection(*loaded)
         chosen = rejected or self.commits.select(loaded[0], request.accept)
         if not isinstance(chosen, PlanSelection):

@@ -9,6 +9,7 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from mdplan.client import Client
 from mdplan.diagnostics import Diagnostic
 from mdplan.engine.caller import is_same_actor
 from mdplan.plan import PREFIX, FileChange, Plan, canonical_json
@@ -27,13 +28,17 @@ _COMMITTED: Final = "committed"
 _LATEST: Final = 253_000_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CommitFacts:
-    """When a plan is committed, in seconds since the epoch, how durably, by whom, and who approved it."""
+    """When a plan is committed, in seconds since the epoch, how durably, by whom, and who approved it.
+
+    `client` is the program that made the plan.
+    """
 
     committed_at: float
     durability: str
     actor: str
+    client: Client
     approved: Approved | None
 
 
@@ -48,6 +53,7 @@ def note_of(plan: Plan, root: Root, facts: CommitFacts) -> bytes:
             "committedAt": facts.committed_at,
             "durability": facts.durability,
             "actor": facts.actor,
+            "client": to_wire(facts.client),
             "rootName": root.name,
             "undoes": plan.undoes,
             **({} if facts.approved is None else {"approved": to_wire(facts.approved)}),
@@ -108,6 +114,13 @@ class PastTransaction:
     def actor(self) -> str | None:
         """Who committed it; None for a transaction of mdplan 0.1."""
         return _text(self.stored.note, "actor")
+
+    @property
+    def client(self) -> Client | None:
+        """The program that made its plan; None where the record does not say."""
+        found = self.stored.note.get("client")
+        name = _text(found, "name") if isinstance(found, Mapping) else None
+        return Client(name, _text(found, "version") or "") if name and isinstance(found, Mapping) else None
 
     @property
     def approved(self) -> Approved | None:

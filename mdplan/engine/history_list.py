@@ -122,5 +122,8 @@ def _entry(past: PastTransaction, undone_by: str | None) -> TransactionEntry:
         undone_by=undone_by,
         undoes=past.undoes,
         actor=past.actor,
+        client=past.client,
+        title=plan.intent.title or None if plan is not None else None,
+        description=plan.intent.description or None if plan is not None else None,
         approved=past.approved,
     )

@@ -1,12 +1,15 @@
 """Plans of a workspace by ID: pending ones from the user's state directory, and committed ones."""
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from threading import Lock
 from typing import Final
 
+from mdplan.client import Client
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.documents import Documents
+from mdplan.engine.caller import library_client
 from mdplan.engine.history import History, PastTransaction
 from mdplan.plan import PREFIX, Plan
 from mdplan.planning.plan_document import (
@@ -41,12 +44,22 @@ class PlanLibrary:
     A plan that was committed is in the record of its transaction, so it need not be in the store as well.
     """
 
-    def __init__(self, workspace: Workspace, history: History, kept_days: float) -> None:
-        """Keep one store for each root of `workspace`, which forgets plans after `kept_days`."""
+    def __init__(
+        self,
+        workspace: Workspace,
+        history: History,
+        kept_days: float,
+        client: Callable[[], Client] = library_client,
+    ) -> None:
+        """Keep one store for each root of `workspace`, which forgets plans after `kept_days`.
+
+        `client` gives the program that makes plans now.
+        """
         kept = kept_days * _SECONDS_OF_A_DAY
         self._stores = [(root, PlanStore(root.path, kept_seconds=kept)) for root in workspace.roots]
         self._history = history
         self._workspace = workspace
+        self._client = client
 
     def save(
         self,
@@ -59,13 +72,23 @@ class PlanLibrary:
     ) -> bool:
         """Store `plan`, or its `document` that was written before; False where nothing can be stored.
 
-        `origin` is the plan that it was derived from; `bases` are what its files contain, for a merge.
+        `origin` is the plan that it was derived from, which keeps its client; `bases` are what its files
+        contain, for a merge.
         """
         if origin is not None:
             self.derive(plan.plan_id, origin, root)
-        store = next(store for known, store in self._stores if known is root)
+        client = (self.client_of(origin.plan_id, root) if origin is not None else None) or self._client()
         contents = (base.data for base in bases)
-        return store.save_plan(plan.plan_id, document or write_document(plan), now, contents)
+        return self._store_of(root).save_plan(
+            plan.plan_id, document or write_document(plan), now, contents, client
+        )
+
+    def client_of(self, plan_id: str, root: Root) -> Client | None:
+        """The program that made a stored plan of `root`, as far as it is known."""
+        return self._store_of(root).load_client(plan_id)
+
+    def _store_of(self, root: Root) -> PlanStore:
+        return next(store for known, store in self._stores if known is root)
 
     def bases_of(self, plan_id: str) -> dict[str, bytes]:
         """What the files of a stored plan contained, by hash, as far as that is kept."""
@@ -145,7 +168,9 @@ class StoredPlans:
     def show(self, plan_id: str) -> PlanReport:
         """A plan with its diff. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; those of `replayed`."""
         loaded = self._library.load(plan_id)
-        return refusal(PlanReport, (loaded,)) if isinstance(loaded, Diagnostic) else self.report(loaded[0])
+        if isinstance(loaded, Diagnostic):
+            return refusal(PlanReport, (loaded,))
+        return replace(self.report(loaded[0]), client=self._library.client_of(loaded[0].plan_id, loaded[1]))
 
     def export(self, plan_id: str) -> bytes | Problems:
         """The document of a plan. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED."""

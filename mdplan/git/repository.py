@@ -23,6 +23,8 @@ from mdplan.storage.workspace import Workspace
 BRANCHES: Final = "refs/heads/"
 # The trailer of a commit of the bot; its value is the plan ID.
 PLAN_TRAILER: Final = "Mdplan-Plan"
+TITLE_TRAILER: Final = "Mdplan-Title"
+CLIENT_TRAILER: Final = "Mdplan-Client"
 # What a name that is none of a ref can begin with, as git completes it.
 _PREFIXES: Final = (BRANCHES, "refs/tags/", "refs/remotes/")
 _ID: Final = re.compile(r"[0-9a-f]{4,40}")

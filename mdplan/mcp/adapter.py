@@ -198,15 +198,15 @@ def _tool(definition: ToolDefinition) -> Tool:
 def _call(
     definition: ToolDefinition, arguments: Mapping[str, Any], context: Context[Any, Any]
 ) -> CallToolResult | InputRequiredResult:
-    client, shown = _client_name(context), _shown_in_session(context)
-    with progress_listener(_Progress(context)), current_call(client, shown) as call:
+    (client, version), shown = _client_name(context), _shown_in_session(context)
+    with progress_listener(_Progress(context)), current_call(client, shown, version) as call:
         answer = definition.call(arguments)
     if call.pending:
         asked = ask_for_review(call.pending[-1], context)
         if isinstance(asked, InputRequiredResult):
             return asked
         if asked:
-            with current_call(client, shown) as call:
+            with current_call(client, shown, version) as call:
                 answer = definition.call(arguments)
     for uri in call.changed:
         anyio.from_thread.run(context.notify_resource_updated, uri)
@@ -227,10 +227,10 @@ def _shown_in_session(context: Context[Any, Any]) -> ShownFiles | None:
         return _SHOWN.setdefault(connection.outbound, ShownFiles())
 
 
-def _client_name(context: Context[Any, Any]) -> str | None:
-    """The name that the client gives itself; None where it gives none."""
+def _client_name(context: Context[Any, Any]) -> tuple[str | None, str]:
+    """The name that the client gives itself, None where it gives none; and its version."""
     params = context.session.client_params
-    return params.client_info.name if params is not None else None
+    return (params.client_info.name, params.client_info.version) if params is not None else (None, "")
 
 
 class _Progress:

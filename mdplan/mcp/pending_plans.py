@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from mdplan.client import Client
     from mdplan.engine.caller import Caller
     from mdplan.mcp.shown_files import ShownFiles
     from mdplan.plan import Plan
@@ -42,10 +43,12 @@ class PendingPlan:
 class CurrentCall:
     """The `client` that sent a call, the plans that it waits for, and the URIs of what it `changed`.
 
+    `version` is that of the client, as far as it says.
     `shown` is what the client was shown in its session; None where there is no session.
     """
 
     client: str
+    version: str = ""
     shown: "ShownFiles | None" = None
     pending: list[PendingPlan] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
@@ -58,7 +61,7 @@ def mcp_caller() -> "Caller":
     """What an engine behind MCP tools is told about the call that it serves."""
     from mdplan.engine.caller import Caller
 
-    return Caller(actor=_actor, on_pending=_note_pending)
+    return Caller(actor=_actor, client=_client, on_pending=_note_pending)
 
 
 def _actor() -> str:
@@ -66,6 +69,13 @@ def _actor() -> str:
 
     call = _CALL.get()
     return client_actor(call.client if call is not None else _UNKNOWN_CLIENT)
+
+
+def _client() -> "Client":
+    from mdplan.engine.caller import mcp_client
+
+    call = _CALL.get()
+    return mcp_client(call.client, call.version) if call is not None else mcp_client(_UNKNOWN_CLIENT, "")
 
 
 def _note_pending(plan: "Plan", root: "Root") -> None:
@@ -93,9 +103,11 @@ def note_changed(uris: Iterable[str]) -> None:
 
 
 @contextmanager
-def current_call(client: str | None, shown: "ShownFiles | None" = None) -> Iterator[CurrentCall]:
+def current_call(
+    client: str | None, shown: "ShownFiles | None" = None, version: str = ""
+) -> Iterator[CurrentCall]:
     """Within the block, this thread runs a call of `client`, which was `shown` files before."""
-    call = CurrentCall(client or _UNKNOWN_CLIENT, shown)
+    call = CurrentCall(client or _UNKNOWN_CLIENT, version, shown)
     token = _CALL.set(call)
     try:
         yield call

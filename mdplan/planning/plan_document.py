@@ -10,17 +10,19 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from mdplan import __version__
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.field_names import snake_case
 from mdplan.plan import (
+    NO_INTENT,
     PREFIX,
     EditResult,
     Effect,
     FileChange,
+    Intent,
     Plan,
     PlanId,
     canonical_json,
@@ -41,7 +43,7 @@ _HASH_LENGTH: Final = 64
 _TOGETHER: Final = 64
 
 
-def new_plan(
+def new_plan(  # noqa: PLR0913 (one parameter for each part)
     files: Sequence[FileChange],
     requested: Sequence[Sequence[Mapping[str, Any]]],
     *,
@@ -49,6 +51,7 @@ def new_plan(
     effects: tuple[tuple[Effect, ...], ...],
     results: tuple[EditResult, ...],
     warnings: tuple[Diagnostic, ...],
+    intent: Intent = NO_INTENT,
 ) -> Plan:
     """A plan of this engine, with the ID of its content."""
     plan = Plan(
@@ -60,6 +63,7 @@ def new_plan(
         effects=effects,
         results=results,
         warnings=warnings,
+        intent=intent,
     )
     return replace(plan, plan_id=plan_id_of(plan))
 
@@ -67,9 +71,8 @@ def new_plan(
 def plan_id_of(plan: Plan) -> PlanId:
     """``sha256-`` and the SHA-256 of the document of `plan` without its `planId` and `baseSections`."""
     digest = hashlib.sha256()
-    for part in _content(plan):
+    for part in chain(_content(plan), _after_plan_id(plan)):
         digest.update(part)
-    digest.update(_warnings(plan))
     return PlanId(PREFIX + digest.hexdigest())
 
 
@@ -85,16 +88,19 @@ def document_parts(plan: Plan, *, with_sections: bool = False) -> Iterator[bytes
     """
     yield from _content(plan, with_sections=with_sections)
     yield b',"planId":' + canonical_json(plan.plan_id)
-    yield _warnings(plan)
+    yield from _after_plan_id(plan)
 
 
 def _content(plan: Plan, *, with_sections: bool = False) -> Iterator[bytes]:
-    """The members before `planId`."""
+    """The members before `planId`. Without a description there is none, as before there were any."""
     files = (
         _file_to_json(change, edits, with_sections=with_sections)
         for change, edits in zip(plan.files, plan.requested, strict=True)
     )
-    yield b'{"editResults":['
+    yield b"{"
+    if plan.intent.description:
+        yield b'"description":' + canonical_json(plan.intent.description) + b","
+    yield b'"editResults":['
     yield from _entries(map(to_wire, plan.results))
     yield b'],"effects":['
     yield from _entries([_effect_to_json(effect) for effect in each] for each in plan.effects)
@@ -104,9 +110,11 @@ def _content(plan: Plan, *, with_sections: bool = False) -> Iterator[bytes]:
     yield b',"options":' + canonical_json(dict(plan.options))
 
 
-def _warnings(plan: Plan) -> bytes:
-    """The last member, and the end of the document."""
-    return b',"warnings":' + canonical_json(to_wire(plan.warnings)) + b"}"
+def _after_plan_id(plan: Plan) -> Iterator[bytes]:
+    """The members behind it, and the end of the document."""
+    if plan.intent.title:
+        yield b',"title":' + canonical_json(plan.intent.title)
+    yield b',"warnings":' + canonical_json(to_wire(plan.warnings)) + b"}"
 
 
 def _entries(entries: Iterable[object]) -> Iterator[bytes]:
@@ -154,6 +162,7 @@ def _read(body: Mapping[str, Any], *, is_sealed: bool) -> Plan | Diagnostic:
         effects=tuple(tuple(_effect_of_json(entry) for entry in effects) for effects in body["effects"]),
         results=_of_json(tuple[EditResult, ...], body["editResults"]),
         warnings=_of_json(tuple[Diagnostic, ...], body["warnings"]),
+        intent=Intent(str(body.get("title", "")), str(body.get("description", ""))),
     )
     # What was read is hashed, not what was written: a value that was converted on the way changes the ID.
     expected = _plan_id_of_format_1(plan) if body["mdplanPlan"] == _FORMAT_1 else plan_id_of(plan)
@@ -161,6 +170,8 @@ def _read(body: Mapping[str, Any], *, is_sealed: bool) -> Plan | Diagnostic:
         return _tampered("its content does not hash to its plan ID")
     edits = [edit for edits in plan.requested for edit in edits]
     is_whole = len(edits) == len(plan.results) == len(plan.effects)
+    if plan.intent != Intent.of(plan.intent.title, plan.intent.description) or not plan.intent.is_short:
+        return _tampered("its title or description is not as mdplan writes it")
     if not files or not is_whole or not all(isinstance(edit, Mapping) for edit in edits):
         return _tampered("its parts do not fit together")
     return plan

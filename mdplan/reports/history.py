@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from mdplan.client import Client
 from mdplan.diagnostics import Diagnostic
 from mdplan.reports.base import Report
 from mdplan.reports.plan import Approved, FileReport, RecoveredTransactions
@@ -15,6 +16,7 @@ class TransactionEntry:
     `undone_by` is the transaction that took it back, unless that was taken back itself; `undoes` the one that
     it took back. `undoable` says whether the history has all that an undo needs; whether the files are still
     as it left them, only the undo shows. `root` names its root, where there are several.
+    `title` and `description` say what its plan was for, and `client` is the program that made the plan.
     """
 
     transaction: str
@@ -28,6 +30,9 @@ class TransactionEntry:
     undone_by: str | None = None
     undoes: str | None = None
     actor: str | None = None
+    client: Client | None = None
+    title: str | None = None
+    description: str | None = None
     approved: Approved | None = None
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Final
 
+from mdplan.client import Client
 from mdplan.diagnostics import Diagnostic
 from mdplan.plan import EditResult, FileChange, MatchResult
 from mdplan.reports.base import Report
@@ -54,7 +55,8 @@ class PlanReport(Report):
     counted again. `file` and `base_sha256` represent the one file of a batch of one, and `matches` are those
     of all edits of it, at most 50; of several files, the edit results have them. `diff` is a unified diff;
     `diff_exact` is false where the bytes are not Unicode and it shows them escaped. `stored` says whether
-    the plan can be applied by its ID alone.
+    the plan can be applied by its ID alone. `title` and `description` are those of its batch; `client` is the
+    program that made it, where a plan is shown that was made before.
 
     >>> rename = {"op": "rename_heading", "heading": "Brew", "newTitle": "Brewing"}
     >>> report = engine.plan({"file": "guide.md", "edits": [rename]})
@@ -63,6 +65,9 @@ class PlanReport(Report):
     """
 
     plan_id: str | None = None
+    title: str | None = None
+    description: str | None = None
+    client: Client | None = None
     stored: bool | None = None
     no_op: bool | None = None
     file: str | None = None

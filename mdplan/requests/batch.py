@@ -2,14 +2,23 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, InstanceOf, model_validator
+from pydantic import BeforeValidator, Field, InstanceOf, model_validator
 
 from mdplan.operations.base.fields import WireModel
 from mdplan.operations.base.operation import FileEffect, Operation
+from mdplan.plan import MOST_DESCRIPTION, MOST_TITLE, Intent, one_line, plain_text
 
 OnStale = Literal["refuse", "rebase", "merge"]
 ReferenceScope = Literal["none", "file", "workspace"]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-fA-F]{16,64}$")]
+
+
+def _one_line(given: object) -> object:
+    return one_line(given) if isinstance(given, str) else given or ""
+
+
+def _plain(given: object) -> object:
+    return plain_text(given) if isinstance(given, str) else given or ""
 
 
 class FileEdits(WireModel):
@@ -86,6 +95,12 @@ class Batch(WireModel):
         default=None,
         description="How many files the batch is for, where a glob names them; else it is refused.",
     )
+    title: Annotated[str, Field(max_length=MOST_TITLE), BeforeValidator(_one_line)] = Field(
+        default="", description="What the change is for, in one line, for who reviews it."
+    )
+    description: Annotated[str, Field(max_length=MOST_DESCRIPTION), BeforeValidator(_plain)] = Field(
+        default="", description="Why, and what to look at."
+    )
     dry_run: bool = Field(default=False, description="Plan only.")
     sequential: bool = Field(
         default=False,
@@ -115,6 +130,11 @@ class Batch(WireModel):
     allow_duplicate_headings: bool = Field(
         default=False, description="Accept heading paths that repeat more often than before."
     )
+
+    @property
+    def intent(self) -> Intent:
+        """What the plan is for."""
+        return Intent(self.title, self.description)
 
     @property
     def options(self) -> dict[str, bool | str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.edit_numbers import EditNumbers
-from mdplan.plan import EditResult, FileChange, Plan, PlanId
+from mdplan.plan import NO_INTENT, EditResult, FileChange, Intent, Plan, PlanId
 from mdplan.review.edit_words import place_in_words
 from mdplan.review.word_marks import Pieces
 
@@ -66,7 +66,8 @@ class PlanReview:
     """A plan without the text of its files, which `review_file` gives for one at a time.
 
     `warnings` are all of the plan, those of its edits first. `undoes` is the transaction that it takes back;
-    such a plan is accepted or rejected whole. `numbers` are how people count the edits.
+    such a plan is accepted or rejected whole. `numbers` are how people count the edits. `intent` is what its
+    author says that it is for.
     """
 
     plan_id: PlanId
@@ -75,6 +76,7 @@ class PlanReview:
     warnings: tuple[Diagnostic, ...]
     undoes: str | None
     numbers: EditNumbers
+    intent: Intent = NO_INTENT
 
     @property
     def lines_added(self) -> int:
@@ -193,6 +195,7 @@ def review_plan(plan: Plan) -> PlanReview:
         warnings=(*(each for result in plan.results for each in result.warnings), *plan.warnings),
         undoes=plan.undoes,
         numbers=plan.edit_numbers,
+        intent=plan.intent,
     )
 
 

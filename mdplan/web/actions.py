@@ -6,7 +6,8 @@ from typing import Final
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.engine.apply_request import PlanRef
-from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService
+from mdplan.engine.open_plan import OpenPlan
+from mdplan.engine.reviews import DecisionTerms, ReviewService
 from mdplan.storage.user.decisions import (
     MOST_COMMENT_CHARACTERS,
     Channel,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from mdplan.diagnostics import Problems
-from mdplan.engine.reviews import OpenPlan
+from mdplan.engine.open_plan import OpenPlan
 from mdplan.review.plan_review import FileReview, ReviewedEdit, ReviewedFile, ReviewedHunk, ReviewedLine
 from mdplan.web.diff_rows import Cell, DiffOptions, Row, cells_of, side_by_side
 from mdplan.web.edit_cards import EditCard, edit_card

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from mdplan.client import Client
 from mdplan.diagnostics import Problems
-from mdplan.engine.reviews import OpenPlan, ReviewEntry, ReviewService, ReviewState
+from mdplan.engine.open_plan import OpenPlan, ReviewEntry, ReviewState
+from mdplan.engine.reviews import ReviewService
 from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.inline.safe_html import safe_html
 from mdplan.review.plan_review import PlanReview, ReviewedEdit, ReviewedFile, SectionSide, TouchedSection
@@ -14,7 +16,7 @@ from mdplan.storage.user.decisions import Decision
 from mdplan.text.document_format import DocumentFormat
 from mdplan.web.diff_rows import DiffOptions
 from mdplan.web.file_view import FileView, FileViews
-from mdplan.web.labels import title_of
+from mdplan.web.labels import shown, title_of
 from mdplan.web.paging import (
     LINES_OF_A_FILE,
     LINES_OF_A_PAGE,
@@ -62,6 +64,21 @@ class PlanPage:
     def review(self) -> PlanReview:
         """The plan in short."""
         return self.opened.review
+
+    @property
+    def summary(self) -> str:
+        """What the plan does, in a line, whatever its title says."""
+        return plan_summary(self.review)
+
+    @property
+    def description(self) -> str:
+        """What the author says of the plan; empty where they say nothing."""
+        return self.review.intent.description
+
+    @property
+    def client(self) -> Client | None:
+        """The program that made the plan, as far as it is known."""
+        return self.opened.client
 
     @property
     def state(self) -> ReviewState:
@@ -168,6 +185,13 @@ def file_page(
 
 
 def plan_title(review: PlanReview) -> str:
+    """What a plan is for, as its author says, else what it does, in a line."""
+    if review.intent.title:
+        return shown(review.intent.title)
+    return plan_summary(review)
+
+
+def plan_summary(review: PlanReview) -> str:
     """What a plan does, in a line."""
     paths = [file.path for file in review.changed_files] or [file.path for file in review.files]
     title = title_of(len(review.edits), paths)

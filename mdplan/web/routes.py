@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from mdplan.diagnostics import Code, Problems
-from mdplan.engine.reviews import OpenPlan
+from mdplan.engine.open_plan import OpenPlan
 from mdplan.web.actions import APPROVE, APPROVE_AND_APPLY, REJECT, DecisionForm, ReviewActions, no_such_edit
 from mdplan.web.diff_rows import DiffOptions
 from mdplan.web.pages import file_page, listed_plans, marks_of, plan_page, section_page

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from dulwich.config import ConfigFile
 
+from mdplan import __version__
 from mdplan.bot.git.identity import Signature, commit_message, signature
 from mdplan.bot.git.verbs import GitCommit
 from mdplan.diagnostics import Code, Diagnostic
@@ -292,7 +293,8 @@ def test_given_author_and_message_are_in_the_commit(work: Repository, manifest: 
     report = work.applied(manifest, "topic", wanted)
 
     assert work.git("log", "-1", "--format=%an <%ae>|%cn|%B", "topic", "--").strip() == (
-        f"Élan <e@x>|Bo|docs: stable\n\nRefs: 1\nMdplan-Plan: {report.plan_id}"
+        "Élan <e@x>|Bo|docs: stable\n\nRefs: 1\n"
+        f"Mdplan-Client: mdplan library {__version__}\nMdplan-Plan: {report.plan_id}"
     )
 
 

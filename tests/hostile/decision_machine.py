@@ -27,7 +27,8 @@ from hypothesis.stateful import (
 
 from mdplan.engine.caller import Caller, client_actor
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService
+from mdplan.engine.open_plan import OpenPlan
+from mdplan.engine.reviews import DecisionTerms, ReviewService
 from mdplan.settings import Settings
 from mdplan.storage.user.decisions import Channel, Decision
 from mdplan.storage.user.review_address import address_of

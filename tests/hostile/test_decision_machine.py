@@ -14,7 +14,8 @@ from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from mdplan.engine.approval import ApprovalGate
-from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService
+from mdplan.engine.open_plan import OpenPlan
+from mdplan.engine.reviews import DecisionTerms, ReviewService
 from mdplan.storage.user.decisions import Decision, DecisionHistory, DecisionStore
 from mdplan.storage.user.origins import Origins
 from tests.conftest import FULL

@@ -13,7 +13,8 @@ from mcp.types import ElicitRequestURLParams, ElicitResult
 from mdplan.diagnostics import Code
 from mdplan.engine.caller import Caller
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews import DecisionTerms, ReviewService, ReviewState
+from mdplan.engine.open_plan import ReviewState
+from mdplan.engine.reviews import DecisionTerms, ReviewService
 from mdplan.mcp import elicitation
 from mdplan.mcp.pending_plans import mcp_caller
 from mdplan.mcp.server import build_server

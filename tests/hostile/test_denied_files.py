@@ -8,7 +8,8 @@ import pytest
 
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews import OpenPlan, ReviewService
+from mdplan.engine.open_plan import OpenPlan
+from mdplan.engine.reviews import ReviewService
 from mdplan.mcp.report_text import diff_uri
 from mdplan.mcp.resources import resources
 from mdplan.mcp.toolsets.md_tools.history import history_tool

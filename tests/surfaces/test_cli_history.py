@@ -184,7 +184,10 @@ def test_empty_history_is_no_problem(project: Path) -> None:
 def test_file_that_no_commit_changed_is_said_to_be_so(project: Path) -> None:
     commit()
 
-    assert mdplan("history", "notes.md").out == b"No transaction in the history changed `notes.md`, and there is no such file.\n"
+    assert (
+        mdplan("history", "notes.md").out
+        == b"No transaction in the history changed `notes.md`, and there is no such file.\n"
+    )
 
 
 def test_undo_of_an_undo_is_called_a_redo(project: Path) -> None:

@@ -8,7 +8,8 @@ import pytest
 from mdplan.cli.console import Style
 from mdplan.cli.terminal_review import Choices, choose_edits
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews import OpenPlan, ReviewService
+from mdplan.engine.open_plan import OpenPlan
+from mdplan.engine.reviews import ReviewService
 from mdplan.storage.user.decisions import Verdict
 from tests.surfaces.command_line import BATCH, GUIDE, RESULT, mdplan, plan_id_of
 from tests.surfaces.dialog import Dialog

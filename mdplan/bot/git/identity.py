@@ -9,9 +9,12 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final, Literal
 
+from mdplan.client import Client
 from mdplan.diagnostics import Diagnostic
-from mdplan.git.repository import PLAN_TRAILER
+from mdplan.git.repository import CLIENT_TRAILER, PLAN_TRAILER, TITLE_TRAILER
+from mdplan.plan import NO_INTENT, Intent
 from mdplan.storage.fs.file_name import visible
+from mdplan.text.visible_text import escaped
 
 if TYPE_CHECKING:
     from dulwich.config import Config
@@ -71,15 +74,28 @@ def signature(
     return Signature(f"{name} <{address}>".encode("utf-8", "surrogateescape"), *when)
 
 
-def commit_message(given: str | None, manifest: str, plan_id: str) -> bytes:
-    """What a commit says: what was `given`, else that it is of `manifest`; the plan is its last trailer."""
+def commit_message(
+    given: str | None,
+    manifest: str,
+    plan_id: str,
+    intent: Intent = NO_INTENT,
+    client: Client | None = None,
+) -> bytes:
+    """What a commit says: what was `given`, else what it is for, else that it is of `manifest`.
+
+    The plan is its last trailer, behind the `client` that made it and a title that is not the subject.
+    """
     name = manifest.replace("\\", "/").rpartition("/")[2]
-    text = (given or "").replace("\r\n", "\n").strip() or f"Apply {visible(name)}"
+    purpose = "\n\n".join(filter(None, (intent.title, intent.description)))
+    text = (given or "").replace("\r\n", "\n").strip() or purpose or f"Apply {visible(name)}"
     lines = [line.rstrip() for line in text.split("\n")]
     last = lines[max((index for index, line in enumerate(lines) if not line), default=len(lines)) + 1 :]
     # A trailer is with others that are there, else in a paragraph of its own.
     between = "" if last and all(map(_TRAILER_LINE.fullmatch, last)) else "\n"
-    message = "\n".join(lines) + f"\n{between}{PLAN_TRAILER}: {plan_id}\n"
+    trailers = [f"{TITLE_TRAILER}: {intent.title}"] if intent.title not in ("", lines[0]) else []
+    trailers += [f"{CLIENT_TRAILER}: {escaped(str(client))}"] if client is not None else []
+    trailers.append(f"{PLAN_TRAILER}: {plan_id}")
+    message = "\n".join(lines) + f"\n{between}" + "\n".join(trailers) + "\n"
     return message.encode("utf-8", "surrogateescape").replace(b"\0", b"")
 
 

@@ -171,7 +171,13 @@ class _Attempt:
     ) -> str | None:
         """The commit that `branch`, which was at `at`, is at now; None where it moved meanwhile."""
         text = CommitText(
-            message=commit_message(self.wanted.message, self.loaded.name, plan.plan_id),
+            message=commit_message(
+                self.wanted.message,
+                self.loaded.name,
+                plan.plan_id,
+                plan.intent,
+                self.engine.committing.caller.client(),
+            ),
             author=author,
             committer=committer,
         )

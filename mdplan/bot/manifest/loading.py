@@ -10,22 +10,28 @@ from pydantic.alias_generators import to_camel
 from mdplan.bot.manifest.edit_checks import EditChecks, has_unconditional, repeating_edits
 from mdplan.bot.manifest.expansion import ManifestProblem
 from mdplan.bot.manifest.model import Condition, Manifest
-from mdplan.bot.manifest.placeholders import Values, misuse
+from mdplan.bot.manifest.placeholders import Values, filled, misuse
 from mdplan.bot.manifest.source_map import Path, SourceMap
 from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.plan import MOST_DESCRIPTION, MOST_TITLE, Intent
 from mdplan.requests.model_reader import value_problem
 
+_NO_TEXT: Final = misuse("a text is needed here", "write more than the placeholder")
 _HINT: Final = "see `mdplan schema manifest` for what is allowed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedManifest:
-    """A manifest that was checked: its `name` in messages, and `values` that are the same for all files."""
+    """A manifest that was checked: its `name` in messages, and `values` that are the same for all files.
+
+    `intent` is its title and description, with these values.
+    """
 
     name: str
     manifest: Manifest
     located: SourceMap
     values: Values
+    intent: Intent
 
     def problem(self, misplaced: ManifestProblem) -> Diagnostic:
         """INVALID_ARGUMENT at its place in the manifest."""
@@ -61,11 +67,34 @@ def checked(name: str, manifest: Manifest, located: SourceMap, values: Values) -
     problems = [_placed(name, located, found) for found in _all_checks(manifest, located, EditChecks(values))]
     if problems:
         return tuple(problems)
-    return LoadedManifest(name=name, manifest=manifest, located=located, values=values)
+    intent = _intent(manifest, values)
+    if not isinstance(intent, Intent):
+        return (_placed(name, located, intent),)
+    return LoadedManifest(name=name, manifest=manifest, located=located, values=values, intent=intent)
+
+
+def _intent(manifest: Manifest, values: Values) -> Intent | ManifestProblem:
+    texts: dict[str, str] = {}
+    for field in ("title", "description"):
+        found = filled(getattr(manifest, field) or "", values)
+        if not isinstance(found, str):
+            return ManifestProblem(found if isinstance(found, Diagnostic) else _NO_TEXT, (field,))
+        texts[field] = found
+    intent = Intent.of(**texts)
+    if intent.is_short:
+        return intent
+    is_title = len(intent.title) > MOST_TITLE
+    most = MOST_TITLE if is_title else MOST_DESCRIPTION
+    return ManifestProblem(
+        misuse(f"it has more than {most:,} characters", "say it shorter"),
+        ("title" if is_title else "description",),
+    )
 
 
 def _all_checks(manifest: Manifest, located: SourceMap, checks: EditChecks) -> Iterator[ManifestProblem]:
     before = replace(checks, of_files=frozenset())
+    for field in ("title", "description"):
+        yield from before.texts(getattr(manifest, field), (field,), frozenset())
     for number, rule in enumerate(manifest.files):
         path: Path = ("files", number)
         for name in ("file", "glob", "exclude", "changed_since"):

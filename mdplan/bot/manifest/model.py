@@ -95,7 +95,12 @@ class Manifest(ManifestPart):
     """What should be true of files: the bot plans what makes it so, as one plan of all of them."""
 
     schema_: str | None = Field(default=None, alias="$schema", description="For editors.")
-    description: str | None = Field(default=None, description="What the manifest is for.")
+    title: str | None = Field(
+        default=None, description="What the change is for, in one line; may have placeholders of vars."
+    )
+    description: str | None = Field(
+        default=None, description="Why, and what to look at; may have placeholders of vars."
+    )
     vars: dict[str, Any] = Field(
         default={}, description="Values of {{vars.NAME}}; `--var NAME=VALUE` goes before them."
     )

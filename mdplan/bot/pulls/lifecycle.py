@@ -63,7 +63,8 @@ def run_pull_request(
             forge = wanted.forge(remote.address()) if wanted.forge is not None else None
             pushed = remote.follow(wanted.base, wanted.branch)
         title = _title(loaded, wanted)
-        commit = GitCommit(branch=wanted.branch, message=title, author=wanted.author, rebuilds=True)
+        message = _message(title, loaded, wanted)
+        commit = GitCommit(branch=wanted.branch, message=message, author=wanted.author, rebuilds=True)
         report = apply_to_branch(engine, loaded, options, tracking(wanted.remote, wanted.base), commit)
         if not report.ok and not report.applied:
             return report
@@ -166,8 +167,14 @@ def _close(remote: Remote, forge: Forge | None, wanted: PullOptions, pushed: str
 
 
 def _title(loaded: LoadedManifest, wanted: PullOptions) -> str:
-    title = wanted.title or loaded.manifest.description or f"Apply {_name(loaded)}"
+    title = wanted.title or loaded.intent.title or loaded.intent.description or f"Apply {_name(loaded)}"
     return f"{title.strip()} ({wanted.part})" if wanted.part is not None else title
+
+
+def _message(title: str, loaded: LoadedManifest, wanted: PullOptions) -> str:
+    """What the commit says: its title, and where that is not the description, that as well."""
+    says_more = wanted.title is None and loaded.intent.title and loaded.intent.description
+    return f"{title}\n\n{loaded.intent.description}" if says_more else title
 
 
 def _name(loaded: LoadedManifest) -> str:
@@ -181,6 +188,6 @@ def _body(loaded: LoadedManifest, report: BotReport) -> str:
     if len(files) > _MOST_FILES:
         shown.append(f"- and {len(files) - _MOST_FILES} more")
     lines = [f"`mdplan bot` applied `{_name(loaded)}` to {len(files)} files.", "", *shown, ""]
-    if loaded.manifest.description:
-        lines = [loaded.manifest.description.strip(), "", *lines]
+    if loaded.intent.description:
+        lines = [loaded.intent.description, "", *lines]
     return "\n".join([*lines, f"Plan: `{report.plan_id}`. Each run builds this branch again from its base."])

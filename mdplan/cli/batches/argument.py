@@ -8,6 +8,7 @@ from click.core import ParameterSource
 
 from mdplan.cli.batches.reading import STANDARD_INPUT, has_no_input
 from mdplan.cli.completion import Completion
+from mdplan.cli.options import intent_options
 from mdplan.cli.usage.misuse import Misuse
 
 _HELP: Final = "`mdplan help batch` shows one; one edit needs none: `mdplan edit --help`"
@@ -37,7 +38,8 @@ def override_options(function: Decorated) -> Decorated:
     """Give a command the options that override fields of its batch, under their names in snake_case."""
     for name, summary in reversed(_OVERRIDES.items()):
         function = click.option(f"--{name.replace('_', '-')}", is_flag=True, help=f"{summary}")(function)
-    return function
+    decorated: Decorated = intent_options()(function)
+    return decorated
 
 
 def _not_a_keyboard(context: click.Context, parameter: click.Parameter, value: str) -> str:

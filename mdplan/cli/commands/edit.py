@@ -107,7 +107,14 @@ def _command(op: str) -> click.Command:
         name=op,
         help=in_words_of(Caller.SHELL, operation_reference(op).summary),
         example=example_command(options),
-        rare={*options.rare, "allow_outline_change", "allow_duplicate_headings", "update_references"},
+        rare={
+            *options.rare,
+            "allow_outline_change",
+            "allow_duplicate_headings",
+            "update_references",
+            "plan_title",
+            "plan_description",
+        },
     )
     @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
     @click.option("--allow-outline-change", is_flag=True, help="Allow the edit to change headings elsewhere.")
@@ -137,6 +144,11 @@ def _command(op: str) -> click.Command:
         return propose(session, batch, ApplyOptions.of(given), words, section=given.get("section"))
 
     made = list(options.options())
+    own = {flag for option in made for flag in option.opts}
+    for option in run.params:
+        if own.intersection(option.opts) and option.name is not None:
+            # The operation has a field of that name.
+            option.opts = [f"--{option.name.replace('_', '-')}"]
     needed = len(options.required) + options.is_about_sections
     # What people need most comes first: the first screen of help has no room for all.
     at = next(index for index, each in enumerate(run.params) if each.name == "dry_run") + 1

@@ -23,13 +23,15 @@ from mdplan.limit_options import BATCHES, FILES, PATTERNS
 from mdplan.reports.plan import PlanReport
 
 
-@command(example="mdplan plan batch.yaml", rare=("allow_outline_change", "allow_duplicate_headings"))
+@command(
+    example="mdplan plan batch.yaml", rare=("allow_outline_change", "allow_duplicate_headings", "description")
+)
 @batch_argument()
 @output_option
 @click.option("--check", is_flag=True, help="Exit with 1 if anything would change.")
 @override_options
 @engine_command(PlanReport, FILES, PATTERNS, BATCHES, tells_people=True)
-def plan(session: Session, *, batch: str, output: Path | None, check: bool, **overrides: bool) -> Exit:
+def plan(session: Session, *, batch: str, output: Path | None, check: bool, **overrides: bool | str) -> Exit:
     """Show what BATCH would change, and save that as a plan; its files are not touched.
 
     BATCH is a JSON or YAML file, JSON itself, or - for standard input. The diff goes to standard output, in a
@@ -54,7 +56,10 @@ def plan(session: Session, *, batch: str, output: Path | None, check: bool, **ov
     return Exit.WOULD_CHANGE if check and not report.no_op else Exit.DONE
 
 
-@command(example="mdplan validate batch.yaml", rare=("allow_outline_change", "allow_duplicate_headings"))
+@command(
+    example="mdplan validate batch.yaml",
+    rare=("allow_outline_change", "allow_duplicate_headings", "description"),
+)
 @batch_argument()
 @click.option(
     "--format",
@@ -66,7 +71,7 @@ def plan(session: Session, *, batch: str, output: Path | None, check: bool, **ov
 )
 @override_options
 @engine_command(PlanReport, FILES, PATTERNS, BATCHES, tells_people=True)
-def validate(session: Session, *, batch: str, form: str, **overrides: bool) -> Exit:
+def validate(session: Session, *, batch: str, form: str, **overrides: bool | str) -> Exit:
     """Check BATCH and report every problem.
 
     BATCH is a JSON or YAML file, JSON itself, or - for standard input. It is planned as `mdplan plan` does

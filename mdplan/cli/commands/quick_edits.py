@@ -48,7 +48,7 @@ _KEY: Final = re.compile(r"(?:[^=\[]|\[[^\]]*\])+")
 @click.argument("words", nargs=-1, required=True, metavar="FILE... KEY=VALUE...", shell_complete=assignments)
 @choice_options
 @engine_command(ApplyReport, *_LIMITS, tells_people=True)
-def set_command(session: Session, *, words: tuple[str, ...], **choice: bool) -> Exit:
+def set_command(session: Session, *, words: tuple[str, ...], **choice: bool | str | None) -> Exit:
     """Set keys of front matter, or of a YAML, JSON, TOML or INI file.
 
     VALUE has the types of YAML: true, 3, [a, b]; quotes make text. KEY is dotted inside maps
@@ -71,7 +71,7 @@ def set_command(session: Session, *, words: tuple[str, ...], **choice: bool) -> 
         raise Misuse("INI files, data files and front matter are edited in separate commands")
     edits = kinds.pop()(pairs)
     command = partial(shortcut_words, edits[0]["op"])
-    return propose(session, batch_of(session, files, edits), ApplyOptions(**choice), command)
+    return propose(session, batch_of(session, files, edits), ApplyOptions.of(choice), command)
 
 
 @command(example="mdplan replace nightly stable guide.md --in Install")
@@ -123,7 +123,13 @@ def replace(session: Session, *, words: tuple[str, ...], **given: Any) -> Exit: 
 @choice_options
 @engine_command(ApplyReport, *_LIMITS, tells_people=True)
 def append(
-    session: Session, *, file: str, section: str, text: str | None, option: str | None, **choice: bool
+    session: Session,
+    *,
+    file: str,
+    section: str,
+    text: str | None,
+    option: str | None,
+    **choice: bool | str | None,
 ) -> Exit:
     """Append TEXT to the section under HEADING.
 
@@ -145,7 +151,9 @@ def append(
         )
     edit = {"op": "append_to_section", **section_target(section), "markdown": content}
     words = partial(shortcut_words, "append_to_section", section)
-    return propose(session, batch_of(session, [file], [edit]), ApplyOptions(**choice), words, section=section)
+    return propose(
+        session, batch_of(session, [file], [edit]), ApplyOptions.of(choice), words, section=section
+    )
 
 
 @command(example="mdplan tick todo.md 'Buy tea'")
@@ -158,7 +166,13 @@ def append(
 @choice_options
 @engine_command(ApplyReport, *_LIMITS, tells_people=True)
 def tick(
-    session: Session, *, file: str, items: tuple[str, ...], off: bool, section: str | None, **choice: bool
+    session: Session,
+    *,
+    file: str,
+    items: tuple[str, ...],
+    off: bool,
+    section: str | None,
+    **choice: bool | str | None,
 ) -> Exit:
     """Tick the box of the tasks named ITEM: the text of a task, or a part of it that no other task has."""
     _check_order("tick", file, items, session.folder())
@@ -171,7 +185,7 @@ def tick(
             return session.refuse(text)
         edits.append({"op": "set_task", "item": text, "done": not off, **target})
     words = partial(shortcut_words, "set_task", section)
-    return propose(session, batch_of(session, [file], edits), ApplyOptions(**choice), words, section=section)
+    return propose(session, batch_of(session, [file], edits), ApplyOptions.of(choice), words, section=section)
 
 
 def _check_order(command: str, file: str, words: tuple[str, ...], folder: str) -> None:

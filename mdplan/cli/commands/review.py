@@ -23,7 +23,8 @@ from mdplan.reports.base import to_wire
 from mdplan.reports.plan import ApplyReport
 
 if TYPE_CHECKING:
-    from mdplan.engine.reviews import OpenPlan, ReviewEntry, ReviewService
+    from mdplan.engine.open_plan import OpenPlan, ReviewEntry
+    from mdplan.engine.reviews import ReviewService
     from mdplan.storage.user.decisions import Decision
 
 
@@ -102,6 +103,8 @@ def _entry_to_json(entry: "ReviewEntry") -> dict[str, object]:
     fields: dict[str, object] = {
         "planId": review.plan_id,
         "state": entry.state,
+        **review.intent.fields,
+        **({"client": entry.client} if entry.client is not None else {}),
         "savedAt": entry.saved_at,
         "files": [file.path for file in review.changed_files],
         "edits": len(review.edits),

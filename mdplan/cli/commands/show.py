@@ -17,7 +17,7 @@ from mdplan.reports.plan import PlanReport
 
 if TYPE_CHECKING:
     from mdplan.engine.engine import Engine
-    from mdplan.engine.reviews import OpenPlan
+    from mdplan.engine.open_plan import OpenPlan
 
 
 @command(example="mdplan show 3f058f21")

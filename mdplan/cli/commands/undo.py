@@ -56,7 +56,7 @@ def undo(
             problem, f"`mdplan history {shlex.quote(transaction)}` lists the IDs of those that changed it"
         )
     transaction = None if transaction in _LAST else transaction
-    past = engine.undoing.find(transaction, engine.committing.actor())
+    past = engine.undoing.find(transaction, engine.committing.caller.actor())
     is_redo = not isinstance(past, Diagnostic) and engine.undoing.is_redo(past)
     report = engine.undo(
         transaction, dry_run=dry_run, rebases=on_stale == "rebase", merges=on_stale == "merge"

@@ -13,7 +13,7 @@ import click
 
 from mdplan.cli.edits.content import edit_text
 from mdplan.cli.edits.field_types import heading_path
-from mdplan.cli.options import approval_option
+from mdplan.cli.options import approval_option, intent_options
 from mdplan.cli.pending_plan import ask, has_terminal
 from mdplan.cli.plan_view import print_applied, print_recovered, print_summary, print_warnings, write_diff
 from mdplan.cli.session import Session
@@ -42,11 +42,16 @@ Words: TypeAlias = Callable[[], "CommandWords"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApplyOptions:
-    """How a command ends: `yes` applies without a question, `dry_run` never applies."""
+    """How a command ends: `yes` applies without a question, `dry_run` never applies.
+
+    `plan_title` and `plan_description` say what the change is for.
+    """
 
     yes: bool
     dry_run: bool
     require_approval: bool
+    plan_title: str | None
+    plan_description: str | None
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "ApplyOptions":
@@ -56,7 +61,7 @@ class ApplyOptions:
 
 def choice_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options that are the fields of `ApplyOptions`."""
-    function = approval_option(function)
+    function = approval_option(intent_options("plan_")(function))
     function = click.option("--dry-run", "-n", is_flag=True, help="Show the diff; change nothing.")(function)
     return click.option("--yes", "-y", is_flag=True, help="Apply without asking.")(function)
 
@@ -110,6 +115,8 @@ def propose(
     exit code 1.
     """
     engine = session.open_engine(require_approval=choice.require_approval)
+    given = {"title": choice.plan_title, "description": choice.plan_description}
+    batch |= {name: text for name, text in given.items() if text}
     while True:
         draft = engine.draft(batch)
         if not draft.report.ok and section is not None and len(heading_path(section)) > 1:

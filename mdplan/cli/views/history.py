@@ -46,6 +46,7 @@ def transaction_text(entry: TransactionEntry, style: Style) -> str:
     more = len(entry.files) - _FILES_NAMED
     if more > 0:
         names += f" and {counted(more, 'file')} more"
+    names = f"{style.bold(shown(entry.title))}  {names}" if entry.title else names
     remarks = "".join(f"  ({remark})" for remark in _remarks(entry))
     return (
         f"{style.paint(entry.transaction, 'yellow')}  {_time(entry)}  +{added} -{removed}  {names}{remarks}"
@@ -64,6 +65,8 @@ def _remarks(entry: TransactionEntry) -> list[str]:
         remarks.append(f"undone by {shown(entry.undone_by)}")
     if entry.actor is not None and entry.actor.startswith("client "):
         remarks.append(f"by {shown(entry.actor)}")
+    if entry.client is not None and not entry.client.is_mdplan:
+        remarks.append(f"planned with {shown(str(entry.client))}")
     if entry.approved is not None:
         where = f" ({shown(entry.approved.channel)})" if entry.approved.channel else ""
         over = " over a rejection" if entry.approved.overrides else ""

@@ -35,7 +35,7 @@ _BACKTICKS: Final = re.compile("`+")
 
 def markdown_comment(review: PlanReview, file_of: Callable[[int], FileReview | Problems]) -> str:
     """The plan of `review` in Markdown; `file_of` gives the text of the file at an index."""
-    blocks = [_title(review), f"Plan {_code(review.plan_id)}"]
+    blocks = [_title(review), *_description(review), f"Plan {_code(review.plan_id)}"]
     blocks += _within(
         _MOST_BEFORE_DIFF, [*_warnings(review.warnings, review.numbers), *_table(review.changed_files)]
     )
@@ -72,7 +72,17 @@ def _not_shown(left_out: Sequence[str], command: str) -> str:
 
 def _title(review: PlanReview) -> str:
     files, edits = counted(len(review.changed_files), "file"), counted(len(review.edits), "edit")
-    return f"### {files}, {edits}: +{review.lines_added} -{review.lines_removed} lines"
+    size = f"{files}, {edits}: +{review.lines_added} -{review.lines_removed} lines"
+    title = review.intent.title
+    return f"### {_code(title)}\n\n{size}" if title else f"### {size}"
+
+
+def _description(review: PlanReview) -> Iterator[str]:
+    """What the author says, in a fence: a pull request of a stranger can say anything."""
+    text = escaped(review.intent.description)
+    if text:
+        fence = "`" * max(3, 1 + max((len(run) for run in _BACKTICKS.findall(text)), default=0))
+        yield f"{fence}text\n{text}\n{fence}"
 
 
 def _warnings(warnings: Sequence[Diagnostic], numbers: EditNumbers) -> Iterator[str]:

@@ -47,7 +47,7 @@ link targets, image sources, front matter and HTML, unless include names them.
 - dryRun: true gives a diff and a planId, without guard; {"planId": "..."} then applies exactly that.
 
 Example: {"file": "README.md", "edits": [{"op": "replace_match", "heading": "Install", "pattern": "1.0", \
-"replacement": "2.0", "matchSelection": "all"}]}"""
+"replacement": "2.0"}]}"""
 
 _VALIDATE: Final = """\
 Preview of md_apply, which takes the same: all problems at once, or a diff and a planId. Writes nothing."""

@@ -35,4 +35,5 @@ def is_same_request(plan: Plan, batch: Batch) -> bool:
         for change, edits in zip(plan.files, plan.requested, strict=True)
         if edits
     ]
-    return canonical_json([planned, dict(plan.options)]) == canonical_json([asked, batch.options])
+    is_same = canonical_json([planned, dict(plan.options)]) == canonical_json([asked, batch.options])
+    return is_same and plan.intent == batch.intent

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.plan import EditResult, Effect, FileChange, Plan
+from mdplan.plan import NO_INTENT, EditResult, Effect, FileChange, Intent, Plan
 from mdplan.planning.plan_document import new_plan
 
 
@@ -20,8 +20,12 @@ class _Part:
     results: tuple[EditResult, ...]
 
 
-def merge_plans(plans: Iterable[Plan], options: Mapping[str, bool | str]) -> Plan | Problems:
-    """One plan that does what all of `plans` do, in their order, asked with `options`.
+def merge_plans(
+    plans: Iterable[Plan],
+    options: Mapping[str, bool | str],
+    intent: Intent = NO_INTENT,
+) -> Plan | Problems:
+    """One plan that does what all of `plans` do, in their order, asked with `options`, for `intent`.
 
     The indexes of edits go through all of it. Errors: INVALID_ARGUMENT for a path that two of them change.
     """
@@ -31,7 +35,7 @@ def merge_plans(plans: Iterable[Plan], options: Mapping[str, bool | str]) -> Pla
         parts += _parts(plan)
         warnings += plan.warnings
     problems = tuple(_duplicate_file(path) for path in _repeated(parts))
-    return problems or _plan_of(parts, options, warnings)
+    return problems or _plan_of(parts, options, warnings, intent)
 
 
 def ready_to_merge(plan: Plan) -> Plan:
@@ -44,7 +48,7 @@ def ready_to_merge(plan: Plan) -> Plan:
         for part in _parts(plan)
         if not part.change.is_no_op
     ]
-    return _plan_of(parts, plan.options, plan.warnings)
+    return _plan_of(parts, plan.options, plan.warnings, plan.intent)
 
 
 def _parts(plan: Plan) -> Iterator[_Part]:
@@ -56,7 +60,10 @@ def _parts(plan: Plan) -> Iterator[_Part]:
 
 
 def _plan_of(
-    parts: Sequence[_Part], options: Mapping[str, bool | str], warnings: Sequence[Diagnostic]
+    parts: Sequence[_Part],
+    options: Mapping[str, bool | str],
+    warnings: Sequence[Diagnostic],
+    intent: Intent,
 ) -> Plan:
     results: list[EditResult] = []
     for part in parts:
@@ -68,6 +75,7 @@ def _plan_of(
         effects=tuple(effects for part in parts for effects in part.effects),
         results=tuple(results),
         warnings=tuple(warnings),
+        intent=intent,
     )
 
 

@@ -89,7 +89,8 @@ def merged_request(files: Sequence[Sides], stale: Plan | None = None) -> dict[st
             problems += edits
     whole = _whole_files(stale) if stale is not None else []
     kept = stale.options if stale is not None else {}
-    options = {name: kept[name] for name in ("backup", "jsonSchema") if name in kept}
+    options: dict[str, Any] = {name: kept[name] for name in ("backup", "jsonSchema") if name in kept}
+    options |= stale.intent.fields if stale is not None else {}
     guards = {"allowOutlineChange": True, "allowDuplicateHeadings": True}
     # A batch has a file: where all have the change already, it changes nothing in one of them.
     wanted = [*whole, *changed] or unchanged[:1]

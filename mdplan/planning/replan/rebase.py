@@ -33,7 +33,7 @@ def request_of(plan: Plan, *, with_bases: bool) -> dict[str, Any]:
         }
         pins = with_bases and change.base_sha256 is not None
         files.append(file | ({"baseSha256": change.base_sha256} if pins else {}))
-    return {"files": files, **plan.options}
+    return {"files": files, **plan.options, **plan.intent.fields}
 
 
 def numeric_addresses(plan: Plan) -> Problems:

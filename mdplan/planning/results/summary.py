@@ -37,6 +37,7 @@ def plan_of(made: BuildResult, batch: Batch) -> Plan:
         effects=effects_of(built_files),
         results=edit_results(built_files),
         warnings=(*warnings, *made.warnings),
+        intent=batch.intent,
     )
 
 
@@ -51,6 +52,8 @@ def report_fields(plan: Plan, diff: bytes | None) -> dict[str, Any]:
     matches = [match for result in plan.results for match in result.matches] if only else []
     return {
         "plan_id": plan.plan_id,
+        "title": plan.intent.title or None,
+        "description": plan.intent.description or None,
         "no_op": plan.is_no_op,
         "file": only.file if only else None,
         "base_sha256": only.base_sha256 if only else None,

@@ -5,12 +5,14 @@ a command: where nothing can be stored, that is what the answer says.
 """
 
 import base64
+import json
 import re
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from mdplan.client import Client
 from mdplan.diagnostics import Diagnostic
 from mdplan.storage.fs.filesystem import FileSystem
 from mdplan.storage.fs.regular_file import read_regular_file
@@ -26,6 +28,8 @@ _COLLECT_SECONDS: Final = 3600.0
 _PLANS: Final = "plans"
 _PROBE: Final = "probe"
 _BASES: Final = b"\n#bases\n"
+# Begins a line behind the contents: which program made the plan.
+_CLIENT: Final = b"#client "
 # Contents are stored with a plan up to this size together.
 _MOST_BASES: Final = 4 << 20
 
@@ -57,18 +61,28 @@ class PlanStore:
         self._kept_seconds = kept_seconds
         self._collected_at: float | None = None
 
-    def save_plan(self, plan_id: str, document: bytes, now: float, bases: Iterable[bytes] = ()) -> bool:
+    def save_plan(
+        self,
+        plan_id: str,
+        document: bytes,
+        now: float,
+        bases: Iterable[bytes] = (),
+        client: Client | None = None,
+    ) -> bool:
         """Store a plan under its full ID; False when it cannot be stored.
 
-        `document` is one line; behind it are `bases`, the contents that a merge needs, up to some size. Plans
-        that were saved longer than `kept_seconds` before `now` are removed.
+        `document` is one line; behind it are `bases`, the contents that a merge needs, up to some size, and
+        the `client` that made the plan: the first one that did. Plans that were saved longer than
+        `kept_seconds` before `now` are removed.
         """
         named = _PLAN_ID.fullmatch(plan_id)
         if named is None or len(document) > MAX_DOCUMENT_BYTES:
             return False
         try:
             with self._place.open(makes=True) as folder:
-                self._place.write(folder, f"{named[1]}.json", document + _packed(bases))
+                name = f"{named[1]}.json"
+                client = _client_in(self._read(folder, name) or b"") or client
+                self._place.write(folder, name, document + _packed(bases, client))
                 self._collect(folder, now)
         except OSError:
             return False
@@ -83,9 +97,17 @@ class PlanStore:
         """The contents that were stored with a plan."""
         packed = (self._load(plan_id) or b"").partition(_BASES)[2]
         try:
-            return tuple(zlib.decompress(base64.b64decode(line)) for line in packed.splitlines())
+            return tuple(
+                zlib.decompress(base64.b64decode(line))
+                for line in packed.splitlines()
+                if not line.startswith(_CLIENT)
+            )
         except (ValueError, zlib.error):
             return ()
+
+    def load_client(self, plan_id: str) -> Client | None:
+        """The program that made a plan, as far as it is known."""
+        return _client_in(self._load(plan_id) or b"")
 
     def _load(self, plan_id: str) -> bytes | None:
         wanted = _PREFIX.fullmatch(plan_id)
@@ -101,9 +123,12 @@ class PlanStore:
                     names = [name for name in stored if name.startswith(digits) and _STORED.fullmatch(name)]
                 if len(names) != 1:
                     return None
-                found = read_regular_file(self._filesystem, folder, names[0], names[0], MAX_DOCUMENT_BYTES)
+                return self._read(folder, names[0])
         except OSError:
             return None
+
+    def _read(self, folder: int, name: str) -> bytes | None:
+        found = read_regular_file(self._filesystem, folder, name, name, MAX_DOCUMENT_BYTES)
         return None if isinstance(found, Diagnostic) else found.data
 
     def list_plans(self) -> tuple[StoredPlan, ...]:
@@ -136,13 +161,28 @@ class PlanStore:
             self._place.remove_older(folder, now - self._kept_seconds)
 
 
-def _packed(bases: Iterable[bytes]) -> bytes:
-    """`bases` as what follows a document; none where they are too large."""
+def _packed(bases: Iterable[bytes], client: Client | None) -> bytes:
+    """`bases` and `client` as what follows a document; no bases where they are too large."""
     lines: list[bytes] = []
     room = _MOST_BASES
     for base in bases:
         room -= len(base)
         if room < 0:
-            return b""
+            lines = []
+            break
         lines.append(base64.b64encode(zlib.compress(base, 1)) + b"\n")
+    if client is not None:
+        lines.append(_CLIENT + json.dumps([client.name, client.version]).encode("ascii") + b"\n")
     return _BASES + b"".join(lines) if lines else b""
+
+
+def _client_in(stored: bytes) -> Client | None:
+    """The client in a stored file."""
+    line = stored.rpartition(b"\n" + _CLIENT)[2]
+    if len(line) == len(stored):
+        return None
+    try:
+        name, version = json.loads(line)
+    except (ValueError, TypeError):
+        return None
+    return Client(str(name), str(version))

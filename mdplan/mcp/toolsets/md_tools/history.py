@@ -69,6 +69,11 @@ def history_tool(engine: Engine, *, read_only: bool) -> ToolDefinition:
     fields = request_properties(HistoryRequest, _FIELDS)
     if read_only:
         fields = {name: fields[name] for name in ("transaction", "file", "limit")}
+    # The choices stand at md_apply.
+    fields = {
+        name: {key: value for key, value in each.items() if key != "enum" or name == "action"}
+        for name, each in fields.items()
+    }
     call = with_verbosity(HistoryReport, _caller(engine, fields))
     return ToolDefinition(
         name=NAME,
@@ -146,7 +151,9 @@ def _line(entry: TransactionEntry) -> str:
         (f"undoes {entry.undoes}" if entry.undoes else ""),
         (f"undone by {entry.undone_by}" if entry.undone_by else ""),
         (f"by {entry.actor}" if entry.actor else ""),
+        (f"planned with {entry.client}" if entry.client and not entry.client.is_mdplan else ""),
         (f"approved by {entry.approved.decided_by}" if entry.approved else ""),
     )
     told = ", ".join(remark for remark in remarks if remark)
-    return f"{entry.transaction} {time} {files}" + (f" ({told})" if told else "")
+    title = f"{entry.title}: " if entry.title else ""
+    return f"{entry.transaction} {time} {title}{files}" + (f" ({told})" if told else "")

@@ -61,7 +61,16 @@ _BRIEF: Final[Mapping[str, str]] = {
     "updateReferences": "Of links to what is renamed or moved.",
 }
 # Of a preview; the others are for md_apply, which previews with dryRun.
-_OF_A_PREVIEW: Final = ("file", "edits", "files", "sequential", "updateReferences", VERBOSITY)
+_OF_A_PREVIEW: Final = (
+    "file",
+    "edits",
+    "files",
+    "title",
+    "description",
+    "sequential",
+    "updateReferences",
+    VERBOSITY,
+)
 
 
 def _stat_schema() -> Schema:
@@ -109,6 +118,7 @@ def _validate_schema() -> Schema:
     brief = {name: {**properties[name]} for name in _OF_A_PREVIEW}
     for schema in brief.values():
         schema.pop("description", None)
+        schema.pop("enum", None)
     return object_schema(brief)
 
 

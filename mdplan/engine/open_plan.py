@@ -1,0 +1,105 @@
+"""A plan that is examined, as every place of review shows it, and where plans stand."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeVar
+
+from mdplan.client import Client
+from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.documents.documents import Documents
+from mdplan.plan import Plan
+from mdplan.planning.replan.replay import FoundFile, stale_file
+from mdplan.review.file_review import review_file
+from mdplan.review.file_sides import FileSides
+from mdplan.review.plan_review import FileReview, PlanReview, TouchedSection
+from mdplan.review.touched_section import touched_section
+from mdplan.storage.fs.root import Root
+from mdplan.storage.user.decisions import Decision, DecisionHistory
+from mdplan.text.source import Source
+
+_Seen = TypeVar("_Seen")
+
+
+class ReviewState(StrEnum):
+    """Where a plan stands. A plan that was approved in part is approved; its part is a plan of its own."""
+
+    PENDING = "waiting"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    APPLIED = "applied"
+    STALE = "stale"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewEntry:
+    """One plan in the list. `saved_at` is in seconds since the epoch; `root` is empty where there is one.
+
+    `client` is the program that made it, as far as it is known.
+    """
+
+    state: ReviewState
+    saved_at: float
+    root: str
+    review: PlanReview
+    decision: Decision | None
+    client: Client | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenPlan:
+    """A plan that is examined. `review` is it in short; `file` and `section` give the rest, piece by piece.
+
+    `decision` is the one in force, which can be on a plan that this one was derived from. `stale` lists what
+    changed since the plan was made, section by section. `bases` are its files before the plan; None where the
+    content is no longer known, and `without_text` says why. `client` is the program that made the plan,
+    as far as it is known.
+    """
+
+    plan: Plan
+    root: Root
+    review: PlanReview
+    state: ReviewState
+    decision: Decision | None
+    decisions: DecisionHistory
+    stale: Problems
+    bases: Sequence[Source] | None
+    without_text: Problems
+    documents: Documents
+    client: Client | None
+
+    def file(self, index: int) -> FileReview | Problems:
+        """The file at `index` of the plan, with its hunks.
+
+        Errors: PLAN_TAMPERED, STALE_BASE, PARSE_TIMEOUT; those of `without_text`.
+        """
+        return self._with_timeout(index, lambda sides: review_file(self.plan, self.review, sides))
+
+    def section(self, edit_index: int, file_index: int) -> TouchedSection | Problems | None:
+        """What an edit touches in a file, before and after; None where there is no section.
+
+        Errors: those of `file`.
+        """
+        edit = next(edit for edit in self.review.edits if edit.index == edit_index)
+        return self._with_timeout(file_index, lambda sides: touched_section(sides, edit.result))
+
+    def _with_timeout(self, index: int, read: Callable[[FileSides], _Seen]) -> _Seen | Problems:
+        """What `read` returns for the file at `index`. Errors: as above."""
+
+        def seen() -> _Seen | Problems:
+            sides = self._sides(index)
+            return read(sides) if isinstance(sides, FileSides) else sides
+
+        found = self.documents.with_timeout(self.plan.files[index].path, seen)
+        return (found,) if isinstance(found, Diagnostic) else found
+
+    def _sides(self, index: int) -> FileSides | Problems:
+        if self.bases is None:
+            return self.without_text
+        change, base = self.plan.files[index], self.bases[index]
+        # Files are read when they are examined.
+        problem = stale_file(change, FoundFile.of(base)) if change.base_sha256 is not None else None
+        if problem is not None:
+            return (problem,)
+        sides = FileSides.of(change, base)
+        return sides if isinstance(sides, FileSides) else (sides,)
