@@ -21,8 +21,8 @@ REPOSITORY = Path(__file__).parent.parent
 
 # The machine may be busy, so no example has a time limit, and slow examples are no failure.
 _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("default", parent=_PATIENT, max_examples=40)
-settings.register_profile("ci", parent=_PATIENT, max_examples=40, derandomize=True, print_blob=True)
+settings.register_profile("default", parent=_PATIENT, max_examples=20)
+settings.register_profile("ci", parent=_PATIENT, max_examples=20, derandomize=True, print_blob=True)
 settings.register_profile("full", parent=_PATIENT, max_examples=1000, print_blob=True)
 
 FULL = os.environ.get("MDPLAN_FULL") == "1"

@@ -20,7 +20,7 @@ SLOW = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 @pytest.mark.parametrize("crowd", [1], indirect=True)
-@pytest.mark.parametrize(("workers", "edits"), [(4, 12), pytest.param(8, 50, marks=SLOW)])
+@pytest.mark.parametrize(("workers", "edits"), [(3, 6), pytest.param(8, 50, marks=SLOW)])
 def test_edits_of_many_processes_form_one_chain(crowd: Crowd, workers: int, edits: int) -> None:
     in_processes([crowd.job(number, edits) for number in range(workers)])
 
@@ -28,7 +28,7 @@ def test_edits_of_many_processes_form_one_chain(crowd: Crowd, workers: int, edit
 
 
 @pytest.mark.parametrize("crowd", [12], indirect=True)
-@pytest.mark.parametrize(("workers", "edits"), [(3, 8), pytest.param(8, 40, marks=SLOW)])
+@pytest.mark.parametrize(("workers", "edits"), [(3, 4), pytest.param(8, 40, marks=SLOW)])
 def test_batches_over_random_files_have_one_order(crowd: Crowd, workers: int, edits: int) -> None:
     in_processes([crowd.job(number, edits, at_once=5) for number in range(workers)])
 

@@ -23,7 +23,7 @@ def change(number: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("workers", "edits"), [(3, 8), pytest.param(8, 40, marks=[pytest.mark.slow, pytest.mark.timeout(600)])]
+    ("workers", "edits"), [(3, 4), pytest.param(8, 40, marks=[pytest.mark.slow, pytest.mark.timeout(600)])]
 )
 def test_many_processes_count_in_sections_of_their_own(workers: int, edits: int) -> None:
     """None of them is refused, not even once."""

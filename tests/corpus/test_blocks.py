@@ -66,7 +66,7 @@ VARIANTS = (as_it_is, with_crlf, without_final_newline)
 
 
 def documents(corpus: Path, shard: int) -> Iterator[Document]:
-    return in_turn(corpus, files_of(corpus, first=3, step=36)[shard::SHARDS], VARIANTS)
+    return in_turn(corpus, files_of(corpus, first=3, step=72)[shard::SHARDS], VARIANTS)
 
 
 @dataclass

@@ -16,6 +16,7 @@ from cmarkgfm import cmark
 from mdplan.markdown.blocks.blocks import BlockKind
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.source import Source
+from tests.conftest import FULL
 
 EXTENSIONS = ["table", "tasklist", "strikethrough", "autolink"]
 SOURCEPOS = cmark.Options.CMARK_OPT_SOURCEPOS
@@ -80,7 +81,8 @@ def difference(source: Source) -> Difference | None:
 
 
 def documents(corpus: Path) -> Iterator[tuple[str, Source]]:
-    for path in sorted(corpus.rglob("*.md")):
+    """All documents; without MDPLAN_FULL=1 one of three."""
+    for path in sorted(corpus.rglob("*.md"))[:: 1 if FULL else 3]:
         source = Source.decode(path.read_bytes())
         assert isinstance(source, Source), path
         yield path.relative_to(corpus).as_posix(), source
@@ -90,7 +92,7 @@ def documents(corpus: Path) -> Iterator[tuple[str, Source]]:
 def test_real_documents_have_the_same_headings_and_fences(corpus: Path) -> None:
     found = {name: difference(source) for name, source in documents(corpus)}
 
-    assert len(found) > 500
+    assert len(found) > (500 if FULL else 200)
     assert {name: each for name, each in found.items() if each} == {}
 
 

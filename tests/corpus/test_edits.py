@@ -34,13 +34,13 @@ from tests.strict_patch import refused_by_git
 
 pytestmark = pytest.mark.timeout(3600 if FULL else 300)
 
-SHARDS = 16 if FULL else 4
+SHARDS = 16 if FULL else 2
 # Of each file so many sections: each is a plan of the whole file.
 SECTIONS = 100 if FULL else 4
 
 
 def shard_of(corpus: Path, shard: int) -> list[Path]:
-    return files_of(corpus, first=5, step=30)[shard::SHARDS]
+    return files_of(corpus, first=5, step=60)[shard::SHARDS]
 
 
 each_shard = pytest.mark.parametrize("shard", range(SHARDS))

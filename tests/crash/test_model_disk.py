@@ -378,4 +378,4 @@ def whole_tree(disk: FileSystem, folder: int) -> dict[str, object]:
 
 
 TestBothDisks = BothDisks.TestCase
-TestBothDisks.settings = settings(max_examples=2000 if FULL else 25, stateful_step_count=20)
+TestBothDisks.settings = settings(max_examples=2000 if FULL else 12, stateful_step_count=20)

@@ -19,7 +19,7 @@ from mdplan.text.source import Source
 from tests.conftest import FULL
 from tests.edit_trials import Document
 
-MANY = settings(max_examples=5000 if FULL else 40, deadline=None)
+MANY = settings(max_examples=5000 if FULL else 20, deadline=None)
 Edit = dict[str, Any]
 
 

@@ -38,7 +38,7 @@ from tests.properties.plan_laws import check_wire, spliced
 pytestmark = pytest.mark.timeout(7200 if FULL else 240)
 
 SETTINGS = settings(
-    max_examples=400 if FULL else 15,
+    max_examples=400 if FULL else 8,
     stateful_step_count=6 if FULL else 4,
     suppress_health_check=list(HealthCheck),
 )

@@ -22,7 +22,7 @@ pytest.importorskip("mdformat", reason="mdformat is not installed: format_sectio
 
 # In such a tag white space counts until it is closed, wherever that is; one section does not know.
 _RAW = re.compile(r"<(pre|script|style|textarea)\b", re.IGNORECASE)
-MANY = settings(max_examples=1500 if FULL else 40)
+MANY = settings(max_examples=1500 if FULL else 20)
 
 
 @st.composite

@@ -21,7 +21,7 @@ from mdplan.text.source import Source
 from tests.conftest import FULL
 from tests.properties.ini_files import NAMES, Edit, edits_by, ini_texts
 
-MANY = settings(max_examples=5000 if FULL else 100)
+MANY = settings(max_examples=5000 if FULL else 20)
 TOP = "\x01"
 Values: TypeAlias = dict[str, dict[str, str | None]]
 Model: TypeAlias = list[tuple[str | None, list[tuple[str, str | None]]]]

@@ -40,7 +40,7 @@ pytestmark = pytest.mark.timeout(7200 if FULL else 240)
 
 NAMES = ("doc.md", "doc.md", "doc.md", "doc.ini")
 SETTINGS = settings(
-    max_examples=500 if FULL else 25,
+    max_examples=500 if FULL else 12,
     stateful_step_count=12 if FULL else 8,
     suppress_health_check=list(HealthCheck),
 )

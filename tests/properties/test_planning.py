@@ -29,7 +29,7 @@ from tests.properties.markdown_documents import documents
 
 NAME = "doc.md"
 # Each example opens folders and stores plans.
-LESS = settings(max_examples=1000 if FULL else 25)
+LESS = settings(max_examples=1000 if FULL else 12)
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | float | bool | None"
 Batch: TypeAlias = dict[str, Json]
 

@@ -25,6 +25,11 @@ def files() -> dict[str, str]:
     return codegen.generated_files()
 
 
+@pytest.fixture(scope="module")
+def cases() -> GoldenCases:
+    return GoldenCases(REPOSITORY / "tests" / "cases")
+
+
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """A repository of its own, with what is generated, and without golden cases."""
@@ -98,8 +103,7 @@ def test_every_code_has_a_meaning_and_a_message(files: dict[str, str]) -> None:
 
 @pytest.mark.requirement("docs-1")
 @pytest.mark.parametrize("op", OPERATIONS)
-def test_example_of_an_operation_is_its_golden_case(op: str) -> None:
-    cases = GoldenCases(REPOSITORY / "tests" / "cases")
+def test_example_of_an_operation_is_its_golden_case(cases: GoldenCases, op: str) -> None:
     reference = operation_reference(op)
     batch = {"file": reference.file, "edits": [dict(reference.example)]}
 

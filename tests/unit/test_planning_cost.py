@@ -88,7 +88,11 @@ def section_of(base: Outline, number: int) -> Section:
     return section
 
 
-KINDS = [append, append_item, append_note, append_part, rename, match, replace]
+KINDS = [append, match]
+SLOW_KINDS = [
+    pytest.param(kind, marks=pytest.mark.slow)
+    for kind in (append_item, append_note, append_part, rename, replace)
+]
 
 
 def plan(base: Outline, edits: list[Edit]) -> None:
@@ -197,7 +201,7 @@ def steps_of_plan(kind: Callable[[Outline, int], Edit], sections: int, count: in
     return steps(lambda: plan(base, edits))
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", [*KINDS, *SLOW_KINDS], ids=lambda kind: kind.__name__)
 def test_an_edit_costs_the_same_in_a_longer_document(kind: Callable[[Outline, int], Edit]) -> None:
     few, many = 4, 12
     small = steps_of_plan(kind, SECTIONS, many) - steps_of_plan(kind, SECTIONS, few)
@@ -206,7 +210,7 @@ def test_an_edit_costs_the_same_in_a_longer_document(kind: Callable[[Outline, in
     assert large < 1.05 * small
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", [*KINDS, *SLOW_KINDS], ids=lambda kind: kind.__name__)
 def test_an_edit_costs_the_same_among_more_edits(kind: Callable[[Outline, int], Edit]) -> None:
     first, second, fourth = (steps_of_plan(kind, SECTIONS, count) for count in (4, 8, 16))
 
