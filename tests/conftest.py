@@ -1,5 +1,6 @@
 """What every test has: a corpus where there is one, a state folder of its own, and Hypothesis profiles."""
 
+import gc
 import itertools
 import os
 import signal
@@ -27,6 +28,12 @@ settings.register_profile("full", parent=_PATIENT, max_examples=1000, print_blob
 
 FULL = os.environ.get("MDPLAN_FULL") == "1"
 settings.load_profile("full" if FULL else "ci" if os.environ.get("CI") else "default")
+
+
+def pytest_collection_finish() -> None:
+    """Keep the collector from visiting twelve thousand tests each time: a third of a second."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
