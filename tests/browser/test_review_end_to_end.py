@@ -57,7 +57,11 @@ def with_keys(page: "Page") -> None:
 @pytest.mark.requirement("review-4")
 @pytest.mark.parametrize(
     ("decide", "has_script"),
-    [(with_mouse, True), (with_mouse, False), (with_keys, True)],
+    [
+        (with_mouse, True),
+        pytest.param(with_mouse, False, marks=pytest.mark.slow),
+        pytest.param(with_keys, True, marks=pytest.mark.slow),
+    ],
     ids=["mouse", "mouse and no script", "keys"],
 )
 def test_agent_applies_what_a_person_approved_and_is_told_why(
