@@ -189,12 +189,24 @@ class Engine:
         data: object,
         tick: ProgressCallback = no_progress,
         overrides: Mapping[str, bool | str] = MappingProxyType({}),
+        *,
+        stores: bool = True,
     ) -> PlanResult:
-        """The same, with the exact diff and the plan document; `overrides` are fields of the batch."""
+        """The same, with the exact diff and the plan document; `overrides` are fields of the batch.
+
+        `stores` False: the plan is in no list until `store_draft` stores it.
+        """
         batch = self._read_batch(data)
         if not isinstance(batch, Batch):
             return PlanResult(with_interrupted(refusal(PlanReport, batch), self.workspace))
-        return self._draft(with_options(batch, overrides), tick)
+        return self._draft(with_options(batch, overrides), tick, stores=stores)
+
+    def store_draft(self, draft: PlanResult) -> PlanResult:
+        """`draft` as a stored plan; as it is where it cannot be stored, and for a refusal."""
+        if draft.planned is None or draft.report.stored:
+            return draft
+        stored = self._save(draft.planned, draft.document)
+        return replace(draft, report=replace(draft.report, stored=stored))
 
     def show(self, plan_id: str) -> PlanReport:
         """A stored plan with its diff, rebuilt from its bases.
@@ -330,14 +342,14 @@ class Engine:
         batch = read_batch(data, self.settings.batch)
         return expand_globs(batch, self.workspace, self.settings.batch) if isinstance(batch, Batch) else batch
 
-    def _draft(self, batch: Batch, tick: ProgressCallback) -> PlanResult:
+    def _draft(self, batch: Batch, tick: ProgressCallback, *, stores: bool = True) -> PlanResult:
         planned = self.merging.plan(batch, tick)
         if not isinstance(planned, PlannedBatch):
             return PlanResult(with_interrupted(refusal(PlanReport, planned), self.workspace))
         document = write_document(planned.plan)
-        stored = self._save(planned, document)
+        stored = stores and self._save(planned, document)
         report = PlanReport(ok=True, stored=stored, **planned.report_fields())
-        return PlanResult(with_interrupted(report, self.workspace), planned.diff, document)
+        return PlanResult(with_interrupted(report, self.workspace), planned.diff, document, planned)
 
     def _apply_batch(self, request: Batch, tick: ProgressCallback, seen: Seen | None) -> ApplyReport:
         batch = expand_globs(request, self.workspace, self.settings.batch)

@@ -200,6 +200,8 @@ def test_terminal_asks_before_it_applies(folder: Path, key: str, is_applied: boo
 
     assert dialog.end() == (0 if is_applied else 1)
     assert ("- [x] Buy tea" in (folder / "page.md").read_text(encoding="utf-8")) is is_applied
+    # What was declined is not offered again.
+    assert b"pending" not in mdplan("review", "--list").out
 
 
 def test_editor_writes_the_content_and_can_change_the_request(

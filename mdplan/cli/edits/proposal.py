@@ -107,6 +107,8 @@ def propose(
 ) -> Exit:
     """Plan `batch`, show its diff, ask, and apply it. `check` can refuse the plan.
 
+    What the user declines, or edits into something else, is not stored: it is no pending plan.
+
     `words` gives the names that the command has for fields of the batch, and problems use them. Problems of
     an edited batch use the names of its fields. A `section` that was read as a path can be one heading, such
     as ``Input / Output``.
@@ -118,9 +120,9 @@ def propose(
     given = {"title": choice.plan_title, "description": choice.plan_description}
     batch |= {name: text for name, text in given.items() if text}
     while True:
-        draft = engine.draft(batch)
+        draft = engine.draft(batch, stores=False)
         if not draft.report.ok and section is not None and len(heading_path(section)) > 1:
-            other = engine.draft(_with_heading(batch, section))
+            other = engine.draft(_with_heading(batch, section), stores=False)
             draft = other if other.report.ok else draft
         report = draft.report
         problem = check(report) if check is not None and report.ok else None
@@ -128,18 +130,18 @@ def propose(
             return _refuse(session, report, problem, batch, words)
         write_diff(session, draft.diff)
         if report.no_op or choice.dry_run:
-            return _save(session, report, Exit.DONE)
+            return _save(session, engine.store_draft(draft).report, Exit.DONE)
         if choice.yes:
-            return _apply(session, engine, draft, report.warnings)
+            return _apply(session, engine, engine.store_draft(draft), report.warnings)
         if session.console.as_json or not has_terminal():
             session.console.note(
                 "Nothing changed: there is no terminal to ask on. Add --yes to apply at once."
             )
-            return _save(session, report, Exit.WOULD_CHANGE)
+            return _save(session, engine.store_draft(draft).report, Exit.WOULD_CHANGE)
         match _answer(session, report):
             case "y":
                 # The question has shown the warnings.
-                return _apply(session, engine, draft, ())
+                return _apply(session, engine, engine.store_draft(draft), ())
             case "e":
                 batch, words = _edited(batch), None
             case _:

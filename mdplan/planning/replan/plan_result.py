@@ -67,3 +67,5 @@ class PlanResult:
     report: PlanReport
     diff: bytes = b""
     document: bytes = b""
+    # What `Engine.store_draft` stores.
+    planned: PlannedBatch | None = None
