@@ -40,7 +40,7 @@ from mdplan.text.source import Source
 LANGUAGES = {
     **dict.fromkeys((".yaml", ".yml"), Language.YAML),
     **dict.fromkeys((".json", ".jsonc", ".json5"), Language.JSON),
-    **dict.fromkeys((".ini", ".cfg"), Language.INI),
+    **dict.fromkeys((".ini", ".cfg", ".conf", ".service", ".socket", ".desktop"), Language.INI),
     ".toml": Language.TOML,
 }
 NEW: tuple[Any, ...] = ("new: value # 1", "yes", 12, True, ["a", "b"], {"k": "v"}, "two\nlines\n")
