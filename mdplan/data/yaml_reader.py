@@ -34,6 +34,8 @@ def read_yaml(text: str, lines: LineIndex, *, is_strict: bool = False) -> Node |
         documents = _Reader(text, lines, is_strict=is_strict).documents()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
+        if "nesting depth" in (error.problem or ""):
+            raise DataError("it is nested too deeply", mark.index if mark else None) from error
         raise DataError(_reason(error), mark.index if mark else None) from error
     except yaml.reader.ReaderError as error:
         raise DataError("it contains a character that YAML forbids", error.position) from error

@@ -28,7 +28,11 @@ def put(*path: Any, value: Any = 2) -> KeyChange:
     return KeyChange(path, value)
 
 
-BLOCKS = {sign: f"a: {sign}\n  one\n  two\n\nb: 1\n" for sign in ("|", ">", "|-", ">-", "|+", ">+")}
+SIGNS = ("|", ">", "|-", ">-", "|+", ">+", "|2", ">1", "|2-", "|-2", ">+1", ">1+")
+BLOCKS = {sign: f"a: {sign}\n  one\n  two\n\nb: 1\n" for sign in SIGNS}
+BOMB = "a0: &a0 [x]\n" + "".join(
+    f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 9)}]\n" for level in range(1, 40)
+)
 
 
 @pytest.mark.parametrize("sign", BLOCKS)
@@ -60,6 +64,23 @@ def test_block_text_becomes_a_value_on_one_line(sign: str) -> None:
         ("yaml", "a: 1\na: 3\nb: 4\n", put("b"), "a: 1\na: 3\nb: 2\n"),
         ("yaml", "a: 1\na: 3\n", put("a"), "refused: a key of that name occurs twice"),
         ("yaml", "a:\t1\n", put("a"), "a:\t2\n"),
+        ("yaml", "a: [1,\t3]\t# c\n", put("a", 1), "a: [1,\t2]\t# c\n"),
+        (
+            "yaml",
+            "a:\n  b: 1\n\tc: 1\n",
+            put("a", "b"),
+            "refused: it is no valid YAML: found a tab character that violates indentation",
+        ),
+        ("yaml", BOMB + "z: 1\n", put("z"), BOMB + "z: 2\n"),
+        (
+            "yaml",
+            "x: &m {a: 1}\nb:\n  <<: *m\n  c: 1\n",
+            put("b", "c"),
+            "x: &m {a: 1}\nb:\n  <<: *m\n  c: 2\n",
+        ),
+        ("yaml", "a: {b: 1, c: *x}\n", put("a", "b"), "refused: an alias has no anchor before it"),
+        ("yaml", "%YAML 1.1\n---\na: 1\n", put("a"), "%YAML 1.1\n---\na: 2\n"),
+        ("toml", "a" + ".a" * 1_000 + " = 1\nb = 1\n", put("b"), "refused: it is nested too deeply"),
         ("yaml", "? [a]\n: 1\nb: 3\n", put("b"), "? [a]\n: 1\nb: 2\n"),
         ("yaml", "a: 1", put("b"), "a: 1\nb: 2"),
         ("yaml", "a: 1\r\nb:\r\n  - x\r\n", NewEntry(("b",), None, "z"), "a: 1\r\nb:\r\n  - x\r\n  - z\r\n"),
@@ -91,9 +112,18 @@ def test_hostile_file_is_edited_or_refused(language: str, text: str, change: Cha
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("language", ["yaml", "json"])
-def test_one_value_of_five_megabytes_is_set(language: str) -> None:
-    line = '  "k{}": "{}",\n'
-    body = "".join(line.format(number, "x" * 90) for number in range(45_000))
-    text = "{\n" + body + '  "last": 1\n}\n'
-    assert changed(language, text, put("last")) == text.replace('"last": 1', '"last": 2')
+@pytest.mark.parametrize(
+    ("language", "line", "whole"),
+    [
+        ("yaml", '  "k{}": "{}",\n', '{{\n{}  "last": 1\n}}\n'),
+        ("json", '  "k{}": "{}",\n', '{{\n{}  "last": 1\n}}\n'),
+        ("toml", 'k{} = "{}"\n', "{}last = 1\n"),
+        ("ini", "k{} = {}\n", "{}last = 1\n"),
+    ],
+)
+def test_one_value_of_five_megabytes_is_set(language: str, line: str, whole: str) -> None:
+    text = whole.format("".join(line.format(number, "x" * 90) for number in range(45_000)))
+    change = put("last", value="2") if language == "ini" else put("last")
+    # Behind the last `last` is its value.
+    before, name, after = text.rpartition("last")
+    assert changed(language, text, change) == before + name + after.replace("1", "2")
