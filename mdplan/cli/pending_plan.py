@@ -20,7 +20,13 @@ PLAN_ID: Final = re.compile(r"(?:sha256-)?[0-9a-fA-F]{4,64}")
 _PREFIX: Final = "sha256-"
 _SHORT: Final = 12
 _LISTED: Final = 20
-_COLOURS: Final = {"waiting": "yellow", "approved": "green", "applied": "green", "rejected": "red"}
+_COLOURS: Final = {
+    "waiting": "yellow",
+    "approved": "green",
+    "applied": "green",
+    "rejected": "red",
+    "changes requested": "red",
+}
 _STATES: Final = {"waiting": "pending"}
 
 

@@ -116,6 +116,10 @@ A person has to approve the plan before it is committed, and has not yet. See ho
     Code.PLAN_REJECTED: """\
 A person has rejected the plan, or one that it was derived from; the message has their comments. It is refused \
 everywhere, also where no approval is required. Make another plan that heeds them.""",
+    Code.CHANGES_REQUESTED: """\
+A person has requested changes to the plan, or to one that it was derived from; the message has their comments. It is \
+refused everywhere, as a rejected plan is. Plan the revised edits, with the ID of this plan as `revises`: the reviewer \
+then sees what differs. See how to [review plans](../../how-to/review-plans.md).""",
     Code.STALE_DECISION: """\
 Somebody else decided about the plan after this page or terminal showed it, or its approval was used. Nothing was \
 recorded: look at the plan again, and decide then.""",

@@ -2,17 +2,25 @@
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.edit_numbers import EditNumbers
 from mdplan.engine.caller import OnPending, ignore_pending
-from mdplan.plan import PREFIX, Plan
-from mdplan.planning.plan_document import read_document
+from mdplan.plan import NO_INTENT, PREFIX, Plan
+from mdplan.planning.plan_document import plan_id_of, read_document
 from mdplan.reports.plan import Approved
 from mdplan.storage.fs.root import Root
-from mdplan.storage.user.decisions import AddOutcome, Decision, DecisionHistory, DecisionStore, PlanUsed
+from mdplan.storage.user.decisions import (
+    AddOutcome,
+    Decision,
+    DecisionHistory,
+    DecisionStore,
+    LineComment,
+    PlanUsed,
+    Side,
+)
 from mdplan.storage.user.origins import Origins
 from mdplan.storage.user.plan_store import PlanStore
 
@@ -20,6 +28,8 @@ REQUIRE_APPROVAL_VARIABLE: Final = "MDPLAN_REQUIRE_APPROVAL"
 _OFF: Final = frozenset({"", "0", "false", "f", "no", "n", "off"})
 # Enough of a plan ID to name it on a command line.
 _SHORT: Final = len(PREFIX) + 16
+# Comments on lines that a message quotes; md_history has all of them.
+_MOST_LINE_COMMENTS: Final = 20
 
 # A check of the caller's own: why a plan must not be committed now, or whose approval it has.
 Approval: TypeAlias = Callable[[Plan, Root], Problems | Approved]
@@ -29,7 +39,7 @@ def approved_only(plan: Plan, root: Root) -> Problems:
     """Why `plan` has no approval that a commit could use, for `Engine.open(…, approval=approved_only)`.
 
     Errors: APPROVAL_REQUIRED where no one decided or the approval was used, PLAN_REJECTED where someone
-    rejected it.
+    rejected it, CHANGES_REQUESTED where someone asked for another plan.
 
     >>> strict = Engine.open(["."], approval=approved_only)
     >>> tick = {"op": "set_task", "item": "It has water.", "done": True}
@@ -62,8 +72,9 @@ class Clearance:
 class ApprovalGate:
     """Whether plans may be committed: asked for every commit, also of an undo, by every surface.
 
-    A rejection always refuses. With `is_required` only approved plans pass. `own_check` is a further check of
-    the program that uses the engine. `on_pending` is called with plans that need an approval.
+    A rejection always refuses, and so does a request for changes. With `is_required` only approved plans
+    pass. `own_check` is a further check of the program that uses the engine. `on_pending` is called with
+    plans that need an approval.
     """
 
     is_required: bool
@@ -104,9 +115,12 @@ class ApprovalGate:
         return Clearance(approved=answer if isinstance(answer, Approved) else None, version=None)
 
     def rejection(self, plan: Plan, root: Root) -> Problems:
-        """PLAN_REJECTED where a person rejected `plan`, or a plan that it was derived from, also in part."""
+        """Why a person keeps `plan` from being committed, or a plan that it was derived from, also in part.
+
+        Errors: PLAN_REJECTED, CHANGES_REQUESTED.
+        """
         standing = DecisionStore(root.path).history(plan.plan_id)
-        decision = rejection_of(root.path, plan.plan_id, standing)
+        decision = rejection_of(root.path, plan, standing)
         return (
             () if decision is None else (_rejected(decision, plan.plan_id, _numbers(decision, plan, root)),)
         )
@@ -123,19 +137,28 @@ class ApprovalGate:
         return decision_problems(outcome)
 
 
-def rejection_of(root_path: str, plan_id: str, standing: DecisionHistory) -> Decision | None:
-    """The decision that keeps the plan from being committed; None where there is none.
+def rejection_of(root_path: str, plan: Plan, standing: DecisionHistory) -> Decision | None:
+    """The decision that keeps `plan` from being committed; None where there is none.
 
-    It is on the plan itself, or on one that it was derived from; an approval of the plan itself comes first.
+    It is on the plan itself, or on one that it was derived from, or that makes the same edits under another
+    title; an approval of the plan itself comes first.
     """
     own = standing.decision
     if own is not None and not own.approves:
         return own
     if standing.is_approved or standing.used_by is not None:
         return None
-    store = DecisionStore(root_path)
-    decisions = (store.of(origin) for origin in sorted(Origins(root_path).of(plan_id)))
+    store, origins, same = DecisionStore(root_path), Origins(root_path), without_words(plan)
+    found = {same, *origins.of(plan.plan_id), *(origins.of(same) if same != plan.plan_id else ())}
+    decisions = (store.of(origin) for origin in sorted(found - {plan.plan_id}))
     return next((each for each in decisions if each is not None and not each.approves), None)
+
+
+def without_words(plan: Plan) -> str:
+    """The ID of the plan that makes the edits of `plan` without its title and description."""
+    if plan.intent == NO_INTENT:
+        return plan.plan_id
+    return plan_id_of(replace(plan, intent=NO_INTENT))
 
 
 def decision_problems(outcome: AddOutcome) -> Problems:
@@ -168,7 +191,12 @@ def _numbers(decision: Decision, plan: Plan, root: Root) -> EditNumbers:
 
 def _rejected(decision: Decision, plan_id: str, numbers: EditNumbers) -> Diagnostic:
     comments = " ".join(_comments(decision, numbers))
-    if decision.is_rejection or decision.approved_plan_id is None:
+    code = Code.PLAN_REJECTED
+    if decision.requests_changes:
+        code = Code.CHANGES_REQUESTED
+        message = f"{decision.decided_by} requested changes to the plan {decision.plan_id}"
+        hint = f'plan the revised edits with `"revises": "{decision.plan_id[:_SHORT]}"`: md_validate'
+    elif decision.is_rejection or decision.approved_plan_id is None:
         message = f"{decision.decided_by} rejected the plan {decision.plan_id}"
         hint = "plan again with that in mind" if comments else "ask why, before you plan again"
     else:
@@ -180,7 +208,7 @@ def _rejected(decision: Decision, plan_id: str, numbers: EditNumbers) -> Diagnos
     if decision.plan_id != plan_id:
         message += f", from which the plan {plan_id} was derived"
     return Diagnostic(
-        code=Code.PLAN_REJECTED,
+        code=code,
         message=f"{message}: {comments}" if comments else message,
         hint=hint,
     )
@@ -194,6 +222,18 @@ def _comments(decision: Decision, numbers: EditNumbers) -> Iterator[str]:
     for index, comment in sorted(decision.edit_comments.items()):
         if comment:
             yield f'on {numbers.named(index)}{whole}: "{_line(comment)}"'
+    shown = decision.line_comments[:_MOST_LINE_COMMENTS]
+    yield from (f'on {place_of(each)}: "{_line(each.text)}"' for each in shown)
+    if len(shown) < len(decision.line_comments):
+        yield f"and {len(decision.line_comments) - len(shown)} more comments on lines"
+
+
+def place_of(comment: LineComment) -> str:
+    """The lines that `comment` is on, in words: ``guide.md lines 3-5``, of the text after the plan."""
+    lines = (
+        f"line {comment.start}" if comment.start == comment.end else f"lines {comment.start}-{comment.end}"
+    )
+    return f"{comment.file} {lines}{' before the plan' if comment.side is Side.BEFORE else ''}"
 
 
 def _line(comment: str) -> str:

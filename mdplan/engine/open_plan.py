@@ -27,6 +27,7 @@ class ReviewState(StrEnum):
     PENDING = "waiting"
     APPROVED = "approved"
     REJECTED = "rejected"
+    CHANGES_REQUESTED = "changes requested"
     APPLIED = "applied"
     STALE = "stale"
 
@@ -75,6 +76,13 @@ class OpenPlan:
         """
         return self._with_timeout(index, lambda sides: review_file(self.plan, self.review, sides))
 
+    def texts(self, index: int) -> tuple[list[str], list[str]] | None:
+        """The lines of the file at `index` before and after the plan; None where its text is not known."""
+        sides = self._sides(index)
+        if not isinstance(sides, FileSides):
+            return None
+        return _lines(sides.base.text), _lines(sides.result_text)
+
     def section(self, edit_index: int, file_index: int) -> TouchedSection | Problems | None:
         """What an edit touches in a file, before and after; None where there is no section.
 
@@ -103,3 +111,9 @@ class OpenPlan:
             return (problem,)
         sides = FileSides.of(change, base)
         return sides if isinstance(sides, FileSides) else (sides,)
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of `text` as the diff counts them: a CR alone ends none."""
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    return lines if lines[-1] else lines[:-1]

@@ -10,8 +10,9 @@ from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.engine.apply_request import PlanRef
-from mdplan.engine.approval import STALE_DECISION, decision_problems, rejection_of
+from mdplan.engine.approval import STALE_DECISION, decision_problems, rejection_of, without_words
 from mdplan.engine.engine import Engine
+from mdplan.engine.line_comments import placed_comments
 from mdplan.engine.open_plan import OpenPlan, ReviewEntry, ReviewState
 from mdplan.engine.plan_library import PlanCache
 from mdplan.engine.undo_service import CommittedPlan
@@ -27,6 +28,7 @@ from mdplan.storage.user.decisions import (
     DecisionHistory,
     DecisionRevoked,
     DecisionStore,
+    LineComment,
     Verdict,
 )
 from mdplan.storage.user.origins import Origins
@@ -64,7 +66,7 @@ class ReviewService:
             if isinstance(loaded, Diagnostic) or loaded[0].is_no_op:
                 continue
             plan = loaded[0]
-            decided = _DecisionState.of(root, plan.plan_id)
+            decided = _DecisionState.of(root, plan)
             found = self.engine.documents.read_current(plan)
             entries.append(
                 ReviewEntry(
@@ -84,7 +86,7 @@ class ReviewService:
         if isinstance(loaded, Diagnostic):
             return (loaded,)
         plan, root = loaded
-        decided = _DecisionState.of(root, plan.plan_id)
+        decided = _DecisionState.of(root, plan)
         found = self.engine.documents.read_current(plan)
         known = found if isinstance(found, list) else None
         opened = OpenPlan(
@@ -112,7 +114,7 @@ class ReviewService:
         plan = committed.plan
         return replace(opened, plan=plan, review=review_plan(plan), bases=committed.bases)
 
-    def approve(
+    def approve(  # noqa: PLR0913 (one parameter for each thing that a person says)
         self,
         plan_id: str,
         by: str,
@@ -120,14 +122,16 @@ class ReviewService:
         rejected: Collection[int] = (),
         comment: str = "",
         edit_comments: Mapping[int, str] | None = None,
+        line_comments: Sequence[LineComment] = (),
         terms: DecisionTerms = DecisionTerms(),
     ) -> Decision | Problems:
         """Approve a plan for the user `by`, without the edits of the indexes `rejected`.
 
         Of a part, the plan of the accepted edits is made and approved as well; the decision names it.
         Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; STALE_BASE where its files are its bases no more;
-        STALE_DECISION where `terms` name another version; PLAN_REJECTED where they override no rejection;
-        CONFLICTING_EDITS where accepted edits need rejected ones; INVALID_ARGUMENT; IO_ERROR.
+        STALE_DECISION where `terms` name another version; PLAN_REJECTED or CHANGES_REQUESTED where they do
+        not override that; CONFLICTING_EDITS where accepted edits need rejected ones; INVALID_ARGUMENT;
+        IO_ERROR.
         """
         opened = self.open(plan_id)
         if not isinstance(opened, OpenPlan):
@@ -136,7 +140,14 @@ class ReviewService:
         out = tuple(sorted(everything.intersection(rejected)))
         comments = dict(edit_comments or {})
         if out and len(out) == len(everything):
-            return self.reject(plan_id, by, comment=comment, edit_comments=comments, terms=terms)
+            return self.reject(
+                plan_id,
+                by,
+                comment=comment,
+                edit_comments=comments,
+                line_comments=line_comments,
+                terms=terms,
+            )
         problems = opened.stale or _approval_problem(opened.decisions, terms)
         if problems:
             return problems
@@ -154,8 +165,9 @@ class ReviewService:
             rejected=out,
             edit_comments=comments,
             overrides=opened.decisions.is_rejected,
+            line_comments=tuple(line_comments),
         )
-        return self._record(decision, opened.root, terms)
+        return self._record(decision, opened, terms)
 
     def reject(
         self,
@@ -164,6 +176,7 @@ class ReviewService:
         *,
         comment: str = "",
         edit_comments: Mapping[int, str] | None = None,
+        line_comments: Sequence[LineComment] = (),
         terms: DecisionTerms = DecisionTerms(),
     ) -> Decision | Problems:
         """Reject a plan for the user `by`, and revoke the approvals of plans that were derived from it.
@@ -171,11 +184,8 @@ class ReviewService:
         Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; STALE_DECISION where `terms` name another version;
         INVALID_ARGUMENT, IO_ERROR.
         """
-        loaded = self._plans.load(plan_id)
-        if isinstance(loaded, Diagnostic):
-            return (loaded,)
         decision = Decision(
-            plan_id=loaded[0].plan_id,
+            plan_id=plan_id,
             verdict=Verdict.REJECTED,
             decided_by=by,
             decided_at=self._clock(),
@@ -183,8 +193,45 @@ class ReviewService:
             channel=terms.channel,
             comment=comment,
             edit_comments=dict(edit_comments or {}),
+            line_comments=tuple(line_comments),
         )
-        return self._record(decision, loaded[1], terms)
+        return self._refuse(decision, terms)
+
+    def request_changes(
+        self,
+        plan_id: str,
+        by: str,
+        *,
+        comment: str = "",
+        edit_comments: Mapping[int, str] | None = None,
+        line_comments: Sequence[LineComment] = (),
+        terms: DecisionTerms = DecisionTerms(),
+    ) -> Decision | Problems:
+        """Ask the author of a plan for another one, and say why; it does what `reject` does besides.
+
+        Errors: those of `reject`; INVALID_ARGUMENT without any comment.
+        """
+        if not (comment or any((edit_comments or {}).values()) or line_comments):
+            return (_NO_COMMENT,)
+        decision = Decision(
+            plan_id=plan_id,
+            verdict=Verdict.CHANGES_REQUESTED,
+            decided_by=by,
+            decided_at=self._clock(),
+            approved_plan_id=None,
+            channel=terms.channel,
+            comment=comment,
+            edit_comments=dict(edit_comments or {}),
+            line_comments=tuple(line_comments),
+        )
+        return self._refuse(decision, terms)
+
+    def _refuse(self, decision: Decision, terms: DecisionTerms) -> Decision | Problems:
+        """Record `decision`, which names its plan as the caller did."""
+        opened = self.open(decision.plan_id)
+        if not isinstance(opened, OpenPlan):
+            return opened
+        return self._record(replace(decision, plan_id=opened.plan.plan_id), opened, terms)
 
     def _part(self, plan: Plan, accepted: Collection[int]) -> str | Problems:
         """ID of the plan of the `accepted` edits of `plan`, which is stored."""
@@ -192,18 +239,23 @@ class ReviewService:
         report = self.engine.apply(request)
         return report.plan_id if report.ok and report.plan_id is not None else report.diagnostics
 
-    def _record(self, decision: Decision, root: Root, terms: DecisionTerms) -> Decision | Problems:
-        """Store `decision`, and for a part that was approved, the one on that."""
-        if max(map(len, (decision.comment, *decision.edit_comments.values()))) > MOST_COMMENT_CHARACTERS:
+    def _record(self, decision: Decision, opened: OpenPlan, terms: DecisionTerms) -> Decision | Problems:
+        """Store `decision` on the plan `opened`, and for a part that was approved, the one on that."""
+        texts = (decision.comment, *decision.edit_comments.values())
+        if max(map(len, (*texts, *(each.text for each in decision.line_comments)))) > MOST_COMMENT_CHARACTERS:
             return (_LONG_COMMENT,)
-        store = DecisionStore(root.path)
+        placed = placed_comments(opened, decision.line_comments)
+        if isinstance(placed, Diagnostic):
+            return (placed,)
+        decision = replace(decision, line_comments=placed)
+        store = DecisionStore(opened.root.path)
         if store.history(decision.plan_id).version != terms.saw:
             return (STALE_DECISION,)
         part = decision.approved_plan_id if not decision.approves else None
         if part is not None and store.history(part).is_rejected and not terms.overrides:
-            return (_OVERRIDE,)
+            return (_must_override(store.history(part)),)
         # What the last decision allowed goes first: a crash between the two leaves too little allowed.
-        problems = self._revoke_derived(decision, root)
+        problems = self._revoke_derived(decision, opened)
         problems = problems or decision_problems(store.add(decision.plan_id, decision, terms.saw))
         if part is not None and not problems:
             on_part = _of_part(decision)
@@ -211,11 +263,13 @@ class ReviewService:
         store.forget_older(self._clock() - self.engine.settings.plans_kept_days * _SECONDS_OF_A_DAY)
         return problems or decision
 
-    def _revoke_derived(self, decision: Decision, root: Root) -> Problems:
+    def _revoke_derived(self, decision: Decision, opened: OpenPlan) -> Problems:
         """Revoke the approvals that a rejection takes back, or the part that an earlier decision approved."""
-        store = DecisionStore(root.path)
+        origins, store = Origins(opened.root.path), DecisionStore(opened.root.path)
         if decision.is_rejection:
-            derived = Origins(root.path).derived_from(decision.plan_id)
+            # The same edits under another title are found through the plan that has none.
+            origins.add(without_words(opened.plan), decision.plan_id)
+            derived = origins.derived_from(decision.plan_id)
         else:
             earlier = store.of(decision.plan_id)
             part = earlier.approved_plan_id if earlier is not None else None
@@ -252,11 +306,12 @@ class _DecisionState:
     is_rejected: bool
 
     @classmethod
-    def of(cls, root: Root, plan_id: str) -> "_DecisionState":
+    def of(cls, root: Root, plan: Plan) -> "_DecisionState":
         store = DecisionStore(root.path)
-        standing = store.history(plan_id)
-        refusing = rejection_of(root.path, plan_id, standing)
-        part = refusing.approved_plan_id if refusing is not None and refusing.plan_id == plan_id else None
+        standing = store.history(plan.plan_id)
+        refusing = rejection_of(root.path, plan, standing)
+        is_own = refusing is not None and refusing.plan_id == plan.plan_id
+        part = refusing.approved_plan_id if refusing is not None and is_own else None
         return cls(
             standing=standing,
             decision=refusing or standing.decision,
@@ -279,22 +334,34 @@ def _state(
     if not is_base and not committed.isdisjoint({plan.plan_id, approved}):
         return ReviewState.APPLIED
     if decided.is_rejected:
-        return ReviewState.REJECTED
+        requests = decided.decision is not None and decided.decision.requests_changes
+        return ReviewState.CHANGES_REQUESTED if requests else ReviewState.REJECTED
     if not is_base:
         return ReviewState.STALE
     return ReviewState.APPROVED if decided.is_approved else ReviewState.PENDING
 
 
 def _approval_problem(standing: DecisionHistory, terms: DecisionTerms) -> Problems:
-    """What keeps a plan from being approved. Errors: STALE_DECISION, PLAN_REJECTED."""
+    """What keeps a plan from being approved. Errors: STALE_DECISION, PLAN_REJECTED, CHANGES_REQUESTED."""
     if standing.version != terms.saw:
         return (STALE_DECISION,)
-    return (_OVERRIDE,) if standing.is_rejected and not terms.overrides else ()
+    return (_must_override(standing),) if standing.is_rejected and not terms.overrides else ()
+
+
+def _must_override(standing: DecisionHistory) -> Diagnostic:
+    requests = standing.decision is not None and standing.decision.requests_changes
+    return _OVERRIDE_REQUEST if requests else _OVERRIDE
 
 
 def _of_part(decision: Decision) -> Decision:
     """The decision on the accepted part of the plan that `decision` is on."""
-    return replace(decision, plan_id=decision.approved_plan_id or "", rejected=(), part_of=decision.plan_id)
+    return replace(
+        decision,
+        plan_id=decision.approved_plan_id or "",
+        rejected=(),
+        part_of=decision.plan_id,
+        line_comments=(),
+    )
 
 
 _SECONDS_OF_A_DAY: Final = 24 * 3600.0
@@ -304,6 +371,15 @@ _NO_BASE: Final = Diagnostic(
 )
 _LONG_COMMENT: Final = Diagnostic.invalid(
     f"a comment is longer than {MOST_COMMENT_CHARACTERS} characters", "say it shorter"
+)
+_NO_COMMENT: Final = Diagnostic.invalid(
+    "a request for changes says what to change", "write a comment on the plan, an edit or a line"
+)
+_OVERRIDE_REQUEST: Final = Diagnostic(
+    code=Code.CHANGES_REQUESTED,
+    message="changes to the plan were requested: approving it as it is must override that",
+    hint="tick `Override the rejection` on the review page, or run `mdplan review --terminal "
+    "--override-rejection`",
 )
 _OVERRIDE: Final = Diagnostic(
     code=Code.PLAN_REJECTED,

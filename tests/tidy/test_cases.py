@@ -18,6 +18,7 @@ SHOWN_BY_A_TEST = {
     Code.ALIAS_CONFLICT: "tests/unit/test_storage_commit.py",
     Code.APPROVAL_REQUIRED: "tests/unit/test_history.py",
     Code.BLOCK_UNCLOSED: "tests/unit/test_document_change.py",
+    Code.CHANGES_REQUESTED: "tests/review/test_changes_requested.py",
     Code.COMMIT_IN_DOUBT: "tests/unit/test_storage_faults.py",
     Code.CONFLICT_LATE_WRITE: "tests/unit/test_storage_late_writes.py",
     Code.ENCODING_CHANGED: "tests/unit/test_document_change.py",

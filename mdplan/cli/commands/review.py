@@ -182,7 +182,8 @@ def _opened(session: Session, reviewing: "ReviewService", plan_id: str) -> "Open
         return session.refuse(_APPLIED)
     if opened.decision is not None:
         by = shown(opened.decision.decided_by)
-        session.console.note(f"{by} {opened.decision.verdict} this plan before.")
+        done = "requested changes to" if opened.decision.requests_changes else opened.decision.verdict
+        session.console.note(f"{by} {done} this plan before.")
     return opened
 
 

@@ -8,6 +8,7 @@ root is no event. A program that runs as the same user can read the key: against
 guard rail and a record, not a boundary.
 """
 
+import heapq
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -23,6 +24,7 @@ from mdplan.storage.user.user_state import is_sealed, seal
 
 # Longer than any comment that an agent should have to read.
 MOST_COMMENT_CHARACTERS: Final = 2000
+MOST_LINE_COMMENTS: Final = 500
 # The version of a plan about which no one has decided.
 UNDECIDED: Final = "undecided"
 _FOLDER: Final = "decisions"
@@ -39,14 +41,46 @@ class Verdict(StrEnum):
 
     APPROVED = "approved"
     REJECTED = "rejected"
+    CHANGES_REQUESTED = "changes requested"
 
 
 class Channel(StrEnum):
-    """Where a person decided: on the review page, in a terminal, or in a program that uses the library."""
+    """The way in which a person decided.
+
+    `APP` is a program that uses the library. What comes from a chat is what its host says that the person
+    said: a form that the host showed, or a view in the conversation.
+    """
 
     PAGE = "page"
     TERMINAL = "terminal"
+    COMMAND_LINE = "command line"
+    CHAT_FORM = "chat form"
+    CHAT_APP = "chat app"
     APP = "app"
+
+
+class Side(StrEnum):
+    """Which text of a file lines are counted in: before the plan, or after it."""
+
+    BEFORE = "before"
+    AFTER = "after"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineComment:
+    """A comment on the lines `start` to `end` (1-based, inclusive) of the file `file` of a plan.
+
+    `file` is its path before the plan. `quote` is the text of the lines, perhaps cut, and `edit_index` the
+    edit that made them what they are; both are empty where the text of the file was no longer known.
+    """
+
+    file: str
+    side: Side
+    start: int
+    end: int
+    text: str
+    quote: str = ""
+    edit_index: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +90,8 @@ class Decision:
     Of a plan that was approved in part, `rejected` are the indexes of the other edits, and
     `approved_plan_id` is the plan of the accepted ones; of one that was approved whole it is `plan_id`, of
     one that was rejected None. `part_of` is, in the decision on such a part, the plan that was reviewed.
-    `comment` is on the whole, `edit_comments` on edits, by index. `overrides` says that it was made in spite
-    of a rejection.
+    `comment` is on the whole, `edit_comments` on edits, by index, and `line_comments` on lines. `overrides`
+    says that it was made in spite of a rejection, or of a request for changes.
     """
 
     plan_id: str
@@ -71,6 +105,7 @@ class Decision:
     edit_comments: Mapping[int, str] = field(default_factory=dict)
     part_of: str | None = None
     overrides: bool = False
+    line_comments: tuple[LineComment, ...] = ()
 
     @property
     def approves(self) -> bool:
@@ -79,8 +114,18 @@ class Decision:
 
     @property
     def is_rejection(self) -> bool:
-        """Whether it rejects all edits of its plan."""
-        return self.verdict is Verdict.REJECTED
+        """Whether it lets no edit of its plan be committed: a rejection, or a request for changes."""
+        return self.verdict is not Verdict.APPROVED
+
+    @property
+    def requests_changes(self) -> bool:
+        """Whether it asks for another plan in place of its own."""
+        return self.verdict is Verdict.CHANGES_REQUESTED
+
+    @property
+    def is_commented(self) -> bool:
+        """Whether it says anything besides its verdict."""
+        return bool(self.comment or any(self.edit_comments.values()) or self.line_comments)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +177,7 @@ class DecisionHistory:
 
     @property
     def is_rejected(self) -> bool:
-        """Whether the latest decision rejects the plan as a whole."""
+        """Whether the latest decision rejects the plan as a whole, or requests changes to it."""
         return self.decision is not None and self.decision.is_rejection
 
     @property
@@ -198,15 +243,27 @@ class DecisionStore:
         """The latest decision on the plan of that full ID."""
         return self.history(plan_id).decision
 
-    def all(self) -> tuple[Decision, ...]:
-        """The latest decision on each plan, the newest first."""
+    def all(self, most: int | None = None) -> tuple[Decision, ...]:
+        """The latest decision on each plan, the newest first.
+
+        With `most` those on so many plans, the last stored.
+        """
         try:
             with self._place.open() as folder:
-                found = [self._standing(folder, digits).decision for digits in self._plans(folder)]
+                plans = self._plans(folder)
+                chosen = list(plans)
+                if most is not None and most < len(plans):
+                    stored_at = {each: self._stored_at(folder, each, plans) for each in plans}
+                    chosen = heapq.nlargest(most, stored_at, key=stored_at.__getitem__)
+                found = [self._standing(folder, digits).decision for digits in chosen]
         except OSError:
             return ()
         decisions = (decision for decision in found if decision is not None)
         return tuple(sorted(decisions, key=lambda decision: (-decision.decided_at, decision.plan_id)))
+
+    def _stored_at(self, folder: int, digits: str, plans: Mapping[str, list[int]]) -> int:
+        name = f"{digits}.{max(plans[digits])}.json"
+        return self._place.filesystem.status_of(folder, name).st_mtime_ns
 
     def changed_at(self) -> int | None:
         """When an event was last added or forgotten, in nanoseconds since the epoch; None for never."""
@@ -308,6 +365,20 @@ def _event_of(kind: str, facts: Mapping[str, Any]) -> Event:
         edit_comments={int(index): str(comment) for index, comment in facts["edit_comments"].items()},
         part_of=facts["part_of"],
         overrides=bool(facts["overrides"]),
+        line_comments=tuple(map(_line_comment_of, facts.get("line_comments", ()))),
+    )
+
+
+def _line_comment_of(facts: Mapping[str, Any]) -> LineComment:
+    index = facts["edit_index"]
+    return LineComment(
+        file=str(facts["file"]),
+        side=Side(facts["side"]),
+        start=int(facts["start"]),
+        end=int(facts["end"]),
+        text=str(facts["text"]),
+        quote=str(facts["quote"]),
+        edit_index=None if index is None else int(index),
     )
 
 

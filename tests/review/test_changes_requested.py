@@ -1,0 +1,209 @@
+"""A person asks for another plan: with comments on edits and lines, which nothing gets around."""
+
+from pathlib import Path
+
+import pytest
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.engine.approval import approved_only
+from mdplan.engine.engine import Engine
+from mdplan.engine.open_plan import OpenPlan, ReviewState
+from mdplan.engine.reviews import DecisionTerms, ReviewService
+from mdplan.storage.user.decisions import (
+    Channel,
+    Decision,
+    DecisionStore,
+    LineComment,
+    Side,
+    Verdict,
+)
+
+GUIDE = "# Guide\n\none\n\n## B\n\ntwo\n\n## C\n\nthree\n"
+EDITS = [
+    {"op": "replace_match", "pattern": word, "replacement": number}
+    for word, number in (("one", "1"), ("two", "2"), ("three", "3"))
+]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "root"
+    folder.mkdir()
+    (folder / "a.md").write_text(GUIDE)
+    return folder
+
+
+@pytest.fixture
+def free(root: Path) -> Engine:
+    """An engine that needs no approval."""
+    return Engine.open([root])
+
+
+@pytest.fixture
+def strict(root: Path) -> Engine:
+    return Engine.open([root], approval=approved_only)
+
+
+@pytest.fixture
+def reviewing(strict: Engine) -> ReviewService:
+    return ReviewService(strict, clock=lambda: 1_000_000_000.0)
+
+
+def plan(engine: Engine, *edits: object, **more: object) -> str:
+    report = engine.plan({"file": "a.md", "edits": list(edits) or EDITS, **more})
+    assert report.ok, report.error
+    return report.plan_id
+
+
+def on_line(line: int, text: str, side: Side = Side.AFTER, end: int = 0) -> LineComment:
+    return LineComment(file="a.md", side=side, start=line, end=end or line, text=text)
+
+
+def requested(reviewing: ReviewService, plan_id: str, **more: object) -> Decision:
+    decision = reviewing.request_changes(plan_id, "ann", **({"comment": "not yet"} | more))
+    assert isinstance(decision, Decision), decision
+    return decision
+
+
+def code(engine: Engine, request: dict[str, object]) -> str:
+    report = engine.apply(request)
+    return report.error.code.value if report.error else "applied"
+
+
+def test_decision_is_stored_with_its_comments_and_the_edits_behind_the_lines(
+    reviewing: ReviewService, strict: Engine
+) -> None:
+    plan_id = plan(strict)
+    terms = DecisionTerms(channel=Channel.CHAT_APP)
+    lines = [on_line(7, "say it"), on_line(10, "why?", Side.BEFORE, end=11)]
+    requested(reviewing, plan_id, edit_comments={0: "no"}, line_comments=lines, terms=terms)
+    stored = DecisionStore(strict.workspace.roots[0].path).of(plan_id)
+
+    assert stored is not None
+    assert (stored.verdict, stored.channel, stored.comment) == (
+        Verdict.CHANGES_REQUESTED,
+        Channel.CHAT_APP,
+        "not yet",
+    )
+    assert dict(stored.edit_comments) == {0: "no"}
+    assert [(each.quote, each.edit_index) for each in stored.line_comments] == [("2", 1), ("\nthree", 2)]
+    assert reviewing.open(plan_id).state is ReviewState.CHANGES_REQUESTED
+
+
+def test_plan_is_committed_nowhere(reviewing: ReviewService, strict: Engine, free: Engine) -> None:
+    plan_id = plan(strict)
+    requested(reviewing, plan_id, line_comments=[on_line(3, "spell it")])
+    refused = free.apply({"planId": plan_id}).error
+
+    assert refused is not None
+    assert (refused.code, refused.code.exit) == (Code.CHANGES_REQUESTED, 5)
+    assert "requested changes to the plan" in refused.message
+    assert '"not yet" on a.md line 3: "spell it"' in refused.message
+    assert f'"revises": "{plan_id[:23]}"' in refused.hint
+    assert code(strict, {"planId": plan_id}) == "CHANGES_REQUESTED"
+    # The same batch, and a part of it.
+    assert code(free, {"file": "a.md", "edits": EDITS}) == "CHANGES_REQUESTED"
+    assert code(free, {"planId": plan_id, "accept": [0]}) == "CHANGES_REQUESTED"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [({}, {"title": "x"}), ({"title": "x"}, {}), ({"title": "x"}, {"description": "y"})]
+)
+def test_other_words_for_the_same_edits_change_nothing(
+    reviewing: ReviewService, free: Engine, first: dict[str, str], second: dict[str, str]
+) -> None:
+    requested(reviewing, plan(free, **first))
+    again = plan(free, **second)
+
+    assert code(free, {"planId": again}) == "CHANGES_REQUESTED"
+    # A person may find the new words enough.
+    approved = reviewing.approve(again, "ann")
+    assert isinstance(approved, Decision)
+    assert code(free, {"planId": again}) == "applied"
+
+
+def test_other_edits_are_another_plan(reviewing: ReviewService, free: Engine) -> None:
+    requested(reviewing, plan(free))
+
+    assert code(free, {"planId": plan(free, *EDITS[:2])}) == "applied"
+
+
+def test_approval_must_override_the_request(reviewing: ReviewService, strict: Engine) -> None:
+    plan_id = plan(strict)
+    requested(reviewing, plan_id)
+    saw = reviewing.open(plan_id).decisions.version
+    (refused,) = reviewing.approve(plan_id, "bob", terms=DecisionTerms(saw=saw))
+
+    assert refused.code is Code.CHANGES_REQUESTED
+    assert isinstance(
+        reviewing.approve(plan_id, "bob", terms=DecisionTerms(saw=saw, overrides=True)), Decision
+    )
+    report = strict.apply({"planId": plan_id})
+    assert report.applied
+    assert report.approved.overrides
+
+
+def test_request_revokes_the_approval_of_a_part(reviewing: ReviewService, strict: Engine) -> None:
+    plan_id = plan(strict)
+    part = reviewing.approve(plan_id, "ann", rejected=[2]).approved_plan_id
+    saw = reviewing.open(plan_id).decisions.version
+    requested(reviewing, plan_id, terms=DecisionTerms(saw=saw))
+
+    assert code(strict, {"planId": part}) == "CHANGES_REQUESTED"
+
+
+def test_second_window_never_requests_over_the_first(reviewing: ReviewService, strict: Engine) -> None:
+    plan_id = plan(strict)
+    assert isinstance(reviewing.approve(plan_id, "ann"), Decision)
+
+    (refused,) = reviewing.request_changes(plan_id, "bob", comment="no")
+    assert refused.code is Code.STALE_DECISION
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ({}, "says what to change"),
+        ({"edit_comments": {0: ""}}, "says what to change"),
+        ({"line_comments": [on_line(12, "x")]}, "has no lines 12-12 after"),
+        ({"line_comments": [on_line(0, "x")]}, "has no lines 0-0"),
+        ({"line_comments": [on_line(3, "x", end=2)]}, "has no lines 3-2"),
+        ({"line_comments": [on_line(3, " ")]}, "is empty"),
+        ({"line_comments": [on_line(3, "x" * 2001)]}, "longer than 2000"),
+        ({"line_comments": [on_line(3, "x")] * 501}, "more than 500"),
+        (
+            {"line_comments": [LineComment(file="b.md", side=Side.AFTER, start=1, end=1, text="x")]},
+            "has no file `b.md`",
+        ),
+    ],
+)
+def test_comment_that_names_nothing_is_refused(
+    reviewing: ReviewService, strict: Engine, said: dict[str, object], reason: str
+) -> None:
+    plan_id = plan(strict)
+    (refused,) = reviewing.request_changes(plan_id, "ann", **said)
+
+    assert isinstance(refused, Diagnostic)
+    assert refused.code is Code.INVALID_ARGUMENT
+    assert reason in refused.message
+    assert reviewing.open(plan_id).decision is None
+
+
+def test_lines_of_a_plan_whose_file_moved_on_are_kept_without_their_text(
+    root: Path, reviewing: ReviewService, strict: Engine
+) -> None:
+    plan_id = plan(strict)
+    (root / "a.md").write_text("# Other\n")
+    decision = requested(reviewing, plan_id, line_comments=[on_line(7, "say it")])
+
+    assert decision.line_comments[0].quote == ""
+    assert decision.line_comments[0].edit_index is None
+
+
+def test_state_of_other_plans_is_not_changed(reviewing: ReviewService, strict: Engine) -> None:
+    other = plan(strict, EDITS[0])
+    requested(reviewing, plan(strict))
+    opened = reviewing.open(other)
+
+    assert isinstance(opened, OpenPlan)
+    assert opened.state is ReviewState.PENDING
