@@ -132,7 +132,8 @@ def _tried(content: DataContent, change: Change, what: str, path: Path | None, b
         for each in edits:
             # What continues an INI value goes with its line end.
             behind = content.text[span.end : each.span.end]
-            assert span.start <= each.span.start and not behind.strip(), (what, change)
+            assert span.start <= each.span.start, (what, change)
+            assert not behind.strip(), (what, change)
     return Counter({f"{what} done": 1})
 
 

@@ -136,6 +136,25 @@ def test_conflict_is_left_to_a_person(repository: Path) -> None:
     assert "<<<<<<< ours" in (repository / "log.md").read_text()
 
 
+@pytest.mark.parametrize("program", [None, "#!/bin/sh\nexit 1\n"])
+def test_git_merges_where_mdplan_is_missing_or_does_not_start(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory, program: str | None
+) -> None:
+    folder = tmp_path_factory.mktemp("bin")
+    if program is not None:
+        (folder / "mdplan").write_text(program)
+        (folder / "mdplan").chmod(0o755)
+    path = f"{folder}{os.pathsep}/usr/bin{os.pathsep}/bin"
+    names = {f"GIT_{role}_{part}": "a@b" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")}
+    merged = subprocess.run(
+        ["git", "merge", "main"], cwd=repository, env={**os.environ, **names, "PATH": path}, check=False
+    )
+    assert merged.returncode == 1
+    assert (repository / "log.md").read_text() == (
+        BASE + "<<<<<<< ours\n- right one\n=======\n- left\n>>>>>>> theirs\n"
+    )
+
+
 def test_uninstalled_without_a_trace(repository: Path) -> None:
     assert _mdplan(repository, "merge", "--uninstall").returncode == 0
     assert "mdplan" not in (repository / ".git" / "config").read_text()

@@ -29,7 +29,14 @@ mdplan merge --install          let git merge *.md of this repository with it
 mdplan merge --uninstall        let git merge them itself again"""
 # To git a driver that exits above 128 has failed; below it reports conflicts.
 _FAILED: Final = 129
-_DRIVER: Final = "mdplan merge %O %A %B -o %A --path %P --marker-size %L"
+_OWN: Final = "mdplan merge %O "
+# A shell that finds no mdplan, or Python that finds no package, exits below 128 and leaves ours without a
+# marker: then git merges the file, so that no change of theirs is lost.
+_DRIVER: Final = (
+    f"{_OWN}%A %B -o %A --path %P --marker-size %L || "
+    "if test $? -eq 1 && grep -q '^<<<<<<<' %A; then exit 1; else "
+    "git merge-file --marker-size=%L -L ours -L base -L theirs %A %O %B; fi"
+)
 _SETTINGS: Final = {
     "merge.mdplan.name": "mdplan, by sections",
     "merge.mdplan.driver": _DRIVER,
@@ -256,7 +263,7 @@ def _install(globs: Sequence[str], *, is_global: bool) -> int:
     samples = () if is_global else (each.replace("*", "x") for each in globs)
     set_already = (_git("check-attr", "merge", "--", each).stdout.decode().split()[-1:] for each in samples)
     taken = [name for names in set_already for name in names if name not in {"unspecified", "mdplan"}]
-    if driver not in {"", _DRIVER} or others or taken:
+    if (driver and not driver.startswith(_OWN)) or others or taken:
         raise Misuse(
             f"another merge driver is set for {' '.join(globs)}",
             f"remove it from .gitattributes or {attributes} first",
