@@ -14,11 +14,11 @@ from mdplan.bot.candidates import find_candidates
 from mdplan.bot.coupling import StandalonePlan, changed_places, find_coupled_files
 from mdplan.bot.executors import in_order, open_executor
 from mdplan.bot.file_planner import FilePlanner, links_of_chunk, plan_chunk
-from mdplan.bot.job import CandidateFile, FileOutcome, FileStatus, Job, PackedJob
+from mdplan.bot.job import CandidateFile, FileOutcome, FileStatus, Job, PackedJob, PackedPlan, unpacked_plan
 from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.bot.near_misses import SkippedNearMiss, near_miss_warnings
 from mdplan.bot.plan_group import GroupPlan, plan_group
-from mdplan.bot.spool import Spool, SpoolEntry
+from mdplan.bot.spool import Spool
 from mdplan.bot.verdict_cache import VerdictCache, is_kept
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.links.link_path import MARKDOWN_SUFFIXES
@@ -59,7 +59,6 @@ class RunFindings:
     named: int = 0
     verdicts: dict[FileStatus, int] = field(default_factory=lambda: dict.fromkeys(FileStatus, 0))
     alone: dict[str, StandalonePlan] = field(default_factory=dict)
-    diffs: dict[str, SpoolEntry] = field(default_factory=dict)
     satisfied: list[str] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
     refused: set[str] = field(default_factory=set)
@@ -149,10 +148,10 @@ class Bot:
         elif outcome.verdict is FileStatus.REFUSED:
             self._refuse(outcome.path, outcome.problems, found)
         elif outcome.plan is not None:
-            found.alone[outcome.path] = StandalonePlan(
-                plan=outcome.plan, places=outcome.places, needs_others=outcome.needs_others
+            aside = _put_aside(outcome.plan, outcome.diff, spool)
+            found.alone[outcome.path] = replace(
+                aside, places=outcome.places, needs_others=outcome.needs_others
             )
-            found.diffs[outcome.path] = spool.put(outcome.diff)
 
     def _refuse(self, path: str, problems: Problems, found: RunFindings) -> None:
         found.refused.add(path)
@@ -198,26 +197,26 @@ class Bot:
         for member in together:
             was = FileStatus.SATISFIED if found.alone.pop(member.path, None) is None else FileStatus.CHANGES
             found.verdicts[was] -= 1
-        changed = [candidate.path for candidate in candidates if candidate.path in found.alone]
-        plans = [found.alone[path].plan for path in changed]
-        diffs = [found.diffs[path] for path in changed]
-        if together:
-            joint = self._plan_group(together, found)
-            if joint.plan is not None:
-                plans.append(joint.plan)
-                diffs.append(spool.put(joint.diff))
+        made = [found.alone[each.path] for each in candidates if each.path in found.alone]
         found.alone.clear()
+        joint = self._plan_group(together, found) if together else None
+        if joint is not None and joint.plan is not None:
+            made.append(_put_aside(PackedPlan.of(joint.plan), joint.diff, spool))
         problems = tuple(found.problems)
         if problems and not self.options.keep_going:
             return _refused(problems, found)
-        too_many = _too_many(self.job, plans)
+        too_many = _too_many(
+            self.job, sum(len(each.written) for each in made), sum(each.edits for each in made)
+        )
         if too_many is not None:
             return _refused((too_many,), found)
-        plan = merge_plans(plans, self._options(), self.job.loaded.intent) if plans else None
+        # They are read one after the other, so that no two copies of them are in memory.
+        plans = (unpacked_plan(spool.get(each.plan)) for each in made)
+        plan = merge_plans(plans, self._options(), self.job.loaded.intent) if made else None
         if plan is not None and not isinstance(plan, Plan):
             return _refused((*problems, *plan), found)
         return BotResult(
-            plan=plan, problems=problems, found=found, diff=lambda: (spool.get(put) for put in diffs)
+            plan=plan, problems=problems, found=found, diff=lambda: (spool.get(each.diff) for each in made)
         )
 
     def _plan_group(self, together: list[CandidateFile], found: RunFindings) -> GroupPlan:
@@ -237,12 +236,18 @@ class Bot:
         return {name: value for name, value in options.items() if value and value != "none"}
 
 
-def _too_many(job: Job, plans: Iterable[Plan]) -> Diagnostic | None:
+def _put_aside(plan: PackedPlan, diff: bytes, spool: Spool) -> StandalonePlan:
+    return StandalonePlan(
+        plan=spool.put(plan.data),
+        diff=spool.put(diff),
+        written=plan.written,
+        edits=plan.edits,
+        has_broken_links=plan.has_broken_links,
+    )
+
+
+def _too_many(job: Job, files: int, edits: int) -> Diagnostic | None:
     limits, manifest = job.settings.batch, job.loaded.manifest
-    files = edits = 0
-    for plan in plans:
-        files += len(plan.files)
-        edits += len(plan.results)
     most_files = min(limits.files, manifest.max_files or limits.files)
     for what, count, most in (("files", files, most_files), ("edits", edits, limits.edits)):
         if count > most:

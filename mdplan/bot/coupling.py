@@ -7,25 +7,27 @@ would say of it.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mdplan.bot.job import ChangedPlaces
-from mdplan.diagnostics import LINK_CODES
-from mdplan.plan import Plan
+from mdplan.bot.spool import SpoolEntry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandalonePlan:
-    """A file that is to be changed as it was planned alone, and what others may link to of it."""
+    """A file that is to be changed as it was planned alone, and what others may link to of it.
 
-    plan: Plan
-    places: ChangedPlaces
-    needs_others: bool
+    `plan`, the packed plan, and `diff` are on the disk; the other facts are those of `PackedPlan` and
+    `FileOutcome`.
+    """
 
-    @property
-    def has_broken_links(self) -> bool:
-        """Whether a link in it would lead to nothing, if no other file changed."""
-        return any(warning.code in LINK_CODES for warning in self.plan.warnings)
+    plan: SpoolEntry
+    diff: SpoolEntry
+    written: tuple[str, ...]
+    edits: int
+    has_broken_links: bool
+    places: ChangedPlaces = field(default_factory=dict)
+    needs_others: bool = False
 
 
 def changed_places(standalone: Iterable[StandalonePlan]) -> ChangedPlaces:
@@ -48,11 +50,11 @@ def find_coupled_files(
     linking = Counter(name for names in links.values() for name in names)
     changing = Counter(name for each in standalone.values() for name in each.places)
     written_into = {
-        change.path
+        other
         for path, each in standalone.items()
         if each.needs_others
-        for change in each.plan.files
-        if change.path != path
+        for other in each.written
+        if other != path
     }
     found: set[str] = set()
     for path in selected:

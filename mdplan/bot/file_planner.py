@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from threading import local
 
-from mdplan.bot.job import CandidateFile, ChangedPlaces, Chunk, FileOutcome, FileStatus, Job, PackedJob
+from mdplan.bot.job import (
+    CandidateFile,
+    ChangedPlaces,
+    Chunk,
+    FileOutcome,
+    FileStatus,
+    Job,
+    PackedJob,
+    PackedPlan,
+)
 from mdplan.bot.near_misses import SkippedNearMiss, near_miss
 from mdplan.bot.read_once_workspace import ReadOnceWorkspace
 from mdplan.bot.selector import SelectedEdits, Selector
@@ -114,7 +123,7 @@ class FilePlanner:
         return FileOutcome(
             path=path,
             verdict=FileStatus.CHANGES,
-            plan=ready_to_merge(planned.plan),
+            plan=PackedPlan.of(ready_to_merge(planned.plan)),
             diff=planned.diff,
             places=self._changed_places(planned),
             needs_others=any(edit.other_file is not None for edit in left.batch.files[0].edits),

@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.bot.near_misses import SkippedNearMiss
-from mdplan.diagnostics import Problems
+from mdplan.diagnostics import LINK_CODES, Problems
 from mdplan.plan import Plan
 from mdplan.settings import Settings
 from mdplan.storage.fs.stamps import file_stamps
@@ -128,6 +128,37 @@ class PackedJob:
         return job
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackedPlan:
+    """A pickled plan, and what is asked of it before the plans of all files are known.
+
+    It changes the files `written`, with so many `edits`. `has_broken_links` says that a link in it would lead
+    to nothing, if no other file changed.
+    """
+
+    data: bytes = field(repr=False)
+    written: tuple[str, ...]
+    edits: int
+    has_broken_links: bool
+
+    @classmethod
+    def of(cls, plan: Plan) -> "PackedPlan":
+        """`plan`, packed."""
+        return cls(
+            data=pickle.dumps(plan, protocol=pickle.HIGHEST_PROTOCOL),
+            written=tuple(change.path for change in plan.files),
+            edits=len(plan.results),
+            has_broken_links=any(warning.code in LINK_CODES for warning in plan.warnings),
+        )
+
+
+def unpacked_plan(data: bytes) -> Plan:
+    """The plan in `data`. It comes from a process that this one started, or gave work to."""
+    plan = pickle.loads(data)  # noqa: S301
+    assert isinstance(plan, Plan)
+    return plan
+
+
 @dataclass(frozen=True, slots=True)
 class CandidateFile:
     """A file, as callers write its path, and the numbers of the rules of a manifest that name it.
@@ -157,7 +188,8 @@ class FileStatus(StrEnum):
 class FileOutcome:
     """What became of the file `path`.
 
-    Of one that changes: its `plan`, without files that stay as they are, and the exact `diff`. Links to
+    Of one that changes: its `plan`, without files that stay as they are, and the exact `diff`. The process
+    that asks puts both on the disk, so it does not unpack the plan. Links to
     `places` may have to change in other files.
     `misses` are sections that are nearly those that were to be deleted. `digest` is the SHA-256 of the bytes
     that were read.
@@ -166,7 +198,7 @@ class FileOutcome:
     path: str
     verdict: FileStatus
     problems: Problems = ()
-    plan: Plan | None = None
+    plan: PackedPlan | None = None
     diff: bytes = b""
     places: ChangedPlaces = field(default_factory=dict)
     needs_others: bool = False

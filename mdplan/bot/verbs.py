@@ -68,8 +68,6 @@ def apply_manifest(engine: Engine, loaded: LoadedManifest, options: RunOptions) 
         made = _bot(engine, loaded, options).plan(held)
     if made.plan is None:
         return with_recovered(bot_report(made, {}), recovered)
-    # No caller shows the diff.
-    made.found.diffs.clear()
     options.on_event("committing", {"files": len(made.plan.files), "planId": made.plan.plan_id})
     committed = engine.commit(made.plan)
     if not committed.ok:

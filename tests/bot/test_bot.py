@@ -94,6 +94,22 @@ def test_only_pages_whose_links_change_are_planned_together(
     assert ("two.md#new" in (tmp_path / "one.md").read_text()) is is_led
 
 
+@pytest.mark.parametrize(("most", "code"), [(11, Code.BATCH_TOO_LARGE), (12, None)])
+def test_limit_counts_files_that_change_and_no_links(tmp_path: Path, most: int, code: Code | None) -> None:
+    """Pages that link to headings of each other, without references to be updated."""
+    for number in range(12):
+        text = f"# Page\n\n## Old {number}\n\n[Next](p{(number + 1) % 12}.md#old-{(number + 1) % 12})\n"
+        (tmp_path / f"p{number}.md").write_text(text, encoding="utf-8")
+    (tmp_path / "bot.yml").write_text(
+        f"maxFiles: {most}\n"
+        "files: [{glob: '*.md', edits: [{op: replace_match, pattern: Old, replacement: New}]}]"
+    )
+    report, _ = planned(open_engine(tmp_path), str(tmp_path / "bot.yml"))
+
+    assert (report.error.code if report.error else None) == code
+    assert report.error is None or "the manifest changes 12 files" in report.error.message
+
+
 @pytest.mark.parametrize("address", ["http://x:1", "dask://", "dask"])
 def test_what_is_no_executor_is_refused(engine: Engine, manifest: str, address: str) -> None:
     with pytest.raises(StorageRefused) as refused:

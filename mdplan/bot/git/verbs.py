@@ -128,7 +128,6 @@ class _Attempt:
             made = _bot(self.engine, self.loaded, self.options, self.place, base).plan(held)
         if made.plan is None:
             return replace(bot_report(made, {}), base_commit=base.commit.decode())
-        made.found.diffs.clear()
         facts = {"files": len(made.plan.files), "planId": made.plan.plan_id}
         self.options.on_event("committing", facts)
         if at is not None and at != base.commit and self._is_there(made.plan, base, at):

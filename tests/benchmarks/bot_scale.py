@@ -1,0 +1,225 @@
+"""What the bot costs on thousands of real pages: `python -m tests.benchmarks.bot_scale [CORPUS] [FILES…]`.
+
+Copies of the corpus make trees of so many FILES. All costs are CPU seconds of whole processes, with all that
+they start, because a busy machine stretches the clock; where two processes share the work, both are told.
+The literal replacement changes 16 of 100 files, the appended line changes all of them.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+BUILD = Path(__file__).resolve().parents[2] / "build"
+SOME, ALL = "some.yml", "all.yml"
+MANIFESTS = {
+    SOME: """\
+files:
+  - glob: "**/*.md"
+    edits: [{op: replace_match, pattern: Windows, replacement: Fenster, matchSelection: all}]
+""",
+    ALL: """\
+files:
+  - glob: "**/*.md"
+    when: {not: {hasText: "Kept by a bot."}}
+    edits: [{op: append_to_file, markdown: "Kept by a bot."}]
+""",
+}
+WORKERS = (1, 2, 4, 16)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a process took: CPU seconds, seconds by the clock, and its largest resident size in MB."""
+
+    cpu: float
+    wall: float
+    size: float
+
+
+def cost_of(command: Sequence[str]) -> Cost:
+    """Run `command`, which may end with 1, "something would change"."""
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    assert process.stderr is not None
+    said = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    process.stderr.close()
+    assert process.returncode in {0, 1}, said.decode()
+    return Cost(usage.ru_utime + usage.ru_stime, time.perf_counter() - start, usage.ru_maxrss / 1024)
+
+
+def bot(root: Path, verb: str, manifest: str, *more: str) -> Cost:
+    """What `mdplan bot VERB` costs."""
+    many = ["--max-files", "100000", "--max-edits", "1000000", "--progress", "none"]
+    words = ["bot", verb, str(root / manifest), "--root", str(root), *many, *(more or ("--jobs", "1"))]
+    return cost_of([sys.executable, "-m", "mdplan", *words])
+
+
+def here(task: str, root: Path) -> Cost:
+    """What a task of this file costs, as a process of its own."""
+    return cost_of([sys.executable, __file__, task, str(root)])
+
+
+def read_and_hash(root: Path) -> None:
+    """Read and hash all pages."""
+    for path in pages(root):
+        hashlib.sha256(path.read_bytes()).digest()
+
+
+def substitute(root: Path) -> None:
+    """Read, replace and encode as a script of one line does; nothing is written."""
+    for path in pages(root):
+        re.sub("Windows", "Fenster", path.read_bytes().decode("utf-8", "replace")).encode()
+
+
+def list_pages(root: Path) -> None:
+    """List and stat all pages."""
+    for path in pages(root):
+        path.lstat()
+
+
+TASKS = {"hash": read_and_hash, "sub": substitute, "list": list_pages}
+
+
+def pages(root: Path) -> Iterator[Path]:
+    """All pages below `root`."""
+    for folder, _, names in os.walk(root):
+        yield from (Path(folder, name) for name in names if name.endswith(".md"))
+
+
+def make_copies(corpus: Path, root: Path, count: int) -> None:
+    """Write `count` pages below `root`: copies of all pages of `corpus`, each copy in a folder of its own."""
+    sources = sorted(corpus.rglob("*.md"))
+    for number in range(count):
+        copy, index = divmod(number, len(sources))
+        target = root / f"copy-{copy:03}" / sources[index].relative_to(corpus)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(sources[index], target)
+    for name, text in MANIFESTS.items():
+        (root / name).write_text(text, encoding="utf-8")
+
+
+def simulated(workers: int, client: float, work: float, chunks: int) -> float:
+    """Seconds by the clock that `workers` need, if the client spends `client` and the workers `work` in all.
+
+    The client sends and takes one chunk after the other, and a worker makes one at a time.
+    """
+    each_client, each_work = client / chunks, work / chunks
+    free = [0.0] * workers
+    sent = 0.0
+    ends: list[float] = []
+    for _ in range(chunks):
+        sent += each_client / 2
+        worker = min(range(workers), key=free.__getitem__)
+        free[worker] = max(free[worker], sent) + each_work
+        ends.append(free[worker])
+    taken = 0.0
+    for end in sorted(ends):
+        taken = max(taken, end) + each_client / 2
+    return max(taken, client)
+
+
+def row(what: str, cost: float, unit: str, note: str = "") -> None:
+    """Print a row of the table."""
+    sys.stdout.write(f"| {what} | {cost:.2f} {unit} | {note} |\n")
+    sys.stdout.flush()
+
+
+def costs(root: Path, what: str, found: Cost, note: str = "") -> Cost:
+    """Print what `found` says."""
+    del root
+    row(what, found.cpu, "s CPU", f"{found.wall:.1f} s by the clock, {found.size:.0f} MB{note}")
+    return found
+
+
+def measure(corpus: Path, folder: Path, count: int) -> None:
+    """All rows for a tree of `count` pages."""
+    root = folder / str(count)
+    root.mkdir()
+    make_copies(corpus, root, count)
+    sys.stdout.write(f"\n## {count} pages\n\n| What | Cost | Besides |\n|---|---|---|\n")
+    time.sleep(3)  # What was written just now has no certain stamp.
+    listed = costs(root, "list and stat", here("list", root))
+    costs(root, "read and SHA-256", here("hash", root))
+    substituted = costs(root, "`re.sub`", here("sub", root))
+    first = costs(root, "check, 16 % would change", bot(root, "check", SOME))
+    row("check against `re.sub`", first.cpu / substituted.cpu, "times", "bar 15")
+    two = costs(root, "check in two processes", bot(root, "check", SOME, "--jobs", "2"))
+    alone = costs(root, "check in one process, again", bot(root, "check", SOME))
+    row("two processes against one", two.wall / alone.wall, "times", "by the clock; bar 0.6")
+    row("two processes against one, CPU", two.cpu / alone.cpu, "times", "their sum")
+    dask_rows(root, alone)
+    costs(root, "apply, 16 % change", bot(root, "apply", SOME))
+    time.sleep(3)
+    costs(root, "check, clean, after apply", bot(root, "check", SOME))
+    clean = costs(root, "check, clean, again", bot(root, "check", SOME))
+    row("clean run without listing", clean.cpu - listed.cpu, "s", f"bar {2 * count / 60_000:.2f} s")
+    costs(root, "check, all would change", bot(root, "check", ALL))
+    costs(root, "plan, all would change", bot(root, "plan", ALL))
+    costs(root, "apply, all change", bot(root, "apply", ALL))
+    time.sleep(3)
+    costs(root, "check, clean, after apply", bot(root, "check", ALL))
+    shutil.rmtree(root)
+
+
+def dask_rows(root: Path, alone: Cost) -> None:
+    """Rows about two workers of a cluster on this machine, and what more of them would take."""
+    try:
+        import psutil
+        from distributed import LocalCluster
+    except ImportError:
+        row("Dask", 0, "", "not installed")
+        return
+    open_cluster: Any = LocalCluster
+    with open_cluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        address = cluster.scheduler_address.removeprefix("tcp://")
+        # The workers import and open all that they need once.
+        bot(root, "check", SOME, "--executor", f"dask://{address}")
+        children = psutil.Process().children(recursive=True)
+
+        def spent() -> float:
+            return sum(sum(each.cpu_times()[:2]) for each in children)
+
+        before = spent()
+        client = bot(root, "check", SOME, "--executor", f"dask://{address}")
+        work = spent() - before
+    started = cost_of(
+        [sys.executable, "-c", "import distributed, mdplan.bot.bot, mdplan.bot.file_planner"]
+    ).cpu
+    costs(root, "check on two Dask workers, the client", client, f"; {started:.1f} s to start")
+    row("the workers", work, "s CPU")
+    row("client's share", 100 * client.cpu / (client.cpu + work), "%", "bar 15")
+    row("client's share without its start", 100 * (client.cpu - started) / (client.cpu + work), "%")
+    row("two Dask workers against one process", client.wall / alone.wall, "times", "by the clock; bar 0.65")
+    chunks = max(1, sum(1 for _ in pages(root)) // 32)
+    one = simulated(1, client.cpu - started, work, chunks)
+    for workers in WORKERS:
+        taken = simulated(workers, client.cpu - started, work, chunks)
+        row(f"simulated with {workers} workers", taken, "s", f"{one / taken:.1f} times as fast as one worker")
+
+
+def main(words: Sequence[str]) -> None:
+    """Run a task, or measure trees of so many pages."""
+    if words and words[0] in TASKS:
+        TASKS[words[0]](Path(words[1]))
+        return
+    corpus = Path(words[0] if words else "../shared/corpus")
+    BUILD.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="scale-", dir=BUILD) as name:
+        os.environ["MDPLAN_STATE_DIR"] = str(Path(name) / "state")
+        for count in [int(word) for word in words[1:]] or [5000, 60_000]:
+            measure(corpus, Path(name), count)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
