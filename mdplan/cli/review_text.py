@@ -14,7 +14,7 @@ from mdplan.review.plan_review import (
     ReviewedHunk,
     ReviewedLine,
 )
-from mdplan.review.word_marks import Piece
+from mdplan.review.word_marks import MarkedText
 from mdplan.text.visible_text import escaped
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _line(line: ReviewedLine, style: Style, *, shows_end: bool, stands_back: boo
     return style.paint(line.sign, colour) + text + (style.paint(end, colour) if end else "")
 
 
-def _shown_pieces(pieces: Sequence[Piece], *, is_mixed: bool) -> list[str]:
+def _shown_pieces(pieces: Sequence[MarkedText], *, is_mixed: bool) -> list[str]:
     """The texts of `pieces`, in which blanks can be seen that changed, or that end the line."""
     parts = []
     for number, piece in enumerate(pieces):

@@ -51,11 +51,11 @@ class Session:
 
         Raises `StorageRefused`, which `engine_command` reports.
         """
-        from mdplan.engine.caller import Caller, shell_client
+        from mdplan.engine.caller import CallerIdentity, shell_client
         from mdplan.engine.engine import Engine
 
         settings = replace(self.settings(), require_approval=require_approval)
-        return Engine(self.open_workspace(), settings, caller=Caller(client=shell_client))
+        return Engine(self.open_workspace(), settings, caller=CallerIdentity(client=shell_client))
 
     def open_files(self) -> "OutlinedFiles":
         """The files of the roots, for a command that only looks: it starts faster than an engine.

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mdplan.data.node import Element, Path, Unnamed
+from mdplan.data.node import Element, Path
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.text.search.similar_names import NameIndex
 
@@ -237,8 +237,3 @@ def _item_missing(values: object, path: Path) -> Diagnostic:
         message=f"{where}, a list of {len(values)} items, has no such item, or several",
         hint="name an item by its number, as in `[0]` or `[-1]`",
     )
-
-
-def has_unnamed(values: object) -> bool:
-    """Whether `values` is a map with keys that no path can name."""
-    return isinstance(values, dict) and any(isinstance(name, Unnamed) for name in values)

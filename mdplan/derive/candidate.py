@@ -16,7 +16,7 @@ _OF_TEXT: Final = frozenset({"replace_match", "replace_lines", "insert_lines", "
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class CandidateEdits:
     """Edits, as a batch has them, that may make some hunks; nothing is proven yet.
 
     Text that occurs elsewhere too `is_weak` evidence: in another version it might be found there.

@@ -15,7 +15,7 @@ _COMPARISONS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Hunk:
+class ChangedLines:
     """Lines ``[old_start, old_end)`` of the old version that became ``[new_start, new_end)``; 0-based.
 
     `floor` and `ceiling` are lines of the old version: between them nothing but this hunk changes.
@@ -34,7 +34,7 @@ class Hunk:
         """Whether nothing goes."""
         return self.old_start == self.old_end
 
-    def grown(self, before: int, after: int) -> "Hunk":
+    def grown(self, before: int, after: int) -> "ChangedLines":
         """The hunk with so many unchanged lines before and behind it."""
         return replace(
             self,
@@ -44,7 +44,7 @@ class Hunk:
             new_end=self.new_end + after,
         )
 
-    def joined(self, last: "Hunk") -> "Hunk":
+    def joined(self, last: "ChangedLines") -> "ChangedLines":
         """One hunk of this one, `last` and all between them."""
         return replace(self, old_end=last.old_end, new_end=last.new_end, ceiling=last.ceiling)
 
@@ -75,7 +75,7 @@ class Change:
         """Text of the old lines ``[first, end)``."""
         return "".join(self.old_lines[first:end])
 
-    def new_text(self, hunk: Hunk) -> str:
+    def new_text(self, hunk: ChangedLines) -> str:
         """The lines that `hunk` writes."""
         return "".join(self.new_lines[hunk.new_start : hunk.new_end])
 
@@ -83,11 +83,11 @@ class Change:
         """Whether `line` of the old version, 0-based, is a heading or a part of one."""
         return line + 1 in self._heading_lines[0]
 
-    def has_heading(self, hunk: Hunk) -> bool:
+    def has_heading(self, hunk: ChangedLines) -> bool:
         """Whether `hunk` writes a heading."""
         return any(hunk.new_start < line <= hunk.new_end for line in self._heading_lines[1])
 
-    def text_with(self, hunks: Iterable[Hunk]) -> str:
+    def text_with(self, hunks: Iterable[ChangedLines]) -> str:
         """The old text after these hunks alone, which are in order."""
         parts: list[str] = []
         at = 0
@@ -118,7 +118,7 @@ class Change:
         )
         return old, new
 
-    def _compare(self, anchors: Sequence[tuple[int, int]]) -> Collection[Hunk]:
+    def _compare(self, anchors: Sequence[tuple[int, int]]) -> Collection[ChangedLines]:
         """The hunks; lines at `anchors`, of both versions, are the same one."""
         blocks: list[ComparedBlock] = []
         ends = (len(self.old_lines), len(self.new_lines))
@@ -134,7 +134,7 @@ class Change:
         for index, block in enumerate(blocks):
             floor = blocks[index - 1].old_end if index else 0
             ceiling = blocks[index + 1].old_start if index + 1 < len(blocks) else len(self.old_lines)
-            hunks.append(Hunk(index, *block, floor, ceiling))
+            hunks.append(ChangedLines(index, *block, floor, ceiling))
         return hunks
 
 

@@ -8,8 +8,8 @@ from mdplan.data.address import shown
 from mdplan.data.content import DataContent
 from mdplan.data.json_values import as_json
 from mdplan.data.node import Element
-from mdplan.derive.candidate import Candidate, Edit
-from mdplan.derive.change import Change, Hunk
+from mdplan.derive.candidate import CandidateEdits, Edit
+from mdplan.derive.change import Change, ChangedLines
 from mdplan.derive.section_candidates import Group
 from mdplan.markdown.outline.data_content import data_content
 from mdplan.markdown.outline.outline import Outline
@@ -22,7 +22,7 @@ _PLAIN: Final = re.compile(r"[\w-]{1,20}")
 _DOTTED: Final = re.compile(r"[\w-]+(\.[\w-]+)+")
 
 
-def changed_keys(change: Change, hunks: Sequence[Hunk]) -> Iterator[Group]:
+def changed_keys(change: Change, hunks: Sequence[ChangedLines]) -> Iterator[Group]:
     """All edits of keys and lists that make one version of the data the other.
 
     A key that comes has no guard of its own.
@@ -42,13 +42,13 @@ def changed_keys(change: Change, hunks: Sequence[Hunk]) -> Iterator[Group]:
             yield (hunk,), _candidate(inside)
 
 
-def _candidate(edits: Iterable[Edit]) -> Candidate:
+def _candidate(edits: Iterable[Edit]) -> CandidateEdits:
     """A candidate of `edits`, weak where one has no guard of its own."""
     given = tuple(edits)
-    return Candidate(given, is_weak=any("expectedValue" not in edit for edit in given))
+    return CandidateEdits(given, is_weak=any("expectedValue" not in edit for edit in given))
 
 
-def _is_in(change: Change, old: DataContent, new: DataContent, path: _Path, hunk: Hunk) -> bool:
+def _is_in(change: Change, old: DataContent, new: DataContent, path: _Path, hunk: ChangedLines) -> bool:
     """Whether the entry `path` of the old version, else of the new one, starts in `hunk`."""
     if path in old.places:
         return hunk.old_start < _line(change.old, old, path) <= hunk.old_end

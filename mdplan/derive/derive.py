@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from mdplan.derive.candidate import Candidate, Edit
-from mdplan.derive.change import Change, Hunk
+from mdplan.derive.candidate import CandidateEdits, Edit
+from mdplan.derive.change import Change, ChangedLines
 from mdplan.derive.data_candidates import changed_keys
 from mdplan.derive.element_candidates import element_candidates, task_candidates
 from mdplan.derive.line_candidates import diff_candidate, line_candidates
@@ -107,7 +107,7 @@ class _Deriver:
         diff = {hunk: diff_candidate(self._change, hunk) for hunk in self._change.hunks}
         return self._proven(lines) or self._proven(diff) or (_not_expressible(),)
 
-    def _reconciled(self, proven: dict[Hunk, Candidate]) -> Derivation | Problems:
+    def _reconciled(self, proven: dict[ChangedLines, CandidateEdits]) -> Derivation | Problems:
         """The batch of what is `proven` hunk by hunk, with text or lines where edits refuse each other."""
         plain = _Deriver(self._change, self._requested, prefers_structure=False)
         chosen = dict(proven)
@@ -124,9 +124,9 @@ class _Deriver:
             chosen[hunk] = plain._first_proven((hunk,), plain._candidates(hunk))
         return self._proven(chosen) or plain.derive()
 
-    def _smallest(self, hunks: Sequence[Hunk]) -> dict[Hunk, list[Candidate]]:
+    def _smallest(self, hunks: Sequence[ChangedLines]) -> dict[ChangedLines, list[CandidateEdits]]:
         """The ways to make `hunks`, those next to each other joined where that is smaller."""
-        best: list[tuple[float, dict[Hunk, list[Candidate]]]] = [(0, {})]
+        best: list[tuple[float, dict[ChangedLines, list[CandidateEdits]]]] = [(0, {})]
         for end in range(1, len(hunks) + 1):
             ways = []
             for start in range(end - 1, max(end - _MOST_JOINED, 0) - 1, -1):
@@ -146,7 +146,7 @@ class _Deriver:
             best.append(min(ways, key=lambda way: way[0]))
         return best[-1][1]
 
-    def _candidates(self, hunk: Hunk) -> list[Candidate]:
+    def _candidates(self, hunk: ChangedLines) -> list[CandidateEdits]:
         """All ways to make `hunk`, the best first; of equal ones, those by structure, and then by text."""
         change = self._change
         sections = [*section_candidates(change, hunk)]
@@ -164,7 +164,9 @@ class _Deriver:
             return [each for part in parts for each in sorted(part, key=_rank)]
         return sorted((*elements, *sections, *matches, *lines), key=_rank)
 
-    def _first_proven(self, hunks: Sequence[Hunk], candidates: Sequence[Candidate]) -> Candidate:
+    def _first_proven(
+        self, hunks: Sequence[ChangedLines], candidates: Sequence[CandidateEdits]
+    ) -> CandidateEdits:
         """The first of `candidates` that makes these hunks alone; past the allowance the last, unproven."""
         wanted = self._change.text_with(hunks)
         for candidate in candidates:
@@ -174,16 +176,16 @@ class _Deriver:
                 return candidate
         return diff_candidate(self._change, hunks[0])
 
-    def _makes(self, candidate: Candidate, wanted: str) -> bool:
+    def _makes(self, candidate: CandidateEdits, wanted: str) -> bool:
         outcome = self._trials.plan(candidate.edits, ALLOW_ALL)
         return (outcome.is_guarded or candidate.is_weak) and outcome.text == wanted
 
-    def _everywhere(self) -> dict[Hunk, Candidate]:
+    def _everywhere(self) -> dict[ChangedLines, CandidateEdits]:
         """Hunks that some edits make together, where that is proven, and smaller than an edit of each.
 
         By structure it need not be smaller, where that is preferred.
         """
-        found: dict[Hunk, Candidate] = {}
+        found: dict[ChangedLines, CandidateEdits] = {}
         for (hunks, candidate), is_preferred in self._groups():
             if self._trials.left <= _KEPT:
                 break
@@ -191,7 +193,7 @@ class _Deriver:
                 is_preferred or candidate.cost < sum(self._candidates(hunk)[0].cost for hunk in hunks)
             )
             if is_chosen and self._makes(candidate, self._change.text_with(hunks)):
-                found.update(dict.fromkeys(hunks, Candidate(())))
+                found.update(dict.fromkeys(hunks, CandidateEdits(())))
                 found[hunks[0]] = candidate
         return found
 
@@ -204,7 +206,7 @@ class _Deriver:
         for group in self._matches.everywhere(change.hunks):
             yield group, False
 
-    def _proven(self, chosen: dict[Hunk, Candidate]) -> Derivation | None:
+    def _proven(self, chosen: dict[ChangedLines, CandidateEdits]) -> Derivation | None:
         """The batch of all that is `chosen`, with the overrides it needs, if it makes the new version."""
         edits = _edits_of(chosen)
         refusals: frozenset[Code] = frozenset()
@@ -224,16 +226,16 @@ class _Deriver:
         return None
 
 
-def _in_order(chosen: dict[Hunk, Candidate]) -> list[tuple[Hunk, Candidate]]:
+def _in_order(chosen: dict[ChangedLines, CandidateEdits]) -> list[tuple[ChangedLines, CandidateEdits]]:
     return sorted(chosen.items(), key=lambda item: item[0].index)
 
 
-def _edits_of(chosen: dict[Hunk, Candidate]) -> list[Edit]:
+def _edits_of(chosen: dict[ChangedLines, CandidateEdits]) -> list[Edit]:
     """The edits of all that is `chosen`, in the order of their places."""
     return list(chain.from_iterable(candidate.edits for _, candidate in _in_order(chosen)))
 
 
-def _rank(candidate: Candidate) -> int:
+def _rank(candidate: CandidateEdits) -> int:
     """What `candidate` costs; one that needs the hash of the file, that too."""
     return candidate.cost + (_WEAK if candidate.is_weak else 0)
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
-from mdplan.derive.candidate import Candidate, Edit
-from mdplan.derive.change import Change, Hunk
+from mdplan.derive.candidate import CandidateEdits, Edit
+from mdplan.derive.change import Change, ChangedLines
 from mdplan.derive.section_candidates import proven_address
 from mdplan.markdown.blocks.blocks import Block
 from mdplan.markdown.elements.lists import PlacedItem
@@ -16,7 +16,7 @@ from mdplan.text.line_end_view import to_lf
 _MARKER = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])[ \t]+")
 
 
-def task_candidates(change: Change, hunk: Hunk) -> Iterator[Candidate]:
+def task_candidates(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
     """A task whose box changes."""
     if not hunk.old_end - hunk.old_start == 1 == hunk.new_end - hunk.new_start:
         return
@@ -24,10 +24,10 @@ def task_candidates(change: Change, hunk: Hunk) -> Iterator[Candidate]:
     if before is None or after is None or None in (before.item.mark, after.item.mark):
         return
     if before.item.text == after.item.text:
-        yield Candidate.of("set_task", item=before.item.text, done=after.item.mark != " ")
+        yield CandidateEdits.of("set_task", item=before.item.text, done=after.item.mark != " ")
 
 
-def element_candidates(change: Change, hunk: Hunk) -> Iterator[Candidate]:
+def element_candidates(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
     """Items, rows and code blocks that change. Lines say each of these in fewer tokens."""
     if hunk.is_insertion:
         parts = (_added_items, _added_rows)
@@ -38,7 +38,7 @@ def element_candidates(change: Change, hunk: Hunk) -> Iterator[Candidate]:
     yield from chain.from_iterable(part(change, hunk) for part in parts)
 
 
-def _added_items(change: Change, hunk: Hunk) -> Iterator[Candidate]:
+def _added_items(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
     """Items of one line, each with a neighbour that stays."""
     items = [_item(change.new, line) for line in _lines(change.new, hunk.new_start, hunk.new_end)]
     listing = items[0].listing if items and items[0] is not None else None
@@ -58,26 +58,26 @@ def _added_items(change: Change, hunk: Hunk) -> Iterator[Candidate]:
     else:
         return
     address = proven_address(change, change.old.section_at(_start(change, hunk)))
-    yield Candidate(
+    yield CandidateEdits(
         tuple(
             edit
             for text in texts
-            for edit in Candidate.of("add_list_item", **address, **place, item=text).edits
+            for edit in CandidateEdits.of("add_list_item", **address, **place, item=text).edits
         )
     )
 
 
-def _removed_items(change: Change, hunk: Hunk) -> Iterator[Candidate]:
+def _removed_items(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
     """Items of one line, each with its marker, so that it proves all that goes."""
     items = [_item(change.old, line) for line in _lines(change.old, hunk.old_start, hunk.old_end)]
     found = [each.item for each in items if each is not None]
     if found and len(found) == len(items) and all(each.first_line == each.last_line for each in found):
         lines = [change.old.source.lines.content(each.first_line).strip() for each in found]
-        edits = (Candidate.of("remove_list_item", item=line).edits for line in lines)
-        yield Candidate(tuple(chain.from_iterable(edits)))
+        edits = (CandidateEdits.of("remove_list_item", item=line).edits for line in lines)
+        yield CandidateEdits(tuple(chain.from_iterable(edits)))
 
 
-def _added_rows(change: Change, hunk: Hunk) -> Iterator[Candidate]:
+def _added_rows(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
     """Rows at the end of a table."""
     rows = [_row(change.new, line) for line in _lines(change.new, hunk.new_start, hunk.new_end)]
     before = _row(change.old, hunk.old_start)
@@ -95,10 +95,10 @@ def _added_rows(change: Change, hunk: Hunk) -> Iterator[Candidate]:
             if column != key and table.text_in(row, column)
         }
         edits += _row_edit(change, before[0], key, table.text_in(row, key), cells)
-    yield Candidate(tuple(edits))
+    yield CandidateEdits(tuple(edits))
 
 
-def _deleted_rows(change: Change, hunk: Hunk) -> Iterator[Candidate]:
+def _deleted_rows(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
     rows = [_row(change.old, line) for line in _lines(change.old, hunk.old_start, hunk.old_end)]
     edits: list[Edit] = []
     for each in rows:
@@ -107,10 +107,10 @@ def _deleted_rows(change: Change, hunk: Hunk) -> Iterator[Candidate]:
             return
         edits += _row_edit(change, each[0], key, each[0].text_in(each[1], key), None)
     if edits:
-        yield Candidate(tuple(edits))
+        yield CandidateEdits(tuple(edits))
 
 
-def _other_cells(change: Change, hunk: Hunk) -> Iterator[Candidate]:
+def _other_cells(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
     """Cells of rows, one by one, whose keys stay."""
     count = hunk.old_end - hunk.old_start
     if count != hunk.new_end - hunk.new_start:
@@ -130,7 +130,7 @@ def _other_cells(change: Change, hunk: Hunk) -> Iterator[Candidate]:
         if not cells or table.text_in(row, key) != after.text_in(changed, key):
             return
         edits += _row_edit(change, table, key, table.text_in(row, key), cells)
-    yield Candidate(tuple(edits))
+    yield CandidateEdits(tuple(edits))
 
 
 def _row_edit(
@@ -140,7 +140,7 @@ def _row_edit(
     op = "delete_table_row" if row is None else "upsert_table_row"
     address = proven_address(change, change.old.section_at(table.block.span.start))
     fields = {"keyColumn": table.columns[column], "key": key, "row": row}
-    return Candidate.of(op, **address, **fields).edits
+    return CandidateEdits.of(op, **address, **fields).edits
 
 
 def _key(table: TableSource, row: TableRow) -> int | None:
@@ -153,7 +153,7 @@ def _key(table: TableSource, row: TableRow) -> int | None:
     return None
 
 
-def _other_code(change: Change, hunk: Hunk) -> Iterator[Candidate]:
+def _other_code(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
     """A code block most of whose lines change."""
     old = _fence(change.old, hunk.old_start + 1, hunk.old_end)
     new = _fence(change.new, hunk.new_start + 1, hunk.new_end)
@@ -166,7 +166,7 @@ def _other_code(change: Change, hunk: Hunk) -> Iterator[Candidate]:
     address = {
         name: value for name, value in proven_address(change, section).items() if name != "sectionSha256"
     }
-    yield Candidate.of("replace_code_block", **address, **place, markdown=code)
+    yield CandidateEdits.of("replace_code_block", **address, **place, markdown=code)
 
 
 def _fence(outline: Outline, first: int, last: int) -> Block | None:
@@ -181,7 +181,7 @@ def _lines(outline: Outline, start: int, end: int) -> list[int]:
     return [line for line in range(start + 1, end + 1) if outline.source.lines.content(line).strip()]
 
 
-def _start(change: Change, hunk: Hunk) -> int:
+def _start(change: Change, hunk: ChangedLines) -> int:
     return max(change.old_span(hunk.old_start, hunk.old_start).start - 1, 0)
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from mdplan.derive.candidate import Candidate, cost_of
-from mdplan.derive.change import Change, Hunk
+from mdplan.derive.candidate import CandidateEdits, cost_of
+from mdplan.derive.change import Change, ChangedLines
 from mdplan.derive.section_candidates import address_of
 from mdplan.markdown.edits.matches import EXCLUDED_BY_DEFAULT, UNDECIDED, kept_out_by
 from mdplan.text.diff.line_blocks import LineComparison
@@ -54,7 +54,7 @@ class MatchCandidates:
         self._end = Span(len(self._text), len(self._text))
         self._left = 300_000_000
 
-    def of_hunk(self, hunk: Hunk) -> Iterator[Candidate]:
+    def of_hunk(self, hunk: ChangedLines) -> Iterator[CandidateEdits]:
         """The hunk as replaced text: as one match, and as the matches that are smallest together."""
         segments = tuple(self.segments(hunk, 1))
         if len(segments) > _MOST_SEGMENTS:
@@ -64,11 +64,11 @@ class MatchCandidates:
         at_end = any(segment.span == self._end for segment in segments)
         whole = self._edit(self._joined(segments))
         if whole is not None:
-            yield Candidate((whole,), is_weak=at_end)
+            yield CandidateEdits((whole,), is_weak=at_end)
         if 1 < len(segments) <= _MOST_SEGMENTS:
             edits = self._smallest(segments)
             if edits is not None and len(edits) > 1:
-                yield Candidate(edits, is_weak=at_end)
+                yield CandidateEdits(edits, is_weak=at_end)
 
     def _smallest(self, segments: Sequence[Segment]) -> tuple[Mapping[str, object], ...] | None:
         """Edits of all `segments`, those next to each other joined where that is smaller."""
@@ -95,7 +95,9 @@ class MatchCandidates:
         first, last = segments[0], segments[-1]
         return Segment(span, "".join(parts), first.floor, last.ceiling, first.opens, last.closes)
 
-    def everywhere(self, hunks: Sequence[Hunk]) -> Iterator[tuple[tuple[Hunk, ...], Candidate]]:
+    def everywhere(
+        self, hunks: Sequence[ChangedLines]
+    ) -> Iterator[tuple[tuple[ChangedLines, ...], CandidateEdits]]:
         """One replacement of all occurrences of a text, and the hunks that consist of such replacements."""
         places: defaultdict[tuple[str, str], Counter[int]] = defaultdict(Counter)
         sizes: Counter[int] = Counter()
@@ -113,7 +115,7 @@ class MatchCandidates:
             first = next(self.segments(covered[0], 1))
             yield (
                 covered,
-                Candidate.of(
+                CandidateEdits.of(
                     "replace_match",
                     pattern=to_lf(old),
                     replacement=to_lf(new),
@@ -122,7 +124,7 @@ class MatchCandidates:
                 ),
             )
 
-    def segments(self, hunk: Hunk, gap: int) -> Iterator[Segment]:
+    def segments(self, hunk: ChangedLines, gap: int) -> Iterator[Segment]:
         """The places of `hunk` that differ by words; those with less than `gap` between them are one."""
         change = self._change
         start = change.old_span(hunk.old_start, hunk.old_end).start

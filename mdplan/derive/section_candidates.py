@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 
-from mdplan.derive.candidate import Candidate
-from mdplan.derive.change import Change, Hunk
+from mdplan.derive.candidate import CandidateEdits
+from mdplan.derive.change import Change, ChangedLines
 from mdplan.markdown.outline.heading_path import find_by_path
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.text.line_end_view import to_lf
 
-Group = tuple[tuple[Hunk, ...], Candidate]
+Group = tuple[tuple[ChangedLines, ...], CandidateEdits]
 
 
-def section_candidates(change: Change, hunk: Hunk) -> Iterator[Candidate]:
+def section_candidates(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
     """A section that goes, or whose own text is another."""
     if hunk.new_start == hunk.new_end:
         yield from _deleted(change, hunk)
@@ -20,7 +20,7 @@ def section_candidates(change: Change, hunk: Hunk) -> Iterator[Candidate]:
         yield from _rewritten(change, hunk)
 
 
-def named_section_candidates(change: Change, hunk: Hunk) -> Iterator[Candidate]:
+def named_section_candidates(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
     """A heading with another title or level, a section that comes, text at an end of a section.
 
     Lines say each of these in fewer tokens.
@@ -31,7 +31,7 @@ def named_section_candidates(change: Change, hunk: Hunk) -> Iterator[Candidate]:
         yield from _other_heading(change, hunk)
 
 
-def moved_sections(change: Change, hunks: Sequence[Hunk]) -> Iterator[Group]:
+def moved_sections(change: Change, hunks: Sequence[ChangedLines]) -> Iterator[Group]:
     """Sections that are deleted at one place and inserted at another; the hash of the file guards these."""
     gone = {
         text: hunk for hunk in hunks if hunk.new_start == hunk.new_end and (text := _text_of(change, hunk))
@@ -43,9 +43,9 @@ def moved_sections(change: Change, hunks: Sequence[Hunk]) -> Iterator[Group]:
         if source is not None and section is not None and moved is not None:
             for target, position in _neighbours(change, moved, but=section):
                 fields = {"toHeadingPath": list(target.path), "position": position}
-                edit = Candidate.of("move_section", **address_of(change, section), **fields)
+                edit = CandidateEdits.of("move_section", **address_of(change, section), **fields)
                 pair = (source, hunk) if source.index < hunk.index else (hunk, source)
-                yield pair, Candidate(edit.edits, is_weak=True)
+                yield pair, CandidateEdits(edit.edits, is_weak=True)
 
 
 def address_of(change: Change, section: Section) -> dict[str, object]:
@@ -62,15 +62,15 @@ def proven_address(change: Change, section: Section) -> dict[str, object]:
     return {**address_of(change, section), "sectionSha256": change.old.body_sha256(section)}
 
 
-def _deleted(change: Change, hunk: Hunk) -> Iterator[Candidate]:
+def _deleted(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
     """The first section whose heading is deleted, if it is all that goes; its hash proves what it was."""
     section = _first_in(change.old, hunk.old_start, hunk.old_end)
     if section is not None and section.last_line <= hunk.old_end:
         digest = change.old.section_sha256(section)
-        yield Candidate.of("delete_section", **address_of(change, section), sectionSha256=digest)
+        yield CandidateEdits.of("delete_section", **address_of(change, section), sectionSha256=digest)
 
 
-def _rewritten(change: Change, hunk: Hunk) -> Iterator[Candidate]:
+def _rewritten(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
     """The own text of a section, where all of it is in the hunk."""
     section = change.old.section_at(change.old_span(hunk.old_start, hunk.old_end).start)
     span = change.old_span(hunk.old_start, hunk.old_end)
@@ -79,10 +79,10 @@ def _rewritten(change: Change, hunk: Hunk) -> Iterator[Candidate]:
     if has_all and body.contains(span) and not change.has_heading(hunk):
         markdown = to_lf(change.new_text(hunk)).strip("\n")
         if markdown.strip():
-            yield Candidate.of("replace_section", **proven_address(change, section), markdown=markdown)
+            yield CandidateEdits.of("replace_section", **proven_address(change, section), markdown=markdown)
 
 
-def _inserted(change: Change, hunk: Hunk) -> Iterator[Candidate]:
+def _inserted(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
     """A section that comes, if it is all that comes."""
     section = _first_in(change.new, hunk.new_start, hunk.new_end)
     markdown = to_lf(change.new_text(hunk)).strip("\n")
@@ -91,31 +91,31 @@ def _inserted(change: Change, hunk: Hunk) -> Iterator[Candidate]:
     for target, position in _neighbours(change, section):
         digest = change.old.section_sha256(target)
         place = {**address_of(change, target), "sectionSha256": digest, "position": position}
-        yield Candidate.of("insert_section", **place, markdown=markdown)
+        yield CandidateEdits.of("insert_section", **place, markdown=markdown)
 
 
-def _added(change: Change, hunk: Hunk) -> Iterator[Candidate]:
+def _added(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
     """Text at the end or at the start of the own text of a section."""
     at, text = change.old_span(hunk.old_start, hunk.old_start).start, change.old.source.text
     section = change.old.section_at(max(at - 1, 0))
     body, markdown = section.body, to_lf(change.new_text(hunk)).strip("\n")
     if not text[max(at, body.start) : body.end].strip():
-        yield Candidate.of("append_to_section", **proven_address(change, section), markdown=markdown)
+        yield CandidateEdits.of("append_to_section", **proven_address(change, section), markdown=markdown)
     elif not text[body.start : at].strip():
-        yield Candidate.of("prepend_to_section", **proven_address(change, section), markdown=markdown)
+        yield CandidateEdits.of("prepend_to_section", **proven_address(change, section), markdown=markdown)
 
 
-def _other_heading(change: Change, hunk: Hunk) -> Iterator[Candidate]:
+def _other_heading(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
     before = _first_in(change.old, hunk.old_start, hunk.old_end)
     after = _first_in(change.new, hunk.new_start, hunk.new_end)
     if before is None or after is None or before.heading is None or after.heading is None:
         return
     place = {**address_of(change, before), "sectionSha256": change.old.section_sha256(before)}
     if before.level == after.level:
-        yield Candidate.of("rename_heading", **place, newTitle=after.heading.content)
+        yield CandidateEdits.of("rename_heading", **place, newTitle=after.heading.content)
     elif before.heading.content == after.heading.content:
         keep = "keep" if any(change.old.children(before)) else None
-        yield Candidate.of("set_heading_level", **place, level=after.level, subsections=keep)
+        yield CandidateEdits.of("set_heading_level", **place, level=after.level, subsections=keep)
 
 
 def _neighbours(
@@ -138,7 +138,7 @@ def _neighbours(
             yield found, position
 
 
-def _text_of(change: Change, hunk: Hunk) -> str:
+def _text_of(change: Change, hunk: ChangedLines) -> str:
     """The one section that goes with `hunk`, and nothing else; empty where it is none."""
     section = _first_in(change.old, hunk.old_start, hunk.old_end)
     text = change.old_text(hunk.old_start, hunk.old_end).strip()

@@ -60,7 +60,7 @@ def mcp_client(name: str, version: str) -> Client:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Caller:
+class CallerIdentity:
     """`actor` names who calls now, and `client` the program that is recorded with the plans that it makes.
 
     `on_pending` hears of plans that a person has to approve.

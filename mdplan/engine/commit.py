@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.documents import Documents
 from mdplan.engine.approval import ApprovalGate, Clearance
-from mdplan.engine.caller import Caller
+from mdplan.engine.caller import CallerIdentity
 from mdplan.engine.history import CommitFacts, PastTransaction, note_of
 from mdplan.engine.merging import MergeService
 from mdplan.engine.plan_library import PlanLibrary, StoredPlans
@@ -49,7 +49,7 @@ class Committer:
     settings: Settings
     clock: Callable[[], float]
     gate: ApprovalGate
-    caller: Caller
+    caller: CallerIdentity
 
     def locked(self, root: Root, commit: Callable[[RootLock], ApplyReport]) -> ApplyReport:
         """What `commit` reports, under the lock of `root`, after recovery of what was interrupted there.

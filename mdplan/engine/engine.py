@@ -23,7 +23,7 @@ from mdplan.engine.apply_request import (
     with_options,
 )
 from mdplan.engine.approval import Approval, ApprovalGate, no_approval
-from mdplan.engine.caller import Caller
+from mdplan.engine.caller import CallerIdentity
 from mdplan.engine.commit import Committer, PlanCommitter
 from mdplan.engine.document_check import DocumentCheck
 from mdplan.engine.history import History
@@ -76,7 +76,7 @@ class Engine:
         workspace: Workspace,
         settings: Settings = DEFAULT_SETTINGS,
         clock: Callable[[], float] = time.time,
-        caller: Caller = Caller(),  # noqa: B008 (it is frozen)
+        caller: CallerIdentity = CallerIdentity(),  # noqa: B008 (it is frozen)
         approval: Approval = no_approval,
     ) -> None:
         """Work on `workspace` for `caller`; `clock` returns seconds since the epoch.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from mdplan.client import Client
-    from mdplan.engine.caller import Caller
+    from mdplan.engine.caller import CallerIdentity
     from mdplan.mcp.shown_files import ShownFiles
     from mdplan.plan import Plan
     from mdplan.storage.fs.root import Root
@@ -57,11 +57,11 @@ class CurrentCall:
 _CALL: Final[ContextVar[CurrentCall | None]] = ContextVar("call", default=None)
 
 
-def mcp_caller() -> "Caller":
+def mcp_caller() -> "CallerIdentity":
     """What an engine behind MCP tools is told about the call that it serves."""
-    from mdplan.engine.caller import Caller
+    from mdplan.engine.caller import CallerIdentity
 
-    return Caller(actor=_actor, client=_client, on_pending=_note_pending)
+    return CallerIdentity(actor=_actor, client=_client, on_pending=_note_pending)
 
 
 def _actor() -> str:

@@ -10,7 +10,7 @@ from mdplan.edits import Edit
 from mdplan.markdown.format_detection import document_format, has_mdx_name
 from mdplan.markdown.outline.heading_path import find_by_anchor, find_by_id, find_by_path
 from mdplan.markdown.outline.outline import Outline
-from mdplan.memory.front_matter import FrontMatter
+from mdplan.memory.front_matter import DocumentFrontMatter
 from mdplan.memory.planning import RequestedFile, plan_in_memory
 from mdplan.memory.section import DocumentSection
 from mdplan.planning.replan.plan_result import PlannedBatch
@@ -168,9 +168,9 @@ class Document:
         return self._section(found)
 
     @cached_property
-    def front_matter(self) -> FrontMatter:
+    def front_matter(self) -> DocumentFrontMatter:
         """Its front matter as a mapping; setting or deleting a key collects an edit."""
-        return FrontMatter(self._outline, self._collected, self.name)
+        return DocumentFrontMatter(self._outline, self._collected, self.name)
 
     @property
     def edits(self) -> tuple[Edit, ...]:

@@ -13,7 +13,7 @@ from mdplan.markdown.front_matter.values import Unreadable
 from mdplan.markdown.outline.outline import Outline
 
 
-class FrontMatter(MutableMapping[str, Any]):
+class DocumentFrontMatter(MutableMapping[str, Any]):
     r"""Keys and values; dates are strings. Values that are set count at once, and each is one edit.
 
     Lists and maps in it may be changed too: `Document.edits` has what became of them.
@@ -69,7 +69,7 @@ class FrontMatter(MutableMapping[str, Any]):
         return len(self._values)
 
     def __repr__(self) -> str:
-        return f"FrontMatter({self._values!r})"
+        return f"DocumentFrontMatter({self._values!r})"
 
     def collect_changes(self) -> None:
         """Collect edits for lists and maps that were changed in place."""

@@ -9,7 +9,7 @@ from mdplan.review.edit_places import places_of
 from mdplan.review.file_sides import FileSides
 from mdplan.review.line_places import LinePlaces
 from mdplan.review.plan_review import FileReview, PlanReview, ReviewedHunk, ReviewedLine
-from mdplan.review.word_marks import Piece, WordMarks
+from mdplan.review.word_marks import MarkedText, WordMarks
 from mdplan.text.diff.diff import Hunk
 from mdplan.text.lines import LineIndex
 from mdplan.text.source import visible
@@ -60,7 +60,7 @@ def _same(lines: Sequence[bytes], old: int, new: int) -> list[ReviewedLine]:
     made = []
     for number, line in enumerate(lines):
         text, line_end = _text_and_end(line)
-        pieces = (Piece(text, changed=False),) if text else ()
+        pieces = (MarkedText(text, changed=False),) if text else ()
         made.append(
             ReviewedLine(
                 sign=" ", pieces=pieces, line_end=line_end, old_line=old + number, new_line=new + number

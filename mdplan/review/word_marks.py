@@ -32,14 +32,14 @@ _WORD: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class MarkedText:
     """Part of a line; `changed` says that it has no counterpart on the other side."""
 
     text: str
     changed: bool
 
 
-Pieces = tuple[Piece, ...]
+Pieces = tuple[MarkedText, ...]
 
 
 class WordMarks:
@@ -106,4 +106,4 @@ def _lines(words: Sequence[str], marks: Sequence[bool], count: int) -> Iterator[
 
 def _joined(line: Sequence[tuple[str, bool]]) -> Pieces:
     runs = groupby(line, key=lambda word: word[1])
-    return tuple(Piece("".join(text for text, _ in run), changed) for changed, run in runs)
+    return tuple(MarkedText("".join(text for text, _ in run), changed) for changed, run in runs)

@@ -9,8 +9,6 @@ from typing import Final
 from mdplan.text.lines import LineIndex
 
 LEAST_DIGITS: Final = 3
-# One address, as a pattern: line number and hash.
-ADDRESS: Final = r"[1-9][0-9]{0,8}:[0-9a-f]{3,64}"
 
 
 class LineHashes:

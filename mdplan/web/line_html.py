@@ -12,7 +12,7 @@ from typing import Final
 from markupsafe import Markup, escape
 
 from mdplan.review.plan_review import ReviewedLine
-from mdplan.review.word_marks import Piece, Pieces
+from mdplan.review.word_marks import MarkedText, Pieces
 from mdplan.text.visible_text import escaped, is_hidden
 
 # Characters of one line: more than prose has in a paragraph, and not so much that a browser stops.
@@ -43,10 +43,10 @@ def _beginning(pieces: Pieces) -> tuple[Pieces, int]:
     length = sum(len(piece.text) for piece in pieces)
     if length <= MOST_SHOWN:
         return pieces, 0
-    shown: list[Piece] = []
+    shown: list[MarkedText] = []
     room = MOST_SHOWN
     for piece in pieces:
-        shown.append(Piece(piece.text[:room], piece.changed))
+        shown.append(MarkedText(piece.text[:room], piece.changed))
         room -= len(shown[-1].text)
         if not room:
             break
@@ -69,7 +69,7 @@ def _pieces(line: ReviewedLine, *, shows_blanks: bool) -> Iterator[str]:
         yield f"{start}{html}{end}"
 
 
-def _trailing(pieces: Sequence[Piece]) -> int:
+def _trailing(pieces: Sequence[MarkedText]) -> int:
     """How many blanks end the line."""
     found = _TRAILING.search(pieces[-1].text) if pieces else None
     return len(found[0]) if found else 0

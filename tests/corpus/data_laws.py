@@ -19,7 +19,6 @@ import tomlkit
 import yaml
 from tomlkit.exceptions import TOMLKitError
 
-from mdplan.data.address import has_unnamed
 from mdplan.data.change import (
     REMOVED,
     Change,
@@ -32,7 +31,7 @@ from mdplan.data.change import (
 )
 from mdplan.data.content import DataContent, data_edits, placed, read_data, verify_edits
 from mdplan.data.ini_data import as_configparser
-from mdplan.data.node import DataError, Language, Path
+from mdplan.data.node import DataError, Language, Path, Unnamed
 from mdplan.text.edit import EditList
 from mdplan.text.lines import LineIndex
 from mdplan.text.source import Source
@@ -101,8 +100,10 @@ def _is_document(content: DataContent, path: Path) -> bool:
 
 
 def _has_unnamed(value: Any) -> bool:
+    """Whether `value` contains a map with keys that no path can name."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return has_unnamed(value) or any(map(_has_unnamed, inner))
+    has_own = isinstance(value, dict) and any(isinstance(name, Unnamed) for name in value)
+    return has_own or any(map(_has_unnamed, inner))
 
 
 def _edits(content: DataContent, changes: list[Change]) -> EditList:

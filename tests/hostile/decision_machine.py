@@ -25,7 +25,7 @@ from hypothesis.stateful import (
     rule,
 )
 
-from mdplan.engine.caller import Caller, client_actor
+from mdplan.engine.caller import CallerIdentity, client_actor
 from mdplan.engine.engine import Engine
 from mdplan.engine.open_plan import OpenPlan
 from mdplan.engine.reviews import DecisionTerms, ReviewService
@@ -63,7 +63,7 @@ class DecisionMachine(RuleBasedStateMachine):
         self.content = TEXT
         workspace = Workspace.open([self.root])
         strict = Settings(require_approval=True)
-        agent = Caller(actor=lambda: client_actor("agent"))
+        agent = CallerIdentity(actor=lambda: client_actor("agent"))
         self.strict = Engine(workspace, strict, caller=agent)
         self.free = Engine(workspace, Settings(), caller=agent)
         self.person = Engine(workspace, strict)

@@ -110,6 +110,7 @@ def test_bot_step_never_runs_code_of_the_checkout(checkout: Checkout, command: s
     assert not checkout.evidence.exists()
 
 
+@pytest.mark.slow
 def test_environment_is_never_made_by_code_of_the_checkout(checkout: Checkout) -> None:
     """The environment is made in earnest; pip only says that it runs, as it would download packages."""
     script = STEPS["install"]["run"].replace("-m pip install", "-m pip --version")

@@ -11,7 +11,7 @@ import pytest
 from mcp.types import ElicitRequestURLParams, ElicitResult
 
 from mdplan.diagnostics import Code
-from mdplan.engine.caller import Caller
+from mdplan.engine.caller import CallerIdentity
 from mdplan.engine.engine import Engine
 from mdplan.engine.open_plan import ReviewState
 from mdplan.engine.reviews import DecisionTerms, ReviewService
@@ -541,7 +541,7 @@ def test_state_directory_contains_no_link_that_may_decide(strict: Engine, state_
 
 
 def engine_of(root: Path, actor: str) -> Engine:
-    return Engine(Workspace.open([root]), caller=Caller(actor=lambda: actor))
+    return Engine(Workspace.open([root]), caller=CallerIdentity(actor=lambda: actor))
 
 
 def test_undo_without_an_id_takes_back_the_own_transaction_alone(root: Path) -> None:

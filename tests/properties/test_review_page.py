@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mdplan.markdown.inline.safe_html import safe_html
 from mdplan.review.plan_review import ReviewedLine
-from mdplan.review.word_marks import Piece
+from mdplan.review.word_marks import MarkedText
 from mdplan.text.visible_text import escaped, is_hidden
 from mdplan.web.line_html import line_html
 from tests.properties.hostile_markdown import hostile_documents
@@ -28,7 +28,7 @@ def test_line_without_its_marks_is_the_text(
 ) -> None:
     line = ReviewedLine(
         sign=sign,
-        pieces=tuple(Piece(text, changed and sign != " ") for text, changed in pieces),
+        pieces=tuple(MarkedText(text, changed and sign != " ") for text, changed in pieces),
         line_end="\n",
         old_line=1,
         new_line=1,

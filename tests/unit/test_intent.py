@@ -12,7 +12,7 @@ from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.cli.views.markdown_comment import markdown_comment
 from mdplan.client import Client
 from mdplan.diagnostics import Code
-from mdplan.engine.caller import Caller
+from mdplan.engine.caller import CallerIdentity
 from mdplan.engine.engine import Engine
 from mdplan.engine.open_plan import OpenPlan
 from mdplan.engine.reviews import ReviewService
@@ -38,7 +38,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def engine_of(root: Path, client: Client = AGENT) -> Engine:
-    return Engine(Workspace.open([root]), Settings(), caller=Caller(client=lambda: client))
+    return Engine(Workspace.open([root]), Settings(), caller=CallerIdentity(client=lambda: client))
 
 
 def batch(*edits: object, **more: object) -> dict[str, Any]:

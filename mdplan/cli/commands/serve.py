@@ -136,7 +136,7 @@ def serve(
 
 def _review_part(workspace: "Workspace", settings: "Settings") -> "HttpPart":
     """The page on which people review the plans of these roots; it commits what was approved alone."""
-    from mdplan.engine.caller import Caller, shell_client
+    from mdplan.engine.caller import CallerIdentity, shell_client
     from mdplan.engine.engine import Engine
     from mdplan.engine.reviews import ReviewService
     from mdplan.storage.user.user_state import user_name
@@ -151,7 +151,11 @@ def _review_part(workspace: "Workspace", settings: "Settings") -> "HttpPart":
 
     return review_part(
         ReviewService(
-            Engine(workspace, replace(settings, require_approval=True), caller=Caller(client=shell_client))
+            Engine(
+                workspace,
+                replace(settings, require_approval=True),
+                caller=CallerIdentity(client=shell_client),
+            )
         ),
         user_name,
         tell,
