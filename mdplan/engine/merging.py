@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
@@ -24,7 +25,7 @@ from mdplan.text.source import Source, sha256_hex
 
 # Few plans are stale: what merges them, and git, is loaded for these.
 if TYPE_CHECKING:
-    from mdplan.planning.replan.merging import Sides
+    from mdplan.planning.replan.merging import Choices, Sides
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +61,18 @@ class MergeService:
             return planned
         return self._of_batch(batch)
 
-    def of_plan(self, stale: Plan, found: Sequence[FoundFile]) -> PlannedBatch | Problems:
-        """The plan that does what `stale` did, on its files as they were `found`.
+    def of_plan(
+        self, stale: Plan, found: Sequence[FoundFile], choices: "Choices" = MappingProxyType({})
+    ) -> PlannedBatch | Problems:
+        """The plan that does what `stale` did, on its files as they were `found`, with `choices`.
 
         Errors: MERGE_CONFLICT, STALE_BASE; those of planning.
         """
-        return self._merged(stale, found, self.library.bases_of(stale.plan_id))
+        return self._merged(stale, found, self.library.bases_of(stale.plan_id), choices)
+
+    def sides_of(self, stale: Plan, found: Sequence[FoundFile]) -> "list[Sides] | Problems":
+        """The files of `stale` that are merged, as they were `found`. Errors: STALE_BASE."""
+        return self._all_sides(stale, found, self.library.bases_of(stale.plan_id))
 
     def _of_batch(self, batch: Batch) -> PlannedBatch | Problems:
         from mdplan.planning.replan.merging import not_kept
@@ -91,10 +98,27 @@ class MergeService:
         return self._merged(planned.plan, found, kept) if isinstance(found, list) else found
 
     def _merged(
-        self, stale: Plan, found: Sequence[FoundFile], kept: Mapping[str, bytes]
+        self,
+        stale: Plan,
+        found: Sequence[FoundFile],
+        kept: Mapping[str, bytes],
+        choices: "Choices" = MappingProxyType({}),
     ) -> PlannedBatch | Problems:
         from mdplan.planning.replan.merging import merged_request
 
+        files = self._all_sides(stale, found, kept)
+        if isinstance(files, tuple):
+            return files
+        request = self.documents.with_timeout_of(stale, lambda: merged_request(files, stale, choices))
+        if isinstance(request, tuple):
+            return request
+        batch = read_batch(request, self.limits)
+        planned = self.planner.plan(batch) if isinstance(batch, Batch) else batch
+        return replace(planned, rebased=True) if isinstance(planned, PlannedBatch) else planned
+
+    def _all_sides(
+        self, stale: Plan, found: Sequence[FoundFile], kept: Mapping[str, bytes]
+    ) -> "list[Sides] | Problems":
         files: list[Sides] = []
         for change, now in zip(stale.files, found, strict=True):
             problem = stale_file(change, now)
@@ -107,12 +131,7 @@ class MergeService:
             if isinstance(sides, Diagnostic):
                 return (sides,)
             files.append(sides)
-        request = self.documents.with_timeout_of(stale, lambda: merged_request(files, stale))
-        if isinstance(request, tuple):
-            return request
-        batch = read_batch(request, self.limits)
-        planned = self.planner.plan(batch) if isinstance(batch, Batch) else batch
-        return replace(planned, rebased=True) if isinstance(planned, PlannedBatch) else planned
+        return files
 
     def _sides(self, change: FileChange, now: FoundFile, kept: Mapping[str, bytes]) -> "Sides | Diagnostic":
         from mdplan.planning.replan.merging import Sides, not_kept, theirs_of

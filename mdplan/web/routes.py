@@ -19,14 +19,16 @@ from mdplan.diagnostics import Code, Problems
 from mdplan.engine.open_plan import OpenPlan
 from mdplan.web.actions import APPROVE, APPROVE_AND_APPLY, REJECT, DecisionForm, ReviewActions, no_such_edit
 from mdplan.web.diff_rows import DiffOptions
-from mdplan.web.pages import file_page, listed_plans, marks_of, plan_page, section_page
+from mdplan.web.merge_page import merge_chosen, merge_page, opened_merge
+from mdplan.web.pages import file_page, listed_plans, marks_of, plan_page, plan_title, section_page
 from mdplan.web.responses import html, redirect, static, with_headers
-from mdplan.web.sessions import Mark, ReviewSession, ReviewSessions, SessionStore, verdicts_key
+from mdplan.web.sessions import FlashMessage, Mark, ReviewSession, ReviewSessions, SessionStore, verdicts_key
 
 # What follows the path of the pages in a link.
 OPEN: Final = "open"
 VIEW: Final = "view"
-_MOST_FIELDS: Final = 20
+# A choice for each conflict of a merge.
+_MOST_FIELDS: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,7 @@ class ReviewRoutes:
             plan: self._plan,
             plan + "/state": self._state,
             plan + "/patch": self._patch,
+            plan + "/merge": self._merge,
             plan + "/file/{file:int}": self._file,
             edit + "/section/{file:int}": self._section,
         }
@@ -90,6 +93,7 @@ class ReviewRoutes:
             plan + "/decide": self._decide,
             plan + "/apply": self._apply,
             plan + "/replan": self._replan,
+            plan + "/merge": self._merge_chosen,
         }
         return (
             _page(sessions, sessions.base.rstrip("/"), lambda asked: redirect(asked.base)),
@@ -165,6 +169,33 @@ class ReviewRoutes:
             "news": news if asked.session.may_decide else "",
         }
         return html("plan.html", values)
+
+    def _merge(self, asked: RequestContext) -> Response:
+        opened = self._desk.reviewing.open(asked.path["plan_id"])
+        if not isinstance(opened, OpenPlan):
+            return _problems(asked, opened)
+        plan_id = opened.plan.plan_id
+        merge = opened_merge(self._desk.reviewing.engine, plan_id)
+        if isinstance(merge, FlashMessage):
+            asked.session.notices[plan_id] = merge
+            return redirect(asked.plan_path(plan_id))
+        values = {
+            "base": asked.base,
+            "merge": merge_page(merge, plan_title(opened.review)),
+            "url": asked.plan_path(plan_id),
+            "form_token": asked.session.form_token,
+            "may_decide": asked.session.may_decide,
+            "notice": asked.session.notices.pop(plan_id, None),
+        }
+        return html("merge.html", values)
+
+    def _merge_chosen(self, asked: RequestContext) -> Response:
+        opened = self._desk.reviewing.open(asked.path["plan_id"])
+        if not isinstance(opened, OpenPlan):
+            return _problems(asked, opened)
+        plan_id = opened.plan.plan_id
+        merged = merge_chosen(self._desk.reviewing.engine, asked.session, plan_id, asked.form)
+        return redirect(asked.plan_path(merged) if merged else asked.plan_path(plan_id) + "/merge")
 
     def _section(self, asked: RequestContext) -> Response:
         opened = self._desk.reviewing.open(asked.path["plan_id"])

@@ -1,14 +1,16 @@
 """A change of files that others changed since, merged three-way: a new plan on the files as they are now."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Final
 
 from mdplan.diagnostics import Candidate, Code, Diagnostic, Problems
 from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.outline.heading_path import candidate
 from mdplan.markdown.outline.outline import Outline
+from mdplan.merge.choices import Choice, ConflictPlace, marker_style, places, resolved
 from mdplan.merge.rendering import Conflict
 from mdplan.merge.texts import merge_texts
 from mdplan.plan import FileChange, Plan
@@ -54,24 +56,45 @@ class Sides:
         )
 
 
-def merged_edits(sides: Sides) -> EditList | Problems:
-    """The text edits that bring the change into the file as it is now.
+# What a person chose for each place at which both changed a file, by the path of the file.
+Choices = Mapping[str, Sequence[Choice]]
 
-    Errors: MERGE_CONFLICT for each place that both changed; STALE_BASE for a file that is not merged.
+
+def merged_edits(sides: Sides, choices: Sequence[Choice] = ()) -> EditList | Problems:
+    """The text edits that bring the change into the file as it is now, with `choices` for its conflicts.
+
+    Errors: MERGE_CONFLICT for each place that both changed, unless there is a choice for all of them;
+    STALE_BASE for a file that is not merged.
     """
     ours = sides.ours
     named = document_format(sides.path, ours.text, sides.format)
-    found = merge_texts(named, (sides.base.text, ours.text, sides.theirs))
+    texts = sides.base.text, ours.text, sides.theirs
+    style = marker_style(texts)
+    found = merge_texts(named, texts, style)
     if found is None:
         return (_not_merged(sides.path, "it has mixed line ends, or conflict markers"),)
+    if found.conflicts and choices and len(choices) == len(places(found, style)):
+        return LineDrift.between(ours.text, resolved(found, style, choices)).edits
     if found.conflicts:
         outline = Outline(ours, named) if named is DocumentFormat.MARKDOWN else None
         return tuple(map(partial(_conflict, sides, outline), found.conflicts[:_MOST_CONFLICTS]))
     return LineDrift.between(ours.text, found.text).edits
 
 
-def merged_request(files: Sequence[Sides], stale: Plan | None = None) -> dict[str, Any] | Problems:
-    """The batch that merges the changes of `files` into them as they are now.
+def conflict_places(sides: Sides) -> tuple[ConflictPlace, ...] | Problems:
+    """The places that both changed, in order. Errors: STALE_BASE for a file that is not merged."""
+    texts = sides.base.text, sides.ours.text, sides.theirs
+    style = marker_style(texts)
+    found = merge_texts(document_format(sides.path, sides.ours.text, sides.format), texts, style)
+    if found is None:
+        return (_not_merged(sides.path, "it has mixed line ends, or conflict markers"),)
+    return places(found, style)
+
+
+def merged_request(
+    files: Sequence[Sides], stale: Plan | None = None, choices: Choices = MappingProxyType({})
+) -> dict[str, Any] | Problems:
+    """The batch that merges the changes of `files` into them as they are now, with `choices`.
 
     What the plan `stale` does to other files as a whole is in it, too.
 
@@ -82,7 +105,7 @@ def merged_request(files: Sequence[Sides], stale: Plan | None = None) -> dict[st
     unchanged: list[dict[str, Any]] = []
     problems: list[Diagnostic] = []
     for sides in files:
-        edits = merged_edits(sides)
+        edits = merged_edits(sides, choices.get(sides.path, ()))
         if isinstance(edits, EditList):
             (changed if edits else unchanged).append(_as_diff(sides, edits))
         else:
