@@ -37,7 +37,7 @@ True
 
 from importlib import import_module
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Where each name comes from. It is fetched when someone asks for it: `import mdplan`, which every start of
 # the command line does, loads nothing else, not even `typing`: Ctrl-C that early leaves a traceback.
