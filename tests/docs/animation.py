@@ -5,8 +5,10 @@
 types its commands again and writes the file.
 """
 
+import os
 import re
 import shutil
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
@@ -56,7 +58,9 @@ class Frame:
 def recorded_frames(folder: Path) -> tuple[Frame, ...]:
     """The screens of the session, typed in `folder`, which has a copy of the sample then."""
     shutil.copy(SAMPLE, folder / SAMPLE.name)
-    with terminal(BASH, folder, {"MDPLAN_STATE_DIR": str(folder / ".state")}, columns=_COLUMNS) as session:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {"MDPLAN_STATE_DIR": str(folder / ".state"), "PATH": path}
+    with terminal(BASH, folder, environment, columns=_COLUMNS) as session:
         session.wait_for_prompt()
         return tuple(_frames(session))
 
