@@ -93,15 +93,17 @@ _SHARED: Final = (
         shell_complete=_folders,
         help="Work in this folder, as `git -C` does; repeatable.",
     ),
-    click.option("--allow", multiple=True, metavar="GLOB", help="Touch only files that match; repeatable."),
-    click.option("--deny", multiple=True, metavar="GLOB", help="Touch no files that match; repeatable."),
-    click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else."),
+    click.option(
+        "--allow", multiple=True, metavar="GLOB", help="Read and edit only files that match; repeatable."
+    ),
+    click.option("--deny", multiple=True, metavar="GLOB", help="Ignore files that match; repeatable."),
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON object only."),
     click.option(
         "--color",
         type=click.Choice(("auto", "always", "never")),
         default="auto",
         show_default=True,
-        help="When to colour; auto obeys the terminal, NO_COLOR and FORCE_COLOR.",
+        help="When to use colors; auto: on terminals, unless NO_COLOR is set.",
     ),
     click.option("--no-pager", is_flag=True, help="Show long output without a pager; also by NO_PAGER=1."),
 )

@@ -135,7 +135,7 @@ def _stray_files(root: Root) -> _Finding:
 def _no_journal_key(root: Root) -> _Finding:
     problem = Diagnostic(
         code=Code.IO_ERROR,
-        message="mdplan cannot keep a private key, so it cannot recognize your history",
+        message="mdplan cannot keep a private key, so it cannot recognize its own history",
         hint=f"make the user's state folder and its `journal.key` private, or set {STATE_DIRECTORY_VARIABLE}",
     )
     return _problem(root, "journal key", (problem,))
@@ -164,7 +164,7 @@ def _history(root: Root, settings: Settings) -> _Finding:
         f"{size.bytes / _MIB:.1f} of {settings.history_bytes / _MIB:.0f} MiB"
     )
     if size.foreign:
-        hint = "they came with this folder, or from another machine or key; to lose them, remove `.mdplan`"
+        hint = "they came with this folder, or from another machine or key; to discard them, remove `.mdplan`"
         return _note(root, "history", f"{found}; foreign records ignored: {size.foreign}", hint)
     return _ok(root, "history", found)
 

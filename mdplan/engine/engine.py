@@ -115,7 +115,7 @@ class Engine:
             merging=self.merging,
             committing=self.committing,
             limits=settings.batch,
-            save=lambda planned, origin: self._save(planned, origin=origin),
+            save=lambda planned, origin: self.keep(planned, origin=origin),
         )
         self._clock = clock
 
@@ -192,21 +192,11 @@ class Engine:
         *,
         stores: bool = True,
     ) -> PlanResult:
-        """The same, with the exact diff and the plan document; `overrides` are fields of the batch.
-
-        `stores` False: the plan is in no list until `store_draft` stores it.
-        """
+        """The same, with diff and document; `overrides` are fields of the batch. `keep` stores it later."""
         batch = self._read_batch(data)
         if not isinstance(batch, Batch):
             return PlanResult(with_interrupted(refusal(PlanReport, batch), self.workspace))
         return self._draft(with_options(batch, overrides), tick, stores=stores)
-
-    def store_draft(self, draft: PlanResult) -> PlanResult:
-        """`draft` as a stored plan; as it is where it cannot be stored, and for a refusal."""
-        if draft.planned is None or draft.report.stored:
-            return draft
-        stored = self._save(draft.planned, draft.document)
-        return replace(draft, report=replace(draft.report, stored=stored))
 
     def show(self, plan_id: str) -> PlanReport:
         """A stored plan with its diff, rebuilt from its bases.
@@ -232,7 +222,7 @@ class Engine:
         planned = plan_on_new_base(self.planner.plan, loaded[0], self.settings.batch)
         if not isinstance(planned, PlannedBatch):
             return refusal(PlanReport, planned)
-        stored = self._save(planned, origin=loaded[0])
+        stored = self.keep(planned, origin=loaded[0])
         return PlanReport(ok=True, stored=stored, **planned.report_fields())
 
     def export(self, plan_id: str) -> bytes | Problems:
@@ -265,9 +255,10 @@ class Engine:
         except StorageRefused as refused:
             return refusal(ApplyReport, refused.problems)
 
-    def keep(self, plan: Plan) -> bool:
-        """Store `plan`, which was just made, under its ID; False where nothing can be stored."""
-        return self.library.save(plan, self._root_of(plan), self._clock())
+    def keep(self, planned: PlannedBatch | Plan, document: bytes = b"", origin: Plan | None = None) -> bool:
+        """Store what was just planned, perhaps derived from `origin`; False where that is impossible."""
+        plan, bases = (planned, ()) if isinstance(planned, Plan) else (planned.plan, planned.bases)
+        return self.library.save(plan, self._root_of(plan), self._clock(), document or None, origin, bases)
 
     def commit(self, plan: Plan) -> ApplyReport:
         """Commit `plan`; the report has no diff. Errors: STALE_BASE, PLAN_TAMPERED; those of storage."""
@@ -347,7 +338,7 @@ class Engine:
         if not isinstance(planned, PlannedBatch):
             return PlanResult(with_interrupted(refusal(PlanReport, planned), self.workspace))
         document = write_document(planned.plan)
-        stored = stores and self._save(planned, document)
+        stored = stores and self.keep(planned, document)
         report = PlanReport(ok=True, stored=stored, **planned.report_fields())
         return PlanResult(with_interrupted(report, self.workspace), planned.diff, document, planned)
 
@@ -400,10 +391,6 @@ class Engine:
             work = partial(self.commits.commit_plan, plan=chosen.plan, on_stale=request.on_stale)
             report = self.committing.locked(loaded[1], work)
         return replace(report, accepted=chosen.accepted, rejected=chosen.rejected) if report.ok else report
-
-    def _save(self, made: PlannedBatch, document: bytes | None = None, origin: Plan | None = None) -> bool:
-        root = self._root_of(made.plan)
-        return self.library.save(made.plan, root, self._clock(), document, origin, made.bases)
 
     def _root_of(self, plan: Plan) -> Root:
         """Root of a plan whose files were located before."""

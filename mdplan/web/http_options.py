@@ -58,21 +58,21 @@ def with_http_options(command: Command) -> Command:
             click.option(
                 "--http",
                 metavar="HOST:PORT",
-                help="Serve over HTTP instead, at http://HOST:PORT/mcp. Port 0 takes a free one.",
+                help="Serve over HTTP instead, at http://HOST:PORT/mcp. Port 0 chooses a free port.",
             ),
             click.option(
                 "--allow-host",
                 "allow_hosts",
                 multiple=True,
                 metavar="NAME[:PORT]",
-                help="HTTP: serve requests for this name too, as in the header Host. Repeatable.",
+                help="HTTP: accept this name in the Host header, too. Repeatable.",
             ),
             click.option(
                 "--allow-origin",
                 "allow_origins",
                 multiple=True,
                 metavar="ORIGIN",
-                help="HTTP: let web pages of this origin ask; else none may. Repeatable.",
+                help="HTTP: accept requests from web pages of this origin. Repeatable.",
             ),
             click.option(
                 "--token-file",
@@ -86,7 +86,7 @@ def with_http_options(command: Command) -> Command:
                 default=16 * 1024 * 1024,
                 envvar="MDPLAN_MAX_BODY",
                 metavar="BYTES",
-                help="HTTP: longest body of a request.  [MDPLAN_MAX_BODY; default: 16 MiB]",
+                help="HTTP: maximum size of a request body.  [MDPLAN_MAX_BODY; default: 16 MiB]",
             ),
         )
     ):

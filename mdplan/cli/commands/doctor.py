@@ -23,7 +23,7 @@ _NAMES: Final = {
 @command(example="mdplan doctor")
 @engine_command(DoctorReport, HISTORY)
 def doctor(session: Session) -> Exit:
-    """Check that this folder supports safe commits, and say what to do if it does not.
+    """Check that this folder supports safe edits, and suggest fixes.
 
     Checks whether the folder and its state folder .mdplan can be written, whether a transaction was
     interrupted or left files, whether plans can be saved, and the size of the history. Exits with 6 if

@@ -18,9 +18,11 @@ from mdplan.reports.plan import RecoveredTransactions
 
 
 @command(example="mdplan recover")
-@click.option("--keep-current", is_flag=True, help="Where a file was changed since: leave it as it is.")
-@click.option("--restore-base", is_flag=True, help="Where a file was changed since: put back the old one.")
-@click.option("--foreign", is_flag=True, help="With --yes: also roll back commits that others began.")
+@click.option("--keep-current", is_flag=True, help="Keep files that have changed since then.")
+@click.option("--restore-base", is_flag=True, help="Restore files that have changed since then, too.")
+@click.option(
+    "--foreign", is_flag=True, help="With --yes: also roll back transactions that somebody else began."
+)
 @click.option("--yes", is_flag=True, help="Answer yes to every question; required without a terminal.")
 @engine_command(RecoverReport, COMMITS)
 def recover(session: Session, *, keep_current: bool, restore_base: bool, foreign: bool, yes: bool) -> Exit:
@@ -66,7 +68,7 @@ def _done(recovered: RecoveredTransactions) -> Iterator[str]:
         back = f"{counted(files, 'file')} {has} old text again" if files else "no file had changed"
         yield f"{what}: {back}."
     if recovered.finished:
-        yield f"Removed what {counted(len(recovered.finished), 'finished transaction')} had left behind."
+        yield f"Removed what {counted(len(recovered.finished), 'finished transaction')} had left over."
 
 
 def _listed(commit: ForeignTransaction) -> str:

@@ -42,7 +42,7 @@ _ALL: Final = "all"
     multiple=True,
     required=True,
     metavar="DIR",
-    help="Folder that may be touched: DIR or NAME=DIR. Repeat for several.",
+    help="Folder with the files to serve: DIR or NAME=DIR. Repeatable.",
 )
 @click.option(
     "--toolsets",
@@ -51,7 +51,9 @@ _ALL: Final = "all"
     metavar="NAMES",
     help="Families of tools, separated by commas: md, text, files, editor; or all.",
 )
-@click.option("--tools", default="", metavar="NAMES", help="Of these only some tools, separated by commas.")
+@click.option(
+    "--tools", default="", metavar="NAMES", help="Only these tools of the toolsets, separated by commas."
+)
 @click.option(
     "--mode",
     type=click.Choice(["claude-code"]),
@@ -59,8 +61,10 @@ _ALL: Final = "all"
 )
 @click.option("--read-only", is_flag=True, help="Offer no tool that writes.")
 @approval_option
-@click.option("--allow", multiple=True, metavar="GLOB", help="Touch only files that match. Repeatable.")
-@click.option("--deny", multiple=True, metavar="GLOB", help="Touch no file that matches. Repeatable.")
+@click.option(
+    "--allow", multiple=True, metavar="GLOB", help="Read and edit only files that match. Repeatable."
+)
+@click.option("--deny", multiple=True, metavar="GLOB", help="Ignore files that match. Repeatable.")
 @limit_options(_LIMITS)
 @with_http_options
 @click.option(
@@ -76,7 +80,7 @@ def serve(
     log_file: Path | None,
     **offered: Any,  # noqa: ANN401 (what click makes of the options)
 ) -> int:
-    """Serve agents over MCP, on standard input and output, until the client goes away.
+    """Serve agents over MCP, on standard input and output, until the client disconnects.
 
     Clients start it themselves; their settings name the command: `mdplan serve --root DIR`.
     With --http it is started by a person or a service, and serves many clients until it is stopped; it then

@@ -21,9 +21,9 @@ from mdplan.requests.batch import OnStale
 _LAST: Final = ("last", "HEAD", "latest")
 
 
-@command(example="mdplan undo\nmdplan undo 20260131T120000-4f2a --dry-run")
+@command(example="mdplan undo\nmdplan undo 5507ccd771c6bc5d --dry-run")
 @click.argument("transaction", metavar="[TX]", required=False, shell_complete=transactions)
-@click.option("--dry-run", "--plan", is_flag=True, help="Undo nothing; show the diff and save it as a plan.")
+@click.option("--dry-run", "--plan", is_flag=True, help="Only show the diff, and save it as a plan.")
 @click.option(
     "--on-stale",
     type=click.Choice(["refuse", "rebase", "merge"]),
@@ -41,7 +41,7 @@ def undo(
     on_stale: OnStale,
     require_approval: bool,
 ) -> Exit:
-    """Undo the transaction TX, or your last one, and print the diff of that to standard output.
+    """Undo the transaction TX, or your last one, and print the diff.
 
     All its files get their old content back: what it created is removed, what it deleted or renamed comes
     back. A file that was changed since is refused. An undo is a transaction as well: undo it to redo.

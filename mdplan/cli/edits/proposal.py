@@ -130,23 +130,30 @@ def propose(
             return _refuse(session, report, problem, batch, words)
         write_diff(session, draft.diff)
         if report.no_op or choice.dry_run:
-            return _save(session, engine.store_draft(draft).report, Exit.DONE)
+            return _save(session, _stored(engine, draft).report, Exit.DONE)
         if choice.yes:
-            return _apply(session, engine, engine.store_draft(draft), report.warnings)
+            return _apply(session, engine, _stored(engine, draft), report.warnings)
         if session.console.as_json or not has_terminal():
             session.console.note(
                 "Nothing changed: there is no terminal to ask on. Add --yes to apply at once."
             )
-            return _save(session, engine.store_draft(draft).report, Exit.WOULD_CHANGE)
+            return _save(session, _stored(engine, draft).report, Exit.WOULD_CHANGE)
         match _answer(session, report):
             case "y":
                 # The question has shown the warnings.
-                return _apply(session, engine, engine.store_draft(draft), ())
+                return _apply(session, engine, _stored(engine, draft), ())
             case "e":
                 batch, words = _edited(batch), None
             case _:
                 session.console.note("Nothing changed.")
                 return Exit.WOULD_CHANGE
+
+
+def _stored(engine: "Engine", draft: "PlanResult") -> "PlanResult":
+    """`draft` with its plan stored; as it is where that cannot be stored."""
+    assert draft.planned is not None
+    stored = engine.keep(draft.planned, draft.document)
+    return replace(draft, report=replace(draft.report, stored=stored))
 
 
 def _with_heading(batch: dict[str, Any], section: str) -> dict[str, Any]:

@@ -67,5 +67,5 @@ class PlanResult:
     report: PlanReport
     diff: bytes = b""
     document: bytes = b""
-    # What `Engine.store_draft` stores.
+    # What `Engine.keep` stores.
     planned: PlannedBatch | None = None

@@ -261,7 +261,7 @@ def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
 @approval_option
 @engine_command(BotReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY, tells_people=True)
 def pr(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
-    """Open, renew or close the pull request of MANIFEST.
+    """Open, update or close the pull request of MANIFEST.
 
     Each run builds the branch of the bot again from the newest base and pushes it. It never overwrites a
     commit by somebody else. GH_TOKEN is the token of GitHub.

@@ -78,7 +78,7 @@ def fleet() -> None:
 @_options
 @engine_command(FleetReport, *_LIMITS, tells_people=True)
 def open_(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
-    """Open or renew the pull requests of all repositories, and close those with nothing left to do.
+    """Open or update the pull requests of all repositories, and close those with nothing left to do.
 
     A repository in which neither the base, the manifest nor the branch of the bot changed since the last run
     is not visited again.
