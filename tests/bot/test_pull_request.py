@@ -100,6 +100,62 @@ def test_commit_of_a_person_on_the_branch_is_never_lost(
     assert [pull["state"] for pull in forge.pulls] == ["open"]
 
 
+def test_commit_of_a_person_on_the_branch_is_merged_where_that_is_asked(
+    forge: FakeForge,
+    people: Repository,
+    remote: Repository,
+    manifest: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run_bot(remote, manifest, tmp_path / "1")
+    people.git("fetch", "-q", "origin")
+    people.git("checkout", "-q", "-b", "by-hand", f"origin/{BRANCH}")
+    text = remote.files(BRANCH)["docs/one.md"]
+    with monkeypatch.context() as somebody:
+        somebody.setenv("GIT_COMMITTER_NAME", "Eve")
+        push(people, {"docs/one.md": text + b"\nBy hand.\n"}, BRANCH)
+    by_hand = remote.at(BRANCH)
+    people.git("checkout", "-q", "main")
+    push(people, {"docs/two.md": b"nightly\n"})
+    report = run_bot(remote, manifest, tmp_path / "2", merges=True)
+    again = run_bot(remote, manifest, tmp_path / "3", merges=True)
+
+    assert codes(report) == codes(again) == []
+    assert remote.at(BRANCH) == report.commit == again.commit
+    files = remote.files(BRANCH)
+    assert files["docs/one.md"] == text + b"\nBy hand.\n"
+    assert files["docs/two.md"] == b"stable\n"
+    assert by_hand in remote.git("rev-list", BRANCH).split()
+    # Nothing is left to do, and the branch has the commit by hand: it is not deleted.
+    push(people, {"docs/one.md": b"stable\n", "docs/two.md": b"stable\n"})
+    assert codes(run_bot(remote, manifest, tmp_path / "4", merges=True)) == ["STALE_BASE"]
+    assert remote.at(BRANCH) == report.commit
+
+
+def test_conflict_with_a_commit_of_a_person_leaves_the_branch(
+    forge: FakeForge,
+    people: Repository,
+    remote: Repository,
+    manifest: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run_bot(remote, manifest, tmp_path / "1")
+    people.git("fetch", "-q", "origin")
+    people.git("checkout", "-q", "-b", "by-hand", f"origin/{BRANCH}")
+    with monkeypatch.context() as somebody:
+        somebody.setenv("GIT_COMMITTER_NAME", "Eve")
+        push(people, {"docs/one.md": b"# One\n\nAnother build by hand.\n"}, BRANCH)
+    by_hand = remote.at(BRANCH)
+    people.git("checkout", "-q", "main")
+    push(people, {"docs/one.md": b"# One\n\nThe nightly build is new.\n"})
+    report = run_bot(remote, manifest, tmp_path / "2", merges=True)
+
+    assert codes(report) == ["MERGE_CONFLICT"]
+    assert remote.at(BRANCH) == by_hand
+
+
 def test_commit_that_only_this_clone_has_is_never_lost(
     forge: FakeForge, remote: Repository, manifest: Path, tmp_path: Path
 ) -> None:

@@ -15,6 +15,7 @@ from mdplan.bot.bot import Bot, BotResult, RunOptions
 from mdplan.bot.bot_report import BotReport
 from mdplan.bot.git.commit import CommitText, move_branch, write_commit
 from mdplan.bot.git.identity import Signature, commit_message, plan_of, signature
+from mdplan.bot.git.tree_merge import merged_commit
 from mdplan.bot.job import Job
 from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.bot.verbs import Proposal, bot_report
@@ -52,7 +53,8 @@ class GitCommit:
 
     `author` is ``Name <address>`` and `message` its text; None for what git and the manifest say. With
     `rebases` the manifest is planned again on a branch that moved concurrently. With `rebuilds` a branch
-    whose own commits are all of this bot begins again at the commit that was read.
+    whose own commits are all of this bot begins again at the commit that was read. With `merges` a branch
+    with commits by others gets a merge of its own commits with those of the plan.
     """
 
     branch: str | None = None
@@ -60,6 +62,7 @@ class GitCommit:
     message: str | None = None
     rebases: bool = False
     rebuilds: bool = False
+    merges: bool = False
 
 
 @contextmanager
@@ -120,23 +123,39 @@ class _Attempt:
             at = base.commit if branch == base.branch else branch_tip(repository, branch)
             must_be_free(repository, branch)
             text = self._signatures(repository)
-            if at is not None and at != base.commit:
-                if not self.wanted.rebuilds:
-                    raise repository_error(*_elsewhere(branch, at, base, self.ref))
-                must_be_of_the_bot(repository, branch, at, base.commit, text[1])
+            foreign = self._foreign(repository, branch, at, base, text[1])
+        if foreign is not None and not self.wanted.merges:
+            raise foreign
         with ExitStack() as held:
             made = _bot(self.engine, self.loaded, self.options, self.place, base).plan(held)
         if made.plan is None:
+            if foreign is not None and not made.problems:
+                # Nothing is left to do, and the branch has more than that.
+                raise foreign
             return replace(bot_report(made, {}), base_commit=base.commit.decode())
         facts = {"files": len(made.plan.files), "planId": made.plan.plan_id}
         self.options.on_event("committing", facts)
-        if at is not None and at != base.commit and self._is_there(made.plan, base, at):
+        if foreign is None and at is not None and at != base.commit and self._is_there(made.plan, base, at):
             return _committed_report(made, base, branch, at.decode())
-        commit = self._committed(made.plan, base, branch, at, *text)
+        commit = self._committed(made.plan, base, branch, at, text, merges=foreign is not None)
         if commit is None:
             return None
         self.options.on_event("committed", {"commit": commit, "branch": branch})
         return _committed_report(made, base, branch, commit)
+
+    def _foreign(
+        self, repository: Repo, branch: str, at: ObjectID | None, base: BaseCommit, bot: Signature
+    ) -> StorageRefused | None:
+        """Why `branch`, which is at `at`, cannot begin again at `base`; None where it can."""
+        if at is None or at == base.commit:
+            return None
+        if not self.wanted.rebuilds:
+            return repository_error(*_elsewhere(branch, at, base, self.ref))
+        try:
+            must_be_of_the_bot(repository, branch, at, base.commit, bot)
+        except StorageRefused as foreign:
+            return foreign
+        return None
 
     def _is_there(self, plan: Plan, base: BaseCommit, at: ObjectID) -> bool:
         """Whether the commit `at` was made of `plan` on `base`: then a rebuilt branch stays as it is."""
@@ -165,10 +184,14 @@ class _Attempt:
         base: BaseCommit,
         branch: str,
         at: ObjectID | None,
-        author: Signature,
-        committer: Signature,
+        people: tuple[Signature, Signature],
+        *,
+        merges: bool,
     ) -> str | None:
-        """The commit that `branch`, which was at `at`, is at now; None where it moved meanwhile."""
+        """The commit that `branch`, which was at `at`, is at now; None where it moved meanwhile.
+
+        Where it `merges`, it is one of `at` and the commit of the plan.
+        """
         text = CommitText(
             message=commit_message(
                 self.wanted.message,
@@ -177,8 +200,8 @@ class _Attempt:
                 plan.intent,
                 self.engine.committing.caller.client(),
             ),
-            author=author,
-            committer=committer,
+            author=people[0],
+            committer=people[1],
         )
         clearance = self._cleared(plan)
         tree = _tree(self.engine, self.place, base)
@@ -194,6 +217,10 @@ class _Attempt:
                 raise StorageRefused(replayed)
             files = files_to_stage(plan, paths, bases, replayed, documents.backups_of(plan))
             commit = write_commit(repository, self.place, base.commit, files, text)
+            if merges and at is not None:
+                commit = merged_commit(repository, at, commit, text)
+                if commit == at:
+                    return at.decode()
             # What was checked out while this was planned must stay what git thinks it is.
             must_be_free(repository, branch)
             self._use(clearance, plan, commit)

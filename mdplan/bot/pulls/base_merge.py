@@ -1,13 +1,7 @@
 """The base of a pull request merged into its branch, by git with mdplan as its merge driver."""
 
-import shlex
-import sys
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from subprocess import CompletedProcess
-from types import MappingProxyType
 from typing import Final
 
 from dulwich.objects import ObjectID
@@ -16,21 +10,17 @@ from dulwich.repo import Repo
 from mdplan.bot.bot_report import BotReport
 from mdplan.bot.git.commit import CommitText, commit_tree
 from mdplan.bot.git.identity import signature
+from mdplan.bot.git.tree_merge import checked_git, conflicts_of, merge_trees, name_of
 from mdplan.bot.pulls.forge import Forge
 from mdplan.bot.pulls.remote import Remote, tracking
-from mdplan.diagnostics import Code, Diagnostic
+from mdplan.diagnostics import Diagnostic
 from mdplan.engine.engine import Engine
-from mdplan.git.command import run_git
-from mdplan.git.repository import BRANCHES, RepositoryLocation, find_base, repository_error
+from mdplan.git.repository import BRANCHES, RepositoryLocation, find_base
 from mdplan.reports.base import refusal
 from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.file_name import visible
 
 _MARKER: Final = "<!-- mdplan-merge -->"
-_DRIVER: Final = "-I -m mdplan merge %O %A %B -o %A --path %P --marker-size %L"
-_SUFFIXES: Final = ("md", "markdown", "mdx", "yaml", "yml", "json", "toml")
-# What the driver prints for each conflict.
-_CONFLICT: Final = "conflict in "
 _MOST_LISTED: Final = 100
 
 
@@ -57,15 +47,6 @@ class BranchMerged:
     files: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Merge:
-    """A merged `tree`, the files that need a person, and what the driver said of them."""
-
-    tree: ObjectID
-    conflicts: tuple[str, ...]
-    said: tuple[str, ...]
-
-
 def merge_base_into(engine: Engine, wanted: BranchMerge) -> BranchMerged:
     """Merge the base into the branch, push that, and comment on its pull request what needs a person.
 
@@ -89,12 +70,12 @@ def _merged(engine: Engine, repository: Repo, remote: Remote, wanted: BranchMerg
         find_base(repository, tracking(wanted.remote, name)).commit for name in (wanted.base, wanted.branch)
     )
     report = BotReport(ok=True, branch=BRANCHES + wanted.branch, base_commit=base.decode())
-    if _git(repository, "merge-base", "--is-ancestor", base, branch, good=(0, 1)).returncode == 0:
+    if checked_git(repository, "merge-base", "--is-ancestor", base, branch, good=(0, 1)).returncode == 0:
         return BranchMerged(replace(report, no_op=True))
     files = _changed_in_both(repository, base, branch)
-    made = _merge_trees(repository, branch, base)
+    made = merge_trees(repository, branch, base)
     if made.conflicts:
-        problems = tuple(_conflicts(made))
+        problems = tuple(conflicts_of(made))
         return BranchMerged(replace(report, ok=False, error=problems[0], diagnostics=problems), files)
     config, now = repository.get_config_stack(), engine.committing.clock()
     author, committer = signature("author", config, now, wanted.author), signature("committer", config, now)
@@ -108,46 +89,12 @@ def _merged(engine: Engine, repository: Repo, remote: Remote, wanted: BranchMerg
 
 
 def _changed_in_both(repository: Repo, base: ObjectID, branch: ObjectID) -> tuple[str, ...]:
-    first = _git(repository, "merge-base", base, branch).stdout.split()[:1]
+    first = checked_git(repository, "merge-base", base, branch).stdout.split()[:1]
     changed = [
-        set(_git(repository, "diff", "--name-only", "-z", *first, side).stdout.split(b"\0"))
+        set(checked_git(repository, "diff", "--name-only", "-z", *first, side).stdout.split(b"\0"))
         for side in (base, branch)
     ]
-    return tuple(sorted(_named(each) for each in changed[0] & changed[1] if each))
-
-
-def _merge_trees(repository: Repo, branch: ObjectID, base: ObjectID) -> _Merge:
-    with tempfile.TemporaryDirectory() as folder:
-        attributes = Path(folder) / "attributes"
-        attributes.write_text("".join(f"*.{suffix} merge=mdplan\n" for suffix in _SUFFIXES))
-        settings = {
-            "core.attributesFile": str(attributes),
-            "merge.mdplan.driver": f"{shlex.quote(sys.executable)} {_DRIVER}",
-            "merge.mdplan.recursive": "binary",
-        }
-        words = ("merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", branch, base)
-        done = _git(repository, *words, settings=settings, good=(0, 1))
-    tree, *names = done.stdout.rstrip(b"\0").split(b"\0")
-    said = done.stderr.decode("utf-8", "replace").splitlines()
-    conflicts = tuple(_named(each) for each in names if each)
-    return _Merge(ObjectID(tree), conflicts if done.returncode else (), tuple(said))
-
-
-def _conflicts(made: _Merge) -> list[Diagnostic]:
-    found: list[Diagnostic] = []
-    for file in made.conflicts:
-        beginning = f"{_CONFLICT}{file}, "
-        places = [line.removeprefix(beginning) for line in made.said if line.startswith(beginning)]
-        found += [
-            Diagnostic(
-                code=Code.MERGE_CONFLICT,
-                message=f"`{visible(file)}`, {visible(place)}",
-                hint="merge the base into the branch, and choose the text that is right",
-                file=file,
-            )
-            for place in places or ["git finds a conflict"]
-        ]
-    return found
+    return tuple(sorted(name_of(each) for each in changed[0] & changed[1] if each))
 
 
 def _commented(made: BranchMerged, forge: Forge | None, wanted: BranchMerge) -> BranchMerged:
@@ -174,21 +121,3 @@ def _comment(made: BranchMerged, wanted: BranchMerge) -> str:
 def _code(text: str) -> str:
     """`text` of others as code, in which nothing has a meaning."""
     return f"`{visible(' '.join(text.split())).replace('`', '')}`"
-
-
-def _named(name: bytes) -> str:
-    return name.decode("utf-8", "surrogateescape")
-
-
-def _git(
-    repository: Repo,
-    *words: str | bytes,
-    settings: Mapping[str, str] = MappingProxyType({}),
-    good: Sequence[int] = (0,),
-) -> "CompletedProcess[bytes]":
-    done = run_git(repository, *words, variables={}, settings=settings)
-    if done.returncode not in good:
-        said = visible(done.stderr.decode("utf-8", "replace").strip())
-        message = f"`git {words[0] if isinstance(words[0], str) else ''}` failed: {said}"
-        raise repository_error(Code.IO_ERROR, message, "a merge without a work tree needs git 2.38 or newer")
-    return done

@@ -34,7 +34,8 @@ class PullOptions:
     """The pull request of a manifest: from `branch` into `base`, on `remote`.
 
     `title` is None for what the manifest says; the name of the `part` of a split follows it. `forge` makes
-    the forge of the address of the remote; None for a branch without a pull request.
+    the forge of the address of the remote; None for a branch without a pull request. With `merges` a branch
+    with commits by others is kept, and merged with the commit of the plan.
     """
 
     base: str
@@ -45,6 +46,7 @@ class PullOptions:
     labels: Sequence[str] = ()
     author: str | None = None
     forge: Callable[[str], Forge] | None = None
+    merges: bool = False
 
 
 def run_pull_request(
@@ -64,7 +66,9 @@ def run_pull_request(
             pushed = remote.follow(wanted.base, wanted.branch)
         title = _title(loaded, wanted)
         message = _message(title, loaded, wanted)
-        commit = GitCommit(branch=wanted.branch, message=message, author=wanted.author, rebuilds=True)
+        commit = GitCommit(
+            branch=wanted.branch, message=message, author=wanted.author, rebuilds=True, merges=wanted.merges
+        )
         report = apply_to_branch(engine, loaded, options, tracking(wanted.remote, wanted.base), commit)
         if not report.ok and not report.applied:
             return report

@@ -206,8 +206,9 @@ def check(session: Session, *, sarif: Path | None, **given: Any) -> Exit:  # noq
 )
 @click.option(
     "--on-stale",
-    type=click.Choice(["refuse", "rebase"]),
-    help="With --git: rebase plans again if the branch has moved.  [default: refuse]",
+    type=click.Choice(["refuse", "rebase", "merge"]),
+    help="With --git: rebase plans again if the branch has moved; merge keeps commits that others made on"
+    " it, and merges with them.  [default: refuse]",
 )
 @approval_option
 @engine_command(BotReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY, tells_people=True)
@@ -241,7 +242,7 @@ def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
 @bot.command(
     cls=Command,
     example="mdplan bot pr manifest.yaml --base main --label docs",
-    rare=_RARE | {"ref", "branch", "remote", "author"},
+    rare=_RARE | {"ref", "branch", "remote", "author", "on_stale"},
 )
 @_options
 @base_option
@@ -258,13 +259,20 @@ def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     show_default=True,
     help="none: push the branch alone.",
 )
+@click.option(
+    "--on-stale",
+    type=click.Choice(["refuse", "merge"]),
+    default="refuse",
+    show_default=True,
+    help="merge: keep commits that others made on the branch, and merge with them.",
+)
 @approval_option
 @engine_command(BotReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY, tells_people=True)
 def pr(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     """Open, update or close the pull request of MANIFEST.
 
     Each run builds the branch of the bot again from the newest base and pushes it. It never overwrites a
-    commit by somebody else. GH_TOKEN is the token of GitHub.
+    commit by somebody else: it fails, or merges with --on-stale merge. GH_TOKEN is the token of GitHub.
     """
     if given["ref"] is not None:
         raise click.UsageError("`bot pr` reads the branch of `--base`; remove `--git`.")
@@ -282,6 +290,7 @@ def pr(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
         labels=given["labels"],
         author=given["author"],
         forge=GitHub.of_environment if given["forge"] == "github" else None,
+        merges=given["on_stale"] == "merge",
     )
     engine = session.open_engine(require_approval=given["require_approval"])
     report = (
@@ -329,8 +338,8 @@ def _applied(
         return apply_manifest(engine, loaded, options)
     from mdplan.bot.git.verbs import GitCommit, apply_to_branch
 
-    rebases, rebuilds = wanted.pop("on_stale") == "rebase", bool(wanted.pop("rebuilds"))
-    commit = GitCommit(**wanted, rebases=rebases, rebuilds=rebuilds)
+    on_stale, rebuilds = wanted.pop("on_stale"), bool(wanted.pop("rebuilds"))
+    commit = GitCommit(**wanted, rebases=on_stale == "rebase", rebuilds=rebuilds, merges=on_stale == "merge")
     return apply_to_branch(engine, loaded, options, ref, commit)
 
 
