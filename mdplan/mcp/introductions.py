@@ -33,8 +33,8 @@ or not at all, and do not shift each other. Line numbers are of the file as read
 _TEXT: Final = """\
 TextInspect shows the structure of a file, TextRead a part of it. To edit: TextReplace for text within \
 lines, TextPatch with appendToSection or beforeHeading for new content, with heading or codeBlock for \
-those, with lines last of all. Give the fileHash of each answer to the next edit as expectedHash, find \
-your way by the context lines of an answer, and use no line number from before an edit."""
+those, with lines last of all. Give the fileHash of each answer to the next edit as expectedHash. Find \
+your way by the context lines of an answer; use no line number from before an edit."""
 
 _FILES: Final = """\
 Find, then read: grep_content gives files and line numbers, and a hint where each section ends; read_files \

@@ -25,10 +25,10 @@ _LONGEST_LANGUAGE: Final = 30
 class ReplaceCodeBlock(SectionTargeted):
     """Replace the code in a fenced code block.
 
-    `codeBlock` names it by `index`, which counts the fenced blocks of the file from 0 at every depth as
-    md_stat does, or by `language`, the first word after the opening fence, where only one block has that;
-    with both, the index counts the blocks of that language.
-    With a section next to it, the index counts within that section and its subsections.
+    `codeBlock` names it by `index`, which counts the fenced blocks of the file from 0 at every depth, as
+    md_stat does. `language`, the first word after the opening fence, is enough where only one block has
+    that; with both, the index counts the blocks of that language. With a section next to it, the index
+    counts within that section and its subsections.
 
     `markdown` is the new code alone, without fences; it may be empty. The fences, what is after the
     opening one, and the indentation or quote marks before each line stay. Both fences are made longer where

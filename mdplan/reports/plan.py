@@ -180,8 +180,8 @@ class WrittenFile:
 class Approved:
     """Who approved a plan, when (in seconds since the epoch), and what they said.
 
-    `channel` is the way: ``page``, ``terminal``, ``command line``, ``chat form``, ``chat app``, or ``app`` for
-    a program. With `overrides` they approved it in spite of a rejection or a request for changes.
+    `channel` is the way: ``page``, ``terminal``, ``command line``, ``chat form``, ``chat app``, or ``app``
+    for a program. With `overrides` they approved it in spite of a rejection or a request for changes.
     """
 
     decided_by: str

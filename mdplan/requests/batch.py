@@ -122,7 +122,7 @@ class Batch(WireModel):
     )
     json_schema: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
-        description="JSON Schema file that no file of the batch may violate anew.",
+        description="JSON Schema file that no file of the batch may newly violate.",
     )
     allow_outline_change: bool = Field(
         default=False, description="Allow edits that add or remove headings outside the written text."

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.tidy.prose import MOST_WORDS, problems
+from tests.tidy.prose import MOST_WORDS, passive_problems, problems
 
 
 @pytest.mark.parametrize(
@@ -12,6 +12,7 @@ from tests.tidy.prose import MOST_WORDS, problems
         ("One line.\n\nWhat stands there is kept.", 2, "stands"),
         ("```sh\nmdplan pin\n```\n\nEdits are pinned.", 4, "pinned"),
         ("| Word |\n|---|\n| left out |", 2, "left out"),
+        ("Read the next chapter.", 0, "section (glossary)"),
         ("word " * (MOST_WORDS + 1), 0, f"{MOST_WORDS + 1} words"),
         ("Done.\n\n" + "word " * (MOST_WORDS + 1), 2, f"{MOST_WORDS + 1} words"),
     ],
@@ -37,3 +38,10 @@ def test_text_to_rewrite_is_found_at_its_line(text: str, line: int, found: str) 
 )
 def test_plain_text_has_no_finding(text: str) -> None:
     assert list(problems(text)) == []
+
+
+def test_page_with_too_many_passive_sentences_is_found() -> None:
+    text = "The bot reads it. The file is refused. It is written.\n\nIt was applied by the bot."
+
+    assert [problem[-12:] for _, problem in passive_problems(text)] == ["`is refused`", "`is written`"]
+    assert passive_problems(text + " You apply it." * 4) == []

@@ -40,9 +40,9 @@ def check(session: Session, *, paths: tuple[str, ...], since: str | None, form: 
     """Report what a change broke in documents, whichever tool made it.
 
     Compares the files below PATH with an older commit (--since), or two versions of one document. It reports
-    changed line ends and encodings, headings that became text, unclosed code and comments, broken tables,
-    front matter that cannot be read, unbalanced regions and tags, and links whose target is missing or
-    different. Exits with 1 if it finds a problem.
+    changed line ends and encodings, headings that became text, unclosed code and comments, and broken tables.
+    It also reports front matter that cannot be read, unbalanced regions and tags, and links whose target is
+    missing or different. Exits with 1 if it finds a problem.
     """
     if hook:
         return _check_for_hook(session)

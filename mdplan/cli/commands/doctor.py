@@ -25,9 +25,9 @@ _NAMES: Final = {
 def doctor(session: Session) -> Exit:
     """Check that this folder supports safe edits, and suggest fixes.
 
-    Checks whether the folder and its state folder .mdplan can be written, whether a transaction was
-    interrupted or left files, whether plans can be saved, and the size of the history. Exits with 6 if
-    something needs fixing.
+    Checks whether mdplan can write the folder and its state folder .mdplan, and can save plans. Looks for
+    interrupted transactions and their files, and shows the size of the history. Exits with 6 if something
+    needs fixing.
     """
     from mdplan.engine.doctor import examine
 
