@@ -14,7 +14,16 @@ from mdplan.bot.candidates import find_candidates
 from mdplan.bot.coupling import StandalonePlan, changed_places, find_coupled_files
 from mdplan.bot.executors import in_order, open_executor
 from mdplan.bot.file_planner import FilePlanner, links_of_chunk, plan_chunk
-from mdplan.bot.job import CandidateFile, FileOutcome, FileStatus, Job, PackedJob, PackedPlan, unpacked_plan
+from mdplan.bot.job import (
+    CandidateFile,
+    ChangedPlaces,
+    FileOutcome,
+    FileStatus,
+    Job,
+    PackedJob,
+    PackedPlan,
+    unpacked_plan,
+)
 from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.bot.near_misses import SkippedNearMiss, near_miss_warnings
 from mdplan.bot.plan_group import GroupPlan, plan_group
@@ -31,6 +40,8 @@ Item = TypeVar("Item")
 
 _CHUNK: Final = 32
 _PARTS_EACH: Final = 4
+# Most files have none, and there may be many files.
+_NO_PLACES: Final[ChangedPlaces] = {}
 
 
 def ignore_events(_event: str, _facts: Mapping[str, Any]) -> None:
@@ -150,7 +161,7 @@ class Bot:
         elif outcome.plan is not None:
             aside = _put_aside(outcome.plan, outcome.diff, spool)
             found.alone[outcome.path] = replace(
-                aside, places=outcome.places, needs_others=outcome.needs_others
+                aside, places=outcome.places or _NO_PLACES, needs_others=outcome.needs_others
             )
 
     def _refuse(self, path: str, problems: Problems, found: RunFindings) -> None:
@@ -210,13 +221,13 @@ class Bot:
         )
         if too_many is not None:
             return _refused((too_many,), found)
-        # They are read one after the other, so that no two copies of them are in memory.
-        plans = (unpacked_plan(spool.get(each.plan)) for each in made)
+        diffs = [each.diff for each in made]
+        plans = _read_once(made, spool)
         plan = merge_plans(plans, self._options(), self.job.loaded.intent) if made else None
         if plan is not None and not isinstance(plan, Plan):
             return _refused((*problems, *plan), found)
         return BotResult(
-            plan=plan, problems=problems, found=found, diff=lambda: (spool.get(each.diff) for each in made)
+            plan=plan, problems=problems, found=found, diff=lambda: (spool.get(each) for each in diffs)
         )
 
     def _plan_group(self, together: list[CandidateFile], found: RunFindings) -> GroupPlan:
@@ -244,6 +255,13 @@ def _put_aside(plan: PackedPlan, diff: bytes, spool: Spool) -> StandalonePlan:
         edits=plan.edits,
         has_broken_links=plan.has_broken_links,
     )
+
+
+def _read_once(made: list[StandalonePlan], spool: Spool) -> Iterator[Plan]:
+    """The plans of `made`, which it empties, so that no two copies of them are in memory."""
+    made.reverse()
+    while made:
+        yield unpacked_plan(spool.get(made.pop().plan))
 
 
 def _too_many(job: Job, files: int, edits: int) -> Diagnostic | None:

@@ -1,5 +1,8 @@
 """What tests of the bot on branches share: who commits, and a manifest on the disk."""
 
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,3 +31,37 @@ def manifest(tmp_path: Path) -> Path:
 def forge(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeForge]:
     """A forge that listens on this machine, as the environment names it."""
     yield from serve(monkeypatch)
+
+
+@pytest.fixture
+def ssh_signing(tmp_path: Path) -> str:
+    """What git is configured with to sign with a new SSH key."""
+    if shutil.which("ssh-keygen") is None:
+        pytest.skip("ssh-keygen is not installed")
+    key, signers = tmp_path / "key", tmp_path / "signers"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
+    signers.write_text(f"* {key.with_suffix('.pub').read_text()}")
+    return (
+        f"[commit]\ngpgSign = true\n[gpg]\nformat = ssh\n[user]\nsigningKey = {key}\n"
+        f'[gpg "ssh"]\nallowedSignersFile = {signers}\n'
+    )
+
+
+@pytest.fixture
+def gpg_signing() -> Iterator[str]:
+    """What git is configured with to sign with a new GPG key."""
+    if shutil.which("gpg") is None:
+        pytest.skip("gpg is not installed")
+    # The socket of the agent needs a short path.
+    with tempfile.TemporaryDirectory(prefix="gpg-", ignore_cleanup_errors=True) as home:
+        program = Path(home) / "gpg"
+        program.write_text(f'#!/bin/sh\nexec gpg --homedir {home} --batch --quiet "$@"\n')
+        program.chmod(0o755)
+        name = "Docs Bot <bot@example.org>"
+        make = [str(program), "--passphrase", "", "--quick-generate-key", name, "ed25519", "sign", "never"]
+        subprocess.run(make, check=True, capture_output=True)
+        show = [str(program), "--list-secret-keys", "--with-colons"]
+        listed = subprocess.run(show, check=True, capture_output=True, text=True).stdout
+        key = next(line.split(":")[9] for line in listed.splitlines() if line.startswith("fpr"))
+        yield f"[commit]\ngpgSign = true\n[gpg]\nprogram = {program}\n[user]\nsigningKey = {key}\n"
+        subprocess.run(["gpgconf", "--homedir", home, "--kill", "all"], check=False)

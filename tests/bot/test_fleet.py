@@ -26,6 +26,7 @@ BRANCH = "mdplan/bot"
 PAGE = REPOSITORY / "docs" / "how-to" / "run-a-fleet.md"
 COUNT = 200
 KILLS = 5
+FEW = 20
 
 
 @pytest.fixture
@@ -136,19 +137,18 @@ def test_list_of_the_page_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
+@pytest.mark.parametrize(("count", "signing"), [(COUNT, "ssh_signing"), (FEW, "gpg_signing")])
 def test_fleet_that_is_killed_again_and_again_ends_right(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+    count: int,
+    signing: str,
 ) -> None:
-    many = [make(tmp_path, number) for number in range(COUNT)]
+    many = [make(tmp_path, number) for number in range(count)]
     write_lists(tmp_path, many)
-    key = tmp_path / "key"
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
-    (tmp_path / "signers").write_text(f"* {key.with_suffix('.pub').read_text()}")
     config = tmp_path / "gitconfig"
-    config.write_text(
-        f"[commit]\ngpgSign = true\n[gpg]\nformat = ssh\n[user]\nsigningKey = {key}\n"
-        f'[gpg "ssh"]\nallowedSignersFile = {tmp_path / "signers"}\n'
-    )
+    config.write_text(request.getfixturevalue(signing))
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
     command = [sys.executable, "-m", "mdplan", "fleet", "open", "--forge", "none", "--jobs", "2"]
     command += [str(tmp_path / "bot.yml"), str(tmp_path / "repos.yml"), "--work", str(tmp_path / "work")]

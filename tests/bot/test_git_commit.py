@@ -1,8 +1,6 @@
 """A commit of the bot is what git would have made of the same files, and touches nothing else."""
 
 import os
-import shutil
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -380,15 +378,17 @@ def test_hooks_are_not_run(bare: Repository, manifest: Path) -> None:
     assert not os.path.lexists(bare.path / "ran")
 
 
-@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="no ssh-keygen")
-def test_commit_is_signed_if_git_is_configured_to(bare: Repository, manifest: Path, tmp_path: Path) -> None:
-    key = tmp_path / "key"
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
-    signers = tmp_path / "signers"
-    signers.write_text(f"* {key.with_suffix('.pub').read_text()}")
-    settings = {"commit.gpgSign": "true", "gpg.format": "ssh", "user.signingKey": str(key)}
-    for name, value in (settings | {"gpg.ssh.allowedSignersFile": str(signers)}).items():
-        bare.git("config", name, value)
+@pytest.mark.parametrize("signing", ["ssh_signing", "gpg_signing"])
+def test_commit_is_signed_if_git_is_configured_to(
+    bare: Repository,
+    manifest: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+    signing: str,
+) -> None:
+    (tmp_path / "gitconfig").write_text(request.getfixturevalue(signing))
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "gitconfig"))
 
     assert bare.applied(manifest, "main").applied
     bare.git("verify-commit", "main")
