@@ -84,12 +84,18 @@ class Console:
 
     def paged(self, text: str) -> None:
         """The same through the user's pager, where a terminal shows more of it than fits."""
-        if self.pages and is_terminal(sys.stdout) and text.count("\n") >= shutil.get_terminal_size().lines:
-            from mdplan.cli.pager import page
+        if not self.shows_in_pager(text):
+            self.text(text)
 
-            if page(_encoded(sys.stdout, text, self.out), os.environ):
-                return
-        self.text(text)
+    def shows_in_pager(self, text: str) -> bool:
+        """Show `text` in the user's pager; False where it fits on the screen, or there is no pager."""
+        if not self.pages or not is_terminal(sys.stdout):
+            return False
+        if text.count("\n") < shutil.get_terminal_size().lines:
+            return False
+        from mdplan.cli.pager import page
+
+        return page(_encoded(sys.stdout, text, self.out), os.environ)
 
     def text(self, text: str) -> None:
         """Write `text`, which ends its lines, to standard output."""

@@ -19,7 +19,7 @@ def tool_snapshots() -> dict[str, str]:
 
 
 def _listed(tool: ToolDefinition) -> dict[str, Any]:
-    """The tool as an entry of the answer to `tools/list`."""
+    """The tool as an entry of the answer to `tools/list`, for a client without MCP Apps."""
     return {
         "name": tool.name,
         "title": tool.title,
@@ -33,5 +33,5 @@ def _listed(tool: ToolDefinition) -> dict[str, Any]:
             "idempotentHint": tool.may_be_repeated,
             "openWorldHint": False,
         },
-        "_meta": tool.published_meta,
+        "_meta": {name: value for name, value in tool.published_meta.items() if name != "ui"},
     }

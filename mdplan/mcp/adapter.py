@@ -5,7 +5,6 @@ they are named here and nowhere else, and a test builds every tool.
 """
 
 import functools
-import json
 import os
 import re
 import signal
@@ -13,8 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from threading import Lock
-from types import TracebackType
-from typing import Any, Final, Self, TypeAlias
+from typing import Any, Final, TypeAlias
 from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
@@ -30,7 +28,6 @@ from mcp.server.mcpserver.prompts.base import Prompt
 from mcp.server.mcpserver.tools import Tool, ToolManager
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
 from mcp.server.stdio import stdio_server
-from mcp.shared.message import SessionMessage
 from mcp.types import (
     INVALID_PARAMS,
     CallToolResult,
@@ -42,16 +39,16 @@ from mcp.types import (
     ResourceTemplateReference,
     TextContent,
     ToolAnnotations,
-    jsonrpc_message_adapter,
 )
-from pydantic import ValidationError
 
 from mdplan.diagnostics import Exit
+from mdplan.mcp.apps import Apps, client_supports_apps, hide_apps
 from mdplan.mcp.elicitation import ask_for_review
+from mdplan.mcp.lenient_stream import LenientStream
 from mdplan.mcp.pending_plans import current_call
 from mdplan.mcp.progress import progress_listener
 from mdplan.mcp.shown_files import ShownFiles
-from mdplan.mcp.tool import Catalog, PromptDefinition, ResourceDefinition, ToolDefinition
+from mdplan.mcp.tool import Catalog, ChatDecisions, PromptDefinition, ResourceDefinition, ToolDefinition
 
 # Messages that a server without tools can answer.
 _ABOUT_CONNECTIONS: Final = frozenset({"initialize", "server/discover", "ping"})
@@ -86,7 +83,9 @@ def new_server(*, version: str, instructions: str) -> MCPServer[Any]:
         instructions=instructions,
         icons=[Icon(src=_ICON, mime_type="image/svg+xml", sizes=["any"])],
         log_level="WARNING",
+        extensions=[Apps()],
     )
+    hide_apps(server)
 
     # The first reply says whether there is completion, so it is added before the server is filled.
     async def complete(
@@ -114,7 +113,8 @@ def _completion(find: Completer, argument: CompletionArgument, known: Mapping[st
 def fill(server: MCPServer[Any], offer: Catalog) -> None:
     """Publish all of `offer`, as it is, on a server that has nothing yet."""
     # The SDK's own way to add a tool makes its schema from the signature of a function.
-    server._tool_manager = _Tools(tools=[_tool(definition) for definition in offer.tools])  # noqa: SLF001
+    tools = [_tool(definition, offer.decisions) for definition in offer.tools]
+    server._tool_manager = _Tools(tools=tools)  # noqa: SLF001
     for resource in offer.resources:
         _add_resource(server, resource)
     _COMPLETERS[server] = {each.uri: each.complete for each in offer.resources if each.complete is not None}
@@ -167,16 +167,22 @@ class _Tools(ToolManager):
         convert_result: bool = False,  # noqa: FBT001, FBT002 (the SDK's signature)
     ) -> Any:  # noqa: ANN401 (the SDK's signature)
         """Call the tool `name`. Raises `MCPError` (invalid params) for one that is not there."""
-        if self.get_tool(name) is None:
-            known = ", ".join(tool.name for tool in self.list_tools())
+        has_apps = client_supports_apps(context)
+        known_tools = {tool.name for tool in self.list_tools() if has_apps or not _is_only_for_app(tool)}
+        if name not in known_tools:
+            known = ", ".join(tool.name for tool in self.list_tools() if tool.name in known_tools)
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {name}; this server has {known}")
         return await super().call_tool(name, arguments, context, convert_result)
 
 
-def _tool(definition: ToolDefinition) -> Tool:
+def _is_only_for_app(tool: Tool) -> bool:
+    return bool((tool.meta or {}).get("ui", {}).get("visibility") == ["app"])
+
+
+def _tool(definition: ToolDefinition, decisions: ChatDecisions | None) -> Tool:
     # A plain function, not a coroutine: the SDK runs it in a thread, and other calls go on concurrently.
     return Tool(
-        fn=functools.partial(_call, definition),
+        fn=functools.partial(_call, definition, decisions),
         name=definition.name,
         title=definition.title,
         description=definition.description,
@@ -196,13 +202,18 @@ def _tool(definition: ToolDefinition) -> Tool:
 
 
 def _call(
-    definition: ToolDefinition, arguments: Mapping[str, Any], context: Context[Any, Any]
+    definition: ToolDefinition,
+    decisions: ChatDecisions | None,
+    arguments: Mapping[str, Any],
+    context: Context[Any, Any],
 ) -> CallToolResult | InputRequiredResult:
     (client, version), shown = _client_name(context), _shown_in_session(context)
     with progress_listener(_Progress(context)), current_call(client, shown, version) as call:
         answer = definition.call(arguments)
+    plan_id = call.pending[-1].plan_id if call.pending else answer.structured.get("planId")
     if call.pending:
-        asked = ask_for_review(call.pending[-1], context)
+        shows_app = definition.shows_app and client_supports_apps(context)
+        asked = ask_for_review(call.pending[-1], context, None if shows_app else decisions)
         if isinstance(asked, InputRequiredResult):
             return asked
         if asked:
@@ -214,7 +225,20 @@ def _call(
         content=[TextContent(type="text", text=answer.text)],
         structured_content=dict(answer.structured),
         is_error=answer.is_refusal,
+        meta=dict(answer.meta) or _meta_for_app(definition, decisions, plan_id, context),
     )
+
+
+def _meta_for_app(
+    definition: ToolDefinition,
+    decisions: ChatDecisions | None,
+    plan_id: str | None,
+    context: Context[Any, Any],
+) -> dict[str, Any] | None:
+    """What the App of a tool receives with a plan: hosts give `_meta` to the App, and not to the model."""
+    if decisions is None or plan_id is None or definition.is_only_for_app or not definition.shows_app:
+        return None
+    return dict(decisions.meta_of(plan_id)) or None if client_supports_apps(context) else None
 
 
 def _shown_in_session(context: Context[Any, Any]) -> ShownFiles | None:
@@ -297,6 +321,7 @@ def _add_resource(server: MCPServer[Any], definition: ResourceDefinition) -> Non
         title=definition.title,
         description=definition.description,
         mime_type=definition.mime_type,
+        meta=dict(definition.meta) if definition.meta is not None else None,
     )(by_parameters[tuple(_PARAMETER.findall(definition.uri))])
 
 
@@ -307,7 +332,7 @@ async def _serve_stdio(server: MCPServer[Any], load: Callable[[], Catalog]) -> N
         tasks.start_soon(_leave_on_signal, tasks)
         async with stdio_server() as (read_stream, write_stream):
             await lowlevel.run(
-                _LenientStream(read_stream), write_stream, lowlevel.create_initialization_options()
+                LenientStream(read_stream), write_stream, lowlevel.create_initialization_options()
             )
         tasks.cancel_scope.cancel()
 
@@ -331,62 +356,3 @@ async def _leave_when_idle() -> None:
     while limiter.borrowed_tokens > _READER:  # noqa: ASYNC110 (the limiter tells nobody of a change)
         await anyio.sleep(_POLL_SECONDS)
     os._exit(Exit.INTERRUPTED)
-
-
-class _LenientStream:
-    """Incoming messages, of which calls with lone surrogates in their arguments are let through.
-
-    The SDK's JSON reader refuses such a line, and a refused line gets no reply: the caller would wait for
-    ever. Let through, it reaches our own refusal, which says what is wrong.
-    """
-
-    def __init__(self, inner: Any) -> None:  # noqa: ANN401 (the SDK has no public name for its streams)
-        self._inner = inner
-
-    @property
-    def last_context(self) -> Any:  # noqa: ANN401 (passed on)
-        return getattr(self._inner, "last_context", None)
-
-    async def receive(self) -> SessionMessage | Exception:
-        return _read_again(await self._inner.receive())
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> SessionMessage | Exception:
-        return _read_again(await self._inner.__anext__())
-
-    async def __aenter__(self) -> Self:
-        await self._inner.__aenter__()
-        return self
-
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
-        await self._inner.__aexit__(exc_type, exc_val, exc_tb)
-
-
-def _read_again(item: SessionMessage | Exception) -> SessionMessage | Exception:
-    """`item`, or the tool call in it that Python's JSON reader can read and the SDK's cannot.
-
-    Only the arguments may hold what is no Unicode: our tools never give it back, but the SDK repeats other
-    parts of a request, and a reply that cannot be encoded ends the server.
-    """
-    if not isinstance(item, ValidationError):
-        return item
-    try:
-        request = json.loads(item.errors(include_url=False)[0]["input"])
-        arguments = request["params"].pop("arguments")
-        json.dumps(request, ensure_ascii=False).encode("utf-8")
-        request["params"]["arguments"] = arguments
-        if request["method"] != "tools/call":
-            return item
-        return SessionMessage(jsonrpc_message_adapter.validate_python(request, by_name=False))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return item

@@ -39,13 +39,17 @@ def build_catalog(
     toolsets: Sequence[str] = DEFAULT_TOOLSETS,
     tools: Sequence[str] = (),
     read_only: bool = False,
+    approve_in_chat: bool = False,
 ) -> Catalog:
     """What a server over `engine` has: the tools of `toolsets`, or those `tools` of them, and the guides.
 
-    With `read_only` it has no tool that writes.
+    With `read_only` it has no tool that writes. With `approve_in_chat` people may approve plans in the chat
+    with the agent, which trusts the host of that chat.
     """
     from mdplan.mcp.instructions import server_instructions
     from mdplan.mcp.resources import resources
+    from mdplan.mcp.review_app.chat_review import ChatReview
+    from mdplan.mcp.review_app.tools import app_resource, app_tools
     from mdplan.mcp.toolsets import chosen_tools
 
     paragraphs = {name: INTRODUCTIONS[name].instructions for name in toolsets}
@@ -55,10 +59,14 @@ def build_catalog(
         description="A short guide: look, edit by section, guard, preview in doubt.",
         text=server_instructions(paragraphs),
     )
+    review = ChatReview(engine, may_approve=approve_in_chat)
+    chosen = chosen_tools(engine, toolsets, tools, read_only=read_only)
+    has_app = any(tool.shows_app for tool in chosen)
     return Catalog(
-        tools=chosen_tools(engine, toolsets, tools, read_only=read_only),
-        resources=resources(engine, paragraphs),
+        tools=(*chosen, *(app_tools(review, read_only=read_only) if has_app else ())),
+        resources=(*resources(engine, paragraphs), *((app_resource(),) if has_app else ())),
         prompts=(prompt,),
+        decisions=None if read_only else review,
     )
 
 
@@ -69,11 +77,15 @@ def build_server(
     tools: Sequence[str] = (),
     read_only: bool = False,
     needs_approval: bool = False,
+    approve_in_chat: bool = False,
 ) -> MCPServer[Any]:
     """MCP server over `engine` that has all that `build_catalog` gives.
 
     With `needs_approval` it says that the engine commits only what a person approved.
     """
     server = new_server(toolsets, read_only=read_only, needs_approval=needs_approval)
-    adapter.fill(server, build_catalog(engine, toolsets=toolsets, tools=tools, read_only=read_only))
+    catalog = build_catalog(
+        engine, toolsets=toolsets, tools=tools, read_only=read_only, approve_in_chat=approve_in_chat
+    )
+    adapter.fill(server, catalog)
     return server

@@ -2,16 +2,20 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """What one call gives: `text` for the model, the same as data, and whether it is a refusal."""
+    """What one call gives: `text` for the model, the same as data, and whether it is a refusal.
+
+    `meta` is `_meta` of the result, which hosts give to an App and not to the model.
+    """
 
     text: str
     structured: Mapping[str, Any]
     is_refusal: bool
+    meta: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +38,16 @@ class ToolDefinition:
     call: Callable[[Mapping[str, Any]], ToolResult]
 
     @property
+    def shows_app(self) -> bool:
+        """Whether hosts show an App beside its result."""
+        return "ui" in self.meta
+
+    @property
+    def is_only_for_app(self) -> bool:
+        """Whether only an App may call it."""
+        return bool(self.meta.get("ui", {}).get("visibility") == ["app"])
+
+    @property
     def published_meta(self) -> dict[str, Any]:
         """`_meta`; where there is none, the words by which Claude Code finds a tool that is not loaded."""
         return dict(self.meta) or {"anthropic/searchHint": self.title.lower()}
@@ -45,6 +59,7 @@ class ResourceDefinition:
 
     It gives text, or bytes that are no Unicode text, or None where there is no such resource. `complete`
     gives the values that a parameter may have, of its name and of the values of others that are known.
+    `meta` is `_meta` of the published resource.
     """
 
     uri: str
@@ -54,6 +69,7 @@ class ResourceDefinition:
     mime_type: str
     read: Callable[..., str | bytes | None]
     complete: Callable[[str, Mapping[str, str]], Iterable[str]] | None = None
+    meta: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,10 +82,28 @@ class PromptDefinition:
     text: str
 
 
+class ChatDecisions(Protocol):
+    """Decisions of the user of a client on plans, in its chat; where `may_approve`, also approvals."""
+
+    @property
+    def may_approve(self) -> bool:
+        """Whether a person may approve in the chat."""
+
+    def meta_of(self, plan_id: str) -> Mapping[str, Any]:
+        """`_meta` of a result about a plan, for an App."""
+
+    def question(self, plan_id: str) -> str | None:
+        """The plan in short, as a form asks about it; None where it cannot be shown."""
+
+    def decide_in_form(self, plan_id: str, version: str, verb: str, comment: str) -> bool:
+        """Whether the answer to a form was stored as a decision."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Catalog:
-    """All that one server has."""
+    """All that one server has. `decisions` are those that its clients pass on; None where it takes none."""
 
     tools: tuple[ToolDefinition, ...]
     resources: tuple[ResourceDefinition, ...]
     prompts: tuple[PromptDefinition, ...]
+    decisions: ChatDecisions | None = None

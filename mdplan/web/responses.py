@@ -34,7 +34,12 @@ _HEADERS: Final = {
 
 def html(template: str, values: Mapping[str, Any], status: int = 200) -> Response:
     """The page that `template` makes of `values`."""
-    return with_headers(HTMLResponse(_environment().get_template(template).render(values), status))
+    return with_headers(HTMLResponse(rendered(template, values), status))
+
+
+def rendered(template: str, values: Mapping[str, Any]) -> str:
+    """The HTML that `template` makes of `values`."""
+    return _environment().get_template(template).render(values)
 
 
 def redirect(path: str) -> Response:
@@ -46,6 +51,11 @@ def static(name: str) -> Response | None:
     """A file of the package; None where there is none of that name."""
     kind = _STATIC.get(name)
     return with_headers(Response(_static_bytes(name), media_type=kind)) if kind is not None else None
+
+
+def static_text(name: str) -> str:
+    """The text of a file of the package."""
+    return _static_bytes(name).decode("utf-8")
 
 
 def with_headers(answer: Response) -> Response:
@@ -72,6 +82,7 @@ def _environment() -> Environment:
         "shown": shown,
         "counted": counted,
         "short": short,
+        "words": lambda name: str(name).replace("_", " "),
         "date": _date,
         # For HTML that `safe_html` made: nothing else may go through here.
         "inert": Markup,

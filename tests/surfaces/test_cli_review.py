@@ -1,129 +1,20 @@
-"""`mdplan review`: a person decides in a terminal, edit by edit."""
+"""`mdplan review` as a command: the list, and the dialogue in a terminal to its decision."""
 
-from collections.abc import Iterator
+import sys
 from pathlib import Path
 
 import pytest
 
-from mdplan.cli.console import Style
-from mdplan.cli.terminal_review import Choices, choose_edits
 from mdplan.engine.engine import Engine
-from mdplan.engine.open_plan import OpenPlan
 from mdplan.engine.reviews import ReviewService
 from mdplan.storage.user.decisions import Verdict
 from tests.surfaces.command_line import BATCH, GUIDE, RESULT, mdplan, plan_id_of
 from tests.surfaces.dialog import Dialog
 
-EDITS = [
-    {"op": "replace_match", "pattern": "nightly", "replacement": "stable"},
-    {"op": "append_to_section", "headingPath": ["Install"], "markdown": "Restart."},
-    {"op": "rename_heading", "headingPath": ["Use"], "newTitle": "Usage"},
-]
-
 
 @pytest.fixture
 def reviewing(project: Path) -> ReviewService:
     return ReviewService(Engine.open([project]))
-
-
-def opened(reviewing: ReviewService, **options: object) -> OpenPlan:
-    plan_id = reviewing.engine.plan({"file": "guide.md", "edits": EDITS, **options}).plan_id
-    found = reviewing.open(plan_id)
-    assert isinstance(found, OpenPlan)
-    return found
-
-
-def chosen(plan: OpenPlan, *typed: str) -> tuple[Choices | None, str]:
-    """What comes of `typed` lines, and all that was shown."""
-    lines: Iterator[str] = iter(typed)
-    shown: list[str] = []
-
-    def ask(question: str) -> str | None:
-        shown.append(question)
-        return next(lines, None)
-
-    return choose_edits(plan, ask, shown.append, Style(on=False)), "".join(shown)
-
-
-@pytest.mark.parametrize(
-    ("typed", "rejected"),
-    [
-        (("y", "y", "y"), set()),
-        (("y", "n", "y"), {1}),
-        (("Y", " n ", "no"), {1, 2}),
-        (("n", "a"), {0}),
-        (("y", "d"), {1, 2}),
-        (("a",), set()),
-        (("d",), {0, 1, 2}),
-        (("n", "k", "y", "y", "y"), set()),
-        (("k", "y", "n", "k", "y", "n"), {2}),
-        (("d", "ignored"), {0, 1, 2}),
-        (("x", "", "?", "y", "a"), set()),
-    ],
-)
-def test_keys_choose_edits(reviewing: ReviewService, typed: tuple[str, ...], rejected: set[int]) -> None:
-    choices, _ = chosen(opened(reviewing), *typed)
-
-    assert choices.rejected == rejected
-
-
-@pytest.mark.parametrize("typed", [(), ("q",), ("y", "q"), ("y", "y"), ("n", "e")])
-def test_who_quits_decides_nothing(reviewing: ReviewService, typed: tuple[str, ...]) -> None:
-    assert chosen(opened(reviewing), *typed)[0] is None
-
-
-def test_comments_are_of_their_edit(reviewing: ReviewService) -> None:
-    choices, _ = chosen(opened(reviewing), "e", " why? ", "n", "e", "", "y", "e", "a", "e", "b", "y")
-
-    assert choices.comments == {0: "why?", 1: "", 2: "b"}
-    assert choices.rejected == {0}
-
-
-def test_each_edit_is_shown_with_its_hunks(reviewing: ReviewService) -> None:
-    _, shown = chosen(opened(reviewing), "y", "y", "y")
-
-    first, second, third = shown.split("Accept this edit")[:3]
-    assert 'edit 1 of guide.md replace_match: "nightly", 1 of 1 matches' in first
-    assert "-The nightly build.\n+The stable build." in first
-    assert "edit 2 of guide.md append_to_section: Install" in second
-    assert "+Restart." in second
-    assert "   with edit 1 replace_match" in second
-    assert 'edit 3 of guide.md rename_heading: Use, to "Usage"' in third
-
-
-def test_help_is_told(reviewing: ReviewService) -> None:
-    assert "q - quit without a decision" in chosen(opened(reviewing), "?", "q")[1]
-
-
-def test_links_that_follow_are_shown_and_not_asked_about(reviewing: ReviewService, project: Path) -> None:
-    (project / "other.md").write_text("[use](guide.md#use)\n")
-    choices, shown = chosen(opened(reviewing, updateReferences="workspace"), "y", "y", "y")
-
-    assert choices.rejected == set()
-    assert "Links updated because of these edits:\nother.md  +1 -1" in shown
-    assert "+[use](guide.md#usage)" in shown
-
-
-def test_undo_is_asked_about_whole(reviewing: ReviewService, project: Path) -> None:
-    engine = reviewing.engine
-    (project / "b.md").write_text("one\n")
-    create = {"op": "replace_match", "pattern": "one", "replacement": "two"}
-    batch = {"files": [{"file": "guide.md", "edits": EDITS}, {"file": "b.md", "edits": [create]}]}
-    engine.apply({"planId": engine.plan(batch).plan_id})
-    plan = reviewing.open(engine.undo(dry_run=True).plan_id)
-
-    choices, shown = chosen(plan, "n")
-    assert shown.count("Accept this edit") == 1
-    assert choices.rejected == {edit.index for edit in plan.review.edits}
-
-
-def test_hostile_text_is_escaped(reviewing: ReviewService, project: Path) -> None:
-    (project / "guide.md").write_text("old \x1b[2J\u202e\n")
-    edit = {"op": "replace_match", "pattern": "old", "replacement": "\x1b]0;x\x07"}
-    plan_id = reviewing.engine.plan({"file": "guide.md", "edits": [edit]}).plan_id
-
-    _, shown = chosen(reviewing.open(plan_id), "y")
-    assert not set("\x1b\x07\u202e") & set(shown)
 
 
 # The command.
@@ -178,26 +69,45 @@ def test_rejected_plan_is_refused_with_the_reason(project: Path, reviewing: Revi
         assert "\x1b" not in run.err
 
 
-def test_part_is_approved_and_applied_in_a_terminal(project: Path, reviewing: ReviewService) -> None:
-    plan_id = plan_id_of()
-    dialog = Dialog("review", "--terminal")
+# Writes, for a person, below the line with the text in WRITES_BELOW.
+EDITOR = """
+import os, pathlib, sys
+path = pathlib.Path(sys.argv[1])
+rows = path.read_text().splitlines()
+at = next(n for n, row in enumerate(rows) if os.environ["WRITES_BELOW"] in row)
+path.write_text("\\n".join([*rows[: at + 1], os.environ["WRITES"], *rows[at + 1 :]]))
+os.utime(path, (1, 1))
+"""
 
-    dialog.expect("Accept this edit (1/2)")
+
+@pytest.fixture
+def editor(tmp_path: Path) -> str:
+    program = tmp_path / "editor.py"
+    program.write_text(EDITOR)
+    return f"{sys.executable} {program}"
+
+
+def test_part_is_approved_and_applied_in_a_terminal(
+    project: Path, reviewing: ReviewService, editor: str
+) -> None:
+    plan_id = plan_id_of()
+    writes = {"EDITOR": editor, "WRITES_BELOW": "edit 2 of guide.md", "WRITES": "no restart"}
+    dialog = Dialog("review", "--terminal", **writes)
+
+    dialog.expect("(1/2) Accept this edit")
     dialog.type("y")
-    dialog.expect("Accept this edit (2/2)")
+    dialog.expect("(2/2) Accept this edit")
     dialog.type("e")
-    dialog.expect("Comment on edit 2 of guide.md: ")
-    dialog.type("no restart")
-    dialog.expect("Accept this edit (2/2)")
+    dialog.expect("This edit has 1 comment of yours.")
     dialog.type("n")
-    dialog.expect("Comment on the plan")
-    dialog.type("nearly")
+    dialog.expect("1 of 2 edits accepted, 1 rejected; 1 of 1 file viewed; 1 comment.")
+    dialog.type("a")
     dialog.expect("Apply it now? [y/N]")
     dialog.type("y")
     assert dialog.end() == 0
 
     decision = reviewing.open(plan_id).decision
-    assert (decision.verdict, decision.rejected, decision.comment) == (Verdict.APPROVED, (1,), "nearly")
+    assert (decision.verdict, decision.rejected) == (Verdict.APPROVED, (1,))
     assert decision.edit_comments == {1: "no restart"}
     assert f"plan {decision.approved_plan_id[7:19]}" in dialog.seen
     assert (project / "guide.md").read_text() == GUIDE.replace("nightly", "stable")
@@ -210,10 +120,10 @@ def test_stale_plan_can_be_planned_again_in_a_terminal(project: Path, reviewing:
 
     dialog.expect("Plan the same edits on them as they are now? [y/N]")
     dialog.type("y")
-    dialog.expect("Accept this edit (1/2)")
+    dialog.expect("(1/2) Accept this edit")
     dialog.type("a")
-    dialog.expect("Comment on the plan")
-    dialog.type("")
+    dialog.expect("Your decision")
+    dialog.type("a")
     dialog.expect("Apply it now?")
     dialog.type("n")
     assert dialog.end() == 0
@@ -222,19 +132,21 @@ def test_stale_plan_can_be_planned_again_in_a_terminal(project: Path, reviewing:
     assert [entry.state for entry in reviewing.entries()] == ["approved", "stale"]
 
 
-def test_one_of_several_is_chosen_and_rejected(project: Path, reviewing: ReviewService) -> None:
+def test_one_of_several_is_chosen_and_rejected(project: Path, reviewing: ReviewService, editor: str) -> None:
     older = plan_id_of()
     plan_id_of({**BATCH, "edits": BATCH["edits"][:1]})
-    dialog = Dialog("review", "--terminal")
+    dialog = Dialog("review", "--terminal", EDITOR=editor, WRITES_BELOW="", WRITES="never")
 
     dialog.expect("Which plan [1-2, q]? ")
     dialog.type("9")
     dialog.expect("Which plan [1-2, q]? ")
     dialog.type("2")
-    dialog.expect("Accept this edit (1/2)")
+    dialog.expect("(1/2) Accept this edit")
     dialog.type("d")
-    dialog.expect("Comment on the plan")
-    dialog.type("never")
+    dialog.expect("0 of 2 edits accepted, 2 rejected")
+    dialog.type("m")
+    dialog.expect("1 comment")
+    dialog.type("r")
     assert dialog.end() == 0
     assert "Rejected" in dialog.seen
     assert (reviewing.open(older).state, reviewing.open(older).decision.comment) == ("rejected", "never")
@@ -244,7 +156,7 @@ def test_who_quits_leaves_no_decision(project: Path, reviewing: ReviewService) -
     plan_id = plan_id_of()
     dialog = Dialog("review", "--terminal", plan_id)
 
-    dialog.expect("Accept this edit (1/2)")
+    dialog.expect("(1/2) Accept this edit")
     dialog.type("q")
     assert dialog.end() == 5
     assert reviewing.open(plan_id).decision is None

@@ -11,7 +11,8 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
-from mcp.types import ElicitRequestURLParams, ElicitResult
+from mcp import MCPError
+from mcp.types import ElicitRequestFormParams, ElicitRequestURLParams, ElicitResult
 
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import ReviewService
@@ -63,10 +64,18 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def agent(root: Path, mode: str, person: Person | None, *toolsets: str) -> Iterator[Calls]:
-    """An agent whose client can send `person` to a page, or cannot."""
+def agent(
+    root: Path,
+    mode: str,
+    person: "Person | FormPerson | None",
+    *toolsets: str,
+    approve_in_chat: bool = False,
+) -> Iterator[Calls]:
+    """An agent whose client can send `person` to a page or show a form, or cannot."""
     engine = Engine(Workspace.open([root]), Settings(require_approval=True), caller=mcp_caller())
-    server = build_server(engine, toolsets=toolsets or ["md"], needs_approval=True)
+    server = build_server(
+        engine, toolsets=toolsets or ["md"], needs_approval=True, approve_in_chat=approve_in_chat
+    )
     options = {} if person is None else {"elicitation_callback": person}
     with calls_to(server, mode, **options) as calls:
         yield calls
@@ -155,12 +164,123 @@ def test_page_that_was_opened_is_no_approval(root: Path, mode: str, opens: bool)
 
 @pytest.mark.parametrize("mode", GENERATIONS)
 def test_nobody_is_sent_to_a_page_that_nobody_serves(root: Path, mode: str) -> None:
-    person = Person(None)
+    person = FormPerson({"decision": "approve"})
     with agent(root, mode, person) as calls:
         refused = calls.call("md_apply", {"planId": planned(calls)})
 
     assert "`mdplan review`" in refused.text
-    assert person.asked == []
+    assert all(isinstance(asked, ElicitRequestFormParams) for asked in person.asked)
+
+
+@dataclass
+class FormPerson:
+    """The user of a client that shows forms: answers each with `answer`, or cancels, after `before`."""
+
+    answer: dict[str, str] | None
+    before: Callable[[], object] = lambda: None
+    asked: list[ElicitRequestFormParams] = field(default_factory=list)
+
+    async def __call__(self, context: object, params: ElicitRequestFormParams) -> ElicitResult:
+        self.asked.append(params)
+        self.before()
+        if self.answer is None:
+            return ElicitResult(action="cancel")
+        return ElicitResult(action="accept", content=dict(self.answer))
+
+
+@pytest.mark.parametrize("mode", GENERATIONS)
+def test_form_shows_the_plan_and_offers_no_approval(root: Path, reviewing: ReviewService, mode: str) -> None:
+    person = FormPerson({"decision": "request changes", "comment": "say newer"})
+    with agent(root, mode, person) as calls:
+        plan_id = planned(calls)
+        refused = calls.call("md_apply", {"planId": plan_id})
+
+    (asked,) = person.asked
+    assert "-old\n+new" in asked.message
+    assert f"To approve, run this in your own terminal: mdplan review {plan_id[:23]}" in asked.message
+    assert asked.requested_schema["properties"]["decision"]["enum"] == ["request changes", "reject"]
+    assert "say newer" in refused.text
+    decision = reviewing.open(plan_id).decision
+    assert (decision.channel, decision.comment) == ("chat form", "say newer")
+    assert not decision.approves
+    assert (root / "a.md").read_text() == "# A\n\nold\n\nmore\n"
+
+
+@pytest.mark.parametrize("mode", GENERATIONS)
+def test_form_approves_where_the_operator_trusts_the_chat(
+    root: Path, reviewing: ReviewService, mode: str
+) -> None:
+    person = FormPerson({"decision": "approve", "comment": "go on"})
+    with agent(root, mode, person, approve_in_chat=True) as calls:
+        plan_id = planned(calls)
+        applied = calls.call("md_apply", {"planId": plan_id})
+
+    assert applied.data["applied"]
+    assert person.asked[0].requested_schema["properties"]["decision"]["enum"][0] == "approve"
+    assert (applied.data["approved"]["channel"], applied.data["approved"]["comment"]) == (
+        "chat form",
+        '"go on"',
+    )
+    assert (root / "a.md").read_text() == "# A\n\nnew\n\nmore\n"
+
+
+@pytest.mark.parametrize("mode", GENERATIONS)
+@pytest.mark.parametrize(
+    ("answer", "approve_in_chat"),
+    [
+        ({"decision": "approve"}, False),
+        ({"decision": "approve_and_apply"}, True),
+        ({"decision": ""}, True),
+        ({}, True),
+        (None, True),
+    ],
+)
+def test_form_that_approves_nothing_is_no_approval(
+    root: Path, reviewing: ReviewService, mode: str, answer: dict[str, str] | None, approve_in_chat: bool
+) -> None:
+    with agent(root, mode, FormPerson(answer), approve_in_chat=approve_in_chat) as calls:
+        plan_id = planned(calls)
+        refused = calls.call("md_apply", {"planId": plan_id})
+
+    assert refused.data["error"]["code"] == "APPROVAL_REQUIRED"
+    assert reviewing.open(plan_id).decision is None
+    assert (root / "a.md").read_text() == "# A\n\nold\n\nmore\n"
+
+
+@pytest.mark.parametrize("mode", GENERATIONS)
+def test_form_never_decides_over_a_decision_that_it_did_not_show(
+    root: Path, reviewing: ReviewService, mode: str
+) -> None:
+    def reject() -> None:
+        reviewing.reject(reviewing.entries()[0].review.plan_id, "ann", comment="no")
+
+    with agent(root, mode, FormPerson({"decision": "approve"}, reject), approve_in_chat=True) as calls:
+        plan_id = planned(calls)
+        refused = calls.call("md_apply", {"planId": plan_id})
+
+    assert refused.is_error
+    assert reviewing.open(plan_id).decision.comment == "no"
+    assert (root / "a.md").read_text() == "# A\n\nold\n\nmore\n"
+
+
+@pytest.mark.parametrize("mode", GENERATIONS)
+def test_clients_without_apps_see_none_of_it(root: Path, mode: str) -> None:
+    with agent(root, mode, None, approve_in_chat=True) as calls:
+        listed = {tool["name"]: tool for tool in calls.tools()}
+        plan_id = planned(calls)
+        result = calls.portal.call(
+            calls.client.call_tool, "md_validate", {"file": "a.md", "edits": [EDIT]}
+        ).model_dump(by_alias=True)
+        resources = calls.portal.call(calls.client.list_resources).resources
+        with pytest.raises(MCPError, match="Unknown tool: md_decide"):
+            calls.call("md_decide", {"planId": plan_id})
+        with pytest.raises(MCPError, match="clients that declare MCP Apps"):
+            calls.read("ui://mdplan/review")
+
+    assert not {"md_review", "md_decide"} & listed.keys()
+    assert not any("ui" in tool["_meta"] for tool in listed.values())
+    assert "mdplan/review" not in json.dumps(result["_meta"])
+    assert not any(str(each.uri).startswith("ui://") for each in resources)
 
 
 def test_client_that_fails_to_ask_is_told_to_ask_otherwise(root: Path) -> None:

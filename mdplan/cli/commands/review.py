@@ -1,6 +1,5 @@
 """`mdplan review`: plans that wait for a person."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,6 +22,9 @@ from mdplan.reports.base import to_wire
 from mdplan.reports.plan import ApplyReport
 
 if TYPE_CHECKING:
+    from mdplan.cli.review.choices import Talk
+    from mdplan.cli.review.decision import Outcome
+    from mdplan.diagnostics import Problems
     from mdplan.engine.open_plan import OpenPlan, ReviewEntry
     from mdplan.engine.reviews import ReviewService
     from mdplan.storage.user.decisions import Decision
@@ -134,36 +136,54 @@ def _chosen(session: Session, reviewing: "ReviewService", limit: int) -> str | N
 
 
 def _review(session: Session, reviewing: "ReviewService", plan_id: str, *, overrides: bool) -> Exit:
-    from mdplan.cli.terminal_review import choose_edits, chosen_text
+    from mdplan.cli.review.decision import review_plan_in_terminal
 
-    console = session.console
     opened = _opened(session, reviewing, plan_id)
     if isinstance(opened, Exit):
         return opened
-    choices = choose_edits(opened, ask, _telling(session), console.err)
-    if choices is None:
-        console.note("Nothing decided.")
+    outcome = review_plan_in_terminal(opened, _talk(session), session.console.err)
+    if outcome is None:
+        session.console.note("Nothing decided.")
         return Exit.APPROVAL
-    console.note(chosen_text(opened.review, choices))
-    comment = ask("Comment on the plan (Enter for none): ")
-    if comment is None:
-        console.note("Nothing decided.")
-        return Exit.APPROVAL
-    from mdplan.engine.reviews import DecisionTerms
-    from mdplan.storage.user.decisions import Channel
-    from mdplan.storage.user.user_state import user_name
-
-    decision = reviewing.approve(
-        opened.plan.plan_id,
-        user_name(),
-        rejected=choices.rejected,
-        comment=comment.strip(),
-        edit_comments={index: text for index, text in choices.comments.items() if text},
-        terms=DecisionTerms(saw=opened.decisions.version, channel=Channel.TERMINAL, overrides=overrides),
-    )
+    decision = _decide(reviewing, opened, outcome, overrides=overrides)
     if isinstance(decision, tuple):
         return session.refuse(*decision)
     return _decided(session, reviewing, decision)
+
+
+def _decide(
+    reviewing: "ReviewService", opened: "OpenPlan", outcome: "Outcome", *, overrides: bool
+) -> "Decision | Problems":
+    from mdplan.cli.review.decision import Verb
+    from mdplan.engine.reviews import DecisionTerms
+    from mdplan.storage.user.decisions import Channel, LineComment, Side
+    from mdplan.storage.user.user_state import user_name
+
+    choices = outcome.choices
+    terms = DecisionTerms(saw=opened.decisions.version, channel=Channel.TERMINAL, overrides=overrides)
+    said: dict[str, Any] = {
+        "comment": choices.message,
+        "edit_comments": choices.comments,
+        "line_comments": [
+            LineComment(
+                file=place.file,
+                side=Side.BEFORE if place.is_old else Side.AFTER,
+                start=place.first,
+                end=place.last,
+                text=text,
+            )
+            for place, text in sorted(choices.line_comments.items())
+        ],
+        "terms": terms,
+    }
+    plan_id = opened.plan.plan_id
+    match outcome.verb:
+        case Verb.APPROVE:
+            return reviewing.approve(plan_id, user_name(), rejected=choices.rejected, **said)
+        case Verb.REQUEST_CHANGES:
+            return reviewing.request_changes(plan_id, user_name(), **said)
+        case Verb.REJECT:
+            return reviewing.reject(plan_id, user_name(), **said)
 
 
 def _opened(session: Session, reviewing: "ReviewService", plan_id: str) -> "OpenPlan | Exit":
@@ -195,7 +215,8 @@ def _decided(session: Session, reviewing: "ReviewService", decision: "Decision")
     console = session.console
     approved = decision.approved_plan_id
     if approved is None:
-        console.note(f"{console.err.bold('Rejected', 'red')}. The author will see your comments.")
+        what = "Changes requested" if decision.requests_changes else "Rejected"
+        console.note(f"{console.err.bold(what, 'red')}. The author will see your comments.")
         return Exit.DONE
     part = " without the rejected edits" if decision.rejected else ""
     console.note(f"{console.err.bold('Approved', 'green')}{part}: plan {short_id(approved)}")
@@ -209,12 +230,25 @@ def _decided(session: Session, reviewing: "ReviewService", decision: "Decision")
     return code
 
 
-def _telling(session: Session) -> Callable[[str], None]:
+def _talk(session: Session) -> "Talk":
+    from mdplan.cli.review.choices import Talk
+
     def tell(text: str) -> None:
         if text:
             session.console.problem(text.removesuffix("\n"))
 
-    return tell
+    def page(text: str) -> None:
+        if not session.console.shows_in_pager(text):
+            tell(text)
+
+    def edit(text: str) -> str | None:
+        try:
+            return click.edit(text, extension=".md")
+        except click.ClickException as failed:
+            tell(f"{failed.message}; set EDITOR to the command of your editor")
+            return None
+
+    return Talk(ask=ask, tell=tell, page=page, edit=edit)
 
 
 _APPLIED = Diagnostic.invalid(

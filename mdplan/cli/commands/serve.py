@@ -62,6 +62,11 @@ _ALL: Final = "all"
 @click.option("--read-only", is_flag=True, help="Offer no tool that writes.")
 @approval_option
 @click.option(
+    "--approve-in-chat",
+    is_flag=True,
+    help="Let people approve plans in the chat with the agent. This trusts the program that shows the chat.",
+)
+@click.option(
     "--allow", multiple=True, metavar="GLOB", help="Read and edit only files that match. Repeatable."
 )
 @click.option("--deny", multiple=True, metavar="GLOB", help="Ignore files that match. Repeatable.")
@@ -118,7 +123,13 @@ def serve(
         from mdplan.mcp.pending_plans import mcp_caller
 
         engine = Engine(workspace, settings, caller=mcp_caller())
-        return build_catalog(engine, toolsets=toolsets, tools=tools, read_only=read_only)
+        return build_catalog(
+            engine,
+            toolsets=toolsets,
+            tools=tools,
+            read_only=read_only,
+            approve_in_chat=offered["approve_in_chat"],
+        )
 
     server = new_server(toolsets, read_only=read_only, needs_approval=needs_approval)
     if http is not None:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from mdplan.engine.engine import Engine
 from mdplan.mcp.arguments import catch_errors
+from mdplan.mcp.review_app.links import SHOWS_APP
 from mdplan.mcp.tool import ToolDefinition, ToolResult
 from mdplan.mcp.toolsets.md_tools import schemas
 from mdplan.mcp.toolsets.md_tools.calls import (
@@ -89,6 +90,12 @@ def md_tools(engine: Engine, read_only: bool) -> tuple[ToolDefinition, ...]:  # 
             meta={
                 **_META[name],
                 **(_ASKS_USER if name == "md_apply" and engine.settings.require_approval else {}),
+                # Where a person approves, they may do so when the agent applies.
+                **(
+                    SHOWS_APP
+                    if name == "md_validate" or (name == "md_apply" and engine.gate.is_required)
+                    else {}
+                ),
             },
             call=catch_errors(shape, with_verbosity(shape, partial(call, engine))),
         )

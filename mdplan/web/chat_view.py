@@ -1,0 +1,49 @@
+"""A plan as the App in a chat shows it: the same lines as on the page, without its forms and links."""
+
+import re
+from functools import cache
+from typing import Final
+
+from mdplan.engine.open_plan import OpenPlan, ReviewState
+from mdplan.web.diff_rows import DiffOptions
+from mdplan.web.file_view import FileViews
+from mdplan.web.pages import plan_summary, plan_title
+from mdplan.web.paging import LINES_OF_A_PAGE
+from mdplan.web.responses import rendered, static_text
+
+_COLOURS: Final = re.compile(r":root \{\n  color-scheme: light dark;\n(?P<light>[^}]*)\}")
+_DARK: Final = re.compile(r"@media \(prefers-color-scheme: dark\) \{\n  :root \{(?P<dark>[^}]*)\}")
+
+
+def chat_plan_html(opened: OpenPlan) -> str:
+    """What a plan is, and its files without their lines."""
+    title, summary = plan_title(opened.review), plan_summary(opened.review)
+    return rendered("chat_plan.html", {"opened": opened, "title": title, "summary": summary})
+
+
+def chat_file_html(opened: OpenPlan, index: int, first: int) -> str:
+    """The lines of the file at `index` from the one at `first`, a count through all hunks, and its edits."""
+    view = FileViews(opened, {}, DiffOptions()).of(opened.review.files[index], first, LINES_OF_A_PAGE)
+    values = {
+        "view": view,
+        "next": first + LINES_OF_A_PAGE if first + LINES_OF_A_PAGE < view.n_lines else None,
+        # An undo is accepted or rejected whole.
+        "takes_choices": opened.review.undoes is None and opened.state is not ReviewState.APPLIED,
+    }
+    return rendered("chat_file.html", values)
+
+
+@cache
+def chat_app_html() -> str:
+    """The App: one HTML file with its style sheet and its script."""
+    sheet = static_text("review.css")
+    css = f"{sheet}\n{_of_hosts(sheet)}\n{static_text('chat.css')}"
+    return rendered("chat_app.html", {"css": css, "script": static_text("chat.js")})
+
+
+def _of_hosts(sheet: str) -> str:
+    """The colours of `sheet` by the theme that a host asks for, which need not be that of the browser."""
+    light, dark = _COLOURS.search(sheet), _DARK.search(sheet)
+    assert light is not None, "the sheet names its colours"
+    assert dark is not None, "the sheet names its dark colours"
+    return f':root[data-theme="light"] {{{light["light"]}}}\n:root[data-theme="dark"] {{{dark["dark"]}}}'

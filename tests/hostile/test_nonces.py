@@ -1,0 +1,31 @@
+"""What proves that a call comes from the App in the chat: never what was used or guessed."""
+
+import pytest
+
+from mdplan.mcp.review_app.nonces import Nonces
+
+
+def test_nonce_is_for_one_call_about_one_version_of_one_plan() -> None:
+    nonces = Nonces()
+    nonce = nonces.nonce("sha256-a", "1")
+
+    assert not nonces.use(nonce, "sha256-b", "1")
+    assert not nonces.use(nonce, "sha256-a", "2")
+    assert nonces.use(nonce, "sha256-a", "1")
+    assert not nonces.use(nonce, "sha256-a", "1")
+    assert nonces.use(nonces.nonce("sha256-a", "1"), "sha256-a", "1")
+
+
+def test_nonce_is_of_one_process() -> None:
+    assert not Nonces().use(Nonces().nonce("sha256-a", "1"), "sha256-a", "1")
+
+
+def test_plan_and_version_are_not_mixed_up() -> None:
+    nonces = Nonces()
+
+    assert nonces.nonce("a", "b1") != nonces.nonce("ab", "1")
+
+
+@pytest.mark.parametrize("guess", ["", "\ud800", "é" * 64, "0" * 64])
+def test_guess_is_no_nonce(guess: str) -> None:
+    assert not Nonces().use(guess, "sha256-a", "1")

@@ -1,0 +1,292 @@
+"""The review in a terminal, answered by lists of keys: edits, comments on lines, the decision."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from mdplan.cli.console import NO_STYLE
+from mdplan.cli.review.choices import Talk
+from mdplan.cli.review.decision import Outcome, Verb, review_plan_in_terminal
+from mdplan.cli.review.quoted_diff import Place
+from mdplan.engine.engine import Engine
+from mdplan.engine.open_plan import OpenPlan
+from mdplan.engine.reviews import ReviewService
+
+EDITS = [
+    {"op": "replace_match", "pattern": "nightly", "replacement": "stable"},
+    {"op": "append_to_section", "headingPath": ["Install"], "markdown": "Restart."},
+    {"op": "rename_heading", "headingPath": ["Use"], "newTitle": "Usage"},
+]
+OTHER = [{"op": "append_to_section", "heading": "Other", "markdown": word} for word in ("One.", "Two.")]
+
+
+@pytest.fixture
+def reviewing(project: Path) -> ReviewService:
+    (project / "other.md").write_text("# Other\n\nText.\n")
+    return ReviewService(Engine.open([project]))
+
+
+def opened(reviewing: ReviewService, **options: object) -> OpenPlan:
+    plan_id = reviewing.engine.plan({"file": "guide.md", "edits": EDITS, **options}).plan_id
+    found = reviewing.open(plan_id)
+    assert isinstance(found, OpenPlan)
+    return found
+
+
+def of_two_files(reviewing: ReviewService) -> OpenPlan:
+    files = [{"file": "guide.md", "edits": EDITS}, {"file": "other.md", "edits": OTHER[:1]}]
+    found = reviewing.open(reviewing.engine.plan({"files": files}).plan_id)
+    assert isinstance(found, OpenPlan)
+    return found
+
+
+@dataclass
+class Person:
+    """Types `lines`, one after the other; `writes` changes what an editor opens with."""
+
+    lines: Sequence[str]
+    writes: Callable[[str], str | None] | Iterator[Callable[[str], str | None]] = lambda text: text
+    shown: list[str] = field(default_factory=list)
+    edited: list[str] = field(default_factory=list)
+
+    def review(self, plan: OpenPlan) -> Outcome | None:
+        typed: Iterator[str] = iter(self.lines)
+
+        def ask(question: str) -> str | None:
+            self.shown.append(question)
+            return next(typed, None)
+
+        def edit(text: str) -> str | None:
+            self.edited.append(text)
+            return self.writes(text) if callable(self.writes) else next(self.writes)(text)
+
+        talk = Talk(ask=ask, tell=self.shown.append, page=self.shown.append, edit=edit)
+        return review_plan_in_terminal(plan, talk, NO_STYLE)
+
+    @property
+    def text(self) -> str:
+        return "".join(self.shown)
+
+
+def below(line: str, comment: str) -> Callable[[str], str]:
+    """What a person does who writes `comment` below the line that contains `line`."""
+
+    def write(text: str) -> str:
+        rows = text.split("\n")
+        at = next(number for number, row in enumerate(rows) if line in row)
+        return "\n".join([*rows[: at + 1], comment, *rows[at + 1 :]])
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("typed", "rejected"),
+    [
+        ("yyy", set()),
+        ("yny", {1}),
+        (["Y", " n ", "no"], {1, 2}),
+        ("na", {0}),
+        ("yd", {1, 2}),
+        ("nkyyy", set()),
+        ("kynkyny", {2}),
+        ("jnyy", {1}),
+        (["x", "", "?", "y", "a"], set()),
+        ("nspya", {0}),
+    ],
+)
+def test_keys_answer_edits(reviewing: ReviewService, typed: Sequence[str], rejected: set[int]) -> None:
+    outcome = Person([*typed, "a"]).review(opened(reviewing))
+
+    assert outcome is not None
+    assert outcome.verb is Verb.APPROVE
+    assert outcome.choices.rejected == rejected
+    assert not outcome.choices.open_edits(range(3))
+
+
+@pytest.mark.parametrize("typed", ["", "q", "y", "yy", "yq", "yqq", "yyyq", "yqbq", "ddq"])
+def test_who_quits_decides_nothing(reviewing: ReviewService, typed: str) -> None:
+    assert Person(typed).review(opened(reviewing)) is None
+
+
+def test_rest_is_of_the_file(reviewing: ReviewService) -> None:
+    outcome = Person(["n", "a", "n", "a"]).review(of_two_files(reviewing))
+
+    assert outcome.choices.answers == {0: False, 1: True, 2: True, 3: False}
+
+
+def test_edit_is_shown_with_its_own_lines(reviewing: ReviewService) -> None:
+    person = Person("yyya")
+    person.review(opened(reviewing))
+
+    first, second, third = person.text.split(") Accept this edit")[:3]
+    assert 'edit 1 of guide.md replace_match: "nightly", 1 of 1 matches' in first
+    assert "-The nightly build.\n+The stable build." in first
+    assert "edit 2 of guide.md append_to_section: Install" in second
+    assert "+Restart." in second
+    assert 'edit 3 of guide.md rename_heading: Use, to "Usage"' in third
+    assert "Restart." not in third.partition("edit 3 of guide.md")[2].partition("## Usage")[2]
+
+
+def test_file_is_found_by_number_and_by_path(reviewing: ReviewService) -> None:
+    for wanted in ("2", "OTHER"):
+        person = Person(["f", wanted, "n", "q", "q"])
+        person.review(of_two_files(reviewing))
+
+        assert "2  ○  other.md  +2 -0" in person.text
+        assert "(4/4) Accept this edit" in person.text
+        assert "(file 2 of 2)" in person.text
+
+
+def test_file_that_is_not_there_is_said_to_be_missing(reviewing: ReviewService) -> None:
+    person = Person(["f", "9", "f", "nowhere", "f", "", "q"])
+    person.review(of_two_files(reviewing))
+
+    assert "No file of this plan has `9` in its path." in person.text
+    assert "No file of this plan has `nowhere` in its path." in person.text
+    assert "(2/4)" not in person.text
+
+
+def test_edit_is_found_by_its_text(reviewing: ReviewService) -> None:
+    person = Person(["/USAGE", "/ restart.", "/", "one.", "/nowhere", "q"])
+    person.review(of_two_files(reviewing))
+
+    asked = [text[:5] for text in person.shown if "Accept this edit" in text]
+    assert asked == ["(1/4)", "(3/4)", "(2/4)", "(4/4)", "(4/4)"]
+    assert "No edit shows `nowhere`." in person.text
+
+
+def test_comments_have_their_place(reviewing: ReviewService) -> None:
+    writes = iter(
+        [
+            below("edit 1 of guide.md", "  why?\n\n> not mine\nplease say "),
+            below("-The nightly build.", "it is weekly"),
+            below("+The stable build.", "# Which?"),
+            below("> @@", "all of it"),
+        ]
+    )
+    person = Person("eeeeyyyc", writes=writes)
+    outcome = person.review(opened(reviewing))
+
+    assert outcome.verb is Verb.REQUEST_CHANGES
+    assert outcome.choices.comments == {0: "why?\n\nplease say"}
+    old, new = Place("guide.md", True, 3, 3), Place("guide.md", False, 3, 3)
+    hunk = next(place for place in outcome.choices.line_comments if place.first != place.last)
+    assert outcome.choices.line_comments == {old: "it is weekly", new: "# Which?", hunk: "all of it"}
+    assert "guide.md, line 3 before the plan: it is weekly" in person.text
+    # What was written before is there again.
+    assert "\nit is weekly\n" in person.edited[-1]
+    assert "why?" in person.edited[-1]
+
+
+def test_comment_that_is_deleted_is_gone(reviewing: ReviewService) -> None:
+    writes = iter([below("+The stable", "mine"), lambda text: text.replace("mine\n", "")])
+    outcome = Person("eeyyya", writes=writes).review(opened(reviewing))
+
+    assert not outcome.choices.n_comments
+
+
+def test_editor_that_saves_nothing_changes_nothing(reviewing: ReviewService) -> None:
+    writes = iter([below("+The stable", "mine"), lambda _: None])
+    outcome = Person("eeyyya", writes=writes).review(opened(reviewing))
+
+    assert list(outcome.choices.line_comments.values()) == ["mine"]
+
+
+def test_quoted_lines_survive_an_editor_that_trims_them(reviewing: ReviewService) -> None:
+    def write(text: str) -> str:
+        return "\n".join(row.rstrip() for row in below("+The stable", "mine")(text).split("\n"))
+
+    outcome = Person("eyyya", writes=write).review(opened(reviewing))
+
+    assert list(outcome.choices.line_comments.values()) == ["mine"]
+    assert not outcome.choices.comments
+
+
+def test_text_of_a_plan_is_not_where_editors_look_for_settings(
+    reviewing: ReviewService, project: Path
+) -> None:
+    (project / "guide.md").write_text("vim: set shell=x:\n")
+    edit = {"op": "replace_match", "pattern": "vim: set shell=x:", "replacement": "vim: set shell=y:"}
+    plan = reviewing.open(reviewing.engine.plan({"file": "guide.md", "edits": [edit]}).plan_id)
+    person = Person("eq")
+    person.review(plan)
+
+    rows = person.edited[0].rstrip("\n").split("\n")
+    assert any("vim:" in row for row in rows)
+    assert not any("vim:" in row for row in (*rows[:5], *rows[-5:]))
+
+
+def test_approval_names_what_was_not_answered_and_not_viewed(reviewing: ReviewService) -> None:
+    person = Person(["y", "q", "a", "n", "a", "y"])
+    outcome = person.review(of_two_files(reviewing))
+
+    assert "1 of 4 edits accepted, 3 open; 1 of 2 files viewed." in person.text
+    assert person.text.count("3 edits without an answer, in guide.md, other.md.") == 2
+    assert "1 file not viewed: other.md." in person.text
+    assert outcome.verb is Verb.APPROVE
+    assert not outcome.choices.rejected
+
+
+def test_plan_without_an_accepted_edit_is_not_approved(reviewing: ReviewService) -> None:
+    person = Person("daq")
+
+    assert person.review(opened(reviewing)) is None
+    assert "You rejected every edit: request changes, or reject the plan." in person.text
+
+
+def test_changes_are_requested_with_a_comment(reviewing: ReviewService) -> None:
+    person = Person("acmc", writes=lambda text: "Say more.\n" + text)
+    outcome = person.review(opened(reviewing))
+
+    assert "Say what to change:" in person.text
+    assert (outcome.verb, outcome.choices.message) == (Verb.REQUEST_CHANGES, "Say more.")
+
+
+def test_links_that_follow_are_shown_and_not_asked_about(reviewing: ReviewService, project: Path) -> None:
+    (project / "other.md").write_text("[use](guide.md#use)\n")
+    person = Person("yyya")
+    outcome = person.review(opened(reviewing, updateReferences="workspace"))
+
+    assert not outcome.choices.rejected
+    assert "Links updated because of these edits:\nother.md  +1 -1" in person.text
+    assert "+[use](guide.md#usage)" in person.text
+    assert "2 of 2 files viewed" in person.text
+
+
+def test_undo_is_asked_about_whole(reviewing: ReviewService) -> None:
+    engine = reviewing.engine
+    engine.apply({"planId": of_two_files(reviewing).plan.plan_id})
+    plan = reviewing.open(engine.undo(dry_run=True).plan_id)
+
+    person = Person("nr")
+    outcome = person.review(plan)
+    assert person.text.count("Accept this edit") == 1
+    assert outcome.verb is Verb.REJECT
+    assert outcome.choices.rejected == {edit.index for edit in plan.review.edits}
+
+
+def test_warnings_are_counted_first_and_listed_on_request(reviewing: ReviewService, project: Path) -> None:
+    (project / "links.md").write_text("[a](#a) [b](#b)\n\n## A\n\n## B\n")
+    edits = [{"op": "rename_heading", "heading": title, "newTitle": title * 2} for title in "AB"]
+    batch = {"file": "links.md", "edits": edits, "updateReferences": "none"}
+    plan = reviewing.open(reviewing.engine.plan(batch).plan_id)
+    person = Person("wq")
+    person.review(plan)
+
+    before, _, listed = person.text.partition("(1/2) Accept this edit")
+    count = len(plan.review.warnings)
+    assert f"{count} warnings: " in before.partition("edit 1 of links.md")[0]
+    assert before.count("warning: ") < count
+    assert listed.count("warning: ") == count
+
+
+def test_hostile_text_is_escaped(reviewing: ReviewService, project: Path) -> None:
+    (project / "guide.md").write_text("old \x1b[2J\u202e\n")
+    edit = {"op": "replace_match", "pattern": "old", "replacement": "\x1b]0;x\x07"}
+    plan = reviewing.open(reviewing.engine.plan({"file": "guide.md", "edits": [edit]}).plan_id)
+    person = Person("efq")
+    person.review(plan)
+
+    assert not set("\x1b\x07\u202e") & set(person.text + "".join(person.edited))
