@@ -88,7 +88,7 @@ def test_every_hostile_test_file_is_named_in_the_row_of_its_fault(fault: str, pa
 def test_row_of_each_actor_names_a_test() -> None:
     rows = cells("## Who can do what")
 
-    assert len(rows) == 6
+    assert len(rows) == 7
     assert [row[0] for row in rows if not named_tests(row[-1])] == []
 
 
