@@ -18,7 +18,6 @@ from mdplan.mcp.tool import ResourceDefinition, ToolDefinition, ToolResult
 from mdplan.reports.base import Report, refusal, to_wire
 from mdplan.reports.next_steps import Caller, with_hints_for
 from mdplan.storage.user.decisions import Decision
-from mdplan.web.chat_view import chat_app_html, chat_file_html, chat_plan_html
 from mdplan.web.labels import counted
 
 
@@ -63,7 +62,7 @@ def app_resource() -> ResourceDefinition:
         title="Review of a plan",
         description="Shows the plan of md_validate to the user, who comments and decides.",
         mime_type=APP_MIME_TYPE,
-        read=chat_app_html,
+        read=_app_html,
         meta={"ui": {"prefersBorder": True}},
     )
 
@@ -94,7 +93,16 @@ def _tool(
     )
 
 
+# What makes HTML is loaded when a host shows the App.
+def _app_html() -> str:
+    from mdplan.web.chat_view import chat_app_html
+
+    return chat_app_html()
+
+
 def _show(review: ChatReview, request: ShowRequest) -> ToolResult:
+    from mdplan.web.chat_view import chat_file_html, chat_plan_html
+
     opened = review.reviewing.open(request.plan_id)
     if not isinstance(opened, OpenPlan):
         return _refused(opened)
