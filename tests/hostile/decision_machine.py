@@ -4,6 +4,8 @@
 - No engine commits a plan that a person rejected, or one that was derived from it.
 - Nobody decides over what they did not see, and nobody approves a rejected plan without overriding that.
 - A holder of the bearer token, or of a link that a client received, decides nothing.
+- In the chat nobody decides without the nonce of what they saw, and nobody approves where the operator did
+  not allow it.
 """
 
 import json
@@ -11,6 +13,7 @@ import os
 import shutil
 import tempfile
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +32,10 @@ from mdplan.engine.caller import CallerIdentity, client_actor
 from mdplan.engine.engine import Engine
 from mdplan.engine.open_plan import OpenPlan
 from mdplan.engine.reviews import DecisionTerms, ReviewService
+from mdplan.mcp.review_app.chat_review import META_KEY, ChatReview, Decided
+from mdplan.mcp.review_app.requests import DecideRequest, Verb
 from mdplan.settings import Settings
-from mdplan.storage.user.decisions import Channel, Decision
+from mdplan.storage.user.decisions import Channel, Decision, DecisionStore
 from mdplan.storage.user.review_address import address_of
 from mdplan.storage.user.user_state import STATE_DIRECTORY_VARIABLE
 from mdplan.storage.workspace import Workspace
@@ -42,6 +47,7 @@ LONGER = TEXT + "\nmore\n"
 EDITS = [{"op": "replace_match", "pattern": word, "replacement": word.upper()} for word in ("one", "two")]
 REVIEWERS = ("ann", "bob")
 REPLAYED = 3
+FORM_VERBS = (Verb.APPROVE, Verb.REQUEST_CHANGES, Verb.REJECT)
 WAYS = ("id", "rebase", "part", "document", "changed document", "batch")
 
 
@@ -69,6 +75,10 @@ class DecisionMachine(RuleBasedStateMachine):
         self.person = Engine(workspace, strict)
         self.reviewing = ReviewService(self.person)
         self.page: ReviewCalls | None = None
+        # By whether the operator trusts the host of the chat.
+        self.chats = {trusts: ChatReview(self.strict, may_approve=trusts) for trusts in (False, True)}
+        # What the App shows, with the number of changes at that time.
+        self.apps: dict[tuple[bool, str], tuple[Mapping[str, Any], int]] = {}
         self.documents: dict[str, bytes] = {}
         # The model. Plans with an approval that no commit used; those whose own latest decision keeps them
         # from being committed; those that were approved later than any plan that they come from was rejected.
@@ -257,6 +267,65 @@ class DecisionMachine(RuleBasedStateMachine):
         decision = self.reviewing.reject(plan_id, who, terms=DecisionTerms(saw=version))
         if isinstance(decision, Decision):
             assert changes == self.changes[plan_id], f"{who} decided over what came since"
+            self._decided(plan_id, decision)
+
+    # The chat.
+
+    @rule(plan_id=plans, trusts=st.booleans())
+    def show_in_chat(self, plan_id: str, trusts: bool) -> None:
+        facts = self.chats[trusts].meta_of(plan_id).get(META_KEY)
+        if facts is not None:
+            self.apps[trusts, plan_id] = (facts, self.changes[plan_id])
+
+    @rule(
+        plan_id=plans,
+        other_id=plans,
+        trusts=st.booleans(),
+        verb=st.sampled_from(Verb),
+        nonce=st.sampled_from(["own", "of another plan", "of another server", "none"]),
+        without_first=st.booleans(),
+    )
+    def decide_in_app(
+        self, plan_id: str, other_id: str, trusts: bool, verb: Verb, nonce: str, without_first: bool
+    ) -> None:
+        """The App decides on what it shows, which may be old, or somebody who has no nonce for that."""
+        facts, changes = self.apps.get((trusts, plan_id), ({}, 0))
+        others = {"of another plan": (trusts, other_id), "of another server": (not trusts, plan_id)}
+        is_own = nonce == "own" or others.get(nonce) == (trusts, plan_id)
+        given = facts if nonce == "own" else self.apps.get(others.get(nonce, (trusts, "")), ({}, 0))[0]
+        request = DecideRequest(
+            planId=plan_id,
+            version=facts.get("version", "undecided"),
+            nonce=given.get("nonce", ""),
+            verb=verb,
+            rejected=(0,) if without_first else (),
+            comment="why",
+        )
+        decided = self.chats[trusts].decide_in_app(request)
+        if isinstance(decided, Decided):
+            assert is_own, "somebody decided without the nonce"
+            assert trusts or decided.decision.is_rejection, "somebody approved in a chat that is not trusted"
+            assert changes == self.changes[plan_id], "the App decided over what came since"
+            self._decided(plan_id, decided.decision)
+            if decided.applied is not None:
+                self._committed(decided.applied, is_strict=True)
+            assert not isinstance(self.chats[trusts].decide_in_app(request), Decided), "a nonce counts twice"
+
+    @rule(plan_id=plans, trusts=st.booleans(), verb=st.sampled_from(Verb))
+    def show_and_decide_in_app(self, plan_id: str, trusts: bool, verb: Verb) -> None:
+        self.show_in_chat(plan_id, trusts)
+        self.decide_in_app(plan_id, plan_id, trusts, verb, nonce="own", without_first=False)
+
+    @rule(
+        plan_id=plans, who=st.sampled_from(REVIEWERS), trusts=st.booleans(), verb=st.sampled_from(FORM_VERBS)
+    )
+    def answer_a_form(self, plan_id: str, who: str, trusts: bool, verb: Verb) -> None:
+        version, changes = self.seen.get((who, plan_id), ("undecided", 0))
+        if self.chats[trusts].decide_in_form(plan_id, version, verb, "why"):
+            assert changes == self.changes[plan_id], "a form decided over what came since"
+            decision = DecisionStore(str(self.root)).of(plan_id)
+            assert decision is not None
+            assert trusts or decision.is_rejection, "somebody approved in a form that is not trusted"
             self._decided(plan_id, decision)
 
     # Short stories, which random steps reach seldom.

@@ -16,6 +16,8 @@ from hypothesis.stateful import run_state_machine_as_test
 from mdplan.engine.approval import ApprovalGate
 from mdplan.engine.open_plan import OpenPlan
 from mdplan.engine.reviews import DecisionTerms, ReviewService
+from mdplan.mcp.review_app.nonces import Nonces
+from mdplan.mcp.review_app.requests import Verb
 from mdplan.storage.user.decisions import Decision, DecisionHistory, DecisionStore
 from mdplan.storage.user.origins import Origins
 from tests.conftest import FULL
@@ -109,6 +111,14 @@ def an_undo_needs_no_approval(patch: Patch) -> None:
     patch.setattr(ApprovalGate, "check", check)
 
 
+def any_nonce_decides(patch: Patch) -> None:
+    patch.setattr(Nonces, "use", lambda *_: True)
+
+
+def every_chat_approves(patch: Patch) -> None:
+    patch.setattr(Verb, "approves", property(lambda _: False))
+
+
 def _fields(decision: Decision | None) -> dict[str, Any]:
     assert decision is not None
     return {name: getattr(decision, name) for name in decision.__dataclass_fields__}
@@ -124,6 +134,8 @@ MUTANTS = (
     a_rejection_needs_no_override,
     a_record_counts_for_any_plan_and_any_place,
     an_undo_needs_no_approval,
+    any_nonce_decides,
+    every_chat_approves,
 )
 
 
