@@ -2,9 +2,12 @@
 
 Each property has one type, each array typed items; there is no union, reference, constant or null. What is
 optional is absent. The strict models behind it say what goes together, and refuse the rest by name.
+
+The large ones are made once in a process: they take longer than all else that a server does at its start.
 """
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -38,6 +41,7 @@ def object_schema(properties: Mapping[str, Schema], required: Iterable[str] = ()
     return {**schema, "required": names} if names else schema
 
 
+@cache
 def batch_properties() -> dict[str, Schema]:
     """Schemas of the fields of a batch and of its one file, except for those that hold edits.
 
@@ -69,6 +73,7 @@ def _redescribed(fields: Mapping[str, Schema], described: Mapping[str, str]) -> 
     return bare
 
 
+@cache
 def edit_schema() -> Schema:
     """One object for every operation: `op`, which others can imply, and the fields of all, each optional.
 
@@ -133,6 +138,7 @@ def _merged(known: Schema, field: Schema, op: str) -> Schema:
     return merged
 
 
+@cache
 def flat_report_schema(shape: type[Report]) -> Schema:
     """Schema of a report as `mdplan.reports.base.to_wire` writes it, for success and refusal alike."""
     schema = report_schema(shape)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +37,15 @@ class Calls:
     portal: BlockingPortal
     client: Client
 
+    @cached_property
+    def _validators(self) -> dict[str, Draft202012Validator]:
+        """Of the published output schemas, by the names of the tools."""
+        return {each["name"]: Draft202012Validator(each["outputSchema"]) for each in self.tools()}
+
     def call(self, tool: str, arguments: dict[str, Any]) -> Result:
         result = self.portal.call(self.client.call_tool, tool, arguments)
         if result.structured_content is not None:
-            published = next(each for each in self.tools() if each["name"] == tool)
-            Draft202012Validator(published["outputSchema"]).validate(result.structured_content)
+            self._validators[tool].validate(result.structured_content)
         return Result(
             text=_text_of(result),
             data=result.structured_content,

@@ -11,13 +11,14 @@ from mdplan.engine.engine import Engine
 from mdplan.mcp.server import build_server
 from mdplan.settings import Settings
 from mdplan.storage.durability import Durability
+from tests.conftest import FULL
 from tests.surfaces.mcp_calls import Calls, Result, calls_to, compact
 
 MOST_OF_17_EDITS = 6_000
 MOST_OF_A_CELL = 1_200
 MOST_OF_290_SECTIONS = 12_500
 RATIO, BESIDE = 1.3, 200
-CALLS = 200
+CALLS = 200 if FULL else 60
 WORDS = (
     "kettle",
     "water",

@@ -16,6 +16,9 @@ import pytest
 from mcp import MCPError
 from mcp.types import ResourceTemplateReference
 
+from mdplan.engine.engine import Engine
+from mdplan.mcp.server import build_server
+from mdplan.settings import Settings
 from tests.surfaces.command_line import mdplan
 from tests.surfaces.mcp_calls import GENERATIONS, REPOSITORY, Calls, calls_to, process
 from tests.surfaces.stdio_lines import SECONDS, Lines, lines_to
@@ -30,6 +33,11 @@ def root(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "guide.md").write_bytes(GUIDE.encode())
     return folder
+
+
+def server_of(root: Path) -> object:
+    """A server in this process, where the start of one is not what is tested."""
+    return build_server(Engine.open([root]))
 
 
 @pytest.mark.requirement("mcp-1")
@@ -85,7 +93,7 @@ def test_read_only_server_has_no_tool_that_writes(root: Path) -> None:
 
 @pytest.mark.parametrize("mode", GENERATIONS)
 def test_unknown_tool_is_an_error_of_the_protocol(root: Path, mode: str) -> None:
-    with calls_to(process("--root", str(root)), mode) as calls:
+    with calls_to(server_of(root), mode) as calls:
         with pytest.raises(MCPError, match="Unknown tool: md_edit; this server has md_stat") as refused:
             calls.portal.call(calls.client.call_tool, "md_edit", {})
         assert calls.is_alive()
@@ -93,16 +101,17 @@ def test_unknown_tool_is_an_error_of_the_protocol(root: Path, mode: str) -> None
     assert refused.value.error.code == -32602
 
 
-@pytest.mark.parametrize("options", [(), ("--require-approval",)])
-def test_tools_carry_the_hints_of_claude_code(root: Path, options: tuple[str, ...]) -> None:
-    with calls_to(process("--root", str(root), *options), "auto") as calls:
+@pytest.mark.parametrize("needs_approval", [False, True])
+def test_tools_carry_the_hints_of_claude_code(root: Path, needs_approval: bool) -> None:
+    engine = Engine.open([root], settings=Settings(require_approval=needs_approval))
+    with calls_to(build_server(engine), "auto") as calls:
         meta = {tool["name"]: tool["_meta"] for tool in calls.tools()}
 
     loaded = {name for name, hints in meta.items() if hints.get("anthropic/alwaysLoad")}
     asking = {name for name, hints in meta.items() if hints.get("anthropic/requiresUserInteraction")}
     assert loaded == {"md_stat", "md_read", "md_apply"}
     assert all(hints["anthropic/searchHint"] for name, hints in meta.items() if name not in loaded)
-    assert asking == ({"md_apply"} if options else set())
+    assert asking == ({"md_apply"} if needs_approval else set())
 
 
 def test_all_toolsets_can_be_asked_for_at_once(root: Path) -> None:
@@ -114,7 +123,7 @@ def test_all_toolsets_can_be_asked_for_at_once(root: Path) -> None:
 
 def test_glob_in_place_of_a_file_leads_to_files(root: Path) -> None:
     batch = {"file": "g*.md", "edits": [EDIT]}
-    with calls_to(process("--root", str(root)), "auto") as calls:
+    with calls_to(server_of(root), "auto") as calls:
         refused = calls.call("md_validate", batch)
         planned = calls.call("md_validate", {"files": batch["file"], "edits": batch["edits"]})
 
@@ -123,7 +132,7 @@ def test_glob_in_place_of_a_file_leads_to_files(root: Path) -> None:
 
 
 def test_hint_of_history_names_the_tool(root: Path) -> None:
-    with calls_to(process("--root", str(root)), "auto") as calls:
+    with calls_to(server_of(root), "auto") as calls:
         refused = calls.call("md_history", {"action": "undo", "transaction": "0123456789"})
 
     assert refused.is_error
@@ -163,7 +172,7 @@ def complete(calls: Calls, uri: str, name: str, typed: str, **known: str) -> lis
     return list(calls.portal.call(ask).completion.values)
 
 
-@pytest.mark.parametrize("mode", GENERATIONS)
+@pytest.mark.parametrize("mode", ["auto", pytest.param("legacy", marks=pytest.mark.slow)])
 def test_outlines_and_sections_are_resources_with_completion(root: Path, mode: str) -> None:
     (root / "docs").mkdir()
     (root / "docs" / "use.md").write_text("# Use\n\n## First steps\n\nWalk.\n\n## Last\n\nRest.\n")

@@ -84,7 +84,7 @@ def md_tools(engine: Engine, read_only: bool) -> tuple[ToolDefinition, ...]:  # 
             name=name,
             title=title,
             description=description,
-            input_schema=schemas.INPUTS[name](),
+            input_schema=schemas.input_schema(name),
             output_schema=output_schema((shape,), _ONLY_COMPACT.get(name, ())),
             writes=name == "md_apply",
             meta={

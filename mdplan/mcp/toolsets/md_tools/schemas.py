@@ -4,6 +4,7 @@ Every model pays for each word of them with each request.
 """
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Final
 
 from mdplan.mcp.flat_schema import (
@@ -128,10 +129,16 @@ def _apply_schema() -> Schema:
     return {**batch, "properties": {**plan, **batch["properties"]}}
 
 
-INPUTS: Final[Mapping[str, Callable[[], Schema]]] = {
+_INPUTS: Final[Mapping[str, Callable[[], Schema]]] = {
     "md_stat": _stat_schema,
     "md_read": _read_schema,
     "md_search": _search_schema,
     "md_validate": _validate_schema,
     "md_apply": _apply_schema,
 }
+
+
+@cache
+def input_schema(tool: str) -> Schema:
+    """What `tool` takes, a tool that looks, previews or applies."""
+    return _INPUTS[tool]()

@@ -1,6 +1,7 @@
 """The argument `verbosity`, which every tool of the set takes."""
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, Final
 
 from mdplan.diagnostics import Diagnostic
@@ -37,6 +38,7 @@ def with_verbosity(
     return call_with
 
 
+@cache
 def output_schema(shapes: tuple[type[Report], ...], only_compact: tuple[str, ...] = ()) -> Schema:
     """Schema of answers, compact and full: the fields of these reports, without what is inside of most.
 
