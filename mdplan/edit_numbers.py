@@ -22,7 +22,7 @@ class EditNumbers:
 
         `file` is another name of its file. The file `within` which this is read is not named.
         """
-        path, number = self._place(index)
+        path, number = self.place(index)
         of = file or path
         return f"edit {number}" + (f" of {of}" if of and path != within else "")
 
@@ -33,7 +33,7 @@ class EditNumbers:
     def listed(self, indexes: Iterable[int], *, within: str | None = None) -> str:
         """Several edits, by file: ``edits 1 and 2 of guide.md``; `within` as above."""
         by_file: dict[str | None, list[str]] = {}
-        for path, number in map(self._place, sorted(indexes)):
+        for path, number in map(self.place, sorted(indexes)):
             by_file.setdefault(path, []).append(str(number))
         parts = [
             f"{'edit' if len(numbers) == 1 else 'edits'} {_joined(numbers)}"
@@ -42,7 +42,7 @@ class EditNumbers:
         ]
         return _joined(parts)
 
-    def _place(self, index: int) -> tuple[str | None, int]:
+    def place(self, index: int) -> tuple[str | None, int]:
         """File and number of the edit at `index`; without a file where its number is that of the batch."""
         first = 0
         for path, count in self.files:

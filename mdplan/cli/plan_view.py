@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mdplan.cli.console import shown
+from mdplan.cli.console import Style, shown
 from mdplan.cli.pending_plan import short_id
 from mdplan.cli.session import Session
 from mdplan.cli.views.diff import diff_for_people
@@ -16,6 +16,7 @@ from mdplan.reports.plan import ApplyReport, PlanReport
 if TYPE_CHECKING:
     from mdplan.engine.engine import Engine
     from mdplan.reports.history import HistoryReport, RecoverReport
+    from mdplan.reports.review import PlanComparison
 
 
 # What `write_document` is told.
@@ -79,6 +80,19 @@ def print_summary(session: Session, report: PlanReport, document: Path | None = 
     else:
         console.note(f"{plan_size(report)}. Plan {plan_id}{' saved' if report.stored else ''}.")
         console.note(f"To apply: {session.command_line('apply', short_id(report.plan_id))}")
+
+
+def comparison_text(compared: "PlanComparison", style: Style) -> str:
+    """Which files two plans leave otherwise, and how many lines differ."""
+    if not compared.files:
+        return "The plans leave all files the same."
+    rows = [
+        f"  {shown(each.file)}  +{each.lines_added} -{each.lines_removed}"
+        + ("" if each.state == "changed" else f"  ({each.state})")
+        for each in compared.files
+    ]
+    ids = [style.bold(short_id(each)) for each in (compared.against, compared.plan_id)]
+    return "\n".join([*rows, f"From plan {ids[0]} to plan {ids[1]}."])
 
 
 def print_stored(session: Session, report: PlanReport) -> None:

@@ -59,6 +59,7 @@ class Batch(Value):
         expected_files: int | None = ...,
         title: str = ...,
         description: str = ...,
+        revises: str | None = ...,
         dry_run: bool = ...,
         sequential: bool = ...,
         accept: Sequence[int] | None = ...,

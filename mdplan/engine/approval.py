@@ -1,6 +1,7 @@
 """The one gate before every commit: decisions of people about plans, and the setting that requires them."""
 
 import os
+import posixpath
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
@@ -105,7 +106,7 @@ class ApprovalGate:
                 decided_by=decision.decided_by,
                 decided_at=decision.decided_at,
                 channel=decision.channel.value,
-                comment=" ".join(_comments(decision, _numbers(decision, plan, root))),
+                comment=" ".join(_comments(*shown_part(decision, plan, root))),
                 overrides=decision.overrides or None,
             )
             return Clearance(approved=approved, version=standing.version)
@@ -121,9 +122,9 @@ class ApprovalGate:
         """
         standing = DecisionStore(root.path).history(plan.plan_id)
         decision = rejection_of(root.path, plan, standing)
-        return (
-            () if decision is None else (_rejected(decision, plan.plan_id, _numbers(decision, plan, root)),)
-        )
+        if decision is None:
+            return ()
+        return (_rejected(*shown_part(decision, plan, root), plan.plan_id),)
 
     def use(self, clearance: Clearance, plan_id: str, root: Root, transaction: str, now: float) -> Problems:
         """Use up the approval of `clearance` for `transaction`, before its files are put in place.
@@ -179,6 +180,34 @@ def _required(plan_id: str, standing: DecisionHistory) -> Diagnostic:
     )
 
 
+def shown_part(decision: Decision, plan: Plan, root: Root) -> tuple[Decision, EditNumbers]:
+    """`decision` without what it says of files that `--allow` or `--deny` exclude, and the numbers of edits.
+
+    It can be on another plan than `plan`, which is shown: one with more files.
+    """
+    numbers = _numbers(decision, plan, root)
+    if not root.scope.is_limited:
+        return decision, numbers
+    shown = replace(
+        decision,
+        rejected=tuple(each for each in decision.rejected if _is_shown(numbers.place(each)[0], root)),
+        edit_comments={
+            index: text
+            for index, text in decision.edit_comments.items()
+            if _is_shown(numbers.place(index)[0], root)
+        },
+        line_comments=tuple(each for each in decision.line_comments if _is_shown(each.file, root)),
+    )
+    return shown, numbers
+
+
+def _is_shown(path: str | None, root: Root) -> bool:
+    if path is None:
+        return False
+    relative = posixpath.normpath(path.removeprefix(f"{root.name}:" if root.name else ""))
+    return root.scope.refusal(relative) is None
+
+
 def _numbers(decision: Decision, plan: Plan, root: Root) -> EditNumbers:
     """How people count the edits that `decision` names: of the plan that was reviewed."""
     reviewed = decision.part_of or decision.plan_id
@@ -189,7 +218,7 @@ def _numbers(decision: Decision, plan: Plan, root: Root) -> EditNumbers:
     return known.edit_numbers if isinstance(known, Plan) else EditNumbers()
 
 
-def _rejected(decision: Decision, plan_id: str, numbers: EditNumbers) -> Diagnostic:
+def _rejected(decision: Decision, numbers: EditNumbers, plan_id: str) -> Diagnostic:
     comments = " ".join(_comments(decision, numbers))
     code = Code.PLAN_REJECTED
     if decision.requests_changes:
@@ -202,7 +231,7 @@ def _rejected(decision: Decision, plan_id: str, numbers: EditNumbers) -> Diagnos
     else:
         message = (
             f"{decision.decided_by} approved the plan {decision.plan_id} without "
-            f"{numbers.listed(decision.rejected)}"
+            f"{numbers.listed(decision.rejected) or 'some of its edits'}"
         )
         hint = f'apply what was approved: {{"planId": "{decision.approved_plan_id}"}}'
     if decision.plan_id != plan_id:

@@ -3,28 +3,37 @@
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.documents import Documents
+from mdplan.documents.seen_bases import Seen, with_seen_bases
+from mdplan.engine.apply_request import PlanDocument, PlanRef
 from mdplan.engine.approval import ApprovalGate, Clearance
 from mdplan.engine.caller import CallerIdentity
 from mdplan.engine.history import CommitFacts, PastTransaction, note_of
 from mdplan.engine.merging import MergeService
 from mdplan.engine.plan_library import PlanLibrary, StoredPlans
 from mdplan.engine.planner import Planner
-from mdplan.engine.recovery import with_recovered
+from mdplan.engine.recovery import Recovery, with_recovered
 from mdplan.engine.staging import files_to_stage
 from mdplan.engine.undo_service import PlannedUndo, UndoService
 from mdplan.plan import Plan
 from mdplan.planning.replan.plan_result import PlannedBatch, PlanSelection
-from mdplan.planning.replan.replanning import plan_on_new_base, plan_part
+from mdplan.planning.replan.replanning import (
+    plan_on_new_base,
+    plan_part,
+    replan_with_guards,
+    replan_with_preconditions,
+)
 from mdplan.planning.replan.replay import FoundFile, Replay, bases_of, is_applied
 from mdplan.planning.replan.undo_plan import UNDO_IS_WHOLE
 from mdplan.planning.results.after_write import written_files
 from mdplan.planning.results.summary import report_fields
+from mdplan.progress import ProgressCallback
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import ApplyReport, FileReport, Receipt, as_apply_report
-from mdplan.requests.batch import OnStale
+from mdplan.requests.batch import Batch, OnStale
 from mdplan.requests.limits import Limits
 from mdplan.settings import Settings
 from mdplan.storage.fs.errors import StorageRefused
@@ -154,7 +163,8 @@ class Committer:
 class PlanCommitter:
     """Commits plans and undos that may need to be planned again.
 
-    `save` stores a plan that was made of another one, its second argument.
+    `save` stores a plan that was made of another one, its second argument; `revise` records in whose place a
+    plan of a batch was made.
     """
 
     documents: Documents
@@ -164,6 +174,7 @@ class PlanCommitter:
     committing: Committer
     limits: Limits
     save: Callable[[PlannedBatch, Plan], bool]
+    revise: Callable[[Plan, Batch], Problems]
 
     def commit_planned(
         self, lock: RootLock, seen: PlannedBatch | Plan, plan_it: Callable[[], PlannedBatch | Plan | Problems]
@@ -249,3 +260,62 @@ class PlanCommitter:
             return planned
         self.save(planned, plan)
         return planned.chosen
+
+    def apply_batch(
+        self,
+        batch: Batch,
+        recovery: Recovery,
+        stored: StoredPlans,
+        tick: ProgressCallback,
+        seen: Seen | None,
+    ) -> ApplyReport:
+        """Commit the plan of `batch`, which `seen` or its own evidence guards; not twice in a row."""
+        plan, workspace = partial(self.merging.plan, tick=tick), self.documents.workspace
+
+        def plan_it() -> PlannedBatch | Plan | Problems:
+            repeated = stored.repeated(batch)
+            if repeated is not None:
+                return repeated
+            if seen is None:
+                planned = replan_with_preconditions(plan, batch)
+            else:
+                planned = replan_with_guards(
+                    plan, batch, lambda batch, free: with_seen_bases(batch, workspace, seen, free)
+                )
+            problems = self.revise(planned.plan, batch) if isinstance(planned, PlannedBatch) else ()
+            return problems or planned
+
+        return self.commit_batch(recovery, plan_it)
+
+    def commit_batch(
+        self, recovery: Recovery, plan_it: Callable[[], PlannedBatch | Plan | Problems]
+    ) -> ApplyReport:
+        """Commit what `plan_it` plans, before the lock so that a refusal leaves no trace.
+
+        A plan alone is one that was committed before, and whose result is still in place.
+        """
+        # What a commit left half done is no base to plan on.
+        recovered = recovery.recover_pending()
+        planned = plan_it()
+        if not isinstance(planned, PlannedBatch | Plan):
+            return with_recovered(refusal(ApplyReport, planned), recovered)
+        root = self.documents.root_of(planned.plan if isinstance(planned, PlannedBatch) else planned)
+        assert isinstance(root, Root), "its files were located"
+        work = partial(self.commit_planned, seen=planned, plan_it=plan_it)
+        return with_recovered(self.committing.locked(root, work), recovered)
+
+    def apply_plan(
+        self, plan: Plan, root: Root, request: PlanRef | PlanDocument, stored: StoredPlans
+    ) -> ApplyReport:
+        """Commit `plan` of `root`, or the part of it that `request` accepts; or preview that."""
+        # A part, or the same edits on other files, is another plan.
+        rejected = () if request.dry_run else self.committing.gate.rejection(plan, root)
+        chosen = rejected or self.select(plan, request.accept)
+        if not isinstance(chosen, PlanSelection):
+            return refusal(ApplyReport, chosen)
+        if request.dry_run:
+            report = self.preview(chosen.plan, stored, request.on_stale)
+        else:
+            work = partial(self.commit_plan, plan=chosen.plan, on_stale=request.on_stale)
+            report = self.committing.locked(root, work)
+        return replace(report, accepted=chosen.accepted, rejected=chosen.rejected) if report.ok else report

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.documents import Documents
 from mdplan.documents.globs import expand_globs
-from mdplan.documents.seen_bases import Seen, with_seen_bases
+from mdplan.documents.seen_bases import Seen
 from mdplan.engine.apply_request import (
     ApplyRequest,
     PlanDocument,
@@ -25,22 +25,25 @@ from mdplan.engine.apply_request import (
 from mdplan.engine.approval import Approval, ApprovalGate, no_approval
 from mdplan.engine.caller import CallerIdentity
 from mdplan.engine.commit import Committer, PlanCommitter
+from mdplan.engine.comparing import PlanComparer, compare_plans
 from mdplan.engine.document_check import DocumentCheck
+from mdplan.engine.feedback import Feedback, reviews_report
 from mdplan.engine.history import History
 from mdplan.engine.history_list import list_transactions, show_transaction
 from mdplan.engine.interrupted import with_interrupted
 from mdplan.engine.merging import MergeService
 from mdplan.engine.plan_library import PlanLibrary, StoredPlans
 from mdplan.engine.planner import Planner
-from mdplan.engine.recovery import Recovery, with_recovered
+from mdplan.engine.recovery import Recovery
 from mdplan.engine.undo_service import UndoService
 from mdplan.plan import Plan
 from mdplan.planning.plan_document import write_document
-from mdplan.planning.replan.plan_result import PlannedBatch, PlanResult, PlanSelection
-from mdplan.planning.replan.replanning import plan_on_new_base, replan_with_guards, replan_with_preconditions
+from mdplan.planning.replan.plan_result import PlannedBatch, PlanResult
+from mdplan.planning.replan.replanning import plan_on_new_base
 from mdplan.progress import ProgressCallback, no_progress
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import ApplyReport, PlanReport, as_apply_report
+from mdplan.reports.review import ComparisonReport
 from mdplan.requests.batch import Batch, OnStale
 from mdplan.requests.batch_reader import read_batch
 from mdplan.settings import DEFAULT_SETTINGS, Settings
@@ -116,8 +119,10 @@ class Engine:
             committing=self.committing,
             limits=settings.batch,
             save=lambda planned, origin: self.keep(planned, origin=origin),
+            revise=self._revise,
         )
-        self._clock = clock
+        comparer = PlanComparer(self.documents, self.library, self.merging.past)
+        self.feedback = Feedback(self.library, comparer, self.past, caller.client)
 
     @classmethod
     def open(
@@ -258,7 +263,9 @@ class Engine:
     def keep(self, planned: PlannedBatch | Plan, document: bytes = b"", origin: Plan | None = None) -> bool:
         """Store what was just planned, perhaps derived from `origin`; False where that is impossible."""
         plan, bases = (planned, ()) if isinstance(planned, Plan) else (planned.plan, planned.bases)
-        return self.library.save(plan, self._root_of(plan), self._clock(), document or None, origin, bases)
+        return self.library.save(
+            plan, self._root_of(plan), self.committing.clock(), document or None, origin, bases
+        )
 
     def commit(self, plan: Plan) -> ApplyReport:
         """Commit `plan`; the report has no diff. Errors: STALE_BASE, PLAN_TAMPERED; those of storage."""
@@ -274,7 +281,7 @@ class Engine:
         if not isinstance(batch, Batch):
             return refusal(ApplyReport, batch)
         try:
-            return self._commit_batch(lambda: self.planner.plan(batch))
+            return self.commits.commit_batch(self.recovery, lambda: self.planner.plan(batch))
         except StorageRefused as refused:
             return refusal(ApplyReport, refused.problems)
 
@@ -319,6 +326,20 @@ class Engine:
         past = self.undoing.find(transaction)
         return (past,) if isinstance(past, Diagnostic) else self.undoing.diff(past)
 
+    def compare(self, plan_id: str, against: str) -> ComparisonReport:
+        """What the plan `plan_id` does otherwise than the plan `against`, from one result to the other.
+
+        Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; STALE_BASE where the text of a file is no longer known.
+        """
+        return compare_plans(self.library, self.feedback.comparer, plan_id, against)
+
+    def reviews(self, plan_id: str | None = None) -> "HistoryReport":
+        """What people said of a plan; without an ID, of plans of this client that are not made again yet.
+
+        Errors: PLAN_NOT_FOUND, PLAN_TAMPERED.
+        """
+        return reviews_report(self.feedback, self.workspace, plan_id)
+
     def recover(self, keep: Keep | None = None, foreign: Collection[str] = ()) -> "RecoverReport":
         """Recover this user's interrupted commits, and those in `foreign`; `keep` decides conflicts."""
         return self.recovery.recover(keep, foreign)
@@ -335,11 +356,13 @@ class Engine:
 
     def _draft(self, batch: Batch, tick: ProgressCallback, *, stores: bool = True) -> PlanResult:
         planned = self.merging.plan(batch, tick)
-        if not isinstance(planned, PlannedBatch):
-            return PlanResult(with_interrupted(refusal(PlanReport, planned), self.workspace))
+        problems = planned if isinstance(planned, tuple) else self._revise(planned.plan, batch)
+        if not isinstance(planned, PlannedBatch) or problems:
+            return PlanResult(with_interrupted(refusal(PlanReport, problems), self.workspace))
         document = write_document(planned.plan)
         stored = stores and self.keep(planned, document)
-        report = PlanReport(ok=True, stored=stored, **planned.report_fields())
+        review = self.feedback.of(planned.plan, self._root_of(planned.plan))
+        report = PlanReport(ok=True, stored=stored, review=review, **planned.report_fields())
         return PlanResult(with_interrupted(report, self.workspace), planned.diff, document, planned)
 
     def _apply_batch(self, request: Batch, tick: ProgressCallback, seen: Seen | None) -> ApplyReport:
@@ -348,49 +371,16 @@ class Engine:
             return refusal(ApplyReport, batch)
         if batch.dry_run:
             return as_apply_report(self._draft(batch, tick).report)
-        plan = partial(self.merging.plan, tick=tick)
-
-        def plan_it() -> PlannedBatch | Plan | Problems:
-            repeated = self.stored.repeated(batch)
-            if repeated or seen is None:
-                return repeated or replan_with_preconditions(plan, batch)
-            return replan_with_guards(
-                plan, batch, lambda batch, free: with_seen_bases(batch, self.workspace, seen, free)
-            )
-
-        return self._commit_batch(plan_it)
-
-    def _commit_batch(self, plan_it: Callable[[], PlannedBatch | Plan | Problems]) -> ApplyReport:
-        """Commit what `plan_it` plans, before the lock so that a refusal leaves no trace.
-
-        A plan alone is one that was committed before, and whose result is still in place.
-        """
-        # What a commit left half done is no base to plan on.
-        recovered = self.recovery.recover_pending()
-        planned = plan_it()
-        if not isinstance(planned, PlannedBatch | Plan):
-            report = refusal(ApplyReport, planned)
-        else:
-            root = self._root_of(planned.plan if isinstance(planned, PlannedBatch) else planned)
-            work = partial(self.commits.commit_planned, seen=planned, plan_it=plan_it)
-            report = self.committing.locked(root, work)
-        return with_recovered(report, recovered)
+        return self.commits.apply_batch(batch, self.recovery, self.stored, tick, seen)
 
     def _apply_plan(self, request: PlanRef | PlanDocument) -> ApplyReport:
         loaded = self.document_check.named(request)
         if isinstance(loaded, Diagnostic):
             return refusal(ApplyReport, (loaded,))
-        # A part, or the same edits on other files, is another plan.
-        rejected = () if request.dry_run else self.gate.rejection(*loaded)
-        chosen = rejected or self.commits.select(loaded[0], request.accept)
-        if not isinstance(chosen, PlanSelection):
-            return refusal(ApplyReport, chosen)
-        if request.dry_run:
-            report = self.commits.preview(chosen.plan, self.stored, request.on_stale)
-        else:
-            work = partial(self.commits.commit_plan, plan=chosen.plan, on_stale=request.on_stale)
-            report = self.committing.locked(loaded[1], work)
-        return replace(report, accepted=chosen.accepted, rejected=chosen.rejected) if report.ok else report
+        return self.commits.apply_plan(*loaded, request, self.stored)
+
+    def _revise(self, plan: Plan, batch: Batch) -> Problems:
+        return self.feedback.revise(plan, self._root_of(plan), batch.revises)
 
     def _root_of(self, plan: Plan) -> Root:
         """Root of a plan whose files were located before."""

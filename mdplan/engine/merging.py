@@ -84,7 +84,7 @@ class MergeService:
                 continue
             now = self.documents.read(name, file.encoding)
             if isinstance(now, Source) and not now.sha256.startswith(file.base_sha256.lower()):
-                data = self._past(name, file.base_sha256.lower(), {})
+                data = self.past(name, file.base_sha256.lower(), {})
                 if data is None:
                     return (not_kept(file.file),)
                 past[name] = data
@@ -142,14 +142,14 @@ class MergeService:
             problem = stale_file(change, now)
             return problem or not_kept(change.path)
         is_base = ours.sha256 == change.base_sha256
-        data = ours.data if is_base else self._past(name, change.base_sha256 or "", kept)
+        data = ours.data if is_base else self.past(name, change.base_sha256 or "", kept)
         base = Source.decode(data, change.encoding) if data is not None else None
         theirs = theirs_of(change, base) if isinstance(base, Source) else None
         if not isinstance(base, Source) or theirs is None:
             return not_kept(change.path)
         return Sides.of(change, base, ours, theirs)
 
-    def _past(self, name: FileName, sha256: str, kept: Mapping[str, bytes]) -> bytes | None:
+    def past(self, name: FileName, sha256: str, kept: Mapping[str, bytes]) -> bytes | None:
         """What the file `name` contained when its hash began with `sha256`.
 
         It is kept with the plan, in the history of what was committed, or in the last commit of git.

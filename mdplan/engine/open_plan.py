@@ -54,7 +54,7 @@ class OpenPlan:
     `decision` is the one in force, which can be on a plan that this one was derived from. `stale` lists what
     changed since the plan was made, section by section. `bases` are its files before the plan; None where the
     content is no longer known, and `without_text` says why. `client` is the program that made the plan,
-    as far as it is known.
+    as far as it is known, and `revises` the plan in whose place its author made it.
     """
 
     plan: Plan
@@ -68,6 +68,7 @@ class OpenPlan:
     without_text: Problems
     documents: Documents
     client: Client | None
+    revises: str | None = None
 
     def file(self, index: int) -> FileReview | Problems:
         """The file at `index` of the plan, with its hunks.

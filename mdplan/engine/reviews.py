@@ -18,6 +18,7 @@ from mdplan.engine.plan_library import PlanCache
 from mdplan.engine.undo_service import CommittedPlan
 from mdplan.plan import Plan
 from mdplan.planning.replan.replay import FoundFile, bases_of, is_applied
+from mdplan.reports.review import ReviewReport
 from mdplan.review.plan_review import review_plan
 from mdplan.storage.fs.root import Root
 from mdplan.storage.user.decisions import (
@@ -31,7 +32,7 @@ from mdplan.storage.user.decisions import (
     LineComment,
     Verdict,
 )
-from mdplan.storage.user.origins import Origins
+from mdplan.storage.user.origins import Origins, Revisions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +102,7 @@ class ReviewService:
             without_text=(),
             documents=self.engine.documents,
             client=self.engine.library.client_of(plan.plan_id, root),
+            revises=Revisions(root.path).last_of(plan.plan_id),
         )
         stale = self.engine.documents.stale(plan, found) if isinstance(found, list) else found
         if isinstance(found, list) and not stale:
@@ -113,6 +115,10 @@ class ReviewService:
             return replace(opened, without_text=opened.stale or committed)
         plan = committed.plan
         return replace(opened, plan=plan, review=review_plan(plan), bases=committed.bases)
+
+    def earlier(self, opened: OpenPlan) -> ReviewReport | None:
+        """What was said of the plan that `opened` revises, with what differs; None where it revises none."""
+        return self.engine.feedback.earlier(opened.plan, opened.root)
 
     def approve(  # noqa: PLR0913 (one parameter for each thing that a person says)
         self,

@@ -10,6 +10,7 @@ from typing import Final
 from urllib.parse import quote
 
 from mdplan.diagnostics import Candidate, Code, Diagnostic
+from mdplan.mcp.review_text import review_lines
 from mdplan.plan import EditResult, MatchResult
 from mdplan.reports.base import Report
 from mdplan.reports.plan import ApplyReport, Approved, FileReport, PlanReport, UndoneTransaction
@@ -38,6 +39,7 @@ def plan_text(report: PlanReport, listing: Sequence[str] = ()) -> str:
         *_rows(map(_edit_row, report.edit_results), "edits"),
         *_rows((f"warning {_diagnostic(problem)}" for problem in warnings), "warnings"),
     ]
+    lines += review_lines(report.review) if report.review is not None else ()
     if report.diff_truncated:
         lines.append(f"The diff is cut. All of it: resource {diff_uri(report.plan_id or '')}")
     if report.diff:

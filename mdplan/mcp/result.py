@@ -10,6 +10,7 @@ from mdplan.mcp.tool import ToolResult
 from mdplan.reports.base import Report, to_wire
 from mdplan.reports.history import HistoryReport
 from mdplan.reports.plan import PlanReport
+from mdplan.reports.review import ReviewReport
 
 # Clients put a longer result into a file, and the model sees a path instead of it.
 MOST_CHARACTERS: Final = 50_000
@@ -49,6 +50,8 @@ def plan_answer(report: PlanReport, most: int = MOST_CHARACTERS) -> ToolResult:
 
 def with_short_diff(report: WithDiff, most: int = MOST_CHARACTERS) -> WithDiff:
     """`report` with its diff cut between hunks where it is too long."""
+    if isinstance(report, PlanReport):
+        report = replace(report, review=report.review and short_review(report.review, most // 4))
     if report.diff is None:
         return report
     # As JSON a diff is longer than it is: its line ends take two characters.
@@ -58,6 +61,21 @@ def with_short_diff(report: WithDiff, most: int = MOST_CHARACTERS) -> WithDiff:
     if len(report.diff) <= room:
         return report
     return replace(report, diff=cut_diff(report.diff, room), diff_truncated=True)
+
+
+def with_short_comparisons(report: HistoryReport, most: int) -> HistoryReport:
+    """`report` with the diffs between plans cut between hunks where they are too long."""
+    room = most // 2
+    return replace(report, reviews=tuple(short_review(review, room) for review in report.reviews))
+
+
+def short_review(review: ReviewReport, room: int) -> ReviewReport:
+    """`review` with its diff cut to `room` characters."""
+    compared = review.comparison
+    if compared is None or len(compared.diff) <= room:
+        return review
+    short = replace(compared, diff=cut_diff(compared.diff, room), diff_truncated=True)
+    return replace(review, comparison=short)
 
 
 def cut_diff(diff: str, room: int) -> str:

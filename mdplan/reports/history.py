@@ -6,6 +6,7 @@ from mdplan.client import Client
 from mdplan.diagnostics import Diagnostic
 from mdplan.reports.base import Report
 from mdplan.reports.plan import Approved, FileReport, RecoveredTransactions
+from mdplan.reports.review import ReviewReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +63,7 @@ class HistoryReport(Report):
     """Of `history`: transactions, the newest first. `more` says that there are older ones.
 
     `foreign` are records that others wrote, up to the same number, and `foreign_total` counts all of them.
+    `reviews` are what people said of plans that were not made again since, or of one that was asked for.
     `diff` is that of a single transaction that was asked for; `diff_exact` is false where its bytes are not
     Unicode and it shows them escaped, `diff_truncated` true where it is cut short.
 
@@ -73,6 +75,7 @@ class HistoryReport(Report):
     more: bool | None = None
     foreign: tuple[ForeignTransaction, ...] | None = None
     foreign_total: int | None = None
+    reviews: tuple[ReviewReport, ...] = ()
     diff: str | None = None
     diff_exact: bool | None = None
     diff_truncated: bool | None = None

@@ -8,6 +8,7 @@ from mdplan.client import Client
 from mdplan.diagnostics import Diagnostic
 from mdplan.plan import EditResult, FileChange, MatchResult
 from mdplan.reports.base import Report
+from mdplan.reports.review import ReviewReport
 
 # How much of a report its `repr` shows: the prefix and 12 digits of the plan ID, and so many files.
 _ID_SHOWN: Final = len("sha256-") + 12
@@ -56,7 +57,8 @@ class PlanReport(Report):
     of all edits of it, at most 50; of several files, the edit results have them. `diff` is a unified diff;
     `diff_exact` is false where the bytes are not Unicode and it shows them escaped. `stored` says whether
     the plan can be applied by its ID alone. `title` and `description` are those of its batch; `client` is the
-    program that made it, where a plan is shown that was made before.
+    program that made it, where a plan is shown that was made before. `review` is what people said of this
+    plan, or of the one in whose place it was made.
 
     >>> rename = {"op": "rename_heading", "heading": "Brew", "newTitle": "Brewing"}
     >>> report = engine.plan({"file": "guide.md", "edits": [rename]})
@@ -85,6 +87,7 @@ class PlanReport(Report):
     excluded_matches: Mapping[str, int] | None = None
     edit_results: tuple[EditResult, ...] = ()
     warnings: tuple[Diagnostic, ...] = ()
+    review: ReviewReport | None = None
     applied: bool = False
 
     def __repr__(self) -> str:

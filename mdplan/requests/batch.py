@@ -101,6 +101,11 @@ class Batch(WireModel):
     description: Annotated[str, Field(max_length=MOST_DESCRIPTION), BeforeValidator(_plain)] = Field(
         default="", description="Why, and what to look at."
     )
+    revises: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Plan in whose place this one is made; reviewers see what differs.",
+    )
     dry_run: bool = Field(default=False, description="Plan only.")
     sequential: bool = Field(
         default=False,

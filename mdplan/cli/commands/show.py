@@ -8,7 +8,7 @@ import click
 
 from mdplan.cli.completion import plans
 from mdplan.cli.pending_plan import full_id, only_pending
-from mdplan.cli.plan_view import print_sarif, print_stored
+from mdplan.cli.plan_view import comparison_text, print_sarif, print_stored, write_diff
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage.command import command
 from mdplan.diagnostics import Diagnostic, Exit, Problems
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     show_default=True,
     help="text for people, patch for the exact diff, markdown for a comment, sarif for warnings.",
 )
+@click.option("--against", metavar="PLAN", help="Show what differs from this other plan.")
 @engine_command(PlanReport, FILES, tells_people=True)
-def show(session: Session, *, plan_id: str | None, form: str) -> Exit:
+def show(session: Session, *, plan_id: str | None, form: str, against: str | None) -> Exit:
     """Show the saved plan PLAN, or the only pending plan.
 
     PLAN is a plan ID, or the beginning of one with at least 4 of its hex digits. The diff is made again: from
@@ -42,6 +43,8 @@ def show(session: Session, *, plan_id: str | None, form: str) -> Exit:
     if isinstance(found, Diagnostic):
         return session.refuse(found)
     plan_id = found
+    if against is not None:
+        return _compare(session, engine, plan_id, against)
     report = engine.show(plan_id)
     if form == "sarif":
         print_sarif(session, report, plan_id)
@@ -57,6 +60,21 @@ def show(session: Session, *, plan_id: str | None, form: str) -> Exit:
     # Text has the warnings already, before all else.
     print_stored(session, report if form != "text" else replace(report, warnings=()))
     return Exit.DONE
+
+
+def _compare(session: Session, engine: "Engine", plan_id: str, against: str) -> Exit:
+    """Show what the plan does otherwise than the plan `against`, from one result to the other."""
+    old = full_id(engine, against)
+    if isinstance(old, Diagnostic):
+        return session.refuse(old)
+    report = engine.compare(plan_id, old)
+    compared = report.comparison
+    if compared is not None:
+        write_diff(session, compared.diff.encode("utf-8"))
+    code = session.finish(report)
+    if compared is not None:
+        session.console.note(comparison_text(compared, session.console.err))
+    return code
 
 
 def _write_text(session: Session, engine: "Engine", plan_id: str) -> Problems:

@@ -56,6 +56,8 @@ def _without_redundancy(report: PlanReport, *, was_shown: bool) -> PlanReport:
         matches_found=report.matches_found if has_counts else None,
         matches_replaced=report.matches_replaced if has_counts else None,
         plan_id=short(report.plan_id or ""),
+        title=None,
+        description=None,
         diff=diff,
         diff_exact=is_exact,
         edit_results=tuple(_remarkable(report.edit_results, is_alone=is_alone)),

@@ -1,15 +1,15 @@
-"""Which plan was derived from which: parts, rebased plans, and plans that were planned again.
+"""Which plan was derived from which, and which its author made in place of which.
 
+Derived are parts, rebased plans, and plans that were planned again.
 Each link is an empty file in the user's state directory, named by both plans.
 """
 
 import re
-from typing import Final
+from typing import ClassVar, Final
 
 from mdplan.storage.fs.filesystem import FileSystem
 from mdplan.storage.user.private_folder import PrivateFolder
 
-_FOLDER: Final = "origins"
 _PLAN_ID: Final = re.compile(r"sha256-([0-9a-f]{64})")
 _LINK: Final = re.compile(r"([0-9a-f]{64})-from-([0-9a-f]{64})")
 
@@ -17,10 +17,12 @@ _LINK: Final = re.compile(r"([0-9a-f]{64})-from-([0-9a-f]{64})")
 class Origins:
     """The links between plans of the root whose real path is `root_path`."""
 
+    folder: ClassVar[str] = "origins"
+
     def __init__(
         self, root_path: str, directory: str | None = None, filesystem: FileSystem | None = None
     ) -> None:
-        self._place = PrivateFolder(root_path, _FOLDER, directory, filesystem)
+        self._place = PrivateFolder(root_path, self.folder, directory, filesystem)
 
     def add(self, plan_id: str, origin: str) -> bool:
         """Record that the plan `plan_id` was derived from `origin`; False where nothing is stored."""
@@ -62,3 +64,23 @@ class Origins:
             reached |= new
             waiting += new
         return frozenset(reached - {plan_id})
+
+
+class Revisions(Origins):
+    """Which plan its author made in place of which: a decision on one says nothing of the other."""
+
+    folder: ClassVar[str] = "revisions"
+
+    def last_of(self, plan_id: str) -> str | None:
+        """The plan in whose place `plan_id` was made, as it was said last."""
+        digits = plan_id.partition("-")[2]
+        try:
+            with self._place.open() as folder:
+                links = [
+                    (self._place.filesystem.status_of(folder, entry.name).st_mtime_ns, link[2])
+                    for entry in self._place.filesystem.list(folder)
+                    if (link := _LINK.fullmatch(entry.name)) and link[1] == digits
+                ]
+        except OSError:
+            return None
+        return f"sha256-{max(links)[1]}" if links else None

@@ -1,6 +1,7 @@
 """`md_history`: what was committed, and taking it back."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Literal
 
@@ -14,11 +15,12 @@ from mdplan.mcp.compact.plan_answers import compact_plan_answer
 from mdplan.mcp.flat_schema import object_schema, request_properties
 from mdplan.mcp.report_text import diff_uri, refusal_text
 from mdplan.mcp.requests import read_arguments
-from mdplan.mcp.result import answer, plan_answer, with_short_diff
+from mdplan.mcp.result import answer, plan_answer, with_short_comparisons, with_short_diff
+from mdplan.mcp.review_text import review_lines
 from mdplan.mcp.short_report import within
 from mdplan.mcp.tool import ToolDefinition, ToolResult
 from mdplan.mcp.toolsets.md_tools.session import note_written
-from mdplan.mcp.toolsets.md_tools.verbosity import VERBOSITY, VERBOSITY_SCHEMA, output_schema, with_verbosity
+from mdplan.mcp.toolsets.md_tools.verbosity import VERBOSITY, output_schema, with_verbosity
 from mdplan.operations.base.fields import WireModel
 from mdplan.reference.operation_schema import Schema
 from mdplan.reports.base import refusal
@@ -29,8 +31,10 @@ from mdplan.requests.batch import OnStale
 from mdplan.text.source import visible
 
 NAME: Final = "md_history"
-_LIST: Final = "Past commits, newest first; with transaction its diff."
+_LIST: Final = "Past commits, newest first; with transaction its diff, with planId its review."
 _NOTHING: Final = "the history has no commit here"
+# Of plans that wait for their author.
+_MOST_REVIEWS: Final = 5
 # Files that one line of the text names.
 _MOST_FILES: Final = 10
 _UNDO: Final = """\
@@ -38,7 +42,8 @@ _UNDO: Final = """\
 undo to redo."""
 
 
-_FIELDS: Final = {"transaction": "ID, or its beginning."}
+# The description of the tool says what there is to say.
+_FIELDS: Final[Mapping[str, str]] = {}
 
 
 class HistoryRequest(WireModel):
@@ -46,6 +51,7 @@ class HistoryRequest(WireModel):
 
     action: Literal["list", "undo"] = Field(default="list", description="list or undo.")
     transaction: str | None = Field(default=None, min_length=1, description="ID, or its beginning.")
+    plan_id: str | None = Field(default=None, min_length=1, description="list: decision and comments.")
     file: str | None = Field(default=None, min_length=1, description="list: only what changed this file.")
     limit: Annotated[int, Field(strict=True, ge=1, le=200)] = Field(default=10, description="Most entries.")
     dry_run: bool = Field(default=False, description="undo: plan only.")
@@ -55,6 +61,9 @@ class HistoryRequest(WireModel):
 
     @model_validator(mode="after")
     def _check_action(self) -> "HistoryRequest":
+        if self.plan_id is not None and (self.action == "undo" or self.transaction or self.file):
+            msg = "planId goes alone"
+            raise ValueError(msg)
         if self.action == "undo" and self.file is not None:
             msg = "file goes with action list; an undo undoes a whole transaction"
             raise ValueError(msg)
@@ -68,7 +77,7 @@ def history_tool(engine: Engine, *, read_only: bool) -> ToolDefinition:
     """The tool over `engine`; with `read_only` it only lists."""
     fields = request_properties(HistoryRequest, _FIELDS)
     if read_only:
-        fields = {name: fields[name] for name in ("transaction", "file", "limit")}
+        fields = {name: fields[name] for name in ("transaction", "planId", "file", "limit")}
     # The choices stand at md_apply.
     fields = {
         name: {key: value for key, value in each.items() if key != "enum" or name == "action"}
@@ -79,7 +88,7 @@ def history_tool(engine: Engine, *, read_only: bool) -> ToolDefinition:
         name=NAME,
         title="Past commits" if read_only else "Past commits, undo",
         description=_LIST if read_only else _LIST + _UNDO,
-        input_schema=object_schema({**fields, VERBOSITY: VERBOSITY_SCHEMA}),
+        input_schema=object_schema({**fields, VERBOSITY: {"type": "string"}}),
         output_schema=output_schema(
             (HistoryReport,) if read_only else (ApplyReport, HistoryReport), ("listing", "transaction")
         ),
@@ -107,9 +116,15 @@ def _caller(engine: Engine, fields: Mapping[str, Schema]) -> Callable[..., ToolR
             note_written(engine, undone)
             report = with_hints_for(Caller.AGENT, undone)
             return plan_answer(report, most) if full else compact_plan_answer(report, most)
+        if request.plan_id is not None:
+            return _answer(with_short_comparisons(engine.reviews(request.plan_id), most), most, full=full)
         if request.transaction is not None:
             return _answer(with_short_diff(engine.transaction(request.transaction), most), most, full=full)
-        return _answer(engine.history(request.limit, request.file), most, full=full)
+        listed = engine.history(request.limit, request.file)
+        if listed.ok and request.file is None:
+            waiting = with_short_comparisons(engine.reviews(), most // 4)
+            listed = replace(listed, reviews=waiting.reviews[:_MOST_REVIEWS])
+        return _answer(listed, most, full=full)
 
     return call
 
@@ -125,7 +140,8 @@ def _answer(report: HistoryReport, most: int, *, full: bool) -> ToolResult:
 
 def _text(report: HistoryReport) -> str:
     """One line for each transaction, then the diff where one was asked for."""
-    lines = [_line(entry) for entry in report.transactions] or [_NOTHING]
+    lines = [line for review in report.reviews for line in review_lines(review)]
+    lines += [_line(entry) for entry in report.transactions] or ([] if lines else [_NOTHING])
     lines += ["(there are older ones: raise limit)"] if report.more else []
     if report.foreign_total:
         lines.append(f"({report.foreign_total} foreign records in .mdplan are ignored)")

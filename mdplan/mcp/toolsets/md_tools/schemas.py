@@ -49,17 +49,14 @@ _SEARCH_FIELDS: Final = {
     "where": 'Front matter: {"status": "draft"}.',
     "has": "Front matter keys.",
     "min": 'Least list items: {"aliases": 2}.',
-    "addresses": 'Lines as "12:a3f".',
 }
 _AS_IN_APPLY: Final[Schema] = {"type": "array", "items": {"type": "object"}}
-_FILES: Final[Schema] = {
-    "description": "Instead of file: [{file, edits}]; or a glob or list of names, for the same edits."
-}
+_FILES: Final[Schema] = {"description": "[{file, edits}]; or a glob or list of names, for the same edits."}
 _BRIEF: Final[Mapping[str, str]] = {
     "expectedFiles": "How many the glob matches; replace_match: with a match.",
     "accept": "Only these edits, from 0.",
     "onStale": "rebase: by the edits' own evidence; merge: three-way.",
-    "updateReferences": "Of links to what is renamed or moved.",
+    "updateReferences": "Links to what is renamed or moved.",
 }
 # Of a preview; the others are for md_apply, which previews with dryRun.
 _OF_A_PREVIEW: Final = (
@@ -68,6 +65,7 @@ _OF_A_PREVIEW: Final = (
     "files",
     "title",
     "description",
+    "revises",
     "sequential",
     "updateReferences",
     VERBOSITY,

@@ -1,0 +1,174 @@
+"""Plan against plan: what one leaves in files that the other leaves otherwise."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.documents.documents import Documents
+from mdplan.engine.plan_library import PlanLibrary
+from mdplan.plan import FileChange, Plan
+from mdplan.planning.replan.replay import FoundFile, no_text
+from mdplan.reports.base import refusal
+from mdplan.reports.review import ComparedFile, ComparisonReport, PlanComparison
+from mdplan.review.file_sides import FileSides
+from mdplan.storage.fs.file_name import FileName
+from mdplan.text.diff.diff import DiffStat, DiffText, Hunk, file_diff, find_hunks
+from mdplan.text.diff.line_drift import LineDrift
+from mdplan.text.source import EncodeProblem, Source
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedResults:
+    """The `comparison` of two plans, and the lines (1-based) of the older result that differ, by file."""
+
+    comparison: PlanComparison
+    changed_lines: Mapping[str, frozenset[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanComparer:
+    """Compares plans of `library` by what they make of their files.
+
+    `past` gives what a file contained when it had a hash, as far as that is kept.
+    """
+
+    documents: Documents
+    library: PlanLibrary
+    past: Callable[[FileName, str, Mapping[str, bytes]], bytes | None]
+
+    def compare(self, new: Plan, old: Plan) -> ComparedResults | Problems:
+        """What `new` does otherwise than `old`. A file of one plan alone is compared with its base.
+
+        Errors: STALE_BASE for a file whose text at the time of a plan is no longer known; PLAN_TAMPERED.
+        """
+        sides = [self._sides(plan) for plan in (old, new)]
+        before, after = sides
+        if not isinstance(before, dict):
+            return before
+        if not isinstance(after, dict):
+            return after
+        parts: list[bytes] = []
+        files: list[ComparedFile] = []
+        changed: dict[str, frozenset[int]] = {}
+        for path in dict.fromkeys((*after, *before)):
+            theirs, ours = before.get(path), after.get(path)
+            old_state = _State.result(theirs) if theirs is not None else _State.base(ours)
+            new_state = _State.result(ours) if ours is not None else _State.base(theirs)
+            if old_state == new_state:
+                continue
+            hunks, lines = _difference(old_state.text or "", new_state.text or "")
+            stat = DiffStat.of(hunks)
+            both = theirs is not None and ours is not None
+            named = (
+                "changed" if both else "only in the new plan" if theirs is None else "only in the old plan"
+            )
+            files.append(
+                ComparedFile(file=path, state=named, lines_added=stat.added, lines_removed=stat.removed)
+            )
+            parts.append(file_diff(old_state.path, new_state.path, hunks))
+            changed[path] = lines
+        shown = DiffText.of(b"".join(parts))
+        comparison = PlanComparison(
+            plan_id=new.plan_id,
+            against=old.plan_id,
+            files=tuple(files),
+            diff=shown.text,
+            diff_exact=shown.exact,
+        )
+        return ComparedResults(comparison, changed)
+
+    def _sides(self, plan: Plan) -> dict[str, FileSides] | Problems:
+        """Both sides of each file that `plan` changes, by its path before."""
+        found = self.documents.read_current(plan)
+        if not isinstance(found, list):
+            return found
+        kept = self.library.bases_of(plan.plan_id)
+        sides: dict[str, FileSides] = {}
+        for change, now in zip(plan.files, found, strict=True):
+            if change.is_no_op:
+                continue
+            base = self._base(change, now, kept)
+            made = FileSides.of(change, base) if isinstance(base, Source) else base
+            if isinstance(made, Diagnostic):
+                return (made,)
+            sides[change.path] = made
+        return sides
+
+    def _base(self, change: FileChange, now: FoundFile, kept: Mapping[str, bytes]) -> Source | Diagnostic:
+        if change.base_sha256 is None:
+            return no_text(change.encoding)
+        if now.sha256 == change.base_sha256:
+            source = now.read()
+            if source is not None and source.sha256 == change.base_sha256:
+                return source
+        name = self.documents.workspace.locate(change.path)
+        if isinstance(name, Diagnostic):
+            return name
+        data = self.past(name, change.base_sha256, kept)
+        past = Source.decode(data, change.encoding) if data is not None else None
+        return past if isinstance(past, Source) else _not_kept(change.path)
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """A file in one state: its path and text, None where it is not there."""
+
+    path: str | None
+    text: str | None
+
+    @classmethod
+    def result(cls, sides: FileSides) -> "_State":
+        change = sides.change
+        if change.result_sha256 is None:
+            return cls(None, None)
+        return cls(change.new_path or change.path, sides.result_text)
+
+    @classmethod
+    def base(cls, sides: FileSides | None) -> "_State":
+        assert sides is not None, "one of the plans has the file"
+        if sides.change.base_sha256 is None:
+            return cls(None, None)
+        return cls(sides.change.path, sides.base.text)
+
+
+def _difference(old: str, new: str) -> tuple[tuple[Hunk, ...], frozenset[int]]:
+    """The hunks from `old` to `new`, and the lines of `old` that they remove."""
+    source = Source.from_text(old)
+    edits = source.planned_byte_edits(LineDrift.between(old, new).edits)
+    assert not isinstance(edits, EncodeProblem), "UTF-8 has all characters"
+    hunks = find_hunks(source.data, edits)
+    return hunks, frozenset(line for hunk in hunks for line in _removed(hunk))
+
+
+def _removed(hunk: Hunk) -> Iterator[int]:
+    number = hunk.old_start
+    for line in hunk.lines:
+        if line.startswith(b"-"):
+            yield number
+        number += not line.startswith(b"+")
+
+
+def _not_kept(path: str) -> Diagnostic:
+    return Diagnostic(
+        code=Code.STALE_BASE,
+        message=f"`{path}` has changed, and its text at the time of the plan is not kept",
+        hint="look at both plans one by one: md_history",
+        file=path,
+    )
+
+
+def compare_plans(
+    library: PlanLibrary, comparer: PlanComparer, plan_id: str, against: str
+) -> ComparisonReport:
+    """What the plan `plan_id` does otherwise than the plan `against`.
+
+    Errors: those of loading, and of `PlanComparer.compare`.
+    """
+    new, old = library.load(plan_id), library.load(against)
+    problems = tuple(each for each in (new, old) if isinstance(each, Diagnostic))
+    if isinstance(new, Diagnostic) or isinstance(old, Diagnostic):
+        return refusal(ComparisonReport, problems)
+    compared = comparer.compare(new[0], old[0])
+    if not isinstance(compared, ComparedResults):
+        return refusal(ComparisonReport, compared)
+    return ComparisonReport(ok=True, comparison=compared.comparison)

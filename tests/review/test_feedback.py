@@ -1,0 +1,267 @@
+"""What reviewers said reaches the author of a plan, and the revised plan shows what differs."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mdplan.client import Client
+from mdplan.diagnostics import Code
+from mdplan.engine.caller import CallerIdentity
+from mdplan.engine.engine import Engine
+from mdplan.engine.reviews import ReviewService
+from mdplan.reports.review import ReviewReport
+from mdplan.settings import Settings
+from mdplan.storage.user.decisions import Decision, LineComment, Side
+from mdplan.storage.workspace import Workspace
+
+GUIDE = "# Guide\n\none\n\n## B\n\ntwo\n\n## C\n\nthree\n"
+
+
+def change(old: str, new: str) -> dict[str, Any]:
+    return {"op": "replace_match", "pattern": old, "replacement": new}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "root"
+    folder.mkdir()
+    (folder / "a.md").write_text(GUIDE)
+    (folder / "b.md").write_text("# Other\n\none\n")
+    return folder
+
+
+def engine_of(root: Path, name: str) -> Engine:
+    return Engine(Workspace.open([root]), Settings(), caller=CallerIdentity(client=lambda: Client(name, "1")))
+
+
+@pytest.fixture
+def agent(root: Path) -> Engine:
+    return engine_of(root, "robo")
+
+
+@pytest.fixture
+def reviewing(root: Path) -> ReviewService:
+    return ReviewService(engine_of(root, "mdplan CLI"), clock=lambda: 1_000_000_000.0)
+
+
+def plan(engine: Engine, *edits: object, file: str = "a.md", **more: object) -> Any:
+    report = engine.plan({"file": file, "edits": list(edits), **more})
+    assert report.ok, report.error
+    return report
+
+
+def commented(reviewing: ReviewService, plan_id: str) -> None:
+    lines = [
+        LineComment(file="a.md", side=Side.AFTER, start=7, end=7, text="as a word"),
+        LineComment(file="a.md", side=Side.BEFORE, start=3, end=3, text="keep"),
+    ]
+    said = reviewing.request_changes(
+        plan_id, "ann", comment="nearly", edit_comments={2: "good"}, line_comments=lines
+    )
+    assert isinstance(said, Decision), said
+
+
+EDITS = [change("one", "1"), change("two", "2"), change("three", "3")]
+
+
+def test_plan_made_again_tells_the_comments_by_edit(agent: Engine, reviewing: ReviewService) -> None:
+    first = plan(agent, *EDITS)
+    assert first.review is None
+    commented(reviewing, first.plan_id)
+    review = plan(agent, *EDITS).review
+
+    assert review == agent.reviews(first.plan_id).reviews[0]
+    assert (review.verdict, review.decided_by, review.channel) == ("changes requested", "ann", "app")
+    assert review.comment == "nearly"
+    assert review.comparison is None
+    assert [(each.edit, each.file, each.start_line, each.quote, each.text) for each in review.comments] == [
+        ("edit 1 of a.md", "a.md", 3, "one", "keep"),
+        ("edit 2 of a.md", "a.md", 7, "2", "as a word"),
+        ("edit 3 of a.md", None, None, None, "good"),
+    ]
+
+
+@pytest.mark.parametrize("says_so", [True, False])
+def test_revised_plan_shows_what_differs(agent: Engine, reviewing: ReviewService, *, says_so: bool) -> None:
+    first = plan(agent, *EDITS)
+    commented(reviewing, first.plan_id)
+    more = {"revises": first.plan_id[:20]} if says_so else {}
+    second = plan(agent, change("two", "a pair"), change("three", "3"), **more)
+    review = second.review
+
+    assert review is not None
+    assert review.plan_id == first.plan_id
+    assert review.comparison.plan_id == second.plan_id
+    assert "-1\n+one\n" in review.comparison.diff
+    assert "-2\n+a pair\n" in review.comparison.diff
+    assert "three" not in "".join(
+        line for line in review.comparison.diff.splitlines() if line.startswith(("+", "-"))
+    )
+    assert [
+        (each.file, each.state, each.lines_added, each.lines_removed) for each in review.comparison.files
+    ] == [("a.md", "changed", 2, 2)]
+    assert [each.outdated for each in review.comments] == [None, True, None]
+
+
+def test_revision_is_found_for_the_same_client_and_files_alone(
+    root: Path, agent: Engine, reviewing: ReviewService
+) -> None:
+    commented(reviewing, plan(agent, *EDITS).plan_id)
+
+    assert plan(engine_of(root, "other"), change("two", "x")).review is None
+    assert plan(agent, change("one", "x"), file="b.md").review is None
+    assert plan(agent, change("two", "x")).review is not None
+
+
+def test_revision_of_what_nobody_decided_is_compared_all_the_same(agent: Engine) -> None:
+    first = plan(agent, *EDITS)
+    review = plan(agent, *EDITS[:2], revises=first.plan_id).review
+
+    assert review.verdict is None
+    assert review.comparison.files[0].lines_added == 1
+
+
+def test_plan_after_the_revision_was_committed_revises_nothing(
+    agent: Engine, reviewing: ReviewService
+) -> None:
+    commented(reviewing, plan(agent, *EDITS).plan_id)
+    second = plan(agent, change("two", "a pair"))
+    assert agent.apply({"planId": second.plan_id}).applied
+
+    assert plan(agent, change("three", "x")).review is None
+    assert agent.reviews().reviews == ()
+
+
+def test_own_decision_comes_before_that_on_the_earlier_plan(agent: Engine, reviewing: ReviewService) -> None:
+    commented(reviewing, plan(agent, *EDITS).plan_id)
+    second = plan(agent, change("two", "a pair"))
+    reviewing.approve(second.plan_id, "ann", comment="now it is")
+    review = agent.reviews(second.plan_id).reviews[0]
+
+    assert (review.plan_id, review.verdict, review.comment) == (second.plan_id, "approved", "now it is")
+
+
+def test_author_is_told_of_what_waits_for_an_answer(
+    root: Path, agent: Engine, reviewing: ReviewService
+) -> None:
+    first = plan(agent, *EDITS).plan_id
+    commented(reviewing, first)
+
+    assert [each.plan_id for each in agent.reviews().reviews] == [first]
+    assert engine_of(root, "other").reviews().reviews == ()
+    plan(agent, change("two", "a pair"))
+    assert agent.reviews().reviews == ()
+
+
+def test_batch_that_is_applied_at_once_is_linked_too(root: Path, reviewing: ReviewService) -> None:
+    strict = Engine(
+        Workspace.open([root]),
+        Settings(require_approval=True),
+        caller=CallerIdentity(client=lambda: Client("robo", "1")),
+    )
+    commented(reviewing, plan(strict, *EDITS).plan_id)
+    refused = strict.apply({"file": "a.md", "edits": [change("two", "a pair") | {"expectedMatchCount": 1}]})
+
+    assert refused.error.code is Code.APPROVAL_REQUIRED
+    assert isinstance(strict.reviews(refused.plan_id).reviews[0].comparison.diff, str)
+
+
+def test_unknown_plan_to_revise_is_refused(agent: Engine) -> None:
+    report = agent.plan({"file": "a.md", "edits": EDITS, "revises": "sha256-" + "0" * 64})
+
+    assert report.error.code is Code.PLAN_NOT_FOUND
+
+
+def test_revises_is_not_in_the_plan_id(agent: Engine) -> None:
+    first = plan(agent, EDITS[0]).plan_id
+
+    assert plan(agent, *EDITS, revises=first).plan_id == plan(agent, *EDITS).plan_id
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "states", "has"),
+    [
+        (
+            {"file": "a.md", "edits": [EDITS[0]]},
+            {"file": "b.md", "edits": [change("one", "1")]},
+            {"a.md": "only in the old plan", "b.md": "only in the new plan"},
+            ["-1\n+one\n", "-one\n+1\n"],
+        ),
+        (
+            {"file": "new.md", "edits": [{"op": "create_file", "markdown": "# New\n"}]},
+            {"file": "new.md", "edits": [{"op": "create_file", "markdown": "# Newer\n"}]},
+            {"new.md": "changed"},
+            ["-# New\n+# Newer\n"],
+        ),
+        (
+            {"file": "b.md", "edits": [{"op": "delete_file"}]},
+            {"file": "b.md", "edits": [change("one", "1")]},
+            {"b.md": "changed"},
+            ["new file mode", "+1\n"],
+        ),
+        (
+            {"file": "b.md", "edits": [{"op": "rename_file", "newFile": "c.md"}]},
+            {"file": "b.md", "edits": [{"op": "rename_file", "newFile": "d.md"}]},
+            {"b.md": "changed"},
+            ["rename from c.md\nrename to d.md\n"],
+        ),
+    ],
+)
+def test_plans_are_compared_by_their_results(
+    agent: Engine, old: dict[str, Any], new: dict[str, Any], states: dict[str, str], has: list[str]
+) -> None:
+    first, second = agent.plan(old).plan_id, agent.plan(new).plan_id
+    compared = agent.compare(second, first).comparison
+
+    assert {each.file: each.state for each in compared.files} == states
+    for part in has:
+        assert part in compared.diff
+
+
+def test_plan_is_compared_after_its_files_moved_on(root: Path, agent: Engine) -> None:
+    first = plan(agent, *EDITS).plan_id
+    (root / "a.md").write_text(GUIDE.replace("## C", "## D"))
+    second = plan(agent, *EDITS).plan_id
+    compared = agent.compare(second, first).comparison
+
+    assert "-## C\n+## D\n" in compared.diff
+
+
+def test_same_plan_differs_in_nothing(agent: Engine) -> None:
+    first = plan(agent, *EDITS).plan_id
+
+    assert agent.compare(first, first).comparison.files == ()
+
+
+def test_review_of_an_unknown_plan_is_refused(agent: Engine) -> None:
+    assert agent.reviews("sha256-" + "0" * 64).error.code is Code.PLAN_NOT_FOUND
+    assert agent.compare("sha256-" + "0" * 64, "sha256-" + "1" * 64).error.code is Code.PLAN_NOT_FOUND
+
+
+def test_review_of_an_undecided_plan_says_so(agent: Engine) -> None:
+    first = plan(agent, *EDITS).plan_id
+
+    assert agent.reviews(first).reviews == (ReviewReport(plan_id=first),)
+
+
+def test_comments_on_excluded_files_stay_with_who_may_see_them(
+    root: Path, agent: Engine, reviewing: ReviewService
+) -> None:
+    batch = {"files": [{"file": name, "edits": [change("one", "1")]} for name in ("a.md", "b.md")]}
+    whole = agent.plan(batch).plan_id
+    part = agent.apply({"planId": whole, "accept": [0], "dryRun": True}).plan_id
+    lines = [LineComment(file="b.md", side=Side.BEFORE, start=3, end=3, text="a secret")]
+    said = reviewing.request_changes(
+        whole, "ann", edit_comments={0: "open", 1: "another secret"}, line_comments=lines
+    )
+    assert isinstance(said, Decision), said
+    limited = Engine(Workspace.open([root], deny=["b.md"]), Settings())
+    report = limited.reviews(part)
+    refused = limited.apply({"planId": part}).error
+
+    assert [each.text for each in report.reviews[0].comments] == ["open"]
+    assert '"open"' in refused.message
+    for text in (repr(report), refused.message):
+        assert "secret" not in text
+        assert "b.md" not in text
