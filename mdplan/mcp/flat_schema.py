@@ -31,6 +31,8 @@ _SECTION_FIELDS: Final = frozenset(
 )
 
 
+# Those that were made.
+_REPORT_SCHEMAS: Final[dict[type[Report], Schema]] = {}
 _KEY_FIELDS: Final = frozenset({"key", "expectedValue", "before", "after", "inOrder"})
 
 
@@ -138,11 +140,12 @@ def _merged(known: Schema, field: Schema, op: str) -> Schema:
     return merged
 
 
-@cache
 def flat_report_schema(shape: type[Report]) -> Schema:
     """Schema of a report as `mdplan.reports.base.to_wire` writes it, for success and refusal alike."""
-    schema = report_schema(shape)
-    return _flat(inlined(schema, schema["$defs"]), _OF_OUTPUT)
+    if shape not in _REPORT_SCHEMAS:
+        schema = report_schema(shape)
+        _REPORT_SCHEMAS[shape] = _flat(inlined(schema, schema["$defs"]), _OF_OUTPUT)
+    return _REPORT_SCHEMAS[shape]
 
 
 # Fields of all that finds an item in a list.

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from functools import cache
 from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, model_validator
@@ -53,7 +52,6 @@ def read_arguments(model: type[AnyRequest], arguments: Mapping[str, Any]) -> Any
     return request
 
 
-@cache
 def request_schema(model: type[Request]) -> Schema:
     """Published schema of a request."""
     required = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]

@@ -1,7 +1,6 @@
 """The argument `verbosity`, which every tool of the set takes."""
 
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any, Final
 
 from mdplan.diagnostics import Diagnostic
@@ -38,7 +37,6 @@ def with_verbosity(
     return call_with
 
 
-@cache
 def output_schema(shapes: tuple[type[Report], ...], only_compact: tuple[str, ...] = ()) -> Schema:
     """Schema of answers, compact and full: the fields of these reports, without what is inside of most.
 
