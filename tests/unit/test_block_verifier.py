@@ -83,6 +83,13 @@ def test_text_that_github_reads_as_pulldown_does_is_verified(text: str) -> None:
     assert unverified(f"{text}\n# End\n", "a") is None
 
 
+def test_thematic_break_has_one_markup_whichever_parser_reads_it() -> None:
+    """A delimiter row in a paragraph is in doubt, so markdown-it-py reads all of the list and what follows."""
+    for text in ("---\n", "- a\n  |---|---|\n---\n"):
+        blocks = parse_blocks(text, LineIndex(text)).blocks
+        assert [block.markup for block in blocks if block.kind is BlockKind.RULE] == ["-"]
+
+
 def test_lines_that_end_at_cr_are_verified() -> None:
     assert unverified("a\r\r   - - text\r    - text\r", "a") is None
 

@@ -93,7 +93,8 @@ def _block(token: "Token", kind: BlockKind, tokens: "list[Token]", index: int, p
         span=Span(part.start + lines.start(first), part.start + lines.end(last)),
         depth=token.level,
         level=int(token.tag[1]) if kind is BlockKind.HEADING else 0,
-        markup=token.markup,
+        # Of a thematic break it repeats the character once too often.
+        markup=token.markup[:1] if kind is BlockKind.RULE else token.markup,
         content=content,
         cells=_header_cells(tokens, index) if kind is BlockKind.TABLE else (),
         code=token.content if kind is BlockKind.FENCE else "",
