@@ -84,7 +84,7 @@ def test_text_that_github_reads_as_pulldown_does_is_verified(text: str) -> None:
 
 
 def test_thematic_break_has_one_markup_whichever_parser_reads_it() -> None:
-    """A delimiter row in a paragraph is in doubt, so markdown-it-py reads all of the list and what follows."""
+    """A delimiter row in a paragraph is in doubt, so markdown-it-py reads the second text."""
     for text in ("---\n", "- a\n  |---|---|\n---\n"):
         blocks = parse_blocks(text, LineIndex(text)).blocks
         assert [block.markup for block in blocks if block.kind is BlockKind.RULE] == ["-"]
