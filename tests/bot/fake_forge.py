@@ -1,5 +1,6 @@
 """A forge that listens on this machine, with the part of GitHub's API that the bot calls."""
 
+import base64
 import json
 import threading
 from collections.abc import Iterator
@@ -9,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.bot.repository import Repository
+
 
 @dataclass
 class FakeForge:
@@ -17,6 +20,8 @@ class FakeForge:
     pulls: list[dict[str, Any]] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    repository: Repository | None = None
+    changed: dict[str, bytes] = field(default_factory=dict)
 
     def answer(self, method: str, path: str, given: dict[str, Any]) -> tuple[int, Any]:
         self.calls.append(f"{method} {path.partition('?')[0]}")
@@ -52,6 +57,20 @@ class FakeForge:
             return 200, self._comments(method, pull.setdefault("comments", []), given)
         return 200, pull
 
+    def commit(self, given: dict[str, Any]) -> Any:
+        """A commit as GitHub makes it, on the head that is named."""
+        self.calls.append("POST /graphql")
+        assert self.repository is not None
+        branch, base = given["branch"]["branchName"], given["expectedHeadOid"]
+        if self.repository.at(branch) != base:
+            return {"errors": [{"message": f"Expected branch to point to {base}"}], "data": None}
+        added = given["fileChanges"]["additions"]
+        files = {each["path"]: base64.b64decode(each["contents"], validate=True) for each in added}
+        removed = [each["path"] for each in given["fileChanges"]["deletions"]]
+        message = "\n\n".join([given["message"]["headline"], given["message"]["body"]])
+        made = self.repository.commit_on(branch, {**files, **self.changed}, removed, message)
+        return {"data": {"createCommitOnBranch": {"commit": {"oid": made}}}}
+
     def _comments(self, method: str, comments: list[dict[str, Any]], given: dict[str, Any]) -> Any:
         if method == "POST":
             author = {"user": {"type": "Bot"}, "author_association": "NONE"}
@@ -68,7 +87,11 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeForge]:
             given = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
             known = self.headers["Authorization"] == "Bearer secret"
             with fake.lock:
-                found = fake.answer(self.command, self.path, given)
+                found = (
+                    (200, fake.commit(given["variables"]["input"]))
+                    if self.path == "/graphql"
+                    else fake.answer(self.command, self.path, given)
+                )
             status, body = found if known else (401, {"message": "no"})
             data = json.dumps(body).encode()
             self.send_response(status)

@@ -37,7 +37,8 @@ def remote(people: Repository, tmp_path: Path) -> Repository:
 
 def run_bot(remote: Repository, manifest: Path, folder: Path, **options: Any) -> BotReport:
     """One run of the bot in a new clone, as a workflow makes it."""
-    remote.git("clone", "-q", ".", str(folder))
+    if not folder.exists():
+        remote.git("clone", "-q", ".", str(folder))
     wanted = PullOptions(base="main", branch=BRANCH, forge=GitHub.of_environment, **options)
     return run_pull_request(Repository(folder).engine(), load(str(manifest)), HERE, wanted)
 
@@ -67,6 +68,63 @@ def test_pull_request_is_opened_renewed_and_closed(
     assert "`docs/two.md`" in pull["body"]
     assert (pull["labels"], pull["state"], len(pull["comments"])) == (["chore", "docs"], "closed", 1)
     assert BRANCH not in remote.git("branch")
+
+
+RENAMED = (
+    MANIFEST
+    + """\
+  - {file: docs/old.md, edits: [{op: delete_file}]}
+"""
+)
+
+
+def test_commits_of_the_forge_have_the_files_and_the_message_of_the_bot(
+    forge: FakeForge, people: Repository, remote: Repository, manifest: Path, tmp_path: Path
+) -> None:
+    manifest.write_text(RENAMED)
+    forge.repository = remote
+    push(people, {"docs/old.md": b"Old.\n", "docs/b.md": b"caf\xe9 nightly\n", "other.md": b"nightly\n"})
+    first = run_bot(remote, manifest, tmp_path / "1", signed_by_forge=True)
+    committer, message = remote.git("log", "-1", "--format=%cn%n%B", BRANCH).split("\n", 1)
+    again = run_bot(remote, manifest, tmp_path / "2", signed_by_forge=True)
+    push(people, {"docs/two.md": b"nightly\n"})
+    renewed = run_bot(remote, manifest, tmp_path / "1", signed_by_forge=True)
+    files = remote.files(BRANCH)
+
+    assert (committer, f"Mdplan-Plan: {first.plan_id}" in message) == ("GitHub", True)
+    assert first.commit == again.commit
+    assert forge.calls.count("POST /graphql") == 2
+    assert remote.git("rev-list", f"main..{BRANCH}").split() == [renewed.commit]
+    assert files == {
+        "docs/one.md": b"# One\n\nThe stable build.\n",
+        "docs/two.md": b"stable\n",
+        "docs/b.md": b"caf\xe9 stable\n",
+        "other.md": b"nightly\n",
+    }
+    assert remote.git("branch", "--format=%(refname:short)").split() == ["main", BRANCH]
+
+
+def test_commit_of_the_forge_with_other_files_is_not_pushed(
+    forge: FakeForge, remote: Repository, manifest: Path, tmp_path: Path
+) -> None:
+    forge.repository, forge.changed = remote, {"docs/one.md": b"something else\n"}
+    report = run_bot(remote, manifest, tmp_path / "1", signed_by_forge=True)
+
+    assert codes(report) == ["IO_ERROR"]
+    assert remote.git("branch", "--format=%(refname:short)").split() == ["main"]
+    assert forge.pulls == []
+
+
+def test_commit_on_the_pages_of_the_forge_is_never_lost(
+    forge: FakeForge, remote: Repository, manifest: Path, tmp_path: Path
+) -> None:
+    forge.repository = remote
+    run_bot(remote, manifest, tmp_path / "1", signed_by_forge=True)
+    by_hand = remote.commit_on(BRANCH, {"docs/one.md": b"By hand.\n"}, [], "Update one.md")
+    report = run_bot(remote, manifest, tmp_path / "2", signed_by_forge=True)
+
+    assert codes(report) == ["STALE_BASE"]
+    assert remote.at(BRANCH) == by_hand
 
 
 def test_nothing_to_do_opens_nothing(

@@ -3,7 +3,7 @@
 Plans and their verification are the same as for files on disk. Only reading and writing differ.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -54,7 +54,8 @@ class GitCommit:
     `author` is ``Name <address>`` and `message` its text; None for what git and the manifest say. With
     `rebases` the manifest is planned again on a branch that moved concurrently. With `rebuilds` a branch
     whose own commits are all of this bot begins again at the commit that was read. With `merges` a branch
-    with commits by others gets a merge of its own commits with those of the plan.
+    with commits by others gets a merge of its own commits with those of the plan. `forge` is the committer
+    of commits that a forge makes for the bot.
     """
 
     branch: str | None = None
@@ -63,6 +64,7 @@ class GitCommit:
     rebases: bool = False
     rebuilds: bool = False
     merges: bool = False
+    forge: bytes | None = None
 
 
 @contextmanager
@@ -152,7 +154,7 @@ class _Attempt:
         if not self.wanted.rebuilds:
             return repository_error(*_elsewhere(branch, at, base, self.ref))
         try:
-            must_be_of_the_bot(repository, branch, at, base.commit, bot)
+            must_be_of_the_bot(repository, branch, at, base.commit, (bot.who, self.wanted.forge))
         except StorageRefused as foreign:
             return foreign
         return None
@@ -272,15 +274,15 @@ def must_be_free(repository: Repo, branch: str) -> None:
 
 
 def must_be_of_the_bot(
-    repository: Repo, branch: str, at: ObjectID, base: ObjectID, bot: Signature | None = None
+    repository: Repo, branch: str, at: ObjectID, base: ObjectID, bots: Collection[bytes | None] = ()
 ) -> None:
     """Raise `StorageRefused` (STALE_BASE) if somebody else made a commit of `branch` from `base` to `at`.
 
-    Those of the bot name their plan; with `bot` its committer as well.
+    Those of the bot name their plan; with `bots` their committer is one of these as well.
     """
     for entry in repository.get_walker(include=[at], exclude=[base]):
         commit = entry.commit
-        if plan_of(commit.message) is None or (bot is not None and commit.committer != bot.who):
+        if plan_of(commit.message) is None or (bots and commit.committer not in bots):
             short = visible(branch.removeprefix(BRANCHES))
             who = visible(commit.committer.decode("utf-8", "replace"))
             message = f"the branch `{short}` has the commit {BaseCommit(commit.id, None).shown} by {who}"

@@ -1,6 +1,6 @@
 """What the bot needs of a forge; GitHub is one, others can join."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -24,6 +24,16 @@ class PullText:
 
 class Forge(Protocol):
     """A host of repositories. Each method raises `StorageRefused` (IO_ERROR) when the forge refuses."""
+
+    @property
+    def committer(self) -> bytes:
+        """Who is the committer of the commits that the forge makes, as commits name it."""
+
+    def commit(self, branch: str, base: str, message: str, files: Mapping[str, bytes | None]) -> str:
+        """Make a commit with `message` on `branch`, which is at the commit `base`; its ID.
+
+        `files` are those that it writes; None removes one. The forge signs it.
+        """
 
     def find(self, branch: str) -> PullRequest | None:
         """The open pull request of the branch `branch`; None where there is none."""

@@ -1,10 +1,12 @@
 """GitHub as a forge, over its REST API (docs.github.com/rest/pulls, version 2022-11-28)."""
 
+import base64
 import json
 import os
 import re
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import quote
@@ -20,6 +22,9 @@ _PAGE: Final = 100
 _MOST_PAGES: Final = 10
 _MEMBERS: Final = ("OWNER", "MEMBER", "COLLABORATOR")
 # https://HOST/OWNER/NAME.git, ssh://git@HOST/OWNER/NAME.git and git@HOST:OWNER/NAME.git
+_COMMIT: Final = (
+    "mutation($input: CreateCommitOnBranchInput!) { createCommitOnBranch(input: $input) { commit { oid } } }"
+)
 _ADDRESS: Final = re.compile(r"(?:[a-z+]+://)?(?:[^@/]+@)?([^/:]+)(?::\d+)?[:/](.+?)(?:\.git)?/?")
 
 
@@ -54,6 +59,38 @@ class GitHub:
             hint = "set GITHUB_REPOSITORY to OWNER/NAME, or use `--forge none`"
             raise repository_error(Code.INVALID_ARGUMENT, message, hint)
         return cls(os.environ.get("GITHUB_API_URL", _API).rstrip("/"), name, token)
+
+    @property
+    def committer(self) -> bytes:
+        """Who is the committer of the commits that GitHub makes."""
+        return b"GitHub <noreply@github.com>"
+
+    def commit(self, branch: str, base: str, message: str, files: Mapping[str, bytes | None]) -> str:
+        """Make a commit with `message` and `files` on `branch`, which is at `base`; its ID.
+
+        The author is whom the token belongs to (docs.github.com/graphql/reference/mutations).
+        """
+        headline, _, body = message.partition("\n")
+        changes: dict[str, list[dict[str, str]]] = {"additions": [], "deletions": []}
+        for path, data in files.items():
+            if data is None:
+                changes["deletions"].append({"path": path})
+            else:
+                changes["additions"].append({"path": path, "contents": base64.b64encode(data).decode()})
+        given = {
+            "branch": {"repositoryNameWithOwner": self.name, "branchName": branch},
+            "expectedHeadOid": base,
+            "message": {"headline": headline, "body": body.strip("\n")},
+            "fileChanges": changes,
+        }
+        # GitHub Enterprise has REST at /api/v3 and GraphQL at /api/graphql.
+        address = f"{self.api.removesuffix('/v3')}/graphql"
+        answer = self._send("POST", address, {"query": _COMMIT, "variables": {"input": given}})
+        try:
+            return str(answer["data"]["createCommitOnBranch"]["commit"]["oid"])
+        except (KeyError, TypeError) as error:
+            said = [str(each.get("message")) for each in answer.get("errors") or ()]
+            raise _refused("POST", "graphql", "; ".join(said)) from error
 
     def find(self, branch: str) -> PullRequest | None:
         """The open pull request of the branch `branch`; None where there is none."""
@@ -100,8 +137,12 @@ class GitHub:
             self._call("POST", f"issues/{pull.number}/labels", {"labels": list(text.labels)})
 
     def _call(self, method: str, path: str, given: object = None) -> Any:  # noqa: ANN401 (any JSON)
+        return self._send(method, f"{self.api}/repos/{self.name}/{path}", given)
+
+    def _send(self, method: str, address: str, given: object) -> Any:  # noqa: ANN401 (any JSON)
+        path = address.removeprefix(f"{self.api}/repos/{self.name}/")
         request = urllib.request.Request(  # noqa: S310 (the user names the API)
-            f"{self.api}/repos/{self.name}/{path}",
+            address,
             method=method,
             data=None if given is None else json.dumps(given).encode(),
             headers={

@@ -16,6 +16,7 @@ from mdplan.bot.git.verbs import (
 )
 from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.bot.pulls.forge import Forge, PullText
+from mdplan.bot.pulls.forge_commit import commit_by_forge
 from mdplan.bot.pulls.remote import Remote, tracking
 from mdplan.bot.pulls.split import Split, split_files
 from mdplan.engine.engine import Engine
@@ -35,7 +36,8 @@ class PullOptions:
 
     `title` is None for what the manifest says; the name of the `part` of a split follows it. `forge` makes
     the forge of the address of the remote; None for a branch without a pull request. With `merges` a branch
-    with commits by others is kept, and merged with the commit of the plan.
+    with commits by others is kept, and merged with the commit of the plan. With `signed_by_forge` the forge
+    makes the commit again, and signs it.
     """
 
     base: str
@@ -47,6 +49,7 @@ class PullOptions:
     author: str | None = None
     forge: Callable[[str], Forge] | None = None
     merges: bool = False
+    signed_by_forge: bool = False
 
 
 def run_pull_request(
@@ -67,7 +70,12 @@ def run_pull_request(
         title = _title(loaded, wanted)
         message = _message(title, loaded, wanted)
         commit = GitCommit(
-            branch=wanted.branch, message=message, author=wanted.author, rebuilds=True, merges=wanted.merges
+            branch=wanted.branch,
+            message=message,
+            author=wanted.author,
+            rebuilds=True,
+            merges=wanted.merges,
+            forge=forge.committer if forge is not None else None,
         )
         report = apply_to_branch(engine, loaded, options, tracking(wanted.remote, wanted.base), commit)
         if not report.ok and not report.applied:
@@ -77,7 +85,11 @@ def run_pull_request(
             if report.commit is None:
                 return replace(report, pull_request=_close(remote, forge, wanted, pushed))
             if report.commit != pushed:
-                remote.push(wanted.branch, report.commit, pushed)
+                made = report.commit
+                if forge is not None and wanted.signed_by_forge:
+                    made = commit_by_forge(remote, forge, wanted.branch, made)
+                remote.push(wanted.branch, made, pushed)
+                report = replace(report, commit=made)
         if forge is None:
             return report
         text = PullText(title=title, body=_body(loaded, report), labels=wanted.labels)

@@ -48,6 +48,19 @@ class Remote:
         self._git("update-ref", "-m", f"mdplan: follow {self.name}", here, there)
         return tip
 
+    def put(self, branch: str, commit: str) -> None:
+        """Let the remote branch be at `commit`, wherever it is: for branches that nobody works on."""
+        self._git("push", "--quiet", "--force", "--", self.name, f"{commit}:{BRANCHES}{branch}")
+
+    def remove(self, branch: str) -> None:
+        """Delete the remote branch that `put` made, and the ref that follows it."""
+        self._git("push", "--quiet", "--", self.name, f":{BRANCHES}{branch}")
+        self._git("update-ref", "-d", tracking(self.name, branch))
+
+    def move(self, branch: str, commit: str, expected: str) -> None:
+        """Let the local branch be at `commit`, if it is still at `expected`."""
+        self._git("update-ref", "-m", "mdplan: signed by the forge", BRANCHES + branch, commit, expected)
+
     def forget(self, branch: str) -> None:
         """Delete the local branch `branch`, which the remote no longer has."""
         self._git("update-ref", "-d", BRANCHES + branch)

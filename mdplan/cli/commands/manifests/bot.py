@@ -260,6 +260,13 @@ def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     help="none: push the branch alone.",
 )
 @click.option(
+    "--commits",
+    type=click.Choice(["git", "forge"]),
+    default="git",
+    show_default=True,
+    help="forge: GitHub makes the commit and signs it.",
+)
+@click.option(
     "--on-stale",
     type=click.Choice(["refuse", "merge"]),
     default="refuse",
@@ -274,6 +281,8 @@ def pr(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     Each run builds the branch of the bot again from the newest base and pushes it. It never overwrites a
     commit by somebody else: it fails, or merges with --on-stale merge. GH_TOKEN is the token of GitHub.
     """
+    if given["commits"] == "forge" and given["forge"] == "none":
+        raise click.UsageError("`--commits forge` needs a forge; remove `--forge none`.")
     if given["ref"] is not None:
         raise click.UsageError("`bot pr` reads the branch of `--base`; remove `--git`.")
     loaded, options = load_for(session, given), _run_options(session, given)
@@ -290,6 +299,7 @@ def pr(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
         labels=given["labels"],
         author=given["author"],
         forge=GitHub.of_environment if given["forge"] == "github" else None,
+        signed_by_forge=given["commits"] == "forge",
         merges=given["on_stale"] == "merge",
     )
     engine = session.open_engine(require_approval=given["require_approval"])
