@@ -48,12 +48,8 @@ class OrderSections(SectionTargeted):
         parent = self.find_section(outline) if self._given_targets() else _default_parent(outline)
         if isinstance(parent, Diagnostic):
             return (parent,)
-        ranks: dict[str, int] = {}
-        for number, title in enumerate(self.order):
-            # As rendered, such as `-Version <N>`, or as Markdown.
-            for name in (" ".join(title.split()), heading_title(title)):
-                ranks.setdefault(canonical_heading(name), number)
-        known = [(ranks.get(canonical_heading(each.title)), each) for each in _subsections(outline, parent)]
+        sections = _subsections(outline, parent)
+        known = zip(_ranks(self.order, sections), sections, strict=True)
         listed = [(rank, section) for rank, section in known if rank is not None]
         ordered = sorted(listed, key=lambda each: each[0])
         moves = [
@@ -71,6 +67,26 @@ class OrderSections(SectionTargeted):
             section=parent,
             may_change_outline=True,
         )
+
+
+def _ranks(order: Sequence[str], sections: Sequence[Section]) -> list[int | None]:
+    """The place in `order` of each of `sections`; None for one that it does not list.
+
+    A heading that is listed as it is gets that place; the form that ignores case and punctuation counts for
+    names that no heading has, since it can be that of several headings.
+    """
+    titles = {each.title for each in sections}
+    exact: dict[str, int] = {}
+    loose: dict[str, int] = {}
+    for number, title in enumerate(order):
+        # As rendered, such as `-Version <N>`, or as Markdown.
+        names = (" ".join(title.split()), heading_title(title))
+        for name in titles.intersection(names):
+            exact.setdefault(name, number)
+        if titles.isdisjoint(names):
+            for name in names:
+                loose.setdefault(canonical_heading(name), number)
+    return [exact.get(each.title, loose.get(canonical_heading(each.title))) for each in sections]
 
 
 def _default_parent(outline: Outline) -> Section:
