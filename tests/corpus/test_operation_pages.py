@@ -52,6 +52,9 @@ ELSEWHERE = {
 EXCUSED: dict[str, dict[str, str]] = {
     "append_to_file": {"OUTLINE_CHANGED": "the file ends in a block that is not closed"},
     "delete_table_row": {"MATCH_COUNT_MISMATCH": "several rows have the key, as in tables of versions"},
+    "insert_section": {"HEADING_LEVEL_OVERFLOW": "a child of a section at level 6"},
+    "remove_list_item": {"MATCH_COUNT_MISMATCH": "several items of the list have the text"},
+    "sort_list": {"INVALID_ARGUMENT": "an item of several lines would be indented otherwise"},
     "format_section": {"FORMATTER_FAILED": "mdformat would render it otherwise"},
     "replace_match": {"MATCH_COUNT_MISMATCH": "the word is in math, a template, or MDX"},
     "upsert_section": {"OUTLINE_CHANGED": "the file ends in a block that is not closed"},
@@ -59,6 +62,9 @@ EXCUSED: dict[str, dict[str, str]] = {
 
 # Tags, autolinks with their addresses, and code, in which nothing is replaced unasked.
 _NO_TEXT = re.compile(r"<a [^>]*>https?:.*?</a>|<code.*?</code>|<[^>]*>", re.DOTALL)
+
+# Uses of footnotes are counted in their order.
+_FOOTNOTE_USE = re.compile(r' id="fnref-[^"]*"')
 
 Check = Callable[[str, str], bool]
 
@@ -213,11 +219,13 @@ def siblings_of(document: Document) -> Iterator[Trial]:
         parent = outline.parent(first)
         following = next(iter(outline.sections[second.index + 1 :]), None)
         titles = [] if parent is None else [each.title for each in outline.children(parent)]
-        is_plain = following is not None and following.level == second.level
-        if parent is None or parent.is_root or len(set(titles)) < len(titles) or not is_plain:
+        if following is None or following.level != second.level:
+            continue
+        if parent is None or parent.is_root or len(set(titles)) < len(titles):
             continue
         at, then = numbers[first.heading_line], numbers[second.heading_line]
-        if then != at + 1:
+        # Headings in quotes and lists are on the page, too.
+        if then != at + 1 or numbers[following.heading_line] != then + 1:
             continue
         named = {"sectionId": parent.section_id, "order": [second.title, first.title]}
         yield Trial({"op": "order_sections", **named}, swaps_headings(at))
@@ -229,7 +237,8 @@ def swaps_headings(at: int) -> Check:
     def check(old: str, new: str) -> bool:
         was, now = (re.findall(r"<h[1-6]>.*?</h[1-6]>", page, re.DOTALL) for page in (old, new))
         was[at : at + 2] = was[at : at + 2][::-1]
-        return was == now and Counter(old.split("\n")) == Counter(new.split("\n"))
+        lines, lines_now = (Counter(_FOOTNOTE_USE.sub("", page).split("\n")) for page in (old, new))
+        return was == now and lines == lines_now
 
     return check
 
@@ -238,7 +247,9 @@ def files_and_lines_of(document: Document) -> Iterator[Trial]:
     text = document.outline.source.text
     yield Trial({"op": "append_to_file", "markdown": f"\n{WORD}.\n"}, adds("p"))
     words = re.findall(r"(?<![\w-])[A-Za-z]{7,}(?![\w-])", _NO_TEXT.sub("", document.page.body))
-    once = [word for word, count in Counter(words).items() if count == 1 and text.count(word) == 1]
+    # The page has "raw HTML omitted" in its place.
+    counts = Counter(word for word in words if word != "omitted")
+    once = [word for word, count in counts.items() if count == 1 and text.count(word) == 1]
     for word in spread(once, MOST):
         edit = {"op": "replace_match", "pattern": word, "replacement": WORD}
         yield Trial(edit, replaces(word))
