@@ -1,5 +1,6 @@
 """replace_code_block: replace the code in a fenced code block."""
 
+import re
 from collections.abc import Sequence
 from typing import ClassVar, Final, Literal
 
@@ -18,6 +19,8 @@ from mdplan.text.line_end_view import lines_of, to_lf
 from mdplan.text.source import visible
 from mdplan.text.span import Span
 
+_FENCE: Final = re.compile(r"[ ]{0,3}(?:`{3,}|~{3,})")
+_MARKDOWN: Final = frozenset({"md", "markdown", "mdx", "qmd", "rmd"})
 _MOST_LISTED: Final = 10
 _LONGEST_LANGUAGE: Final = 30
 
@@ -30,10 +33,11 @@ class ReplaceCodeBlock(SectionTargeted):
     that; with both, the index counts the blocks of that language. With a section next to it, the index
     counts within that section and its subsections.
 
-    `markdown` is the new code alone, without fences; it may be empty. The fences, what is after the
-    opening one, and the indentation or quote marks before each line stay. Both fences are made longer where
-    the new code would close the block. `expectedText` proves that this is the code you mean. A block whose
-    closing fence is missing is refused.
+    `markdown` is the new code alone, without fences; it may be empty. A code block with its fences is
+    refused, unless the block shows Markdown. The fences, what is after the opening one, and the indentation
+    or quote marks before each line stay. Both fences are made longer where the new code would close the
+    block. `expectedText` proves that this is the code you mean. A block whose closing fence is missing is
+    refused.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -57,13 +61,18 @@ class ReplaceCodeBlock(SectionTargeted):
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """Edits of code and fences.
 
-        Errors: those of the target; CODE_BLOCK_NOT_FOUND, OUTLINE_CHANGED, TEXT_MISMATCH.
+        Errors: those of the target; CODE_BLOCK_NOT_FOUND, OUTLINE_CHANGED, TEXT_MISMATCH; INVALID_ARGUMENT
+        for code with its fences.
         """
         section = self.find_section(outline) if self._given_targets() else None
         if isinstance(section, Diagnostic):
             return (section,)
         fence = self._fence(outline, section)
-        problem = fence if isinstance(fence, Diagnostic) else self._mismatch(outline, fence)
+        problem = (
+            fence
+            if isinstance(fence, Diagnostic)
+            else self._fences(outline, fence) or self._mismatch(outline, fence)
+        )
         if isinstance(problem, Diagnostic) or isinstance(fence, Diagnostic):
             return (problem,) if problem else ()
         span = fence.block.span
@@ -102,6 +111,18 @@ class ReplaceCodeBlock(SectionTargeted):
             message = f"{place} has no fenced code block of {by}"
             hint = f"it has {_listed(scope, range(len(scope)))}" if scope else "it has no fenced code blocks"
         return Diagnostic(code=Code.CODE_BLOCK_NOT_FOUND, message=message, hint=hint)
+
+    def _fences(self, outline: Outline, fence: FencedCode) -> Diagnostic | None:
+        """INVALID_ARGUMENT for a whole code block as the new code, unless the block shows Markdown."""
+        new = to_lf(self.markdown).strip("\n").split("\n")
+        own = outline.text_of(fence.opening)[0]
+        is_block = len(new) > 1 and new[0].startswith(3 * own) and set(new[-1].rstrip()) == {own}
+        language = (fence_language(fence.block) or "").lower()
+        if not is_block or language in _MARKDOWN or any(map(_FENCE.match, fence.code)):
+            return None
+        return Diagnostic.invalid(
+            "markdown has fences, and the block has its own", "send the code alone, without fences"
+        )
 
     def _mismatch(self, outline: Outline, fence: FencedCode) -> Diagnostic | None:
         expected = self.expected_text
