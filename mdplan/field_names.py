@@ -3,8 +3,9 @@
 Other spellings are folded; an unknown name is an error that suggests the nearest one.
 """
 
+import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic
@@ -30,13 +31,14 @@ _MEANT: Final[Mapping[str, tuple[str, ...]]] = {
     "find": ("pattern",),
     "from": ("lines", "pattern"),
     "hash": ("baseSha256", "sectionSha256"),
+    "id": ("transaction", "sectionId"),
     "ignoreCase": ("caseSensitive",),
     "line": ("lines",),
     "lineNumber": ("lines", "line"),
     "name": ("newTitle", "key", "heading", "file"),
     "new": ("replacement", "markdown"),
     "newHeading": ("newTitle",),
-    "newName": ("newTitle", "newPath"),
+    "newName": ("newTitle", "newFile"),
     "newStr": ("replacement",),
     "newString": ("replacement",),
     "newText": ("replacement", "markdown"),
@@ -63,7 +65,8 @@ _MEANT: Final[Mapping[str, tuple[str, ...]]] = {
     "task": ("item",),
     "text": ("replacement", "item"),
     "title": ("newTitle", "heading"),
-    "to": ("replacement", "newTitle", "newPath"),
+    "newPath": ("newFile",),
+    "to": ("replacement", "newTitle", "newFile"),
     "type": ("op",),
     "value": ("replacement", "markdown", "values"),
     "with": ("replacement",),
@@ -72,7 +75,42 @@ _FORMS: Final = {
     "lines": ', as in `"lines": {"start": 7, "end": 8}`',
     "matchType": ': `"matchType": "regex"`',
 }
+# By a name that people try, a field that must be known, and what to send instead; {} is the given value.
+_INSTEAD: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
+    "after": (
+        ("toHeadingPath", '`"toHeadingPath": [{}], "position": "after"`'),
+        ("line", '`"line": {}, "position": "after"`'),
+        ("position", '`"heading": {}, "position": "after"`'),
+    ),
+    "all": (("matchSelection", '`"matchSelection": "all"`'),),
+    "before": (
+        ("toHeadingPath", '`"toHeadingPath": [{}], "position": "before"`'),
+        ("line", '`"line": {}, "position": "before"`'),
+        ("position", '`"heading": {}, "position": "before"`'),
+    ),
+    "caseInsensitive": (("caseSensitive", '`"caseSensitive": false`'),),
+    "destination": (("toHeadingPath", '`"toHeadingPath": [{}]`, with a `position`'),),
+    "files": (("targets", '`"targets": [{{"file": …}}, …]`'),),
+    "from": (("newTitle", '`"heading": {}`'),),
+    "ignoreCase": (("caseSensitive", '`"caseSensitive": false`'),),
+    "index": tuple((name, f'`"{name}": {{{{"index": {{}}}}}}`') for name in ("codeBlock", "table", "list")),
+    "keepSubsections": (("part", '`"part": "heading"` or `"part": "body"`'),),
+    "language": (("codeBlock", '`"codeBlock": {{"language": {}}}`, with `index` for one of several'),),
+    "limit": (("startLine", '`"lines": {{"start": 7, "end": 8}}`'),),
+    "position": (("inOrder", '`"before": 0` for the start, or `before` and `after` with a neighbour'),),
+    "replaceAll": (("matchSelection", '`"matchSelection": "all"`'),),
+    "title": (
+        ("newTitle", '`"newTitle": {}`'),
+        ("parentPath", ""),
+        ("levels", "`markdown` that begins with the heading"),
+    ),
+    "toHeading": (("toHeadingPath", '`"toHeadingPath": [{}]`'),),
+    "toSection": (("toHeadingPath", '`"toHeadingPath": [{}]`'),),
+    "undo": (("transaction", '`"action": "undo"`'),),
+    "values": (("inOrder", 'one edit for each key: `"key": …, "value": …`'),),
+}
 _MOST_LISTED: Final = 12
+_LONGEST_VALUE: Final = 60
 
 
 def fold_names(data: Mapping[str, Any], synonyms: Mapping[str, str]) -> dict[str, Any]:
@@ -86,10 +124,13 @@ def fold_names(data: Mapping[str, Any], synonyms: Mapping[str, str]) -> dict[str
     return folded
 
 
-def unknown_fields(fields: Mapping[str, Any], known: Sequence[str], where: str) -> Iterator[Diagnostic]:
+def unknown_fields(
+    fields: Mapping[str, Any], known: Sequence[str], where: str, outer: Container[str] = ()
+) -> Iterator[Diagnostic]:
     """UNKNOWN_FIELD for each of `fields` that is not `known`, with the nearest known name.
 
-    A second spelling of a field that is there already is INVALID_ARGUMENT.
+    `outer` are those of the request around the edit that has the `fields`. A second spelling of a field that
+    is there already is INVALID_ARGUMENT.
     """
     for name in fields:
         if name in known:
@@ -100,16 +141,30 @@ def unknown_fields(fields: Mapping[str, Any], known: Sequence[str], where: str) 
                 f"{where} has `{short_name(name)}` beside `{meant}`, which is the same", "give one of them"
             )
         else:
-            yield _unknown(name, known, where)
+            hint = _instead(name, fields[name], known)
+            if not hint and meant in outer:
+                hint = f"`{meant}` goes next to `edits`, not into an edit"
+            yield _unknown(name, known, where, hint)
 
 
-def _unknown(name: str, known: Sequence[str], where: str) -> Diagnostic:
+def _instead(name: str, value: object, known: Sequence[str]) -> str:
+    """What to send in place of the field `name` with its `value`; empty where the table does not say."""
+    written = json.dumps(value, ensure_ascii=False) if isinstance(value, str | int) else "…"
+    written = written if len(written) <= _LONGEST_VALUE else "…"
+    forms = (form for field, form in _INSTEAD.get(camel_case(name), ()) if field in known)
+    form = next(forms, "")
+    return f"send {form.format(written)}" if form else ""
+
+
+def _unknown(name: str, known: Sequence[str], where: str, advice: str) -> Diagnostic:
     import difflib
 
     meant = next((each for each in _MEANT.get(camel_case(name), ()) if each in known), None)
     near = [meant] if meant else difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     if camel_case(name) == "previewOnly":
         hint = 'op "preview_match" lists matches and replaces nothing'
+    elif advice:
+        hint = advice
     elif near:
         hint = f"did you mean `{near[0]}`{_FORMS.get(near[0], '')}?"
     else:

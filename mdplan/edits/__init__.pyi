@@ -699,10 +699,11 @@ class ReplaceCodeBlock(Edit):
     that; with both, the index counts the blocks of that language. With a section next to it, the index
     counts within that section and its subsections.
 
-    `markdown` is the new code alone, without fences; it may be empty. The fences, what is after the
-    opening one, and the indentation or quote marks before each line stay. Both fences are made longer where
-    the new code would close the block. `expectedText` proves that this is the code you mean. A block whose
-    closing fence is missing is refused.
+    `markdown` is the new code alone, without fences; it may be empty. A code block with its fences is
+    refused, unless the block shows Markdown. The fences, what is after the opening one, and the indentation
+    or quote marks before each line stay. Both fences are made longer where the new code would close the
+    block. `expectedText` proves that this is the code you mean. A block whose closing fence is missing is
+    refused.
     """
     def __init__(
         self,

@@ -77,13 +77,13 @@ def _redescribed(fields: Mapping[str, Schema], described: Mapping[str, str]) -> 
 
 @cache
 def edit_schema() -> Schema:
-    """One object for every operation: `op`, which others can imply, and the fields of all, each optional.
+    """One object for every listed operation: `op`, which others can imply, and all fields, each optional.
 
     Every model pays for each word of it with each request: what each operation takes stands once, at `op`,
     and a field is described only where its name leaves a doubt; the guide describes all.
     """
     properties: dict[str, Schema] = {}
-    for op in OPERATIONS:
+    for op in (op for op, model in OPERATIONS.items() if model.is_listed):
         schema = operation_schema(op)
         for name in (name for name in schema["properties"] if name not in {"op", *_PARTS}):
             field = _flat(inlined(schema["properties"][name], schema.get("$defs", {})), _OF_INPUT)
@@ -104,7 +104,10 @@ _DESCRIBED: Final[Mapping[str, str]] = {
     "extent": "auto: end of the own body; a heading: last subsection.",
     "key": "In tables a cell of keyColumn.",
     "row": "Cells by header.",
-    "markdown": "replace_code_block: without fences.",
+    "markdown": "insert_section: with heading; replace_code_block: no fences.",
+    "part": "heading, body: that alone.",
+    "newFile": "From the root.",
+    "toHeadingPath": "[] with lastChild: file end.",
     "createIfMissing": "Also front matter.",
 }
 # Fields of several forms, which are described in words: not every client takes a list of types.
@@ -126,7 +129,6 @@ _IN_WORDS: Final[Mapping[str, Schema]] = {
     },
     "exclude": {"type": "array", "items": {"type": "string"}},
     "bullet": {"type": "string"},
-    "frontMatterFormat": {"type": "string"},
 }
 
 

@@ -275,7 +275,7 @@ def _read_edit(edit: object, index: int, wishes: ReferenceScopeReader) -> Operat
     op = op_of(edit)
     model = OPERATIONS.get(op) if isinstance(op, str) else None
     if model is None:
-        return (_unknown_operation(op).at(edit_index=index),)
+        return (_unknown_operation(op, edit).at(edit_index=index),)
     known = wire_names(model)
     fields = fold_names({"op": op, **edit}, _edit_synonyms(model))
     fields = with_decoded_fields(model, fields)
@@ -284,7 +284,7 @@ def _read_edit(edit: object, index: int, wishes: ReferenceScopeReader) -> Operat
         if isinstance(folded, Diagnostic):
             return (folded.at(edit_index=index),)
         fields = with_decoded_fields(model, folded)
-    problems = (*wishes.take(fields, index), *unknown_fields(fields, known, str(op)))
+    problems = (*wishes.take(fields, index), *unknown_fields(fields, known, str(op), _OUTER))
     if problems:
         return tuple(problem.at(edit_index=index) for problem in problems)
     operation = validated(model, fields, "")
@@ -293,6 +293,8 @@ def _read_edit(edit: object, index: int, wishes: ReferenceScopeReader) -> Operat
     return tuple(problem.at(edit_index=index) for problem in operation)
 
 
+# What goes next to edits.
+_OUTER: Final = frozenset({*wire_names(FileEdits), *wire_names(Batch), "dryRun", "planId", "accept"})
 _GLOB: Final = "glob"
 # Marks a glob whose files are those that have the text of the edits; no caller can send it.
 _MATCHING: Final = "\x00matching"
@@ -301,7 +303,14 @@ _SHARED_BY_FILES: Final = ("encoding", "format")
 _ALL_OPERATIONS: Final = "see the list of operations"
 
 
-def _unknown_operation(op: object) -> Diagnostic:
+def _unknown_operation(op: object, edit: Mapping[str, Any]) -> Diagnostic:
+    wrapped = next(
+        (name for name, value in edit.items() if name in OPERATIONS and isinstance(value, dict)), ""
+    )
+    if op is None and wrapped:
+        return Diagnostic.invalid(
+            "the edit has no op", f'send `{{"op": "{wrapped}", …}}` with the fields of `{wrapped}` next to op'
+        )
     if not isinstance(op, str):
         return Diagnostic.invalid(
             "the edit has no op", f'name one, such as "replace_section"; {_ALL_OPERATIONS}'

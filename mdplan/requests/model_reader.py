@@ -141,6 +141,10 @@ def _as_wanted(kind: str, given: object) -> str:
     """The `given` value in the form that was wanted, behind a colon, where that is plain to see."""
     if kind == "string_type" and isinstance(given, int | float) and not is_huge(given):
         return f": {json.dumps(json.dumps(given))}"
+    if kind in _OBJECTS and isinstance(given, list) and [type(each) for each in given] == [int, int]:
+        return f': {{"start": {given[0]}, "end": {given[1]}}}'
+    if kind in _OBJECTS and type(given) is int:
+        return f': {{"index": {given}}}'
     if kind == "tuple_type" and isinstance(given, str) and len(given) <= _MOST_SHOWN:
         return f": {json.dumps([given], ensure_ascii=False)}"
     return ""
@@ -168,6 +172,7 @@ def _in_words(kind: str, context: Mapping[str, Any], message: str) -> tuple[str,
     return words
 
 
+_OBJECTS: Final = frozenset({"model_type", "model_attributes_type", "dataclass_type"})
 _KINDS: Final = {
     "string_type": "a string",
     "int_type": "a whole number",
