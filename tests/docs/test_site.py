@@ -91,12 +91,16 @@ def reached(site: Path) -> set[str]:
 
 
 @pytest.mark.requirement("docs-2")
+@pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_every_page_can_be_reached(site: Path) -> None:
     pages = {page.relative_to(DOCS).with_suffix(".html").as_posix() for page in PAGES}
 
     assert pages - reached(site) == set()
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_every_operation_and_code_has_its_page(site: Path) -> None:
     pages = [f"operations/{op}" for op in OPERATIONS] + [f"errors/{code}" for code in Code]
 
@@ -104,6 +108,8 @@ def test_every_operation_and_code_has_its_page(site: Path) -> None:
 
 
 @pytest.mark.requirement("docs-2")
+@pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
     """The search box too works from the files of the site alone."""
     loaded = {link for page in site.rglob("*.html") for link in Links(page).loaded}

@@ -22,6 +22,8 @@ from tests.surfaces.mcp_calls import GENERATIONS, REPOSITORY, Calls, calls_to, p
 from tests.surfaces.stdio_lines import lines_to
 
 FILES = [f"{number:03}.md" for number in range(200)]
+# Of each of three writers.
+EDITS = 3
 OLD, NEW = "# A\n\nold\n", "# A\n\nnew\n"
 BATCH = {
     "files": [
@@ -164,7 +166,7 @@ def test_72_two_servers_and_the_command_line_wait_for_each_other(tmp_path: Path,
         ]
         threads = [
             threading.Thread(
-                target=lambda worker=worker: [worker.edit(["log.md"], each) for each in range(5)]
+                target=lambda worker=worker: [worker.edit(["log.md"], each) for each in range(EDITS)]
             )
             for worker in workers
         ]
@@ -177,7 +179,7 @@ def test_72_two_servers_and_the_command_line_wait_for_each_other(tmp_path: Path,
         lives = all(server.is_alive() for server in servers)
         moments.close()
     written = sorted(lines_of((root / "log.md").read_text()))
-    wanted = [f"{worker}-{number}" for worker in range(3) for number in range(5)]
+    wanted = [f"{worker}-{number}" for worker in range(3) for number in range(EDITS)]
     record("72 three writers", "accepted as expected" if written == wanted else "escaped", seconds)
 
     assert lives

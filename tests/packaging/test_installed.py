@@ -13,7 +13,7 @@ from tests.packaging.conftest import Installed
 from tests.surfaces.command_line import BATCH, DIFF, GUIDE, RESULT
 from tests.surfaces.mcp_calls import calls_to
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
 
 @pytest.fixture
