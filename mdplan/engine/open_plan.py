@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 from typing import TypeVar
 
 from mdplan.client import Client
@@ -10,9 +11,11 @@ from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.documents import Documents
 from mdplan.plan import Plan
 from mdplan.planning.replan.replay import FoundFile, stale_file
+from mdplan.review.file_context import unchanged_lines
 from mdplan.review.file_review import review_file
 from mdplan.review.file_sides import FileSides
-from mdplan.review.plan_review import FileReview, PlanReview, TouchedSection
+from mdplan.review.plan_review import FileReview, PlanReview, ReviewedLine, TouchedSection
+from mdplan.review.plan_search import FoundLine, found_lines
 from mdplan.review.touched_section import touched_section
 from mdplan.storage.fs.root import Root
 from mdplan.storage.user.decisions import Decision, DecisionHistory
@@ -91,6 +94,17 @@ class OpenPlan:
         """
         edit = next(edit for edit in self.review.edits if edit.index == edit_index)
         return self._with_timeout(file_index, lambda sides: touched_section(sides, edit.result))
+
+    def context(self, index: int, first: int, last: int) -> list[ReviewedLine] | Problems:
+        """The lines `first` to `last` of the result of a file, without those that are in its hunks.
+
+        Errors: those of `file`.
+        """
+        return self._with_timeout(index, lambda sides: unchanged_lines(sides, first, last))
+
+    def found(self, index: int, wanted: str, limit: int) -> list[FoundLine] | Problems:
+        """The first `limit` lines of the diff of a file that contain `wanted`. Errors: those of `file`."""
+        return self._with_timeout(index, lambda sides: list(islice(found_lines(sides, wanted), limit)))
 
     def _with_timeout(self, index: int, read: Callable[[FileSides], _Seen]) -> _Seen | Problems:
         """What `read` returns for the file at `index`. Errors: as above."""

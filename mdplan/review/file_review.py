@@ -6,15 +6,16 @@ from typing import Final
 
 from mdplan.plan import Plan
 from mdplan.review.edit_places import places_of
+from mdplan.review.file_context import gaps_of, same_lines, text_and_end
 from mdplan.review.file_sides import FileSides
 from mdplan.review.line_places import LinePlaces
+from mdplan.review.moved_lines import with_moves
 from mdplan.review.plan_review import FileReview, PlanReview, ReviewedHunk, ReviewedLine
-from mdplan.review.word_marks import MarkedText, WordMarks
+from mdplan.review.word_marks import WordMarks
 from mdplan.text.diff.diff import Hunk
 from mdplan.text.lines import LineIndex
-from mdplan.text.source import visible
 
-_NO_NEWLINE: Final = b"\n\\ No newline at end of file\n"
+_MOVES: Final = frozenset({"move_section", "order_sections", "sort_list", "move_item"})
 _END_NAMES: Final = {"\n": "LF", "\r\n": "CRLF", "\r": "CR"}
 
 
@@ -23,9 +24,11 @@ def review_file(plan: Plan, review: PlanReview, sides: FileSides) -> FileReview:
     file = next(file for file in review.files if file.path == sides.change.path)
     made = places_of(sides, plan.results, sequential=bool(plan.options.get("sequential")))
     places, marks = LinePlaces(sides, made), WordMarks()
+    movers = frozenset(result.edit_index for result in plan.results if result.op in _MOVES)
     return FileReview(
         file=file,
-        hunks=tuple(_hunk(hunk, places, marks) for hunk in sides.hunks),
+        hunks=with_moves([_hunk(hunk, places, marks) for hunk in sides.hunks], movers),
+        gaps=tuple(gaps_of(sides)),
         notes=tuple(_notes(sides)),
     )
 
@@ -37,7 +40,7 @@ def _hunk(hunk: Hunk, places: LinePlaces, marks: WordMarks) -> ReviewedHunk:
     first_new = new = hunk.new_start + (hunk.new_count == 0)
     for stays, run in groupby(hunk.lines, key=lambda line: line.startswith(b" ")):
         block = list(run)
-        made = _same(block, old, new) if stays else _changed(block, old, new, places, marks)
+        made = same_lines(block, old, new) if stays else _changed(block, old, new, places, marks)
         lines += made
         old += sum(line.old_line is not None for line in made)
         new += sum(line.new_line is not None for line in made)
@@ -55,26 +58,12 @@ def _hunk(hunk: Hunk, places: LinePlaces, marks: WordMarks) -> ReviewedHunk:
     )
 
 
-def _same(lines: Sequence[bytes], old: int, new: int) -> list[ReviewedLine]:
-    """Lines of a hunk that stay, the first of which has those numbers."""
-    made = []
-    for number, line in enumerate(lines):
-        text, line_end = _text_and_end(line)
-        pieces = (MarkedText(text, changed=False),) if text else ()
-        made.append(
-            ReviewedLine(
-                sign=" ", pieces=pieces, line_end=line_end, old_line=old + number, new_line=new + number
-            )
-        )
-    return made
-
-
 def _changed(
     lines: Sequence[bytes], old: int, new: int, places: LinePlaces, marks: WordMarks
 ) -> list[ReviewedLine]:
     """Lines that are removed, and those that are added in their place; `old` and `new` number the first."""
-    removed = [_text_and_end(line) for line in lines if line.startswith(b"-")]
-    added = [_text_and_end(line) for line in lines if line.startswith(b"+")]
+    removed = [text_and_end(line) for line in lines if line.startswith(b"-")]
+    added = [text_and_end(line) for line in lines if line.startswith(b"+")]
     old_pieces, new_pieces = marks.of([text for text, _ in removed], [text for text, _ in added])
     starts, new_starts = places.old_lines, places.new_lines
     return [
@@ -101,16 +90,6 @@ def _changed(
             for number, (pieces, (_, line_end)) in enumerate(zip(new_pieces, added, strict=True), start=new)
         ),
     ]
-
-
-def _text_and_end(line: bytes) -> tuple[str, str]:
-    """Text of a line of a hunk, and its line end."""
-    content = line[1:].removesuffix(_NO_NEWLINE)
-    text = visible(content.decode("utf-8", "surrogateescape"))
-    for line_end in ("\r\n", "\n"):
-        if text.endswith(line_end) and not line.endswith(_NO_NEWLINE):
-            return text.removesuffix(line_end), line_end
-    return text, ""
 
 
 def _notes(sides: FileSides) -> Iterator[str]:

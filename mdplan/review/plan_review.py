@@ -100,7 +100,8 @@ class ReviewedLine:
 
     `line_end` is LF, CRLF, or nothing for a last line without one; a CR alone is part of the text, as diffs
     have it. `old_line` and `new_line` count such lines from 1; None on the side where it is not. `edits` made
-    this line what it is; no one did where the engine rewrote a link.
+    this line what it is; no one did where the engine rewrote a link. `moved` is, for a line that only goes to
+    another place of the file, its number on the other side.
     """
 
     sign: str
@@ -109,6 +110,7 @@ class ReviewedLine:
     old_line: int | None
     new_line: int | None
     edits: tuple[int, ...] = ()
+    moved: int | None = None
 
     @property
     def text(self) -> str:
@@ -135,15 +137,34 @@ class ReviewedHunk:
     lines: tuple[ReviewedLine, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Unchanged lines of the result that no hunk shows: `start` to `end`, both counted from 1.
+
+    In the base each of them has a number that is less by `shift`. A gap without lines ends before it starts.
+    """
+
+    start: int
+    end: int
+    shift: int
+
+    @property
+    def count(self) -> int:
+        """How many lines it has."""
+        return self.end - self.start + 1
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileReview:
     """One file of a plan with its text. `notes` say in words what the lines do not show.
 
-    These are changes of line ends, of the last line end, of a byte order mark, and unknown bytes.
+    `gaps` are the lines before each hunk, and those after the last one. The notes are changes of line ends,
+    of the last line end, of a byte order mark, and unknown bytes.
     """
 
     file: ReviewedFile
     hunks: tuple[ReviewedHunk, ...]
+    gaps: tuple[Gap, ...]
     notes: tuple[str, ...]
 
 

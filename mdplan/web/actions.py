@@ -1,28 +1,33 @@
 """What the routes do: every verb of the page over one review, without a word of HTTP."""
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.engine.apply_request import PlanRef
+from mdplan.engine.line_comments import placed_comments
 from mdplan.engine.open_plan import OpenPlan
 from mdplan.engine.reviews import DecisionTerms, ReviewService
+from mdplan.review.plan_review import ReviewedFile
 from mdplan.storage.user.decisions import (
     MOST_COMMENT_CHARACTERS,
     Channel,
     Decision,
     DecisionStore,
+    LineComment,
     Verdict,
 )
 from mdplan.web.labels import counted, short
-from mdplan.web.pages import marks_of
+from mdplan.web.progress import notes_of, progress_of
 from mdplan.web.sessions import FlashMessage, Mark, ReviewSession, verdicts_key
 
 # The verbs of the form with which a plan is decided.
 APPROVE: Final = "approve"
 APPROVE_AND_APPLY: Final = "apply"
+REQUEST_CHANGES: Final = "changes"
 REJECT: Final = "reject"
+_APPROVALS: Final = frozenset({APPROVE, APPROVE_AND_APPLY})
 _ONE_LINE_END: Final = str.maketrans({"\r": ""})
 
 
@@ -30,7 +35,8 @@ _ONE_LINE_END: Final = str.maketrans({"\r": ""})
 class DecisionForm:
     """A form that decides on a plan. `verdicts` and `version` are what the page showed.
 
-    `overrides` says that the reader ticked the box that overrides a rejection.
+    `overrides` says that the reader ticked the box that overrides a rejection. `unviewed` are the files that
+    the reader was asked about, and approves without a look at them.
     """
 
     verb: str
@@ -38,6 +44,16 @@ class DecisionForm:
     verdicts: str
     version: str
     overrides: bool
+    unviewed: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewWords:
+    """What a reader says: on the plan, on edits by index, and on lines."""
+
+    comment: str
+    edit_comments: Mapping[int, str]
+    line_comments: tuple[LineComment, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +65,47 @@ class ReviewActions:
 
     def mark(self, session: ReviewSession, opened: OpenPlan, index: int, mark: Mark) -> None:
         """Note what the reader thinks of the edit `index`; nothing is decided yet."""
-        plan_id = opened.plan.plan_id
-        marks = session.marks.setdefault(plan_id, dict(marks_of(opened, session)))
-        marks[index] = Mark(mark.is_rejected, _comment(mark.comment))
+        notes = session.notes_on(opened.plan.plan_id)
+        notes.marks = dict(notes_of(opened, session).marks or {})
+        notes.marks[index] = Mark(mark.choice, _comment(mark.comment))
+        notes.version += 1
+
+    def view(self, session: ReviewSession, opened: OpenPlan, file: int, *, is_viewed: bool) -> None:
+        """Note that the reader viewed the file at that position, or that it is to be viewed again."""
+        notes = session.notes_on(opened.plan.plan_id)
+        (notes.viewed.add if is_viewed else notes.viewed.discard)(file)
+        notes.version += 1
+
+    def comment(self, session: ReviewSession, opened: OpenPlan, comment: LineComment) -> int | Problems:
+        """Note a comment on lines, which is sent with the decision; its number.
+
+        Errors: INVALID_ARGUMENT.
+        """
+        text = _comment(comment.text)
+        if len(text) > MOST_COMMENT_CHARACTERS:
+            problem = f"a comment is longer than {MOST_COMMENT_CHARACTERS} characters"
+            return (Diagnostic.invalid(problem, "say it shorter"),)
+        notes = session.notes_on(opened.plan.plan_id)
+        comment = replace(comment, text=text)
+        placed = placed_comments(opened, (*notes.comments.values(), comment))
+        if isinstance(placed, Diagnostic):
+            return (placed,)
+        notes.version += 1
+        return notes.add_comment(placed[-1])
+
+    def remove_comment(self, session: ReviewSession, opened: OpenPlan, number: int) -> None:
+        """Forget a comment that was not sent yet."""
+        notes = session.notes_on(opened.plan.plan_id)
+        notes.comments.pop(number, None)
+        notes.version += 1
+
+    def unviewed(self, session: ReviewSession, opened: OpenPlan, form: DecisionForm) -> list[ReviewedFile]:
+        """The files that `form` approves, which nobody viewed and about which the reader was not asked."""
+        if form.verb not in _APPROVALS:
+            return []
+        unviewed = progress_of(opened, notes_of(opened, session)).unviewed
+        asked = form.unviewed.issuperset(unviewed)
+        return [] if asked else [opened.review.files[index] for index in unviewed]
 
     def decide(self, session: ReviewSession, opened: OpenPlan, form: DecisionForm) -> str:
         """Decide on a plan as `form` says, by the marks of the session; the ID of the plan to show next.
@@ -59,33 +113,55 @@ class ReviewActions:
         Nothing is decided where other edits are rejected than the page showed, or someone else decided.
         """
         plan_id = opened.plan.plan_id
-        marks = marks_of(opened, session)
-        if form.verb != REJECT and form.verdicts != verdicts_key(marks):
+        marks = notes_of(opened, session).marks or {}
+        if form.verb in _APPROVALS and form.verdicts != verdicts_key(marks):
             session.notices[plan_id] = FlashMessage(
                 "Your decision was not saved: your choices have changed since the page was loaded."
             )
             return plan_id
-        comments = {index: mark.comment for index, mark in marks.items() if mark.comment}
-        said = _comment(form.comment)
-        terms = DecisionTerms(saw=form.version, channel=Channel.PAGE, overrides=form.overrides)
-        if form.verb == REJECT:
-            decided = self.reviewing.reject(
-                plan_id, self.user(), comment=said, edit_comments=comments, terms=terms
-            )
-        else:
-            rejected: Collection[int] = {index for index, mark in marks.items() if mark.is_rejected}
-            decided = self.reviewing.approve(
-                plan_id, self.user(), rejected=rejected, comment=said, edit_comments=comments, terms=terms
-            )
+        said = ReviewWords(
+            comment=_comment(form.comment),
+            edit_comments={index: mark.comment for index, mark in marks.items() if mark.comment},
+            line_comments=tuple(session.notes_on(plan_id).comments.values()),
+        )
+        rejected = frozenset(index for index, mark in marks.items() if mark.is_rejected)
+        decided = self._decided(plan_id, form, said, rejected)
         if not isinstance(decided, Decision):
             session.notices[plan_id] = FlashMessage("Your decision was not saved.", decided)
             return plan_id
-        session.marks.pop(plan_id, None)
+        notes = session.notes_on(plan_id)
+        notes.marks, notes.comments = None, {}
+        notes.version += 1
         if form.verb == APPROVE_AND_APPLY and decided.approved_plan_id is not None:
             self.apply(session, plan_id, decided.approved_plan_id)
         else:
             session.notices[plan_id] = FlashMessage(_outcome(decided, len(opened.review.edits)))
         return plan_id
+
+    def _decided(
+        self, plan_id: str, form: DecisionForm, said: ReviewWords, rejected: frozenset[int]
+    ) -> Decision | Problems:
+        """The decision of `form`, with what the reader `said`."""
+        terms = DecisionTerms(saw=form.version, channel=Channel.PAGE, overrides=form.overrides)
+        if form.verb in {REJECT, REQUEST_CHANGES}:
+            refuse = self.reviewing.reject if form.verb == REJECT else self.reviewing.request_changes
+            return refuse(
+                plan_id,
+                self.user(),
+                comment=said.comment,
+                edit_comments=said.edit_comments,
+                line_comments=said.line_comments,
+                terms=terms,
+            )
+        return self.reviewing.approve(
+            plan_id,
+            self.user(),
+            rejected=rejected,
+            comment=said.comment,
+            edit_comments=said.edit_comments,
+            line_comments=said.line_comments,
+            terms=terms,
+        )
 
     def apply(self, session: ReviewSession, plan_id: str, approved_plan_id: str) -> None:
         """Commit what was approved of the plan `plan_id`."""
@@ -131,6 +207,8 @@ def no_such_edit() -> Problems:
 def _outcome(decision: Decision, n_edits: int) -> str:
     if decision.verdict is Verdict.REJECTED:
         return "Plan rejected. Its author will see your comments."
+    if decision.requests_changes:
+        return "Changes requested. The author will see your comments, and can plan again."
     if decision.rejected:
         part = short(decision.approved_plan_id or "")
         accepted = n_edits - len(decision.rejected)

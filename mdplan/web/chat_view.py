@@ -5,11 +5,12 @@ from functools import cache
 from typing import Final
 
 from mdplan.engine.open_plan import OpenPlan, ReviewState
-from mdplan.web.diff_rows import DiffOptions
-from mdplan.web.file_view import FileViews
+from mdplan.web.diff.diff_rows import DiffOptions
+from mdplan.web.diff.file_view import FileViews
 from mdplan.web.pages import plan_summary, plan_title
 from mdplan.web.paging import LINES_OF_A_PAGE
 from mdplan.web.responses import rendered, static_text
+from mdplan.web.sessions import PlanNotes
 
 _COLOURS: Final = re.compile(r":root \{\n  color-scheme: light dark;\n(?P<light>[^}]*)\}")
 _DARK: Final = re.compile(r"@media \(prefers-color-scheme: dark\) \{\n  :root \{(?P<dark>[^}]*)\}")
@@ -23,10 +24,9 @@ def chat_plan_html(opened: OpenPlan) -> str:
 
 def chat_file_html(opened: OpenPlan, index: int, first: int) -> str:
     """The lines of the file at `index` from the one at `first`, a count through all hunks, and its edits."""
-    view = FileViews(opened, {}, DiffOptions()).of(opened.review.files[index], first, LINES_OF_A_PAGE)
+    view = FileViews(opened, PlanNotes(), DiffOptions()).of(opened.review.files[index], first, LINES_OF_A_PAGE)
     values = {
         "view": view,
-        "next": first + LINES_OF_A_PAGE if first + LINES_OF_A_PAGE < view.n_lines else None,
         # An undo is accepted or rejected whole.
         "takes_choices": opened.review.undoes is None and opened.state is not ReviewState.APPLIED,
     }

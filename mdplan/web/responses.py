@@ -9,14 +9,20 @@ from typing import Any, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
+from mdplan.diagnostics import Code, Problems
+from mdplan.review.plan_search import FoundLine
+from mdplan.web.diff.diff_rows import side_by_side
 from mdplan.web.labels import counted, date_of, day_and_time, short, shown
+from mdplan.web.paging import height_of
 
+# Characters of a found line on each side of what was found.
+_AROUND: Final = 80
 _HERE: Final = Path(__file__).parent
 # Hints name what an agent would call; here it has the name of a command.
 _TOOL: Final = re.compile(r"\bmd_(stat|read|search|validate|apply|history)\b")
-_STATIC: Final = {"review.css": "text/css", "review.js": "text/javascript", "icon.svg": "image/svg+xml"}
+_KINDS: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _HEADERS: Final = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": (
@@ -47,15 +53,32 @@ def redirect(path: str) -> Response:
     return with_headers(RedirectResponse(path, 303))
 
 
+def problems_page(base: str, problems: Problems) -> Response:
+    """Why something cannot be shown or done; `base` is the path of the list of plans."""
+    status = 404 if any(each.code is Code.PLAN_NOT_FOUND for each in problems) else 409
+    return html("problems.html", {"base": base, "problems": problems}, status)
+
+
+def nothing() -> Response:
+    """For a path that leads nowhere."""
+    return refused(404, "Page not found.")
+
+
+def refused(status: int, message: str) -> Response:
+    """A refusal in plain words."""
+    return with_headers(PlainTextResponse(message + "\n", status))
+
+
 def static(name: str) -> Response | None:
     """A file of the package; None where there is none of that name."""
-    kind = _STATIC.get(name)
-    return with_headers(Response(_static_bytes(name), media_type=kind)) if kind is not None else None
+    data = _static_files().get(name)
+    kind = _KINDS[Path(name).suffix] if data is not None else None
+    return with_headers(Response(data, media_type=kind)) if kind is not None else None
 
 
 def static_text(name: str) -> str:
     """The text of a file of the package."""
-    return _static_bytes(name).decode("utf-8")
+    return _static_files()[name].decode("utf-8")
 
 
 def with_headers(answer: Response) -> Response:
@@ -65,8 +88,8 @@ def with_headers(answer: Response) -> Response:
 
 
 @cache
-def _static_bytes(name: str) -> bytes:
-    return (_HERE / "static" / name).read_bytes()
+def _static_files() -> Mapping[str, bytes]:
+    return {path.name: path.read_bytes() for path in (_HERE / "static").iterdir() if path.suffix in _KINDS}
 
 
 @cache
@@ -87,6 +110,9 @@ def _environment() -> Environment:
         # For HTML that `safe_html` made: nothing else may go through here.
         "inert": Markup,
         "code_spans": _code_spans,
+        "height": height_of,
+        "beside": lambda cells: list(side_by_side(cells)),
+        "found": _found,
     }
     return environment
 
@@ -98,6 +124,17 @@ def _code_spans(text: str) -> Markup:
         return escape("`".join(parts))
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if number % 2 else part for number, part in enumerate(parts)
+    )
+
+
+def _found(line: FoundLine) -> Markup:
+    """A line with the text marked that was found, and so much around it as fits a row."""
+    start, end = line.at, line.at + line.length
+    before = shown(line.text[max(0, start - _AROUND) : start])
+    after = shown(line.text[end : end + _AROUND])
+    ends = ("…" if start > _AROUND else "", "…" if end + _AROUND < len(line.text) else "")
+    return Markup("{}{}<mark>{}</mark>{}{}").format(
+        ends[0], before, shown(line.text[start:end]), after, ends[1]
     )
 
 

@@ -13,11 +13,13 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from hmac import compare_digest
 from threading import Lock
 from typing import Final
 
 from mdplan.diagnostics import Problems
+from mdplan.storage.user.decisions import LineComment
 from mdplan.storage.user.review_address import view_token
 
 _TOKEN_BYTES: Final = 32
@@ -27,18 +29,50 @@ _MOST_VISITS: Final = 100
 _IDLE_SECONDS: Final = 8 * 3600.0
 
 
+class EditChoice(StrEnum):
+    """What a person chose for one edit. Nothing is accepted until somebody accepts it."""
+
+    NONE = "none"
+    ACCEPT = "accept"
+    REJECT = "reject"
+
+
 @dataclass(frozen=True, slots=True)
 class Mark:
     """What a person thinks of one edit before deciding on the plan."""
 
-    is_rejected: bool = False
+    choice: EditChoice = EditChoice.NONE
     comment: str = ""
+
+    @property
+    def is_rejected(self) -> bool:
+        """Whether a decision on the plan rejects the edit."""
+        return self.choice is EditChoice.REJECT
 
 
 def verdicts_key(marks: Mapping[int, Mark]) -> str:
     """A short text that stands for the rejected edits: what a page shows, told by the form that decides."""
     rejected = sorted(index for index, mark in marks.items() if mark.is_rejected)
     return hashlib.sha256(repr(rejected).encode("ascii")).hexdigest()[:16]
+
+
+@dataclass(slots=True)
+class PlanNotes:
+    """What one browser noted about one plan: `marks` by edit, files that were `viewed`, comments by number.
+
+    `version` grows with every change, so that other windows of the browser learn of it.
+    """
+
+    marks: dict[int, Mark] | None = None
+    viewed: set[int] = field(default_factory=set)
+    comments: dict[int, LineComment] = field(default_factory=dict)
+    version: int = 0
+
+    def add_comment(self, comment: LineComment) -> int:
+        """Add a comment; its number."""
+        number = max(self.comments, default=0) + 1
+        self.comments[number] = comment
+        return number
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +85,7 @@ class FlashMessage:
 
 @dataclass(frozen=True, slots=True)
 class ReviewSession:
-    """One browser. `form_token` is in every form; `marks` and `notices` are by plan ID.
+    """One browser, with all its windows. `form_token` is in every form; notes and notices are by plan ID.
 
     `only_plan` is the one plan that a view link shows; None in a session that may decide, and sees all plans.
     """
@@ -59,7 +93,7 @@ class ReviewSession:
     only_plan: str | None = None
 
     form_token: str = field(default_factory=lambda: secrets.token_urlsafe(_TOKEN_BYTES))
-    marks: dict[str, dict[int, Mark]] = field(default_factory=dict)
+    notes: dict[str, PlanNotes] = field(default_factory=dict)
     notices: dict[str, FlashMessage] = field(default_factory=dict)
 
     @property
@@ -70,6 +104,10 @@ class ReviewSession:
     def may_see(self, plan_id: str) -> bool:
         """Whether this session shows the plan of that full ID."""
         return self.only_plan in (None, plan_id)
+
+    def notes_on(self, plan_id: str) -> PlanNotes:
+        """What this browser noted about the plan of that full ID."""
+        return self.notes.setdefault(plan_id, PlanNotes())
 
     def owns(self, form_token: str) -> bool:
         """Whether a form with that token comes from a page of this session."""

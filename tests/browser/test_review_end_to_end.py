@@ -1,5 +1,6 @@
 """An agent plans, a person decides in a browser, and the agent applies exactly that."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,11 +29,25 @@ def agent(root: Path) -> Iterator[Calls]:
 def with_mouse(page: "Page") -> None:
     page.get_by_role("link", name="3 edits in guide.md").click()
     card = page.locator("[data-edit='1']")
+    card.locator("summary", has_text="Comment").click()
     card.get_by_label("Comment").fill(COMMENT)
     card.get_by_role("button", name="Reject").click()
-    page.get_by_text("2 of 3 edits accepted", exact=True).wait_for()
+    has_sum(page, "0 of 3 edits accepted, 1 rejected")
+    page.locator("summary", has_text="Finish your review").click()
     page.locator("#decision").get_by_label("Comment").fill("The rest is fine.")
-    page.get_by_role("button", name="Approve", exact=True).click()
+    approve(page)
+
+
+def has_sum(page: "Page", text: str) -> None:
+    page.locator("#sum", has_text=re.compile(f"^{text}$")).wait_for(state="attached")
+
+
+def approve(page: "Page", button: str = "Approve") -> None:
+    """Approve, though no file was marked as viewed."""
+    if not page.get_by_role("button", name=button, exact=True).is_visible():
+        page.locator("summary", has_text="Finish your review").click()
+    page.get_by_role("button", name=button, exact=True).click()
+    page.get_by_role("button", name="Approve anyway").click()
 
 
 def with_keys(page: "Page") -> None:
@@ -47,9 +62,12 @@ def with_keys(page: "Page") -> None:
     keys.press("r")
     keys.type(COMMENT)
     keys.press("Escape")
-    page.get_by_text("2 of 3 edits accepted", exact=True).wait_for()
+    has_sum(page, "0 of 3 edits accepted, 1 rejected")
     keys.press("d")
     keys.type("The rest is fine.")
+    keys.press("Tab")
+    keys.press("Enter")
+    page.get_by_role("dialog", name="1 file not viewed").wait_for()
     keys.press("Tab")
     keys.press("Enter")
 
@@ -122,11 +140,30 @@ def test_approval_waits_for_marks_that_are_on_their_way(browser: "Browser", root
         page = opened(browser, server, plan_id, SLOW_NETWORK)
         for key in ("j", "j", "r", *COMMENT, "Escape", "d", "Tab", "Enter"):
             page.keyboard.press(key)
+        page.get_by_role("button", name="Approve anyway").click()
         page.get_by_text("Approved 2 of 3 edits").wait_for()
         page.context.close()
         told = calls.call("md_apply", {"planId": plan_id})
     assert "PLAN_REJECTED" in told.text
     assert COMMENT in told.text
+
+
+def test_comments_on_lines_reach_the_agent_with_place_and_text(browser: "Browser", root: Path) -> None:
+    with agent(root) as calls, review_server(root) as server:
+        plan_id = plan(calls)
+        page = opened(browser, server, plan_id)
+        page.locator("tr.new", has_text="2nd").hover()
+        page.get_by_role("button", name="Comment on new line 7").click()
+        page.keyboard.type(COMMENT)
+        page.get_by_role("button", name="Add comment").click()
+        page.locator(".comment").wait_for()
+        page.locator("summary", has_text="Finish your review").click()
+        page.get_by_role("button", name="Request changes").click()
+        page.get_by_role("heading", name="Changes requested by").wait_for()
+        page.context.close()
+        told = calls.call("md_apply", {"planId": plan_id})
+    assert "CHANGES_REQUESTED" in told.text
+    assert f'on guide.md line 7: "{COMMENT}"' in told.text
 
 
 @pytest.mark.requirement("review-page-1")
@@ -138,11 +175,14 @@ def test_approval_is_not_taken_for_other_verdicts_than_the_page_showed(
         page = opened(browser, server, plan_id)
         other = page.context.new_page()
         other.goto(server.url(f"plan/{plan_id}"))
+        # The first window gets no news, and shows what was there before.
+        page.route("**/news", lambda route: route.abort())
+        page.route("**/state", lambda route: route.abort())
         other.locator("[data-edit='1']").get_by_role("button", name="Reject").click()
-        other.get_by_text("2 of 3 edits accepted", exact=True).wait_for()
-        page.get_by_role("button", name="Approve", exact=True).click()
+        has_sum(other, "0 of 3 edits accepted, 1 rejected")
+        approve(page)
         page.get_by_role("heading", name="Your decision was not saved").wait_for()
-        page.get_by_text("2 of 3 edits accepted", exact=True).wait_for()
+        has_sum(page, "0 of 3 edits accepted, 1 rejected")
         page.context.close()
         assert "APPROVAL_REQUIRED" in calls.call("md_apply", {"planId": plan_id}).text
 
@@ -153,6 +193,7 @@ def test_mark_that_cannot_be_saved_stops_the_decision(browser: "Browser", root: 
         page = opened(browser, server, plan_id)
         page.route("**/edit/1?*", lambda route: route.abort())
         page.locator("[data-edit='1']").get_by_role("button", name="Reject").click()
+        page.locator("summary", has_text="Finish your review").click()
         page.get_by_role("button", name="Approve", exact=True).click()
         page.get_by_text("A choice was not saved, so your decision was not saved either.").wait_for()
         page.context.close()
@@ -167,7 +208,7 @@ def test_person_applies_from_the_page(browser: "Browser", root: Path) -> None:
         page = context.new_page()
         page.goto(server.link)
         page.get_by_role("link", name="3 edits in guide.md").click()
-        page.get_by_role("button", name="Approve and apply").click()
+        approve(page, "Approve and apply")
         page.get_by_role("heading", name="Applied: 1 file written.").wait_for()
         assert page.locator("body").get_attribute("data-state") == "applied"
         assert page.locator("#decision").count() == 0
@@ -191,6 +232,7 @@ def test_new_plan_and_a_decision_elsewhere_appear_without_loading_again(
         other = context.new_page()
         other.goto(server.url(f"plan/{plan_id}"))
         page.get_by_role("link", name="3 edits in guide.md").click()
+        page.locator("summary", has_text="Finish your review").click()
         page.get_by_role("button", name="Reject the plan").click()
         other.get_by_text("This plan is now rejected.").wait_for()
         context.close()
@@ -209,7 +251,7 @@ def test_stale_plan_names_what_changed_and_is_planned_again(browser: "Browser", 
         assert page.get_by_role("button", name="Approve").count() == 0
         page.get_by_role("button", name="Plan again").click()
         page.get_by_role("heading", name="Planned again").wait_for()
-        page.get_by_role("button", name="Approve and apply").click()
+        approve(page, "Approve and apply")
         page.get_by_role("heading", name="Applied").wait_for()
         context.close()
     assert (root / "guide.md").read_text() == GUIDE.replace("first", "1st") + "\nmore\n"

@@ -355,7 +355,7 @@ def test_page_of_a_second_window_does_not_decide_over_the_first(strict: Engine) 
     page = ReviewCalls(strict).visit()
     path = page.plan_path(plan_id)
     form = next(each for each in page.get(path).page.forms if each.action.endswith("/decide"))
-    page.post(form.action, {**form.fields, "verb": "approve"})
+    page.post(form.action, {**form.fields, "verb": "approve", "unviewed": "0"})
 
     page.post(form.action, {**form.fields, "verb": "reject"})
 
@@ -369,10 +369,10 @@ def test_form_that_is_sent_twice_decides_once(strict: Engine, free: Engine, root
     form = next(
         each for each in page.get(page.plan_path(plan_id)).page.forms if each.action.endswith("/decide")
     )
-    page.post(form.action, {**form.fields, "verb": "apply"})
+    page.post(form.action, {**form.fields, "verb": "apply", "unviewed": "0"})
     free.undo()
 
-    page.post(form.action, {**form.fields, "verb": "apply"})
+    page.post(form.action, {**form.fields, "verb": "apply", "unviewed": "0"})
 
     assert (root / "a.md").read_text() == TEXT
 
@@ -482,7 +482,16 @@ def test_client_that_receives_the_elicited_link_cannot_approve(root: Path, stric
     assert shown.status == 200
     assert "mdplan review" in shown.page.text
     assert [form.action for form in shown.page.forms if form.action] == []
-    for action, verb in (("decide", "approve"), ("decide", "apply"), ("apply", ""), ("replan", "")):
+    for action, verb in (
+        ("decide", "approve"),
+        ("decide", "apply"),
+        ("apply", ""),
+        ("replan", ""),
+        ("comment", ""),
+        ("comment/1/delete", ""),
+        ("file/0/viewed", ""),
+        ("edit/0", ""),
+    ):
         fields = {"form_token": _any_token(shown.text), "verb": verb, "verdicts": "", "version": "undecided"}
         assert page.post(f"{base}plan/{plan_id}/{action}", fields).status == 403
         assert page.post(f"{base}plan/{plan_id}/{action}", fields, origin=None).status == 403

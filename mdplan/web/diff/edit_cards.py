@@ -7,13 +7,13 @@ from typing import Final
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.plan import EditResult
-from mdplan.review.plan_review import ReviewedEdit
-from mdplan.text.span import Lines
+from mdplan.review.plan_review import ReviewedEdit, ReviewedFile
+from mdplan.web.diff.edit_lines import EditLines, line_facts
 from mdplan.web.labels import counted, shown
 from mdplan.web.sessions import Mark
 
 _MOST_REQUESTED: Final = 3000
-_LINES_NAMED: Final = 6
+_OFFSETS_NAMED: Final = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,8 +21,9 @@ class EditCard:
     """One edit where it is on the page. `name` is unique on the page.
 
     `number` is how people count it in the file where it is, `full_number` anywhere.
-    `facts` are its match report in words, `requested` is it as JSON, cut where it is long. `section_of` is
-    the file whose touched section can be examined.
+    `facts` are what it does and its match report in words, `requested` is it as JSON, cut where it is long.
+    `section_of` is the file whose touched section can be examined. `first_line` is where its lines start: the
+    side, ``old`` or ``new``, and the number.
     """
 
     index: int
@@ -36,24 +37,45 @@ class EditCard:
     warnings: tuple[Diagnostic, ...]
     mark: Mark
     section_of: int | None
+    first_line: tuple[str, int] | None
 
 
 def edit_card(
-    edit: ReviewedEdit, mark: Mark, name: str, section_of: int | None, numbers: tuple[str, str]
+    edit: ReviewedEdit, mark: Mark, file: ReviewedFile, lines: EditLines, numbers: tuple[str, str]
 ) -> EditCard:
-    """The card of `edit`; `numbers` are its `number` and `full_number`."""
+    """The card of `edit` in `file`, where it made `lines`; `numbers` are `number` and `full_number`."""
+    result = edit.result
+    has_section = result.section_id or result.ranges or result.result_lines
     return EditCard(
         index=edit.index,
         number=shown(numbers[0]),
         full_number=shown(numbers[1]),
-        name=name,
+        name=card_name(edit, file.index),
         op=edit.op,
         place=shown(edit.place),
-        facts=tuple(_facts(edit.result)),
+        facts=(*line_facts(lines), *_moves(result, file), *_facts(result)),
         requested=_requested(edit),
-        warnings=edit.result.warnings,
+        warnings=result.warnings,
         mark=mark,
-        section_of=section_of,
+        section_of=file.index if has_section else None,
+        first_line=lines.first,
+    )
+
+
+def card_name(edit: ReviewedEdit, file: int) -> str:
+    """The name of the card of `edit` in the file at that position: one edit can be in several files."""
+    return f"edit-{edit.index}" if edit.files[:1] == (file,) else f"edit-{edit.index}-file-{file}"
+
+
+def _moves(result: EditResult, file: ReviewedFile) -> Iterator[str]:
+    """Which way text goes that an edit of `result` moves from one file to another."""
+    if result.to_file is None:
+        return
+    verb = "moved" if result.op == "move_section" else "writes text"
+    yield (
+        f"{verb} to {shown(result.to_file)}"
+        if file.path == result.file
+        else f"{verb} from {shown(result.file)}"
     )
 
 
@@ -66,21 +88,10 @@ def _facts(result: EditResult) -> Iterator[str]:
     for kind, count in (result.excluded_matches or {}).items():
         if count:
             yield f"{count} skipped in {kind}"
-    if result.result_lines:
-        ranges = list(dict.fromkeys(map(_range, result.result_lines)))
-        named = ranges[:_LINES_NAMED]
-        more = len(ranges) - len(named)
-        yield f"writes {', '.join(named)}{f' and {more} more places' if more else ''}"
-    if result.to_file is not None:
-        yield f"moves text to {shown(result.to_file)}"
     if result.line_ends_normalized:
         yield "matched with line ends taken as equal"
     if result.hunk_offsets:
-        yield f"hunks moved by {', '.join(f'{offset:+d}' for offset in result.hunk_offsets[:_LINES_NAMED])}"
-
-
-def _range(lines: Lines) -> str:
-    return f"line {lines.start}" if lines.start == lines.end else f"lines {lines.start} to {lines.end}"
+        yield f"hunks moved by {', '.join(f'{offset:+d}' for offset in result.hunk_offsets[:_OFFSETS_NAMED])}"
 
 
 def _requested(edit: ReviewedEdit) -> str:
