@@ -24,7 +24,8 @@ def chat_plan_html(opened: OpenPlan) -> str:
 
 def chat_file_html(opened: OpenPlan, index: int, first: int) -> str:
     """The lines of the file at `index` from the one at `first`, a count through all hunks, and its edits."""
-    view = FileViews(opened, PlanNotes(), DiffOptions()).of(opened.review.files[index], first, LINES_OF_A_PAGE)
+    views = FileViews(opened, PlanNotes(), DiffOptions())
+    view = views.of(opened.review.files[index], first, LINES_OF_A_PAGE)
     values = {
         "view": view,
         # An undo is accepted or rejected whole.
