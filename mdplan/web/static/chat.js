@@ -108,16 +108,19 @@ function number(table, file) {
   table.dataset.numbered = "yes";
   for (const row of table.tBodies[0].rows) {
     const [old, now] = [...row.querySelectorAll("td.n")];
-    const cell = now?.textContent.trim() ? now : old;
-    const line = Number(cell?.textContent);
+    const side = now?.textContent.trim() ? "after" : "before";
+    const line = Number((side === "after" ? now : old)?.textContent);
     if (!line) continue;
+    // Where there is no room for old line numbers, the sign of a removed line is its button.
+    const hasRoom = getComputedStyle(old).display !== "none";
+    const cell = side === "after" ? now : hasRoom ? old : row.querySelector("td.s");
     const button = document.createElement("button");
     button.type = "button";
     button.className = "on-line";
     button.tabIndex = table.querySelector(".on-line") ? -1 : 0;
-    Object.assign(button.dataset, { line, side: cell === now ? "after" : "before", file: file.dataset.path });
-    button.setAttribute("aria-label", `Comment on line ${line}${cell === now ? "" : " before the plan"}`);
-    button.textContent = line;
+    Object.assign(button.dataset, { line, side, file: file.dataset.path });
+    button.setAttribute("aria-label", `Comment on line ${line}${side === "after" ? "" : " before the plan"}`);
+    button.textContent = cell.textContent;
     cell.replaceChildren(button);
   }
 }
@@ -148,7 +151,8 @@ function comment(button, extends_) {
   row.className = "talk";
   row.innerHTML = '<td><label><span></span><textarea rows="2" maxlength="2000" dir="auto"></textarea></label>'
     + '<button type="button">Delete</button></td>';
-  row.firstChild.colSpan = button.closest("tr").cells.length;
+  const shownCells = [...button.closest("tr").cells].filter((cell) => getComputedStyle(cell).display !== "none");
+  row.firstChild.colSpan = shownCells.length;
   row.querySelector("textarea").addEventListener("input", ({ target }) => { place.text = target.value; });
   row.querySelector("button").addEventListener("click", () => {
     onLines.splice(onLines.indexOf(place), 1);
