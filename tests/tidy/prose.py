@@ -88,7 +88,9 @@ def findings() -> Iterator[str]:
 
 def texts() -> Iterator[tuple[Path, int, str]]:
     """Texts that users read, each with its file and the line where it begins."""
-    documents = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
+    folders = (REPOSITORY / "docs", REPOSITORY / "packaging", REPOSITORY / ".github")
+    documents = [path for path in sorted(REPOSITORY.glob("*.md")) if path.name != "CHANGELOG.md"]
+    documents += [path for folder in folders for path in sorted(folder.rglob("*.md"))]
     templates = sorted((REPOSITORY / "mdplan" / "web" / "templates").glob("*.html"))
     for path in (*documents, *templates):
         if "samples" not in path.parts:

@@ -81,7 +81,7 @@ def user_name() -> str:
     try:
         return pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
-        return f"user {os.geteuid()}"
+        return str(os.geteuid())
 
 
 def has_key() -> bool:
