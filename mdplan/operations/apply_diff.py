@@ -37,6 +37,7 @@ class ApplyDiff(Operation):
         "diff": "@@ -3,1 +3,1 @@\n-Plans are made before edits.\n+Edits are planned before they are made.\n",
     }
     needs_markdown: ClassVar = False
+    edits_source: ClassVar[bool] = True
 
     op: Literal["apply_diff"]
     diff: str = Field(description="Unified diff of this file; its file header is optional.")
@@ -45,6 +46,18 @@ class ApplyDiff(Operation):
     def files(self) -> tuple[FileDiff, ...] | NotADiff:
         """What the diff does, file by file."""
         return read_diff(self.diff)
+
+    def problem_with_path(self, path: str) -> Diagnostic | None:
+        """INVALID_ARGUMENT for a diff whose header names another file than `path`."""
+        if isinstance(self.files, NotADiff) or len(self.files) != 1:
+            return None
+        names = [name for name in (self.files[0].old_name, self.files[0].new_name) if name is not None]
+        if not names or any(_is_same_path(name, path) for name in names):
+            return None
+        return Diagnostic.invalid(
+            f"the header of the diff names another file than `{path}`",
+            "leave the header out if the hunks are of this file",
+        )
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """One text edit for each run of changed lines.
@@ -209,3 +222,10 @@ def _why(outline: Outline, found: MisplacedHunk) -> tuple[str, str] | None:
             "remove the marker that says that there is no newline at the end of the file",
         )
     return None
+
+
+def _is_same_path(name: str, file: str) -> bool:
+    """Whether `name` is the path `file`, or the end of it: diffs start their names at some folder."""
+    left, right = name.split("/"), file.replace("\\", "/").rsplit(":", 1)[-1].split("/")
+    length = min(len(left), len(right))
+    return left[-length:] == right[-length:]

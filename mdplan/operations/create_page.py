@@ -30,6 +30,8 @@ class CreatePage(NewFileOperation):
     }
     example_file: ClassVar[str | None] = "docs/descaling.md"
 
+    is_listed_page: ClassVar[bool] = True
+
     op: Literal["create_page"]
     navigation: str = Field(min_length=1, description="File that lists the pages of the site.")
     title: str | None = Field(default=None, min_length=1, description="Title of the entry.")

@@ -38,7 +38,7 @@ def find_cross_file_moves(
             there = files.get(file.other_paths.get(item.index, ""))
             if there is None:
                 continue
-            if item.operation.op == "create_page":
+            if item.operation.is_listed_page:
                 outcome = _entry(file, item, there)
             elif item.resolution.exported is not None:
                 outcome = _arrival(file, item, item.resolution.exported, there, texts)
@@ -104,7 +104,7 @@ def _entry(file: SnapshotFile, item: ResolvedEdit, there: SnapshotFile) -> Resol
     from mdplan.planning.navigation.new_entry import new_entry
 
     operation = item.operation
-    assert isinstance(operation, CreatePage), "its name says so"
+    assert isinstance(operation, CreatePage), "it is the one that makes a listed page"
     expected = operation.other_base_sha256
     if expected is not None and not there.outline.source.sha256.startswith(expected.lower()):
         return (stale_base(there.path, expected, there.outline),)

@@ -15,7 +15,6 @@ from mdplan.markdown.section_id import folded
 from mdplan.planning.build import BuiltFile
 from mdplan.text.span import Span
 
-_OPS_OF_LINES: Final = frozenset({"replace_lines", "insert_lines", "delete_lines", "apply_diff"})
 _SWALLOWING: Final = frozenset({BlockKind.FENCE, BlockKind.HTML})
 
 
@@ -25,7 +24,7 @@ class IntendedChanges:
     def __init__(self, built: BuiltFile) -> None:
         """Of `built`, whose other edits intend nothing of it."""
         self._base, self._result = built.base, built.result
-        edits = [item for item in built.resolved if item.operation.op in _OPS_OF_LINES]
+        edits = [item for item in built.resolved if item.operation.edits_source]
         self._taken = [
             edit.span for item in edits if item.outline is built.base for edit in item.resolution.edits
         ]

@@ -23,7 +23,7 @@ from mdplan.operations import OPERATIONS
 from mdplan.operations.base.match_options import fold_match_options
 from mdplan.operations.base.operation import Operation
 from mdplan.requests.batch import Batch, FileEdits, GlobEdits, MatchingEdits, ReferenceScope
-from mdplan.requests.diffs import diffs_of_others, fold_diff, with_diff_as_edit
+from mdplan.requests.diffs import fold_diff, with_diff_as_edit
 from mdplan.requests.limits import DEFAULT_LIMITS, Limits
 from mdplan.requests.model_reader import (
     MOST_BITS,
@@ -84,7 +84,7 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
         file = _read_file(entry, "" if is_one_file else f"files[{number}]", first_index, wishes)
         if isinstance(file, FileEdits):
             read.append(file)
-            problems += diffs_of_others(file, first_index)
+            problems += _path_problems(file, first_index)
         else:
             problems += file
         first_index += counts[number]
@@ -94,6 +94,14 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
     fields = {**with_decoded_fields(Batch, fields), "updateReferences": wishes.scope}
     batch: Batch | Problems = validated(Batch, {**fields, "files": tuple(read)}, "")
     return batch
+
+
+def _path_problems(file: FileEdits, first_index: int) -> Iterator[Diagnostic]:
+    """What edits of `file`, the first of which has the index `first_index`, say against its path."""
+    for index, edit in enumerate(file.edits, start=first_index):
+        problem = edit.problem_with_path(file.file)
+        if problem is not None:
+            yield problem.at(file=file.file, edit_index=index)
 
 
 def _with_edits(fields: dict[str, Any]) -> dict[str, Any]:

@@ -1,11 +1,9 @@
 """Diffs in a batch: each file that one names becomes an entry of the batch with an edit of its own."""
 
 import hashlib
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.requests.batch import FileEdits
 
 # Few batches contain a diff.
 if TYPE_CHECKING:
@@ -41,27 +39,6 @@ def with_diff_as_edit(entry: Any) -> Any:  # noqa: ANN401 (any JSON)
     if not isinstance(edits, list):
         return entry
     return {**fields, "edits": [*edits, {"op": "apply_diff", "diff": entry["diff"]}]}
-
-
-def diffs_of_others(file: FileEdits, first_index: int) -> Iterator[Diagnostic]:
-    """INVALID_ARGUMENT for each diff among the edits of `file` whose header names another file."""
-    diffs = [
-        (index, edit) for index, edit in enumerate(file.edits, start=first_index) if edit.op == "apply_diff"
-    ]
-    if not diffs:
-        return
-    from mdplan.operations.apply_diff import ApplyDiff
-    from mdplan.text.diff.unified_diff import NotADiff
-
-    for index, edit in diffs:
-        if not isinstance(edit, ApplyDiff) or isinstance(edit.files, NotADiff) or len(edit.files) != 1:
-            continue
-        names = [name for name in (edit.files[0].old_name, edit.files[0].new_name) if name is not None]
-        if names and not any(_is_same_path(name, file.file) for name in names):
-            yield Diagnostic.invalid(
-                f"the header of the diff names another file than `{file.file}`",
-                "leave the header out if the hunks are of this file",
-            ).at(file=file.file, edit_index=index)
 
 
 def _spread(diff: object) -> list[dict[str, Any]] | Diagnostic:
@@ -103,10 +80,3 @@ def _entry(file: "FileDiff") -> dict[str, Any]:
     hunks = file.source.partition("\n@@ ")
     changes = [{"op": "apply_diff", "diff": f"@@ {hunks[2]}"}] if file.hunks else []
     return {"edits": [{"op": "rename_file", "newFile": file.new_name}, *changes]}
-
-
-def _is_same_path(name: str, file: str) -> bool:
-    """Whether `name` is the path `file`, or the end of it: diffs start their names at some folder."""
-    left, right = name.split("/"), file.replace("\\", "/").rsplit(":", 1)[-1].split("/")
-    length = min(len(left), len(right))
-    return left[-length:] == right[-length:]

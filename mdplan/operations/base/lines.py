@@ -1,6 +1,6 @@
 """What operations on whole lines share: finding the lines, and their guard."""
 
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from pydantic import Field
 
@@ -17,6 +17,8 @@ _MOST_LISTED: Final = 5
 
 class LineOperation(Operation):
     """An operation on whole lines."""
+
+    edits_source: ClassVar[bool] = True
 
     expected_text: str | None = Field(
         default=None, description="What these lines contain now; the last line end is optional."

@@ -170,6 +170,10 @@ class Operation(WireModel, ABC):
     satisfied_by: ClassVar[frozenset[Code]] = frozenset()
     # Whether agents are shown it: of two that do the same they need one, and every model pays for each.
     is_listed: ClassVar[bool] = True
+    # Whether its text is the source of lines: what it does to the headings around it is meant.
+    edits_source: ClassVar[bool] = False
+    # Whether it makes a page of which `other_file`, which lists the pages, gets an entry.
+    is_listed_page: ClassVar[bool] = False
     # Made again, the edit changes the file again: a manifest needs a condition for it.
     repeats: ClassVar[bool] = False
 
@@ -188,6 +192,11 @@ class Operation(WireModel, ABC):
     @property
     def other_base_sha256(self) -> str | None:
         """SHA-256 of that file as the caller saw it, or the first digits of it."""
+        return None
+
+    def problem_with_path(self, path: str) -> Diagnostic | None:
+        """What is wrong with the edit in the file `path` before that is read; None for most."""
+        del path
         return None
 
     def located(self, outline: Outline) -> "Operation | Diagnostic":
