@@ -9,6 +9,7 @@ from dulwich.repo import Repo
 
 from mdplan.diagnostics import Code
 from mdplan.git.repository import repository_error
+from mdplan.storage.fs.file_name import visible
 
 # Variables that would point git at another repository or index.
 _OTHER_REPOSITORY: Final = frozenset(
@@ -47,3 +48,8 @@ def run_git(
         raise repository_error(
             Code.IO_ERROR, "git is not installed", "install git: it writes the commit"
         ) from error
+
+
+def said_by(done: "subprocess.CompletedProcess[bytes]") -> str:
+    """What git said when it failed, on one line."""
+    return visible(" ".join((done.stderr or done.stdout).decode("utf-8", "replace").split()))

@@ -98,6 +98,9 @@ def test_one_repository_keeps_no_other_back(tmp_path: Path, many: list[Repositor
     closed = run(tmp_path, "close", "--forge", "none")
 
     assert (opened.code, states(opened)) == (6, ["failed", "nothing to do", "open"])
+    said = opened.json["error"]["message"].removeprefix("r0: ")
+    assert said.startswith("`git ls-remote` failed: fatal: ")
+    assert "\\n" not in said
     assert tip == opened.json["repositories"][2]["branches"][0]["commit"]
     assert states(closed) == ["failed", "nothing to do", "closed"]
     assert BRANCH not in many[2].git("branch")

@@ -22,11 +22,10 @@ from mdplan.bot.pulls.lifecycle import PullOptions, run_pull_request, run_pull_r
 from mdplan.bot.pulls.split import Split
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
-from mdplan.git.command import run_git
+from mdplan.git.command import run_git, said_by
 from mdplan.git.repository import BRANCHES
 from mdplan.settings import Settings
 from mdplan.storage.fs.errors import StorageRefused
-from mdplan.storage.fs.file_name import visible
 
 _BUSY: Final = "busy"
 _CLOSED: Final = "The fleet that opened this pull request closed it."
@@ -196,7 +195,7 @@ def _git(clone: str, *arguments: str) -> str:
     with Repo(clone) as repository:
         done = run_git(repository, *arguments, variables={b"GIT_TERMINAL_PROMPT": b"0"}, settings={})
     if done.returncode:
-        said = visible(done.stderr.decode("utf-8", "replace").strip())
+        said = said_by(done)
         message = f"`git {arguments[0]}` failed: {said}"
         raise StorageRefused.of(Code.IO_ERROR, message, "check the address of the repository")
     return done.stdout.decode("utf-8", "replace")

@@ -7,7 +7,7 @@ from dulwich.repo import Repo
 
 from mdplan.bot.git.verbs import must_be_free, must_be_of_the_bot
 from mdplan.diagnostics import Code
-from mdplan.git.command import run_git
+from mdplan.git.command import run_git, said_by
 from mdplan.git.repository import BRANCHES, branch_tip, repository_error
 from mdplan.storage.fs.file_name import visible
 
@@ -74,7 +74,7 @@ class Remote:
         done = run_git(self.repository, *arguments, variables={b"GIT_TERMINAL_PROMPT": b"0"}, settings={})
         if done.returncode == 0:
             return done.stdout.decode("utf-8", "replace").strip()
-        said = visible((done.stderr or done.stdout).decode("utf-8", "replace").strip())
+        said = said_by(done)
         if b"stale info" in done.stdout + done.stderr:
             message = f"the branch was pushed by others while this ran: {said}"
             raise repository_error(Code.STALE_BASE, message, "run the command again")
