@@ -7,8 +7,9 @@ from typing import Final
 from mdplan.engine.open_plan import OpenPlan, ReviewState
 from mdplan.web.diff.diff_rows import DiffOptions
 from mdplan.web.diff.file_view import FileViews
+from mdplan.web.diff.warning_groups import warning_groups
 from mdplan.web.pages import plan_summary, plan_title
-from mdplan.web.paging import LINES_OF_A_PAGE
+from mdplan.web.paging import LINES_OF_A_FILE
 from mdplan.web.responses import rendered, static_text
 from mdplan.web.sessions import PlanNotes
 
@@ -18,16 +19,22 @@ _DARK: Final = re.compile(r"@media \(prefers-color-scheme: dark\) \{\n  :root \{
 
 def chat_plan_html(opened: OpenPlan) -> str:
     """What a plan is, and its files without their lines."""
-    title, summary = plan_title(opened.review), plan_summary(opened.review)
-    return rendered("chat_plan.html", {"opened": opened, "title": title, "summary": summary})
+    values = {
+        "opened": opened,
+        "title": plan_title(opened.review),
+        "summary": plan_summary(opened.review),
+        "warnings": warning_groups(opened.review),
+    }
+    return rendered("chat_plan.html", values)
 
 
 def chat_file_html(opened: OpenPlan, index: int, first: int) -> str:
     """The lines of the file at `index` from the one at `first`, a count through all hunks, and its edits."""
-    views = FileViews(opened, PlanNotes(), DiffOptions())
-    view = views.of(opened.review.files[index], first, LINES_OF_A_PAGE)
+    options = DiffOptions()
+    views = FileViews(opened, PlanNotes(), options)
     values = {
-        "view": view,
+        "view": views.of(opened.review.files[index], first, LINES_OF_A_FILE, goes_on=first > 0),
+        "options": options,
         # An undo is accepted or rejected whole.
         "takes_choices": opened.review.undoes is None and opened.state is not ReviewState.APPLIED,
     }

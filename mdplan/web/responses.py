@@ -105,7 +105,6 @@ def _environment() -> Environment:
         "shown": shown,
         "counted": counted,
         "short": short,
-        "words": lambda name: str(name).replace("_", " "),
         "date": _date,
         # For HTML that `safe_html` made: nothing else may go through here.
         "inert": Markup,

@@ -33,6 +33,7 @@ def test_plan_is_shown_and_applied_without_the_edit_that_was_declined(browser: "
         app.get_by_role("button", name="Accept edit 1").click()
         app.get_by_role("button", name="Reject edit 2").click()
         app.get_by_role("button", name="Accept edit 3").click()
+        app.locator('[data-edit="1"] .say summary').click()
         app.locator('[data-edit="1"] [data-comment]').fill("keep it")
         app.fill("#comment", "fine but for one")
         assert app.text_content("#sum") == "2 of 3 edits accepted, 1 rejected; 1 of 1 file viewed"
@@ -83,6 +84,7 @@ def test_changes_are_requested_where_nothing_can_be_approved(browser: "Browser",
         assert not app.get_by_role("button", name="Approve").first.is_visible()
         assert not app.get_by_role("button", name="Apply").is_visible()
         assert "Plans cannot be approved in this chat" in app.text_content("#elsewhere")
+        app.locator('[data-edit="2"] .say summary').click()
         app.locator('[data-edit="2"] [data-comment]').fill("use a numeral")
         app.get_by_role("button", name="Request changes").click()
         app.wait_for_selector("#said:has-text('requested changes')")

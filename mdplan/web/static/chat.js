@@ -171,12 +171,13 @@ function name({ place, row }) {
 
 function mark(card) {
   const choice = choices.get(Number(card.dataset.edit));
-  card.classList.toggle("accepted", choice === "accept");
-  card.classList.toggle("rejected", choice === "reject");
+  card.classList.toggle("accept", choice === "accept");
+  card.classList.toggle("reject", choice === "reject");
   for (const button of card.querySelectorAll("[data-choice]")) {
     button.setAttribute("aria-pressed", String(button.dataset.choice === choice));
   }
   const field = card.querySelector("[data-comment]");
+  if (comments.get(Number(card.dataset.edit))) field?.closest("details").setAttribute("open", "");
   if (field && document.activeElement !== field) field.value = comments.get(Number(card.dataset.edit)) ?? "";
 }
 
