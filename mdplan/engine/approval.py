@@ -9,8 +9,8 @@ from typing import Final, TypeAlias
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.edit_numbers import EditNumbers
 from mdplan.engine.caller import OnPending, ignore_pending
-from mdplan.plan import NO_INTENT, PREFIX, Plan
-from mdplan.planning.plan_document import plan_id_of, read_document
+from mdplan.plan import PREFIX, Plan
+from mdplan.planning.plan_document import read_document, untitled_id
 from mdplan.reports.plan import Approved
 from mdplan.storage.fs.root import Root
 from mdplan.storage.user.decisions import (
@@ -149,17 +149,10 @@ def rejection_of(root_path: str, plan: Plan, standing: DecisionHistory) -> Decis
         return own
     if standing.is_approved or standing.used_by is not None:
         return None
-    store, origins, same = DecisionStore(root_path), Origins(root_path), without_words(plan)
+    store, origins, same = DecisionStore(root_path), Origins(root_path), untitled_id(plan)
     found = {same, *origins.of(plan.plan_id), *(origins.of(same) if same != plan.plan_id else ())}
     decisions = (store.of(origin) for origin in sorted(found - {plan.plan_id}))
     return next((each for each in decisions if each is not None and not each.approves), None)
-
-
-def without_words(plan: Plan) -> str:
-    """The ID of the plan that makes the edits of `plan` without its title and description."""
-    if plan.intent == NO_INTENT:
-        return plan.plan_id
-    return plan_id_of(replace(plan, intent=NO_INTENT))
 
 
 def decision_problems(outcome: AddOutcome) -> Problems:

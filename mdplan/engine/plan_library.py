@@ -16,6 +16,7 @@ from mdplan.planning.plan_document import (
     PLAN_OUTDATED,
     plan_id_of,
     read_document,
+    untitled_id,
     write_document,
 )
 from mdplan.planning.replan.idempotency import is_same_request, may_repeat, result_id, state_id
@@ -77,6 +78,8 @@ class PlanLibrary:
         """
         if origin is not None:
             self.derive(plan.plan_id, origin, root)
+        # What is decided about the same edits under another title counts for this plan, and for its parts.
+        Origins(root.path).add(plan.plan_id, untitled_id(plan))
         client = (self.client_of(origin.plan_id, root) if origin is not None else None) or self._client()
         contents = (base.data for base in bases)
         return self._store_of(root).save_plan(

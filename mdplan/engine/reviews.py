@@ -10,13 +10,14 @@ from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.engine.apply_request import PlanRef
-from mdplan.engine.approval import STALE_DECISION, decision_problems, rejection_of, without_words
+from mdplan.engine.approval import STALE_DECISION, decision_problems, rejection_of
 from mdplan.engine.engine import Engine
 from mdplan.engine.line_comments import placed_comments
 from mdplan.engine.open_plan import OpenPlan, ReviewEntry, ReviewState
 from mdplan.engine.plan_library import PlanCache
 from mdplan.engine.undo_service import CommittedPlan
 from mdplan.plan import Plan
+from mdplan.planning.plan_document import untitled_id
 from mdplan.planning.replan.replay import FoundFile, bases_of, is_applied
 from mdplan.reports.review import ReviewReport
 from mdplan.review.plan_review import review_plan
@@ -274,7 +275,7 @@ class ReviewService:
         origins, store = Origins(opened.root.path), DecisionStore(opened.root.path)
         if decision.is_rejection:
             # The same edits under another title are found through the plan that has none.
-            origins.add(without_words(opened.plan), decision.plan_id)
+            origins.add(untitled_id(opened.plan), decision.plan_id)
             derived = origins.derived_from(decision.plan_id)
         else:
             earlier = store.of(decision.plan_id)

@@ -48,6 +48,7 @@ from mdplan.mcp.lenient_stream import LenientStream
 from mdplan.mcp.pending_plans import current_call
 from mdplan.mcp.progress import progress_listener
 from mdplan.mcp.shown_files import ShownFiles
+from mdplan.mcp.tasks import Tasks, may_ask, note_waiting
 from mdplan.mcp.tool import Catalog, ChatDecisions, PromptDefinition, ResourceDefinition, ToolDefinition
 
 # Messages that a server without tools can answer.
@@ -83,7 +84,7 @@ def new_server(*, version: str, instructions: str) -> MCPServer[Any]:
         instructions=instructions,
         icons=[Icon(src=_ICON, mime_type="image/svg+xml", sizes=["any"])],
         log_level="WARNING",
-        extensions=[Apps()],
+        extensions=[Apps(), Tasks()],
     )
     hide_apps(server)
 
@@ -211,7 +212,7 @@ def _call(
     with progress_listener(_Progress(context)), current_call(client, shown, version) as call:
         answer = definition.call(arguments)
     plan_id = call.pending[-1].plan_id if call.pending else answer.structured.get("planId")
-    if call.pending:
+    if call.pending and may_ask():
         shows_app = definition.shows_app and client_supports_apps(context)
         asked = ask_for_review(call.pending[-1], context, None if shows_app else decisions)
         if isinstance(asked, InputRequiredResult):
@@ -219,6 +220,8 @@ def _call(
         if asked:
             with current_call(client, shown, version) as call:
                 answer = definition.call(arguments)
+    if call.pending:
+        note_waiting(call.pending[-1])
     for uri in call.changed:
         anyio.from_thread.run(context.notify_resource_updated, uri)
     return CallToolResult(

@@ -29,6 +29,7 @@ from mcp.types import (
 from mcp_types.version import is_version_at_least
 
 from mdplan.mcp.pending_plans import PendingPlan
+from mdplan.mcp.tasks import has_task
 from mdplan.mcp.tool import ChatDecisions
 
 _KEY: Final = "review"
@@ -168,7 +169,7 @@ async def _asked_at_once(plan: PendingPlan, message: str, context: Context[Any, 
 
 async def _decided(plan: PendingPlan, context: Context[Any, Any]) -> bool:
     """Whether there is a decision on `plan` in time. A client that listens is told that the call lives."""
-    with anyio.move_on_after(DECISION_SECONDS):
+    with anyio.move_on_after(0 if has_task() else DECISION_SECONDS):
         seconds = 0.0
         while not plan.is_decided:
             await anyio.sleep(_POLL_SECONDS)

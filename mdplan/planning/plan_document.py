@@ -76,6 +76,11 @@ def plan_id_of(plan: Plan) -> PlanId:
     return PlanId(PREFIX + digest.hexdigest())
 
 
+def untitled_id(plan: Plan) -> PlanId:
+    """The ID of the plan that makes the edits of `plan`, and says nothing of what they are for."""
+    return plan.plan_id if plan.intent == NO_INTENT else plan_id_of(replace(plan, intent=NO_INTENT))
+
+
 def write_document(plan: Plan) -> bytes:
     """`plan` as canonical JSON that `read_document` takes. Text edits may hold lone surrogates."""
     return b"".join(document_parts(plan, with_sections=True))

@@ -1,7 +1,8 @@
 """A model of decisions about plans, and what must never happen whatever people and agents do.
 
 - An engine that requires approval commits no plan without an unused approval of exactly that plan.
-- No engine commits a plan that a person rejected, or one that was derived from it.
+- No engine commits a plan that a person rejected or asked changes to, or one that was derived from it, or
+  makes the same edits under another title.
 - Nobody decides over what they did not see, and nobody approves a rejected plan without overriding that.
 - A holder of the bearer token, or of a link that a client received, decides nothing.
 - In the chat nobody decides without the nonce of what they saw, and nobody approves where the operator did
@@ -35,7 +36,7 @@ from mdplan.engine.reviews import DecisionTerms, ReviewService
 from mdplan.mcp.review_app.chat_review import META_KEY, ChatReview, Decided
 from mdplan.mcp.review_app.requests import DecideRequest, Verb
 from mdplan.settings import Settings
-from mdplan.storage.user.decisions import Channel, Decision, DecisionStore
+from mdplan.storage.user.decisions import Channel, Decision, DecisionStore, LineComment, Side
 from mdplan.storage.user.review_address import address_of
 from mdplan.storage.user.user_state import STATE_DIRECTORY_VARIABLE
 from mdplan.storage.workspace import Workspace
@@ -48,6 +49,7 @@ EDITS = [{"op": "replace_match", "pattern": word, "replacement": word.upper()} f
 REVIEWERS = ("ann", "bob")
 REPLAYED = 3
 FORM_VERBS = (Verb.APPROVE, Verb.REQUEST_CHANGES, Verb.REJECT)
+TITLES = ("", "Shout", "Shout louder")
 WAYS = ("id", "rebase", "part", "document", "changed document", "batch")
 
 
@@ -88,6 +90,8 @@ class DecisionMachine(RuleBasedStateMachine):
         self.whole_rejections: set[str] = set()
         self.origins: dict[str, set[str]] = defaultdict(set)
         self.part_of: dict[str, str] = {}
+        # What each known plan does, whatever its title says.
+        self.edits_of: dict[str, str] = {}
         # How often something happened to the decisions on a plan, and how often it had when a person looked.
         self.changes: dict[str, int] = defaultdict(int)
         self.seen: dict[tuple[str, str], tuple[str, int]] = {}
@@ -103,10 +107,28 @@ class DecisionMachine(RuleBasedStateMachine):
         found: set[str] = set()
         open_ends = [plan_id]
         while open_ends:
-            new = self.origins.get(open_ends.pop(), set()) - found
+            at = open_ends.pop()
+            new = (self.origins.get(at, set()) | self._twins(at)) - found
             found |= new
             open_ends += new
-        return found
+        return found - {plan_id}
+
+    def _twins(self, plan_id: str) -> set[str]:
+        """The plans that make the same edits under other titles."""
+        key = self._edits_of(plan_id)
+        return {each for each, other in self.edits_of.items() if other == key} if key else set()
+
+    def _edits_of(self, plan_id: str) -> str:
+        """What a plan does, without the words of its author; empty for one that cannot be read any more."""
+        if plan_id not in self.edits_of:
+            document = self._exported(plan_id)
+            if not document:
+                return ""
+            fields = json.loads(document)
+            for name in ("planId", "title", "description"):
+                fields.pop(name, None)
+            self.edits_of[plan_id] = json.dumps(fields, sort_keys=True)
+        return self.edits_of[plan_id]
 
     def _committed(self, report: Any, *, is_strict: bool) -> None:
         if not (report.ok and report.applied) or report.already_applied or report.no_op:
@@ -133,7 +155,7 @@ class DecisionMachine(RuleBasedStateMachine):
         self.whole_rejections.discard(plan_id)
         if approved is None:
             self.whole_rejections.add(plan_id)
-            for each in [each for each in self.origins if plan_id in self._ancestors(each)]:
+            for each in [each for each in self.edits_of if plan_id in self._ancestors(each)]:
                 self.unused.discard(each)
                 self.cleared.discard(each)
             return
@@ -152,12 +174,20 @@ class DecisionMachine(RuleBasedStateMachine):
     def plan_both(self) -> str:
         return self._planned(2)
 
-    @rule(target=plans, count=st.integers(1, 2))
-    def plan(self, count: int) -> MultipleResults[str]:
-        return _known(self._planned(count))
+    @rule(target=plans, count=st.integers(1, 2), title=st.sampled_from(TITLES))
+    def plan(self, count: int, title: str) -> MultipleResults[str]:
+        return _known(self._planned(count, title))
 
-    def _planned(self, count: int) -> str:
-        return self.strict.plan({"file": "a.md", "edits": EDITS[:count]}).plan_id or ""
+    @rule(target=plans, count=st.integers(1, 2), title=st.sampled_from(TITLES), revised=plans)
+    def revise(self, count: int, title: str, revised: str) -> MultipleResults[str]:
+        """Another plan in place of one: no decision on the one counts for the other."""
+        return _known(self._planned(count, title, revises=revised))
+
+    def _planned(self, count: int, title: str = "", **more: str) -> str:
+        batch = {"file": "a.md", "edits": EDITS[:count], "title": title, **more}
+        plan_id = self.strict.plan(batch).plan_id or ""
+        self._edits_of(plan_id)
+        return plan_id
 
     @rule(target=plans, plan_id=plans)
     def replan(self, plan_id: str) -> MultipleResults[str]:
@@ -189,7 +219,10 @@ class DecisionMachine(RuleBasedStateMachine):
                 request = {"file": "a.md", "edits": EDITS}
             case _:
                 pass
+        self._edits_of(plan_id)
         report = (self.strict if is_strict else self.free).apply(request)
+        if report.plan_id is not None:
+            self._edits_of(report.plan_id)
         if how in ("rebase", "part") and report.plan_id not in (None, plan_id):
             self.origins[report.plan_id].add(plan_id)
         self._committed(report, is_strict=is_strict)
@@ -259,12 +292,24 @@ class DecisionMachine(RuleBasedStateMachine):
         self.look(plan_id, who)
         self.approve(plan_id, who, without_first, overrides=True)
 
-    @rule(plan_id=plans, who=st.sampled_from(REVIEWERS), looks=st.booleans())
-    def reject(self, plan_id: str, who: str, looks: bool) -> None:
+    @rule(
+        plan_id=plans,
+        who=st.sampled_from(REVIEWERS),
+        looks=st.booleans(),
+        line=st.sampled_from([None, 0, 1, 3]),
+    )
+    def reject(self, plan_id: str, who: str, looks: bool, line: int | None = None) -> None:
+        """Reject a plan; with a `line` ask for changes there; there is no line 0."""
         if looks:
             self.look(plan_id, who)
         version, changes = self.seen.get((who, plan_id), ("undecided", 0))
-        decision = self.reviewing.reject(plan_id, who, terms=DecisionTerms(saw=version))
+        terms, decision = DecisionTerms(saw=version), None
+        if line is None:
+            decision = self.reviewing.reject(plan_id, who, terms=terms)
+        else:
+            comment = LineComment(file="a.md", side=Side.AFTER, start=line, end=line, text="why")
+            decision = self.reviewing.request_changes(plan_id, who, line_comments=[comment], terms=terms)
+            assert line > 0 or not isinstance(decision, Decision), "a comment is on a line that is none"
         if isinstance(decision, Decision):
             assert changes == self.changes[plan_id], f"{who} decided over what came since"
             self._decided(plan_id, decision)
@@ -347,10 +392,45 @@ class DecisionMachine(RuleBasedStateMachine):
         self.another_program_writes(before)
         self.replay_records(plan_id, plan_id)
 
-    @rule(plan_id=plans, how=st.sampled_from(WAYS), is_strict=st.booleans())
-    def reject_and_apply(self, plan_id: str, how: str, is_strict: bool) -> None:
-        self.reject(plan_id, "bob", looks=True)
+    @rule(plan_id=plans, how=st.sampled_from(WAYS), is_strict=st.booleans(), line=st.sampled_from([None, 1]))
+    def reject_and_apply(self, plan_id: str, how: str, is_strict: bool, line: int | None) -> None:
+        self.reject(plan_id, "bob", looks=True, line=line)
         self.apply(plan_id, how, is_strict)
+
+    @rule(
+        target=plans,
+        titles=st.tuples(st.sampled_from(TITLES), st.sampled_from(TITLES)),
+        line=st.sampled_from([None, 1]),
+        is_part=st.booleans(),
+        revises=st.booleans(),
+    )
+    def reject_and_apply_under_another_title(
+        self, titles: tuple[str, str], line: int | None, is_part: bool, revises: bool
+    ) -> MultipleResults[str]:
+        """The agent gives the same edits, or a part of them, other words."""
+        refused = self._planned(2, titles[0])
+        if not refused:
+            return multiple()
+        self.reject(refused, "ann", looks=True, line=line)
+        again = self._planned(2, titles[1], **({"revises": refused} if revises else {}))
+        if is_part:
+            part = self.free.apply({"planId": again, "accept": [0], "dryRun": True}).plan_id
+            if part is not None:
+                self._edits_of(part)
+                self.origins[part].add(again)
+            again = part or again
+        self.apply(again, "id", is_strict=False)
+        return _known(again)
+
+    @rule(target=plans, plan_id=plans, title=st.sampled_from(TITLES))
+    def approve_and_apply_the_revision(self, plan_id: str, title: str) -> MultipleResults[str]:
+        """An approval of one plan is none of the plan that is made in its place."""
+        self.look_and_approve(plan_id, "ann", without_first=False)
+        revised = self._planned(1, title, revises=plan_id)
+        if not revised:
+            return multiple()
+        self.apply(revised, "id", is_strict=True)
+        return _known(revised)
 
     @rule(plan_id=plans, who=st.sampled_from(REVIEWERS), is_strict=st.booleans())
     def approve_a_part_reject_the_whole_and_apply_the_part(

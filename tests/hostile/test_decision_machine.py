@@ -13,13 +13,14 @@ import pytest
 from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from mdplan.engine import approval, plan_library, reviews
 from mdplan.engine.approval import ApprovalGate
 from mdplan.engine.open_plan import OpenPlan
 from mdplan.engine.reviews import DecisionTerms, ReviewService
 from mdplan.mcp.review_app.nonces import Nonces
 from mdplan.mcp.review_app.requests import Verb
 from mdplan.storage.user.decisions import Decision, DecisionHistory, DecisionStore
-from mdplan.storage.user.origins import Origins
+from mdplan.storage.user.origins import Origins, Revisions
 from tests.conftest import FULL
 from tests.hostile.decision_machine import DecisionMachine
 
@@ -119,6 +120,44 @@ def every_chat_approves(patch: Patch) -> None:
     patch.setattr(Verb, "approves", property(lambda _: False))
 
 
+def a_request_for_changes_refuses_nothing(patch: Patch) -> None:
+    own = approval.rejection_of
+
+    def rejection_of(root_path: str, plan: Any, standing: Any) -> Decision | None:
+        found = own(root_path, plan, standing)
+        return None if found is not None and found.requests_changes else found
+
+    patch.setattr(approval, "rejection_of", rejection_of)
+
+
+def another_title_makes_another_plan(patch: Patch) -> None:
+    for module in (approval, plan_library, reviews):
+        patch.setattr(module, "untitled_id", lambda plan: plan.plan_id)
+
+
+def a_part_of_another_title_comes_from_nothing(patch: Patch) -> None:
+    patch.setattr(plan_library, "untitled_id", lambda plan: plan.plan_id)
+
+
+def a_revision_inherits_the_approval(patch: Patch) -> None:
+    own = DecisionStore.history
+
+    def history(self: DecisionStore, plan_id: str) -> DecisionHistory:
+        found = own(self, plan_id)
+        old = Revisions(self._root_path).last_of(plan_id)
+        decision = own(self, old).decision if old is not None else None
+        if found.events or decision is None or not decision.approves:
+            return found
+        lent = Decision(**{**_fields(decision), "plan_id": plan_id, "approved_plan_id": plan_id})
+        return DecisionHistory((lent,), found.version)
+
+    patch.setattr(DecisionStore, "history", history)
+
+
+def comments_are_on_any_line(patch: Patch) -> None:
+    patch.setattr(reviews, "placed_comments", lambda _, comments: tuple(comments))
+
+
 def _fields(decision: Decision | None) -> dict[str, Any]:
     assert decision is not None
     return {name: getattr(decision, name) for name in decision.__dataclass_fields__}
@@ -136,6 +175,11 @@ MUTANTS = (
     an_undo_needs_no_approval,
     any_nonce_decides,
     every_chat_approves,
+    a_request_for_changes_refuses_nothing,
+    another_title_makes_another_plan,
+    a_part_of_another_title_comes_from_nothing,
+    a_revision_inherits_the_approval,
+    comments_are_on_any_line,
 )
 
 
