@@ -70,7 +70,7 @@ def search_text(report: SearchReport, *, brief: bool = False, hashes: bool = Tru
             lines += _file(found, brief=brief, hashes=hashes)
     if report.next_cursor is not None:
         lines.append(f"(more: cursor {report.next_cursor})")
-    lines += (f"{warning.file}: {_problem_text(warning)}" for warning in report.warnings)
+    lines += (f"{warning.file or 'warning'}: {_problem_text(warning)}" for warning in report.warnings)
     return visible("".join(f"{line}\n" for line in lines))
 
 

@@ -105,8 +105,10 @@ def test_answer_gives_the_values_that_were_asked_about(calls: Calls) -> None:
 
 
 def test_min_of_what_is_no_list_is_a_warning(calls: Calls) -> None:
-    found = calls.call("md_search", {"min": {"aliases": 2}, "where": {"status": "draft"}}).data
+    answer = calls.call("md_search", {"min": {"aliases": 2}, "where": {"status": "draft"}})
+    found = answer.data
 
+    assert "\nwarning: INVALID_ARGUMENT: `min` counts" in answer.text
     assert [warning["message"] for warning in found["warnings"]] == [
         "`min` counts items of lists, and `aliases` is no list in `scalar.md`"
     ]
