@@ -26,6 +26,7 @@ _LINE: Final = re.compile(
     )""",
     re.MULTILINE | re.VERBOSE,
 )
+_OPENING: Final = re.compile(rf"^[ \t]*+<{_ELEMENT}", re.MULTILINE)
 _CLOSED_AT_END: Final = re.compile(rf"</(?P<element>{_ELEMENT})[ \t]*>[ \t]*$", re.MULTILINE)
 _CODE: Final = frozenset({BlockKind.FENCE, BlockKind.INDENTED_CODE})
 
@@ -38,11 +39,16 @@ def may_have_tags(text: str) -> bool:
 def find_enclosures(outline: Outline) -> Enclosures:
     """Those of `outline`, found once."""
     text = outline.source.text
-    if outline.format is not DocumentFormat.MARKDOWN or not any(sign in text for sign in _SIGNS):
+    if outline.format is not DocumentFormat.MARKDOWN or not _has_tags(text):
         return Enclosures()
     if outline.enclosures is None:
         outline.enclosures = _paired(_tags(outline))
     return outline.enclosures
+
+
+def _has_tags(text: str) -> bool:
+    # A tag that lost the only closing tag has none of the signs.
+    return any(sign in text for sign in _SIGNS) or ("<" in text and _OPENING.search(text) is not None)
 
 
 def _paired(tags: Iterable[Tag]) -> Enclosures:
