@@ -109,6 +109,7 @@ def test_created_files_have_the_bytes_of_real_ones(corpus: Path, tmp_path: Path)
     for number, path in enumerate(files_of(corpus, first=5, step=60)):
         data = path.read_bytes()
         text = data.decode("utf-8")
-        if "\r" not in text and text.strip():
+        # A byte order mark in new text is refused: it would not be text.
+        if "\r" not in text and text.strip() and not text.startswith("\ufeff"):
             planned(tmp_path, {"op": "create_file", "markdown": text}, f"{number}.md")
             assert (tmp_path / f"{number}.md").read_bytes() == data
