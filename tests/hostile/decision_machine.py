@@ -339,7 +339,7 @@ class DecisionMachine(RuleBasedStateMachine):
         is_own = nonce == "own" or others.get(nonce) == (trusts, plan_id)
         given = facts if nonce == "own" else self.apps.get(others.get(nonce, (trusts, "")), ({}, 0))[0]
         request = DecideRequest(
-            planId=plan_id,
+            plan_id=plan_id,
             version=facts.get("version", "undecided"),
             nonce=given.get("nonce", ""),
             verb=verb,

@@ -51,13 +51,17 @@ class Host:
     def show(self, tool: str, arguments: dict[str, Any], **context: object) -> "Frame":
         """Let the model call `tool`, and show its App with the result; the frame of the App."""
         listed = next(each for each in self.model.tools() if each["name"] == tool)
-        html = self.model.read(listed["_meta"]["ui"]["resourceUri"]).text
+        content = self.model.read(listed["_meta"]["ui"]["resourceUri"])
+        html: str = content.text  # type: ignore[union-attr]
         policy = f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         html = html.replace("<head>", f"<head>{policy}", 1)
         result = self.call(tool, arguments)
         given = [html, arguments, result, {"theme": "light", "displayMode": "inline", **context}]
         self.page.evaluate("(given) => showApp(...given)", given)
-        return self.page.query_selector("#app").content_frame()
+        element = self.page.query_selector("#app")
+        frame = element.content_frame() if element else None
+        assert frame is not None
+        return frame
 
     def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """The whole result of a call, as it is on the wire."""
