@@ -49,13 +49,13 @@ Pull it twice, then wait for the light.
 
 def demo_root(root: Path) -> None:
     """Write the files that `demo_batch` changes into `root`."""
-    (root / "guide.md").write_text(_GUIDE)
+    (root / "manual.md").write_text(_GUIDE)
     for folder in ("reference", "howto", "howto/advanced"):
         (root / folder).mkdir(parents=True, exist_ok=True)
     for number in range(30):
         folder = ("reference", "howto", "howto/advanced")[number % 3]
         up = "../" * (folder.count("/") + 1)
-        text = f"# Page {number}\n\nUses the nightly firmware.\n\nSee [legacy]({up}guide.md#legacy-mode).\n"
+        text = f"# Page {number}\n\nUses the nightly firmware.\n\nSee [legacy]({up}manual.md#legacy-mode).\n"
         (root / folder / f"page-{number:02}.md").write_text(text)
     (root / "reference" / "options.md").write_text("# Options\n\n## Flags\n\n`--fast` makes it fast.\n")
 
@@ -74,7 +74,7 @@ def demo_batch() -> dict[str, Any]:
         },
         {"op": "set_task", "item": "It has water.", "done": True},
     ]
-    files: list[dict[str, Any]] = [{"file": "guide.md", "edits": guide}]
+    files: list[dict[str, Any]] = [{"file": "manual.md", "edits": guide}]
     for number in range(30):
         folder = ("reference", "howto", "howto/advanced")[number % 3]
         edit = {"op": "replace_match", "pattern": "nightly", "replacement": "stable"}

@@ -11,6 +11,8 @@ from pathlib import Path
 from mdplan.engine.approval import approved_only
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import ReviewService
+from mdplan.storage.user.decisions import LineComment, Side
+from tests.browser.demo_plan import demo_batch, demo_root
 
 GUIDE = "# Guide\n\nfirst\n\n## Middle\n\nsecond  \n\n## End\n\nthird, with a [link](#middle)\n"
 EDITS = [
@@ -89,6 +91,11 @@ def plans_in_every_state(root: Path) -> dict[str, str]:
         "part": plan(engine, {"file": "guide.md", "edits": EDITS}),
         "applied": plan(engine, {"file": "gone.md", "edits": [{"op": "create_file", "markdown": "x"}]}),
     }
+    demo_root(root)
+    plans["demo"] = plan(engine, demo_batch())
+    plans["commented"] = plan(engine, {"file": "guide.md", "edits": EDITS[1:], "title": "Commented"})
+    said = LineComment(file="guide.md", side=Side.AFTER, start=7, end=11, text="Why?")
+    reviewing.request_changes(plans["commented"], "ann", comment="Not yet.", line_comments=[said])
     reviewing.reject(plans["rejected"], "ann", comment="Not now.")
     reviewing.approve(plans["part"], "ann", rejected=[1], comment="Nearly.", edit_comments={1: "why?"})
     reviewing.approve(plans["applied"], "ann")

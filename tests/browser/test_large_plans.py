@@ -86,8 +86,8 @@ def file(page: "Page", path: str) -> "Locator":
 
 def guide(page: "Page") -> "Locator":
     """The file with most of the edits, loaded."""
-    page.locator("#files").get_by_text("guide.md", exact=True).click()
-    found = file(page, "guide.md")
+    page.locator("#files").get_by_text("manual.md", exact=True).click()
+    found = file(page, "manual.md")
     found.locator(".diff").first.wait_for()
     return found
 
@@ -173,7 +173,7 @@ def test_keys_go_from_edit_to_edit_through_files_that_are_not_loaded(large: "Pag
 def test_tree_has_all_files_with_added_and_removed_lines(demo: "Page") -> None:
     tree = demo.get_by_role("navigation", name="Files changed")
     assert tree.get_by_role("link").count() == 32
-    assert tree.get_by_role("link", name=re.compile(r"guide\.md \+9 .16")).is_visible()
+    assert tree.get_by_role("link", name=re.compile(r"manual\.md \+9 .16")).is_visible()
     assert tree.get_by_role("link", name=re.compile(r"changes\.md created \+3 .0")).is_visible()
     assert tree.locator("summary").all_inner_texts() == ["reference", "howto", "advanced"]
 
@@ -240,7 +240,7 @@ def test_approval_names_the_files_that_nobody_viewed(demo: "Page") -> None:
     dialog = demo.get_by_role("dialog", name="30 files not viewed")
     names = dialog.locator("li").all_inner_texts()
     assert len(names) == 30
-    assert {"guide.md", "howto/advanced/page-29.md"} < set(names)
+    assert {"manual.md", "howto/advanced/page-29.md"} < set(names)
     assert {"reference/page-00.md", "reference/page-03.md"}.isdisjoint(names)
     dialog.get_by_role("button", name="Go back").click()
     assert demo.locator("body").get_attribute("data-state") == "waiting"
@@ -261,13 +261,13 @@ def test_file_that_another_window_marks_as_not_viewed_is_asked_about(demo: "Page
     other = place.page(plan_id)
     demo.route("**/news", lambda route: route.abort())
     demo.route("**/state", lambda route: route.abort())
-    other.get_by_role("button", name="Viewed guide.md").click()
+    other.get_by_role("button", name="Viewed manual.md").click()
     has_text(other, "#viewed-sum", "31 of 32 viewed")
     other.close()
     demo.keyboard.press("d")
     demo.get_by_role("button", name="Approve", exact=True).click()
     demo.get_by_role("heading", name="1 file not viewed").wait_for()
-    assert demo.locator(".names li").all_inner_texts() == ["guide.md"]
+    assert demo.locator(".names li").all_inner_texts() == ["manual.md"]
 
 
 def test_warnings_are_grouped_collapsed_and_lead_to_their_line(demo: "Page") -> None:
@@ -280,7 +280,7 @@ def test_warnings_are_grouped_collapsed_and_lead_to_their_line(demo: "Page") -> 
     link.click()
     demo.locator("tr.is-target:focus").wait_for()
     line = demo.locator("tr.is-target")
-    assert "guide.md#legacy-mode" in line.inner_text()
+    assert "manual.md#legacy-mode" in line.inner_text()
     assert line.locator("xpath=ancestor::article//h2").inner_text() == "howto/page-22.md"
 
 
@@ -317,7 +317,7 @@ def test_search_works_without_a_script(browser: "Browser", place: Place) -> None
     page.get_by_label("Search in the plan").fill("legacy MODE")
     page.keyboard.press("Enter")
     page.get_by_role("link", name="removed line 29 ## Legacy mode").click()
-    assert page.get_by_role("heading", name="guide.md").is_visible()
+    assert page.get_by_role("heading", name="manual.md").is_visible()
     assert page.locator("tr:target").inner_text().endswith("## Legacy mode")
     context.close()
 
