@@ -5,6 +5,7 @@ from functools import cache
 from typing import Final
 
 from mdplan.engine.open_plan import OpenPlan, ReviewState
+from mdplan.reports.review import ReviewReport
 from mdplan.web.diff.diff_rows import DiffOptions
 from mdplan.web.diff.file_view import FileViews
 from mdplan.web.diff.warning_groups import warning_groups
@@ -17,13 +18,17 @@ _COLOURS: Final = re.compile(r":root \{\n  color-scheme: light dark;\n(?P<light>
 _DARK: Final = re.compile(r"@media \(prefers-color-scheme: dark\) \{\n  :root \{(?P<dark>[^}]*)\}")
 
 
-def chat_plan_html(opened: OpenPlan) -> str:
-    """What a plan is, and its files without their lines."""
+def chat_plan_html(opened: OpenPlan, earlier: ReviewReport | None) -> str:
+    """What a plan is, and its files without their lines.
+
+    `earlier` is the review of the plan that this one revises.
+    """
     values = {
         "opened": opened,
         "title": plan_title(opened.review),
         "summary": plan_summary(opened.review),
         "warnings": warning_groups(opened.review),
+        "earlier": earlier,
     }
     return rendered("chat_plan.html", values)
 

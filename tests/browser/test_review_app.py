@@ -114,7 +114,12 @@ def test_comments_on_lines_reach_the_agent_with_their_place(browser: "Browser", 
         app.wait_for_selector("#said:has-text('requested changes')")
         plan_id = reviewing(root).entries()[0].review.plan_id
         refused = shown.call("md_apply", {"planId": plan_id})["content"][0]["text"]
+        app = shown.show("md_validate", {"file": "guide.md", "edits": EDITS[:1]})
+        app.locator(".revises summary").click()
+        revises = app.text_content(".revises")
 
+    assert "who was first?" in revises
+    assert "-2nd  \n+second  \n" in revises
     first, second = reviewing(root).open(plan_id).decision.line_comments
     assert (first.file, first.side, first.start, first.end, first.quote) == (
         "guide.md",

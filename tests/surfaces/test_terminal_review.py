@@ -13,6 +13,7 @@ from mdplan.cli.review.quoted_diff import Place
 from mdplan.engine.engine import Engine
 from mdplan.engine.open_plan import OpenPlan
 from mdplan.engine.reviews import ReviewService
+from mdplan.storage.user.decisions import LineComment, Side
 
 EDITS = [
     {"op": "replace_match", "pattern": "nightly", "replacement": "stable"},
@@ -52,6 +53,9 @@ class Person:
     edited: list[str] = field(default_factory=list)
 
     def review(self, plan: OpenPlan) -> Outcome | None:
+        return review_plan_in_terminal(plan, self.talk(), NO_STYLE)
+
+    def talk(self) -> Talk:
         typed: Iterator[str] = iter(self.lines)
 
         def ask(question: str) -> str | None:
@@ -62,8 +66,7 @@ class Person:
             self.edited.append(text)
             return self.writes(text) if callable(self.writes) else next(self.writes)(text)
 
-        talk = Talk(ask=ask, tell=self.shown.append, page=self.shown.append, edit=edit)
-        return review_plan_in_terminal(plan, talk, NO_STYLE)
+        return Talk(ask=ask, tell=self.shown.append, page=self.shown.append, edit=edit)
 
     @property
     def text(self) -> str:
@@ -280,6 +283,37 @@ def test_warnings_are_counted_first_and_listed_on_request(reviewing: ReviewServi
     assert f"{count} warnings: " in before.partition("edit 1 of links.md")[0]
     assert before.count("warning: ") < count
     assert listed.count("warning: ") == count
+
+
+def test_revised_plan_shows_the_comments_and_what_differs(reviewing: ReviewService) -> None:
+    first = opened(reviewing)
+    on_line = LineComment(file="guide.md", side=Side.AFTER, start=3, end=3, text="say which")
+    reviewing.request_changes(
+        first.plan.plan_id, "ann", edit_comments={1: "no restart"}, line_comments=[on_line]
+    )
+    better = EDITS[0] | {"replacement": "stable 1.2"}
+    report = reviewing.engine.plan({"file": "guide.md", "edits": [better], "revises": first.plan.plan_id})
+    plan = reviewing.open(report.plan_id)
+    person = Person("rq")
+    earlier = reviewing.earlier(plan)
+    review_plan_in_terminal(plan, person.talk(), NO_STYLE, earlier)
+
+    short = first.plan.plan_id[7:19]
+    note = f"This plan revises plan {short} (changes requested by ann, 2 comments)"
+    assert note in person.text.partition("(1/1) Accept this edit")[0]
+    listed = person.text.partition("(1/1) Accept this edit")[2]
+    assert "- edit 2 of guide.md: no restart" in listed
+    assert "- edit 1 of guide.md, guide.md, line 3: say which" in listed
+    assert "  on: The stable build., these lines differ now" in listed
+    assert "-The stable build.\n+The stable 1.2 build." in listed
+
+
+def test_plan_that_revises_none_says_so(reviewing: ReviewService) -> None:
+    person = Person("rq")
+    person.review(opened(reviewing))
+
+    assert "This plan revises no other plan." in person.text
+    assert "This plan revises plan" not in person.text
 
 
 def test_hostile_text_is_escaped(reviewing: ReviewService, project: Path) -> None:

@@ -141,7 +141,8 @@ def _review(session: Session, reviewing: "ReviewService", plan_id: str, *, overr
     opened = _opened(session, reviewing, plan_id)
     if isinstance(opened, Exit):
         return opened
-    outcome = review_plan_in_terminal(opened, _talk(session), session.console.err)
+    earlier = reviewing.earlier(opened)
+    outcome = review_plan_in_terminal(opened, _talk(session), session.console.err, earlier)
     if outcome is None:
         session.console.note("Nothing decided.")
         return Exit.APPROVAL

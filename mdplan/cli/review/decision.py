@@ -10,8 +10,10 @@ from mdplan.cli.review.choices import Choices, Talk
 from mdplan.cli.review.edit_walk import EditWalk
 from mdplan.cli.review.overview import file_list, named, overview, progress
 from mdplan.cli.review.quoted_diff import listed
+from mdplan.cli.review.revision import revision_note
 from mdplan.cli.review_text import file_title, hunk_text
 from mdplan.cli.views.report import counted
+from mdplan.reports.review import ReviewReport
 from mdplan.review.plan_review import FileReview, PlanReview
 
 if TYPE_CHECKING:
@@ -52,11 +54,16 @@ class Outcome:
     choices: Choices
 
 
-def review_plan_in_terminal(opened: "OpenPlan", talk: Talk, style: Style) -> Outcome | None:
-    """Show the edits of a plan, ask for each, then for the decision; None where nothing is decided."""
+def review_plan_in_terminal(
+    opened: "OpenPlan", talk: Talk, style: Style, earlier: ReviewReport | None = None
+) -> Outcome | None:
+    """Show the edits of a plan, ask for each, then for the decision; None where nothing is decided.
+
+    `earlier` is the review of the plan that this one revises.
+    """
     choices = Choices()
-    walk = EditWalk(opened, choices, talk, style)
-    before = overview(opened, style)
+    walk = EditWalk(opened, choices, talk, style, earlier)
+    before = overview(opened, style) + revision_note(earlier)
     while walk.run(before):
         before = ""
         if choices.is_empty:

@@ -8,15 +8,17 @@ from mdplan.cli.review.choices import Choices, Talk
 from mdplan.cli.review.hunk_parts import parts_of_edit
 from mdplan.cli.review.overview import file_list, warning_list
 from mdplan.cli.review.quoted_diff import Comments, QuotedDiff, without
+from mdplan.cli.review.revision import revision_text
 from mdplan.cli.review_text import edit_text, file_text, file_title, hunk_text
 from mdplan.cli.views.report import counted, problem_text
+from mdplan.reports.review import ReviewReport
 from mdplan.review.plan_review import FileReview, ReviewedEdit, ReviewedFile, ReviewedHunk
 
 if TYPE_CHECKING:
     from mdplan.engine.open_plan import OpenPlan
 
-_KEYS: Final = "ynqadjkf/epws?"
-_SHOWN_KEYS: Final = "y,n,q,a,d,j,k,f,/,e,p,w,?"
+_KEYS: Final = "ynqadjkf/epwrs?"
+_SHOWN_KEYS: Final = "y,n,q,a,d,j,k,f,/,e,p,w,r,?"
 _HELP: Final = """\
 y - accept this edit
 n - reject this edit
@@ -30,20 +32,27 @@ f - list the files and go to one
 e - comment on this edit or its lines in your editor
 p - show this edit again
 w - list the warnings of the plan
+r - show the review of the plan that this one revises, and what differs
 ? - this help
 """
 _NO_SPLIT: Final = "An edit is accepted or rejected whole; `e` comments on its lines.\n"
 
 
 class EditWalk:
-    """The edits of `opened`, which `choices` are about. A plan that is accepted whole is one edit here."""
+    """The edits of `opened`, which `choices` are about. A plan that is accepted whole is one edit here.
 
-    def __init__(self, opened: "OpenPlan", choices: Choices, talk: Talk, style: Style) -> None:
+    `earlier` is the review of the plan that this one revises.
+    """
+
+    def __init__(
+        self, opened: "OpenPlan", choices: Choices, talk: Talk, style: Style, earlier: ReviewReport | None
+    ) -> None:
         self._opened = opened
         self._review = opened.review
         self._choices = choices
         self._talk = talk
         self._style = style
+        self._earlier = earlier
         edits = opened.review.edits
         self._groups = [(edit,) for edit in edits] if opened.review.undoes is None else [edits]
         self._files: dict[int, FileReview | None] = {}
@@ -90,6 +99,7 @@ class EditWalk:
             "e": lambda: self._comment(here[0]),
             "p": lambda: self._show(here),
             "w": lambda: talk.page(warning_list(self._review, self._style)),
+            "r": lambda: talk.page(revision_text(self._earlier, self._style)),
             "s": lambda: talk.tell(_NO_SPLIT),
             "?": lambda: talk.tell(_HELP),
         }

@@ -107,7 +107,7 @@ def _show(review: ChatReview, request: ShowRequest) -> ToolResult:
     if not isinstance(opened, OpenPlan):
         return _refused(opened)
     if request.file is None:
-        html = chat_plan_html(opened)
+        html = chat_plan_html(opened, review.reviewing.earlier(opened))
     elif request.file < len(opened.review.files):
         html = chat_file_html(opened, request.file, request.first)
     else:
