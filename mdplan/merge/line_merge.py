@@ -111,11 +111,16 @@ def split_conflict(texts: Texts, piece: Piece) -> Iterator[Piece]:
     own, other = texts.part(texts.ours, piece.ours), texts.part(texts.theirs, piece.theirs)
     at, other_at = piece.ours.start, piece.theirs.start
     base, nothing = piece.base, range(piece.base.stop, piece.base.stop)
-    for block in LineComparison(_COMPARISONS).differing(own, other):
-        start, other_start = piece.ours.start + block.old_start, piece.theirs.start + block.new_start
+    # Compared in one order, so that swapped sides conflict in the same lines.
+    is_swapped = other < own
+    pair = (other, own) if is_swapped else (own, other)
+    for found in LineComparison(_COMPARISONS).differing(*pair):
+        here, there = range(found.old_start, found.old_end), range(found.new_start, found.new_end)
+        here, there = (there, here) if is_swapped else (here, there)
+        start, other_start = piece.ours.start + here.start, piece.theirs.start + there.start
         if start > at:
             yield _common(nothing, range(at, start), range(other_at, other_start))
-        at, other_at = piece.ours.start + block.old_end, piece.theirs.start + block.new_end
+        at, other_at = piece.ours.start + here.stop, piece.theirs.start + there.stop
         yield Piece(
             origin=Origin.CONFLICT,
             base=base,

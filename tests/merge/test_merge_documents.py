@@ -155,6 +155,8 @@ def test_swapped_sides_conflict_alike_and_no_line_is_lost(base: str, ours: str, 
     found, swapped = merge_documents(base, ours, theirs), merge_documents(base, theirs, ours)
     assert found.is_clean == swapped.is_clean
     if found.is_clean:
+        # But for their order, after which blank lines follow.
+        assert sorted(found.text.split()) == sorted(swapped.text.split())
         decided = [line for each in found.decisions for line in each.text.splitlines()]
         assert not unaccounted(base, ours, theirs, found.text, decided)
 

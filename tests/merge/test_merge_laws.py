@@ -70,6 +70,35 @@ def test_result_as_a_side_gives_the_result(case: tuple[dict[int, str], dict[int,
     assert merge_documents(base, ours, result).text == result
 
 
+_KINDS = st.dictionaries(st.integers(0, 5), st.sampled_from(["text", "own text", "item", "row"]), max_size=6)
+
+
+def _of(edits: dict[int, str], side: str) -> str:
+    """The document with `edits`; an own text is another one on each side."""
+    text = _document({n: "text" if kind == "own text" else kind for n, kind in edits.items()}, list(range(6)))
+    for number, kind in edits.items():
+        if kind == "own text":
+            text = text.replace(f"New text of {number}.\n", f"Text of {number} by {side}.\n")
+    return text
+
+
+@given(_KINDS, _KINDS)
+def test_swapped_sides_give_the_same_conflicts_and_result(own: dict[int, str], other: dict[int, str]) -> None:
+    base, ours, theirs = _document({}, list(range(6))), _of(own, "ours"), _of(other, "theirs")
+    found, swapped = merge_documents(base, ours, theirs), merge_documents(base, theirs, ours)
+    assert [(each.path, each.base, each.ours, each.theirs) for each in found.conflicts] == [
+        (each.path, each.base, each.theirs, each.ours) for each in swapped.conflicts
+    ]
+    conflicting = {
+        number
+        for number in own.keys() & other.keys()
+        if {own[number], other[number]} in ({"own text"}, {"own text", "text"})
+    }
+    assert {each.path[-1] for each in found.conflicts} == {f"Section {number}" for number in conflicting}
+    if found.is_clean:
+        assert found.text == swapped.text
+
+
 @pytest.mark.parametrize("count", [200, pytest.param(2_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "line",
