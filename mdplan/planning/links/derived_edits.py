@@ -146,6 +146,10 @@ def _updated(
         built = update_entries(built, pages, may_rewrite=may_rewrite)
     if built.result.format is not DocumentFormat.MARKDOWN:
         return built
+    if pages and built.result.front_matter is not None:
+        from mdplan.planning.navigation.page_links import update_page_links
+
+        built = update_page_links(built, pages, changes.before.rules, may_rewrite=may_rewrite)
     updates = update_links(_document(built, may_rewrite=may_rewrite), changes, anchors)
     edits = EditList.of(updates.edits)
     assert not isinstance(edits, Overlap), "destinations do not overlap"
@@ -165,7 +169,7 @@ def _updated(
     return replace(
         updated,
         references_updated=built.references_updated + updates.rewritten,
-        warnings=tuple(found.at(file=built.file.path) for found in warnings),
+        warnings=(*built.warnings, *(found.at(file=built.file.path) for found in warnings)),
     )
 
 

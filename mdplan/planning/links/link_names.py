@@ -20,6 +20,8 @@ _DESTINATION: Final = re.compile(
 _PAGE: Final = re.compile(r"\[\[(?=(?P<wiki>[^\[\]|\r\n]*+))")
 # After the sign of equality of an attribute.
 _VALUE: Final = re.compile(r"""\s*["']?(?P<html>[^"'<>\r\n]*)""")
+# A route in front matter; in other lines it does no harm.
+_ROUTE: Final = re.compile(r"""^[ \t-]*link:[ \t]*["']?(?P<html>[^"'#\r\n]+)""", re.MULTILINE)
 _LONGEST_NAME: Final = 6
 _FEW: Final = 8
 # What a fragment begins with; an escape or an entity can be its sign.
@@ -101,11 +103,13 @@ def keys_in_html(text: str) -> frozenset[str]:
 
 
 def _destinations(text: str) -> Iterator[re.Match[str]]:
-    """Everything that may be a destination: those of Markdown, wiki links, Hugo and HTML."""
+    """Everything that may be a destination: those of Markdown, wiki links, Hugo, HTML and front matter."""
     yield from _DESTINATION.finditer(text)
     yield from _PAGE.finditer(text)
     yield from REF_SHORTCODE.finditer(text)
     yield from _attribute_values(text, ("href", "src", "poster"))
+    if text.startswith(("---", "\ufeff---")):
+        yield from _ROUTE.finditer(text)
 
 
 def _attribute_values(text: str, names: tuple[str, ...]) -> Iterator[re.Match[str]]:

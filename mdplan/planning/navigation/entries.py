@@ -155,16 +155,22 @@ def edits_of(outline: Outline, content: DataContent, changes: list[Change]) -> E
 
 
 def _warning(outline: Outline, each: _Affected) -> Diagnostic:
+    return warning_of(outline, each.path, each.page, each.now, can_update=each.change is not None)
+
+
+def warning_of(outline: Outline, path: Path, page: str, now: str | None, *, can_update: bool) -> Diagnostic:
+    """BROKEN_LINK for the value at `path` of `outline`: its `page` is `now` elsewhere, or gone."""
     content = data_content(outline)
-    span = content.places.get(each.path) if isinstance(content, DataContent) else None
-    place = outline.source.lines.position(span.start) if span else None
+    span = content.places.get(path) if isinstance(content, DataContent) else None
+    start = outline.front_matter.content.start if outline.front_matter else 0
+    place = outline.source.lines.position(span.start + start) if span else None
     where = f" at line {place.line}" if place else ""
-    becomes = f"is now `{each.now}`" if each.now else "this plan deletes"
-    key = shown(each.path)
+    becomes = f"is now `{now}`" if now else "this plan deletes"
+    key = shown(path)
     return Diagnostic.warning(
         Code.BROKEN_LINK,
-        f"the entry `{key}`{where} names `{each.page}`, which {becomes}",
+        f"the entry `{key}`{where} names `{page}`, which {becomes}",
         f'change it with set_value or delete_value and `"key": "{key}"`'
-        + ('; `"updateReferences": "workspace"` updates entries' if each.change else ""),
+        + ('; `"updateReferences": "workspace"` updates entries' if can_update else ""),
         place=place,
     )
