@@ -12,7 +12,7 @@ from typing import Final
 class LimitOption:
     """One limit: `--max-lines NUMBER`, or MDPLAN_MAX_LINES.
 
-    `setting` names the field of `Settings`, dotted where that holds another value. `default` is its value
+    `setting` names the field of `Settings`, dotted where that contains another value. `default` is its value
     there, `least` what may be given. Times may be fractions.
     """
 

@@ -212,7 +212,7 @@ class Selector:
         def is_there(path: str) -> bool:
             name = self.documents.workspace.locate(path)
             return isinstance(name, FileName) and not isinstance(
-                self.documents.workspace.look_at(name), Diagnostic
+                self.documents.workspace.status_of(name), Diagnostic
             )
 
         file = FileState(looked.data, looked.encoding, is_there)

@@ -98,7 +98,7 @@ class Session:
 
             console.json(to_wire(with_hints_for(Caller.SHELL, report)))
         if report.diagnostics:
-            self._tell_problems(report.diagnostics, batch, excerpt)
+            self._print_problems(report.diagnostics, batch, excerpt)
         return report.error.code.exit if report.error is not None else Exit.DONE
 
     def named(self, file: str) -> str:
@@ -119,7 +119,7 @@ class Session:
         """The folder that names of files are relative to."""
         return base_folder(self.roots)
 
-    def _tell_problems(self, problems: Problems, batch: object, excerpt: str) -> None:
+    def _print_problems(self, problems: Problems, batch: object, excerpt: str) -> None:
         from mdplan.cli.shell_words import in_shell
         from mdplan.cli.views.report import problem_texts
 

@@ -70,16 +70,16 @@ def _example(code: Code, shown: Mapping[str, Any], golden: GoldenCases) -> Itera
     if batch is not None:
         yield as_json(batch)
         yield "Response:"
-    yield fenced(_as_told(code, shown["message"], shown.get("hint", "")))
+    yield fenced(_message_text(code, shown["message"], shown.get("hint", "")))
 
 
 def _messages(code: Code, texts: tuple[tuple[str, str], ...]) -> Iterator[str]:
     if texts:
         yield "## Messages"
-        yield from (fenced(_as_told(code, message, hint)) for message, hint in texts)
+        yield from (fenced(_message_text(code, message, hint)) for message, hint in texts)
 
 
-def _as_told(code: Code, message: str, hint: str) -> str:
+def _message_text(code: Code, message: str, hint: str) -> str:
     hint = in_words_of(Caller.SHELL, hint)
     return f"{code}: {message}" + (f"\n  hint: {hint}" if hint else "")
 

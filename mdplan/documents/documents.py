@@ -269,7 +269,7 @@ class Documents(OutlinedFiles):
 
     def _occupied(self, name: FileName) -> Diagnostic | None:
         """Why no file can be made under `name`; None when it can."""
-        found = self.workspace.look_at(name)
+        found = self.workspace.status_of(name)
         if not isinstance(found, Diagnostic):
             return Diagnostic.file_exists(str(name))
         return None if found.code is Code.FILE_NOT_FOUND else found

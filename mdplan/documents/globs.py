@@ -44,7 +44,7 @@ def _the_file(workspace: Workspace, path: str) -> Iterator[FileName] | Diagnosti
     name = workspace.locate(path)
     if isinstance(name, Diagnostic):
         return name
-    return iter(() if isinstance(workspace.look_at(name), Diagnostic) else (name,))
+    return iter(() if isinstance(workspace.status_of(name), Diagnostic) else (name,))
 
 
 def expand_globs(batch: Batch, workspace: Workspace, limits: Limits) -> Batch | Problems:

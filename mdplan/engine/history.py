@@ -143,7 +143,7 @@ class PastTransaction:
         return _text(self.stored.note, "undoes")
 
     def plan(self) -> Plan | None:
-        """The plan that it committed, with the paths of then; None where the record holds none."""
+        """The plan that it committed, with the paths of then; None where the record contains none."""
         document = self.stored.note.get("plan")
         plan = read_document(document, is_sealed=True) if isinstance(document, Mapping) else None
         return plan if isinstance(plan, Plan) and plan.plan_id == self.plan_id else None

@@ -239,29 +239,29 @@ class PlanCache:
     def __init__(self, library: PlanLibrary) -> None:
         """Hold nothing yet."""
         self._library = library
-        self._held: OrderedDict[str, tuple[Plan, Root]] = OrderedDict()
+        self._cached: OrderedDict[str, tuple[Plan, Root]] = OrderedDict()
         self._size = 0
         self._lock = Lock()
 
     def load(self, plan_id: str) -> tuple[Plan, Root] | Diagnostic:
         """As `PlanLibrary.load`. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED."""
         with self._lock:
-            held = self._held.get(plan_id)
+            held = self._cached.get(plan_id)
             if held is not None:
-                self._held.move_to_end(plan_id)
+                self._cached.move_to_end(plan_id)
                 return held
         loaded = self._library.load(plan_id)
         if not isinstance(loaded, Diagnostic) and _size(loaded[0]) <= _MOST:
-            self._hold(loaded)
+            self._cache(loaded)
         return loaded
 
-    def _hold(self, loaded: tuple[Plan, Root]) -> None:
+    def _cache(self, loaded: tuple[Plan, Root]) -> None:
         with self._lock:
-            if loaded[0].plan_id not in self._held:
-                self._held[loaded[0].plan_id] = loaded
+            if loaded[0].plan_id not in self._cached:
+                self._cached[loaded[0].plan_id] = loaded
                 self._size += _size(loaded[0])
             while self._size > _MOST:
-                _, (gone, _) = self._held.popitem(last=False)
+                _, (gone, _) = self._cached.popitem(last=False)
                 self._size -= _size(gone)
 
 

@@ -20,7 +20,7 @@ _TEMPORARY: Final = "tmp_obj_"
 _MODE: Final = 0o444
 _MOST_TRIES: Final = 20
 # Each look past the first finds nothing only if the object is missing, or was repacked concurrently.
-_MOST_LOOKS: Final = 4
+_MOST_ATTEMPTS: Final = 4
 
 
 def read_object(store: DiskObjectStore, name: ObjectID) -> ShaFile:
@@ -29,7 +29,7 @@ def read_object(store: DiskObjectStore, name: ObjectID) -> ShaFile:
     dulwich looks into the packs and then for a loose file. A `git repack` between the two puts the object
     into a pack that was not there before, and takes the file away; so the packs are asked again, as git does.
     """
-    for _ in range(_MOST_LOOKS):
+    for _ in range(_MOST_ATTEMPTS):
         with suppress(KeyError):
             return store[name]
     raise OSError(errno.EIO, os.strerror(errno.EIO))

@@ -24,7 +24,7 @@ def has_mdx_name(path: str) -> bool:
 
 
 def document_format(path: str, text: str, given: str | None = None) -> DocumentFormat:
-    """Format of the file `path` (forward slashes), which holds `text` without byte order mark.
+    """Format of the file `path` (forward slashes), which contains `text` without byte order mark.
 
     The value `given` by the caller decides; else the suffix of the name, where it says something; else the
     text, which is INI when it has sections with keys and nothing else. A name without suffix is Markdown

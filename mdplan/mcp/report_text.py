@@ -68,7 +68,7 @@ def outline_uri(file: str) -> str:
 
 
 def diff_uri(plan_id: str) -> str:
-    """Address of the resource that holds the whole diff of a plan."""
+    """Address of the resource that contains the whole diff of a plan."""
     return f"mdplan://plans/{plan_id}/diff"
 
 

@@ -22,7 +22,7 @@ WithDiff = TypeVar("WithDiff", PlanReport, HistoryReport)
 
 
 def answer(report: AnyReport, text_of: Callable[[AnyReport], str], most: int = MOST_CHARACTERS) -> ToolResult:
-    """Answer that holds `report` as data and as text; `text_of` gives the text of a success.
+    """Answer that contains `report` as data and as text; `text_of` gives the text of a success.
 
     What grows with a batch is cut to fit into `most` characters; what others report was made to fit before.
     """

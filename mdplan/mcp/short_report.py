@@ -23,7 +23,7 @@ _LISTS: Final = frozenset(
 # How much of them an entry of a list may hold: candidates of one problem, files of one past transaction.
 _MOST_INSIDE: Final = {"candidates": 20, "files": 50}
 # Names and numbers of what is omitted.
-_SPACE_TO_SAY_SO: Final = 400
+_NOTE_CHARACTERS: Final = 400
 
 
 def within(wire: dict[str, Any], most: int) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def within(wire: dict[str, Any], most: int) -> dict[str, Any]:
         for name, each in wire.items()
     }
     lists = _lists_of(short, "")
-    room = most - size_of(short) + sum(map(size_of, lists.values())) - _SPACE_TO_SAY_SO
+    room = most - size_of(short) + sum(map(size_of, lists.values())) - _NOTE_CHARACTERS
     # The short lists are kept whole, and what they leave is for the long ones.
     for number, (name, entries) in enumerate(sorted(lists.items(), key=lambda named: size_of(named[1]))):
         share = max(room, 0) // (len(lists) - number)

@@ -11,7 +11,7 @@ from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.markdown.edits.front_matter_problems import null_in_toml
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.front_matter import FrontMatterBlock, FrontMatterCreator
-from mdplan.operations.base.front_matter_list import FrontMatterListOperation, holds
+from mdplan.operations.base.front_matter_list import FrontMatterListOperation, contains_item
 from mdplan.operations.base.operation import Resolution
 
 
@@ -54,7 +54,7 @@ class AddToFrontMatterList(FrontMatterCreator, FrontMatterListOperation):
             return problems
         items = list(found)
         for item in self.items:
-            if not holds(block, items, item):
+            if not contains_item(block, items, item):
                 items.append(item)
         changes = [KeyChange(key, items)] if len(items) > len(found) else []
         return self.resolution(outline, block, [key], changes)

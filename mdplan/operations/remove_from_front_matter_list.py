@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 from mdplan.data.change import KeyChange
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.outline.outline import Outline
-from mdplan.operations.base.front_matter_list import FrontMatterListOperation, holds
+from mdplan.operations.base.front_matter_list import FrontMatterListOperation, contains_item
 from mdplan.operations.base.operation import Resolution
 
 
@@ -39,6 +39,6 @@ class RemoveFromFrontMatterList(FrontMatterListOperation):
         found = key if isinstance(key, Diagnostic) else self.list_at(outline, block, key)
         if isinstance(key, Diagnostic) or isinstance(found, Diagnostic):
             return tuple(each for each in (found,) if isinstance(each, Diagnostic))
-        kept = [each for each in found if not any(holds(block, [each], item) for item in self.items)]
+        kept = [each for each in found if not any(contains_item(block, [each], item) for item in self.items)]
         changes = [KeyChange(key, kept)] if len(kept) < len(found) else []
         return self.resolution(outline, block, [key], changes)

@@ -39,5 +39,5 @@ class RenameFile(Operation):
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """No text edit: the planner takes the new path from here."""
-        del outline  # Whatever the file holds, it stays.
+        del outline  # Whatever the file contains, it stays.
         return Resolution(claims=())

@@ -140,7 +140,7 @@ class SetFrontMatter(FrontMatterCreator):
         changes = [
             KeyChange(key, value)
             for key, value in zip(keys, new, strict=True)
-            if not _says_already(block, key, value)
+            if not _is_set_already(block, key, value)
         ]
         resolution = self.resolution(outline, block, keys, changes)
         warnings = tuple(type_changes(block.content.values, changes))
@@ -158,5 +158,5 @@ class SetFrontMatter(FrontMatterCreator):
         return name in (self.dates or ()) and typed == value
 
 
-def _says_already(block: FrontMatterBlock, key: Names, new: object) -> bool:
+def _is_set_already(block: FrontMatterBlock, key: Names, new: object) -> bool:
     return values_equal(value_at(block.content.values, key), as_read(new))

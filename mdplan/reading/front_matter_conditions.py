@@ -45,7 +45,7 @@ def _values(outline: Outline, request: SearchRequest) -> dict[str, Any] | None:
         if value is REMOVED:
             return None
         found[key] = value
-    is_so = all(_says(content, found[key], expected) for key, expected in request.where.items())
+    is_so = all(_has_value(content, found[key], expected) for key, expected in request.where.items())
     return found if is_so else None
 
 
@@ -61,7 +61,7 @@ def _value_at(values: object, key: str) -> object:
     return value_at(values, place.path) if isinstance(place, Found) and not place.missing else REMOVED
 
 
-def _says(content: DataContent, value: object, expected: object) -> bool:
+def _has_value(content: DataContent, value: object, expected: object) -> bool:
     if isinstance(value, list) and not isinstance(expected, list):
         return any(value_matches(content.language, each, expected) for each in value)
     return value_matches(content.language, value, expected)

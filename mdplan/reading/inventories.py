@@ -70,7 +70,7 @@ def inventories(
     return fields
 
 
-def _holds(area: Span, span: Span) -> bool:
+def _contains(area: Span, span: Span) -> bool:
     return area.start <= span.start < area.end
 
 
@@ -85,7 +85,7 @@ def _code_blocks(outline: Outline, area: Span) -> list[CodeBlockEntry]:
             section_id=outline.section_at(found.block.span.start).section_id,
         )
         for found in find_code_blocks(outline)
-        if _holds(area, found.block.span)
+        if _contains(area, found.block.span)
     ]
 
 
@@ -100,7 +100,7 @@ def _tables(outline: Outline, area: Span) -> list[TableEntry]:
             section_id=outline.section_at(found.block.span.start).section_id,
         )
         for found in find_tables(outline)
-        if _holds(area, found.block.span)
+        if _contains(area, found.block.span)
     ]
 
 
@@ -115,12 +115,12 @@ def _lists(outline: Outline, area: Span) -> list[ListEntry]:
             section_id=outline.section_at(found.block.span.start).section_id,
         )
         for index, found in enumerate(outline.lists.outermost)
-        if _holds(area, found.block.span)
+        if _contains(area, found.block.span)
     ]
 
 
 def _tasks(outline: Outline, area: Span) -> TaskCounts:
-    tasks = [task for task in find_tasks(outline) if _holds(area, task.block.span)]
+    tasks = [task for task in find_tasks(outline) if _contains(area, task.block.span)]
     return TaskCounts(total=len(tasks), done=sum(task.done for task in tasks))
 
 
@@ -156,7 +156,7 @@ def _regions(outline: Outline, area: Span) -> list[RegionEntry]:
             (marker.span, RegionEntry(name=escape_for_message(marker.name), start_line=start, end_line=end))
         )
     found.sort(key=lambda entry: entry[0])
-    return [entry for span, entry in found if _holds(area, span)]
+    return [entry for span, entry in found if _contains(area, span)]
 
 
 def _links(

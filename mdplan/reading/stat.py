@@ -156,7 +156,7 @@ def _listed(outline: Outline, scope: _Scope, depth: int | None) -> Sequence[int]
 
 
 def _depth_below(outline: Outline, section: Section, top: Section) -> int:
-    """How many steps of parents lead from `section` to `top`, which holds it."""
+    """How many steps of parents lead from `section` to `top`, which contains it."""
     steps = 0
     here: Section | None = section
     while here is not None and here is not top:

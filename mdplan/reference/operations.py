@@ -1,4 +1,4 @@
-"""What people are told about an operation, from its model: on the reference page and by `mdplan help`."""
+"""The reference of an operation, made from its model: for its page, and for `mdplan help`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

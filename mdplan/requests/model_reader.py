@@ -41,12 +41,12 @@ class _Field:
 
     @property
     def is_structured(self) -> bool:
-        """Whether it holds an array or object."""
+        """Whether it contains an array or object."""
         return self.model is not None or any(get_origin(each) in {tuple, dict} for each in self.types)
 
     @property
     def is_path(self) -> bool:
-        """Whether it holds a heading path and no plain string."""
+        """Whether it contains a heading path and no plain string."""
         is_one = self.types[0] == tuple[str, ...]
         return is_one or (tuple[str, ...] in self.types and str not in self.types)
 
@@ -193,7 +193,7 @@ def _path(location: Sequence[str | int]) -> str:
 
 
 def decoded_json(value: object) -> Any:  # noqa: ANN401 (any JSON)
-    """`value`, or what it holds as JSON text where that is an array or object that a batch may hold."""
+    """`value`, or what it contains as JSON text where that is an array or object that a batch may hold."""
     if isinstance(value, str) and value.lstrip()[:1] in {"[", "{"}:
         try:
             decoded = json.loads(value)

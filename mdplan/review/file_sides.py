@@ -84,6 +84,6 @@ class FileSides:
 
 
 def _as_utf8(text: str) -> Source:
-    """`text` as the content of a file in UTF-8 without a byte order mark, whatever it holds."""
+    """`text` as the content of a file in UTF-8 without a byte order mark, whatever it contains."""
     data = text.encode("utf-8", "surrogateescape")
     return Source(data=data, text=text, encoding="utf-8", bom=b"", sha256=sha256_hex(data), invalid_bytes=0)

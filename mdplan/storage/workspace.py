@@ -118,9 +118,9 @@ class Workspace:
         """Read a file, once. Errors: those of `Root.read`."""
         return self.root_of(name).read(name.path, max_bytes)
 
-    def look_at(self, name: FileName) -> os.stat_result | Diagnostic:
-        """The status of a regular file. Errors: those of `Root.look_at`."""
-        return self.root_of(name).look_at(name.path)
+    def status_of(self, name: FileName) -> os.stat_result | Diagnostic:
+        """The status of a regular file. Errors: those of `Root.status_of`."""
+        return self.root_of(name).status_of(name.path)
 
     def write_refusal(self, name: FileName) -> Diagnostic | None:
         """Why a file could not be replaced now; None when it could. Errors: those of `Root.write_refusal`."""
@@ -137,7 +137,7 @@ class Workspace:
         root, below = split
         if _opens(root, below):
             return True
-        return _is_glob(below) and isinstance(root.look_at(below), Diagnostic)
+        return _is_glob(below) and isinstance(root.status_of(below), Diagnostic)
 
     def iter_files(self, pattern: str, *, respect_gitignore: bool = False) -> Iterator[FileName] | Diagnostic:
         """The regular files below a folder (`.` is the root), or matching a glob with git's rules, sorted.

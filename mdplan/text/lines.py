@@ -22,7 +22,7 @@ class LineIndex:
     """
 
     def __init__(self, text: str) -> None:
-        """Index `text` in one pass, at the first question."""
+        """Index `text` in one pass, when it is first used."""
         self._text = text
 
     @cached_property

@@ -310,9 +310,9 @@ def _encode_new(text: str, source: Source) -> bytes | tuple[str | None]:
         return (text[error.start],)
     # Some codecs write a character as another one: YEN SIGN is a backslash in Python's Shift JIS.
     if new.decode(source.encoding, "replace") != text:
-        return (next(character for character in text if not _holds(source.encoding, character)),)
+        return (next(character for character in text if not _can_encode(source.encoding, character)),)
     return new
 
 
-def _holds(encoding: str, character: str) -> bool:
+def _can_encode(encoding: str, character: str) -> bool:
     return character.encode(encoding).decode(encoding, "replace") == character

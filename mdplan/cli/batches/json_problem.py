@@ -29,7 +29,7 @@ def json_problem(text: str, where: str, error: Exception) -> BadInput:
     if not isinstance(error, json.JSONDecodeError):
         message = f"{where} is not JSON: it is nested too deeply, or a number in it is too long"
         return BadInput.at(text, None, message, "send a smaller batch")
-    found = next(filter(None, (look(text, error) for look in _LOOKS)), None)
+    found = next(filter(None, (look(text, error) for look in _FINDERS)), None)
     if found is None:
         reason = error.msg[0].lower() + error.msg[1:].removesuffix(" at")
         found = _Found(error.pos, reason, "fix the JSON syntax; `mdplan help batch` shows a batch")
@@ -125,7 +125,7 @@ def _more(text: str, error: json.JSONDecodeError) -> _Found | None:
     return _Found(error.pos, "a second JSON value begins here", hint)
 
 
-_LOOKS: Final[tuple[Callable[[str, json.JSONDecodeError], _Found | None], ...]] = (
+_FINDERS: Final[tuple[Callable[[str, json.JSONDecodeError], _Found | None], ...]] = (
     _lost_quotes,
     _too_short,
     _control,

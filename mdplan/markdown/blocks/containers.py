@@ -109,7 +109,7 @@ def blocks_with_containers(tree: BlockTree) -> Iterator[tuple[Block, Containers]
             around.append(around[-1])
 
 
-def prefix_behind(first: str) -> str:
+def prefix_after(first: str) -> str:
     """What the lines after a block's first one begin with, where its own begins with `first`.
 
     `first` is what is before the text of the block: indentation, the marks of quotes, which every line

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MAX_NESTING: Final = 400
 # Where Python's own limit stops the parser before that, this limit is safe on any stack.
 SAFE_NESTING: Final = 60
-_TABLE: Final = "table_behind_headings"
+_TABLE: Final = "table_after_headings"
 _IN_TIME: Final = "check_deadline"
 _INTERRUPTS_PARAGRAPHS: Final = ["paragraph", "reference"]
 
@@ -117,7 +117,7 @@ def _configured(max_nesting: int, renderer: type | None = None) -> "MarkdownIt":
 def _behind_headings(table: "BlockRule") -> "BlockRule":
     """The rule for tables, for its place behind headings: a row of dashes alone underlines a heading."""
 
-    def table_behind_headings(state: "StateBlock", start_line: int, end_line: int, silent: bool) -> bool:
+    def table_after_headings(state: "StateBlock", start_line: int, end_line: int, silent: bool) -> bool:
         if start_line + 1 < end_line:
             start = state.bMarks[start_line + 1] + state.tShift[start_line + 1]
             row = state.src[start : state.eMarks[start_line + 1]]
@@ -128,7 +128,7 @@ def _behind_headings(table: "BlockRule") -> "BlockRule":
         with _push_in_time(state):
             return table(state, start_line, end_line, False)
 
-    return table_behind_headings
+    return table_after_headings
 
 
 def _lone_pipe(state: "StateBlock", start_line: int, _end_line: int, silent: bool) -> bool:

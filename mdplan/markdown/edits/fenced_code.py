@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mdplan.markdown.blocks.blocks import Block
-from mdplan.markdown.blocks.containers import prefix_behind, with_prefix
+from mdplan.markdown.blocks.containers import prefix_after, with_prefix
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.diff.common_edges import common_edges
 from mdplan.text.edit import TextEdit
@@ -48,7 +48,7 @@ def read_fence(outline: Outline, block: Block) -> FencedCode | None:
         block=block,
         opening=Span(opens, opens + len(block.markup)),
         closing=Span(closes, closes + width),
-        prefix=prefix_behind(first[:opening]),
+        prefix=prefix_after(first[:opening]),
     )
 
 

@@ -83,7 +83,7 @@ def ambiguous_key(keys: Sequence[Names]) -> Diagnostic:
 
 def null_in_toml(content: FrontMatterContent, value: object) -> Iterator[Diagnostic]:
     """INVALID_ARGUMENT where `value` is null, or holds one, and the block is TOML."""
-    if content.format is FrontMatterFormat.TOML and _holds_null(value):
+    if content.format is FrontMatterFormat.TOML and _contains_null(value):
         yield Diagnostic.invalid(
             "TOML has no null", "delete the key with delete_front_matter, or give another value"
         )
@@ -112,7 +112,7 @@ def other_value(outline: Outline, content: FrontMatterContent, key: Names) -> Di
     )
 
 
-def _holds_null(value: object) -> bool:
+def _contains_null(value: object) -> bool:
     waiting = [value]
     while waiting:
         each = waiting.pop()

@@ -168,7 +168,7 @@ def _swallowed(
 def _taken_line(outline: Outline, containers: Containers, marker: ItemMarker, line: int) -> int | None:
     """The first line from `line` on that is not blank, where it is a part of an item before it with `marker`.
 
-    CommonMark 0.31.2, section 5.2: an item holds what is as far in as its own text.
+    CommonMark 0.31.2, section 5.2: an item contains what is as far in as its own text.
     """
     text, lines = outline.source.text, outline.source.lines
     while line <= lines.count and containers.is_blank(text, lines, line):

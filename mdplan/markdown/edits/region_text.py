@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mdplan.markdown.blocks.blocks import Block, BlockKind, ends_at_blank_line
-from mdplan.markdown.blocks.containers import prefix_behind, with_prefix, without_prefix
+from mdplan.markdown.blocks.containers import prefix_after, with_prefix, without_prefix
 from mdplan.markdown.edits.payload import Payload
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.region import Region
@@ -53,7 +53,7 @@ def read_region(outline: Outline, region: Region) -> RegionText | None:
     if container is None:
         prefix = ""
     elif first == last:
-        prefix = prefix_behind(before)
+        prefix = prefix_after(before)
     else:
         prefix = _marks(inner_tail)
     has_own_lines = first != last and not inner_head.strip(_BLANKS) and inner_tail == _marks(inner_tail)

@@ -29,7 +29,7 @@ class InlineKind(StrEnum):
 class InlineNode:
     """One inline node.
 
-    All spans are in the source text; one over several lines holds what is before their text, such as
+    All spans are in the source text; one over several lines contains what is before their text, such as
     the marks of a quote. `span` is the whole node with its delimiters; of a footnote definition the mark
     ``[^label]:``, of inline HTML one tag or comment.
     `text` is what a reader sees: link text, alternative text, the inside of a code span, the text of a

@@ -338,7 +338,7 @@ class Outline:
         return range(section.index, bisect_left(self._starts, section.span.end, section.index))
 
     def section_at(self, offset: int) -> Section:
-        """Innermost top-level section that holds `offset`."""
+        """Innermost top-level section that contains `offset`."""
         return self.sections[max(bisect_right(self._starts, offset) - 1, 0)]
 
     def text_of(self, span: Span) -> str:

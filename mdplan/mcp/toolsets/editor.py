@@ -115,7 +115,7 @@ def _refusal(problems: Problems) -> dict[str, Any]:
 def _answer(content: dict[str, Any]) -> ToolResult:
     """The document's JSON, as data and as text. It is a refusal where nothing was read or written.
 
-    An answer by file holds an object for each; a file may be called `result` as well.
+    An answer by file contains an object for each; a file may be called `result` as well.
     """
     parts = [part for part in content.values() if isinstance(part, dict)] or [content]
     return ToolResult(

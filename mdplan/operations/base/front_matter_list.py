@@ -51,6 +51,6 @@ class FrontMatterListOperation(FrontMatterOperation):
         return not_of_kind(outline, block.content, key, "a list")
 
 
-def holds(block: FrontMatterBlock, items: Sequence[Any], item: object) -> bool:
+def contains_item(block: FrontMatterBlock, items: Sequence[Any], item: object) -> bool:
     """Whether `item`, which is JSON, is one of the `items` of a block, or of new ones for it."""
     return any(value_matches(block.content.format, each, item) for each in items)

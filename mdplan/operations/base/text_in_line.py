@@ -5,7 +5,7 @@ from typing import Final
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.blocks.blocks import Block, BlockKind
-from mdplan.markdown.blocks.containers import prefix_behind, with_prefix
+from mdplan.markdown.blocks.containers import prefix_after, with_prefix
 from mdplan.markdown.edits.table_edits import with_escaped_pipes
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.document_format import DocumentFormat
@@ -59,7 +59,7 @@ def _in_containers(outline: Outline, leaf: Block, line: int, span: Span, new_tex
     marks = _MARKS.match(outline.source.text, start, span.start)
     if not leaf.depth or marks is None or marks.end() > span.start:
         return new_text
-    prefix = prefix_behind(marks[0])
+    prefix = prefix_after(marks[0])
     first, *others = new_text.split("\n")
     return "\n".join([first, *(_behind(prefix, each) for each in others)])
 

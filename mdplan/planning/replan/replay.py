@@ -12,7 +12,7 @@ from mdplan.planning.replan.stale import stale_base
 from mdplan.text.diff.diff import file_diff, find_hunks
 from mdplan.text.source import ByteEdit, EncodeProblem, Source, sha256_hex, splice
 
-# How many bytes of results a replay holds; beyond that a result is made again when it is asked for.
+# How many bytes of results a replay contains; beyond that a result is made again when it is asked for.
 CACHED_BYTES: Final = 1 << 20
 
 

@@ -82,7 +82,7 @@ def _texts(lines: LineIndex, start: int, end: int) -> Iterator[tuple[str, bool]]
 
 
 def merged_lists(built: BuiltFile) -> Problems:
-    """LISTS_MERGED for each list of the result that holds several whole lists of the base."""
+    """LISTS_MERGED for each list of the result that contains several whole lists of the base."""
     if not built.edits or built.file.is_deleted:
         return ()
     starts = sorted(

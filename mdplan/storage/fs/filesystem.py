@@ -334,7 +334,7 @@ class FileSystem:
         os.unlink(name, dir_fd=directory)
 
     def remove_directory(self, directory: int, name: str) -> None:
-        """Remove the directory `name`; ENOTEMPTY when it holds something."""
+        """Remove the directory `name`; ENOTEMPTY when it contains something."""
         self.reach(Step.REMOVE_DIRECTORY)
         os.rmdir(name, dir_fd=directory)
 

@@ -61,7 +61,7 @@ def read_regular_file(
 ) -> FileBytes | Diagnostic:
     """Read the regular file `leaf` in `folder`, once; `shown` is its name in messages.
 
-    Errors: those of `look_at`, and FILE_TOO_LARGE, by its status and by the bytes that were there to read.
+    Errors: those of `stat_file`, and FILE_TOO_LARGE, by its status and by the bytes that were there to read.
     """
     # Looking first keeps devices and FIFOs from being opened at all; what counts is the second look, at what
     # was opened.

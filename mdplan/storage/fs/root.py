@@ -112,8 +112,8 @@ class Root:
             path, lambda folder, leaf: read_regular_file(self.filesystem, folder, leaf, shown, max_bytes)
         )
 
-    def look_at(self, path: str) -> os.stat_result | Diagnostic:
-        """The status of the regular file `path`. Errors: those of `open_parent` and `leaf.look_at`."""
+    def status_of(self, path: str) -> os.stat_result | Diagnostic:
+        """The status of the regular file `path`. Errors: those of `open_parent` and `stat_file`."""
         return self._find(
             path, lambda folder, leaf: stat_file(self.filesystem, folder, leaf, self.show(path))
         )
@@ -121,7 +121,7 @@ class Root:
     def write_refusal(self, path: str) -> Diagnostic | None:
         """Why the file `path` could not be replaced now; None when it could.
 
-        Errors: those of `look_at` and `leaf.write_refusal`.
+        Errors: those of `stat_file` and `regular_file.write_refusal`.
         """
 
         def refusal(folder: int, leaf: str) -> Diagnostic | None:

@@ -166,7 +166,7 @@ class Journal:
         self._listed()[state].add(str(moved))
         return moved
 
-    def holds(self, name: RecordName) -> bool:
+    def contains(self, name: RecordName) -> bool:
         """Whether the record is there in that state."""
         with storage_errors(self.shown, "reading the journal"):
             try:

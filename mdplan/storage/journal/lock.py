@@ -45,7 +45,7 @@ _POLL_SECONDS: Final = 0.01
 _NO_FILE: Final = frozenset({errno.ELOOP, errno.EISDIR, errno.ENXIO})
 _NO_LOCKS: Final = frozenset({errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL})
 # The open lock files whose locks this process has.
-_held: Final[set[int]] = set()
+_locked_descriptors: Final[set[int]] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ def locked_alone(root: Root, timeout: float, outer: tuple[RootLock, ...] = ()) -
         filesystem.release(state_folder)
 
 
-def is_held(root: Root) -> bool:
+def is_locked(root: Root) -> bool:
     """Whether another process or thread is committing below `root` right now."""
     try:
         with locked_alone(root, timeout=0.0):
@@ -176,14 +176,14 @@ def lock_file(root: Root, state_folder: int, deadline: float) -> Iterator[bool]:
                 yield False
                 return
             time.sleep(_POLL_SECONDS)
-        _held.add(descriptor)
+        _locked_descriptors.add(descriptor)
         try:
             with storage_errors(root.show(STATE_FOLDER), "locking"):
                 check_lock_file(root, os.fstat(descriptor))
-            _tell_holder(descriptor)
+            _write_holder(descriptor)
             yield True
         finally:
-            _held.discard(descriptor)
+            _locked_descriptors.discard(descriptor)
             _release(descriptor)
     finally:
         root.filesystem.release(descriptor)
@@ -230,17 +230,17 @@ def _release(descriptor: int) -> None:
 
 def _release_in_child() -> None:
     """A process that is forked off has no part in the lock: it must not hold it when its parent is killed."""
-    for descriptor in _held:
+    for descriptor in _locked_descriptors:
         with suppress(OSError):
             os.close(descriptor)
-    _held.clear()
+    _locked_descriptors.clear()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_release_in_child)
 
 
-def _tell_holder(descriptor: int) -> None:
+def _write_holder(descriptor: int) -> None:
     """Write into the lock file who holds it, for those who wait; nothing depends on it."""
     own = f"{os.getpid()} {os.uname().nodename}\n".encode("utf-8", "replace")
     with suppress(OSError):

@@ -78,7 +78,7 @@ class Staged:
         try:
             if self.record is None or self.name is None:
                 return ()
-            if self.visible and self.state.journal.holds(replace(self.name, state=State.DONE)):
+            if self.visible and self.state.journal.contains(replace(self.name, state=State.DONE)):
                 # The system reported a failure, or the user stopped us, at the commit point itself.
                 return (_in_doubt(),)
             return roll_back(self.state, self.name, self.record, keeps=False, visible=self.visible).problems

@@ -15,7 +15,7 @@ from mdplan.storage.fs.folders import Folders
 from mdplan.storage.fs.root import Root
 from mdplan.storage.journal.journal import Journal
 from mdplan.storage.journal.journal_record import JournalRecord
-from mdplan.storage.journal.lock import RootLock, is_held
+from mdplan.storage.journal.lock import RootLock, is_locked
 from mdplan.storage.journal.record_name import RecordName, State
 from mdplan.storage.journal.state_folder import JOURNAL_FOLDER, open_existing
 from mdplan.storage.transaction.blocking import blocking_names, blocking_transactions, interrupted_problem
@@ -64,7 +64,7 @@ def pending(root: Root) -> Problems:
             opened.callback(root.filesystem.release, folder)
             journal, folders = Journal(root, folder), Folders(root)
             opened.callback(folders.close)
-            if not blocking_names(journal) or is_held(root):
+            if not blocking_names(journal) or is_locked(root):
                 return ()
             return tuple(blocking_transactions(journal, folders))
     except StorageRefused as refused:

@@ -1,6 +1,6 @@
 """A folder of one root in the user's state directory, which no one else can write into.
 
-A root is known there by the hash of its path, so that its folder has a name whatever the path holds.
+A root is known there by the hash of its path, so that its folder has a name whatever the path contains.
 """
 
 import errno

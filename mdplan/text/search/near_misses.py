@@ -1,4 +1,4 @@
-"""Where a text that was not found nearly stands, and what differs there. Nothing is ever taken for it."""
+"""The places most like a text that was not found, and how they differ: for hints, never for edits."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,8 +12,8 @@ from mdplan.text.search.folded_text import FoldedText
 from mdplan.text.search.near_miss import NearMiss
 from mdplan.text.span import Span
 
-_MOST_TOLD: Final = 3
-_KINDS_TOLD: Final = 4
+_MOST_SHOWN: Final = 3
+_KINDS_SHOWN: Final = 4
 _LONGEST: Final = 20_000
 _ESCAPE: Final = re.compile(r"\\([nt])")
 _ESCAPED: Final = {"n": "\n", "t": "\t"}
@@ -35,7 +35,7 @@ def find_near_misses(
         return ()
     places = [(place, remark(place.span)) for place in _places(folded, wanted, within)]
     places.sort(key=lambda each: (each[1] != "", _rank(each[0], wanted)))
-    return tuple(_near_miss(folded.lines, wanted, place, said) for place, said in places[:_MOST_TOLD])
+    return tuple(_near_miss(folded.lines, wanted, place, said) for place, said in places[:_MOST_SHOWN])
 
 
 def describe_near_misses(near: Sequence[NearMiss]) -> str:
@@ -103,7 +103,7 @@ def _names(lines: LineIndex, span: Span, differences: Iterable[Difference]) -> s
     for difference in differences:
         kinds.setdefault(difference.kind, []).append(difference)
     names = [_name(lines, span, same) for same in kinds.values()]
-    return ", ".join(names[:_KINDS_TOLD]) + (", and more" if len(names) > _KINDS_TOLD else "")
+    return ", ".join(names[:_KINDS_SHOWN]) + (", and more" if len(names) > _KINDS_SHOWN else "")
 
 
 def _name(lines: LineIndex, span: Span, same: Sequence[Difference]) -> str:

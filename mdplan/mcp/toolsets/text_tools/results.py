@@ -20,8 +20,8 @@ _MOST_OF_A_TARGET: Final = 200
 _ESCAPED: Final = (
     "Bytes that are not UTF-8 are shown as \\xNN: give encoding, such as latin-1, to read and write them"
 )
-_LOOK: Final = "Use TextInspect to see the structure of the document"
-_LOOK_AGAIN: Final = "Use TextInspect or TextRead to see it again, then edit with the new fileHash"
+_INSPECT_HINT: Final = "Use TextInspect to see the structure of the document"
+_INSPECT_AGAIN_HINT: Final = "Use TextInspect or TextRead to see it again, then edit with the new fileHash"
 _ABOUT_PLACES: Final = frozenset(
     {
         Code.SECTION_NOT_FOUND,
@@ -34,7 +34,7 @@ _ABOUT_PLACES: Final = frozenset(
 )
 # What the hints of some problems advise, this toolset does in another way.
 _ADVICE: Final = {
-    Code.STALE_BASE: _LOOK_AGAIN,
+    Code.STALE_BASE: _INSPECT_AGAIN_HINT,
     Code.SECTION_NOT_FOUND: "Use TextInspect to see all headings in the document",
     Code.AMBIGUOUS_HEADING: "Target one of them by lines",
     Code.TEXT_MISMATCH: "Use TextInspect with mode search to find it",
@@ -111,7 +111,7 @@ def _suggestions(problem: Diagnostic, source: Source | None) -> Iterator[str]:
     if hint_of(problem) and not listed:
         yield hint_of(problem)
     if problem.code in _ABOUT_PLACES:
-        yield _LOOK
+        yield _INSPECT_HINT
 
 
 def _similar(code: Code, candidate: Candidate, source: Source | None) -> str:
