@@ -118,6 +118,7 @@ def test_one_page_loads_files_as_they_come_into_view(large: "Page") -> None:
     assert loaded(large) < 60
 
 
+@pytest.mark.requirement("review-page-3")
 def test_memory_stays_flat_while_scrolling(large: "Page") -> None:
     session = large.context.new_cdp_session(large)
 
@@ -146,6 +147,7 @@ def test_memory_stays_flat_while_scrolling(large: "Page") -> None:
     assert loaded(large) < FILES / 4
 
 
+@pytest.mark.requirement("review-page-3")
 def test_every_file_is_reached_by_keys_alone(large: "Page") -> None:
     reached = []
     large.keyboard.press("n")
@@ -218,6 +220,7 @@ def test_viewed_files_collapse_and_can_be_expanded(demo: "Page") -> None:
     assert found.get_by_role("button", name="Viewed").get_attribute("aria-pressed") == "true"
 
 
+@pytest.mark.requirement("review-page-2")
 def test_nothing_is_accepted_until_somebody_accepts_it(demo: "Page") -> None:
     has_text(demo, "#sum", "0 of 51 edits accepted")
     article = guide(demo)
@@ -231,6 +234,7 @@ def test_nothing_is_accepted_until_somebody_accepts_it(demo: "Page") -> None:
     has_text(demo, "#undecided", "Approve accepts 50 unmarked edits.")
 
 
+@pytest.mark.requirement("review-page-2")
 def test_approval_names_the_files_that_nobody_viewed(demo: "Page") -> None:
     for name in ("reference/page-00.md", "reference/page-03.md"):
         demo.get_by_role("button", name=f"Viewed {name}").click()

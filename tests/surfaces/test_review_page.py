@@ -269,6 +269,7 @@ def shown_lines(text: str) -> set[str]:
     return {f"line {each}" for each in re.findall(r"line (\d+)(?=\D)", text)}
 
 
+@pytest.mark.requirement("review-page-2")
 def test_approval_asks_where_files_were_not_viewed_and_names_them(
     calls: ReviewCalls, engine: Engine, root: Path
 ) -> None:
