@@ -50,7 +50,8 @@ def review_part(reviewing: ReviewService, user: Callable[[], str], tell: Callabl
     return HttpPart(
         routes=ReviewRoutes(ReviewActions(reviewing, user), visits).all(),
         admissions=(is_visitor,),
-        pages=(deciding.base,),
+        # Scripts that are modules send the origin of their page, as forms do.
+        pages=(deciding.base, viewing.base),
         running=running,
         listening=listening,
     )

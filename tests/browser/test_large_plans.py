@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mdplan.engine.engine import Engine
+from mdplan.storage.user.review_address import address_of
 from tests.browser.demo_plan import demo_batch, demo_root
 from tests.browser.large_plan import FILES, large_batch
 from tests.browser.review_server import ReviewServer, plan, review_server
@@ -37,6 +38,12 @@ class Place:
             # Each test has a state directory of its own; the server has this one.
             patch.setenv("MDPLAN_STATE_DIR", str(self.state))
             return plan(Engine.open([self.root]), {**batch, "title": f"Plan {next(TITLES)}"})
+
+    def view_link(self, plan_id: str) -> str:
+        """The link that a client of an agent's server gets."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("MDPLAN_STATE_DIR", str(self.state))
+            return address_of(Engine.open([self.root]).workspace.roots[0].path, plan_id) or ""
 
     def page(self, plan_id: str, query: str = "") -> "Page":
         page = self.context.new_page()
@@ -442,6 +449,18 @@ def test_rendered_section_marks_only_what_changed(demo: "Page") -> None:
     assert card.locator(".rendered del").all_inner_texts() == ["Configure", "nightly"]
     assert card.locator(".rendered ins").all_inner_texts() == ["Settings", "stable"]
     assert "firmware is fine" in card.locator(".rendered .after").inner_text()
+
+
+def test_view_link_loads_all_files_and_has_nothing_to_decide_with(browser: "Browser", place: Place) -> None:
+    page = browser.new_page()
+    page.goto(place.view_link(place.plan(demo_batch())))
+    found = guide(page)
+    found.locator("tr.new").first.hover()
+    for key in ("j", "a", "r", "c", "v", "d"):
+        page.keyboard.press(key)
+    assert page.locator("form[method=post], .plus, textarea").count() == 0
+    assert page.get_by_role("heading", name="This page is read-only").count() == 1
+    page.close()
 
 
 def test_words_are_those_of_pull_requests(demo: "Page") -> None:
