@@ -85,6 +85,9 @@ class BracketWriter:
 
     def _edit_entries(self, node: Node, branch: Branch) -> None:
         if self._text[node.start : node.start + 1] not in ("[", "{"):
+            old = values_of(node)
+            if values_equal(old, changed(old, branch), in_order=True):
+                return
             raise DataError("a map in a list has no braces", node.start)
         slots = self._slots(node, branch)
         has_trailing = bool(node.entries) and node.entries[-1].comma is not None

@@ -84,6 +84,8 @@ def test_block_text_becomes_a_value_on_one_line(sign: str) -> None:
         ("yaml", "? [a]\n: 1\nb: 3\n", put("b"), "? [a]\n: 1\nb: 2\n"),
         ("yaml", "a: 1", put("b"), "a: 1\nb: 2"),
         ("yaml", "a: 1\r\nb:\r\n  - x\r\n", NewEntry(("b",), None, "z"), "a: 1\r\nb:\r\n  - x\r\n  - z\r\n"),
+        ("yaml", "a: [1, b: 2]\n", put("a", 1, "b"), "a: [1, b: 2]\n"),
+        ("yaml", "a: [1, b: 3]\n", put("a", 1, "b"), "refused: a map in a list has no braces"),
         ("yaml", "- - a\n  - b\n", put(0, 1), "- - a\n  - 2\n"),
         ("yaml", "a: 1\n", put("a", value=REMOVED), "{}\n"),
         ("yaml", "[" * 2_000 + "]" * 2_000, put(0), "refused: it is nested too deeply"),
