@@ -41,10 +41,15 @@ def merge_plans(
 def ready_to_merge(plan: Plan) -> Plan:
     """`plan` without the files that stay as they are, which are not all of them.
 
-    It knows no sections of its bases: they only show what made a base stale, and are most of a plan.
+    It knows no sections of its bases, which only show what made a base stale, and no single matches, which no
+    report on several files has: these two are most of a plan.
     """
     parts = [
-        replace(part, change=replace(part.change, base_sections={}))
+        replace(
+            part,
+            change=replace(part.change, base_sections={}),
+            results=tuple(replace(result, matches=()) for result in part.results),
+        )
         for part in _parts(plan)
         if not part.change.is_no_op
     ]
