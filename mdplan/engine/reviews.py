@@ -10,7 +10,7 @@ from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.engine.apply_request import PlanRef
-from mdplan.engine.approval import STALE_DECISION, decision_problems, rejection_of
+from mdplan.engine.approval import STALE_DECISION, decision_problems, rejection_of, shown_part
 from mdplan.engine.engine import Engine
 from mdplan.engine.line_comments import placed_comments
 from mdplan.engine.open_plan import OpenPlan, ReviewEntry, ReviewState
@@ -96,7 +96,7 @@ class ReviewService:
             root=root,
             review=review_plan(plan),
             state=_state(plan, decided, known, self._committed()),
-            decision=decided.decision,
+            decision=shown_part(decided.decision, plan, root)[0] if decided.decision is not None else None,
             decisions=decided.standing,
             stale=(),
             bases=None,

@@ -134,6 +134,7 @@ class PlanAnswers:
         values = {
             **self._of_diffs(asked, opened),
             "plan": page,
+            "earlier": self.desk.reviewing.earlier(opened) if opened.revises is not None else None,
             "notice": asked.session.notices.pop(opened.plan.plan_id, None),
             # A view link shows one plan, and no news of others.
             "news": asked.news if asked.session.may_decide else "",

@@ -38,6 +38,9 @@ def override_options(function: Decorated) -> Decorated:
     """Give a command the options that override fields of its batch, under their names in snake_case."""
     for name, summary in reversed(_OVERRIDES.items()):
         function = click.option(f"--{name.replace('_', '-')}", is_flag=True, help=f"{summary}")(function)
+    function = click.option(
+        "--revises", metavar="PLAN", help="The plan that this one replaces: reviewers see what differs."
+    )(function)
     decorated: Decorated = intent_options()(function)
     return decorated
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @command(
     example="mdplan apply\nmdplan apply 3f058f21",
-    rare=("allow_outline_change", "allow_duplicate_headings", "description"),
+    rare=("allow_outline_change", "allow_duplicate_headings", "description", "revises"),
 )
 @click.argument("plan", type=click.Path(allow_dash=True), required=False, shell_complete=plans_and_files)
 @click.option("--yes", "-y", is_flag=True, help="Without PLAN: apply the pending plan without asking.")
@@ -73,9 +73,7 @@ def apply(  # noqa: PLR0913 (one parameter for each option)
     if isinstance(request, tuple):
         return session.finish(refusal(ApplyReport, request), data)
     if any(overrides.values()) and not isinstance(request, Batch):
-        raise Misuse(
-            "--title, --description, --allow-outline-change and --allow-duplicate-headings are for batches"
-        )
+        raise Misuse("--title, --description, --revises and the --allow options are for batches")
     is_named = plan is not None or not has_no_input()
     is_asked = isinstance(data, str) and not (is_named or yes or check)
     if is_asked:

@@ -24,7 +24,8 @@ from mdplan.reports.plan import PlanReport
 
 
 @command(
-    example="mdplan plan batch.yaml", rare=("allow_outline_change", "allow_duplicate_headings", "description")
+    example="mdplan plan batch.yaml",
+    rare=("allow_outline_change", "allow_duplicate_headings", "description", "revises"),
 )
 @batch_argument()
 @output_option
@@ -58,7 +59,7 @@ def plan(session: Session, *, batch: str, output: Path | None, check: bool, **ov
 
 @command(
     example="mdplan validate batch.yaml",
-    rare=("allow_outline_change", "allow_duplicate_headings", "description"),
+    rare=("allow_outline_change", "allow_duplicate_headings", "description", "revises"),
 )
 @batch_argument()
 @click.option(

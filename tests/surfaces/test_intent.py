@@ -21,6 +21,7 @@ from mdplan.planning.plan_document import read_document
 from mdplan.settings import Settings
 from mdplan.storage.workspace import Workspace
 from mdplan.web.pages import plan_title
+from tests.surfaces.command_line import mdplan
 
 GUIDE = "# Guide\n\none\n\ntwo\n"
 ONE = {"op": "replace_match", "pattern": "one", "replacement": "1"}
@@ -216,3 +217,49 @@ def test_every_surface_shows_the_words_and_none_obeys_them(root: Path) -> None:
     assert comment.startswith("### `` `x` @all \\x1b[31m<b> ``")
     assert "````text\n```\n# Heading\n@all\n````" in comment
     assert plan_title(opened.review) == "`x` @all \\x1b[31m<b>"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("plan", "batch.json"),
+        ("edit", "replace_match", "a.md", "--pattern", "one", "--replacement", "1", "--dry-run"),
+        ("replace", "one", "1", "a.md", "--dry-run"),
+    ],
+)
+def test_options_of_the_shell_give_a_plan_its_words(
+    root: Path, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(root)
+    (root / "batch.json").write_text(json.dumps(batch()))
+    run = mdplan(*command, "--title", " Digits\n now", "--description", "Why not", "--json")
+    report = json.loads(run.out)
+
+    assert (report["title"], report["description"]) == ("Digits now", "Why not")
+    listed = mdplan("review", "--list").out.decode()
+    assert "Digits now" in listed
+
+
+def test_create_page_has_another_option_for_the_title_of_the_plan(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(root)
+    (root / "mkdocs.yml").write_text("docs_dir: pages\nnav:\n  - Guide: a.md\n")
+    words = ("--navigation", "mkdocs.yml", "--markdown", "# New", "--title", "Page", "--plan-title", "Plan")
+    run = mdplan("edit", "create_page", "pages/new.md", *words, "--dry-run", "--json")
+    report = json.loads(run.out)
+
+    assert report["title"] == "Plan"
+    assert "Page: new.md" in report["diff"]
+
+
+def test_plans_are_compared_in_the_shell(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(root)
+    first = json.loads(mdplan("replace", "one", "1", "a.md", "--dry-run", "--json").out)["planId"]
+    (root / "batch.json").write_text(json.dumps(batch(ONE | {"replacement": "uno"})))
+    second = json.loads(mdplan("plan", "batch.json", "--revises", first[7:30], "--json").out)
+    run = mdplan("show", second["planId"][7:19], "--against", first[7:19])
+
+    assert second["review"]["comparison"]["against"] == first
+    assert b"-1\n+uno\n" in run.out
+    assert f"From plan {first[7:19]} to plan {second['planId'][7:19]}." in run.err
