@@ -38,6 +38,7 @@ _APPROVE: Final = "approve"
 _VERBS: Final = {_APPROVE: "approve", "request changes": "request_changes", "reject": "reject"}
 _MOST_COMMENT: Final = 2_000
 _MAY: Final = "To decide edit by edit, cancel, and run this in your own terminal"
+_TOO_LONG: Final = "To approve, run this in your own terminal"
 _MAY_NOT: Final = "This server takes no approvals from the chat. To approve, run this in your own terminal"
 _INPUT_IN_RESULTS: Final = "2026-07-28"
 # Clients give up on a call after a minute or so, unless they are told otherwise.
@@ -98,6 +99,8 @@ def _show_form(
         return False
     given = answer.content or {}
     verb = _VERBS.get(str(given.get("decision")))
+    if verb == _VERBS[_APPROVE] and not _is_whole(plan, decisions):
+        return False
     return verb is not None and decisions.decide_in_form(
         plan.plan_id, plan.version, verb, str(given.get("comment") or "")
     )
@@ -107,10 +110,13 @@ def _form(plan: PendingPlan, decisions: ChatDecisions) -> ElicitRequestFormParam
     question = decisions.question(plan.plan_id)
     if question is None:
         return None
-    verbs = [verb for verb in _VERBS if decisions.may_approve or verb != _APPROVE]
+    # Nobody approves what they were not shown.
+    may_approve = decisions.may_approve and question.is_whole
+    verbs = [verb for verb in _VERBS if may_approve or verb != _APPROVE]
     elsewhere = f"mdplan review {plan.plan_id[:23]}"
+    where = _MAY if may_approve else _TOO_LONG if decisions.may_approve else _MAY_NOT
     return ElicitRequestFormParams(
-        message=f"{question}\n\n{_MAY if decisions.may_approve else _MAY_NOT}: {elsewhere}",
+        message=f"{question.text}\n\n{where}: {elsewhere}",
         requested_schema={
             "type": "object",
             "properties": {
@@ -120,6 +126,11 @@ def _form(plan: PendingPlan, decisions: ChatDecisions) -> ElicitRequestFormParam
             "required": ["decision"],
         },
     )
+
+
+def _is_whole(plan: PendingPlan, decisions: ChatDecisions) -> bool:
+    question = decisions.question(plan.plan_id)
+    return question is not None and question.is_whole
 
 
 async def _form_answer(form: ElicitRequestFormParams, context: Context[Any, Any]) -> ElicitResult | None:

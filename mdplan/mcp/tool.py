@@ -82,6 +82,14 @@ class PromptDefinition:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class PlanQuestion:
+    """What a form asks about a plan: `text` shows it; `is_whole` says that all of its changes are there."""
+
+    text: str
+    is_whole: bool
+
+
 class ChatDecisions(Protocol):
     """Decisions of the user of a client on plans, in its chat; where `may_approve`, also approvals."""
 
@@ -92,8 +100,8 @@ class ChatDecisions(Protocol):
     def meta_of(self, plan_id: str) -> Mapping[str, Any]:
         """`_meta` of a result about a plan, for an App."""
 
-    def question(self, plan_id: str) -> str | None:
-        """The plan in short, as a form asks about it; None where it cannot be shown."""
+    def question(self, plan_id: str) -> "PlanQuestion | None":
+        """What a form asks about a plan; None where it cannot be shown."""
 
     def decide_in_form(self, plan_id: str, version: str, verb: str, comment: str) -> bool:
         """Whether the answer to a form was stored as a decision."""

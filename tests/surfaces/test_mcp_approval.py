@@ -225,6 +225,22 @@ def test_form_approves_where_the_operator_trusts_the_chat(
 
 
 @pytest.mark.parametrize("mode", GENERATIONS)
+def test_form_approves_nothing_that_it_does_not_show(root: Path, reviewing: ReviewService, mode: str) -> None:
+    (root / "a.md").write_text("".join(f"old {number}\n" for number in range(400)))
+    person = FormPerson({"decision": "approve"})
+    everywhere = {**EDIT, "matchSelection": "all"}
+    with agent(root, mode, person, approve_in_chat=True) as calls:
+        plan_id = planned(calls, everywhere)
+        refused = calls.call("md_apply", {"planId": plan_id})
+
+    (asked,) = person.asked
+    assert "The diff goes on: it is too long to be approved here." in asked.message
+    assert "approve" not in asked.requested_schema["properties"]["decision"]["enum"]
+    assert refused.data["error"]["code"] == "APPROVAL_REQUIRED"
+    assert reviewing.open(plan_id).decision is None
+
+
+@pytest.mark.parametrize("mode", GENERATIONS)
 @pytest.mark.parametrize(
     ("answer", "approve_in_chat"),
     [

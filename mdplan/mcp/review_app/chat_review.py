@@ -16,6 +16,7 @@ from mdplan.engine.reviews import DecisionTerms, ReviewService
 from mdplan.mcp.result import cut_diff
 from mdplan.mcp.review_app.nonces import Nonces
 from mdplan.mcp.review_app.requests import DecideRequest, Verb
+from mdplan.mcp.tool import PlanQuestion
 from mdplan.reports.plan import ApplyReport
 from mdplan.storage.user.decisions import Channel, Decision
 from mdplan.storage.user.user_state import user_name
@@ -66,8 +67,8 @@ class ChatReview:
         }
         return {META_KEY: facts}
 
-    def question(self, plan_id: str) -> str | None:
-        """The plan in short, as a form asks about it; None where it cannot be shown."""
+    def question(self, plan_id: str) -> PlanQuestion | None:
+        """What a form asks about a plan; None where it cannot be shown."""
         opened = self.reviewing.open(plan_id)
         diff = self.reviewing.engine.diff_bytes(plan_id)
         if not isinstance(opened, OpenPlan) or not isinstance(diff, bytes):
@@ -76,9 +77,15 @@ class ChatReview:
         files = counted(len(review.changed_files), "file")
         size = f"{files}, {counted(len(review.edits), 'edit')}: +{review.lines_added} -{review.lines_removed}"
         shown = escaped(diff.decode("utf-8", "backslashreplace"))
-        cut = cut_diff(shown, _MOST_OF_A_DIFF) if len(shown) > _MOST_OF_A_DIFF else shown
-        rest = "" if cut == shown else "\nThe diff goes on."
-        return f"An edit needs your approval ({size}).\n\n{cut}{rest}"
+        is_whole = len(shown) <= _MOST_OF_A_DIFF
+        said = [escaped(text) for text in (review.intent.title, review.intent.description) if text]
+        parts = [
+            f"An edit needs your approval ({size}).",
+            *said,
+            shown.rstrip() if is_whole else cut_diff(shown, _MOST_OF_A_DIFF).rstrip(),
+            *([] if is_whole else ["The diff goes on: it is too long to be approved here."]),
+        ]
+        return PlanQuestion("\n\n".join(part for part in parts if part), is_whole)
 
     def decide_in_form(self, plan_id: str, version: str, verb: str, comment: str) -> bool:
         """Whether the answer to a form was stored as a decision."""
