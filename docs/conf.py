@@ -40,7 +40,7 @@ html_show_copyright = False
 
 html_static_path = ["_static", "images/social-card.png"]
 html_css_files = ["site.css"]
-html_search_scorer = "_static/scorer.js"
+html_search_scorer = str(Path(__file__).parent / "_static" / "scorer.js")
 templates_path = ["_templates"]
 # The address that the site will have, for the picture that social networks show: they want a whole address.
 html_baseurl = os.environ.get("MDPLAN_DOCS_URL", "")

@@ -1,5 +1,5 @@
 /* The order of search results: what readers do comes before what maintainers decided. */
-const FIRST = [
+var FIRST = [
   [/^(tutorial|how-to)\//, 12],
   [/^explanation\/questions$/, 12],
   [/^reference\/(operations|errors)/, 6],
@@ -7,7 +7,7 @@ const FIRST = [
   [/^adr\//, -12],
   [/^explanation\/(architecture|commonmark-notes)$/, -8],
 ];
-const Scorer = {
+var Scorer = {
   score: ([page, , , , score]) =>
     FIRST.reduce((sum, [pattern, bonus]) => sum + (pattern.test(page) ? bonus : 0), score),
   objNameMatch: 11,
