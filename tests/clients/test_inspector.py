@@ -91,7 +91,7 @@ def inspect(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Inspect]
             done = tools.run(
                 "@modelcontextprotocol/inspector",
                 "mcp-inspector",
-                ["--cli", *options, *target],
+                ["--cli", "--connect-timeout", "120000", *options, *target],
                 cwd=REPOSITORY,
                 environment={"MCP_CATALOG_PATH": str(tmp_path / "catalog.json")},
             )
