@@ -5,13 +5,17 @@ from pathlib import Path
 
 import pytest
 
+from mdplan import __version__
+
 CHANGELOG = Path(__file__).parents[2] / "CHANGELOG.md"
 
 
 @pytest.mark.requirement("project-3")
-def test_unreleased_has_an_entry() -> None:
+def test_changes_since_the_last_release_are_entered() -> None:
+    """Right after a release nothing is, and the notes of that release are those of this version."""
     text = CHANGELOG.read_text(encoding="utf-8")
-    section = re.search(r"^## \[Unreleased\]\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    sections = dict(re.findall(r"^## \[([^\]]+)\][^\n]*\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL))
 
-    assert section, "CHANGELOG.md has no heading `## [Unreleased]`"
-    assert re.search(r"^- \S", section[1], re.MULTILINE), "nothing is entered under `## [Unreleased]`"
+    assert "Unreleased" in sections, "CHANGELOG.md has no heading `## [Unreleased]`"
+    newest = sections["Unreleased"].strip() or sections.get(__version__, "")
+    assert re.search(r"^- \S", newest, re.MULTILINE), "nothing is entered for the next version"
