@@ -35,6 +35,7 @@ from mdplan.storage.fs.errors import StorageRefused
 
 # Files are examined one after the other, so that few outlines are worth keeping.
 _KEPT_BYTES = 1 << 20
+_KEPT_OUTLINES = 8
 
 
 class FilePlanner:
@@ -48,7 +49,7 @@ class FilePlanner:
             settings.max_file_bytes,
             settings.max_lines,
             settings.of_documents,
-            OutlineCache(_KEPT_BYTES),
+            OutlineCache(_KEPT_BYTES, _KEPT_OUTLINES),
             links.rules() if links is not None else None,
         )
         self.selecting = Selector(job.loaded, self.documents, job.history)

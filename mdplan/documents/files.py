@@ -27,18 +27,21 @@ _Found = TypeVar("_Found")
 
 # An outline with what was derived from it takes about ten times the bytes of its document.
 MAX_BYTES: Final = 8 << 20
+MAX_OUTLINES: Final = 1000
 
 
 class OutlineCache:
-    """The outlines that were asked for last, with at most `max_bytes` of documents together.
+    """The `max_outlines` outlines that were asked for last, with at most `max_bytes` of documents together.
+
+    The outline of a short document is many times as large as its bytes.
 
     An outline never changes. A key shows everything that it is made from besides the bytes of its document:
     threads may share both. Of documents of one key and of equal length the last one is kept, so that bytes
     are compared with those of one document, which costs less than a hash of them.
     """
 
-    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
-        self._max_bytes = max_bytes
+    def __init__(self, max_bytes: int = MAX_BYTES, max_outlines: int = MAX_OUTLINES) -> None:
+        self._max_bytes, self._max_outlines = max_bytes, max_outlines
         self._bytes = 0
         self._outlines: OrderedDict[tuple[Hashable, int], Outline] = OrderedDict()
         self._lock = allocate_lock()
@@ -63,7 +66,7 @@ class OutlineCache:
             self._bytes += 0 if place in self._outlines else size
             self._outlines[place] = outline
             self._outlines.move_to_end(place)
-            while self._bytes > self._max_bytes:
+            while self._bytes > self._max_bytes or len(self._outlines) > self._max_outlines:
                 _, old = self._outlines.popitem(last=False)
                 self._bytes -= len(old.source.data)
 

@@ -58,6 +58,14 @@ def test_the_same_content_in_another_encoding_or_format_has_another_outline(
     assert len(opened(documents, "a.ini").sections) == 1
 
 
+def test_short_documents_make_room_by_their_number() -> None:
+    cache = OutlineCache(max_outlines=2)
+    for key in ("first", "second", "third"):
+        cache.keep(key, outline(4))
+
+    assert [cache.get(key, b"xxxx") is None for key in ("first", "second", "third")] == [True, False, False]
+
+
 def outline(size: int) -> Outline:
     return Outline(Source.from_text("x" * size))
 
