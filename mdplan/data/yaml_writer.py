@@ -194,9 +194,11 @@ class _BlockWriter:
         is_beside = len(between) > 0 and not between.strip(" ")
         lines = list(layout.item_lines(value, node.column, quote, len(between) if is_beside else 1))
         is_short = entry.node.kind is Kind.SCALAR or entry.node.is_flow or not entry.node.entries
-        if is_short and len(lines) == 1 and entry.node.style not in _BLOCK_STYLES and is_beside:
-            text = lines[0][node.column + 1 :].lstrip(" ")
-            self._add(entry.node.span, text, changes)
+        if is_short and entry.node.style not in _BLOCK_STYLES and is_beside:
+            # A comment behind the old value stays there.
+            self._add(entry.node.span, lines[0][node.column + 1 :].lstrip(" "), changes)
+            if len(lines) > 1:
+                self._insert_lines(self._end_of(entry.node), lines[1:], changes)
             return
         text = "\n".join(lines)[node.column :]
         end = self._lines.content_end(self._lines.line_at(max(self._end_of(entry.node) - 1, 0)))
