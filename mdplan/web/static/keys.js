@@ -46,9 +46,8 @@ function stepFile(by) {
   const files = articles();
   const here = files.indexOf(current("article[data-file]"));
   const next = files[here < 0 ? firstBelow(files) : here + by];
-  if (!next) return;
-  load(next);
-  focusOn(next);
+  // It loads as it comes into view, unless the reader goes on at once.
+  if (next) focusOn(next);
 }
 
 const currentFile = () => current("article[data-file]") ?? articles()[firstBelow(articles())];
