@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic
+from mdplan.field_names import unknown_fields
 from mdplan.markdown.links.link_path import followed
 from mdplan.markdown.links.site_rules import NO_RULES, SiteRules
 from mdplan.markdown.outline.slugs import STYLES
@@ -17,6 +18,7 @@ from mdplan.storage.fs.root import Root
 FILE: Final = "mdplan.toml"
 _TABLES: Final = ((FILE, ("links",)), ("pyproject.toml", ("tool", "mdplan", "links")))
 _MKDOCS: Final = "mkdocs.yml"
+_HINT: Final = "see how to keep links right for what they may say"
 _MOST_BYTES: Final = 1 << 20
 _DOCS_FOLDER: Final = re.compile(r"""^docs_dir:[ \t]*["']?([^"'#\r\n]+)""", re.MULTILINE)
 # What the table of contents is told to make slugs with, for lack of a reader of all YAML tags.
@@ -84,19 +86,24 @@ def _rules_of(value: object, file: str, table: tuple[str, ...]) -> SiteRules | D
     from pydantic import ValidationError
 
     from mdplan.documents.site_links import SiteLinks
+    from mdplan.requests.model_reader import wire_names
 
     try:
         return SiteLinks.model_validate(value).rules()
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, (*table, *first["loc"])))
-        return _wrong(file, f"`{place}`: {first['msg']}")
+        *parents, last = map(str, (*table, *first["loc"]))
+        if first["type"] == "extra_forbidden":
+            inside = f"`{'.'.join(parents)}`"
+            problem = next(unknown_fields({last: None}, wire_names(SiteLinks), inside))
+            return _wrong(file, problem.message, problem.hint)
+        return _wrong(file, f"`{'.'.join([*parents, last])}`: {first['msg']}")
 
 
-def _wrong(name: str, reason: str) -> Diagnostic:
+def _wrong(name: str, reason: str, hint: str = _HINT) -> Diagnostic:
     return Diagnostic.warning(
         Code.INVALID_ARGUMENT,
         f"the rules for links in `{name}` are ignored: {reason}",
-        "see how to keep links right for what they may say",
+        hint,
         file=name,
     )
