@@ -32,7 +32,7 @@ from mdplan.engine.history import History
 from mdplan.engine.history_list import list_transactions, show_transaction
 from mdplan.engine.interrupted import with_interrupted
 from mdplan.engine.merging import MergeService
-from mdplan.engine.plan_library import PlanLibrary, StoredPlans
+from mdplan.engine.plan_library import PlanCache, PlanLibrary, StoredPlans
 from mdplan.engine.planner import Planner
 from mdplan.engine.recovery import Recovery
 from mdplan.engine.undo_service import UndoService
@@ -122,7 +122,7 @@ class Engine:
             revise=self._revise,
         )
         comparer = PlanComparer(self.documents, self.library, self.merging.past)
-        self.feedback = Feedback(self.library, comparer, self.past, caller.client)
+        self.feedback = Feedback(self.library, PlanCache(self.library), comparer, self.past, caller.client)
 
     @classmethod
     def open(

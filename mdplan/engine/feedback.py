@@ -9,7 +9,7 @@ from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.engine.approval import rejection_of, shown_part
 from mdplan.engine.comparing import ComparedResults, PlanComparer
 from mdplan.engine.history import History
-from mdplan.engine.plan_library import PlanLibrary
+from mdplan.engine.plan_library import PlanCache, PlanLibrary
 from mdplan.plan import Plan
 from mdplan.reports.base import refusal
 from mdplan.reports.history import HistoryReport
@@ -19,8 +19,8 @@ from mdplan.storage.user.decisions import Decision, DecisionStore, Side
 from mdplan.storage.user.origins import Revisions
 from mdplan.storage.workspace import Workspace
 
-# Decisions that are looked through for the one that a plan was made in answer to.
-_MOST_DECISIONS: Final = 50
+# Decisions that are looked through for the one that a plan was made in answer to: the last ones.
+_MOST_DECISIONS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,7 @@ class Feedback:
     """Decisions on plans of `library`, told to the program that `client` names."""
 
     library: PlanLibrary
+    plans: PlanCache
     comparer: PlanComparer
     past: History
     client: Callable[[], Client]
@@ -65,7 +66,7 @@ class Feedback:
     def earlier(self, plan: Plan, root: Root) -> ReviewReport | None:
         """What people said of the plan in whose place `plan` was made, and what differs."""
         old_id = Revisions(root.path).last_of(plan.plan_id)
-        loaded = self.library.load(old_id) if old_id is not None else None
+        loaded = self.plans.load(old_id) if old_id is not None else None
         if loaded is None or isinstance(loaded, Diagnostic):
             return None
         old = loaded[0]
@@ -97,7 +98,7 @@ class Feedback:
                 continue
             if any(map(self._is_committed, revisions.derived_from(decision.plan_id))):
                 continue
-            loaded = self.library.load(decision.plan_id)
+            loaded = self.plans.load(decision.plan_id)
             if not isinstance(loaded, Diagnostic):
                 yield decision, loaded[0]
 

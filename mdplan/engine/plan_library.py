@@ -32,6 +32,7 @@ from mdplan.storage.user.plan_store import PlanStore, StoredPlan
 from mdplan.storage.workspace import Workspace
 from mdplan.text.source import Source, sha256_hex
 
+_MOST_CLIENTS: Final = 10_000
 _SECONDS_OF_A_DAY: Final = 24 * 3600.0
 
 
@@ -61,6 +62,7 @@ class PlanLibrary:
         self._history = history
         self._workspace = workspace
         self._client = client
+        self._clients: dict[str, Client] = {}
 
     def save(
         self,
@@ -88,7 +90,11 @@ class PlanLibrary:
 
     def client_of(self, plan_id: str, root: Root) -> Client | None:
         """The program that made a stored plan of `root`, as far as it is known."""
-        return self._store_of(root).load_client(plan_id)
+        # The first program that made a plan stays the one.
+        known = self._clients.get(plan_id) or self._store_of(root).load_client(plan_id)
+        if known is not None and len(self._clients) < _MOST_CLIENTS:
+            self._clients[plan_id] = known
+        return known
 
     def _store_of(self, root: Root) -> PlanStore:
         return next(store for known, store in self._stores if known is root)
