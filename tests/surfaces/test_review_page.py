@@ -361,6 +361,21 @@ def test_request_for_changes_without_a_comment_is_refused(
     assert DecisionStore(str(root)).all() == ()
 
 
+def test_section_that_goes_to_another_file_is_shown_as_moved_in_both(
+    calls: ReviewCalls, engine: Engine, root: Path
+) -> None:
+    (root / "other.md").write_text("# Other\n\ntext\n")
+    move = {"op": "move_section", "heading": "Middle", "toFile": "other.md"}
+    report = engine.plan({"file": "guide.md", "edits": [move]})
+    assert report.plan_id is not None, report.diagnostics
+
+    page = calls.visit().get(calls.plan_path(report.plan_id))
+
+    assert "moved to other.md## Middle" in page.page.text
+    assert "moved from guide.md" in page.page.text
+    assert len(re.findall(r'<tr class="(?:gone|new) moved"', page.text)) >= 4
+
+
 def test_line_without_end_is_cut_and_told(calls: ReviewCalls, engine: Engine, root: Path) -> None:
     edit = {"op": "create_file", "markdown": "x" * 3_000_000}
     plan_id = engine.plan({"file": "new.md", "edits": [edit]}).plan_id

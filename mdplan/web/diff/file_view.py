@@ -9,7 +9,7 @@ from mdplan.diagnostics import Problems
 from mdplan.engine.open_plan import OpenPlan
 from mdplan.review.plan_review import FileReview, Gap, ReviewedFile, ReviewedHunk, ReviewedLine
 from mdplan.storage.user.decisions import LineComment, Side
-from mdplan.web.diff.diff_rows import Cell, DiffOptions, Row, cells_of, context_cells, side_by_side
+from mdplan.web.diff.diff_rows import Cell, DiffOptions, OtherFile, Row, cells_of, context_cells, side_by_side
 from mdplan.web.diff.edit_cards import EditCard, card_name, edit_card
 from mdplan.web.diff.edit_lines import EditLines, lines_by_edit
 from mdplan.web.sessions import Mark, PlanNotes
@@ -176,7 +176,8 @@ class FileViews:
         gap: Gap | None,
     ) -> HunkView:
         numbers = {edit: self._number(edit, file) for edit in edits[0]}
-        cells = tuple(cells_of(hunk, lines, self._options, numbers))
+        others = {edit: other for edit in edits[0] if (other := self._other(edit, file)) is not None}
+        cells = tuple(cells_of(hunk, lines, self._options, numbers, others))
         return HunkView(
             hunk=hunk,
             gap=gap,
@@ -195,6 +196,19 @@ class FileViews:
             cells=() if self._options.is_split else cells,
             rows=tuple(side_by_side(cells)) if self._options.is_split else (),
         )
+
+    def _other(self, index: int, file: ReviewedFile) -> OtherFile | None:
+        """The other file of an edit that moves a section between two files."""
+        edit = self._edits.get(index)
+        if edit is None or edit.op != "move_section" or len(edit.files) != 2:
+            return None
+        other = next(each for each in edit.files if each != file.index)
+        found = self._opened.file(other)
+        if not isinstance(found, FileReview):
+            return None
+        lines = (line for hunk in found.hunks for line in hunk.lines)
+        texts = frozenset(line.text for line in lines if index in line.edits)
+        return OtherFile(self._opened.review.files[other].path, other, texts)
 
     def _cards(
         self, indexes: Sequence[int], file: ReviewedFile, made: Mapping[int, EditLines]
