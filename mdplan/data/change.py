@@ -15,15 +15,15 @@ from mdplan.data.node import DataError, Element, Path, Unnamed
 from mdplan.text.edit import TextEdit
 
 
-class Mark(Enum):
+class KeyMarker(Enum):
     """What a key is set to that is deleted, or stays what it is."""
 
     REMOVED = "gone"
     KEPT = "kept"
 
 
-REMOVED: Final = Mark.REMOVED
-KEPT: Final = Mark.KEPT
+REMOVED: Final = KeyMarker.REMOVED
+KEPT: Final = KeyMarker.KEPT
 
 
 @dataclass(frozen=True, slots=True)

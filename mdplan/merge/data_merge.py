@@ -14,7 +14,7 @@ from mdplan.data.node import DataError, Language, Path
 from mdplan.markdown.front_matter.block import find_front_matter
 from mdplan.merge.line_merge import merge_lines, split_conflict
 from mdplan.merge.pieces import Origin, Piece, Texts, conflict
-from mdplan.merge.rendering import Conflict, Decision, MarkerStyle, Merge, final_end, lines_of, rendered
+from mdplan.merge.rendering import Conflict, MarkerStyle, Merge, MergedText, final_end, lines_of, rendered
 from mdplan.merge.value_merge import ValueConflict, ValueMerge, merge_values
 from mdplan.text.edit import EditList, Overlap
 
@@ -64,7 +64,7 @@ def merge_data(
     if not found.conflicts and not is_strict:
         merged = _by_keys(language, sides, found)
         if merged is not None:
-            return Merge(merged, (), decisions=(Decision((), BY_KEYS, _new_lines(texts, merged)),))
+            return Merge(merged, (), decisions=(MergedText((), BY_KEYS, _new_lines(texts, merged)),))
     if by_lines.is_clean:
         pieces = [each if each.origin is Origin.BOTH else conflict(each, _WRONG) for each in pieces]
         by_lines = _by_lines(texts, pieces, sides, style)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from mdplan.merge.document import Document
+from mdplan.merge.document import DocumentTree
 from mdplan.merge.gaps import joined, with_gaps
 from mdplan.merge.guards import Side, flaws, unpadded
 from mdplan.merge.line_merge import kept_lines, split_conflict
@@ -43,7 +43,7 @@ def merge_documents(
         return Merge(theirs, ())
     short = shortened(Texts(*[lines_of(text) for text in (base, ours, theirs)]))
     texts = short.texts
-    documents = [Document(lines) for lines in texts]
+    documents = [DocumentTree(lines) for lines in texts]
     pieces = _merged(texts, documents, is_strict=is_strict)
     if any(is_conflict(piece) for piece in pieces):
         # What is clean with the sides swapped is clean: whichever side is ours.
@@ -72,7 +72,7 @@ def merge_documents(
     return replace(found, text=short.whole(found.text), conflicts=tuple(conflicts))
 
 
-def _merged(texts: Texts, documents: Sequence[Document], *, is_strict: bool) -> list[Piece]:
+def _merged(texts: Texts, documents: Sequence[DocumentTree], *, is_strict: bool) -> list[Piece]:
     """The pieces of the result: by lines first if that is clean, else what has the fewest marked lines."""
     sides = _sides(documents)
     merged: list[list[Piece]] = []
@@ -92,16 +92,16 @@ def first_flaw(base: str, ours: str, theirs: str, result: str) -> str:
     found = lines_of(result)
     own, other = ({new: old for old, new in kept_lines(side, found)} for side in (texts.ours, texts.theirs))
     lines = [ResultLine(line, 0, own.get(at), other.get(at)) for at, line in enumerate(found)]
-    wrong = flaws(texts, _sides([Document(each) for each in texts]), lines)
+    wrong = flaws(texts, _sides([DocumentTree(each) for each in texts]), lines)
     return next((flaw.reason for flaw in wrong), "")
 
 
-def _sides(documents: Sequence[Document]) -> tuple[Document, Side, Side]:
+def _sides(documents: Sequence[DocumentTree]) -> tuple[DocumentTree, Side, Side]:
     base, ours, theirs = documents
     return base, Side(base, ours), Side(base, theirs)
 
 
-def _guarded(texts: Texts, sides: tuple[Document, Side, Side], pieces: list[Piece]) -> list[Piece]:
+def _guarded(texts: Texts, sides: tuple[DocumentTree, Side, Side], pieces: list[Piece]) -> list[Piece]:
     """`pieces` with a conflict wherever a guard refuses what would be merged."""
     for _ in range(_ROUNDS):
         lines = list(result_lines(texts, pieces))
@@ -158,5 +158,5 @@ def _all_lines(texts: Texts, piece: Piece) -> set[str]:
     return {unpadded(line) for part in parts for line in part}
 
 
-def _path(ours: Document, line: int) -> tuple[str, ...]:
+def _path(ours: DocumentTree, line: int) -> tuple[str, ...]:
     return ours.section_at(min(line, len(ours.lines) - 1)).path if ours.lines else ()

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from mdplan.merge.node import Node, NodeKind
+from mdplan.merge.node import MergeNode, MergeNodeKind
 
 # A key of YAML or TOML, quoted or not, and its value.
 _ENTRY: Final = re.compile(
@@ -15,19 +15,23 @@ _COMMENT: Final = re.compile(r"\s*#")
 _TOML_TABLE: Final = re.compile(r"\[+(?P<name>[^\[\]]+)\]+\s*$")
 
 
-def front_matter_node(lines: Sequence[str], stop: int) -> Node:
+def front_matter_node(lines: Sequence[str], stop: int) -> MergeNode:
     """The front matter in the first `stop` of `lines`, with its fences as entries without a label."""
     end = stop
     while not lines[end - 1].strip():
         end -= 1
     fences = [_entry(lines, range(at, at + 1), f"fence {at > 0}", ()) for at in (0, end - 1)]
     inner = tuple(_entries(lines, range(1, end - 1)))
-    return Node(
-        NodeKind.FRONT_MATTER, range(0), end, "".join(lines[:end]), children=(fences[0], *inner, fences[1])
+    return MergeNode(
+        MergeNodeKind.FRONT_MATTER,
+        range(0),
+        end,
+        "".join(lines[:end]),
+        children=(fences[0], *inner, fences[1]),
     )
 
 
-def _entries(lines: Sequence[str], where: range) -> Iterator[Node]:
+def _entries(lines: Sequence[str], where: range) -> Iterator[MergeNode]:
     """The entries in the lines `where` that have the indentation of the first of them."""
     written = [at for at in where if lines[at].strip()]
     if not written:
@@ -56,7 +60,7 @@ def _starts(line: str, *, is_list: bool) -> bool:
     return bool(_ITEM.match(line)) if is_list else bool(_ENTRY.match(line))
 
 
-def _read(lines: Sequence[str], where: range) -> Node:
+def _read(lines: Sequence[str], where: range) -> MergeNode:
     line = lines[where.start]
     table = _TOML_TABLE.match(line)
     if table:
@@ -68,11 +72,13 @@ def _read(lines: Sequence[str], where: range) -> Node:
     return _entry(lines, where, found["key"].strip("\"'"), _entries(lines, where[1:]) if is_parent else ())
 
 
-def _entry(lines: Sequence[str], where: range, label: str, children: Iterator[Node] | tuple[()]) -> Node:
+def _entry(
+    lines: Sequence[str], where: range, label: str, children: Iterator[MergeNode] | tuple[()]
+) -> MergeNode:
     below = tuple(children)
     head = range(where.start, where.start + 1) if below else where
-    return Node(
-        NodeKind.ENTRY,
+    return MergeNode(
+        MergeNodeKind.ENTRY,
         head,
         where.stop,
         "".join(lines[where.start : where.stop]),

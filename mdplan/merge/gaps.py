@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mdplan.merge.document import Document
+from mdplan.merge.document import DocumentTree
 from mdplan.merge.pieces import Origin, Piece, Texts, is_conflict
 
 # A place in each of the three texts; None in those that do not have it.
 _Places = tuple[int | None, int | None, int | None]
 
 
-def with_gaps(texts: Texts, documents: Sequence[Document], pieces: Sequence[Piece]) -> list[Piece]:
+def with_gaps(texts: Texts, documents: Sequence[DocumentTree], pieces: Sequence[Piece]) -> list[Piece]:
     """`pieces` with the blank lines between them; their empty ranges say where they are.
 
     Between two pieces that follow each other in a side are the blank lines of that side, merged as lines are.
@@ -77,7 +77,7 @@ def _gap_piece(lines: Sequence[str], at: Sequence[int]) -> list[Piece]:
     return [piece] if lines else []
 
 
-def _gap(texts: Texts, documents: Sequence[Document], stops: _Places, starts: _Places) -> Sequence[str]:
+def _gap(texts: Texts, documents: Sequence[DocumentTree], stops: _Places, starts: _Places) -> Sequence[str]:
     base, ours, theirs = (
         None if stop is None or start is None else _blank(lines, stop, start)
         for lines, stop, start in zip(texts, stops, starts, strict=True)
@@ -95,7 +95,7 @@ def _blank(lines: Sequence[str], start: int, stop: int) -> Sequence[str] | None:
     return None if start > stop or any(line.strip() for line in between) else between
 
 
-def _blanks_beside(texts: Texts, documents: Sequence[Document], stops: _Places, starts: _Places) -> int:
+def _blanks_beside(texts: Texts, documents: Sequence[DocumentTree], stops: _Places, starts: _Places) -> int:
     """How many blank lines go between two pieces that follow each other in no side."""
     sides = list(zip(texts, documents, stops, starts, strict=True))[1:]
     beside: list[int] = []

@@ -13,9 +13,9 @@ from typing import Final
 from mdplan.markdown.blocks.block import CONTAINERS, BlockKind
 from mdplan.markdown.links.links import local_links
 from mdplan.markdown.outline.section import Section
-from mdplan.merge.document import Document, row_text
+from mdplan.merge.document import DocumentTree, row_text
 from mdplan.merge.line_merge import kept_lines
-from mdplan.merge.node import Node, NodeKind
+from mdplan.merge.node import MergeNode, MergeNodeKind
 from mdplan.merge.pieces import ResultLine, Texts
 
 _UNRELEASED: Final = re.compile(
@@ -44,7 +44,7 @@ class Flaw:
 class Side:
     """One side with its sections as those of the base."""
 
-    def __init__(self, base: Document, side: Document) -> None:
+    def __init__(self, base: DocumentTree, side: DocumentTree) -> None:
         """Match the sections of `side` with those of `base`."""
         self.units = side
         self.identities = _identities(base, side)
@@ -70,7 +70,7 @@ class Side:
 
 def flaws(
     texts: Texts,
-    sides: tuple[Document, Side, Side],
+    sides: tuple[DocumentTree, Side, Side],
     lines: Sequence[ResultLine],
     declared: frozenset[str] | None = frozenset(),
 ) -> Iterator[Flaw]:
@@ -79,7 +79,7 @@ def flaws(
     Lines with the texts `declared` may be lost or new; None where lines cannot be counted.
     """
     base, ours, theirs = sides
-    result = Document([line.text for line in lines])
+    result = DocumentTree([line.text for line in lines])
     yield from _misplaced(ours, theirs, base, result, lines)
     yield from _reshaped(ours, theirs, result, lines)
     yield from _repeated(ours, theirs, result)
@@ -93,7 +93,7 @@ def _name(section: Section) -> Identity:
     return (*section.canonical_path, section.ordinal)
 
 
-def _identities(base: Document, side: Document) -> list[Identity]:
+def _identities(base: DocumentTree, side: DocumentTree) -> list[Identity]:
     old, new = base.outline.sections, side.outline.sections
     pairs = list(kept_lines(base.lines, side.lines))
     kept = _kept_headings(base, side, pairs)
@@ -115,7 +115,9 @@ def _identities(base: Document, side: Document) -> list[Identity]:
     return found
 
 
-def _kept_headings(base: Document, side: Document, pairs: Sequence[tuple[int, int]]) -> dict[int, Identity]:
+def _kept_headings(
+    base: DocumentTree, side: DocumentTree, pairs: Sequence[tuple[int, int]]
+) -> dict[int, Identity]:
     """By the index of a section of `side` the one of `base` with the same heading line and path.
 
     That another section with this path came or went before it changes nothing.
@@ -132,14 +134,16 @@ def _kept_headings(base: Document, side: Document, pairs: Sequence[tuple[int, in
     return found
 
 
-def _own_lines(units: Document, index: int) -> range:
+def _own_lines(units: DocumentTree, index: int) -> range:
     section, lines = units.outline.sections[index], units.outline.source.lines
     if not len(section.body):
         return range(0)
     return range(lines.line_at(section.body.start) - 1, lines.line_at(section.body.end - 1))
 
 
-def _lines_from(base: Document, side: Document, pairs: Sequence[tuple[int, int]]) -> dict[int, Counter[int]]:
+def _lines_from(
+    base: DocumentTree, side: DocumentTree, pairs: Sequence[tuple[int, int]]
+) -> dict[int, Counter[int]]:
     """By the index of a section of `side`, from which sections of `base` its lines come."""
     found: dict[int, Counter[int]] = {}
     for line, new_line in pairs:
@@ -148,13 +152,13 @@ def _lines_from(base: Document, side: Document, pairs: Sequence[tuple[int, int]]
     return found
 
 
-def _index_at(units: Document, line: int) -> int:
+def _index_at(units: DocumentTree, line: int) -> int:
     outline = units.outline
     return outline.section_at(outline.source.lines.start(line + 1)).index
 
 
 def _misplaced(
-    ours: Side, theirs: Side, base: Document, result: Document, lines: Sequence[ResultLine]
+    ours: Side, theirs: Side, base: DocumentTree, result: DocumentTree, lines: Sequence[ResultLine]
 ) -> Iterator[Flaw]:
     """Lines under another heading than their author saw, and sections with another parent."""
     of_base = {_name(each): _parent_name(base, each) for each in base.outline.sections}
@@ -207,11 +211,11 @@ def _is_released(before: Section, section: Section) -> bool:
     )
 
 
-def _parent_name(units: Document, section: Section) -> Identity:
+def _parent_name(units: DocumentTree, section: Section) -> Identity:
     return _name(units.outline.sections[section.parent or 0])
 
 
-def _shapes(units: Document) -> list[tuple[str, ...]]:
+def _shapes(units: DocumentTree) -> list[tuple[str, ...]]:
     """For each line the kinds of the blocks around it, and whether a block begins there."""
     found: list[tuple[str, ...]] = [()] * len(units.lines)
     around: list[str] = []
@@ -231,7 +235,7 @@ def _shapes(units: Document) -> list[tuple[str, ...]]:
 _LOOSE: Final = {BlockKind.INDENTED_CODE: BlockKind.FENCE}
 
 
-def _reshaped(ours: Side, theirs: Side, result: Document, lines: Sequence[ResultLine]) -> Iterator[Flaw]:
+def _reshaped(ours: Side, theirs: Side, result: DocumentTree, lines: Sequence[ResultLine]) -> Iterator[Flaw]:
     """Lines that are in another kind of block than where they come from."""
     shapes, own, other = _shapes(result), _shapes(ours.units), _shapes(theirs.units)
     for number, line in enumerate(lines):
@@ -244,7 +248,7 @@ def _reshaped(ours: Side, theirs: Side, result: Document, lines: Sequence[Result
             yield Flaw(number, "it would become a part of the block above it")
 
 
-def _repeated(ours: Side, theirs: Side, result: Document) -> Iterator[Flaw]:
+def _repeated(ours: Side, theirs: Side, result: DocumentTree) -> Iterator[Flaw]:
     """Headings and labels that are repeated more often than in a side."""
     most = Counter(each.canonical_path for each in ours.units.outline.sections)
     most |= Counter(each.canonical_path for each in theirs.units.outline.sections)
@@ -260,11 +264,11 @@ def _repeated(ours: Side, theirs: Side, result: Document) -> Iterator[Flaw]:
             yield Flaw(node.lines.start, "the label would be repeated")
 
 
-def _definitions(document: Document) -> Iterator[Node]:
-    return (node for node in document.root.walk() if node.kind is NodeKind.DEFINITION)
+def _definitions(document: DocumentTree) -> Iterator[MergeNode]:
+    return (node for node in document.root.walk() if node.kind is MergeNodeKind.DEFINITION)
 
 
-def _labels(document: Document) -> Counter[str]:
+def _labels(document: DocumentTree) -> Counter[str]:
     return Counter(node.label for node in _definitions(document))
 
 
@@ -286,7 +290,7 @@ def unpadded(line: str) -> str:
     return row_text(line) + "\n" if line.lstrip().startswith("|") else line
 
 
-def _broken(ours: Side, theirs: Side, result: Document) -> Iterator[Flaw]:
+def _broken(ours: Side, theirs: Side, result: DocumentTree) -> Iterator[Flaw]:
     """Links into the document that are good in each side that has them, and broken in the result."""
     bad = [each for each in local_links(result.outline) if not each.resolves]
     if not bad:
@@ -302,7 +306,9 @@ def _broken(ours: Side, theirs: Side, result: Document) -> Iterator[Flaw]:
             yield Flaw(link.line - 1, f"the link to {link.target} would be broken")
 
 
-def _contradicted(ours: Side, theirs: Side, result: Document, lines: Sequence[ResultLine]) -> Iterator[Flaw]:
+def _contradicted(
+    ours: Side, theirs: Side, result: DocumentTree, lines: Sequence[ResultLine]
+) -> Iterator[Flaw]:
     """Items such as "None." that would get other items beside them."""
     for number, line in enumerate(lines):
         if not _NOTHING.match(line.text) or _is_only_item(result, number):
@@ -314,7 +320,7 @@ def _contradicted(ours: Side, theirs: Side, result: Document, lines: Sequence[Re
             yield Flaw(number, "it says that there is nothing, next to items of the other side")
 
 
-def _is_only_item(document: Document, line: int) -> bool:
+def _is_only_item(document: DocumentTree, line: int) -> bool:
     """Whether no other item is in the text of the section around `line`."""
     around = _own_lines(document, _index_at(document, line))
     return sum(line in document.item_starts for line in around) == 1

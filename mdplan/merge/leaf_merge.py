@@ -8,7 +8,7 @@ from typing import Final
 
 from mdplan.merge.document import cells_of
 from mdplan.merge.line_merge import merge_lines
-from mdplan.merge.node import NodeKind, Three
+from mdplan.merge.node import MergeNodeKind, Three
 from mdplan.merge.pieces import BOTH_CHANGED, Origin, Piece, Texts, is_conflict
 
 _ITEM: Final = re.compile(r"(\s*(?:[-+*]|\d+[.)])\s+)(\[[ xX]\](?=\s))?(.*)", re.DOTALL)
@@ -58,7 +58,7 @@ def _as(piece: Piece, origin: Origin) -> Piece:
     return Piece(origin=origin, base=piece.base, ours=piece.ours, theirs=piece.theirs, reason=BOTH_CHANGED)
 
 
-def _by_parts(texts: Texts, kind: NodeKind, piece: Piece) -> Piece:
+def _by_parts(texts: Texts, kind: MergeNodeKind, piece: Piece) -> Piece:
     """A conflict about one line as the line that has the changes of both sides, if they are independent."""
     if not is_conflict(piece) or not len(piece.base) == len(piece.ours) == len(piece.theirs) == 1:
         return piece
@@ -143,9 +143,9 @@ def _newer_date(base: str, ours: str, theirs: str) -> str | None:
 
 
 # How one line of a kind is merged, and what the merge says of it.
-_PARTS: Final[dict[NodeKind, tuple[Callable[[str, str, str], str | None], str]]] = {
-    NodeKind.ROW: (_cells, "a row has the cells of both sides"),
-    NodeKind.ITEM: (_item, "an item has the box, the text or the sentences of both sides"),
-    NodeKind.ENTRY: (_newer_date, "the newer of two dates of the last change"),
-    NodeKind.LEAF: (_sentences, "a line has the sentences of both sides"),
+_PARTS: Final[dict[MergeNodeKind, tuple[Callable[[str, str, str], str | None], str]]] = {
+    MergeNodeKind.ROW: (_cells, "a row has the cells of both sides"),
+    MergeNodeKind.ITEM: (_item, "an item has the box, the text or the sentences of both sides"),
+    MergeNodeKind.ENTRY: (_newer_date, "the newer of two dates of the last change"),
+    MergeNodeKind.LEAF: (_sentences, "a line has the sentences of both sides"),
 }

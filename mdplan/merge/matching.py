@@ -6,7 +6,7 @@ from typing import Final
 
 from rapidfuzz import fuzz
 
-from mdplan.merge.node import SETS, Node, NodeKind
+from mdplan.merge.node import SETS, MergeNode, MergeNodeKind
 from mdplan.text.diff.line_blocks import LineComparison
 
 # Percent of the characters in the same order that make two texts the same one, and two new ones too alike.
@@ -16,7 +16,7 @@ _ALIKE: Final = 85
 _MOST_PAIRS: Final = 2_500
 
 
-def matches(old: Sequence[Node], new: Sequence[Node]) -> dict[int, int]:
+def matches(old: Sequence[MergeNode], new: Sequence[MergeNode]) -> dict[int, int]:
     """Which of the siblings `new` each of the siblings `old` became, by their indexes."""
     old_names, new_names = [_name(each) for each in old], [_name(each) for each in new]
     found: dict[int, int] = {}
@@ -36,7 +36,7 @@ def matches(old: Sequence[Node], new: Sequence[Node]) -> dict[int, int]:
     return found
 
 
-def new_in_both(ours: Sequence[Node], theirs: Sequence[Node]) -> dict[int, int]:
+def new_in_both(ours: Sequence[MergeNode], theirs: Sequence[MergeNode]) -> dict[int, int]:
     """Which of the new siblings `theirs` is the same as one of the new siblings `ours`, or too alike."""
     found: dict[int, int] = {}
     by_name: dict[Hashable, list[int]] = defaultdict(list)
@@ -58,17 +58,17 @@ def new_in_both(ours: Sequence[Node], theirs: Sequence[Node]) -> dict[int, int]:
     return found
 
 
-def _name(node: Node) -> Hashable:
+def _name(node: MergeNode) -> Hashable:
     """What two siblings share that are surely the same."""
-    return _label(node) if node.kind is NodeKind.SECTION else (node.kind, node.style, node.text)
+    return _label(node) if node.kind is MergeNodeKind.SECTION else (node.kind, node.style, node.text)
 
 
-def _label(node: Node) -> Hashable:
+def _label(node: MergeNode) -> Hashable:
     return (node.kind, node.style, "label", node.label)
 
 
 def _alike_in(
-    old: Sequence[Node], new: Sequence[Node], where: range, new_where: range
+    old: Sequence[MergeNode], new: Sequence[MergeNode], where: range, new_where: range
 ) -> Iterator[tuple[int, int]]:
     """Pairs of nodes in a gap that are the same: by label or likeness, or as all that was rewritten there."""
     if len(where) * len(new_where) > _MOST_PAIRS:
@@ -91,23 +91,23 @@ def _alike_in(
         yield from rewritten
 
 
-def _can_be_rewritten(old: Node, new: Node) -> bool:
+def _can_be_rewritten(old: MergeNode, new: MergeNode) -> bool:
     """Whether `new` may be `old` with no word left: what has a name of its own is another one."""
-    has_name = old.kind is NodeKind.SECTION or old.label or new.label
+    has_name = old.kind is MergeNodeKind.SECTION or old.label or new.label
     return not has_name and (old.kind, old.style) == (new.kind, new.style)
 
 
-def _is_same(old: Node, new: Node) -> bool:
+def _is_same(old: MergeNode, new: MergeNode) -> bool:
     if (old.kind, old.style) != (new.kind, new.style):
         return False
-    if old.kind is NodeKind.SECTION or old.kind in SETS:
+    if old.kind is MergeNodeKind.SECTION or old.kind in SETS:
         return _shared_lines(old, new)
     if old.label or new.label:
         return old.label == new.label
     return fuzz.ratio(old.text, new.text) >= _SAME
 
 
-def _shared_lines(old: Node, new: Node) -> bool:
+def _shared_lines(old: MergeNode, new: MergeNode) -> bool:
     """Whether at least half of the lines of one are in the other, headings aside."""
     own, other = (
         Counter(line for child in node.children for line in child.text.split("\n") if line.strip())
@@ -128,7 +128,7 @@ def _moved(
             yield index, places[name]
 
 
-def _is_alike(left: Node, right: Node) -> bool:
-    if (left.kind, left.style) != (right.kind, right.style) or left.kind is NodeKind.SECTION:
+def _is_alike(left: MergeNode, right: MergeNode) -> bool:
+    if (left.kind, left.style) != (right.kind, right.style) or left.kind is MergeNodeKind.SECTION:
         return False
     return fuzz.ratio(left.text, right.text) >= _ALIKE

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 
-class NodeKind(StrEnum):
+class MergeNodeKind(StrEnum):
     """What a node is; `LEAF` is any block that is merged by its lines."""
 
     ROOT = "root"
@@ -23,13 +23,17 @@ class NodeKind(StrEnum):
 
 
 # Members of a set: both sides may add some at one place.
-MEMBERS: Final = frozenset({NodeKind.ENTRY, NodeKind.ITEM, NodeKind.ROW, NodeKind.DEFINITION})
+MEMBERS: Final = frozenset(
+    {MergeNodeKind.ENTRY, MergeNodeKind.ITEM, MergeNodeKind.ROW, MergeNodeKind.DEFINITION}
+)
 # Nodes that are nothing but their children.
-SETS: Final = frozenset({NodeKind.LIST, NodeKind.TABLE, NodeKind.DEFINITIONS, NodeKind.FRONT_MATTER})
+SETS: Final = frozenset(
+    {MergeNodeKind.LIST, MergeNodeKind.TABLE, MergeNodeKind.DEFINITIONS, MergeNodeKind.FRONT_MATTER}
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class MergeNode:
     """A run of 0-based lines: `head`, then those of `children`, up to `stop`; blank lines behind it excluded.
 
     `style` must be the same for two nodes to be the same: the kind of block, or the markers of a list.
@@ -38,13 +42,13 @@ class Node:
     its number. `level` is that of the heading of a section.
     """
 
-    kind: NodeKind
+    kind: MergeNodeKind
     head: range
     stop: int
     text: str
     style: str = ""
     label: str = ""
-    children: tuple["Node", ...] = ()
+    children: tuple["MergeNode", ...] = ()
     level: int = 0
 
     @property
@@ -52,7 +56,7 @@ class Node:
         """Its own lines and those of its children."""
         return range(self.head.start, self.stop)
 
-    def walk(self) -> Iterator["Node"]:
+    def walk(self) -> Iterator["MergeNode"]:
         """Itself and all below it, in order."""
         yield self
         for child in self.children:
@@ -62,6 +66,6 @@ class Node:
 class Three(NamedTuple):
     """One node in base, ours and theirs; None where a text does not have it."""
 
-    base: Node | None
-    ours: Node | None
-    theirs: Node | None
+    base: MergeNode | None
+    ours: MergeNode | None
+    theirs: MergeNode | None

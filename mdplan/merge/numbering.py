@@ -5,14 +5,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from mdplan.merge.node import Node
+from mdplan.merge.node import MergeNode
 from mdplan.merge.pieces import Origin, Piece, Texts, is_conflict, result_lines
 
 RENUMBERED: Final = "items were renumbered"
 _NUMBER: Final = re.compile(r"(\s*)(\d+)([.)].*)", re.DOTALL)
 
 
-def renumbered(texts: Texts, lists: Sequence[Node | None], pieces: Sequence[Piece]) -> list[Piece]:
+def renumbered(texts: Texts, lists: Sequence[MergeNode | None], pieces: Sequence[Piece]) -> list[Piece]:
     """`pieces` of a merged list with numbers that count up, if all versions of it, `lists`, count up."""
     numbers = [_numbers(lines, each) for lines, each in zip(texts, lists, strict=True)]
     if not all(_counts_up(each) for each in numbers) or max(map(len, numbers)) < 2:
@@ -35,7 +35,7 @@ def renumbered(texts: Texts, lists: Sequence[Node | None], pieces: Sequence[Piec
     return found
 
 
-def _numbers(lines: Sequence[str], node: Node | None) -> list[int]:
+def _numbers(lines: Sequence[str], node: MergeNode | None) -> list[int]:
     """The numbers of the items; -1 where there is none."""
     found = [_NUMBER.match(lines[item.lines.start]) for item in (node.children if node else ())]
     return [int(each[2]) if each else -1 for each in found]

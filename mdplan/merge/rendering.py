@@ -25,7 +25,7 @@ class Conflict:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class MergedText:
     """What the merge wrote that no side has: `what` it did, in words, in a section, and the new lines."""
 
     path: tuple[str, ...]
@@ -43,7 +43,7 @@ class Merge:
     text: str
     conflicts: tuple[Conflict, ...]
     note: str = ""
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[MergedText, ...] = ()
 
     @property
     def is_clean(self) -> bool:
@@ -77,10 +77,10 @@ def rendered(
     """`pieces` of `texts` as one text, with the conflicts and decisions in it."""
     parts: list[str] = []
     conflicts: list[Conflict] = []
-    decisions: list[Decision] = []
+    decisions: list[MergedText] = []
     for piece in pieces:
         if piece.note:
-            decisions.append(Decision(path_at(piece.ours.start), piece.note, "".join(piece.merged)))
+            decisions.append(MergedText(path_at(piece.ours.start), piece.note, "".join(piece.merged)))
         if piece.origin is not Origin.CONFLICT:
             parts += (line.text for line in result_lines(texts, [piece]))
             continue

@@ -6,11 +6,11 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
-from mdplan.merge.document import Document
+from mdplan.merge.document import DocumentTree
 from mdplan.merge.leaf_merge import merge_leaf
 from mdplan.merge.line_merge import merge_lines
 from mdplan.merge.matching import matches, new_in_both
-from mdplan.merge.node import MEMBERS, SETS, Node, NodeKind, Three
+from mdplan.merge.node import MEMBERS, SETS, MergeNode, MergeNodeKind, Three
 from mdplan.merge.numbering import renumbered
 from mdplan.merge.order import Place, merged_order
 from mdplan.merge.pieces import BOTH_CHANGED, Origin, Piece, Texts, is_conflict, marked_lines
@@ -29,7 +29,7 @@ _Name = tuple[int, int]
 class TreeMerge:
     """The merge of three documents, node by node."""
 
-    def __init__(self, texts: Texts, documents: Sequence[Document], *, lines_first: bool) -> None:
+    def __init__(self, texts: Texts, documents: Sequence[DocumentTree], *, lines_first: bool) -> None:
         """Merge `documents`, which have the `texts`.
 
         With `lines_first`, siblings that merge line by line are not looked at one by one.
@@ -43,7 +43,9 @@ class TreeMerge:
         base, ours, theirs = self.roots
         return self._siblings(*(each.children if each else () for each in (base, ours, theirs)))
 
-    def _siblings(self, base: Sequence[Node], ours: Sequence[Node], theirs: Sequence[Node]) -> list[Piece]:
+    def _siblings(
+        self, base: Sequence[MergeNode], ours: Sequence[MergeNode], theirs: Sequence[MergeNode]
+    ) -> list[Piece]:
         by_lines = merge_lines(self.texts, *(_lines(each) for each in (base, ours, theirs)))
         if self.lines_first and not any(is_conflict(piece) for piece in by_lines):
             return by_lines
@@ -72,8 +74,12 @@ class TreeMerge:
         if before is not None:
             yield from self._node(before)
         ours, theirs = ([nodes[name] for name in names] for names in (place.ours, place.theirs))
-        sections = [[each for each in side if _kind(each) is NodeKind.SECTION] for side in (ours, theirs)]
-        blocks = [[each for each in side if _kind(each) is not NodeKind.SECTION] for side in (ours, theirs)]
+        sections = [
+            [each for each in side if _kind(each) is MergeNodeKind.SECTION] for side in (ours, theirs)
+        ]
+        blocks = [
+            [each for each in side if _kind(each) is not MergeNodeKind.SECTION] for side in (ours, theirs)
+        ]
         if blocks[0] and blocks[1]:
             yield from self._both_added(blocks[0], blocks[1], before, after)
         else:
@@ -127,9 +133,9 @@ class TreeMerge:
             else merge_leaf(self.texts, Three(*(_head(each) if each else None for each in three)))
         )
         pieces = [*head, *self._siblings(*(each.children if each else () for each in three))]
-        if ours.kind is NodeKind.LIST:
+        if ours.kind is MergeNodeKind.LIST:
             pieces = renumbered(self.texts, three, pieces)
-        elif ours.kind is NodeKind.FRONT_MATTER and any(map(is_conflict, pieces)):
+        elif ours.kind is MergeNodeKind.FRONT_MATTER and any(map(is_conflict, pieces)):
             pieces = self._front_matter(three) or pieces
         return pieces
 
@@ -163,13 +169,13 @@ class TreeMerge:
                 pieces += self._deleted(part) if before else [_piece(Origin.CONFLICT, part, _WITH_DELETED)]
         return pieces
 
-    def _raw(self, index: int, node: Node | None) -> list[str] | None:
+    def _raw(self, index: int, node: MergeNode | None) -> list[str] | None:
         return None if node is None else self.texts.part(self.texts[index], node.lines)
 
 
 def _known(
-    base: Sequence[Node], ours: Sequence[Node], theirs: Sequence[Node]
-) -> tuple[dict[_Name, Node], dict[_Name, Node], dict[_Name, Node]]:
+    base: Sequence[MergeNode], ours: Sequence[MergeNode], theirs: Sequence[MergeNode]
+) -> tuple[dict[_Name, MergeNode], dict[_Name, MergeNode], dict[_Name, MergeNode]]:
     """The siblings of the three texts in order, with the same name where they are the same."""
     own, other = matches(base, ours), matches(base, theirs)
     own_new = sorted({*range(len(ours))}.difference(own.values()))
@@ -206,17 +212,17 @@ def _deepest_and_highest(sections: Sequence[Three]) -> tuple[int, int]:
     return max(levels, default=0), min(levels, default=0)
 
 
-def _kind(three: Three) -> NodeKind:
+def _kind(three: Three) -> MergeNodeKind:
     node = three.ours or three.theirs or three.base
-    return node.kind if node else NodeKind.LEAF
+    return node.kind if node else MergeNodeKind.LEAF
 
 
-def _lines(nodes: Sequence[Node]) -> range:
+def _lines(nodes: Sequence[MergeNode]) -> range:
     return range(nodes[0].lines.start, nodes[-1].stop) if nodes else _NOTHING
 
 
-def _head(node: Node) -> Node:
-    return Node(node.kind, node.head, node.head.stop, node.text, node.style, node.label)
+def _head(node: MergeNode) -> MergeNode:
+    return MergeNode(node.kind, node.head, node.head.stop, node.text, node.style, node.label)
 
 
 def _piece(origin: Origin, three: Three, reason: str = BOTH_CHANGED) -> Piece:
