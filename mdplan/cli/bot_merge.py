@@ -26,7 +26,7 @@ _SHORT = 12
 )
 @engine_command(BotReport, FILES, tells_people=True)
 def merge(session: Session, *, branch: str, base: str, remote: str, author: str | None, forge: str) -> Exit:
-    """Merge the base into BRANCH of a pull request, and push it (experimental).
+    """Merge the base into BRANCH of a pull request, and push it.
 
     git merges with `mdplan merge` for Markdown and data files. Where a person must decide, nothing is pushed.
     A comment on the pull request says what was merged, or what needs a person. GH_TOKEN is the token of

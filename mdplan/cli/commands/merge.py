@@ -75,7 +75,7 @@ def merge(  # noqa: PLR0913 (one parameter for each option)
     uninstall: bool,
     is_global: bool,
 ) -> int:
-    """Merge OURS and THEIRS, which both come from BASE (experimental).
+    """Merge OURS and THEIRS, which both come from BASE.
 
     Independent changes of list items, table rows, keys of front matter and sections are merged; conflicts are
     marked with the path of their section. YAML, JSON, TOML and INI files are merged by key. git merges files
