@@ -70,6 +70,11 @@ def print_summary(session: Session, report: PlanReport, document: Path | None = 
     listed = file_list(report.files, console.err)
     if listed:
         console.note(listed)
+    compared = report.review.comparison if report.review is not None else None
+    if compared is not None:
+        old = short_id(compared.against)
+        shows = session.command_line("show", short_id(report.plan_id), "--against", old)
+        console.note(f"It replaces plan {old}. To see what differs: {shows}")
     plan_id = console.err.bold(short_id(report.plan_id))
     if document is not None:
         console.note(f"{plan_size(report)}. Plan {plan_id} written to {shown(str(document))}.")

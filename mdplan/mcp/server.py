@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 _READ_ONLY: Final = "This server is read-only: it previews, and tools that write are not there."
 _NEEDS_APPROVAL: Final = (
     "A person approves what is written. An edit that waits for that is APPROVAL_REQUIRED, with a planId: "
-    "tell the user, and send the planId again once they have decided."
+    "tell the user, and send the planId again once they have decided. Give title and description: they read "
+    "them. After CHANGES_REQUESTED, md_history with planId has their comments; plan again with revises."
 )
 
 

@@ -121,13 +121,11 @@ def every_chat_approves(patch: Patch) -> None:
 
 
 def a_request_for_changes_refuses_nothing(patch: Patch) -> None:
-    own = approval.rejection_of
+    def decision(self: DecisionHistory) -> Decision | None:
+        decisions = (event for event in reversed(self.events) if isinstance(event, Decision))
+        return next((each for each in decisions if not each.requests_changes), None)
 
-    def rejection_of(root_path: str, plan: Any, standing: Any) -> Decision | None:
-        found = own(root_path, plan, standing)
-        return None if found is not None and found.requests_changes else found
-
-    patch.setattr(approval, "rejection_of", rejection_of)
+    patch.setattr(DecisionHistory, "decision", property(decision))
 
 
 def another_title_makes_another_plan(patch: Patch) -> None:
@@ -144,9 +142,9 @@ def a_revision_inherits_the_approval(patch: Patch) -> None:
 
     def history(self: DecisionStore, plan_id: str) -> DecisionHistory:
         found = own(self, plan_id)
-        old = Revisions(self._root_path).last_of(plan_id)
-        decision = own(self, old).decision if old is not None else None
-        if found.events or decision is None or not decision.approves:
+        replaced = (own(self, old).decision for old in Revisions(self._root_path).of(plan_id))
+        decision = next((each for each in replaced if each is not None and each.approves), None)
+        if found.events or decision is None:
             return found
         lent = Decision(**{**_fields(decision), "plan_id": plan_id, "approved_plan_id": plan_id})
         return DecisionHistory((lent,), found.version)

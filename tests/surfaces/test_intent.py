@@ -257,9 +257,11 @@ def test_plans_are_compared_in_the_shell(root: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.chdir(root)
     first = json.loads(mdplan("replace", "one", "1", "a.md", "--dry-run", "--json").out)["planId"]
     (root / "batch.json").write_text(json.dumps(batch(ONE | {"replacement": "uno"})))
+    shown = mdplan("plan", "batch.json", "--revises", first[7:30]).err
     second = json.loads(mdplan("plan", "batch.json", "--revises", first[7:30], "--json").out)
     run = mdplan("show", second["planId"][7:19], "--against", first[7:19])
 
     assert second["review"]["comparison"]["against"] == first
+    assert f"mdplan show {second['planId'][7:19]} --against {first[7:19]}" in shown
     assert b"-1\n+uno\n" in run.out
     assert f"From plan {first[7:19]} to plan {second['planId'][7:19]}." in run.err
