@@ -1,4 +1,4 @@
-"""mdplan: a transactional edit-plan engine for Markdown and plain-text files.
+"""mdplan: safe, reviewable edits of Markdown, data and text files.
 
 `Engine` has all verbs. Each takes decoded JSON, as every other surface does, and gives a report: what is
 wrong with a request is in the report, and no exception. These are all public names; `__init__.pyi` has

@@ -35,7 +35,7 @@ STAGES: Final = (
     ("derive", "links follow what was renamed or moved", "planning/links/derived_edits.py"),
     ("plan", "a Plan, its diff and its ID", "planning/results/summary.py"),
     ("approve", "a decision about this version of the plan", "engine/approval.py"),
-    ("stage", "results beside their targets, a journal record", "storage/transaction/commit.py"),
+    ("stage", "results next to their targets, a journal record", "storage/transaction/commit.py"),
     ("publish", "files exchanged, record renamed: committed", "storage/transaction/commit.py"),
 )
 

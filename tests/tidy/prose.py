@@ -95,6 +95,9 @@ def texts() -> Iterator[tuple[Path, int, str]]:
     for path in (*documents, *templates):
         if "samples" not in path.parts:
             yield path, 1, path.read_text(encoding="utf-8")
+    described = [REPOSITORY / name for name in ("action.yml", ".pre-commit-hooks.yaml")]
+    for path in (*described, *sorted((REPOSITORY / "packaging").rglob("*.json"))):
+        yield path, 1, path.read_text(encoding="utf-8").replace('"', " ")
     for path in sorted((REPOSITORY / "mdplan").rglob("*.py")):
         if "codegen" not in path.parts:
             yield from ((path, line, text) for line, text in _texts_of(ast.parse(path.read_bytes())))
