@@ -1,7 +1,8 @@
 """Warnings about a result: large deletions, merged lists, halves of tags, broken rows and front matter."""
 
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
@@ -151,14 +152,20 @@ def broken_rows(built: BuiltFile) -> Problems:
     if built.file.is_deleted or not any("|" in edit.new_text for edit in built.edits):
         return ()
     written = [span for span in built.edits.result_spans if len(span)]
-    tables = [table for table in built.result.tables if any(map(table.block.span.overlaps, written))]
+    tables = [table for table in built.result.tables if _overlaps_one(written, table.block.span)]
     lines = built.base.source.lines
-    known = (
-        frozenset(lines.content(row.line).strip() for table in built.base.tables for row in table.rows)
-        if tables
-        else frozenset[str]()
+    known = frozenset(
+        lines.content(line).strip()
+        for table in (built.base.tables if tables else ())
+        for line in range(table.block.first_line, table.block.last_line + 1)
     )
     return tuple(each.at(file=built.file.path) for each in overlong_rows(built.result, tables, known))
+
+
+def _overlaps_one(spans: Sequence[Span], area: Span) -> bool:
+    """Whether one of `spans`, which are sorted and disjoint, shares a code point with `area`."""
+    index = bisect_right(spans, area.start, key=lambda span: span.end)
+    return index < len(spans) and spans[index].overlaps(area)
 
 
 def overlong_rows(
