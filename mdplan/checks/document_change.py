@@ -238,7 +238,7 @@ def _line(outline: Outline, number: int) -> str:
 
 
 def _swallowed_headings(old: Outline, new: Outline, swallowed: Container[int]) -> Iterator[Diagnostic]:
-    """Headings whose line is still there, but is no heading any more."""
+    """Headings whose line is still there, but is no longer a heading."""
     for number in _lines_lost(old, new, _heading_lines(old), _heading_lines(new)):
         if number in swallowed:
             continue
@@ -246,7 +246,7 @@ def _swallowed_headings(old: Outline, new: Outline, swallowed: Container[int]) -
         inside = f": it is in the {block.kind} that starts at line {block.first_line}" if block else ""
         yield Diagnostic.warning(
             Code.HEADING_LOST,
-            f"`{short_name(_line(new, number))}` at line {number} is no heading any more{inside}",
+            f"`{short_name(_line(new, number))}` at line {number} is no longer a heading{inside}",
             "close what comes before it, or put a blank line there",
             place=Position(number, 1),
         )

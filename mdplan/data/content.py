@@ -181,7 +181,7 @@ def verify_values(content: DataContent, result: DataContent, changes: Sequence[C
     if not values_equal(
         [[*each] for each in aliased(content.root) if each[0] in still], [[*each] for each in after]
     ):
-        raise DataError("an alias repeats what would change")
+        raise DataError("an alias repeats the text that would change")
     # A table of TOML is where TOML allows it.
     if not values_equal(result.values, wanted, in_order=not is_toml):
         raise DataError("the change cannot be made without changing another value")

@@ -156,7 +156,7 @@ def _is_named(plan: Plan, plan_id: str) -> bool:
 
 _NOT_FOUND: Final = Diagnostic(
     code=Code.PLAN_NOT_FOUND,
-    message="there is no stored plan of that ID for this root",
+    message="this root has no stored plan with that ID",
     hint="plan the batch again: old plans are deleted (`--keep-plans`)",
 )
 _FOREIGN: Final = Diagnostic(

@@ -177,7 +177,7 @@ def _overlap(file: SnapshotFile, first: Part, second: Part) -> Diagnostic:
     return Diagnostic(
         code=Code.CONFLICTING_EDITS,
         message=f"{file.numbers.listed(indexes)} change the same text",
-        hint="make one edit of them, or send them one after the other (sequential: true)",
+        hint="combine them into one edit, or send them one after the other (sequential: true)",
         file=file.path,
         edit_index=indexes[-1],
         place=file.outline.source.lines.position(second.edit.span.start),

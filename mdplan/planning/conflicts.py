@@ -45,7 +45,7 @@ class _Conflict:
         return Diagnostic(
             code=Code.CONFLICTING_EDITS,
             message=self.why,
-            hint="make one edit of them, or send them one after the other (sequential: true)",
+            hint="combine them into one edit, or send them one after the other (sequential: true)",
             file=file.path,
             edit_index=self.edit,
             place=file.outline.source.lines.position(self.span.start),

@@ -202,7 +202,7 @@ def _headings_gained(
         yield _outline_changed(
             result,
             gained,
-            "of the result would be made of text that was none",
+            "of the result would come from text that was no heading",
             "close fences and comments, and keep a blank line before lines of dashes or equals signs",
         )
 

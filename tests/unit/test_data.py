@@ -51,7 +51,7 @@ def test_block_text_becomes_a_value_on_one_line(sign: str) -> None:
     ("language", "text", "change", "result"),
     [
         ("yaml", "a: &x 1\nb: *x\n", put("b"), "a: &x 1\nb: 2\n"),
-        ("yaml", "a: &x 1\nb: *x\n", put("a"), "refused: an alias repeats what would change"),
+        ("yaml", "a: &x 1\nb: *x\n", put("a"), "refused: an alias repeats the text that would change"),
         (
             "yaml",
             "a: &x 1\nb: *x\n",

@@ -42,7 +42,7 @@ def unreadable(outline: Outline, why: Unreadable) -> Diagnostic:
 
 def cannot_change(outline: Outline, error: DataError) -> Diagnostic:
     """The same for a change that cannot be made, or not be proven to be the only one."""
-    return _invalid(outline, f"cannot be changed so: {error.reason}", position_of(outline, error.offset))
+    return _invalid(outline, f"cannot be edited this way: {error.reason}", position_of(outline, error.offset))
 
 
 def _invalid(outline: Outline, what: str, place: Position | None) -> Diagnostic:

@@ -167,7 +167,7 @@ def not_too_deep(fitted: Payload | int) -> Payload | Diagnostic:
         return fitted
     return Diagnostic(
         code=Code.HEADING_LEVEL_OVERFLOW,
-        message=f"a heading would be at level {fitted}, and levels end at 6",
+        message=f"a heading would be at level {fitted}; the maximum is 6",
         hint='use fewer heading levels, or `"levels": "verbatim"`',
     )
 

@@ -34,7 +34,7 @@ def large_deletions(built: BuiltFile) -> Problems:
         Diagnostic.warning(
             Code.LARGE_DELETION,
             f"the file loses {gone} of its {lines.count} lines",
-            "look through the diff: all that it removes should be meant to go",
+            "check in the diff that it removes only what you intended",
         ).at(file=built.file.path),
     )
 

@@ -103,7 +103,7 @@ def _with_overlaps(built: BuiltFile, written: Mapping[int, tuple[Span, ...]]) ->
     notice = Diagnostic.warning(
         Code.OVERLAPPING_EDIT,
         f"{numbers.named(item.index)} changes text that {numbers.listed(touched)} wrote",
-        "that is how sequential works; make one edit of them if it was not meant",
+        "sequential edits do this; combine the edits if you did not intend it",
     )
     resolution = replace(item.resolution, warnings=(*item.resolution.warnings, notice))
     return [replace(item, resolution=resolution)]

@@ -64,7 +64,7 @@ def blocking_transactions_elsewhere(root: Root) -> Diagnostic | None:
     shown = visible(root.given)
     return Diagnostic(
         code=Code.RECOVERY_REQUIRED,
-        message=f"a commit in the root `{shown}`, which has files in common with this one, was cut off",
+        message=f"a commit in the root `{shown}`, which has files in common with this one, was interrupted",
         hint=f"run `mdplan recover --root {shown}`",
     )
 

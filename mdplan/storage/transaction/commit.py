@@ -306,6 +306,5 @@ def _not_undoable() -> Diagnostic:
 def _weak() -> Diagnostic:
     return Diagnostic.warning(
         Code.WEAK_CAS,
-        "two files cannot change places on this file system: a write of another program in the moment of the"
-        " commit could have been lost",
+        "this file system has no atomic swap: a concurrent write of another program could have been lost",
     )

@@ -69,7 +69,7 @@ def conflict_of(shown: str) -> Diagnostic:
     """The problem of a file that somebody changed on top of a transaction that was cut off."""
     return Diagnostic(
         code=Code.RECOVERY_CONFLICT,
-        message=f"`{shown}` was changed by another program after a commit that was cut off had written it",
+        message=f"`{shown}` was changed by another program after an interrupted commit had written it",
         hint="look at it, then run `mdplan recover --keep-current` or `mdplan recover --restore-base`",
         file=shown,
     )
