@@ -46,7 +46,7 @@ class SetHeadingLevel(SectionTargeted):
             return (
                 Diagnostic(
                     code=Code.HEADING_LEVEL_OVERFLOW,
-                    message=f"a subsection would be at level {deepest}, and levels end at {MAX_LEVEL}",
+                    message=f"a subsection would be at level {deepest}; the maximum is {MAX_LEVEL}",
                     hint='use a smaller level, or `"subsections": "keep"`',
                 ),
             )
