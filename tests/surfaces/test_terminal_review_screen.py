@@ -78,7 +78,8 @@ def test_large_plan_does_not_scroll_away(screen: Terminal, reviewing: ReviewServ
     screen.type("n\n")
     screen.expect("Your decision")
     screen.type("c\n")
-    screen.expect("Changes requested. The author will see your comments.")
+    screen.expect("Changes requested.")
+    screen.wait_for_prompt()
     (entry,) = reviewing.entries()
     (comment,) = entry.decision.line_comments
     assert (comment.file, comment.start, comment.text) == ("part-33.md", 3, "Which stable?")
