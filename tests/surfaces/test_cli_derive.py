@@ -43,7 +43,7 @@ def test_same_versions_need_no_batch(folder: Path) -> None:
 def test_missing_file_is_refused(folder: Path) -> None:
     found = mdplan("derive", "old.md", "gone.md")
 
-    assert (found.code, "`gone.md` cannot be read" in found.err) == (2, True)
+    assert (found.code, "there is no file `gone.md`" in found.err) == (2, True)
 
 
 @pytest.mark.parametrize("form", ["--yaml", "--short", "--quiet"])

@@ -148,5 +148,5 @@ NOT_THE_APP: Final[Problems] = (
 _NOT_IN_CHAT: Final = Diagnostic(
     code=Code.APPROVAL_REQUIRED,
     message="this server takes no approvals from the chat; nothing was decided",
-    hint="ask the user to run `mdplan review`, or to start the server with `--approve-in-chat`",
+    hint="ask the user to run `mdplan review` or `mdplan serve --approve-in-chat`",
 )
