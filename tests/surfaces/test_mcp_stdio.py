@@ -358,12 +358,14 @@ def test_a_person_at_a_terminal_is_told_what_happens(root: Path) -> None:
     os.close(theirs)
     told = server.stderr.readline()
     server.send_signal(signal.SIGINT)
-    output, _ = server.communicate(timeout=SECONDS)
+    output, more = server.communicate(timeout=SECONDS)
     os.close(ours)
 
     assert "Press Ctrl-C to stop" in told
     assert output == ""
-    assert server.returncode == 130
+    assert "Traceback" not in more
+    # On a busy machine the signal can come before the server listens for it: a shell says 130 to both.
+    assert server.returncode in {130, -signal.SIGINT}
 
 
 LOGGING = r"""
