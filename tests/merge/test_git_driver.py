@@ -37,9 +37,9 @@ def _commit(folder: Path, text: str) -> None:
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     _git(tmp_path, "init", "-b", "main")
+    assert _mdplan(tmp_path, "merge", "--install").returncode == 0
     _commit(tmp_path, BASE)
     _git(tmp_path, "branch", "other")
-    assert _mdplan(tmp_path, "merge", "--install").returncode == 0
     _commit(tmp_path, BASE + "- left\n")
     _git(tmp_path, "checkout", "-q", "other")
     _commit(tmp_path, BASE + "- right one\n")
@@ -158,7 +158,7 @@ def test_git_merges_where_mdplan_is_missing_or_does_not_start(
 def test_uninstalled_without_a_trace(repository: Path) -> None:
     assert _mdplan(repository, "merge", "--uninstall").returncode == 0
     assert "mdplan" not in (repository / ".git" / "config").read_text()
-    assert not (repository / ".git" / "info" / "attributes").exists()
+    assert not (repository / ".gitattributes").exists()
     assert _git(repository, "merge", "main").returncode == 1
 
 
@@ -173,7 +173,17 @@ def test_driver_of_the_repository_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / ".gitattributes").write_text("*.md merge=union\n")
     assert _mdplan(tmp_path, "merge", "--install").returncode == 2
     assert _mdplan(tmp_path, "merge", "--install", "*.mdx").returncode == 0
-    assert (tmp_path / ".git" / "info" / "attributes").read_text() == "*.mdx merge=mdplan\n"
+    assert (tmp_path / ".gitattributes").read_text() == "*.md merge=union\n*.mdx merge=mdplan\n"
+
+
+def test_attributes_of_a_team_are_kept_byte_for_byte(tmp_path: Path) -> None:
+    _git(tmp_path, "init", "-b", "main")
+    attributes, own = tmp_path / ".gitattributes", b"*.png binary\r\n# caf\xe9\r\n*.txt text"
+    attributes.write_bytes(own)
+    assert _mdplan(tmp_path, "merge", "--install").returncode == 0
+    assert attributes.read_bytes() == own + b"\n*.md merge=mdplan\n"
+    assert _mdplan(tmp_path, "merge", "--uninstall").returncode == 0
+    assert attributes.read_bytes() == own + b"\n"
 
 
 def test_driver_of_the_user_comes_and_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

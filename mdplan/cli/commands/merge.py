@@ -236,12 +236,12 @@ def _git(*arguments: str) -> subprocess.CompletedProcess[bytes]:
 
 
 def _attributes(*, is_global: bool) -> Path:
-    """The attributes of this clone, which git does not commit, or those of the user."""
+    """The attributes of the work tree, which a team can commit, or those of the user."""
     if not is_global:
-        found = _git("rev-parse", "--git-path", "info/attributes")
+        found = _git("rev-parse", "--show-toplevel")
         if found.returncode:
-            raise Misuse("this folder is in no git repository", "run it in a repository, or with --global")
-        return Path(found.stdout.decode().strip())
+            raise Misuse("this folder is in no git work tree", "run it in a repository, or with --global")
+        return Path(os.fsdecode(found.stdout).rstrip("\n"), ".gitattributes")
     named = _git("config", "--global", "--type=path", "core.attributesFile").stdout.decode().strip()
     home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     return Path(named) if named else home / "git" / "attributes"
@@ -251,10 +251,10 @@ _SUFFIX: Final = " merge=mdplan"
 
 
 def _install(globs: Sequence[str], *, is_global: bool) -> int:
-    """Set the driver in the configuration, and its files in attributes that are not committed."""
+    """Set the driver in the configuration, and the files that it merges in the attributes."""
     attributes, scope = _attributes(is_global=is_global), _scope(is_global=is_global)
     driver = _git("config", scope, "merge.mdplan.driver").stdout.decode().strip()
-    old = attributes.read_text() if attributes.exists() else ""
+    old = _text_of(attributes)
     others = [
         line
         for line in old.splitlines()
@@ -266,14 +266,15 @@ def _install(globs: Sequence[str], *, is_global: bool) -> int:
     if (driver and not driver.startswith(_OWN)) or others or taken:
         raise Misuse(
             f"another merge driver is set for {' '.join(globs)}",
-            f"remove it from .gitattributes or {attributes} first",
+            f"remove it from the configuration, from {attributes} or from .git/info/attributes first",
         )
     for name, value in _SETTINGS.items():
         _git("config", scope, name, value)
     known = old.splitlines()
     new = "".join(f"{each}{_SUFFIX}\n" for each in globs if f"{each}{_SUFFIX}" not in known)
     attributes.parent.mkdir(parents=True, exist_ok=True)
-    attributes.write_text(old + ("" if old.endswith("\n") or not old else "\n") + new)
+    gap = "" if old.endswith("\n") or not old else "\n"
+    attributes.write_text(old + gap + new, errors="surrogateescape", newline="")
     Console.plain().data(f"git now merges {' '.join(globs)} with mdplan ({attributes})\n".encode())
     return Exit.DONE
 
@@ -281,15 +282,18 @@ def _install(globs: Sequence[str], *, is_global: bool) -> int:
 def _uninstall(*, is_global: bool) -> int:
     attributes = _attributes(is_global=is_global)
     _git("config", _scope(is_global=is_global), "--remove-section", "merge.mdplan")
-    if attributes.exists():
-        lines = attributes.read_text().splitlines(keepends=True)
-        kept = [line for line in lines if not line.rstrip().endswith(_SUFFIX)]
-        if kept:
-            attributes.write_text("".join(kept))
-        else:
-            attributes.unlink()
+    lines = _text_of(attributes).splitlines(keepends=True)
+    kept = [line for line in lines if not line.rstrip().endswith(_SUFFIX)]
+    if kept:
+        attributes.write_text("".join(kept), errors="surrogateescape", newline="")
+    elif lines:
+        attributes.unlink()
     Console.plain().data(b"git merges the files itself again\n")
     return Exit.DONE
+
+
+def _text_of(attributes: Path) -> str:
+    return attributes.read_bytes().decode(errors="surrogateescape") if attributes.exists() else ""
 
 
 def _scope(*, is_global: bool) -> str:
