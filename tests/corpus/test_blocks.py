@@ -36,7 +36,7 @@ from tests.rendered_page import Page
 
 pytestmark = pytest.mark.timeout(3600 if FULL else 300)
 
-SHARDS = 16 if FULL else 2
+SHARDS = 16 if FULL else 1
 # Of each document so many tables, lists and tasks.
 BLOCKS = 12 if FULL else 3
 NEW = "Zq7 text"
