@@ -5,7 +5,6 @@ a command: where nothing can be stored, that is what the answer says.
 """
 
 import base64
-import json
 import re
 import zlib
 from collections.abc import Iterable
@@ -172,6 +171,9 @@ def _packed(bases: Iterable[bytes], client: Client | None) -> bytes:
             break
         lines.append(base64.b64encode(zlib.compress(base, 1)) + b"\n")
     if client is not None:
+        # Reading a file loads this module, and needs no JSON.
+        import json
+
         lines.append(_CLIENT + json.dumps([client.name, client.version]).encode("ascii") + b"\n")
     return _BASES + b"".join(lines) if lines else b""
 
@@ -181,6 +183,8 @@ def _client_in(stored: bytes) -> Client | None:
     line = stored.rpartition(b"\n" + _CLIENT)[2]
     if len(line) == len(stored):
         return None
+    import json
+
     try:
         name, version = json.loads(line)
     except (ValueError, TypeError):
