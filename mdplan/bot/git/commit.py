@@ -30,7 +30,6 @@ from mdplan.storage.transaction.staged import StagedFile
 
 _ORDINARY: Final = stat.S_IFREG | 0o644
 _DAMAGED: Final = "run `git fsck` if the repository may be damaged"
-_ATTEMPTS: Final = 3
 _LOCKED: Final = re.compile(rb"Unable to create '(.+)': File exists")
 # What becomes of a path, as its components: mode and blob, or None for a file that goes.
 _Changes: TypeAlias = "Mapping[tuple[bytes, ...], tuple[int, ObjectID] | None]"
@@ -164,22 +163,23 @@ def commit_tree(repository: Repo, tree: ObjectID, parents: Sequence[ObjectID], t
     It is signed if `commit.gpgSign` says so: `git commit-tree` does not look at that.
     """
     signs = repository.get_config_stack().get_boolean((b"commit",), b"gpgSign", default=False)
-    for _ in range(_ATTEMPTS):
-        done = run_git(
-            repository,
-            "commit-tree",
-            tree,
-            *(word for parent in parents for word in ("-p", parent)),
-            *(["-S"] if signs else []),
-            "-F",
-            "-",
-            variables=_people(text),
-            settings={"i18n.commitEncoding": "UTF-8"},
-            stdin=text.message,
-        )
+    write = partial(
+        run_git,
+        repository,
+        "commit-tree",
+        tree,
+        *(word for parent in parents for word in ("-p", parent)),
+        *(["-S"] if signs else []),
+        "-F",
+        "-",
+        variables=_people(text),
+        settings={"i18n.commitEncoding": "UTF-8"},
+        stdin=text.message,
+    )
+    done = write()
+    if b"unable to create temporary file" in done.stderr:
         # A repack removes folders of objects that are empty, also the one that git has just made.
-        if not done.returncode or b"unable to create temporary file" not in done.stderr:
-            break
+        done = write()
     if done.returncode:
         hint = "check gpg.format and user.signingKey with `git config --list`" if signs else _DAMAGED
         raise _failed("git cannot write the commit", done.stderr, hint)
