@@ -12,7 +12,7 @@ from mdplan.markdown.links.link_path import page_key
 from mdplan.markdown.links.link_target import TargetKind
 from mdplan.markdown.outline.data_content import data_content
 from mdplan.planning.navigation.entries import strings_of
-from mdplan.planning.navigation.kinds import navigation_of
+from mdplan.planning.navigation.kinds import beside_its_pages, navigation_of
 
 
 def lost_pages(new: LinkIndex, changed: Iterable[ChangedDocument]) -> Iterator[tuple[str, Diagnostic]]:
@@ -27,8 +27,11 @@ def lost_pages(new: LinkIndex, changed: Iterable[ChangedDocument]) -> Iterator[t
         if isinstance(found, Diagnostic) or not isinstance(content, DataContent):
             continue
         navigation = navigation_of(found.relative, content.values)
-        for path, value in strings_of(content.values) if navigation else ():
-            if navigation and not gone.isdisjoint(navigation.page(path, value)):
+        if navigation is None:
+            continue
+        navigation = beside_its_pages(navigation, strings_of(content.values), new)
+        for path, value in strings_of(content.values):
+            if not gone.isdisjoint(navigation.page(path, value)):
                 span = content.places.get(path)
                 place = found.outline.source.lines.position(span.start) if span else None
                 yield (

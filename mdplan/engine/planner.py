@@ -51,8 +51,11 @@ class Planner:
         """Every file of `batch` decoded, parsed, resolved, checked, built and verified, and links derived."""
         total = 2 * len(batch.files)
         snapshot, problems = self._documents.snapshot(batch, lambda done, _: tick(done, total))
+        if not snapshot:
+            return tuple(problems)
+        linked = self._link_index(snapshot[0])
         built_files: list[BuiltFile] = []
-        for built in build_files(snapshot, batch):
+        for built in build_files(snapshot, batch, linked):
             tick(len(batch.files) + len(built_files), total)
             if isinstance(built, BuiltFile):
                 built_files.append(built)
@@ -60,7 +63,6 @@ class Planner:
                 problems += built
         if problems:
             return tuple(problems)
-        linked = self._link_index(built_files[0].file)
         made = derive_link_edits(built_files, batch.update_references, linked)
         made = self._documents.within_limits(made, self._limits) if isinstance(made, BuildResult) else made
         if not isinstance(made, BuildResult):

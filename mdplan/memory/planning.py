@@ -50,14 +50,15 @@ def _build(batch: Batch, outline: Outline) -> BuildResult | Problems:
     file = SnapshotFile(
         path=requested.file, relative=requested.file, requested=requested, outline=outline, first_edit=0
     )
+    no_others = _NoOtherFiles(requested.file)
     built: list[BuiltFile] = []
     problems: list[Diagnostic] = []
-    for each in build_files([file], batch):
+    for each in build_files([file], batch, no_others):
         if isinstance(each, BuiltFile):
             built.append(each)
         else:
             problems += each
-    return tuple(problems) or derive_link_edits(built, batch.update_references, _NoOtherFiles(requested.file))
+    return tuple(problems) or derive_link_edits(built, batch.update_references, no_others)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ class CreatePage(NewFileOperation):
     is written as that kind of file needs it, with the title of the page: `title`, else its front matter or
     its first heading. It goes to the end of the list that `under` names by its title; without `under` to the
     list that has pages of the same folder, else to the outermost one. `before` and `after` name the entry
-    next to it by its title or page. All other bytes of the file stay.
+    next to it by its title or page; without `under` it may be in any list. All other bytes of the file stay.
     """
 
     example: ClassVar[dict[str, object]] = {

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.markdown.links.link_target import FileTree
 from mdplan.planning.build import BuildResult, BuiltFile, build_file
 from mdplan.planning.conflicts import find_conflicts
 from mdplan.planning.cross_file_moves import find_cross_file_moves, refuse_in_sequence
@@ -38,12 +39,19 @@ def plan_batch(batch: Batch, build: Callable[[Batch], BuildResult | Problems]) -
     return PlannedBatch(PlanSelection(plan_of(chosen, chosen_batch), accepted, rejected), chosen.files)
 
 
-def build_files(snapshot: Sequence[SnapshotFile], batch: Batch) -> Iterator[BuiltFile | Problems]:
-    """Each file of `snapshot` with the edits of `batch`, or its problems; links are not updated."""
-    yield from _in_sequence(snapshot, batch) if batch.sequential else _at_once(snapshot, batch)
+def build_files(
+    snapshot: Sequence[SnapshotFile], batch: Batch, tree: FileTree
+) -> Iterator[BuiltFile | Problems]:
+    """Each file of `snapshot` with the edits of `batch`, or its problems; links are not updated.
+
+    `tree` is asked where entries of a navigation lead.
+    """
+    yield from _in_sequence(snapshot, batch) if batch.sequential else _at_once(snapshot, batch, tree)
 
 
-def _at_once(snapshot: Sequence[SnapshotFile], batch: Batch) -> Iterator[BuiltFile | Problems]:
+def _at_once(
+    snapshot: Sequence[SnapshotFile], batch: Batch, tree: FileTree
+) -> Iterator[BuiltFile | Problems]:
     """Resolve, check, build and verify each file, all edits against its base."""
     resolved: dict[str, tuple[tuple[ResolvedEdit, ...], Problems]] = {}
     for file in snapshot:
@@ -51,7 +59,8 @@ def _at_once(snapshot: Sequence[SnapshotFile], batch: Batch) -> Iterator[BuiltFi
         if has_run_long(resolved[file.path][1]):
             yield resolved[file.path][1]
             return
-    arrivals = find_cross_file_moves(snapshot, {path: edits for path, (edits, _) in resolved.items()})
+    edits_of = {path: edits for path, (edits, _) in resolved.items()}
+    arrivals = find_cross_file_moves(snapshot, edits_of, tree)
     yield arrivals.problems
     for file in snapshot:
         edits, problems = resolved[file.path]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.edits.payload import Payload
+from mdplan.markdown.links.link_target import FileTree
 from mdplan.operations.base.operation import Resolution, SectionTargeted
 from mdplan.planning.moved_text import MovedTexts
 from mdplan.planning.replan.stale import stale_base
@@ -22,10 +23,11 @@ class CrossFileMoves:
 
 
 def find_cross_file_moves(
-    snapshot: Sequence[SnapshotFile], resolved: Mapping[str, Sequence[ResolvedEdit]]
+    snapshot: Sequence[SnapshotFile], resolved: Mapping[str, Sequence[ResolvedEdit]], tree: FileTree
 ) -> CrossFileMoves:
     """What the edits `resolved`, by the path of their file, do in other files of `snapshot`.
 
+    `tree` is asked where entries of a navigation lead.
     Errors: INVALID_ARGUMENT for a file that no section can move to, STALE_BASE, PRECONDITION_REQUIRED, those
     of `Operation.resolve_in_target`.
     """
@@ -39,7 +41,7 @@ def find_cross_file_moves(
             if there is None:
                 continue
             if item.operation.is_listed_page:
-                outcome = _entry(file, item, there)
+                outcome = _entry(file, item, there, tree)
             elif item.resolution.exported is not None:
                 outcome = _arrival(file, item, item.resolution.exported, there, texts)
             else:
@@ -97,7 +99,9 @@ def _arrival(
     )
 
 
-def _entry(file: SnapshotFile, item: ResolvedEdit, there: SnapshotFile) -> ResolvedEdit | Problems:
+def _entry(
+    file: SnapshotFile, item: ResolvedEdit, there: SnapshotFile, tree: FileTree
+) -> ResolvedEdit | Problems:
     """The entry of the new page `file` in the file `there`."""
     # Few batches make pages, and it loads the operations that write entries.
     from mdplan.operations.create_page import CreatePage
@@ -115,7 +119,7 @@ def _entry(file: SnapshotFile, item: ResolvedEdit, there: SnapshotFile) -> Resol
                 "name a file that stays, or create_file and write the entry yourself",
             ),
         )
-    outcome = new_entry(operation, file.relative, there.relative, there.outline)
+    outcome = new_entry(operation, file.relative, there.relative, there.outline, tree)
     if not isinstance(outcome, Resolution):
         return outcome
     return ResolvedEdit(

@@ -143,7 +143,7 @@ def _updated(
         # Few batches change files, and fewer those that list them.
         from mdplan.planning.navigation.entries import update_entries
 
-        built = update_entries(built, pages, may_rewrite=may_rewrite)
+        built = update_entries(built, pages, changes.before, may_rewrite=may_rewrite)
     if built.result.format is not DocumentFormat.MARKDOWN:
         return built
     if pages and built.result.front_matter is not None:

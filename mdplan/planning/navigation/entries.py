@@ -13,11 +13,12 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.elements.lists import ListItem, MarkdownList
 from mdplan.markdown.links.destinations import destinations
 from mdplan.markdown.links.link_path import folder_of, followed
+from mdplan.markdown.links.link_target import FileTree
 from mdplan.markdown.links.targets import whole
 from mdplan.markdown.outline.data_content import data_content
 from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.build import BuiltFile
-from mdplan.planning.navigation.kinds import REDIRECT, Navigation, navigation_of
+from mdplan.planning.navigation.kinds import REDIRECT, Navigation, beside_its_pages, navigation_of
 from mdplan.planning.sequence.post_edits import with_post_edits
 from mdplan.text.document_format import DocumentFormat
 from mdplan.text.edit import EditList, TextEdit
@@ -35,11 +36,13 @@ class _Affected:
     change: KeyChange | None
 
 
-def update_entries(built: BuiltFile, pages: Mapping[str, str | None], *, may_rewrite: bool) -> BuiltFile:
+def update_entries(
+    built: BuiltFile, pages: Mapping[str, str | None], before: FileTree, *, may_rewrite: bool
+) -> BuiltFile:
     """`built` with its entries of `pages`, old paths with new ones or None, as these are now.
 
-    An entry of a page that is gone is deleted with what names it alone. Where `may_rewrite` is false, or an
-    entry cannot be changed, BROKEN_LINK warnings say so.
+    `before` are the files as they were. An entry of a page that is gone is deleted with what names it alone.
+    Where `may_rewrite` is false, or an entry cannot be changed, BROKEN_LINK warnings say so.
     """
     outline = built.result
     if outline.format is DocumentFormat.MARKDOWN:
@@ -49,7 +52,10 @@ def update_entries(built: BuiltFile, pages: Mapping[str, str | None], *, may_rew
     if not isinstance(content, DataContent):
         return built
     navigation = navigation_of(built.file.result_path, content.values)
-    found = list(_affected(navigation, content.values, pages)) if navigation else []
+    if navigation is None:
+        return built
+    navigation = beside_its_pages(navigation, strings_of(content.values), before)
+    found = list(_affected(navigation, content.values, pages))
     if not found:
         return built
     updated = _changed(built, content, found) if may_rewrite else None

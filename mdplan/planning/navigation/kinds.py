@@ -4,8 +4,8 @@ A kind is known by the name of its file. Files that are programs (`sidebars.js`,
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from mdplan.data.change import value_at
@@ -18,6 +18,7 @@ from mdplan.markdown.links.link_path import (
     link_between,
     without_suffix,
 )
+from mdplan.markdown.links.link_target import FileTree, TargetKind
 
 # From the path of the file and what it says to the folder that its entries begin in; None for no such one.
 _FolderOf = Callable[[str, Any], str | None]
@@ -82,6 +83,21 @@ def navigation_of(path: str, values: Any) -> Navigation | None:  # noqa: ANN401 
     kind = _kind_of(path)
     folder = kind.folder(path, values) if kind else None
     return None if kind is None or folder is None else Navigation(path, kind, folder)
+
+
+def beside_its_pages(navigation: Navigation, named: Iterable[tuple[Path, str]], tree: FileTree) -> Navigation:
+    """`navigation`, whose strings are `named`, with its own folder as the start of entries where these do so.
+
+    They do where none of them is a file below the folder that the tool looks in, and one is beside it.
+    """
+    beside = replace(navigation, folder=folder_of(navigation.path))
+    strings = list(named)
+
+    def is_right(each: Navigation) -> bool:
+        pages = (page for path, value in strings for page in each.page(path, value))
+        return any(tree.at(page) is TargetKind.FILE for page in pages)
+
+    return beside if not is_right(navigation) and is_right(beside) else navigation
 
 
 def is_summary(path: str) -> bool:

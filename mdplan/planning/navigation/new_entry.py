@@ -1,15 +1,16 @@
 """The entry of a new page in the navigation of its site."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from mdplan.data.change import value_at
 from mdplan.data.content import DataContent
 from mdplan.data.node import Path
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.links.destinations import destinations
 from mdplan.markdown.links.link_path import folder_of, followed, link_between
+from mdplan.markdown.links.link_target import FileTree
 from mdplan.markdown.links.targets import whole
 from mdplan.markdown.outline.data_content import data_content
 from mdplan.markdown.outline.outline import Outline
@@ -18,30 +19,37 @@ from mdplan.operations.add_to_list import AddToList
 from mdplan.operations.base.operation import Resolution
 from mdplan.operations.create_page import CreatePage
 from mdplan.planning.navigation.entries import items_at, strings_of
-from mdplan.planning.navigation.kinds import Navigation, navigation_of
+from mdplan.planning.navigation.kinds import Navigation, beside_its_pages, navigation_of
 from mdplan.text.document_format import DocumentFormat
+from mdplan.text.search.similar_names import CaselessNames
 
 _MOST_NAMED: Final = 10
+_AS_WRITTEN: Final = "give the title as the file has it, or leave the place out"
+_ITS_PAGE: Final = "send the page of the entry in place of its title"
 _TITLES: Final = ("name", "group", "label", "title", "caption", "tab", "text", "part", "dropdown", "anchor")
 
 
-def new_entry(operation: CreatePage, page: str, path: str, outline: Outline) -> Resolution | Problems:
+def new_entry(
+    operation: CreatePage, page: str, path: str, outline: Outline, tree: FileTree
+) -> Resolution | Problems:
     """The edit of the navigation `outline`, which is in the file `path`, that adds the entry of `page`.
 
-    Both paths are from the root. Errors: INVALID_ARGUMENT for a file that lists no pages, or cannot name this
-    one; KEY_NOT_FOUND for a list or a neighbour that is not there; those of adding an item.
+    Both paths are from the root of `tree`. Errors: INVALID_ARGUMENT for a file that lists no pages, or cannot
+    name this one; KEY_NOT_FOUND for a list or a neighbour that is not there; those of adding an item.
     """
     if outline.format is DocumentFormat.MARKDOWN:
         return _evident(_link(operation, page, path, outline).resolve(outline))
     content = data_content(outline)
     navigation = navigation_of(path, content.values) if isinstance(content, DataContent) else None
-    if not isinstance(content, DataContent) or navigation is None or navigation.kind.entry is None:
+    make = navigation.kind.entry if navigation is not None else None
+    if not isinstance(content, DataContent) or navigation is None or make is None:
         return (
             Diagnostic.invalid(
                 f"`{path}` is no file that lists pages, or cannot be read",
                 "name mkdocs.yml, docs.json, toc.yml, SUMMARY.md or the like; add_to_list writes other lists",
             ),
         )
+    navigation = beside_its_pages(navigation, strings_of(content.values), tree)
     written = navigation.written(page)
     if written is None:
         return (
@@ -50,16 +58,19 @@ def new_entry(operation: CreatePage, page: str, path: str, outline: Outline) -> 
                 "make the page in that folder",
             ),
         )
-    place = _place(operation, navigation, content.values, page)
+    lists = list(_lists(navigation, content.values, (), ()))
+    wanted = operation.after if operation.before is None else operation.before
+    place = _place(operation, navigation, lists, page)
+    if wanted is not None:
+        place = _beside(operation, place, lists, wanted)
     if isinstance(place, Diagnostic):
         return (place,)
-    entry = navigation.kind.entry(operation.title_of(page), written)
-    index = _neighbour(operation, value_at(content.values, place))
-    if isinstance(index, Diagnostic):
-        return (index,)
-    fields: dict[str, Any] = {} if index is None else {"after" if operation.after else "before": index}
+    entry = make(operation.title_of(page), written)
+    fields: dict[str, Any] = {}
+    if wanted is not None:
+        fields["after" if operation.after else "before"] = place.entries[wanted]
     added = AddToList.model_validate(
-        {"op": "add_to_list", "key": list(place) or "", "value": [entry], **fields}
+        {"op": "add_to_list", "key": list(place.path) or "", "value": [entry], **fields}
     )
     return _evident(added.resolve(outline))
 
@@ -71,24 +82,29 @@ def _evident(outcome: Resolution | Problems) -> Resolution | Problems:
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
-    """A list of pages at `path`, with the `names` that a reader sees for it, and the folders of its pages."""
+    """A list of pages at `path`, with the `names` that a reader sees for it, and the folders of its pages.
+
+    `entries` are the indexes of its entries by what may name one: a title, a page as written, or its path.
+    """
 
     path: Path
     names: tuple[str, ...]
     folders: frozenset[str]
+    entries: Mapping[str, int]
 
 
-def _place(operation: CreatePage, navigation: Navigation, values: object, page: str) -> Path | Diagnostic:
+def _place(
+    operation: CreatePage, navigation: Navigation, lists: Sequence[_Listed], page: str
+) -> _Listed | Diagnostic:
     """The list that takes the entry. Errors: KEY_NOT_FOUND, INVALID_ARGUMENT."""
-    lists = list(_lists(navigation, values, (), ()))
     if operation.under is not None:
         found = [each for each in lists if operation.under in each.names]
     else:
         found = [each for each in lists if folder_of(page) in each.folders]
         top = [each for each in lists if each.path == navigation.kind.top]
-        found = found if len(found) == 1 else top or lists
+        found = found if len(found) == 1 else top or list(lists)
     if len(found) == 1:
-        return found[0].path
+        return found[0]
     titles = dict.fromkeys(name for each in lists for name in each.names)
     names = ", ".join(f"`{title}`" for title in list(titles)[:_MOST_NAMED])
     hint = f"lists of pages: {names}" if names else "add a list of pages to the file first, by set_value"
@@ -108,7 +124,8 @@ def _lists(navigation: Navigation, values: Any, path: Path, names: tuple[str, ..
     if isinstance(values, list):
         is_inside = kind.pages_keys is not None or path[: len(kind.top)] == kind.top
         if is_inside and (kind.pages_keys is None or (path[-1:] and path[-1] in kind.pages_keys)):
-            yield _Listed(path, names, _folders(navigation, values, path))
+            entries = _entries(navigation, values, path)
+            yield _Listed(path, names, _folders(navigation, values, path), entries)
         for index, value in enumerate(values):
             yield from _lists(navigation, value, (*path, index), ())
     elif isinstance(values, dict):
@@ -128,18 +145,50 @@ def _folders(navigation: Navigation, values: list[Any], path: Path) -> frozenset
     return frozenset(found)
 
 
-def _neighbour(operation: CreatePage, items: list[Any]) -> int | Diagnostic | None:
-    wanted = operation.after if operation.before is None else operation.before
-    if wanted is None:
-        return None
-    for index, item in enumerate(items):
-        texts = [*item, *item.values()] if isinstance(item, dict) else [item]
-        if wanted in [each for each in texts if isinstance(each, str)]:
-            return index
+def _entries(navigation: Navigation, values: list[Any], path: Path) -> Mapping[str, int]:
+    """Indexes of the entries of a list at `path` by their titles, and by their pages in each form."""
+    found: dict[str, int] = {}
+    paths: dict[str, int] = {}
+    for index, item in enumerate(values):
+        named = item.items() if isinstance(item, dict) else [(index, item)]
+        for key, value in named:
+            inner = (*path, index, key) if isinstance(item, dict) else (*path, index)
+            for text in (key, value):
+                if isinstance(text, str):
+                    found.setdefault(text, index)
+            for each in navigation.page(inner, value):
+                paths.setdefault(each, index)
+    return {**paths, **found}
+
+
+def _beside(
+    operation: CreatePage, place: _Listed | Diagnostic, lists: Sequence[_Listed], wanted: str
+) -> _Listed | Diagnostic:
+    """The list with the entry `wanted`: the one at `place`, or where no list was named, the only other one.
+
+    Errors: those of `place` where a list was named; KEY_NOT_FOUND, INVALID_ARGUMENT.
+    """
+    if isinstance(place, _Listed) and wanted in place.entries:
+        return place
+    if isinstance(place, Diagnostic) and operation.under is not None:
+        return place
+    found = [each for each in lists if wanted in each.entries]
+    if len(found) == 1 and operation.under is None:
+        return found[0]
+    names = [each.names[0] for each in found if each.names]
+    listed = ", ".join(f"`{name}`" for name in names[:_MOST_NAMED])
+    send = f'send "under": {json.dumps(names[0], ensure_ascii=False)}' if names else ""
+    if found and operation.under is None:
+        message = f"`{wanted}` is in several lists" + (f": {listed}" if listed else "")
+        return Diagnostic.invalid(message, f"{send}, or the page of the entry" if send else _ITS_PAGE)
+    near = CaselessNames(name for each in lists for name in each.entries).nearest(wanted)
+    hint = f"nearest: {', '.join(f'`{name}`' for name in near)}" if near else _AS_WRITTEN
+    is_named = operation.under is not None
+    nothing = f"the list `{operation.under}` has no entry with" if is_named else "no entry has"
     return Diagnostic(
         code=Code.KEY_NOT_FOUND,
-        message=f"no entry of the list has the title or page `{wanted}`",
-        hint="give `under` for another list, or the title as it is written",
+        message=f"{nothing} the title or page `{wanted}`",
+        hint=f"`{wanted}` is in the list {listed}: {send}" if names else hint,
     )
 
 
