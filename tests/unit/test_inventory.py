@@ -5,7 +5,7 @@ from textwrap import dedent
 import pytest
 
 from mdplan.markdown.format_detection import document_format
-from mdplan.markdown.links.links import LinkCount, count_links, local_links, reference_labels, reference_uses
+from mdplan.markdown.links.links import LinkCount, count_links, definitions, local_links, reference_uses
 from mdplan.markdown.links.targets import find_anchors, resolvable_targets
 from mdplan.markdown.outline.inventory import find_code_blocks, find_tables, find_tasks
 from mdplan.markdown.outline.outline import Outline
@@ -386,7 +386,7 @@ def test_labels_are_normalized_alike_in_definitions_and_uses() -> None:
         [^note]: 5
         """)
 
-    labels = reference_labels(document)
+    labels = definitions(document).keys()
     uses = reference_uses(document)
     assert labels == {"ONE TWO", "SS", "A | B", "UNUSED"}
     assert [(use.label, use.line) for use in uses] == [("ONE TWO", 1), ("SS", 2), ("A | B", 4)]

@@ -31,7 +31,7 @@ __all__ = [
     "footnotes",
     "label_uses",
     "local_links",
-    "reference_labels",
+    "normalized",
     "reference_uses",
     "relabelling",
     "resolvable_targets",
@@ -124,11 +124,6 @@ def footnote_links(outline: Outline, spans: Sequence[Span] | None = None) -> tup
     return tuple(found[place] for place in sorted(found))
 
 
-def reference_labels(outline: Outline) -> frozenset[str]:
-    """Labels, normalized, that the link reference definitions of the document define."""
-    return _labels(outline, InlineKind.DEFINITION)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
     """A link reference definition. `text` is one line of Markdown, `href` the destination as understood.
@@ -154,7 +149,7 @@ def definitions(outline: Outline) -> dict[str, Definition]:
             title = f" {_one_line(outline, node.title)}" if node.title else ""
             label, destination = _one_line(outline, node.label), outline.text_of(node.destination)
             found.setdefault(
-                _normalized(outline, node.label),
+                normalized(outline, node.label),
                 Definition(
                     label=label,
                     text=f"[{label}]: {destination}{title}",
@@ -175,7 +170,7 @@ def footnotes(outline: Outline) -> dict[str, Span]:
     for node in nodes_near(outline, whole(outline), _LABEL_END) if blocks else ():
         block = blocks.get(line_at(node.span.start))
         if node.kind is InlineKind.FOOTNOTE_DEFINITION and node.label is not None and block is not None:
-            found.setdefault(_normalized(outline, node.label), block.span)
+            found.setdefault(normalized(outline, node.label), block.span)
     return found
 
 
@@ -183,7 +178,7 @@ def footnote_labels(outline: Outline, span: Span) -> Iterator[tuple[str, Span]]:
     """Labels, normalized, of the footnotes that `span` refers to or defines, and their places, in order."""
     for node in nodes_near(outline, span, _FOOTNOTE):
         if node.kind in _FOOTNOTE_KINDS and node.label is not None:
-            yield _normalized(outline, node.label), node.label
+            yield normalized(outline, node.label), node.label
 
 
 def _one_line(outline: Outline, span: Span) -> str:
@@ -195,10 +190,10 @@ def reference_uses(outline: Outline, span: Span | None = None) -> tuple[Referenc
     return tuple(
         ReferenceUse(
             line=outline.source.lines.line_at(node.label.start),
-            label=_normalized(outline, node.label),
+            label=normalized(outline, node.label),
             span=node.label,
         )
-        for node in outline.inline.nodes_in(whole(outline) if span is None else span)
+        for node in nodes_near(outline, whole(outline) if span is None else span, _BRACKET)
         if node.kind in _LABELLED and node.label is not None
     )
 
@@ -219,10 +214,10 @@ def all_definitions(outline: Outline) -> dict[str, list[Span]]:
         if node.label is None:
             continue
         if node.kind is InlineKind.DEFINITION:
-            found.setdefault(_normalized(outline, node.label), []).append(node.span)
+            found.setdefault(normalized(outline, node.label), []).append(node.span)
         elif node.kind is InlineKind.FOOTNOTE_DEFINITION:
             line = Span(node.span.start, lines.content_end(lines.line_at(node.span.start)))
-            found.setdefault("^" + _normalized(outline, node.label), []).append(line)
+            found.setdefault("^" + normalized(outline, node.label), []).append(line)
     return found
 
 
@@ -232,7 +227,7 @@ def label_uses(outline: Outline) -> Iterator[ReferenceUse]:
         if node.label is not None and node.kind in {*_LABELLED, InlineKind.FOOTNOTE_REFERENCE}:
             mark = "^" if node.kind is InlineKind.FOOTNOTE_REFERENCE else ""
             line = outline.source.lines.line_at(node.label.start)
-            yield ReferenceUse(line=line, label=mark + _normalized(outline, node.label), span=node.label)
+            yield ReferenceUse(line=line, label=mark + normalized(outline, node.label), span=node.label)
 
 
 def relabelling(outline: Outline, span: Span, new_labels: Mapping[str, str]) -> Iterator[TextEdit]:
@@ -245,7 +240,7 @@ def relabelling(outline: Outline, span: Span, new_labels: Mapping[str, str]) -> 
         if node.label is None:
             continue
         mark = "^" if node.kind in _FOOTNOTE_KINDS else ""
-        new = new_labels.get(mark + _normalized(outline, node.label))
+        new = new_labels.get(mark + normalized(outline, node.label))
         if new is None:
             continue
         if node.kind in _LABELLED and node.label == node.text:
@@ -298,7 +293,7 @@ def _footnotes(outline: Outline, areas: Sequence[Span]) -> Iterator[tuple[str, S
     unread = [label for area in areas for label in _unread_footnotes(outline, area)]
     defined = _labels(outline, InlineKind.FOOTNOTE_DEFINITION) if unread else frozenset()
     for label in unread:
-        yield text[label.start : label.end], label, _normalized(outline, label) in defined
+        yield text[label.start : label.end], label, normalized(outline, label) in defined
 
 
 def _unread_footnotes(outline: Outline, area: Span) -> Iterator[Span]:
@@ -340,14 +335,14 @@ def _not_text(outline: Outline, block: Span) -> list[Span]:
 def _labels(outline: Outline, kind: InlineKind) -> frozenset[str]:
     """Labels, normalized, of the definitions of one kind."""
     return frozenset(
-        _normalized(outline, node.label)
+        normalized(outline, node.label)
         for node in nodes_near(outline, whole(outline), _LABEL_END)
         if node.kind is kind and node.label is not None
     )
 
 
-def _normalized(outline: Outline, label: Span) -> str:
-    """Label as labels are compared (CommonMark 0.31.2, 4.7), without what begins its further lines."""
+def normalized(outline: Outline, label: Span) -> str:
+    """`label` as labels are compared (CommonMark 0.31.2, 4.7), without what begins its further lines."""
     # The backslash of an escaped pipe belongs to the table; elsewhere all labels lose it alike.
     written = _LINE_BREAK.sub(" ", outline.source.text[label.start : label.end]).replace("\\|", "|")
     return normalized_label(written)

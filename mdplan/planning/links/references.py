@@ -1,29 +1,25 @@
-"""Labels and footnotes that a plan breaks: in the same file, whatever the edits were."""
+"""Footnotes and labels that a plan breaks: in the same file, whatever the edits were."""
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.field_names import short_name
-from mdplan.markdown.blocks.blocks import BlockKind
 from mdplan.markdown.links.links import (
     LocalLink,
     first_definitions,
     footnote_links,
     label_uses,
-    reference_labels,
-    reference_uses,
 )
 from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.build import BuiltFile
+from mdplan.planning.links.undefined_labels import undefined_labels
 from mdplan.text.document_format import DocumentFormat
 from mdplan.text.span import Span
 
 _FOOTNOTE: Final = "[^"
 _LABEL_END: Final = "]:"
-_LABEL_END_SIGN: Final = re.compile(re.escape(_LABEL_END))
 
 
 def broken_labels(built: BuiltFile) -> Problems:
@@ -31,14 +27,14 @@ def broken_labels(built: BuiltFile) -> Problems:
 
     For labels and footnotes that resolved in the base and no longer do, and for footnotes in written text
     that are not defined. Inline nodes are costly, so the whole document is examined only when a definition
-    or a footnote of the base is gone.
+    or a footnote of the base is gone or changed.
     """
     if not built.edits or built.base.format is not DocumentFormat.MARKDOWN:
         return ()
     broken = {link.span.start: link for link in _in_written_text(built)}
     if _loses_footnotes(built):
         broken |= {link.span.start: link for link in _no_longer_resolved(built)}
-    return (*(_footnote_warning(built, broken[start]) for start in sorted(broken)), *_labels(built))
+    return (*(_footnote_warning(built, broken[start]) for start in sorted(broken)), *undefined_labels(built))
 
 
 def retargeted_labels(built: BuiltFile) -> Problems:
@@ -119,45 +115,6 @@ def _no_longer_resolved(built: BuiltFile) -> Iterator[LocalLink]:
     for link in footnote_links(built.result):
         if not link.resolves and link.span.start in resolved:
             yield link
-
-
-def _labels(built: BuiltFile) -> Iterator[Diagnostic]:
-    """Uses of labels whose definition is gone; the parser of the result takes them as text."""
-    if not _loses_definitions(built):
-        return
-    lost = reference_labels(built.base) - reference_labels(built.result)
-    for use in reference_uses(built.base) if lost else ():
-        start = built.edits.map_offset(use.span.start, after=True)
-        if use.label in lost and start is not None:
-            place = built.result.source.lines.position(start)
-            yield Diagnostic.warning(
-                Code.BROKEN_LINK,
-                f"the link at line {place.line} uses the label "
-                f"`{short_name(built.base.text_of(use.span))}`, whose definition is gone",
-                "keep the definition, or change the link too",
-                place=place,
-            )
-
-
-def _loses_definitions(built: BuiltFile) -> bool:
-    if built.changed is not None:
-        before = _definitions(built.base, [old for old, _ in built.changed])
-        if before <= _definitions(built.result, [new for _, new in built.changed]):
-            return False
-    return not _definitions(built.base) <= _definitions(built.result)
-
-
-def _definitions(outline: Outline, areas: Sequence[Span] | None = None) -> set[str]:
-    """Definitions in `areas`, or all, as they are written."""
-    if areas is None:
-        return {outline.text_of(block.span).strip() for block in outline.tree.definitions}
-    return {
-        outline.text_of(block.span).strip()
-        for area in areas
-        if _LABEL_END in outline.text_of(area)
-        for block in outline.tree.inside(area, _LABEL_END_SIGN)
-        if block.kind is BlockKind.DEFINITION
-    }
 
 
 def _footnote_warning(built: BuiltFile, link: LocalLink) -> Diagnostic:
