@@ -19,6 +19,8 @@ from mdplan.storage.fs.file_name import FileName
 from mdplan.text.document_format import DocumentFormat
 
 _MOST_LISTED: Final = 10
+# What a file that names its schema contains: many documents have another `schema` in their front matter.
+_SIGNS: Final = ("$schema", "#:schema")
 _IN_BATCH: Final = "jsonSchema"
 
 
@@ -82,7 +84,8 @@ def _values(path: str, text: str) -> object:
 
 
 def _own_schema(documents: Documents, files: Sequence[BuiltFile], built: BuiltFile) -> _Schema | None:
-    if "schema" not in built.result.source.text or built.result.format is DocumentFormat.TEXT:
+    text = built.result.source.text
+    if not any(sign in text for sign in _SIGNS) or built.result.format is DocumentFormat.TEXT:
         return None
     content = data_content(built.result)
     if not isinstance(content, DataContent):

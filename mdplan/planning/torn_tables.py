@@ -51,12 +51,8 @@ def torn_tables(built: BuiltFile) -> Problems:
 def _tables(built: BuiltFile) -> Iterator[Block]:
     """The tables of the base that the edits may have changed."""
     whole = Span(0, len(built.base.source.text))
-    seen: set[int] = set()
     for old in (whole,) if built.changed is None else (old for old, _ in built.changed):
-        for block in built.base.tree.leaves_in(old):
-            if block.kind is BlockKind.TABLE and block.span.start not in seen:
-                seen.add(block.span.start)
-                yield block
+        yield from built.base.tree.tables_in(old)
 
 
 def _rows(outline: Outline, block: Block) -> Iterator[_Row]:

@@ -15,7 +15,7 @@ from mdplan.text.span import Span
 _SIGNS: Final = {
     BlockKind.FENCE: re.compile(r"```|~~~"),
     BlockKind.QUOTE: re.compile(r">"),
-    BlockKind.TABLE: re.compile(r"[|:]"),
+    BlockKind.TABLE: re.compile(r"[|:][ \t]*-|-[ \t]*[|:]"),
     BlockKind.DEFINITION: re.compile(r"\]:"),
     BlockKind.FOOTNOTE: re.compile(r"\[\^"),
 }
@@ -149,6 +149,11 @@ class BlockTree:
         """Leaf blocks that share a code point with `span`, or contain it if it is empty, in their order."""
         for part in self.parts_in(span):
             yield from self._part(part).leaves_in(span)
+
+    def tables_in(self, span: Span) -> Iterator[Block]:
+        """Tables of every depth that start in `span`."""
+        inside = self.inside(span, _SIGNS[BlockKind.TABLE])
+        return (block for block in inside if block.kind is BlockKind.TABLE)
 
     def inside(self, span: Span, sign: re.Pattern[str] | None = None) -> Iterator[Block]:
         """Blocks that start in `span`; with a `sign` at least those that have it in their lines."""

@@ -47,12 +47,13 @@ def parse_blocks(text: str, lines: LineIndex, start: int = 0, *, reference: bool
 
 def reparse_blocks(
     tree: BlockTree, edits: "EditList", text: str, lines: LineIndex, start: int
-) -> tuple[BlockTree, tuple[Span, Span] | None]:
+) -> tuple[BlockTree, tuple[tuple[Span, Span], ...] | None]:
     """The same of `text`, which `edits` made of the text of `tree`, parsed from heading to heading.
 
     All blocks end before an ATX heading in no container (CommonMark 0.31.2, section 4.2). So parsing begins
-    with the last such heading before all edits, and ends with the first one after all, if it is a heading as
-    before. The second result is what was parsed, in the old text and in the new one; None where all was.
+    with the last such heading before an edit, and ends with the first one after it, if that is a heading as
+    before; else at the end. The second result are the pieces that were parsed, in the old text and in the new
+    one; None where all was.
     """
     is_behind_start = bool(edits.edits) and edits.edits[0].span.start >= start
     if not tree.is_reference and tree.part_starts[0] == start and is_behind_start:
@@ -63,27 +64,49 @@ def reparse_blocks(
     return parse_blocks(text, lines, start), None
 
 
-def _reparse(tree: BlockTree, edits: "EditList", text: str) -> tuple[BlockTree, tuple[Span, Span]]:
-    growth = len(text) - len(tree.text)
-    part = _part_before(tree, edits.edits[0].span.start)
-    start, before = tree.part_starts[part], tree.lines_before_part(part)
-    stop = max(part + 1, bisect_left(tree.part_starts, edits.edits[-1].span.end))
-    end = len(tree.text)
-    found: list[Block] = []
-    tail: list[Block] = []
-    if stop < len(tree.part_starts):
-        heading = tree.part_headings[stop - 1]
-        found = parse_headings(text[start : heading.span.end + growth], start, before)
-        lines = found[-1].first_line - heading.first_line if found else 0
-        if found and found[-1] == heading.moved(growth, lines):
+def _reparse(
+    tree: BlockTree, edits: "EditList", text: str
+) -> tuple[BlockTree, tuple[tuple[Span, Span], ...]]:
+    headings: list[Block] = []
+    changed: list[tuple[Span, Span]] = []
+    # How many headings of the tree are done, and how far the text behind them has moved.
+    done = growth = lines = 0
+    runs = _edited_parts(tree, edits)
+    for part, stop, grown in runs:
+        start, before = tree.part_starts[part], tree.lines_before_part(part) + lines
+        new_start, first = start + growth, _headings_before(tree, start)
+        headings += [each.moved(growth, lines) for each in tree.headings[done:first]]
+        if stop < len(tree.part_starts):
+            heading = tree.part_headings[stop - 1]
             end = heading.span.start
-            tail = [each.moved(growth, lines) for each in tree.headings[_headings_before(tree, end) :]]
-            found.pop()
-    if not tail:
-        found = parse_headings(text[start:], start, before)
-    head = tree.headings[: _headings_before(tree, start)]
-    result = tree.edited(text, [*head, *found, *tail], part)
-    return result, (Span(start, end), Span(start, end + growth))
+            found = parse_headings(text[new_start : heading.span.end + grown], new_start, before)
+            added = found[-1].first_line - heading.first_line if found else 0
+            if found and found[-1] == heading.moved(grown, added):
+                headings += found[:-1]
+                changed.append((Span(start, end), Span(new_start, end + grown)))
+                done, growth, lines = _headings_before(tree, end), grown, added
+                continue
+        headings += parse_headings(text[new_start:], new_start, before)
+        changed.append((Span(start, len(tree.text)), Span(new_start, len(text))))
+        done = len(tree.headings)
+        break
+    headings += [each.moved(growth, lines) for each in tree.headings[done:]]
+    return tree.edited(text, headings, runs[0][0]), tuple(changed)
+
+
+def _edited_parts(tree: BlockTree, edits: "EditList") -> list[tuple[int, int, int]]:
+    """Runs of parts that `edits` touch: the first one, the one behind them, and the growth of the text there."""
+    runs: list[tuple[int, int, int]] = []
+    growth = 0
+    for edit in edits:
+        growth += len(edit.new_text) - len(edit.span)
+        part = _part_before(tree, edit.span.start)
+        stop = max(part + 1, bisect_left(tree.part_starts, edit.span.end))
+        if runs and part < runs[-1][1]:
+            part, last, _ = runs.pop()
+            stop = max(stop, last)
+        runs.append((part, stop, growth))
+    return runs
 
 
 def _part_before(tree: BlockTree, offset: int) -> int:

@@ -117,8 +117,7 @@ class Outline:
         if before is None:
             new_document()
             return parse_blocks(text, lines, self.body_start)
-        tree, changed = reparse_blocks(before[0].tree, before[1], text, lines, self.body_start)
-        self.changed = None if changed is None else (changed,)
+        tree, self.changed = reparse_blocks(before[0].tree, before[1], text, lines, self.body_start)
         return tree
 
     def derived(self, make: Callable[[Source], _Derived]) -> _Derived:
@@ -390,6 +389,9 @@ class Outline:
     def _content_end(self) -> int:
         """Start of the trailing run of definitions, or the end of the text."""
         end = len(self.source.text)
+        # A heading begins the last part: without a label in it no definition is at the end.
+        if "]:" not in self.source.text[self.tree.part_starts[-1] :]:
+            return end
         for block in self.tree.roots_backwards():
             if block.kind not in _DEFINITIONS:
                 break
