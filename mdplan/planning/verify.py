@@ -254,8 +254,7 @@ def _unverified(built: BuiltFile) -> Iterator[Diagnostic]:
 
 
 def _left_open(built: BuiltFile) -> Iterator[Diagnostic]:
-    if built.changed and built.changed[-1][1].end <= built.result.tree.part_starts[-1]:
-        # The last part is what it was.
+    if built.changed and built.result.ends_as_before:
         return
     last = built.result.tree.last_root
     if last is None or not is_left_open(last, built.result.source.text):

@@ -8,7 +8,8 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, count
+from operator import add
 
 from mdplan.text.span import Position, Span
 
@@ -32,8 +33,9 @@ class LineIndex:
         if self.has_cr:
             starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
         else:
-            lengths = map(len, text.split("\n"))
-            starts = [*accumulate(lengths, lambda start, length: start + length + 1, initial=0)][:-1]
+            # Each is behind all earlier lines and as many line ends.
+            lengths = accumulate(map(len, text.split("\n")), initial=0)
+            starts = [*map(add, lengths, count())][:-1]
         if starts[-1] == len(text):
             starts.pop()
         return starts

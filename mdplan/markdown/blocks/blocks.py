@@ -95,7 +95,7 @@ def _reparse(
 
 
 def _edited_parts(tree: BlockTree, edits: "EditList") -> list[tuple[int, int, int]]:
-    """Runs of parts that `edits` touch: the first one, the one behind them, and the growth of the text there."""
+    """Runs of parts that `edits` touch: the first one, the one behind them, and the growth of the text."""
     runs: list[tuple[int, int, int]] = []
     growth = 0
     for edit in edits:

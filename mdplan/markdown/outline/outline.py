@@ -83,7 +83,7 @@ class Outline:
         self.body_start = self.front_matter.span.end if self.front_matter else 0
         self.changed: tuple[tuple[Span, Span], ...] | None = None
         self.tree = self._parse(before) if is_markdown else BlockTree("")
-        self.content_end = self._content_end()
+        self.content_end = self._content_end(before[0] if before else None)
         # What heading paths name: `heading_path` notes it, so that many edits by one path look once.
         self.named_sections: dict[tuple[str, ...], tuple[Section, ...]] = {}
         # Its regions, which `find_regions` notes for the same reason.
@@ -386,9 +386,18 @@ class Outline:
     def _starts(self) -> list[int]:
         return [section.span.start for section in self.sections]
 
-    def _content_end(self) -> int:
+    @property
+    def ends_as_before(self) -> bool:
+        """Whether the last part, which begins with a heading, is what it was before edits of other parts."""
+        if not self.changed or not self.tree.part_headings:
+            return False
+        return self.changed[-1][1].end <= self.tree.part_headings[-1].span.start
+
+    def _content_end(self, before: "Outline | None") -> int:
         """Start of the trailing run of definitions, or the end of the text."""
         end = len(self.source.text)
+        if before is not None and self.ends_as_before:
+            return before.content_end + end - len(before.source.text)
         # A heading begins the last part: without a label in it no definition is at the end.
         if "]:" not in self.source.text[self.tree.part_starts[-1] :]:
             return end
