@@ -292,6 +292,8 @@ def _frame_changed(built: BuiltFile) -> Iterator[Diagnostic]:
     if not _may_change_comments(built):
         return
     before = Counter(region.name for region in find_regions(built.base).pairs)
+    if not before:
+        return
     after = Counter(region.name for region in find_regions(built.result).pairs)
     for name in sorted(before - after):
         yield Diagnostic(

@@ -72,10 +72,23 @@ def test_edited_documents_have_the_outlines_of_their_results() -> None:
         ("# A\n{: #b}\n\na\n\n# A\n", 4, 12, ""),
         ("# A\n\na\n\n# A\n", 5, 6, '<a id="b"></a>'),
         ("# A\n\na\n\n# A\n", 3, 3, " {#b}"),
+        ("[a]: b\n", 0, 7, ""),
+        ("# A\n\na\n\n# B\n\n[a]: b\n", 5, 6, "c"),
+        ("# A\n\na\n\n# B\n\n[a]: b\n", 5, 6, "c\n\n[d]: e\n\n```"),
     ],
 )
 def test_edits_at_the_edges_of_headings_are_seen(text: str, start: int, end: int, new: str) -> None:
     assert is_rescanned_alike(text, EditList((TextEdit(Span(start, end), new),)))
+
+
+@pytest.mark.parametrize(
+    ("first", "last"), [("x", "y"), ("```\n", "\n```\n"), ("\n# N\n\n", ""), ("", "> # M\n")]
+)
+def test_edits_of_sections_that_are_far_apart_are_seen(first: str, last: str) -> None:
+    text = "".join(f"# {number}\n\na\n\n> ## N\n\nb\n\n" for number in range(9))
+    places = [text.index("# 2") + 5, text.index("# 6") + 5]
+    edits = [TextEdit(Span(place, place + 1), new) for place, new in zip(places, (first, last), strict=True)]
+    assert is_rescanned_alike(text, EditList(tuple(edits)))
 
 
 def test_no_more_is_scanned_than_the_sections_of_the_edits() -> None:

@@ -77,8 +77,8 @@ def _mdx(outline: Outline, block: Block) -> Iterator[Span]:
     text = outline.source.text
     if block.kind is BlockKind.PARAGRAPH and not block.depth and _MODULE.match(text, block.span.start):
         yield block.span
-    elif _is_mdx(outline):
-        yield from (Span(*found.span()) for found in _EXPRESSION.finditer(text, *_bounds(block)))
+    elif (found := [*_EXPRESSION.finditer(text, *_bounds(block))]) and _is_mdx(outline):
+        yield from (Span(*each.span()) for each in found)
 
 
 def _bounds(block: Block) -> tuple[int, int]:
