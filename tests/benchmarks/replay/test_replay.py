@@ -1,7 +1,5 @@
 """A slice of the replay: what mdplan makes of 300 real changes, its cost and its safety, is as it was.
 
-`make test` takes every fourth of them, MDPLAN_FULL=1 all.
-
 `python -m tests.benchmarks.replay.test_replay` writes the expectations anew.
 """
 
@@ -20,7 +18,6 @@ from tests.benchmarks.replay.report import README, Part, with_summary
 from tests.benchmarks.replay.run import BUNDLES, row_of
 from tests.benchmarks.replay.sums import RESULTS
 from tests.benchmarks.replay.tools import TOOLS
-from tests.conftest import FULL
 
 EXPECTED = Path(__file__).with_name("expected.json")
 # Of each repository, how many changes of files up to this many bytes, and how many of larger ones.
@@ -64,12 +61,12 @@ def slice_of(repository: Repository) -> list[Change]:
     return small[:OF_SMALL] + large[:OF_LARGE]
 
 
-def rows_of(folder: Path, step: int = 1) -> dict[str, Any]:
-    """What became of every change, or of one of `step`."""
+def rows_of(folder: Path) -> dict[str, Any]:
+    """What became of every change of the slice."""
     rows = {}
     for bundle in sorted(BUNDLES.glob("*.bundle")):
         with Repository(bundle, folder) as repository:
-            for change in slice_of(repository)[::step]:
+            for change in slice_of(repository):
                 # One later version is enough for a gate.
                 row = row_of(replace(change, later=change.later[:1]), repository, TOOLS[:1])
                 if row is not None:
@@ -85,9 +82,7 @@ def test_slice_of_real_changes_has_the_same_results(tmp_path: Path) -> None:
     if not any(BUNDLES.glob("*.bundle")):
         pytest.skip("no ../shared/replay")
     expected = json.loads(EXPECTED.read_text(encoding="utf-8"))
-    rows = rows_of(tmp_path, step=1 if FULL else 4)
-    assert rows
-    changed = changed_columns(expected if FULL else {name: expected.get(name) for name in rows}, rows)
+    changed = changed_columns(expected, rows_of(tmp_path))
 
     assert not changed, "\n".join((f"{len(changed)} columns changed:", *changed, ACCEPT))
 
