@@ -94,7 +94,7 @@ class Document:
             outline=self.outline,
             first_edit=0,
         )
-        *_, outcome = build_files([file], batch)
+        *_, outcome = build_files([file], batch, NoOtherFiles())
         return outcome
 
 
