@@ -108,6 +108,19 @@ class BlockTree:
         return self.fences[first:end]
 
     @property
+    def content_end(self) -> int:
+        """Start of the trailing run of definitions, or the end of the text."""
+        end = len(self.text)
+        # A heading begins the last part: without a label in it no definition is at the end.
+        if "]:" not in self.text[self.part_starts[-1] :]:
+            return end
+        for root in self.roots_backwards():
+            if root.kind not in {BlockKind.DEFINITION, BlockKind.FOOTNOTE}:
+                break
+            end = root.span.start
+        return end
+
+    @property
     def last_root(self) -> Block | None:
         """The last root block."""
         return next(self.roots_backwards(), None)

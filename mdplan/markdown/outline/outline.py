@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from unicodedata import normalize
 
-from mdplan.markdown.blocks.blocks import Block, BlockKind, BlockTree, parse_blocks, reparse_blocks
+from mdplan.markdown.blocks.blocks import Block, BlockTree, parse_blocks, reparse_blocks
 from mdplan.markdown.blocks.deadline import new_document, with_deadline
 from mdplan.markdown.front_matter.block import FrontMatter, find_front_matter
 from mdplan.markdown.outline.anchor_lines import anchors_in
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from mdplan.text.search.folded_text import FoldedText
     from mdplan.text.search.similar_names import NameIndex
 
-_DEFINITIONS: Final = frozenset({BlockKind.DEFINITION, BlockKind.FOOTNOTE})
 _SHORT_HASH: Final = 16
 _Derived = TypeVar("_Derived")
 
@@ -83,7 +82,11 @@ class Outline:
         self.body_start = self.front_matter.span.end if self.front_matter else 0
         self.changed: tuple[tuple[Span, Span], ...] | None = None
         self.tree = self._parse(before) if is_markdown else BlockTree("")
-        self.content_end = self._content_end(before[0] if before else None)
+        # Start of the trailing run of definitions, or the end of the text.
+        if before is not None and self.ends_as_before:
+            self.content_end: int = before[0].content_end + len(source.text) - len(before[0].source.text)
+        else:
+            self.content_end = self.tree.content_end if is_markdown else len(source.text)
         # What heading paths name: `heading_path` notes it, so that many edits by one path look once.
         self.named_sections: dict[tuple[str, ...], tuple[Section, ...]] = {}
         # Its regions, which `find_regions` notes for the same reason.
@@ -392,17 +395,3 @@ class Outline:
         if not self.changed or not self.tree.part_headings:
             return False
         return self.changed[-1][1].end <= self.tree.part_headings[-1].span.start
-
-    def _content_end(self, before: "Outline | None") -> int:
-        """Start of the trailing run of definitions, or the end of the text."""
-        end = len(self.source.text)
-        if before is not None and self.ends_as_before:
-            return before.content_end + end - len(before.source.text)
-        # A heading begins the last part: without a label in it no definition is at the end.
-        if "]:" not in self.source.text[self.tree.part_starts[-1] :]:
-            return end
-        for block in self.tree.roots_backwards():
-            if block.kind not in _DEFINITIONS:
-                break
-            end = block.span.start
-        return end
