@@ -25,7 +25,7 @@ from mdplan.text.search.similar_names import CaselessNames
 
 _MOST_NAMED: Final = 10
 _AS_WRITTEN: Final = "give the title as the file has it, or leave the place out"
-_ITS_PAGE: Final = "send the page of the entry in place of its title"
+_ITS_PAGE: Final = "name the entry by its page"
 _TITLES: Final = ("name", "group", "label", "title", "caption", "tab", "text", "part", "dropdown", "anchor")
 
 
