@@ -997,7 +997,7 @@ class SortList(Edit):
     ) -> None: ...
 
 class Table(Value):
-    r"""A table, by its 0-based index, or by one of its header cells."""
+    r"""A table, by its 0-based index, or by header cells: one, or a list of them."""
     def __init__(
         self,
         index: int | None = ...,
@@ -1060,11 +1060,14 @@ class UpsertTableRow(Edit):
 
     The row is the one whose cell in `keyColumn` is `key`, as written or as a reader sees it. `row` gives
     cells by the headers of their columns; other cells stay as they are. Where no row has the key, one is
-    added after the last, with the key and the cells of `row`, and empty ones for the rest.
+    added, with the key and the cells of `row`, and empty ones for the rest. It goes after the last row, or
+    next to the row whose key `before` or `after` gives; a row that exists stays where it is.
 
-    Values are inline Markdown of one line. Pipes in them are escaped, also inside code. A cell keeps its
-    width where the value fits, and a longer one makes its own row wider: other rows never change. A row is
-    added in the style of the header row, padded to the width of the columns where the table is aligned.
+    Values are inline Markdown of one line; numbers and booleans become text. Pipes in them are escaped, also
+    inside code. A cell keeps its width where the value fits, and a longer one makes its own row wider: other
+    rows never change. A row is added in the style of the header row, padded to the width of the columns where
+    the table is aligned.
+
     The cell of the key is never given another value: that would be another row.
 
     `table` counts from 0 the tables at every depth, as md_stat does; with a section next to it, those
@@ -1083,5 +1086,7 @@ class UpsertTableRow(Edit):
         occurrence: int | None = ...,
         section_sha256: str | None = ...,
         table: Table | Mapping[str, Any] | None = ...,
+        before: str | None = ...,
+        after: str | None = ...,
         section: Section | str | None = ...,
     ) -> None: ...

@@ -6,7 +6,6 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.operations.base.table import AddressedTable, TableOperation
-from mdplan.text.source import visible
 
 
 class DeleteTableRow(TableOperation):
@@ -36,23 +35,10 @@ class DeleteTableRow(TableOperation):
             return found
         row = self.find_row(found)
         if row is None:
-            return (self._not_found(found),)
+            return (self.no_row(found, self.key),)
         if isinstance(row, Diagnostic):
             return (row,)
         span = outline.source.lines.span(row.line, row.line)
         return Resolution(
             claims=(Claim(span=span, owner=found.owner),), deletions=(span,), section=found.section
-        )
-
-    def _not_found(self, found: AddressedTable) -> Diagnostic:
-        table = found.table
-        near = table.key_names(found.key_column).nearest(self.key)
-        return Diagnostic(
-            code=Code.KEY_NOT_FOUND,
-            message=f"no row of the table at lines {table.block.first_line}-{table.block.last_line} "
-            "has that key",
-            hint=f"nearest: {', '.join(f'`{visible(key)}`' for key in near)}"
-            if near
-            else "read the table: keys are compared as written, else as a reader sees them",
-            place=table.lines.position(table.header.span.start),
         )

@@ -1,14 +1,15 @@
 """upsert_table_row: change the row of a table that has a key, or add it."""
 
+import json
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator, model_validator
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.markdown.blocks.rendered_text import heading_title
 from mdplan.markdown.edits.table_edits import (
-    appended_row,
+    added_row,
     cell_source,
     changed_cells,
     claimed_cells,
@@ -25,11 +26,14 @@ class UpsertTableRow(TableOperation):
 
     The row is the one whose cell in `keyColumn` is `key`, as written or as a reader sees it. `row` gives
     cells by the headers of their columns; other cells stay as they are. Where no row has the key, one is
-    added after the last, with the key and the cells of `row`, and empty ones for the rest.
+    added, with the key and the cells of `row`, and empty ones for the rest. It goes after the last row, or
+    next to the row whose key `before` or `after` gives; a row that exists stays where it is.
 
-    Values are inline Markdown of one line. Pipes in them are escaped, also inside code. A cell keeps its
-    width where the value fits, and a longer one makes its own row wider: other rows never change. A row is
-    added in the style of the header row, padded to the width of the columns where the table is aligned.
+    Values are inline Markdown of one line; numbers and booleans become text. Pipes in them are escaped, also
+    inside code. A cell keeps its width where the value fits, and a longer one makes its own row wider: other
+    rows never change. A row is added in the style of the header row, padded to the width of the columns where
+    the table is aligned.
+
     The cell of the key is never given another value: that would be another row.
 
     `table` counts from 0 the tables at every depth, as md_stat does; with a section next to it, those
@@ -46,6 +50,25 @@ class UpsertTableRow(TableOperation):
 
     op: Literal["upsert_table_row"]
     row: dict[str, str] = Field(description="Cells to write, by column header; Markdown of one line.")
+    before: str | None = Field(default=None, description="Key of the row that a new row goes before.")
+    after: str | None = Field(default=None, description="The same, to go after it.")
+
+    @field_validator("row", mode="before", json_schema_input_type=dict[str, str | float | bool])
+    @classmethod
+    def _as_cells(cls, given: object) -> object:
+        if not isinstance(given, dict):
+            return given
+        return {
+            name: json.dumps(value) if isinstance(value, int | float) else value
+            for name, value in given.items()
+        }
+
+    @model_validator(mode="after")
+    def _check_place(self) -> "UpsertTableRow":
+        if self.before is not None and self.after is not None:
+            msg = "give one of before and after"
+            raise ValueError(msg)
+        return self
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """Edits of the cells that change, or the insertion of a row.
@@ -72,8 +95,11 @@ class UpsertTableRow(TableOperation):
             section=found.section,
         )
 
-    def _addition(self, found: AddressedTable, values: Mapping[int, str]) -> Resolution:
-        edit = appended_row(found.table, {found.key_column: self.key, **values})
+    def _addition(self, found: AddressedTable, values: Mapping[int, str]) -> Resolution | Problems:
+        line = self._line_before(found)
+        if isinstance(line, Diagnostic):
+            return (line,)
+        edit = added_row(found.table, {found.key_column: self.key, **values}, line)
         key = heading_title(unescaped(self.key))
         part = ("table row", found.table.index, found.key_column, key)
         return Resolution(
@@ -81,6 +107,16 @@ class UpsertTableRow(TableOperation):
             edits=(edit,),
             section=found.section,
         )
+
+    def _line_before(self, found: AddressedTable) -> int | Diagnostic:
+        """The line that a new row goes after. Errors: KEY_NOT_FOUND, MATCH_COUNT_MISMATCH."""
+        neighbour = self.after if self.before is None else self.before
+        if neighbour is None:
+            return found.table.block.last_line
+        row = self.find_row(found, neighbour)
+        if row is None:
+            return self.no_row(found, neighbour, "after: " if self.before is None else "before: ")
+        return row if isinstance(row, Diagnostic) else row.line - (self.before is not None)
 
     def _values(self, found: AddressedTable) -> dict[int, str] | Problems:
         """The cells of `row` by 0-based column, or all that is wrong with them."""

@@ -2,6 +2,7 @@
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.blocks.block import Block
+from mdplan.markdown.elements.tables import tables_with_header
 from mdplan.markdown.outline.inventory import CodeBlock, find_code_blocks, has_language
 from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.place import ReadLocation
@@ -51,7 +52,7 @@ def table(outline: Outline, wanted: Indexed, scope: Span) -> ReadLocation | Diag
     """Lines of a table that starts in `scope`, by its index from 0, or the only one with a header cell."""
     tables = outline.tables_in(scope)
     if wanted.header is not None:
-        found = [each.block for each in tables if each.columns_named(wanted.header)]
+        found = [each.block for each in tables_with_header(tables, wanted.header)]
     else:
         index = wanted.index or 0
         found = [each.block for each in tables[index : index + 1]]

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.field_names import FILE_SYNONYMS, fold_names, spelled_as, unknown_fields, value_has_surrogate
+from mdplan.operations.base.fields import header_text
 from mdplan.requests.model_reader import decoded_json, validated, wire_names, with_decoded_fields
 from mdplan.requests.read import ONE_PLACE, ReadRequest, ReadTarget
 from mdplan.requests.search import SearchRequest
@@ -102,6 +103,9 @@ def _read_target(entry: object, where: str) -> ReadTarget | Problems:
     lines = _LINES.fullmatch(fields["lines"]) if isinstance(fields.get("lines"), str) else None
     if lines is not None:
         fields["lines"] = {"start": int(lines[1]), "end": int(lines[2] or lines[1])}
+    table = fields.get("table")
+    if isinstance(table, Mapping) and "header" in table:
+        fields["table"] = {**table, "header": header_text(table["header"])}
     problems = tuple(unknown_fields(fields, wire_names(ReadTarget), where or "the request"))
     if problems:
         return problems

@@ -59,7 +59,7 @@ class CodeBlockName(Query):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Indexed(Query):
-    """A table or list, by its 0-based index; a table also by one of its header cells."""
+    """A table or list, by its 0-based index; a table also by header cells: one, or a list of them."""
 
     index: int | None = field(default=None, metadata={"strict": True, "ge": 0})
     header: str | None = None

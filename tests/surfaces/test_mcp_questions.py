@@ -145,6 +145,8 @@ def test_hit_in_the_front_matter_is_below_no_section(calls: Calls) -> None:
         ({"codeBlock": {"language": "sh", "index": 0}}, "zero"),
         ({"heading": "Use", "codeBlock": {"language": "js"}}, "two"),
         ({"heading": "Use", "table": {"header": "City"}}, "Rome"),
+        ({"heading": "Use", "table": {"header": ["City", "Size"]}}, "Rome"),
+        ({"heading": "Use", "table": {"header": "City | Size"}}, "Rome"),
         ({"heading": "Use", "table": {"index": 0}}, "Ann"),
         ({"heading": "Use", "list": {"index": 1}}, "second"),
     ],

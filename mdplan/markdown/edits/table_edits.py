@@ -76,17 +76,17 @@ def claimed_cells(row: TableRow, columns: list[int]) -> tuple[Span, ...]:
     return tuple(row.cells[column] for column in columns)
 
 
-def appended_row(table: TableSource, values: Mapping[int, str]) -> TextEdit:
-    """Insertion of a row with these `values`, by 0-based column, after the last row of `table`.
+def added_row(table: TableSource, values: Mapping[int, str], after: int) -> TextEdit:
+    """Insertion of a row with these `values`, by 0-based column, `after` that line of `table`.
 
     It has the pipes and the padding of the other rows, and is in the same quotes and lists.
     """
-    lines, last = table.lines, table.block.last_line
-    prefix = table.containers.prefix(table.text, lines, last)
+    lines = table.lines
+    prefix = table.containers.prefix(table.text, lines, after)
     assert prefix is not None, "the table is proven"
     row = prefix + _new_row(table, [cell_source(values.get(at, "")) for at in range(len(table.columns))])
-    line_end = line_end_around(lines, lines.end(last))
-    return TextEdit.insert(lines.end(last), row + line_end if lines.ending(last) else line_end + row)
+    line_end = line_end_around(lines, lines.end(after))
+    return TextEdit.insert(lines.end(after), row + line_end if lines.ending(after) else line_end + row)
 
 
 def _new_row(table: TableSource, sources: list[str]) -> str:

@@ -226,6 +226,19 @@ def read_tables(tree: BlockTree, text: str, lines: LineIndex) -> tuple[TableSour
     )
 
 
+def tables_with_header(tables: Sequence[TableSource], header: str) -> tuple[TableSource, ...]:
+    """The `tables` with a column of the name `header`, else with all columns that it lists between pipes.
+
+    Of these only those with no other column, where there are any.
+    """
+    named = tuple(table for table in tables if table.columns_named(header))
+    cells = [cell for cell in _CELL_END.split(header) if cell.strip(trim_characters())]
+    if named or len(cells) < 2:
+        return named
+    found = tuple(table for table in tables if all(map(table.columns_named, cells)))
+    return tuple(table for table in found if len(table.columns) == len(cells)) or found
+
+
 def unescaped(cell: str) -> str:
     """`cell` with every escaped pipe as a pipe; inside of code, too, as GFM has it."""
     return cell.replace("\\|", "|")

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from mdplan.operations.base.line_text import lines_of_text, with_line_hash
@@ -66,6 +66,17 @@ class RangeField(WireModel):
 
     start: PositionField
     end: PositionField
+
+
+def header_text(given: object) -> object:
+    """The cells of a header with pipes between them, where `given` is a list of them; else `given`."""
+    if isinstance(given, list | tuple) and given and all(isinstance(cell, str) for cell in given):
+        return " | ".join(cell.replace("|", "\\|") for cell in given)
+    return given
+
+
+# One header cell of a table, or several: as a list, or with pipes between them.
+TableHeader = Annotated[str, BeforeValidator(header_text, json_schema_input_type=str | list[str])]
 
 
 class CodeBlockField(WireModel):

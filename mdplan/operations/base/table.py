@@ -8,10 +8,10 @@ from typing import ClassVar, Final
 from pydantic import Field, field_validator, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.elements.tables import TableRow, TableSource
+from mdplan.markdown.elements.tables import TableRow, TableSource, tables_with_header
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
-from mdplan.operations.base.fields import Count, WireModel
+from mdplan.operations.base.fields import Count, TableHeader, WireModel
 from mdplan.operations.base.operation import SectionTargeted
 from mdplan.text.search.similar_names import CaselessNames
 from mdplan.text.source import visible
@@ -24,10 +24,10 @@ _MAKE_ONE: Final = "append_to_section with the lines of a table makes one"
 
 
 class TableField(WireModel):
-    """A table, by its 0-based index, or by one of its header cells."""
+    """A table, by its 0-based index, or by header cells: one, or a list of them."""
 
     index: Count | None = None
-    header: str | None = None
+    header: TableHeader | None = None
 
     @model_validator(mode="after")
     def _check_one(self) -> "TableField":
@@ -92,9 +92,12 @@ class TableOperation(SectionTargeted):
         owner = outline.section_at(table.block.span.start)
         return AddressedTable(table, section or owner, owner.index, column)
 
-    def find_row(self, found: AddressedTable) -> TableRow | Diagnostic | None:
-        """The row of the key; None where there is none. Errors: MATCH_COUNT_MISMATCH."""
-        rows = found.table.rows_with(found.key_column, self.key)
+    def find_row(self, found: AddressedTable, key: str | None = None) -> TableRow | Diagnostic | None:
+        """The row of the `key`, by default that of the edit; None where there is none.
+
+        Errors: MATCH_COUNT_MISMATCH.
+        """
+        rows = found.table.rows_with(found.key_column, self.key if key is None else key)
         if len(rows) < 2:
             return rows[0] if rows else None
         listed = ", ".join(str(row.line) for row in rows[:_MOST_LISTED])
@@ -106,13 +109,27 @@ class TableOperation(SectionTargeted):
             place=found.table.lines.position(rows[0].span.start),
         )
 
+    def no_row(self, found: AddressedTable, key: str, where: str = "") -> Diagnostic:
+        """KEY_NOT_FOUND for the `key` of no row, which the field `where` has, if it is not `key`."""
+        table = found.table
+        near = table.key_names(found.key_column).nearest(key)
+        return Diagnostic(
+            code=Code.KEY_NOT_FOUND,
+            message=f"{where}no row of the table at lines {table.block.first_line}-{table.block.last_line} "
+            "has that key",
+            hint=f"nearest: {', '.join(f'`{visible(key)}`' for key in near)}"
+            if near
+            else "read the table: keys are compared as written, else as a reader sees them",
+            place=table.lines.position(table.header.span.start),
+        )
+
     def _table(self, outline: Outline, section: Section | None) -> TableSource | Diagnostic:
         tables = outline.tables if section is None else outline.tables_in(section.span)
         wanted = self.table.index if self.table is not None else None
         if wanted is None and len(tables) > 1:
             # Of several the column of the keys may say which.
             header = self.table.header if self.table is not None and self.table.header else self.key_column
-            tables = tuple(table for table in tables if table.columns_named(header)) or tables
+            tables = tables_with_header(tables, header) or tables
         if wanted is None and len(tables) == 1:
             return tables[0]
         if wanted is not None and wanted < len(tables):

@@ -22,20 +22,17 @@ from mdplan.requests.stat import INVENTORIES, StatRequest
 _STAT_FIELDS: Final = {
     "file": "File, folder or glob.",
     "under": "sectionId or heading.",
-    "depth": "Levels.",
-    "cursor": "nextCursor.",
     "links": "List links to nothing.",
 }
 _READ_FIELDS: Final = {
     "occurrence": "1-based.",
     "subsections": "false: own body only.",
-    "startLine": "From here on.",
     "until": "Regex of the line after.",
 }
 _READ_IN_WORDS: Final[Mapping[str, Schema]] = {
     "lines": {"description": "{start, end}, inclusive."},
     "codeBlock": {"type": "object", "description": "{language}, {index} or both, from 0."},
-    "table": {"type": "object", "description": "{index} or {header}."},
+    "table": {"type": "object", "description": "{index}, or {header}: a cell or list."},
     "list": {"type": "object", "description": "{index}."},
     "targets": {"type": "array", "items": {"type": "object"}},
 }
@@ -44,8 +41,6 @@ _VERBOSITY: Final[Schema] = {"type": "string"}
 _KINDS: Final[Schema] = {"type": "array", "items": {"type": "string"}}
 _SEARCH_FIELDS: Final = {
     "file": "File, folder or glob; else all.",
-    "multiline": "^ and $ match at line ends.",
-    "context": "Lines around a match.",
     "where": 'Front matter: {"status": "draft"}.',
     "has": "Front matter keys.",
     "min": 'Least list items: {"aliases": 2}.',
