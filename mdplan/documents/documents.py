@@ -47,10 +47,14 @@ class Documents(OutlinedFiles):
         problems: list[Diagnostic] = []
         names: set[FileName] = set()
         renamed_to: set[str] = set()
+        counts: list[tuple[str, int]] = []
         first_edit = 0
         for number, requested in enumerate(batch.files):
             tick(number, len(batch.files))
             name = self.workspace.locate(requested.file)
+            # Warnings are in the plan ID: a path that is written otherwise must not change them.
+            path = str(name) if isinstance(name, FileName) else requested.file
+            counts.append((path, len(requested.edits)))
             file = name if isinstance(name, Diagnostic) else self._snapshot_file(name, requested, first_edit)
             if isinstance(name, FileName) and (name in names or str(name) in renamed_to):
                 file = _named_twice(str(name))
@@ -66,7 +70,7 @@ class Documents(OutlinedFiles):
             if isinstance(name, FileName):
                 names.add(name)
             first_edit += len(requested.edits)
-        numbers = EditNumbers(tuple((each.file, len(each.edits)) for each in batch.files))
+        numbers = EditNumbers(tuple(counts))
         files = [replace(file, numbers=numbers) for file in self._with_other_files(files, names, problems)]
         if len({name.root for name in names}) > 1:
             problems.append(_SEVERAL_ROOTS)

@@ -95,6 +95,21 @@ def shuffled(value: Json, order: random.Random) -> Json:
             return value
 
 
+@example(  # The warning names the file of the edits.
+    (
+        "",
+        {
+            "file": NAME,
+            "sequential": True,
+            "edits": [
+                {"op": "insert_lines", "line": 1, "position": "before", "markdown": "Text.\n"},
+                {"op": "add_to_front_matter_list", "key": ["k"], "value": "a", "createIfMissing": True},
+                {"op": "delete_front_matter", "wholeBlock": True},
+            ],
+        },
+    ),
+    random.Random(0),
+)
 @LESS
 @given(texts_and_batches(), st.randoms(use_true_random=False))
 def test_same_request_gives_the_same_plan_whatever_its_spelling(
