@@ -116,7 +116,7 @@ _IN_WORDS: Final[Mapping[str, Schema]] = {
     "expectedValue": {},
     "lines": {"description": '{start, end}, inclusive; or "12:a3f-14:b07" (addresses).'},
     "line": {"description": 'Number or "12:a3f".'},
-    "range": {"type": "object", "description": "{start: {line, col}, end: {line, col}}; end is exclusive."},
+    "range": {"type": "object", "description": "{start, end}: {line, col}; end is exclusive."},
     "matchSelection": {"description": '"all", "3", "2-4".'},
     "expectedMatchCount": {"description": "Number or {min, max}."},
     "codeBlock": {"type": "object", "description": "{language}, {index} or both."},
@@ -127,7 +127,11 @@ _IN_WORDS: Final[Mapping[str, Schema]] = {
         "items": {"type": "string"},
         "description": "codeBlocks, inlineCode, linkDestinations, images, frontMatter, html.",
     },
-    "exclude": {"type": "array", "items": {"type": "string"}},
+    "exclude": {
+        "type": "array",
+        "items": {"type": "string"},
+        "description": "As include, or headings, tables, templates, math, mdx.",
+    },
     "bullet": {"type": "string"},
 }
 

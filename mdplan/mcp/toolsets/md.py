@@ -33,19 +33,19 @@ Text of a place of a file (all without one), or of several (targets). A code blo
 list may go with a section. Long text is cut; nextCursor goes on."""
 
 _SEARCH: Final = """\
-Find text in files: matches by section, as line:column, and their exact number. Literal and case-sensitive \
+Find text: matches by section, as line:column, and their exact number. Literal and case-sensitive \
 by default. where, has and min choose files by front matter, also without a pattern; filesOnly names files."""
 
 _APPLY: Final = """\
 Edit one file (file, edits), several (files), or apply a preview (planId): all edits or none.
 
-- Edits address the file as you saw it, not each other's results, unless sequential; they may not overlap.
+- Edits address the file as you saw it, not each other's results, unless sequential. None may overlap.
 - A write needs to know what you saw: look first (md_stat, md_read, md_search), or give baseSha256, planId, \
-or in each edit expectedText, expectedValue, line hashes, sectionSha256 or a literal replace_match with an \
-exact count.
-- replace_match wants one match, unless matchSelection or expectedMatchCount says otherwise. It skips code, \
-link targets, image sources, front matter and HTML, unless include names them.
-- dryRun: true gives a diff and a planId, without guard; {"planId": "..."} then applies exactly that.
+or in each edit expectedText, expectedValue, line hashes, sectionSha256 or a literal, case-sensitive \
+replace_match with an exact count, by default 1.
+- replace_match wants one match unless matchSelection or expectedMatchCount differ, and skips code, \
+link targets, images, front matter and HTML unless include names them.
+- dryRun: true gives a diff and planId, unguarded; {"planId": "..."} applies exactly that.
 
 Example: {"file": "README.md", "edits": [{"op": "replace_match", "heading": "Install", "pattern": "1.0", \
 "replacement": "2.0"}]}"""

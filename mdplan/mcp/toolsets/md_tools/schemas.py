@@ -46,7 +46,9 @@ _SEARCH_FIELDS: Final = {
     "min": 'Least list items: {"aliases": 2}.',
 }
 _AS_IN_APPLY: Final[Schema] = {"type": "array", "items": {"type": "object"}}
-_FILES: Final[Schema] = {"description": "[{file, edits}]; or a glob or list of names, for the same edits."}
+_FILES: Final[Schema] = {
+    "description": "[{file, edits}]; for the same edits a glob, or names, as md_search where finds them."
+}
 _BRIEF: Final[Mapping[str, str]] = {
     "expectedFiles": "How many the glob matches; replace_match: with a match.",
     "accept": "Only these edits, from 0.",
