@@ -163,6 +163,8 @@ def _unknown(name: str, known: Sequence[str], where: str, advice: str) -> Diagno
     near = [meant] if meant else difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     if camel_case(name) == "previewOnly":
         hint = 'op "preview_match" lists matches and replaces nothing'
+    elif name == "where":
+        hint = "send as `files` the names that search with where finds"
     elif advice:
         hint = advice
     elif near:
@@ -175,6 +177,11 @@ def _unknown(name: str, known: Sequence[str], where: str, advice: str) -> Diagno
         message=f"{where} has an unknown field `{short_name(name)}`",
         hint=hint,
     )
+
+
+def meant_fields(name: str) -> tuple[str, ...]:
+    """The fields that can be meant by `name`, which people try, the likeliest first."""
+    return _MEANT.get(camel_case(name), ())
 
 
 def camel_case(name: str) -> str:

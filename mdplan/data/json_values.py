@@ -1,11 +1,13 @@
 """Values of a text as JSON, and JSON values as a text has them: dates are texts to callers."""
 
 import datetime as dt
+import json
 from typing import Any, Final
 
 from mdplan.data.change import DateText
 from mdplan.data.content import read_data
 from mdplan.data.node import DataError, Language, Opaque, Unnamed
+from mdplan.field_names import short_name
 
 DATES: Final = (dt.date, dt.time)
 
@@ -39,6 +41,12 @@ def with_dates(language: str, value: object) -> object:
             return {key: with_dates(language, each) for key, each in value.items()}
         case _:
             return value
+
+
+def other_value(name: str, value: object, expected: object) -> str:
+    """The message that the key `name` has `value`, and not the `expected` one."""
+    now, wanted = (json.dumps(as_json(each), ensure_ascii=False) for each in (value, expected))
+    return f"{name} is `{short_name(now)}`, not `{short_name(wanted)}`"
 
 
 def value_matches(language: str, value: object, expected: object) -> bool:

@@ -52,6 +52,7 @@ _STEPS: Final = {
         "`mdplan outline FILE --json` lists the anchors",
         "see `anchor` in `document.stat()`",
     ),
+    "search with where": _Step("md_search with `where`", "`mdplan search`", "`Engine.search` with `where`"),
     "from md_stat": _Step("from md_stat", "from `mdplan outline --long`", "from `document.stat()`"),
     "the list of operations": _Step(
         "the description of `op` in md_apply", "`mdplan help`", "the list in `mdplan.edits`"

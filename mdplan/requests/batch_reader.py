@@ -23,6 +23,7 @@ from mdplan.operations import OPERATIONS
 from mdplan.operations.base.match_options import fold_match_options
 from mdplan.operations.base.operation import Operation
 from mdplan.requests.batch import Batch, FileEdits, GlobEdits, MatchingEdits, ReferenceScope
+from mdplan.requests.corrected_edit import corrected_edit
 from mdplan.requests.diffs import fold_diff, with_diff_as_edit
 from mdplan.requests.limits import DEFAULT_LIMITS, Limits
 from mdplan.requests.model_reader import (
@@ -319,6 +320,9 @@ def _unknown_operation(op: object, edit: Mapping[str, Any]) -> Diagnostic:
         return Diagnostic.invalid(
             "the edit has no op", f'send `{{"op": "{wrapped}", …}}` with the fields of `{wrapped}` next to op'
         )
+    if corrected := corrected_edit(op, edit):
+        said = "the edit has no op" if op is None else f"there is no operation `{short_name(op)}`"
+        return Diagnostic.invalid(said, f"send `{corrected}`")
     if not isinstance(op, str):
         return Diagnostic.invalid(
             "the edit has no op", f'name one, such as "replace_section"; {_ALL_OPERATIONS}'

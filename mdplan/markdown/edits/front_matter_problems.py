@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from mdplan.data.change import REMOVED, Change, KeyChange, value_at
+from mdplan.data.json_values import other_value as not_expected
 from mdplan.data.node import DataError, Names
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.front_matter.block import FrontMatterFormat
@@ -20,6 +21,10 @@ from mdplan.text.span import Position
 
 _LISTED: Final = 8
 _LONGEST: Final = 60
+OTHER_VALUE: Final = (
+    "to change it, send that as `expectedValue`; in many files, "
+    "send as `files` the names that search with where finds"
+)
 _EDIT_AS_TEXT: Final = "edit the lines themselves with replace_lines or replace_match"
 
 
@@ -100,14 +105,14 @@ def not_of_kind(outline: Outline, content: FrontMatterContent, key: Names, wante
     )
 
 
-def other_value(outline: Outline, content: FrontMatterContent, key: Names) -> Diagnostic:
+def other_value(outline: Outline, content: FrontMatterContent, key: Names, expected: object) -> Diagnostic:
     """TEXT_MISMATCH for the value of `key`, which is not `expectedValue`."""
     place = place_of(outline, content, key)
     at = f" at line {place.line}" if place else ""
     return Diagnostic(
         code=Code.TEXT_MISMATCH,
-        message=f"the value of {shown(key)}{at} is not expectedValue",
-        hint="read the front matter again",
+        message=not_expected(f"{shown(key)}{at}", value_at(content.values, key), expected),
+        hint=OTHER_VALUE,
         place=place,
     )
 

@@ -9,11 +9,17 @@ from pydantic import Field, field_validator, model_validator
 from mdplan.data.address import Found, find, key_missing, shown, steps_of
 from mdplan.data.change import REMOVED, Change, KeyChange, NewEntry, Splice, value_at
 from mdplan.data.content import DataContent
-from mdplan.data.json_values import as_json, value_matches
+from mdplan.data.json_values import as_json, other_value, value_matches
 from mdplan.data.node import DataError, Element, Opaque, Path
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.edits.data_splices import data_splices
-from mdplan.markdown.edits.front_matter_problems import cannot_change, kind_of, no_block, unreadable
+from mdplan.markdown.edits.front_matter_problems import (
+    OTHER_VALUE,
+    cannot_change,
+    kind_of,
+    no_block,
+    unreadable,
+)
 from mdplan.markdown.front_matter.block import FrontMatterFormat
 from mdplan.markdown.front_matter.values import Unreadable, empty_content
 from mdplan.markdown.outline.data_content import data_content
@@ -92,8 +98,10 @@ class DataOperation(Operation):
             return found
         return Diagnostic(
             code=Code.TEXT_MISMATCH,
-            message=f"the value of `{shown(found.path)}` is not expectedValue",
-            hint="read the file again",
+            message=other_value(f"`{shown(found.path)}`", value, self.expected_value),
+            hint=OTHER_VALUE
+            if outline.format is DocumentFormat.MARKDOWN
+            else "to change it, send that as `expectedValue`",
             place=place_of(outline, target, found.path),
         )
 

@@ -98,7 +98,7 @@ class FrontMatterOperation(Operation):
         if self.expected_value is not None and value is REMOVED:
             return key_not_found(content, key)
         if self.expected_value is not None and not value_matches(content.format, value, self.expected_value):
-            return other_value(outline, content, key)
+            return other_value(outline, content, key, self.expected_value)
         return key
 
     def resolution(

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic
+from mdplan.field_names import short_name
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.fields import Ordinal, SectionHash
 from mdplan.operations.base.operation import Operation
@@ -117,8 +118,9 @@ class IniKeyOperation(IniOperation):
         if self.expected_value is not None and self.expected_value != (key.value or ""):
             yield Diagnostic(
                 code=Code.TEXT_MISMATCH,
-                message=f"the value of the key at line {key.first_line} is not expectedValue",
-                hint="read the line again; a comment after the value is not part of it",
+                message=f"the key at line {key.first_line} is `{short_name(key.value or '')}`, "
+                f"not `{short_name(self.expected_value)}`",
+                hint="to change it, send that as `expectedValue`, without a comment after it",
                 place=ini.source.lines.position(key.assignment.name.start),
             )
 

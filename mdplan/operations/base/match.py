@@ -33,6 +33,8 @@ _SELECTION: Final = re.compile(r"all|([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?")
 _LISTED: Final = 10
 _LINE_BREAK: Final = re.compile(r"[ \t]*\n[ \t]*")
 _ONE: Final = "expected exactly 1"
+_CASE_ALONE: Final = re.compile(r"case at column \d+(?: and \d+ other places?)?")
+_LONGEST_SHOWN: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +210,20 @@ class MatchOperation(SectionTargeted):
         literal = self.match_type is MatchType.LITERAL and self.case_sensitive
         return literal and exact_count
 
+    @property
+    def why_unguarded(self) -> str:
+        """Which of its options lets it match text that the caller did not see; empty where none does."""
+        if self.match_type is not MatchType.LITERAL:
+            return "a regular expression is no guard"
+        if not self.case_sensitive:
+            return "a case-insensitive pattern is no guard"
+        if not self.is_evidence:
+            option = (
+                "matchSelection without expectedMatchCount" if self.match_selection else "a range of counts"
+            )
+            return f"{option} is no guard"
+        return ""
+
     def _count_mismatch(self, outline: Outline, scope: Span, matches: Matches) -> Diagnostic:
         found = len(matches.eligible)
         near = self._near_misses(outline, scope, matches) if not found else ()
@@ -218,7 +234,7 @@ class MatchOperation(SectionTargeted):
         return Diagnostic(
             code=Code.MATCH_COUNT_MISMATCH,
             message=f"{message}; {self._expectation()}",
-            hint=self._count_hint(found, matches.excluded, near),
+            hint=self._count_hint(found, matches.excluded, near) + self._as_written(outline, near),
             place=places[0] if places else None,
             near=near or None,
         )
@@ -247,6 +263,15 @@ class MatchOperation(SectionTargeted):
             everywhere,
             lambda _: f"outside the given {scope_is}",
         )
+
+    def _as_written(self, outline: Outline, near: tuple[NearMiss, ...]) -> str:
+        """Advice to send the nearest place as it is written, where that differs in case alone."""
+        if not near or not _CASE_ALONE.fullmatch(near[0].differs):
+            return ""
+        start = outline.source.lines.start(near[0].line) + near[0].col - 1
+        written = outline.source.text[start : start + len(self.pattern)]
+        is_same = written.casefold() == self.pattern.casefold() and len(written) <= _LONGEST_SHOWN
+        return f"; send `{written}` as the pattern" if is_same and "`" not in written else ""
 
     def _expectation(self) -> str:
         if self.expected_match_count is not None:

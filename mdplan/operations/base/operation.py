@@ -194,6 +194,11 @@ class Operation(WireModel, ABC):
         """SHA-256 of that file as the caller saw it, or the first digits of it."""
         return None
 
+    @property
+    def why_unguarded(self) -> str:
+        """What of the operation its caller may take for a guard, and why it is none; else empty."""
+        return ""
+
     def problem_with_path(self, path: str) -> Diagnostic | None:
         """What is wrong with the edit in the file `path` before that is read; None for most."""
         del path

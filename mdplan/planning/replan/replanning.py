@@ -88,19 +88,25 @@ def missing_preconditions(built_files: Sequence[BuiltFile]) -> Problems:
     for built in built_files:
         if built.file.requested.base_sha256 is not None:
             continue
-        loose = [item.index for item in (*built.resolved, *built.arriving_edits) if not _has_evidence(item)]
+        loose = [item for item in (*built.resolved, *built.arriving_edits) if not _has_evidence(item)]
         if loose:
             field = "baseSha256" if built.resolved else "toBaseSha256"
             unguarded = "the edit" if len(loose) == 1 else f"{len(loose)} edits"
+            why = loose[0].operation.why_unguarded
+            guard = (
+                "a literal `pattern` of exact case, which guards itself: by default it must match once"
+                if why
+                else "the text that the edit replaces as `expectedText`"
+            )
             problems.append(
                 Diagnostic(
                     code=Code.PRECONDITION_REQUIRED,
                     message=f"`{built.file.path}` could have changed since you read it: "
-                    f"nothing guards {unguarded}",
-                    hint=f"look at the file, and send its hash as `{field}`, or the text that the edit "
-                    "replaces as `expectedText`; or plan the batch first, and apply its planId",
+                    f"nothing guards {unguarded}{f': {why}' if why else ''}",
+                    hint=f"look at the file, and send its hash as `{field}`, or {guard}; "
+                    "or plan the batch first, and apply its planId",
                     file=built.file.path,
-                    edit_index=loose[0],
+                    edit_index=loose[0].index,
                 )
             )
     return tuple(problems)
