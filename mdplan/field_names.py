@@ -144,6 +144,7 @@ def unknown_fields(
             hint = _instead(name, fields[name], known)
             if not hint and meant in outer:
                 hint = f"`{meant}` goes next to `edits`, not into an edit"
+                hint += '; several files: {"files": [{"file": …, "edits": […]}]}' if meant == "file" else ""
             yield _unknown(name, known, where, hint)
 
 

@@ -80,4 +80,4 @@ def print_counts(session: Session, report: BotReport) -> None:
     ]
     parts = ", ".join(f"{number} {what}" for number, what in counts if number)
     if parts:
-        session.console.note(f"{counted(report.files_named, 'file')} named: {parts}.")
+        session.console.note(f"{counted(report.files_named, 'file')} matched: {parts}.")

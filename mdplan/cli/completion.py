@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Completion: TypeAlias = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
 _PREFIX: Final = "sha256-"
-_DIGITS: Final = 16
+_DIGITS: Final = 12
 _NEWEST: Final = 30
 _FILES_NAMED: Final = 2
 _WORDS_TRIED: Final = 4
@@ -39,9 +39,11 @@ def plans(context: click.Context, parameter: click.Parameter, incomplete: str) -
 def plans_and_files(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> "list[CompletionItem]":
-    """The same for what may be a file as well."""
+    """Those that were not applied, and files."""
     # A shell forgets what came before a file, so that comes first; bash then looks for files if no plan fits.
-    return [_item(incomplete, type="file"), *plans(context, parameter, incomplete)]
+    del parameter
+    offers = _plans(context, incomplete, omits_applied=True)
+    return [_item(incomplete, type="file"), *(each for each in offers if each.value.startswith(incomplete))]
 
 
 def transactions(
@@ -136,7 +138,9 @@ def _item(text: str, **more: str) -> "CompletionItem":
     return CompletionItem(text, **more)
 
 
-def _plans(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
+def _plans(
+    context: click.Context, incomplete: str, *, omits_applied: bool = False
+) -> "Iterator[CompletionItem]":
     from mdplan.diagnostics import Diagnostic
     from mdplan.engine.plan_library import PlanLibrary
     from mdplan.settings import Settings
@@ -145,9 +149,11 @@ def _plans(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]
     if opened is None:
         return
     library = PlanLibrary(*opened, Settings().plans_kept_days)
-    # Digits are enough for every command, so who began with them goes on with them.
-    prefix = _PREFIX if _PREFIX.startswith(incomplete[: len(_PREFIX)]) else ""
+    # Digits are enough for every command; who began with the prefix goes on with it.
+    prefix = _PREFIX if incomplete and _PREFIX.startswith(incomplete[: len(_PREFIX)]) else ""
     for stored, _ in library.pending()[:_NEWEST]:
+        if omits_applied and opened[1].has_applied(stored.plan_id, stored.saved_at):
+            continue
         loaded = library.load(stored.plan_id)
         if not isinstance(loaded, Diagnostic) and not loaded[0].is_no_op:
             digits = stored.plan_id.removeprefix(_PREFIX)[:_DIGITS]

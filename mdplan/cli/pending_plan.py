@@ -61,12 +61,20 @@ def full_id(engine: "Engine", text: str) -> str | Diagnostic:
 
 
 def pending_plans(engine: "Engine") -> list["ReviewEntry"]:
-    """The saved plans that could be applied now, the last saved first."""
+    """The saved plans that could be applied now, the last saved first.
+
+    A plan that was applied is none of them, even if it was undone, unless it was saved again after that.
+    """
     from mdplan.engine.open_plan import ReviewState
     from mdplan.engine.reviews import ReviewService
 
     entries = ReviewService(engine).entries(_LISTED)
-    return [each for each in entries if each.state in (ReviewState.PENDING, ReviewState.APPROVED)]
+    return [
+        each
+        for each in entries
+        if each.state in (ReviewState.PENDING, ReviewState.APPROVED)
+        and not engine.past.has_applied(each.review.plan_id, each.saved_at)
+    ]
 
 
 def plan_row(entry: "ReviewEntry", style: Style) -> str:

@@ -150,7 +150,7 @@ def print_undone(session: Session, report: ApplyReport, *, is_redo: bool) -> Non
     listed = file_list(report.files, console.err)
     if listed:
         console.note(listed)
-    rebased = ", carried over what was changed since" if report.rebased else ""
+    rebased = ", kept later changes" if report.rebased else ""
     done, back = ("Redone", "undo") if is_redo else ("Undone", "redo")
     console.note(f"{console.err.bold(done, 'green')}: {plan_size(report)}{rebased}.")
     if report.undone is not None:

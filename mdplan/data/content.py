@@ -222,7 +222,7 @@ def _toml_values(text: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         place = _TOML_PLACE.search(str(error))
         offset = LineIndex(text).start(int(place[1])) if place else None
-        raise DataError("it is no valid TOML", offset) from error
+        raise DataError("it is not valid TOML", offset) from error
     except (ValueError, RecursionError) as error:
         raise DataError("it contains a value that cannot be read") from error
     if depth_of(values) > _TOML_DEPTH:

@@ -81,7 +81,7 @@ def violations(values: object, schema: object) -> tuple[Violation, ...]:
         return tuple(map(_violation, islice(errors, _MOST_VIOLATIONS)))
     except SchemaError as error:
         place = "/".join(map(str, error.absolute_path))
-        raise DataError(f"it is no valid JSON Schema at `/{place}`") from error
+        raise DataError(f"it is not valid JSON Schema at `/{place}`") from error
     except Exception as error:
         reason = next((each for kind, each in _REASONS if isinstance(error, kind)), None)
         if reason is None:

@@ -70,7 +70,7 @@ class _Reader:
                 continue
             self._anchors.clear()
             if found and self._is_strict:
-                raise DataError("it is no valid YAML", _start(event))
+                raise DataError("it is not valid YAML", _start(event))
             node = self._node(next(self._events), 0)
             if not _is_nothing(node) or event.explicit:
                 found.append(node)
@@ -159,7 +159,7 @@ class _Reader:
         make = self._constructor.yaml_constructors.get(tag)
         if make is None:
             if self._is_strict:
-                raise DataError("it is no valid YAML", at)
+                raise DataError("it is not valid YAML", at)
             return Opaque(tag, text)
         try:
             return make(self._constructor, node)
@@ -258,4 +258,4 @@ def _reason(error: yaml.MarkedYAMLError) -> str:
     if "maximum nesting depth" in problem:  # the parser in C has a limit of its own since PyYAML 6.0.4
         return "it is nested too deeply"
     quotes = not problem or any(mark in problem for mark in "'\"")
-    return "it is no valid YAML" if quotes else f"it is no valid YAML: {problem}"
+    return "it is not valid YAML" if quotes else f"it is not valid YAML: {problem}"

@@ -80,7 +80,7 @@ def _values(path: str, text: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise DataError("it is no valid JSON") from error
+        raise DataError("it is not valid JSON") from error
 
 
 def _own_schema(documents: Documents, files: Sequence[BuiltFile], built: BuiltFile) -> _Schema | None:

@@ -226,7 +226,7 @@ def _rejected(decision: Decision, numbers: EditNumbers, plan_id: str) -> Diagnos
             f"{decision.decided_by} approved the plan {decision.plan_id} without "
             f"{numbers.listed(decision.rejected) or 'some of its edits'}"
         )
-        hint = f'apply what was approved: {{"planId": "{decision.approved_plan_id}"}}'
+        hint = f'apply what was approved: md_apply {{"planId": "{decision.approved_plan_id}"}}'
     if decision.plan_id != plan_id:
         message += f", from which the plan {plan_id} was derived"
     return Diagnostic(

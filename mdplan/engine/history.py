@@ -232,6 +232,11 @@ class History:
         found = [past for past in self._committed() if (past.plan_id or "").startswith(PREFIX + digits)]
         return found[0] if len({past.plan_id for past in found}) == 1 else None
 
+    def has_applied(self, plan_id: str, saved_at: float) -> bool:
+        """Whether a plan was committed since it was saved, in seconds since the epoch, also if undone."""
+        past = self.of_plan(plan_id)
+        return past is not None and (past.committed_at is None or past.committed_at >= saved_at)
+
     def last_on(self, root: Root, paths: Container[str]) -> PastTransaction | None:
         """The newest transaction of `root` in force that changed a file of `paths` (relative to the root).
 

@@ -73,6 +73,8 @@ _STEP: Final = re.compile(
     r'(?<![`"\w])(?P<tool>md_[a-z]+)(?: (?P<arguments>\{.*?"\}))?(?![\w`"])|'
     + "|".join(re.escape(name) for name in _STEPS if not name.startswith(("md_", "undo")))
 )
+# People get 12 digits of a plan ID, which every command takes.
+_PLAN_ID: Final = re.compile(r"^sha256-([0-9a-f]{12})[0-9a-f]*$")
 _OPTIONS: Final = re.compile(r",? or raise `--[a-z-]+`| \((?:`--[a-z-]+`(?:, )?)+\)")
 _FIELD: Final = re.compile(
     r'(?<!\{)`?"(?P<name>[a-z][a-zA-Z]*)": (?P<value>true|false|\d+|"[^"\\]*"|\["[^"\\]*"\])`?'
@@ -121,6 +123,7 @@ def _step(caller: Caller, found: re.Match[str]) -> str:
         case Caller.AGENT:
             return found[0] if found["tool"] else step.agent
         case Caller.SHELL:
-            return step.shell.format("".join(f" {value}" for value in arguments.values()))
+            values = (_PLAN_ID.sub(r"\1", value) for value in arguments.values())
+            return step.shell.format("".join(f" {value}" for value in values))
         case Caller.DOCUMENT:
             return step.document

@@ -32,7 +32,7 @@ def test_check_apply_check(bare: Repository) -> None:
 
     assert [run.code for run in runs] == [1, 0, 0, 0]
     assert [run.out for run in runs] == [b""] * 4
-    assert runs[1].err.endswith(f"Commit {bare.at('main')[:12]} on main.\n1 file named: 1 to change.\n")
+    assert runs[1].err.endswith(f"Commit {bare.at('main')[:12]} on main.\n1 file matched: 1 to change.\n")
     assert "Nothing to change" in runs[3].err
     assert bare.files("main") == {"docs/a.md": b"stable\n"}
 

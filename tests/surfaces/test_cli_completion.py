@@ -17,7 +17,7 @@ from mdplan.operations import OPERATIONS
 from tests.surfaces.command_line import BATCH, mdplan, plan_id_of, write_batch
 
 SECONDS = 30
-SHORT = len("sha256-") + 16
+DIGITS = slice(len("sha256-"), len("sha256-") + 12)
 
 
 def offered(words: str, shell: str = "bash") -> list[str]:
@@ -43,9 +43,9 @@ def test_plans_are_offered_the_last_saved_first(project: Path, command: str) -> 
     os.utime(stored, (older, older))
     second = plan_id_of({**BATCH, "edits": BATCH["edits"][:1]})
 
-    assert offered(f"mdplan {command} ") == [f"plain,{each[:SHORT]}" for each in (second, first)]
-    assert offered(f"mdplan {command} {first[:9]}") == [f"plain,{first[:SHORT]}"]
-    assert offered(f"mdplan {command} {first[7:10]}") == [f"plain,{first[7:SHORT]}"]
+    assert offered(f"mdplan {command} ") == [f"plain,{each[DIGITS]}" for each in (second, first)]
+    assert offered(f"mdplan {command} {first[:9]}") == [f"plain,sha256-{first[DIGITS]}"]
+    assert offered(f"mdplan {command} {first[7:10]}") == [f"plain,{first[DIGITS]}"]
 
 
 def test_plan_that_is_offered_is_taken(project: Path) -> None:
@@ -56,14 +56,27 @@ def test_plan_that_is_offered_is_taken(project: Path) -> None:
 
 
 def test_apply_takes_plans_and_files(project: Path) -> None:
-    short = plan_id_of()[:SHORT]
+    short = plan_id_of()[DIGITS]
 
     assert offered("mdplan apply ") == ["file,", f"plain,{short}"]
     assert offered("mdplan apply gui") == ["file,gui"]
 
 
+def test_plan_that_was_applied_is_not_offered_to_apply_even_when_undone(project: Path) -> None:
+    plan = plan_id_of()
+    mdplan("apply", plan)
+    assert offered("mdplan apply ") == ["file,"]
+
+    assert mdplan("undo").code == 0
+
+    assert offered("mdplan apply ") == ["file,"]
+    assert offered("mdplan show ")[-1] == f"plain,{plan[DIGITS]}"
+    assert plan_id_of() == plan
+    assert offered("mdplan apply ") == ["file,", f"plain,{plan[DIGITS]}"]
+
+
 def test_plans_are_those_of_the_root_that_is_named(project: Path, tmp_path: Path) -> None:
-    short = plan_id_of()[:SHORT]
+    short = plan_id_of()[DIGITS]
     (tmp_path / "other").mkdir()
 
     assert offered(f"mdplan show --root {project} ") == [f"plain,{short}"]
@@ -145,7 +158,7 @@ def test_file_that_is_missing_offers_nothing_and_says_nothing(project: Path) -> 
 
 
 def test_shells_that_show_it_are_told_the_files_of_a_plan(project: Path) -> None:
-    short = plan_id_of()[:SHORT]
+    short = plan_id_of()[DIGITS]
 
     assert offered("mdplan show ", "zsh") == ["plain", short, "guide.md"]
     assert "guide.md" in "\n".join(offered("mdplan show ", "fish"))
@@ -155,7 +168,7 @@ def test_shells_that_show_it_are_told_the_files_of_a_plan(project: Path) -> None
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is missing")
 def test_bash_completes_what_is_typed(project: Path, tmp_path: Path) -> None:
     """The line of the README is run in an interactive bash; then TAB is pressed in a terminal."""
-    short = plan_id_of()[:SHORT]
+    short = plan_id_of()[DIGITS]
     write_batch(project)
     program = tmp_path / "bin" / "mdplan"
     program.parent.mkdir()
@@ -185,7 +198,7 @@ def test_bash_completes_what_is_typed(project: Path, tmp_path: Path) -> None:
             read_until(ours, r"installed\r\n.*ready\$ $")
             for typed, completed in {
                 "mdplan appl\t": "mdplan apply ",
-                "mdplan apply sha\t": f"mdplan apply {short} ",
+                "mdplan apply sha\t": f"mdplan apply sha256-{short} ",
                 "mdplan plan bat\t": "mdplan plan batch.json ",
                 "mdplan help replace_ma\t": "mdplan help replace_match ",
             }.items():

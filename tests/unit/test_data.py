@@ -69,7 +69,7 @@ def test_block_text_becomes_a_value_on_one_line(sign: str) -> None:
             "yaml",
             "a:\n  b: 1\n\tc: 1\n",
             put("a", "b"),
-            "refused: it is no valid YAML: found a tab character that violates indentation",
+            "refused: it is not valid YAML: found a tab character that violates indentation",
         ),
         ("yaml", BOMB + "z: 1\n", put("z"), BOMB + "z: 2\n"),
         (

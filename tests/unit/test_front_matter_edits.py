@@ -46,7 +46,7 @@ def text_of(outcome: BuiltFile | Problems) -> str:
         (f"---\na: {'9' * 5_000}\n---\n", "it contains a number or date that cannot be read"),
         ("---\na: 2024-99-99\n---\n", "it contains a number or date that cannot be read"),
         ("---\n? [x]\n: 1\n---\n", "one of its keys is a list or map"),
-        ('---\na: "x\n---\n', "it is no valid YAML: found unexpected end of stream"),
+        ('---\na: "x\n---\n', "it is not valid YAML: found unexpected end of stream"),
     ],
     ids=lambda value: value[:12],
 )

@@ -29,7 +29,7 @@ DOUBLED: dict[str, Any] = {
             "checking it takes too long",
         ),
         ({"properties": {"a": {"pattern": "a{1000000000}"}}}, {"a": "a"}, "checking it takes too long"),
-        ({"type": 7}, {}, "it is no valid JSON Schema at `/type`"),
+        ({"type": 7}, {}, "it is not valid JSON Schema at `/type`"),
         ([], {}, "it is no JSON Schema"),
         ({}, {"a": Opaque("alias", "b")}, "it has aliases or tags"),
     ],

@@ -59,7 +59,8 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "file in an edit": (
         {"op": "delete_section", "heading": "A", "file": "a.md"},
-        "`file` goes next to `edits`, not into an edit",
+        "`file` goes next to `edits`, not into an edit; "
+        'several files: {"files": [{"file": …, "edits": […]}]}',
     ),
     "operation as the name of its fields": (
         {"delete_section": {"heading": "A"}},

@@ -19,12 +19,18 @@ if TYPE_CHECKING:
 
 _WIDEST: Final = 100
 _BATCH: Final = """
-A batch is a JSON object: edits of one file, or of several, made whole or not at all.
+A batch is a JSON or YAML file: edits of one file, or of several, made whole or not at all.
 
   {"file": "guide.md", "edits": [
     {"op": "replace_match", "pattern": "nightly", "replacement": "stable"},
     {"op": "append_to_section", "heading": "Install", "markdown": "Restart the kettle afterwards."}
   ]}
+
+The same in YAML:
+
+  file: guide.md
+  edits:
+    - {op: replace_match, pattern: nightly, replacement: stable}
 
 Of several files:
 

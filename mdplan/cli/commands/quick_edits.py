@@ -81,6 +81,7 @@ def set_command(session: Session, *, words: tuple[str, ...], **choice: bool | st
 )
 @click.option("--regex", "-E", is_flag=True, help="OLD is a regular expression; NEW may use \\1.")
 @click.option("--ignore-case", "-i", is_flag=True, help="Match upper and lower case.")
+@click.option("--word", "-w", is_flag=True, help="Match whole words only.")
 @click.option("--count", "-c", type=click.IntRange(min=0), help="Fail unless exactly this many places match.")
 @click.option("--code", is_flag=True, help="Replace in code, HTML and link targets too.")
 @choice_options
@@ -101,8 +102,10 @@ def replace(session: Session, *, words: tuple[str, ...], **given: Any) -> Exit: 
         "matchSelection": "all",
         "minMatches": 0 if counts_all else 1,
     }
-    if given["regex"]:
+    if given["regex"] or given["word"]:
         edit["matchType"] = "regex"
+    if given["word"]:
+        edit["pattern"] = rf"(?<!\w)(?:{old if given['regex'] else re.escape(old)})(?!\w)"
     if given["ignore_case"]:
         edit["caseSensitive"] = False
     if given["code"]:

@@ -57,7 +57,7 @@ _ALL: Final = "all"
 @click.option(
     "--mode",
     type=click.Choice(["claude-code"]),
-    help="Completion only what that client lacks: of the toolset editor the patch tool.",
+    help="Offer only the tools that the client lacks.",
 )
 @click.option("--read-only", is_flag=True, help="Offer no tool that writes.")
 @approval_option

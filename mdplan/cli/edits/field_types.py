@@ -1,6 +1,8 @@
 """Types of command options that take the fields of an edit: ranges of lines, YAML values, heading paths."""
 
+import json
 import re
+from contextlib import suppress
 from typing import Any, Final
 
 import click
@@ -79,6 +81,10 @@ class IndexOrNameType(click.ParamType[Any]):
         """An object with one field."""
         if value.isascii() and value.isdigit():
             return {"index": int(value)}
+        if value.startswith("{"):
+            # The field as a batch has it. The reader of the batch checks its names.
+            with suppress(ValueError):
+                return json.loads(value)
         if self.name_field is None:
             self.fail(f"expected an index such as 0, not `{value}`", param, ctx)
         return {self.name_field: value}

@@ -20,6 +20,7 @@ from mdplan.cli.session import Session
 from mdplan.cli.usage.misuse import Misuse
 from mdplan.cli.views.report import counted, file_list, plan_size
 from mdplan.diagnostics import Code, Diagnostic, Exit, Problems
+from mdplan.field_names import snake_case
 from mdplan.reports.plan import PlanReport, as_apply_report
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 _HELP: Final = """\
 y - apply this change
-n - change nothing
+n, q - change nothing
 e - edit the request in your editor, then show the new diff
 ? - this help
 """
@@ -129,6 +130,7 @@ def propose(
         if problem is not None or not report.ok:
             return _refuse(session, report, problem, batch, words)
         write_diff(session, draft.diff)
+        _print_skipped(session, report)
         if report.no_op or choice.dry_run:
             return _save(session, _stored(engine, draft).report, Exit.DONE)
         if choice.yes:
@@ -147,6 +149,18 @@ def propose(
             case _:
                 session.console.note("Nothing changed.")
                 return Exit.WOULD_CHANGE
+
+
+def _print_skipped(session: Session, report: PlanReport) -> None:
+    """Say how many matches the plan leaves alone, and where: in code, links and the like."""
+    kinds = [(_kind_in_words(kind), number) for kind, number in (report.excluded_matches or {}).items()]
+    parts = ", ".join(f"{number} in {kind}" for kind, number in kinds if number)
+    if parts:
+        session.console.note(f"Skipped matches: {parts}.")
+
+
+def _kind_in_words(kind: str) -> str:
+    return "HTML" if kind == "html" else snake_case(kind).replace("_", " ")
 
 
 def _stored(engine: "Engine", draft: "PlanResult") -> "PlanResult":
@@ -241,6 +255,8 @@ def _answer(session: Session, report: PlanReport) -> str:
         if line is None:
             return "n"
         key = line.strip().lower()[:1]
+        if key == "q":
+            return "n"
         if key and key in "yne":
             return key
         session.console.problem(_HELP.rstrip("\n"))

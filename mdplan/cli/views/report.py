@@ -102,7 +102,7 @@ def file_list(files: Sequence[FileReport], style: Style) -> str:
             style.paint(f"+{file.lines_added}", "green"),
             style.paint(f"-{file.lines_removed}", "red"),
         )
-        links = f"  {counted(file.references_updated, 'link')}" if file.references_updated else ""
+        links = f"  {counted(file.references_updated, 'link')} updated" if file.references_updated else ""
         lines.append(f"  {name:{width}}  {added} {removed}{links}")
     if len(changed) > len(listed):
         lines.append(f"  and {len(changed) - len(listed)} more")

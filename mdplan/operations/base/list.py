@@ -190,7 +190,7 @@ def _no_item(outline: Outline, scope: ListScope, where: str, wanted: ItemText) -
         places.append(f"`{short}` (line {lines})")
     return Diagnostic(
         code=Code.MATCH_COUNT_MISMATCH,
-        message=f"{where}: {scope.name} has no item of that text",
+        message=f"{where}: {scope.name} has no item with exactly that text",
         hint=f"nearest: {'; '.join(places)}"
         if places
         else "give the first paragraph of the item, as it is written or as a reader sees it",

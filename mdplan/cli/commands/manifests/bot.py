@@ -108,7 +108,7 @@ class _Verbs(Group):
 
 @click.group(
     cls=_Verbs,
-    subcommand_metavar="plan|check|apply MANIFEST [OPTIONS]",
+    subcommand_metavar="plan|check|apply|pr|merge MANIFEST|BRANCH [OPTIONS]",
     options_metavar="",
     example="mdplan bot plan manifest.yaml\nmdplan bot apply manifest.yaml",
 )
