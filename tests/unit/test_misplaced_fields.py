@@ -59,8 +59,10 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "file in an edit": (
         {"op": "delete_section", "heading": "A", "file": "a.md"},
-        "`file` goes next to `edits`, not into an edit; "
-        'several files: {"files": [{"file": …, "edits": […]}]}',
+        (
+            "`file` goes next to `edits`, not into an edit; "
+            'several files: {"files": [{"file": …, "edits": […]}]}'
+        ),
     ),
     "operation as the name of its fields": (
         {"delete_section": {"heading": "A"}},
