@@ -14,7 +14,8 @@ DATES: Final = (dt.date, dt.time)
 
 def read_date(language: str, text: str) -> object:
     """The date or time that `text` reads as; None where it is none."""
-    if not text[:1].isdigit() or "\n" in text or "\r" in text:
+    # What follows a `#` is a comment, which a date does not have.
+    if not text[:1].isdigit() or set("\n\r#") & set(text):
         return None
     try:
         content = f"k: {text}\n" if language == Language.YAML else f"k = {text}\n"

@@ -109,7 +109,7 @@ def test_command_makes_the_edit(folder: Path, words: list[str], file: str, old: 
         (["replace", "nightly", "x", "page.md", "--count", "2"], 3, "MATCH_COUNT_MISMATCH"),
         (["replace", "nightly", "x", "page.md", "--in", "Nowhere"], 3, "SECTION_NOT_FOUND"),
         (["set", "page.md"], 2, "a file and KEY=VALUE are needed"),
-        (["set", "page.md", "a=[1"], 2, "is not a YAML value"),
+        (["set", "page.md", "a=[1"], 2, "has no closing `]`"),
         (["set", "page.md", "app.ini", "a=1"], 2, "separate commands"),
         (["tick", "page.md", "Buy the tea"], 3, "Buy tea"),
         (["append", "page.md", "Tea", "@absent.md"], 2, "`absent.md` cannot be read"),

@@ -51,8 +51,9 @@ _KEY: Final = re.compile(r"(?:[^=\[]|\[[^\]]*\])+")
 def set_command(session: Session, *, words: tuple[str, ...], **choice: bool | str | None) -> Exit:
     """Set keys of front matter, or of a YAML, JSON, TOML or INI file.
 
-    VALUE has the types of YAML: true, 3, [a, b]; quotes make text. KEY is dotted inside maps
-    (author.name, nav[0].Home), and in an INI file it follows its section (server.port).
+    VALUE is text as you type it, except 3, 1.5, true, false, null, a date, [a, b] and {a: b}: in quotes
+    ('ver="3"') these are text too. KEY is dotted inside maps (author.name, nav[0].Home), and in an INI
+    file it follows its section (server.port).
     """
     names = [word for word in words if "=" not in word or os.path.lexists(word)]
     pairs = [word for word in words if word not in names]
@@ -239,14 +240,15 @@ def _data_edits(pairs: list[str]) -> list[dict[str, Any]]:
 
 
 def _front_matter_edits(pairs: list[str]) -> list[dict[str, Any]]:
-    from mdplan.cli.edits.yaml_values import is_date
+    from mdplan.cli.edits.typed_values import is_date
 
     kind = AssignmentType(is_typed=True)
     values = dict(kind.convert(pair, None, None) for pair in pairs)
     texts = {pair.partition("=")[0].strip(): pair.partition("=")[2] for pair in pairs}
     dates = [key for key, text in texts.items() if is_date(text)]
     (key, value), *more = values.items()
-    named = {"values": values} if more else {"key": key, "value": value}
+    # A null as `value` counts as absent.
+    named = {"values": values} if more or value is None else {"key": key, "value": value}
     edit = {"op": "set_front_matter", **named, "createIfMissing": True}
     return [{**edit, "dates": dates} if dates else edit]
 

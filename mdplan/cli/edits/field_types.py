@@ -1,4 +1,4 @@
-"""Types of command options that take the fields of an edit: ranges of lines, YAML values, heading paths."""
+"""Types of command options that take the fields of an edit: ranges of lines, typed values, heading paths."""
 
 import json
 import re
@@ -62,7 +62,7 @@ class KeyType(click.ParamType[Any]):
         """The key as it is, or the list."""
         if not value.startswith("["):
             return value
-        names = YamlValueType().convert(value, param, ctx)
+        names = TypedValueType().convert(value, param, ctx)
         if not isinstance(names, list) or not all(isinstance(each, str | int) for each in names):
             self.fail(f"expected names in brackets such as [ms.topic], not `{value}`", param, ctx)
         return names
@@ -108,28 +108,28 @@ class NameListType(click.ParamType[Any]):
         return names
 
 
-class YamlValueType(click.ParamType[Any]):
-    """A value with the types of YAML: ``true``, ``3``, ``[a, b]``; quotes make text of the rest."""
+class TypedValueType(click.ParamType[Any]):
+    """``true``, ``3``, ``[a, b]``; other values, and those in quotes, are text."""
 
     name = "value"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
         """The value as JSON has it; a date stays as it is written."""
-        from mdplan.cli.edits.yaml_values import yaml_value
+        from mdplan.cli.edits.typed_values import typed_value
 
         try:
-            return yaml_value(value)
+            return typed_value(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
 
 class AssignmentType(click.ParamType[Any]):
-    """``KEY=VALUE``. The value is text, or has the types of YAML where the field takes any value."""
+    """``KEY=VALUE``. The value is text, or has a type where the field takes any value."""
 
     name = "key=value"
 
     def __init__(self, *, is_typed: bool) -> None:
-        """Read values as YAML if the field `is_typed`."""
+        """Read the types of values if the field `is_typed`."""
         self.is_typed = is_typed
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
@@ -139,10 +139,10 @@ class AssignmentType(click.ParamType[Any]):
             self.fail(f"expected KEY=VALUE, not `{value}`", param, ctx)
         if not self.is_typed:
             return key.strip(), text
-        from mdplan.cli.edits.yaml_values import yaml_value
+        from mdplan.cli.edits.typed_values import typed_value
 
         try:
-            return key.strip(), yaml_value(text)
+            return key.strip(), typed_value(text)
         except ValueError as error:
             self.fail(str(error), param, ctx)
 

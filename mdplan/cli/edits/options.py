@@ -16,7 +16,7 @@ from mdplan.cli.edits.field_types import (
     LineRangeType,
     NameListType,
     TextRangeType,
-    YamlValueType,
+    TypedValueType,
     section_target,
 )
 from mdplan.cli.edits.option_words import option_help, option_name
@@ -157,7 +157,7 @@ def _object_type(schema: Schema) -> click.ParamType[Any]:
 
 
 _KINDS: Final[Mapping[str, Callable[[Schema], click.ParamType[Any]]]] = {
-    "any": lambda _: YamlValueType(),
+    "any": lambda _: TypedValueType(),
     "array": lambda schema: NameListType(tuple(schema["items"].get("enum", ()))),
     "integer": lambda schema: click.IntRange(min=schema.get("minimum")),
     "object": _object_type,

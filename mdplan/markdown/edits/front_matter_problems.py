@@ -237,5 +237,11 @@ def type_changes(values: object, changes: Iterable[Change]) -> Iterator[Diagnost
             yield Diagnostic.warning(
                 Code.FRONT_MATTER_TYPE,
                 f"`{visible('.'.join(map(str, change.key)))}` was a {old} and is a {new} now",
-                "send the value as the type that it should have: false and 3 without quotes",
+                f'to keep text, put the value in quotes: `"{_as_text(change.value)}"`'
+                if old == "string"
+                else "send the value as the type that it should have: false and 3 without quotes",
             )
+
+
+def _as_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
