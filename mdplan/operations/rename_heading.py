@@ -8,6 +8,7 @@ from pydantic import Field
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.blocks.heading_attributes import read_content
 from mdplan.markdown.blocks.heading_source import with_title
+from mdplan.markdown.links.heading_anchors import with_kept_anchors
 from mdplan.markdown.outline.heading_path import find_by_path
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
@@ -19,8 +20,8 @@ _MARKS: Final = re.compile(r"#{1,6}[ \t]")
 class RenameHeading(SectionTargeted):
     """Change the text of a heading; its level, its section and everything below stay.
 
-    `newTitle` is one line of Markdown, taken as it is, without leading marks; an ID such as `{#id}` stays
-    where it has none. Links to the old anchor follow
+    `newTitle` is one line of Markdown, taken as it is, without leading marks; an ID such as `{#id}` or
+    `<a id="id"></a>` stays where it has none. Links to the old anchor follow
     with `updateReferences`; without it those of the same file that break are BROKEN_LINK warnings. The
     section gets a new ID, and so do its subsections: see `newSectionId` in the result.
     """
@@ -48,8 +49,9 @@ class RenameHeading(SectionTargeted):
         if isinstance(section, Diagnostic) or problems:
             return problems
         assert section.heading is not None
-        # The ID that a heading gives itself outlives its title.
+        # The IDs that a heading gives itself outlive its title.
         attributes = "" if read_content(title).id else read_content(section.heading.content).attributes
+        title = title if read_content(title).id else with_kept_anchors(outline, section.heading, title)
         edit = with_title(outline.source, section.heading, f"{title} {attributes}" if attributes else title)
         if edit is None:
             return (

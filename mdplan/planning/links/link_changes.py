@@ -129,6 +129,11 @@ class LinkChanges:
         place = changes[key]
         return CurrentTarget(path, is_removed=True) if place is None else CurrentTarget(place.path, place)
 
+    def file_now(self, document: str, destination: Destination) -> str | None:
+        """The file of the result that `destination` names in the file `document` of it; None for no file."""
+        target = find_target(self.after, document, destination)
+        return target.path if target is not None and target.kind is TargetKind.FILE else None
+
     def key(self, destination: Destination, changes: AnchorChanges) -> str | None:
         """Key in `changes` of the fragment of `destination`; None where it has none, or it did not change."""
         if not destination.fragment:

@@ -214,7 +214,8 @@ class _LinkChecker:
             fragment = f"#{anchor}" if anchor else ""
             return f"it is now `{link_between(folder_of(self.document.path), now.path)}{fragment}`{follow}"
         near = find_near(self.changes.after, self.document.path, destination.path)
-        if near is not None and near != self.document.path:
+        here = {self.document.path, self.changes.file_now(self.document.path, destination)}
+        if near is not None and near not in here:
             written = link_between(folder_of(self.document.path), near)
             is_case = written.casefold() == destination.path.casefold()
             how = "differs in case only" if is_case else "has nearly this path"
@@ -226,10 +227,9 @@ class _LinkChecker:
 
     def _near_anchor(self, destination: Destination) -> str | None:
         """The anchor of the file that `destination` names which is most like its own."""
-        target = find_target(self.changes.after, self.document.path, destination)
-        if target is None or target.kind is not TargetKind.FILE or destination.fragment is None:
-            return None
-        near = get_close_matches(target_key(destination.fragment), self.anchors(target.path) or (), n=1)
+        path = self.changes.file_now(self.document.path, destination)
+        anchors = self.anchors(path) if path is not None else None
+        near = get_close_matches(target_key(destination.fragment or ""), anchors or (), n=1)
         return near[0] if near else None
 
     def retargeted(self, destination: Destination, outcome: _Outcome) -> RetargetedLink:
@@ -287,8 +287,9 @@ class _LinkChecker:
 
     def _is_page_name(self, destination: Destination, target: LinkedPath, origin: str) -> bool:
         """Whether `destination` is one that Hugo looks for in all of the site: no file is where it points."""
-        is_shortcode = destination.form is DestinationForm.SHORTCODE
-        return is_shortcode and not self._existed(target, origin, destination)
+        return destination.form is DestinationForm.SHORTCODE and not self._existed(
+            target, origin, destination
+        )
 
     def _moved_to(self, target: LinkedPath, destination: Destination) -> CurrentTarget | None:
         now = self.changes.now(target, destination)
@@ -315,12 +316,11 @@ class _LinkChecker:
 
     def _names_a_place(self, destination: Destination) -> bool:
         """Whether it is certain that `destination`, as it is written, names something in the result."""
-        if destination.is_shown or (destination.is_from_root and not self.changes.before.rules.roots):
+        path = self.changes.file_now(self.document.path, destination)
+        is_unknown = destination.is_from_root and not self.changes.before.rules.roots
+        if path is None or destination.is_shown or is_unknown:
             return False
-        target = find_target(self.changes.after, self.document.path, destination)
-        if target is None or target.kind is not TargetKind.FILE:
-            return False
-        anchors = self.anchors(target.path) if destination.fragment is not None else frozenset()
+        anchors = self.anchors(path) if destination.fragment is not None else frozenset()
         return anchors is not None and has_anchor(destination, anchors)
 
     def _has_place(self, destination: Destination, now: CurrentTarget) -> bool:
