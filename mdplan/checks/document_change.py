@@ -5,9 +5,10 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from mdplan.checks.torn_syntax import torn_cells, torn_fence, torn_fences, torn_headings, torn_tasks
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.field_names import short_name
-from mdplan.markdown.blocks.blocks import Block, is_left_open
+from mdplan.markdown.blocks.blocks import Block, BlockKind, is_left_open
 from mdplan.markdown.front_matter.values import FrontMatterContent, Unreadable
 from mdplan.markdown.outline.enclosures import find_enclosures
 from mdplan.markdown.outline.outline import Outline
@@ -41,7 +42,14 @@ def document_problems(old: Outline | None, new: Outline) -> Iterator[Diagnostic]
         return
     yield from _front_matter_problems(old, new)
     open_blocks = _newly_open_blocks(old, new)
-    yield from map(_unclosed, open_blocks)
+    fences = torn_fences(old, new) if old is not None else []
+    yield from map(torn_fence, fences)
+    # After a fence that lost its opening line, the end of each one opens the next.
+    yield from (
+        _unclosed(block)
+        for block in open_blocks
+        if block.kind is not BlockKind.FENCE or not any(each.line < block.first_line for each in fences)
+    )
     yield from _unpaired_regions(old, new)
     yield from _unpaired_tags(old, new)
     # What an unclosed block contains has one cause, which was said.
@@ -50,7 +58,10 @@ def document_problems(old: Outline | None, new: Outline) -> Iterator[Diagnostic]
     )
     yield from _torn_rows(old, new, swallowed)
     if old is not None:
+        yield from torn_cells(old, new)
         yield from _swallowed_headings(old, new, swallowed)
+        yield from torn_headings(old, new, swallowed)
+        yield from torn_tasks(old, new, swallowed)
 
 
 def _byte_problems(old: Outline, new: Outline) -> Iterator[Diagnostic]:

@@ -198,6 +198,8 @@ Lists that something kept apart are one list in the result: their numbers run on
 `mdplan check`: the byte order mark or the encoding of the file is another one than before the change.""",
     Code.HEADING_LOST: """\
 `mdplan check`: the line of a heading is still there, but it is text or code now.""",
+    Code.TASK_LOST: """\
+`mdplan check`: a task lost a blank of its `- [ ]`, so that it is text, or an item without a box.""",
     Code.BLOCK_UNCLOSED: """\
 `mdplan check`: a code block, comment or HTML block is not closed, so that it contains all text to its end.""",
     Code.TABLE_TORN: """\

@@ -23,6 +23,7 @@ SHOWN_BY_A_TEST = {
     Code.CONFLICT_LATE_WRITE: "tests/unit/test_storage_late_writes.py",
     Code.ENCODING_CHANGED: "tests/unit/test_document_change.py",
     Code.HARDLINK_REFUSED: "tests/unit/test_storage_file_kinds.py",
+    Code.TASK_LOST: "tests/unit/test_document_change.py",
     Code.HEADING_LOST: "tests/unit/test_document_change.py",
     Code.IO_ERROR: "tests/unit/test_storage_faults.py",
     Code.JOURNAL_CORRUPT: "tests/unit/test_history.py",
