@@ -88,10 +88,13 @@ def navigation_of(path: str, values: Any) -> Navigation | None:  # noqa: ANN401 
 def beside_its_pages(navigation: Navigation, named: Iterable[tuple[Path, str]], tree: FileTree) -> Navigation:
     """`navigation`, whose strings are `named`, with its own folder as the start of entries where these do so.
 
-    They do where none of them is a file below the folder that the tool looks in, and one is beside it.
+    They do where the folder that the tool looks in is a default, none of them is a file below it, and one is
+    beside the navigation.
     """
     beside = replace(navigation, folder=folder_of(navigation.path))
     strings = list(named)
+    if any(path[-1:] == ("docs_dir",) for path, _ in strings):
+        return navigation
 
     def is_right(each: Navigation) -> bool:
         pages = (page for path, value in strings for page in each.page(path, value))
