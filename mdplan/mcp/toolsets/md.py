@@ -45,7 +45,7 @@ or in each edit expectedText, expectedValue, line hashes, sectionSha256 or a lit
 replace_match with an exact count, by default 1.
 - replace_match wants one match unless matchSelection or expectedMatchCount differ, and skips code, \
 link targets, images, front matter and HTML unless include names them.
-- dryRun: true gives a diff and planId, unguarded; {"planId": "..."} applies exactly that.
+- dryRun: true gives a diff and planId, unguarded; {"planId": "..."} applies it.
 
 Example: {"file": "README.md", "edits": [{"op": "replace_match", "heading": "Install", "pattern": "1.0", \
 "replacement": "2.0"}]}"""
