@@ -191,18 +191,8 @@ class ReviewService:
         Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; STALE_DECISION where `terms` name another version;
         INVALID_ARGUMENT, IO_ERROR.
         """
-        decision = Decision(
-            plan_id=plan_id,
-            verdict=Verdict.REJECTED,
-            decided_by=by,
-            decided_at=self._clock(),
-            approved_plan_id=None,
-            channel=terms.channel,
-            comment=comment,
-            edit_comments=dict(edit_comments or {}),
-            line_comments=tuple(line_comments),
-        )
-        return self._refuse(decision, terms)
+        comments = (comment, edit_comments or {}, line_comments)
+        return self._refuse(plan_id, Verdict.REJECTED, by, comments, terms)
 
     def request_changes(
         self,
@@ -220,25 +210,34 @@ class ReviewService:
         """
         if not (comment or any((edit_comments or {}).values()) or line_comments):
             return (_NO_COMMENT,)
+        comments = (comment, edit_comments or {}, line_comments)
+        return self._refuse(plan_id, Verdict.CHANGES_REQUESTED, by, comments, terms)
+
+    def _refuse(
+        self,
+        plan_id: str,
+        verdict: Verdict,
+        by: str,
+        comments: tuple[str, Mapping[int, str], Sequence[LineComment]],
+        terms: DecisionTerms,
+    ) -> Decision | Problems:
+        """Record a decision that accepts no edit, with its comments on the plan, edits and lines."""
+        opened = self.open(plan_id)
+        if not isinstance(opened, OpenPlan):
+            return opened
+        comment, edit_comments, line_comments = comments
         decision = Decision(
-            plan_id=plan_id,
-            verdict=Verdict.CHANGES_REQUESTED,
+            plan_id=opened.plan.plan_id,
+            verdict=verdict,
             decided_by=by,
             decided_at=self._clock(),
             approved_plan_id=None,
             channel=terms.channel,
             comment=comment,
-            edit_comments=dict(edit_comments or {}),
+            edit_comments=dict(edit_comments),
             line_comments=tuple(line_comments),
         )
-        return self._refuse(decision, terms)
-
-    def _refuse(self, decision: Decision, terms: DecisionTerms) -> Decision | Problems:
-        """Record `decision`, which names its plan as the caller did."""
-        opened = self.open(decision.plan_id)
-        if not isinstance(opened, OpenPlan):
-            return opened
-        return self._record(replace(decision, plan_id=opened.plan.plan_id), opened, terms)
+        return self._record(decision, opened, terms)
 
     def _part(self, plan: Plan, accepted: Collection[int]) -> str | Problems:
         """ID of the plan of the `accepted` edits of `plan`, which is stored."""
