@@ -44,7 +44,7 @@ html_search_scorer = str(Path(__file__).parent / "_static" / "scorer.js")
 templates_path = ["_templates"]
 # The address that the site will have, for the picture that social networks show: they want a whole address.
 html_baseurl = os.environ.get("MDPLAN_DOCS_URL", "")
-# Versions whose sites are published beside this one, each in a folder of its name: "0.2.0 0.1.0".
+# Versions whose sites are published next to this one, each in a folder of its name: "0.2.0 0.1.0".
 html_context = {"versions": os.environ.get("MDPLAN_DOCS_VERSIONS", "").split()}
 html_sidebars = {
     "**": [

@@ -123,14 +123,14 @@ class PackedJob:
 
     def unpacked(self) -> Job:
         """The job. It comes from the process that started this one, over a channel of its own."""
-        job = pickle.loads(self.data)  # noqa: S301
+        job = pickle.loads(self.data)  # noqa: S301 (made by `of` in the process that started this one)
         assert isinstance(job, Job)
         return job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackedPlan:
-    """A pickled plan, and what is asked of it before the plans of all files are known.
+    """A pickled plan, with what the bot needs to know of it before all files are planned.
 
     It changes the files `written`, with so many `edits`. `has_broken_links` says that a link in it would lead
     to nothing, if no other file changed.
@@ -154,7 +154,7 @@ class PackedPlan:
 
 def unpacked_plan(data: bytes) -> Plan:
     """The plan in `data`. It comes from a process that this one started, or gave work to."""
-    plan = pickle.loads(data)  # noqa: S301
+    plan = pickle.loads(data)  # noqa: S301 (made by `PackedPlan.of` in this run)
     assert isinstance(plan, Plan)
     return plan
 

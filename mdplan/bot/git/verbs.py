@@ -118,7 +118,7 @@ class _Attempt:
     wanted: GitCommit
 
     def report(self) -> BotReport | None:
-        """What came of it; None where the branch moved meanwhile. Raises `StorageRefused`."""
+        """What came of it; None if the branch has moved. Raises `StorageRefused`."""
         with self.place.open() as repository:
             base = find_base(repository, self.ref)
             branch = target_branch(repository, self.wanted.branch, base)

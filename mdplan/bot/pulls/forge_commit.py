@@ -15,7 +15,7 @@ from mdplan.git.repository import repository_error
 def commit_by_forge(remote: Remote, forge: Forge, branch: str, commit: str) -> str:
     """The commit that `forge` makes in place of `commit`, which the local `branch` is at; it is moved there.
 
-    It is made on a branch beside, `BRANCH.signing`, so that the pull request never sees a branch without
+    It is made on a temporary branch, `BRANCH.signing`, so that the pull request never sees a branch without
     commits. A merge stays as git made it: forges make no merges so. Raises `StorageRefused`: IO_ERROR where
     the forge refuses, or makes a commit with other files.
     """
