@@ -60,6 +60,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             ["replace", "-E", "(Run).*", r"\1 it.", "page.md", "--code"],
             "page.md", "Run `nightly`. The nightly build.", "Run it.",
         ),
+        (["replace", "-w", "tea", r"\1 \g<a> \\1 $1", "page.md"], "page.md", "Buy tea", r"Buy \1 \g<a> \\1 $1"),
         (["replace", "-i", "buy TEA", "Buy chai", "page.md"], "page.md", "Buy tea", "Buy chai"),
         (["append", "page.md", "Tea / Install", "More."], "page.md", "4 |\n", "4 |\n\nMore.\n"),
         (["append", "page.md", "Tea", "More."], "page.md", "Boil water\n", "Boil water\n\nMore.\n"),

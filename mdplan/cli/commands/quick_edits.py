@@ -75,6 +75,10 @@ def set_command(session: Session, *, words: tuple[str, ...], **choice: bool | st
     return propose(session, batch_of(session, files, edits), ApplyOptions.of(choice), command)
 
 
+# What refers to a group in the replacement of a regular expression, up to the number or name.
+_REFERENCE: Final = re.compile(r"\\(?=\d|g<)")
+
+
 @command(example="mdplan replace nightly stable guide.md --in Install")
 @click.argument("words", nargs=-1, required=True, metavar="OLD NEW FILE...", type=click.Path())
 @click.option(
@@ -107,6 +111,10 @@ def replace(session: Session, *, words: tuple[str, ...], **given: Any) -> Exit: 
         edit["matchType"] = "regex"
     if given["word"]:
         edit["pattern"] = rf"(?<!\w)(?:{old if given['regex'] else re.escape(old)})(?!\w)"
+    if given["word"] and not given["regex"] and _REFERENCE.search(new):
+        # NEW is plain text here: an empty group behind the backslash keeps `\1` from naming a group.
+        edit["pattern"] = f"(?P<empty>){edit['pattern']}"
+        edit["replacement"] = _REFERENCE.sub(r"\\\\g<empty>", new)
     if given["ignore_case"]:
         edit["caseSensitive"] = False
     if given["code"]:
