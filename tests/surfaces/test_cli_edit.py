@@ -60,7 +60,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             ["replace", "-E", "(Run).*", r"\1 it.", "page.md", "--code"],
             "page.md", "Run `nightly`. The nightly build.", "Run it.",
         ),
-        (["replace", "-w", "tea", r"\1 \g<a> \\1 $1", "page.md"], "page.md", "Buy tea", r"Buy \1 \g<a> \\1 $1"),
+        (["replace", "-w", "tea", r"\1 \g<a> $1", "page.md"], "page.md", "Buy tea", r"Buy \1 \g<a> $1"),
         (["replace", "-i", "buy TEA", "Buy chai", "page.md"], "page.md", "Buy tea", "Buy chai"),
         (["append", "page.md", "Tea / Install", "More."], "page.md", "4 |\n", "4 |\n\nMore.\n"),
         (["append", "page.md", "Tea", "More."], "page.md", "Boil water\n", "Boil water\n\nMore.\n"),
@@ -101,6 +101,17 @@ def test_command_makes_the_edit(folder: Path, words: list[str], file: str, old: 
     assert run.code == 0, run.err
     assert run.out.startswith(b"diff --git ")
     assert (folder / file).read_text(encoding="utf-8") == before.replace(old, new, 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [("# New", "# New\n"), ("# New\n", "# New\n"), ("", ""), ("@words.txt", "# Words")],
+)
+def test_new_file_of_words_ends_with_a_line_end(folder: Path, given: str, text: str) -> None:
+    (folder / "words.txt").write_text("# Words", encoding="utf-8")
+
+    assert mdplan("edit", "create_file", "new.md", "--text", given, "--yes").code == 0
+    assert (folder / "new.md").read_text(encoding="utf-8") == text
 
 
 @pytest.mark.parametrize(

@@ -112,11 +112,19 @@ class EditOptions:
             if value is None or value == ():
                 continue
             if name in CONTENT_FIELDS:
-                fields[name] = read_content(value)
+                fields[name] = self._content(value)
             else:
                 fields[name] = dict(value) if _is_map(schema) else value
         section = given.get(_SECTION) if self.is_about_sections else None
         return fields if section is None else fields | section_target(section)
+
+    def _content(self, value: str) -> str:
+        """The text that `value` stands for. A new file of words on the command line ends with a line end."""
+        from mdplan.operations import OPERATIONS
+
+        content = read_content(value)
+        is_file_of_words = content == value != "" and OPERATIONS[self.op].file_effect == "create"
+        return f"{content}\n" if is_file_of_words and not content.endswith("\n") else content
 
 
 def _option(name: str, schema: Schema, description: str, *, is_required: bool) -> click.Option:
