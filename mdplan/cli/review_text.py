@@ -18,7 +18,7 @@ from mdplan.review.word_marks import MarkedText
 from mdplan.text.visible_text import escaped
 
 if TYPE_CHECKING:
-    from mdplan.engine.open_plan import OpenPlan
+    from mdplan.engine.reviews.open_plan import OpenPlan
 
 _COLOURS: Final = {"-": "red", "+": "green"}
 _TRAILING: Final = re.compile(r"[ \t]+$")

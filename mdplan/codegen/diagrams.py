@@ -34,7 +34,7 @@ STAGES: Final = (
     ("verify", "the outline of the result is the planned one", "planning/verify.py"),
     ("derive", "links follow what was renamed or moved", "planning/links/derived_edits.py"),
     ("plan", "a Plan, its diff and its ID", "planning/results/summary.py"),
-    ("approve", "a decision about this version of the plan", "engine/approval.py"),
+    ("approve", "a decision about this version of the plan", "engine/decisions/approval.py"),
     ("stage", "results next to their targets, a journal record", "storage/transaction/commit.py"),
     ("publish", "files exchanged, record renamed: committed", "storage/transaction/commit.py"),
 )

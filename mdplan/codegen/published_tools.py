@@ -4,7 +4,7 @@ from functools import cache
 from pathlib import Path
 
 from mdplan.engine.engine import Engine
-from mdplan.mcp.introductions import INTRODUCTIONS
+from mdplan.mcp.guide.introductions import INTRODUCTIONS
 from mdplan.mcp.tool import ToolDefinition
 from mdplan.mcp.toolsets import chosen_tools
 

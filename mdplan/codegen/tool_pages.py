@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from mdplan.codegen.page import bullets, fenced, kind_of, page, table, with_code_tags
 from mdplan.codegen.published_tools import published_tools
-from mdplan.mcp.introductions import DEFAULT_TOOLSETS, INTRODUCTIONS
+from mdplan.mcp.guide.introductions import DEFAULT_TOOLSETS, INTRODUCTIONS
 from mdplan.mcp.tool import ToolDefinition
 
 FOLDER: Final = "docs/reference/tools"

@@ -22,20 +22,20 @@ from mdplan.engine.apply_request import (
     read_apply_request,
     with_options,
 )
-from mdplan.engine.approval import Approval, ApprovalGate, no_approval
 from mdplan.engine.caller import CallerIdentity
-from mdplan.engine.commit import Committer, PlanCommitter
-from mdplan.engine.comparing import PlanComparer, compare_plans
-from mdplan.engine.document_check import DocumentCheck
-from mdplan.engine.feedback import Feedback, reviews_report
-from mdplan.engine.history import History
-from mdplan.engine.history_list import list_transactions, show_transaction
-from mdplan.engine.interrupted import with_interrupted
-from mdplan.engine.merging import MergeService
-from mdplan.engine.plan_library import PlanCache, PlanLibrary, StoredPlans
+from mdplan.engine.committer import Committer, PlanCommitter
+from mdplan.engine.decisions.approval import Approval, ApprovalGate, no_approval
+from mdplan.engine.decisions.feedback import Feedback, reviews_report
+from mdplan.engine.history.history_list import list_transactions, show_transaction
+from mdplan.engine.history.interrupted import with_interrupted
+from mdplan.engine.history.past_transactions import History
+from mdplan.engine.history.recovery_service import Recovery
+from mdplan.engine.history.undo_service import UndoService
 from mdplan.engine.planner import Planner
-from mdplan.engine.recovery import Recovery
-from mdplan.engine.undo_service import UndoService
+from mdplan.engine.plans.comparison import PlanComparer, compare_plans
+from mdplan.engine.plans.document_check import DocumentCheck
+from mdplan.engine.plans.merge_service import MergeService
+from mdplan.engine.plans.plan_library import PlanCache, PlanLibrary, StoredPlans
 from mdplan.plan import Plan
 from mdplan.planning.plan_document import write_document
 from mdplan.planning.replan.plan_result import PlannedBatch, PlanResult
@@ -346,7 +346,7 @@ class Engine:
 
     def doctor(self) -> "DoctorReport":
         """What is wrong with the roots and the state folders, and what to do about it; nothing is changed."""
-        from mdplan.engine.doctor import examine
+        from mdplan.engine.queries.doctor import examine
 
         return examine(self.workspace, self.settings)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.mcp.result import answer
+from mdplan.mcp.answers.result import answer
 from mdplan.mcp.tool import ToolResult
 from mdplan.reports.base import Report, refusal
 

@@ -6,9 +6,9 @@ from typing import Final
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.engine.apply_request import PlanRef
-from mdplan.engine.line_comments import placed_comments
-from mdplan.engine.open_plan import OpenPlan
-from mdplan.engine.reviews import DecisionTerms, ReviewService
+from mdplan.engine.reviews.line_comments import placed_comments
+from mdplan.engine.reviews.open_plan import OpenPlan
+from mdplan.engine.reviews.review_service import DecisionTerms, ReviewService
 from mdplan.review.plan_review import ReviewedFile
 from mdplan.storage.user.decisions import (
     MOST_COMMENT_CHARACTERS,

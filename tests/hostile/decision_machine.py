@@ -31,8 +31,8 @@ from hypothesis.stateful import (
 
 from mdplan.engine.caller import CallerIdentity, client_actor
 from mdplan.engine.engine import Engine
-from mdplan.engine.open_plan import OpenPlan
-from mdplan.engine.reviews import DecisionTerms, ReviewService
+from mdplan.engine.reviews.open_plan import OpenPlan
+from mdplan.engine.reviews.review_service import DecisionTerms, ReviewService
 from mdplan.mcp.review_app.chat_review import META_KEY, ChatReview, Decided
 from mdplan.mcp.review_app.requests import DecideRequest, Verb
 from mdplan.settings import Settings

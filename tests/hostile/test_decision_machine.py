@@ -13,10 +13,12 @@ import pytest
 from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from mdplan.engine import approval, plan_library, reviews
-from mdplan.engine.approval import ApprovalGate
-from mdplan.engine.open_plan import OpenPlan
-from mdplan.engine.reviews import DecisionTerms, ReviewService
+from mdplan.engine.decisions import approval
+from mdplan.engine.decisions.approval import ApprovalGate
+from mdplan.engine.plans import plan_library
+from mdplan.engine.reviews import review_service
+from mdplan.engine.reviews.open_plan import OpenPlan
+from mdplan.engine.reviews.review_service import DecisionTerms, ReviewService
 from mdplan.mcp.review_app.nonces import Nonces
 from mdplan.mcp.review_app.requests import Verb
 from mdplan.storage.user.decisions import Decision, DecisionHistory, DecisionStore
@@ -129,7 +131,7 @@ def a_request_for_changes_refuses_nothing(patch: Patch) -> None:
 
 
 def another_title_makes_another_plan(patch: Patch) -> None:
-    for module in (approval, plan_library, reviews):
+    for module in (approval, plan_library, review_service):
         patch.setattr(module, "untitled_id", lambda plan: plan.plan_id)
 
 
@@ -153,7 +155,7 @@ def a_revision_inherits_the_approval(patch: Patch) -> None:
 
 
 def comments_are_on_any_line(patch: Patch) -> None:
-    patch.setattr(reviews, "placed_comments", lambda _, comments: tuple(comments))
+    patch.setattr(review_service, "placed_comments", lambda _, comments: tuple(comments))
 
 
 def _fields(decision: Decision | None) -> dict[str, Any]:

@@ -13,10 +13,10 @@ from mcp.types import ElicitRequestURLParams, ElicitResult
 
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
-from mdplan.engine.open_plan import ReviewState
-from mdplan.engine.reviews import DecisionTerms, ReviewService
-from mdplan.mcp import elicitation
-from mdplan.mcp.pending_plans import mcp_caller
+from mdplan.engine.reviews.open_plan import ReviewState
+from mdplan.engine.reviews.review_service import DecisionTerms, ReviewService
+from mdplan.mcp.calls.current_call import mcp_caller
+from mdplan.mcp.protocol import elicitation
 from mdplan.mcp.server import build_server
 from mdplan.settings import Settings
 from mdplan.storage.user.decisions import Channel, Decision

@@ -8,10 +8,10 @@ import pytest
 
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
-from mdplan.engine.open_plan import OpenPlan
-from mdplan.engine.reviews import ReviewService
-from mdplan.mcp.report_text import diff_uri
-from mdplan.mcp.resources import resources
+from mdplan.engine.reviews.open_plan import OpenPlan
+from mdplan.engine.reviews.review_service import ReviewService
+from mdplan.mcp.answers.report_text import diff_uri
+from mdplan.mcp.guide.resources import resources
 from mdplan.mcp.toolsets.md_tools.history import history_tool
 from mdplan.settings import Settings
 from mdplan.storage.durability import Durability

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mdplan.engine.engine import Engine
-from mdplan.engine.open_merge import OpenMerge, open_merge, plan_merge
+from mdplan.engine.reviews.open_merge import OpenMerge, open_merge, plan_merge
 from mdplan.merge.choices import Choice, marker_style, places, resolved
 from mdplan.merge.texts import merge_texts
 from mdplan.settings import Settings

@@ -11,9 +11,9 @@ from hypothesis import Phase, given, settings
 
 from mdplan.documents import seen_bases
 from mdplan.documents.seen_bases import Seen
-from mdplan.engine import commit
-from mdplan.mcp import adapter
-from mdplan.mcp.shown_files import ShownFiles, ShownVersion
+from mdplan.engine import committer
+from mdplan.mcp.calls.shown_files import ShownFiles, ShownVersion
+from mdplan.mcp.protocol import adapter
 from mdplan.mcp.toolsets.md_tools import calls, history
 from mdplan.requests.batch import Batch
 from mdplan.storage.fs.file_name import FileName
@@ -91,7 +91,7 @@ def only_the_first_file_is_guarded(patch: _PATCH) -> None:
         now = guarded(batch, workspace, _now(workspace), unguarded)
         return made.model_copy(update={"files": (made.files[0], *now.files[1:])})
 
-    patch.setattr(commit, "with_seen_bases", first_alone)
+    patch.setattr(committer, "with_seen_bases", first_alone)
 
 
 def the_file_as_it_is_now_is_the_guard(patch: _PATCH) -> None:
@@ -103,7 +103,7 @@ def the_file_as_it_is_now_is_the_guard(patch: _PATCH) -> None:
         now = _now(workspace)
         return guarded(batch, workspace, lambda file: now(file) if seen(file) else None, unguarded)
 
-    patch.setattr(commit, "with_seen_bases", of_now)
+    patch.setattr(committer, "with_seen_bases", of_now)
 
 
 def the_file_that_a_section_moves_to_is_unguarded(patch: _PATCH) -> None:
@@ -116,7 +116,7 @@ def the_file_that_a_section_moves_to_is_unguarded(patch: _PATCH) -> None:
         named = {file.file for file in batch.files}
         return guarded(batch, workspace, lambda file: seen(file) if file in named else now(file), unguarded)
 
-    patch.setattr(commit, "with_seen_bases", but_not_the_other)
+    patch.setattr(committer, "with_seen_bases", but_not_the_other)
 
 
 def _now(workspace: Workspace) -> Seen:

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.engine.approval import approved_only
+from mdplan.engine.decisions.approval import approved_only
 from mdplan.engine.engine import Engine
-from mdplan.engine.open_plan import OpenPlan, ReviewState
-from mdplan.engine.reviews import DecisionTerms, ReviewService
+from mdplan.engine.reviews.open_plan import OpenPlan, ReviewState
+from mdplan.engine.reviews.review_service import DecisionTerms, ReviewService
 from mdplan.storage.user.decisions import (
     Channel,
     Decision,

@@ -9,7 +9,7 @@ from mdplan.client import Client
 from mdplan.diagnostics import Code
 from mdplan.engine.caller import CallerIdentity
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews import ReviewService
+from mdplan.engine.reviews.review_service import ReviewService
 from mdplan.reports.review import ReviewReport
 from mdplan.settings import Settings
 from mdplan.storage.user.decisions import Decision, LineComment, Side

@@ -14,8 +14,8 @@ from mdplan.client import Client
 from mdplan.diagnostics import Code
 from mdplan.engine.caller import CallerIdentity
 from mdplan.engine.engine import Engine
-from mdplan.engine.open_plan import OpenPlan
-from mdplan.engine.reviews import ReviewService
+from mdplan.engine.reviews.open_plan import OpenPlan
+from mdplan.engine.reviews.review_service import ReviewService
 from mdplan.plan import Intent
 from mdplan.planning.plan_document import read_document
 from mdplan.settings import Settings

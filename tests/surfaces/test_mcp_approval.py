@@ -15,9 +15,9 @@ from mcp import MCPError
 from mcp.types import ElicitRequestFormParams, ElicitRequestURLParams, ElicitResult
 
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews import ReviewService
-from mdplan.mcp import elicitation
-from mdplan.mcp.pending_plans import mcp_caller
+from mdplan.engine.reviews.review_service import ReviewService
+from mdplan.mcp.calls.current_call import mcp_caller
+from mdplan.mcp.protocol import elicitation
 from mdplan.mcp.server import build_server
 from mdplan.settings import Settings
 from mdplan.storage.user.review_address import address_of, announce, view_token, withdraw

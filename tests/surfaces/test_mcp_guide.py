@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.mcp.introductions import INTRODUCTIONS
+from mdplan.mcp.guide.introductions import INTRODUCTIONS
 from mdplan.operations import OPERATIONS
 from tests.surfaces.tool_case import served
 

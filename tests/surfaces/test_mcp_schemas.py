@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from mdplan.engine.engine import Engine
-from mdplan.mcp.introductions import DEFAULT_TOOLSETS, INTRODUCTIONS, tool_names
+from mdplan.mcp.guide.introductions import DEFAULT_TOOLSETS, INTRODUCTIONS, tool_names
 from mdplan.mcp.server import build_server
 from mdplan.operations import OPERATIONS
 from mdplan.requests.stat import StatRequest

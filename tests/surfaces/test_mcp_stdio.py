@@ -371,7 +371,7 @@ def test_a_person_at_a_terminal_is_told_what_happens(root: Path) -> None:
 LOGGING = r"""
 import logging, sys
 from mdplan.cli.commands import serve as command
-from mdplan.mcp import adapter
+from mdplan.mcp.protocol import adapter
 adapter.run_on_stdio = lambda server, load: logging.getLogger("mdplan").error("a bug \udcff")
 command.serve(sys.argv[1:])
 """

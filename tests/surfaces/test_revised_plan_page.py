@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews import ReviewService
+from mdplan.engine.reviews.review_service import ReviewService
 from mdplan.storage.user.decisions import LineComment, Side
 from tests.surfaces.review_calls import ReviewCalls
 

@@ -11,8 +11,8 @@ from mdplan.cli.review.choices import Talk
 from mdplan.cli.review.decision import Outcome, Verb, review_plan_in_terminal
 from mdplan.cli.review.quoted_diff import Place
 from mdplan.engine.engine import Engine
-from mdplan.engine.open_plan import OpenPlan
-from mdplan.engine.reviews import ReviewService
+from mdplan.engine.reviews.open_plan import OpenPlan
+from mdplan.engine.reviews.review_service import ReviewService
 from mdplan.storage.user.decisions import LineComment, Side
 
 EDITS = [

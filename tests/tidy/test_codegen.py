@@ -12,7 +12,7 @@ from mdplan.codegen.error_meanings import MEANINGS
 from mdplan.codegen.golden import GoldenCases
 from mdplan.codegen.messages import messages_in
 from mdplan.diagnostics import Code
-from mdplan.mcp.introductions import INTRODUCTIONS, tool_names
+from mdplan.mcp.guide.introductions import INTRODUCTIONS, tool_names
 from mdplan.operations import OPERATIONS
 from mdplan.reference.operations import operation_reference
 

@@ -417,7 +417,7 @@ def test_record_of_a_stranger_is_listed_and_never_undone(
         removed_folders=(),
         undoable=True,
     )
-    monkeypatch.setattr("mdplan.engine.history.transactions", lambda root: iter([strange]))
+    monkeypatch.setattr("mdplan.engine.history.past_transactions.transactions", lambda root: iter([strange]))
 
     (entry,) = engine.history().transactions
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from mdplan.cli.review.choices import Talk
     from mdplan.cli.review.decision import Outcome
     from mdplan.diagnostics import Problems
-    from mdplan.engine.open_plan import OpenPlan, ReviewEntry
-    from mdplan.engine.reviews import ReviewService
+    from mdplan.engine.reviews.open_plan import OpenPlan, ReviewEntry
+    from mdplan.engine.reviews.review_service import ReviewService
     from mdplan.storage.user.decisions import Decision
 
 
@@ -66,7 +66,7 @@ def review(
     choose from the pending plans. `mdplan apply --require-approval` and `mdplan serve --require-approval`
     apply only what was approved.
     """
-    from mdplan.engine.reviews import ReviewService
+    from mdplan.engine.reviews.review_service import ReviewService
 
     if lists or session.console.as_json:
         refuse_page_options("--list" if lists else "--json")
@@ -156,7 +156,7 @@ def _decide(
     reviewing: "ReviewService", opened: "OpenPlan", outcome: "Outcome", *, overrides: bool
 ) -> "Decision | Problems":
     from mdplan.cli.review.decision import Verb
-    from mdplan.engine.reviews import DecisionTerms
+    from mdplan.engine.reviews.review_service import DecisionTerms
     from mdplan.storage.user.decisions import Channel, LineComment, Side
     from mdplan.storage.user.user_state import user_name
 

@@ -15,7 +15,7 @@ from mdplan.cli.options import approval_option, limit_options
 from mdplan.cli.usage.command import command
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS, REPORTS
-from mdplan.mcp.introductions import EDITOR_PATCH, INTRODUCTIONS, tool_names
+from mdplan.mcp.guide.introductions import EDITOR_PATCH, INTRODUCTIONS, tool_names
 from mdplan.mcp.tool import Catalog
 from mdplan.text.visible_text import escaped
 from mdplan.web.http_options import read_http_options, with_http_options
@@ -91,7 +91,7 @@ def serve(
     With --http it is started by a person or a service, and serves many clients until it is stopped; it then
     serves people the page of `mdplan review` too, unless it is --read-only.
     """
-    from mdplan.mcp.adapter import fill, run_on_stdio
+    from mdplan.mcp.protocol.adapter import fill, run_on_stdio
     from mdplan.mcp.server import build_catalog, new_server
     from mdplan.settings import Settings
     from mdplan.storage.fs.errors import StorageRefused
@@ -120,7 +120,7 @@ def serve(
 
     def load() -> Catalog:
         from mdplan.engine.engine import Engine
-        from mdplan.mcp.pending_plans import mcp_caller
+        from mdplan.mcp.calls.current_call import mcp_caller
 
         engine = Engine(workspace, settings, caller=mcp_caller())
         return build_catalog(
@@ -133,7 +133,7 @@ def serve(
 
     server = new_server(toolsets, read_only=read_only, needs_approval=needs_approval)
     if http is not None:
-        from mdplan.mcp.http_app import PATH, mcp_part
+        from mdplan.mcp.protocol.http_part import PATH, mcp_part
         from mdplan.web.http_server import serve_http
 
         fill(server, load())
@@ -153,7 +153,7 @@ def _review_part(workspace: "Workspace", settings: "Settings") -> "HttpPart":
     """The page on which people review the plans of these roots; it commits what was approved alone."""
     from mdplan.engine.caller import CallerIdentity, shell_client
     from mdplan.engine.engine import Engine
-    from mdplan.engine.reviews import ReviewService
+    from mdplan.engine.reviews.review_service import ReviewService
     from mdplan.storage.user.user_state import user_name
     from mdplan.web.review_app import review_part
 

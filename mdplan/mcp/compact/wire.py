@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.mcp.report_text import candidate_row, listed_problems
+from mdplan.mcp.answers.report_text import candidate_row, listed_problems
 from mdplan.reports.base import Report, to_wire
 
 _HASH: Final = re.compile(r"(sha256-)?[0-9a-f]{64}")

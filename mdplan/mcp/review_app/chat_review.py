@@ -11,9 +11,9 @@ from typing import Any, Final
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.engine.apply_request import PlanRef
 from mdplan.engine.engine import Engine
-from mdplan.engine.open_plan import OpenPlan
-from mdplan.engine.reviews import DecisionTerms, ReviewService
-from mdplan.mcp.result import cut_diff
+from mdplan.engine.reviews.open_plan import OpenPlan
+from mdplan.engine.reviews.review_service import DecisionTerms, ReviewService
+from mdplan.mcp.answers.result import cut_diff
 from mdplan.mcp.review_app.nonces import Nonces
 from mdplan.mcp.review_app.requests import DecideRequest, Verb
 from mdplan.mcp.tool import PlanQuestion

@@ -6,10 +6,10 @@ from functools import partial
 from typing import Any
 
 from mdplan.diagnostics import Problems
-from mdplan.engine.open_plan import OpenPlan
+from mdplan.engine.reviews.open_plan import OpenPlan
+from mdplan.mcp.answers.report_text import refusal_text
 from mdplan.mcp.arguments import catch_errors
 from mdplan.mcp.flat_schema import object_schema
-from mdplan.mcp.report_text import refusal_text
 from mdplan.mcp.requests import read_arguments, request_schema
 from mdplan.mcp.review_app.chat_review import NOT_THE_APP, ChatReview, Decided
 from mdplan.mcp.review_app.links import APP_MIME_TYPE, APP_URI, ONLY_FOR_APP

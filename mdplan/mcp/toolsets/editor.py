@@ -10,7 +10,7 @@ from typing import Any, Final
 from mdplan.diagnostics import Problems
 from mdplan.engine.engine import Engine
 from mdplan.mcp.flat_schema import object_schema
-from mdplan.mcp.introductions import EDITOR_PATCH
+from mdplan.mcp.guide.introductions import EDITOR_PATCH
 from mdplan.mcp.requests import AnyRequest, Request, read_arguments, request_schema
 from mdplan.mcp.tool import ToolDefinition, ToolResult
 from mdplan.mcp.toolsets.editor_tools.calls import append, create, delete, get, insert, patch

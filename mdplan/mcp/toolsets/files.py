@@ -11,10 +11,10 @@ from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine.engine import Engine
-from mdplan.mcp.answer_size import bounded, either_size, read_within, with_fewer_hits
+from mdplan.mcp.answers.answer_size import bounded, either_size, read_within, with_fewer_hits
 from mdplan.mcp.arguments import catch_errors
+from mdplan.mcp.calls.call_progress import report_progress
 from mdplan.mcp.flat_schema import NULLABLE, flat_report_schema
-from mdplan.mcp.progress import report_progress
 from mdplan.mcp.requests import Request, hint_of, read_arguments, request_schema
 from mdplan.mcp.tool import ToolDefinition, ToolResult
 from mdplan.operations.base.fields import Ordinal

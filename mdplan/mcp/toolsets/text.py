@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from mdplan.engine.engine import Engine
-from mdplan.mcp.introductions import INTRODUCTIONS
+from mdplan.mcp.guide.introductions import INTRODUCTIONS
 from mdplan.mcp.requests import AnyRequest, Request, read_arguments, request_schema
 from mdplan.mcp.tool import ToolDefinition, ToolResult
 from mdplan.mcp.toolsets.text_tools.editing import patch

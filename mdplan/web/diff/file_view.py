@@ -6,7 +6,7 @@ from math import ceil
 from typing import Final
 
 from mdplan.diagnostics import Problems
-from mdplan.engine.open_plan import OpenPlan
+from mdplan.engine.reviews.open_plan import OpenPlan
 from mdplan.review.plan_review import FileReview, Gap, ReviewedFile, ReviewedHunk, ReviewedLine
 from mdplan.storage.user.decisions import LineComment, Side
 from mdplan.web.diff.diff_rows import Cell, DiffOptions, OtherFile, Row, cells_of, context_cells, side_by_side

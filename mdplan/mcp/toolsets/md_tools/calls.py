@@ -7,13 +7,13 @@ from typing import Any, Final, Generic, TypeVar
 
 from mdplan.engine.apply_request import PlanRef, read_apply_request
 from mdplan.engine.engine import Engine
-from mdplan.mcp.answer_size import bounded, fitted, read_within, shrunk, with_fewer_hits
+from mdplan.mcp.answers.answer_size import bounded, fitted, read_within, shrunk, with_fewer_hits
+from mdplan.mcp.answers.report_text import refusal_text
+from mdplan.mcp.answers.result import plan_answer
+from mdplan.mcp.answers.short_report import size_of, within
+from mdplan.mcp.calls.call_progress import report_progress
 from mdplan.mcp.compact.plan_answers import compact_plan_answer
 from mdplan.mcp.compact.query_answers import is_outline, read_wire, search_wire, stat_wire, without_redundancy
-from mdplan.mcp.progress import report_progress
-from mdplan.mcp.report_text import refusal_text
-from mdplan.mcp.result import plan_answer
-from mdplan.mcp.short_report import size_of, within
 from mdplan.mcp.tool import ToolResult
 from mdplan.mcp.toolsets.md_tools.session import note_shown, note_written, seen_bases, with_changes
 from mdplan.reading.read_text import read_text, search_text

@@ -9,15 +9,15 @@ from pydantic import Field, model_validator
 
 from mdplan.engine.engine import Engine
 from mdplan.field_names import fold_names
+from mdplan.mcp.answers.report_text import diff_uri, refusal_text
+from mdplan.mcp.answers.result import answer, plan_answer, with_short_comparisons, with_short_diff
+from mdplan.mcp.answers.review_lines import review_lines
+from mdplan.mcp.answers.short_report import within
 from mdplan.mcp.arguments import catch_errors
 from mdplan.mcp.compact.history_answers import history_wire
 from mdplan.mcp.compact.plan_answers import compact_plan_answer
 from mdplan.mcp.flat_schema import object_schema, request_properties
-from mdplan.mcp.report_text import diff_uri, refusal_text
 from mdplan.mcp.requests import read_arguments
-from mdplan.mcp.result import answer, plan_answer, with_short_comparisons, with_short_diff
-from mdplan.mcp.review_text import review_lines
-from mdplan.mcp.short_report import within
 from mdplan.mcp.tool import ToolDefinition, ToolResult
 from mdplan.mcp.toolsets.md_tools.session import note_written
 from mdplan.mcp.toolsets.md_tools.verbosity import VERBOSITY, output_schema, with_verbosity

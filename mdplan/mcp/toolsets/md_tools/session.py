@@ -7,9 +7,9 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.documents.seen_bases import Seen
 from mdplan.engine.engine import Engine
 from mdplan.markdown.outline.outline import Outline
-from mdplan.mcp.pending_plans import note_changed, shown_files
-from mdplan.mcp.report_text import outline_uri
-from mdplan.mcp.shown_files import ShownVersion
+from mdplan.mcp.answers.report_text import outline_uri
+from mdplan.mcp.calls.current_call import note_changed, shown_files
+from mdplan.mcp.calls.shown_files import ShownVersion
 from mdplan.planning.replan.stale import stale_base
 from mdplan.reports.plan import ApplyReport
 from mdplan.storage.fs.file_name import FileName

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.engine.engine import Engine
-from mdplan.mcp.answer_size import either_size, first_hits, fitted, hit_count, read_within
-from mdplan.mcp.short_report import size_of
+from mdplan.mcp.answers.answer_size import either_size, first_hits, fitted, hit_count, read_within
+from mdplan.mcp.answers.short_report import size_of
 from mdplan.mcp.tool import ToolResult
 from mdplan.mcp.toolsets.text_tools.requests import InspectRequest, TextReadRequest, target_of
 from mdplan.mcp.toolsets.text_tools.results import (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from mdplan.client import Client
     from mdplan.engine.caller import CallerIdentity
-    from mdplan.mcp.shown_files import ShownFiles
+    from mdplan.mcp.calls.shown_files import ShownFiles
     from mdplan.plan import Plan
     from mdplan.storage.fs.root import Root
 

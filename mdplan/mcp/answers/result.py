@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
-from mdplan.mcp.report_text import plan_text, refusal_text
-from mdplan.mcp.short_report import size_of, within
+from mdplan.mcp.answers.report_text import plan_text, refusal_text
+from mdplan.mcp.answers.short_report import size_of, within
 from mdplan.mcp.tool import ToolResult
 from mdplan.reports.base import Report, to_wire
 from mdplan.reports.history import HistoryReport

@@ -28,8 +28,8 @@ from mcp.types import (
 )
 from mcp_types.version import is_version_at_least
 
-from mdplan.mcp.pending_plans import PendingPlan
-from mdplan.mcp.tasks import has_task
+from mdplan.mcp.calls.current_call import PendingPlan
+from mdplan.mcp.protocol.tasks import has_task
 from mdplan.mcp.tool import ChatDecisions
 
 _KEY: Final = "review"

@@ -21,7 +21,7 @@ from mcp.types import INVALID_PARAMS, CallToolRequestParams, CallToolResult, Req
 from mcp_types.version import is_version_at_least
 from pydantic import Field
 
-from mdplan.mcp.pending_plans import PendingPlan
+from mdplan.mcp.calls.current_call import PendingPlan
 
 TASKS_ID: Final = "io.modelcontextprotocol/tasks"
 _SINCE: Final = "2026-07-28"

@@ -10,7 +10,7 @@ from typing import Final
 from urllib.parse import quote
 
 from mdplan.diagnostics import Candidate, Code, Diagnostic
-from mdplan.mcp.review_text import review_lines
+from mdplan.mcp.answers.review_lines import review_lines
 from mdplan.plan import EditResult, MatchResult
 from mdplan.reports.base import Report
 from mdplan.reports.plan import ApplyReport, Approved, FileReport, PlanReport, UndoneTransaction

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.engine.engine import Engine
-from mdplan.mcp.instructions import usage_guide
-from mdplan.mcp.report_text import diff_uri
+from mdplan.mcp.answers.report_text import diff_uri
+from mdplan.mcp.guide.instructions import usage_guide
 from mdplan.mcp.tool import ResourceDefinition
 from mdplan.reading.stat_text import stat_text
 from mdplan.reference.schema import batch_schema

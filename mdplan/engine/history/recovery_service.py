@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Literal, TypeVar
 
 from mdplan.diagnostics import Diagnostic, Severity
-from mdplan.engine.interrupted import without_hidden
+from mdplan.engine.history.interrupted import without_hidden
 from mdplan.reports.history import ForeignFile, ForeignTransaction, RecoverReport
 from mdplan.reports.plan import ApplyReport, RecoveredTransactions
 from mdplan.storage.fs.errors import StorageRefused

@@ -42,13 +42,13 @@ from mcp.types import (
 )
 
 from mdplan.diagnostics import Exit
-from mdplan.mcp.apps import Apps, client_supports_apps, hide_apps
-from mdplan.mcp.elicitation import ask_for_review
-from mdplan.mcp.lenient_stream import LenientStream
-from mdplan.mcp.pending_plans import current_call
-from mdplan.mcp.progress import progress_listener
-from mdplan.mcp.shown_files import ShownFiles
-from mdplan.mcp.tasks import Tasks, may_ask, note_waiting
+from mdplan.mcp.calls.call_progress import progress_listener
+from mdplan.mcp.calls.current_call import current_call
+from mdplan.mcp.calls.shown_files import ShownFiles
+from mdplan.mcp.protocol.apps import Apps, client_supports_apps, hide_apps
+from mdplan.mcp.protocol.elicitation import ask_for_review
+from mdplan.mcp.protocol.lenient_stream import LenientStream
+from mdplan.mcp.protocol.tasks import Tasks, may_ask, note_waiting
 from mdplan.mcp.tool import Catalog, ChatDecisions, PromptDefinition, ResourceDefinition, ToolDefinition
 
 # Messages that a server without tools can answer.

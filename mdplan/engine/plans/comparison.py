@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.documents import Documents
-from mdplan.engine.plan_library import PlanLibrary
+from mdplan.engine.plans.plan_library import PlanLibrary
 from mdplan.plan import FileChange, Plan
 from mdplan.planning.replan.replay import FoundFile, no_text
 from mdplan.reports.base import refusal

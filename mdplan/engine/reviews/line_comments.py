@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.engine.open_plan import OpenPlan
+from mdplan.engine.reviews.open_plan import OpenPlan
 from mdplan.review.plan_review import FileReview
 from mdplan.storage.user.decisions import MOST_LINE_COMMENTS, LineComment, Side
 from mdplan.text.source import visible

@@ -9,15 +9,15 @@ from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.documents import Documents
 from mdplan.documents.seen_bases import Seen, with_seen_bases
 from mdplan.engine.apply_request import PlanDocument, PlanRef
-from mdplan.engine.approval import ApprovalGate, Clearance
 from mdplan.engine.caller import CallerIdentity
-from mdplan.engine.history import CommitFacts, PastTransaction, note_of
-from mdplan.engine.merging import MergeService
-from mdplan.engine.plan_library import PlanLibrary, StoredPlans
+from mdplan.engine.decisions.approval import ApprovalGate, Clearance
+from mdplan.engine.history.past_transactions import CommitFacts, PastTransaction, note_of
+from mdplan.engine.history.recovery_service import Recovery, with_recovered
+from mdplan.engine.history.undo_service import PlannedUndo, UndoService
 from mdplan.engine.planner import Planner
-from mdplan.engine.recovery import Recovery, with_recovered
+from mdplan.engine.plans.merge_service import MergeService
+from mdplan.engine.plans.plan_library import PlanLibrary, StoredPlans
 from mdplan.engine.staging import files_to_stage
-from mdplan.engine.undo_service import PlannedUndo, UndoService
 from mdplan.plan import Plan
 from mdplan.planning.replan.plan_result import PlannedBatch, PlanSelection
 from mdplan.planning.replan.replanning import (

@@ -6,10 +6,10 @@ from typing import Final
 
 from mdplan.client import Client
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.engine.approval import rejection_of, shown_part
-from mdplan.engine.comparing import ComparedResults, PlanComparer
-from mdplan.engine.history import History
-from mdplan.engine.plan_library import PlanCache, PlanLibrary
+from mdplan.engine.decisions.approval import rejection_of, shown_part
+from mdplan.engine.history.past_transactions import History
+from mdplan.engine.plans.comparison import ComparedResults, PlanComparer
+from mdplan.engine.plans.plan_library import PlanCache, PlanLibrary
 from mdplan.plan import Plan
 from mdplan.reports.base import refusal
 from mdplan.reports.history import HistoryReport

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 from mdplan.diagnostics import LINK_CODES, Code, Diagnostic, Problems
 from mdplan.documents.documents import Documents
 from mdplan.engine.apply_request import PlanDocument, PlanRef
-from mdplan.engine.plan_library import PlanLibrary
-from mdplan.engine.undo_service import PlannedUndo, UndoService
+from mdplan.engine.history.undo_service import PlannedUndo, UndoService
+from mdplan.engine.plans.plan_library import PlanLibrary
 from mdplan.plan import Plan
 from mdplan.planning.plan_document import read_document
 from mdplan.planning.replan.merge_plans import ready_to_merge

@@ -10,12 +10,12 @@ from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.engine.apply_request import PlanRef
-from mdplan.engine.approval import STALE_DECISION, decision_problems, rejection_of, shown_part
+from mdplan.engine.decisions.approval import STALE_DECISION, decision_problems, rejection_of, shown_part
 from mdplan.engine.engine import Engine
-from mdplan.engine.line_comments import placed_comments
-from mdplan.engine.open_plan import OpenPlan, ReviewEntry, ReviewState
-from mdplan.engine.plan_library import PlanCache
-from mdplan.engine.undo_service import CommittedPlan
+from mdplan.engine.history.undo_service import CommittedPlan
+from mdplan.engine.plans.plan_library import PlanCache
+from mdplan.engine.reviews.line_comments import placed_comments
+from mdplan.engine.reviews.open_plan import OpenPlan, ReviewEntry, ReviewState
 from mdplan.plan import Plan
 from mdplan.planning.plan_document import untitled_id
 from mdplan.planning.replan.replay import FoundFile, bases_of, is_applied

@@ -10,7 +10,7 @@ from mdplan.client import Client
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.documents import Documents
 from mdplan.engine.caller import library_client
-from mdplan.engine.history import History, PastTransaction
+from mdplan.engine.history.past_transactions import History, PastTransaction
 from mdplan.plan import PREFIX, Plan
 from mdplan.planning.plan_document import (
     PLAN_OUTDATED,

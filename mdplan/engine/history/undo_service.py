@@ -6,7 +6,7 @@ from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.documents import Documents
-from mdplan.engine.history import History, PastTransaction
+from mdplan.engine.history.past_transactions import History, PastTransaction
 from mdplan.plan import FileChange, Plan
 from mdplan.planning.replan.replay import (
     FoundFile,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.documents import Documents
-from mdplan.engine.plan_library import PlanLibrary
 from mdplan.engine.planner import Planner
+from mdplan.engine.plans.plan_library import PlanLibrary
 from mdplan.plan import FileChange, Plan
 from mdplan.planning.replan.plan_result import PlannedBatch
 from mdplan.planning.replan.replay import FoundFile, stale_file

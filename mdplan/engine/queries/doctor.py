@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Final, TypeAlias
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
-from mdplan.engine.interrupted import without_hidden
+from mdplan.engine.history.interrupted import without_hidden
 from mdplan.reports.doctor import Check, DoctorReport
 from mdplan.settings import Settings
 from mdplan.storage.fs.errors import StorageRefused, of_error

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine.engine import Engine
-from mdplan.mcp.short_report import size_of
+from mdplan.mcp.answers.short_report import size_of
 from mdplan.mcp.tool import ToolResult
 from mdplan.reports.base import Report, refusal, to_wire
 from mdplan.reports.read import ReadReport, ReadResult, SearchedFile, SearchReport

@@ -1,0 +1,1 @@
+"""Review over one engine: pending plans, what is in them, comments and decisions."""

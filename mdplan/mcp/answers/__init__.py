@@ -1,0 +1,1 @@
+"""Reports as answers of tools, within the size that clients take."""

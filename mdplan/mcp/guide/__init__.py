@@ -1,0 +1,1 @@
+"""What a server says of itself: instructions, introductions of its toolsets, resources."""

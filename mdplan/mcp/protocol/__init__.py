@@ -1,0 +1,1 @@
+"""What depends on the SDK: the server, stdio, HTTP, Apps, tasks and questions to users."""
