@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.bot.fake_forge import FakeForge, serve
-from tests.bot.repository import IDENTITY, MANIFEST
+from tests.bot.repository import IDENTITY, MANIFEST, Repository
 
 
 @pytest.fixture
@@ -25,6 +25,22 @@ def manifest(tmp_path: Path) -> Path:
     path = tmp_path / "bot.yml"
     path.write_text(MANIFEST, encoding="utf-8")
     return path
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Repository:
+    """The work tree of people, who push to the bare repository `remote`."""
+    made = Repository.make(tmp_path / "people")
+    made.commit({"docs/one.md": b"# One\n\nThe nightly build.\n"})
+    made.bare(tmp_path / "remote.git")
+    made.git("remote", "add", "origin", str(tmp_path / "remote.git"))
+    return made
+
+
+@pytest.fixture
+def remote(people: Repository) -> Repository:
+    """What `people` push to."""
+    return Repository(Path(people.git("remote", "get-url", "origin")))
 
 
 @pytest.fixture

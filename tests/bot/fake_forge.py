@@ -12,6 +12,8 @@ import pytest
 
 from tests.bot.repository import Repository
 
+NAME = "acme/docs"
+
 
 @dataclass
 class FakeForge:
@@ -20,7 +22,7 @@ class FakeForge:
     pulls: list[dict[str, Any]] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
-    repository: Repository | None = None
+    repositories: dict[str, Repository] = field(default_factory=dict)
     changed: dict[str, bytes] = field(default_factory=dict)
 
     def answer(self, method: str, path: str, given: dict[str, Any]) -> tuple[int, Any]:
@@ -60,15 +62,15 @@ class FakeForge:
     def commit(self, given: dict[str, Any]) -> Any:
         """A commit as GitHub makes it, on the head that is named."""
         self.calls.append("POST /graphql")
-        assert self.repository is not None
+        repository = self.repositories[given["branch"]["repositoryNameWithOwner"]]
         branch, base = given["branch"]["branchName"], given["expectedHeadOid"]
-        if self.repository.at(branch) != base:
+        if repository.at(branch) != base:
             return {"errors": [{"message": f"Expected branch to point to {base}"}], "data": None}
         added = given["fileChanges"]["additions"]
         files = {each["path"]: base64.b64decode(each["contents"], validate=True) for each in added}
         removed = [each["path"] for each in given["fileChanges"]["deletions"]]
         message = "\n\n".join([given["message"]["headline"], given["message"]["body"]])
-        made = self.repository.commit_on(branch, {**files, **self.changed}, removed, message)
+        made = repository.commit_on(branch, {**files, **self.changed}, removed, message)
         return {"data": {"createCommitOnBranch": {"commit": {"oid": made}}}}
 
     def _comments(self, method: str, comments: list[dict[str, Any]], given: dict[str, Any]) -> Any:
@@ -107,7 +109,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeForge]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     monkeypatch.setenv("GITHUB_API_URL", f"http://127.0.0.1:{server.server_address[1]}")
-    monkeypatch.setenv("GITHUB_REPOSITORY", "acme/docs")
+    monkeypatch.setenv("GITHUB_REPOSITORY", NAME)
     monkeypatch.setenv("GH_TOKEN", "secret")
     yield fake
     server.shutdown()

@@ -5,6 +5,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from mdplan.bot.bot_report import BotReport
 from mdplan.bot.git.verbs import GitCommit, apply_to_branch, propose_on_commit
 from mdplan.engine.engine import Engine
@@ -19,6 +21,8 @@ IDENTITY = {
     "GIT_COMMITTER_NAME": "Bo",
     "GIT_COMMITTER_EMAIL": "bo@example.org",
 }
+# The branch of the bot that tests name.
+BRANCH = "mdplan/bot"
 MANIFEST = """\
 files:
   - glob: "docs/**"
@@ -82,6 +86,27 @@ class Repository:
         self.git("add", "-A")
         self.git("commit", "-q", "-m", message)
         return self.at("HEAD")
+
+    def push(self, files: dict[str, bytes], branch: str = "main") -> None:
+        """Commit `files`, and push them to `branch` of `origin`."""
+        self.commit(files)
+        self.git("push", "-q", "origin", f"HEAD:{branch}")
+
+    def push_by_hand(self, branch: str, files: dict[str, bytes]) -> str:
+        """Somebody commits `files` to `branch` of `origin`; the ID. The work tree ends at `main`."""
+        self.git("fetch", "-q", "origin")
+        self.git("checkout", "-q", "-B", "by-hand", f"origin/{branch}")
+        with pytest.MonkeyPatch.context() as somebody:
+            somebody.setenv("GIT_COMMITTER_NAME", "Eve")
+            made = self.commit(files)
+        self.git("push", "-q", "origin", f"HEAD:{branch}")
+        self.git("checkout", "-q", "main")
+        return made
+
+    def clone(self, path: Path) -> "Repository":
+        """A clone with a work tree, as a workflow makes it."""
+        self.git("clone", "-q", ".", str(path))
+        return Repository(path)
 
     def bare(self, path: Path) -> "Repository":
         """A bare clone."""

@@ -9,10 +9,7 @@ from mdplan.bot.pulls.github import GitHub
 from mdplan.diagnostics import Code
 from tests.bot.fake_forge import FakeForge
 from tests.bot.repository import Repository
-from tests.bot.test_pull_request import people, push, remote
 from tests.patch_tools import needs_git
-
-__all__ = ["people", "remote"]
 
 pytestmark = [needs_git, pytest.mark.usefixtures("identity")]
 LOG = "docs/log.md"
@@ -21,17 +18,16 @@ BASE = b"# Log\n\n- a\n"
 
 def _merged(remote: Repository, folder: Path) -> BranchMerged:
     """One run in a new clone, as a workflow makes it."""
-    remote.git("clone", "-q", ".", str(folder))
     wanted = BranchMerge(branch="topic", base="main", forge=GitHub.of_environment)
-    return merge_base_into(Repository(folder).engine(), wanted)
+    return merge_base_into(remote.clone(folder).engine(), wanted)
 
 
 @pytest.fixture
 def pull(forge: FakeForge, people: Repository) -> FakeForge:
     """A pull request of the branch `topic`, which adds an item."""
-    push(people, {LOG: BASE})
+    people.push({LOG: BASE})
     people.git("checkout", "-q", "-b", "topic")
-    push(people, {LOG: BASE + b"- of the branch\n"}, "topic")
+    people.push({LOG: BASE + b"- of the branch\n"}, "topic")
     people.git("checkout", "-q", "main")
     forge.answer("POST", "/repos/acme/docs/pulls", {"head": "topic", "base": "main"})
     return forge
@@ -40,7 +36,7 @@ def pull(forge: FakeForge, people: Repository) -> FakeForge:
 def test_items_of_both_are_merged_pushed_and_named(
     pull: FakeForge, people: Repository, remote: Repository, tmp_path: Path
 ) -> None:
-    push(people, {LOG: BASE + b"- of the base here\n"})
+    people.push({LOG: BASE + b"- of the base here\n"})
     made = _merged(remote, tmp_path / "1")
     assert (made.report.ok, made.files) == (True, (LOG,))
     assert remote.at("topic") == made.report.commit
@@ -58,9 +54,9 @@ def test_conflict_is_named_by_section_and_nothing_is_pushed(
     pull: FakeForge, people: Repository, remote: Repository, tmp_path: Path
 ) -> None:
     before = remote.at("topic")
-    push(people, {LOG: BASE.replace(b"- a", b"- another first item")})
+    people.push({LOG: BASE.replace(b"- a", b"- another first item")})
     people.git("checkout", "-q", "topic")
-    push(people, {LOG: BASE.replace(b"- a", b"- the item is new")}, "topic")
+    people.push({LOG: BASE.replace(b"- a", b"- the item is new")}, "topic")
     before = remote.at("topic")
     for run in ("1", "2"):
         made = _merged(remote, tmp_path / run)

@@ -15,18 +15,16 @@ import yaml
 
 from mdplan.bot.fleet.repositories import read_repositories
 from tests.bot.fake_forge import FakeForge
-from tests.bot.repository import MANIFEST, Repository
+from tests.bot.repository import BRANCH, MANIFEST, Repository
 from tests.conftest import REPOSITORY
 from tests.docs.pages import blocks_of
 from tests.patch_tools import needs_git
 from tests.surfaces.command_line import mdplan
 
 pytestmark = [needs_git, pytest.mark.usefixtures("identity")]
-BRANCH = "mdplan/bot"
 PAGE = REPOSITORY / "docs" / "how-to" / "run-a-fleet.md"
 COUNT = 200
 KILLS = 5
-FEW = 20
 
 
 @pytest.fixture
@@ -140,15 +138,14 @@ def test_list_of_the_page_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize(("count", "signing"), [(COUNT, "ssh_signing"), (FEW, "gpg_signing")])
+@pytest.mark.parametrize("signing", ["ssh_signing", "gpg_signing"])
 def test_fleet_that_is_killed_again_and_again_ends_right(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
-    count: int,
     signing: str,
 ) -> None:
-    many = [make(tmp_path, number) for number in range(count)]
+    many = [make(tmp_path, number) for number in range(COUNT)]
     write_lists(tmp_path, many)
     config = tmp_path / "gitconfig"
     config.write_text(request.getfixturevalue(signing))

@@ -10,42 +10,20 @@ from mdplan.bot.bot_report import BotReport
 from mdplan.bot.pulls.github import GitHub
 from mdplan.bot.pulls.lifecycle import PullOptions, run_pull_request, run_pull_requests
 from mdplan.bot.pulls.split import Split
-from tests.bot.fake_forge import FakeForge
+from tests.bot.fake_forge import NAME, FakeForge
 from tests.bot.golden import HERE, load
-from tests.bot.repository import MANIFEST, Repository, codes
+from tests.bot.repository import BRANCH, MANIFEST, Repository, codes
 from tests.patch_tools import needs_git
 
 pytestmark = [needs_git, pytest.mark.usefixtures("identity")]
-BRANCH = "mdplan/bot"
-PAGE = {"docs/one.md": b"# One\n\nThe nightly build.\n"}
-
-
-@pytest.fixture
-def people(tmp_path: Path) -> Repository:
-    """The work tree of people, who push to the bare repository `remote.git`."""
-    made = Repository.make(tmp_path / "people")
-    made.commit(PAGE)
-    made.bare(tmp_path / "remote.git")
-    made.git("remote", "add", "origin", str(tmp_path / "remote.git"))
-    return made
-
-
-@pytest.fixture
-def remote(people: Repository, tmp_path: Path) -> Repository:
-    return Repository(tmp_path / "remote.git")
 
 
 def run_bot(remote: Repository, manifest: Path, folder: Path, **options: Any) -> BotReport:
     """One run of the bot in a new clone, as a workflow makes it."""
     if not folder.exists():
-        remote.git("clone", "-q", ".", str(folder))
+        remote.clone(folder)
     wanted = PullOptions(base="main", branch=BRANCH, forge=GitHub.of_environment, **options)
     return run_pull_request(Repository(folder).engine(), load(str(manifest)), HERE, wanted)
-
-
-def push(people: Repository, files: dict[str, bytes], branch: str = "main") -> None:
-    people.commit(files)
-    people.git("push", "-q", "origin", f"HEAD:{branch}")
 
 
 def test_pull_request_is_opened_renewed_and_closed(
@@ -53,11 +31,11 @@ def test_pull_request_is_opened_renewed_and_closed(
 ) -> None:
     first = run_bot(remote, manifest, tmp_path / "1", labels=["docs"])
     again = run_bot(remote, manifest, tmp_path / "2", labels=["docs"])
-    push(people, {"docs/two.md": b"nightly\n"})
+    people.push({"docs/two.md": b"nightly\n"})
     renewed = run_bot(remote, manifest, tmp_path / "3", title="Stable", labels=["chore"])
     merged = remote.files(BRANCH)
     one_commit = remote.git("rev-list", f"main..{BRANCH}").split()
-    push(people, {"docs/one.md": b"stable\n", "docs/two.md": b"stable\n"})
+    people.push({"docs/one.md": b"stable\n", "docs/two.md": b"stable\n"})
     done = run_bot(remote, manifest, tmp_path / "4")
 
     (pull,) = forge.pulls
@@ -82,12 +60,12 @@ def test_commits_of_the_forge_have_the_files_and_the_message_of_the_bot(
     forge: FakeForge, people: Repository, remote: Repository, manifest: Path, tmp_path: Path
 ) -> None:
     manifest.write_text(RENAMED)
-    forge.repository = remote
-    push(people, {"docs/old.md": b"Old.\n", "docs/b.md": b"caf\xe9 nightly\n", "other.md": b"nightly\n"})
+    forge.repositories[NAME] = remote
+    people.push({"docs/old.md": b"Old.\n", "docs/b.md": b"caf\xe9 nightly\n", "other.md": b"nightly\n"})
     first = run_bot(remote, manifest, tmp_path / "1", signed_by_forge=True)
     committer, message = remote.git("log", "-1", "--format=%cn%n%B", BRANCH).split("\n", 1)
     again = run_bot(remote, manifest, tmp_path / "2", signed_by_forge=True)
-    push(people, {"docs/two.md": b"nightly\n"})
+    people.push({"docs/two.md": b"nightly\n"})
     renewed = run_bot(remote, manifest, tmp_path / "1", signed_by_forge=True)
     files = remote.files(BRANCH)
 
@@ -107,7 +85,7 @@ def test_commits_of_the_forge_have_the_files_and_the_message_of_the_bot(
 def test_commit_of_the_forge_with_other_files_is_not_pushed(
     forge: FakeForge, remote: Repository, manifest: Path, tmp_path: Path
 ) -> None:
-    forge.repository, forge.changed = remote, {"docs/one.md": b"something else\n"}
+    forge.repositories[NAME], forge.changed = remote, {"docs/one.md": b"something else\n"}
     report = run_bot(remote, manifest, tmp_path / "1", signed_by_forge=True)
 
     assert codes(report) == ["IO_ERROR"]
@@ -118,7 +96,7 @@ def test_commit_of_the_forge_with_other_files_is_not_pushed(
 def test_commit_on_the_pages_of_the_forge_is_never_lost(
     forge: FakeForge, remote: Repository, manifest: Path, tmp_path: Path
 ) -> None:
-    forge.repository = remote
+    forge.repositories[NAME] = remote
     run_bot(remote, manifest, tmp_path / "1", signed_by_forge=True)
     by_hand = remote.commit_on(BRANCH, {"docs/one.md": b"By hand.\n"}, [], "Update one.md")
     report = run_bot(remote, manifest, tmp_path / "2", signed_by_forge=True)
@@ -130,27 +108,17 @@ def test_commit_on_the_pages_of_the_forge_is_never_lost(
 def test_nothing_to_do_opens_nothing(
     forge: FakeForge, people: Repository, remote: Repository, manifest: Path, tmp_path: Path
 ) -> None:
-    push(people, {"docs/one.md": b"stable\n"})
+    people.push({"docs/one.md": b"stable\n"})
     report = run_bot(remote, manifest, tmp_path / "1")
 
     assert (report.ok, report.commit, report.pull_request, forge.pulls) == (True, None, None, [])
 
 
 def test_commit_of_a_person_on_the_branch_is_never_lost(
-    forge: FakeForge,
-    people: Repository,
-    remote: Repository,
-    manifest: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    forge: FakeForge, people: Repository, remote: Repository, manifest: Path, tmp_path: Path
 ) -> None:
     run_bot(remote, manifest, tmp_path / "1")
-    people.git("fetch", "-q", "origin")
-    people.git("checkout", "-q", "-b", "by-hand", f"origin/{BRANCH}")
-    with monkeypatch.context() as somebody:
-        somebody.setenv("GIT_COMMITTER_NAME", "Eve")
-        push(people, {"docs/one.md": b"by hand\n"}, BRANCH)
-    tip = remote.at(BRANCH)
+    tip = people.push_by_hand(BRANCH, {"docs/one.md": b"by hand\n"})
     report = run_bot(remote, manifest, tmp_path / "2")
 
     assert codes(report) == ["STALE_BASE"]
@@ -159,23 +127,12 @@ def test_commit_of_a_person_on_the_branch_is_never_lost(
 
 
 def test_commit_of_a_person_on_the_branch_is_merged_where_that_is_asked(
-    forge: FakeForge,
-    people: Repository,
-    remote: Repository,
-    manifest: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    forge: FakeForge, people: Repository, remote: Repository, manifest: Path, tmp_path: Path
 ) -> None:
     run_bot(remote, manifest, tmp_path / "1")
-    people.git("fetch", "-q", "origin")
-    people.git("checkout", "-q", "-b", "by-hand", f"origin/{BRANCH}")
     text = remote.files(BRANCH)["docs/one.md"]
-    with monkeypatch.context() as somebody:
-        somebody.setenv("GIT_COMMITTER_NAME", "Eve")
-        push(people, {"docs/one.md": text + b"\nBy hand.\n"}, BRANCH)
-    by_hand = remote.at(BRANCH)
-    people.git("checkout", "-q", "main")
-    push(people, {"docs/two.md": b"nightly\n"})
+    by_hand = people.push_by_hand(BRANCH, {"docs/one.md": text + b"\nBy hand.\n"})
+    people.push({"docs/two.md": b"nightly\n"})
     report = run_bot(remote, manifest, tmp_path / "2", merges=True)
     again = run_bot(remote, manifest, tmp_path / "3", merges=True)
 
@@ -186,28 +143,17 @@ def test_commit_of_a_person_on_the_branch_is_merged_where_that_is_asked(
     assert files["docs/two.md"] == b"stable\n"
     assert by_hand in remote.git("rev-list", BRANCH).split()
     # Nothing is left to do, and the branch has the commit by hand: it is not deleted.
-    push(people, {"docs/one.md": b"stable\n", "docs/two.md": b"stable\n"})
+    people.push({"docs/one.md": b"stable\n", "docs/two.md": b"stable\n"})
     assert codes(run_bot(remote, manifest, tmp_path / "4", merges=True)) == ["STALE_BASE"]
     assert remote.at(BRANCH) == report.commit
 
 
 def test_conflict_with_a_commit_of_a_person_leaves_the_branch(
-    forge: FakeForge,
-    people: Repository,
-    remote: Repository,
-    manifest: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    forge: FakeForge, people: Repository, remote: Repository, manifest: Path, tmp_path: Path
 ) -> None:
     run_bot(remote, manifest, tmp_path / "1")
-    people.git("fetch", "-q", "origin")
-    people.git("checkout", "-q", "-b", "by-hand", f"origin/{BRANCH}")
-    with monkeypatch.context() as somebody:
-        somebody.setenv("GIT_COMMITTER_NAME", "Eve")
-        push(people, {"docs/one.md": b"# One\n\nAnother build by hand.\n"}, BRANCH)
-    by_hand = remote.at(BRANCH)
-    people.git("checkout", "-q", "main")
-    push(people, {"docs/one.md": b"# One\n\nThe nightly build is new.\n"})
+    by_hand = people.push_by_hand(BRANCH, {"docs/one.md": b"# One\n\nAnother build by hand.\n"})
+    people.push({"docs/one.md": b"# One\n\nThe nightly build is new.\n"})
     report = run_bot(remote, manifest, tmp_path / "2", merges=True)
 
     assert codes(report) == ["MERGE_CONFLICT"]
@@ -218,8 +164,7 @@ def test_commit_that_only_this_clone_has_is_never_lost(
     forge: FakeForge, remote: Repository, manifest: Path, tmp_path: Path
 ) -> None:
     run_bot(remote, manifest, tmp_path / "1")
-    remote.git("clone", "-q", ".", str(tmp_path / "2"))
-    clone = Repository(tmp_path / "2")
+    clone = remote.clone(tmp_path / "2")
     clone.git("checkout", "-q", BRANCH)
     tip = clone.commit({"docs/one.md": b"by hand\n"})
     wanted = PullOptions(base="main", branch=BRANCH, forge=GitHub.of_environment)
@@ -292,7 +237,7 @@ ALL = MANIFEST.replace("docs/**", "**/*.md")
 
 
 def run_split(remote: Repository, folder: Path, by: str, manifest: str = ALL, **options: Any) -> BotReport:
-    remote.git("clone", "-q", ".", str(folder))
+    remote.clone(folder)
     (folder.parent / "split.yaml").write_text(manifest, "utf-8")
     split = Split.read(by)
     assert isinstance(split, Split), split.message
@@ -315,7 +260,7 @@ def run_split(remote: Repository, folder: Path, by: str, manifest: str = ALL, **
 def test_each_part_has_a_branch_and_a_pull_request(
     forge: FakeForge, people: Repository, remote: Repository, tmp_path: Path, by: str, parts: dict[str, int]
 ) -> None:
-    push(people, PAGES)
+    people.push(PAGES)
     report = run_split(remote, tmp_path / "1", by)
 
     assert report.ok, report.error
@@ -329,9 +274,9 @@ def test_each_part_has_a_branch_and_a_pull_request(
 def test_a_part_with_nothing_left_is_closed(
     forge: FakeForge, people: Repository, remote: Repository, tmp_path: Path
 ) -> None:
-    push(people, PAGES)
+    people.push(PAGES)
     run_split(remote, tmp_path / "1", "folder")
-    push(people, {"src/four.md": b"stable\n"})
+    people.push({"src/four.md": b"stable\n"})
     report = run_split(remote, tmp_path / "2", "folder")
 
     assert report.ok, report.error
@@ -349,7 +294,7 @@ def test_a_part_with_nothing_left_is_closed(
 def test_parts_take_the_place_of_the_whole_branch(
     forge: FakeForge, people: Repository, remote: Repository, manifest: Path, tmp_path: Path
 ) -> None:
-    push(people, PAGES)
+    people.push(PAGES)
     run_bot(remote, manifest, tmp_path / "1", title="Stable")
     report = run_split(remote, tmp_path / "2", "folder")
 
@@ -358,18 +303,12 @@ def test_parts_take_the_place_of_the_whole_branch(
 
 
 def test_a_part_with_a_commit_of_a_person_keeps_no_other_back(
-    forge: FakeForge, people: Repository, remote: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    forge: FakeForge, people: Repository, remote: Repository, tmp_path: Path
 ) -> None:
-    push(people, PAGES)
+    people.push(PAGES)
     run_split(remote, tmp_path / "1", "folder")
-    people.git("fetch", "-q", "origin")
-    people.git("checkout", "-q", "-b", "by-hand", f"origin/{BRANCH}/src")
-    with monkeypatch.context() as somebody:
-        somebody.setenv("GIT_COMMITTER_NAME", "Eve")
-        push(people, {"src/four.md": b"by hand\n"}, f"{BRANCH}/src")
-    tip = remote.at(f"{BRANCH}/src")
-    people.git("checkout", "-q", "main")
-    push(people, {"docs/five.md": b"nightly\n"})
+    tip = people.push_by_hand(f"{BRANCH}/src", {"src/four.md": b"by hand\n"})
+    people.push({"docs/five.md": b"nightly\n"})
     report = run_split(remote, tmp_path / "2", "folder")
 
     assert codes(report) == ["STALE_BASE"]

@@ -12,12 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.bot.fake_forge import FakeForge
-from tests.bot.repository import Repository
-from tests.bot.test_pull_request import BRANCH, people, push, remote
+from tests.bot.repository import BRANCH, Repository
 from tests.conftest import FULL
 from tests.patch_tools import needs_git
 
-__all__ = ["people", "remote"]
 pytestmark = [needs_git, pytest.mark.slow, pytest.mark.timeout(3600), pytest.mark.usefixtures("identity")]
 NIGHTS = 30
 
@@ -37,9 +35,9 @@ class Nights:
     def start(self) -> subprocess.Popen[bytes]:
         """A bot in a new clone, as a workflow starts it."""
         self.runs += 1
-        clone = self.manifest.parent / f"clone-{self.runs}"
-        self.remote.git("clone", "-q", ".", str(clone))
-        command = ["bot", "pr", str(self.manifest), "--branch", BRANCH, "--root", str(clone), "--jobs", "1"]
+        clone = self.remote.clone(self.manifest.parent / f"clone-{self.runs}")
+        command = ["bot", "pr", str(self.manifest), "--branch", BRANCH, "--root", str(clone.path)]
+        command += ["--jobs", "1"]
         return subprocess.Popen(
             [sys.executable, "-m", "mdplan", *command],
             start_new_session=True,
@@ -54,7 +52,7 @@ class Nights:
         for _ in range(self.draw.randrange(3)):
             page = f"docs/{self.draw.randrange(6)}.md"
             text = self.draw.choice(["The nightly build.", "The stable build.", "No build."])
-            push(self.people, {page: f"# {number}\n\n{text} {self.runs}.{self.draw.random()}\n".encode()})
+            self.people.push({page: f"# {number}\n\n{text} {self.runs}.{self.draw.random()}\n".encode()})
             self.by_people.append(self.people.at("HEAD"))
 
     def edit_branch(self, number: int) -> bool:
@@ -62,11 +60,7 @@ class Nights:
         self.people.git("fetch", "-q", "--prune", "origin")
         if not self.has_branch():
             return False
-        self.people.git("checkout", "-q", "-B", "by-hand", f"origin/{BRANCH}")
-        os.environ["GIT_COMMITTER_NAME"] = "Eve"
-        push(self.people, {f"docs/hand-{number}.md": b"by hand\n"}, BRANCH)
-        os.environ["GIT_COMMITTER_NAME"] = "Bo"
-        self.by_people.append(self.people.at("HEAD"))
+        self.by_people.append(self.people.push_by_hand(BRANCH, {f"docs/hand-{number}.md": b"by hand\n"}))
         return True
 
     def merge_branch(self) -> None:
