@@ -1,5 +1,6 @@
 """A manifest on many repositories: each ends with one right branch, whatever happens on the way."""
 
+import json
 import os
 import random
 import shutil
@@ -88,6 +89,33 @@ def test_pull_requests_of_a_fleet_are_opened_renewed_merged_and_closed(
     assert [BRANCH in each.git("branch") for each in many] == [False] * 3
 
 
+def test_commits_of_a_fleet_are_made_by_the_forge(
+    forge: FakeForge, tmp_path: Path, many: list[Repository], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forge.repositories = {f"acme/r{number}": each for number, each in enumerate(many)}
+    write_lists(tmp_path, many)
+    with monkeypatch.context() as yesterday:
+        yesterday.setenv("GIT_COMMITTER_DATE", "2026-01-31T12:00:00+01:00")
+        by_git = run(tmp_path, "open")
+    opened, again = (run(tmp_path, "open", "--commits", "forge") for _ in range(2))
+    made = [repository["branches"] for repository in opened.json["repositories"]]
+
+    assert [states(each) for each in (by_git, opened, again)] == [["open", "nothing to do", "open"]] * 3
+    assert [each[0]["commit"] if each else None for each in made] == [
+        many[0].at(BRANCH),
+        None,
+        many[2].at(BRANCH),
+    ]
+    assert {many[number].git("log", "-1", "--format=%cn", BRANCH) for number in (0, 2)} == {"GitHub"}
+    assert many[0].files(BRANCH)["docs/one.md"] == b"# 0\n\nThe stable build.\n"
+    assert [each.git("branch", "--format=%(refname:short)").split() for each in many] == [
+        ["main", BRANCH],
+        ["main"],
+        ["main", BRANCH],
+    ]
+    assert forge.calls.count("POST /graphql") == 2
+
+
 def test_one_repository_keeps_no_other_back(tmp_path: Path, many: list[Repository]) -> None:
     shutil.rmtree(many[0].path)
     write_lists(tmp_path, many)
@@ -102,6 +130,24 @@ def test_one_repository_keeps_no_other_back(tmp_path: Path, many: list[Repositor
     assert tip == opened.json["repositories"][2]["branches"][0]["commit"]
     assert states(closed) == ["failed", "nothing to do", "closed"]
     assert BRANCH not in many[2].git("branch")
+
+
+def test_commit_of_a_person_is_kept_where_that_is_asked(tmp_path: Path, many: list[Repository]) -> None:
+    write_lists(tmp_path, many)
+    run(tmp_path, "open", "--forge", "none")
+    people = Repository(tmp_path / "people-0")
+    people.git("remote", "add", "origin", str(many[0].path))
+    by_hand = people.push_by_hand(BRANCH, {"docs/hand.md": b"nightly by hand\n"})
+    people.push({"docs/two.md": b"nightly\n"})
+    refused = run(tmp_path, "open", "--forge", "none")
+    merged = run(tmp_path, "open", "--forge", "none", "--on-stale", "merge")
+
+    assert (refused.code, states(refused)) == (6, ["failed", "nothing to do", "open"])
+    assert refused.json["error"]["message"].endswith(f"has the commit {by_hand[:12]} by Eve <bo@example.org>")
+    assert refused.json["error"]["hint"].endswith("keep its commits: `--on-stale merge`")
+    assert (merged.code, states(merged)) == (0, ["open", "nothing to do", "open"])
+    assert by_hand in many[0].git("rev-list", BRANCH).split()
+    assert many[0].files(BRANCH)["docs/two.md"] == b"stable\n"
 
 
 @pytest.mark.parametrize(
@@ -136,6 +182,25 @@ def test_list_of_the_page_is_read(tmp_path: Path) -> None:
     ]
 
 
+def kill_after(command: list[str], visits: int, seconds: float) -> None:
+    """Kill a run `seconds` after it has visited so many repositories."""
+    process = subprocess.Popen(
+        [*command, "--progress", "jsonl"],
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    seen = 0
+    while seen < visits:
+        seen += json.loads(process.stderr.readline())["event"] == "visited"
+    time.sleep(seconds)
+    assert process.poll() is None
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("signing", ["ssh_signing", "gpg_signing"])
@@ -153,13 +218,10 @@ def test_fleet_that_is_killed_again_and_again_ends_right(
     command = [sys.executable, "-m", "mdplan", "fleet", "open", "--forge", "none", "--jobs", "2"]
     command += [str(tmp_path / "bot.yml"), str(tmp_path / "repos.yml"), "--work", str(tmp_path / "work")]
     draw = random.Random(26)
-    for _ in range(KILLS):
-        process = subprocess.Popen(
-            command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        time.sleep(draw.uniform(3, 12))
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    for number in range(1, KILLS + 1):
+        kill_after(command, number * COUNT // (KILLS + 1), draw.uniform(0, 0.3))
+        left = [each for each in states(run(tmp_path, "status")) if each == "pending"]
+        assert left
     done = subprocess.run(command, check=False, capture_output=True, text=True)
 
     assert done.returncode == 0, done.stderr

@@ -68,7 +68,9 @@ def fleet_report(repositories: Sequence[FleetRepository]) -> FleetReport:
     """The report on `repositories`, with a problem for each that failed."""
     problems = tuple(
         Diagnostic(
-            code=Code.IO_ERROR, message=f"{each.name}: {each.error}", hint="run the command again to retry"
+            code=Code.IO_ERROR,
+            message=f"{each.name}: {each.error}",
+            hint=each.hint or "run the command again to retry",
         )
         for each in repositories
         if each.state is FleetState.FAILED

@@ -43,8 +43,8 @@ class FleetBranch:
 class FleetRepository:
     """A repository of a fleet and its state.
 
-    `files` is how many files the branches change. `error` says why it failed, `question` which manifest was
-    asked of which commits: while that is the same, there is nothing to do.
+    `files` is how many files the branches change. `error` says why it failed, and `hint` what to do.
+    `question` is which manifest was asked of which commits: while that is the same, there is nothing to do.
     """
 
     name: str
@@ -52,6 +52,7 @@ class FleetRepository:
     files: int = 0
     branches: tuple[FleetBranch, ...] = ()
     error: str | None = None
+    hint: str | None = None
     question: str = ""
 
 

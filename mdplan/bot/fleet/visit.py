@@ -20,7 +20,7 @@ from mdplan.bot.pulls.forge import Forge
 from mdplan.bot.pulls.github import GitHub
 from mdplan.bot.pulls.lifecycle import PullOptions, run_pull_request, run_pull_requests
 from mdplan.bot.pulls.split import Split
-from mdplan.diagnostics import Code
+from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine.engine import Engine
 from mdplan.git.command import run_git, said_by
 from mdplan.git.repository import BRANCHES
@@ -36,7 +36,7 @@ class Fleet:
     """What to do in each repository: apply the manifest `loaded`, on branches that begin with `branch`.
 
     Clones lie in the folder `work`; `key` is that of the manifest with its values. With `github` each branch
-    has a pull request.
+    has a pull request. `signed_by_forge` and `merges` are as in `PullOptions`.
     """
 
     loaded: LoadedManifest
@@ -49,6 +49,8 @@ class Fleet:
     title: str | None = None
     labels: tuple[str, ...] = ()
     keep_going: bool = False
+    signed_by_forge: bool = False
+    merges: bool = False
 
     def forge(self, member: FleetMember) -> Callable[[str], Forge] | None:
         """Makes the forge of `member`; None where branches are pushed alone."""
@@ -79,7 +81,13 @@ def _guarded(task: VisitTask, fleet: Fleet, visit: Visit) -> FleetRepository:
     try:
         return task(fleet, visit)
     except StorageRefused as refused:
-        return replace(visit[1], state=FleetState.FAILED, error=refused.problems[0].message, question="")
+        return _failed(visit[1], refused.problems[0])
+
+
+def _failed(known: FleetRepository, problem: Diagnostic) -> FleetRepository:
+    """`known` with what went wrong; the next run tries it again."""
+    state = FleetState.FAILED
+    return replace(known, state=state, error=problem.message, hint=problem.hint, question="")
 
 
 def _open(fleet: Fleet, visit: Visit) -> FleetRepository:
@@ -94,6 +102,8 @@ def _open(fleet: Fleet, visit: Visit) -> FleetRepository:
             title=fleet.title,
             labels=fleet.labels,
             forge=fleet.forge(member),
+            signed_by_forge=fleet.signed_by_forge,
+            merges=fleet.merges,
         )
         options = RunOptions(jobs=1, keep_going=fleet.keep_going)
         with Engine.open([clone], settings=fleet.settings) as engine:
@@ -108,16 +118,14 @@ def _open(fleet: Fleet, visit: Visit) -> FleetRepository:
             for branch, commit, pull in made
             if commit is not None
         )
-        state = FleetState.OPEN if branches else FleetState.NOTHING
-        failed = report.error is not None
-        return FleetRepository(
+        found = FleetRepository(
             name=member.name,
-            state=FleetState.FAILED if failed else state,
+            state=FleetState.OPEN if branches else FleetState.NOTHING,
             files=report.files_changed if branches else 0,
             branches=branches,
-            error=report.error.message if report.error is not None else None,
-            question="" if failed else _question(fleet, member, clone),
+            question=_question(fleet, member, clone),
         )
+        return found if report.error is None else _failed(found, report.error)
 
 
 def _merge(fleet: Fleet, visit: Visit) -> FleetRepository:
@@ -136,7 +144,7 @@ def _merge(fleet: Fleet, visit: Visit) -> FleetRepository:
                 if pull is not None:
                     host.merge(pull, each.commit)
         _delete(clone, known)
-    return replace(known, state=FleetState.MERGED, branches=(), error=None, question="")
+    return replace(known, state=FleetState.MERGED, branches=(), error=None, hint=None, question="")
 
 
 def _close(fleet: Fleet, visit: Visit) -> FleetRepository:
@@ -150,7 +158,7 @@ def _close(fleet: Fleet, visit: Visit) -> FleetRepository:
             if forge is not None and pull is not None:
                 forge(member.address).close(pull, _CLOSED)
         _delete(clone, known)
-    return replace(known, state=FleetState.CLOSED, branches=(), error=None, question="")
+    return replace(known, state=FleetState.CLOSED, branches=(), error=None, hint=None, question="")
 
 
 def _delete(clone: str, known: FleetRepository) -> None:

@@ -55,7 +55,7 @@ class GitCommit:
     `rebases` the manifest is planned again on a branch that moved concurrently. With `rebuilds` a branch
     whose own commits are all of this bot begins again at the commit that was read. With `merges` a branch
     with commits by others gets a merge of its own commits with those of the plan. `forge` is the committer
-    of commits that a forge makes for the bot.
+    of commits that a forge makes for the bot; where it `is_by_forge`, a branch stays only if that made it.
     """
 
     branch: str | None = None
@@ -65,6 +65,7 @@ class GitCommit:
     rebuilds: bool = False
     merges: bool = False
     forge: bytes | None = None
+    is_by_forge: bool = False
 
 
 @contextmanager
@@ -137,7 +138,12 @@ class _Attempt:
             return replace(bot_report(made, {}), base_commit=base.commit.decode())
         facts = {"files": len(made.plan.files), "planId": made.plan.plan_id}
         self.options.on_event("committing", facts)
-        if foreign is None and at is not None and at != base.commit and self._is_there(made.plan, base, at):
+        if (
+            foreign is None
+            and at is not None
+            and at != base.commit
+            and self._is_there(made.plan, base, at, text[1])
+        ):
             return _committed_report(made, base, branch, at.decode())
         commit = self._committed(made.plan, base, branch, at, text, merges=foreign is not None)
         if commit is None:
@@ -159,12 +165,14 @@ class _Attempt:
             return foreign
         return None
 
-    def _is_there(self, plan: Plan, base: BaseCommit, at: ObjectID) -> bool:
-        """Whether the commit `at` was made of `plan` on `base`: then a rebuilt branch stays as it is."""
+    def _is_there(self, plan: Plan, base: BaseCommit, at: ObjectID, bot: Signature) -> bool:
+        """Whether `at` was made of `plan` on `base` by whom it is wanted: then a rebuilt branch stays."""
         with self.place.open() as repository:
             commit = read_object(repository.object_store, at)
         assert isinstance(commit, Commit)
-        return commit.parents == [base.commit] and plan_of(commit.message) == plan.plan_id
+        committer = self.wanted.forge if self.wanted.is_by_forge else bot.who
+        is_same = commit.parents == [base.commit] and plan_of(commit.message) == plan.plan_id
+        return is_same and commit.committer == committer
 
     def _signatures(self, repository: Repo) -> tuple[Signature, Signature]:
         """Who is author and committer, asked before anything is planned."""
@@ -286,7 +294,9 @@ def must_be_of_the_bot(
             short = visible(branch.removeprefix(BRANCHES))
             who = visible(commit.committer.decode("utf-8", "replace"))
             message = f"the branch `{short}` has the commit {BaseCommit(commit.id, None).shown} by {who}"
-            hint = "merge that branch, or name a new one (`--branch NAME`): `--rebuild` would lose the commit"
+            hint = (
+                "merge the branch, name another with `--branch NAME`, or keep its commits: `--on-stale merge`"
+            )
             raise repository_error(Code.STALE_BASE, message, hint)
 
 

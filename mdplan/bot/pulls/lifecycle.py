@@ -76,6 +76,7 @@ def run_pull_request(
             rebuilds=True,
             merges=wanted.merges,
             forge=forge.committer if forge is not None else None,
+            is_by_forge=wanted.signed_by_forge,
         )
         report = apply_to_branch(engine, loaded, options, tracking(wanted.remote, wanted.base), commit)
         if not report.ok and not report.applied:

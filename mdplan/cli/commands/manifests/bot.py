@@ -20,11 +20,16 @@ from mdplan.cli.bot_view import (
 from mdplan.cli.commands.manifests.manifest_options import (
     base_option,
     branch_option,
+    check_commits,
+    commits_option,
+    forge_option,
+    keep_going_option,
     label_option,
     load_for,
     manifest_options,
     progress_option,
     split_option,
+    stale_option,
     title_option,
 )
 from mdplan.cli.console import shown
@@ -55,7 +60,7 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 _OPTIONS: Final = (
-    click.option("--keep-going", is_flag=True, help="Skip files that cannot be planned; exit with 3."),
+    keep_going_option,
     click.option(
         "--jobs",
         type=click.IntRange(min=1),
@@ -252,27 +257,9 @@ def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
 @title_option
 @label_option
 @click.option("--author", metavar="'NAME <ADDRESS>'", help="Author of the commit; else who git says.")
-@click.option(
-    "--forge",
-    type=click.Choice(["github", "none"]),
-    default="github",
-    show_default=True,
-    help="none: push the branch alone.",
-)
-@click.option(
-    "--commits",
-    type=click.Choice(["git", "forge"]),
-    default="git",
-    show_default=True,
-    help="forge: GitHub makes the commit and signs it.",
-)
-@click.option(
-    "--on-stale",
-    type=click.Choice(["refuse", "merge"]),
-    default="refuse",
-    show_default=True,
-    help="merge: keep commits that others made on the branch, and merge with them.",
-)
+@forge_option
+@commits_option
+@stale_option
 @approval_option
 @engine_command(BotReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY, tells_people=True)
 def pr(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
@@ -281,8 +268,7 @@ def pr(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     Each run builds the branch of the bot again from the newest base and pushes it. It never overwrites a
     commit by somebody else: it fails, or merges with --on-stale merge. GH_TOKEN is the token of GitHub.
     """
-    if given["commits"] == "forge" and given["forge"] == "none":
-        raise click.UsageError("`--commits forge` needs a forge; remove `--forge none`.")
+    check_commits(given)
     if given["ref"] is not None:
         raise click.UsageError("`bot pr` reads the branch of `--base`; remove `--git`.")
     loaded, options = load_for(session, given), _run_options(session, given)

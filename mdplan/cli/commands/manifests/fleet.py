@@ -9,11 +9,16 @@ from mdplan.bot.fleet.run import FleetReport
 from mdplan.cli.commands.manifests.manifest_options import (
     base_option,
     branch_option,
+    check_commits,
+    commits_option,
+    forge_option,
+    keep_going_option,
     label_option,
     load_for,
     manifest_options,
     progress_option,
     split_option,
+    stale_option,
     title_option,
 )
 from mdplan.cli.console import shown
@@ -39,14 +44,10 @@ _OPTIONS: Final = (
     split_option,
     title_option,
     label_option,
-    click.option("--keep-going", is_flag=True, help="Skip files that cannot be planned."),
-    click.option(
-        "--forge",
-        type=click.Choice(["github", "none"]),
-        default="github",
-        show_default=True,
-        help="none: branches alone.",
-    ),
+    keep_going_option,
+    forge_option,
+    commits_option,
+    stale_option,
     click.option("--work", metavar="FOLDER", help="Folder of clones and states.  [default: user's cache]"),
     click.option("--jobs", type=click.IntRange(min=1), default=4, show_default=True, help="At a time."),
     click.option("--executor", metavar="dask://HOST:PORT", help="Visit from a Dask cluster."),
@@ -124,13 +125,15 @@ def _visited(session: Session, given: dict[str, Any], task: "VisitTask | None") 
     from mdplan.bot.fleet.states import FleetRepository
     from mdplan.bot.fleet.visit import Fleet
 
+    check_commits(given)
     loaded = load_for(session, given)
     members = read_repositories(given["repositories"], given["base"])
     problems = (*(loaded if isinstance(loaded, tuple) else ()), *_problems(members))
     if problems or isinstance(loaded, tuple):
         return session.refuse(*problems)
     settings = session.settings()
-    decides = (given["split"], given["title"], given["labels"], given["keep_going"], given["forge"], settings)
+    names = ("split", "title", "labels", "keep_going", "forge", "commits", "on_stale")
+    decides = (*(given[name] for name in names), settings)
     asked = Fleet(
         loaded=loaded,
         settings=settings,
@@ -142,6 +145,8 @@ def _visited(session: Session, given: dict[str, Any], task: "VisitTask | None") 
         title=given["title"],
         labels=tuple(given["labels"]),
         keep_going=given["keep_going"],
+        signed_by_forge=given["commits"] == "forge",
+        merges=given["on_stale"] == "merge",
     )
     listed = [each for each in members if isinstance(each, FleetMember)]
     if task is None:

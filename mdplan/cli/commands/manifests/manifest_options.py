@@ -1,6 +1,6 @@
 """What the commands that take a manifest share: its argument, its values, and how it is read."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
@@ -55,6 +55,30 @@ title_option: Final = click.option(
 label_option: Final = click.option(
     "--label", "labels", metavar="NAME", multiple=True, help="Label of it; repeatable."
 )
+keep_going_option: Final = click.option(
+    "--keep-going", is_flag=True, help="Skip files that cannot be planned; exit with 3."
+)
+forge_option: Final = click.option(
+    "--forge",
+    type=click.Choice(["github", "none"]),
+    default="github",
+    show_default=True,
+    help="none: push branches alone.",
+)
+commits_option: Final = click.option(
+    "--commits",
+    type=click.Choice(["git", "forge"]),
+    default="git",
+    show_default=True,
+    help="forge: GitHub makes the commit and signs it.",
+)
+stale_option: Final = click.option(
+    "--on-stale",
+    type=click.Choice(["refuse", "merge"]),
+    default="refuse",
+    show_default=True,
+    help="merge: keep commits that others made on the branch, and merge with them.",
+)
 progress_option: Final = click.option(
     "--progress",
     type=click.Choice(CHOICES),
@@ -62,6 +86,13 @@ progress_option: Final = click.option(
     show_default=True,
     help="Progress on standard error; auto is a bar at a terminal.",
 )
+
+
+def check_commits(given: Mapping[str, Any]) -> None:
+    """Raise `UsageError` where `--commits` names a forge that is not used."""
+    if given["commits"] == "forge" and given["forge"] == "none":
+        raise click.UsageError("`--commits forge` needs a forge; remove `--forge none`.")
+
 
 _VALUES: Final = (
     click.argument("manifest", type=click.Path(readable=False)),
