@@ -40,8 +40,7 @@ class Documents(OutlinedFiles):
         """Every file of `batch`, parsed, and what is wrong with the others.
 
         After them come the other files that edits write into. `tick` is called for each file. Errors: those
-        of opening; INVALID_ARGUMENT for a file that is named twice, and for several roots; STALE_BASE; those
-        of `Workspace.write_refusal`.
+        of opening; INVALID_ARGUMENT for a file that is named twice, and for several roots; STALE_BASE.
         """
         files: list[SnapshotFile] = []
         problems: list[Diagnostic] = []
@@ -75,6 +74,19 @@ class Documents(OutlinedFiles):
         if len({name.root for name in names}) > 1:
             problems.append(_SEVERAL_ROOTS)
         return files, problems
+
+    def write_refusal(self, built: BuiltFile) -> Diagnostic | None:
+        """Why the file of `built` could not be replaced now; None when it could, or nothing changes in it.
+
+        Errors: those of `Workspace.write_refusal`; READ_ONLY for a pointer of Git LFS.
+        """
+        file = built.file
+        if not file.exists or not (built.edits or file.is_deleted or file.new_path):
+            return None
+        name = self.workspace.locate(file.path)
+        if isinstance(name, Diagnostic):
+            return name
+        return self.workspace.write_refusal(name) or _lfs_refusal(name, file.outline.source.data)
 
     def within_limits(self, made: BuildResult, limits: Limits) -> BuildResult | Problems:
         """`made`, unless it has too many files, or results that no one could read again.
@@ -209,9 +221,6 @@ class Documents(OutlinedFiles):
         expected = requested.base_sha256
         if expected is not None and not outline.source.sha256.startswith(expected.lower()):
             return stale_base(str(name), expected, outline)
-        refused = self.workspace.write_refusal(name) or _lfs_refusal(name, outline.source.data)
-        if refused is not None:
-            return refused
         file = SnapshotFile(
             path=str(name), relative=name.path, requested=requested, outline=outline, first_edit=first_edit
         )

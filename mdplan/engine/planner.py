@@ -58,6 +58,8 @@ class Planner:
         for built in build_files(snapshot, batch, linked):
             tick(len(batch.files) + len(built_files), total)
             if isinstance(built, BuiltFile):
+                refused = self._documents.write_refusal(built)
+                problems += () if refused is None else (refused,)
                 built_files.append(built)
             else:
                 problems += built

@@ -235,6 +235,18 @@ def test_case_35_write_protected_file_is_not_written(place: Place, record: Recor
     check_every(place, record, "35 mode 0444", "a.md", Code.READ_ONLY, WRITING)
 
 
+def test_write_protected_file_that_would_not_change_refuses_nothing(place: Place) -> None:
+    (place.root / "a.md").write_bytes(b"# A\n\nword\n")
+    (place.root / "b.md").write_bytes(b"# B\n\nother\n")
+    (place.root / "b.md").chmod(0o444)
+    edit = {"op": "replace_match", "pattern": "word", "replacement": "term", "minMatches": 0}
+
+    report = place.engine.write({"files": ["a.md", "b.md"], "edits": [edit]})
+
+    assert report.ok, report.diagnostics
+    assert (place.root / "a.md").read_bytes() == b"# A\n\nterm\n"
+
+
 def test_case_36_unreadable_file_is_refused(open_place: Place, record: Record) -> None:
     (open_place.root / "a.md").write_bytes(SECRET)
     (open_place.root / "a.md").chmod(0)

@@ -168,7 +168,12 @@ def write_refusal(
         (sticky, Code.PERMISSION_DENIED, "is another user's in a sticky folder", owner),
         (not folder_permitted, Code.PERMISSION_DENIED, "is in a folder that you cannot write", ""),
         (foreign, Code.OWNER_CHANGE, "would get another owner or group", owner),
-        (read_only, Code.READ_ONLY, "is write-protected", "make it writable first, if it should change"),
+        (
+            read_only,
+            Code.READ_ONLY,
+            "is write-protected",
+            "ask its owner to make it writable, if it should change",
+        ),
         (
             not permitted,
             Code.PERMISSION_DENIED,
