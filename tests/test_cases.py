@@ -274,7 +274,7 @@ def test_git_applies_the_diffs_of_all_cases() -> None:
     assert result.keys() == expected.keys()
 
 
-def test_example_of_the_testing_page_is_a_case(tmp_path: Path) -> None:
+def test_testing_page_example_is_a_golden_case(tmp_path: Path) -> None:
     (block,) = [
         block for block in blocks_of(REPOSITORY / "docs/contributing/testing.md") if block.info == ("md",)
     ]

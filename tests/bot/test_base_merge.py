@@ -33,7 +33,7 @@ def pull(forge: FakeForge, people: Repository) -> FakeForge:
     return forge
 
 
-def test_items_of_both_are_merged_pushed_and_named(
+def test_items_of_both_branches_are_merged_pushed_and_reported(
     pull: FakeForge, people: Repository, remote: Repository, tmp_path: Path
 ) -> None:
     people.push({LOG: BASE + b"- of the base here\n"})

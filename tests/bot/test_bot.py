@@ -41,7 +41,7 @@ def engine(root: Path, manifest: str) -> Engine:
     return open_engine(root)
 
 
-def test_processes_give_the_plan_that_one_gives(engine: Engine, manifest: str) -> None:
+def test_several_processes_make_the_same_plan_as_one(engine: Engine, manifest: str) -> None:
     alone, diff = planned(engine, manifest)
     beside, same_diff = planned(engine, manifest, RunOptions(jobs=2))
 
@@ -111,7 +111,7 @@ def test_limit_counts_files_that_change_and_no_links(tmp_path: Path, most: int, 
 
 
 @pytest.mark.parametrize("address", ["http://x:1", "dask://", "dask"])
-def test_what_is_no_executor_is_refused(engine: Engine, manifest: str, address: str) -> None:
+def test_object_without_executor_methods_is_rejected(engine: Engine, manifest: str, address: str) -> None:
     with pytest.raises(StorageRefused) as refused:
         planned(engine, manifest, RunOptions(jobs=2, executor=address))
 
@@ -145,7 +145,9 @@ class Counting(FileSystem):
 
 
 @pytest.mark.requirement("bot-2")
-def test_check_of_what_holds_reads_each_file_once(engine: Engine, root: Path, manifest: str) -> None:
+def test_check_of_satisfied_conditions_reads_each_file_once(
+    engine: Engine, root: Path, manifest: str
+) -> None:
     assert applied(engine, manifest).applied
     disk = Counting()
 
@@ -163,7 +165,7 @@ def test_check_of_what_holds_reads_each_file_once(engine: Engine, root: Path, ma
     assert not disk.wrote
 
 
-def test_check_of_edits_that_hold_reads_each_file_once(engine: Engine, root: Path, tmp_path: Path) -> None:
+def test_check_of_satisfied_edits_reads_each_file_once(engine: Engine, root: Path, tmp_path: Path) -> None:
     """They have to be parsed, and planned, to know that."""
     manifest = tmp_path / "held.yml"
     manifest.write_text("files: [{glob: docs/**/*.md, edits: [{op: set_front_matter, key: x, value: 1}]}]")
@@ -197,7 +199,7 @@ def test_file_that_changes_while_others_are_planned_is_stale(
     }
 
 
-def test_what_can_be_planned_goes_on_without_the_rest(engine: Engine, root: Path, tmp_path: Path) -> None:
+def test_keep_going_plans_the_files_without_problems(engine: Engine, root: Path, tmp_path: Path) -> None:
     broken = root / "docs" / "000" / "page-00003.md"
     broken.write_bytes(b"\x00\x01 no text")
     manifest = tmp_path / "other.yml"
@@ -212,7 +214,7 @@ def test_what_can_be_planned_goes_on_without_the_rest(engine: Engine, root: Path
     assert broken.read_bytes() == b"\x00\x01 no text"
 
 
-def test_plan_file_is_proven_before_it_is_applied(engine: Engine, root: Path, manifest: str) -> None:
+def test_plan_file_is_verified_before_it_is_applied(engine: Engine, root: Path, manifest: str) -> None:
     with propose(engine, load(manifest), HERE, keeps=False) as proposal:
         document = json.loads(proposal.document())
     forged = json.loads(json.dumps(document))
@@ -239,7 +241,9 @@ def test_plan_file_is_proven_before_it_is_applied(engine: Engine, root: Path, ma
         ("anchor: instalation", None),
     ],
 )
-def test_mistyped_heading_of_a_deletion_is_told_once(tmp_path: Path, asked: str, message: str | None) -> None:
+def test_mistyped_heading_of_a_deletion_is_reported_once(
+    tmp_path: Path, asked: str, message: str | None
+) -> None:
     for name in ("a.md", "b.md"):
         (tmp_path / name).write_text("# Guide\n\n## Installation\n\n## Step 1\n")
     manifest = tmp_path / "bot.yml"

@@ -60,19 +60,19 @@ def test_edited_and_untracked_files_count_in_the_work_tree(repository: Repositor
     assert changed(repository, tmp_path) == ["docs/one.md", "docs/two.md", "new.md"]
 
 
-def test_paths_count_from_a_root_below_the_repository(repository: Repository, tmp_path: Path) -> None:
+def test_paths_are_relative_to_a_root_below_the_repository(repository: Repository, tmp_path: Path) -> None:
     assert changed(repository, tmp_path, below="docs") == ["one.md"]
     assert changed(repository, tmp_path, below="docs", ref="main") == ["one.md"]
 
 
-def test_nothing_changed_is_no_warning(repository: Repository, tmp_path: Path) -> None:
+def test_no_changed_files_give_no_warning(repository: Repository, tmp_path: Path) -> None:
     repository.git("tag", "-f", "v1")
 
     assert changed(repository, tmp_path, ref="main") == []
 
 
 @pytest.mark.parametrize("name", ["v9", "--output=x", "HEAD:docs"])
-def test_a_name_of_no_commit_is_refused_at_its_place(
+def test_unknown_commit_is_rejected_with_its_position(
     repository: Repository, tmp_path: Path, name: str
 ) -> None:
     manifest = tmp_path / "manifest.yaml"

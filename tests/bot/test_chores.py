@@ -381,7 +381,9 @@ files:
 
 
 @pytest.mark.parametrize("chore", CHORES, ids=str)
-def test_chore_is_right_and_done_once(chore: Chore, corpus: Path, tmp_path: Path) -> None:
+def test_chore_gives_the_expected_files_and_a_second_run_changes_nothing(
+    chore: Chore, corpus: Path, tmp_path: Path
+) -> None:
     sources = sorted((corpus / chore.folder).glob("*.md"), key=lambda path: path.stat().st_size)
     # The largest files take most of the time and show nothing that others do not.
     for source in sources if FULL else sources[: len(sources) * 4 // 5 : 1 + len(sources) // 16]:

@@ -82,7 +82,7 @@ def answer(condition: dict[str, Any], text: str | bytes) -> bool | ManifestProbl
         ({"hasText": "Text", "hasSection": "Gone"}, False),
     ],
 )
-def test_condition_says(condition: dict[str, Any], expected: bool) -> None:
+def test_condition_has_the_expected_value(condition: dict[str, Any], expected: bool) -> None:
     assert answer(condition, PAGE) is expected
 
 
@@ -93,7 +93,7 @@ def test_condition_says(condition: dict[str, Any], expected: bool) -> None:
         ({"any": [{"hasText": "{{vars.y}}"}]}, Code.INVALID_ARGUMENT, ("any", 0, "hasText")),
     ],
 )
-def test_condition_that_cannot_be_asked_has_its_place(
+def test_invalid_condition_is_reported_with_its_position(
     condition: dict[str, Any], code: Code, path: tuple[str | int, ...]
 ) -> None:
     found = answer(condition, PAGE)
@@ -103,14 +103,14 @@ def test_condition_that_cannot_be_asked_has_its_place(
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
-def test_encodings_are_looked_through(encoding: str) -> None:
+def test_byte_prefilter_finds_text_in_every_encoding(encoding: str) -> None:
     data = PAGE.encode(encoding)
 
     assert answer({"hasSection": "Install", "hasFrontMatter": "title", "hasText": "Run."}, data) is True
 
 
 @pytest.mark.parametrize("line_end", ["\r\n", "\r"])
-def test_line_ends_are_looked_through(line_end: str) -> None:
+def test_byte_prefilter_finds_text_across_line_ends(line_end: str) -> None:
     text = PAGE.replace("\n", line_end)
 
     assert answer(
@@ -146,7 +146,7 @@ SHAPES = st.sampled_from(
 
 
 @given(SHAPES, TITLES, TITLES, st.booleans())
-def test_no_heading_is_overlooked(shape: str, title: str, wanted: str, before: bool) -> None:
+def test_byte_prefilter_finds_every_heading(shape: str, title: str, wanted: str, before: bool) -> None:
     answer({"hasSection": wanted}, ("Text.\n\n" if before else "") + shape.format(title))
 
 

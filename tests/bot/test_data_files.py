@@ -24,7 +24,7 @@ ROWS = [{"k": "a", "v": "1, 2"}, {"k": "b|c", "v": ""}]
         ("x.py", "print()\n", "print()\n"),
     ],
 )
-def test_data_is_decoded_by_the_suffix(file: str, text: str, expected: object) -> None:
+def test_suffix_selects_the_data_format(file: str, text: str, expected: object) -> None:
     assert read_data(text, file) == expected
 
 
@@ -38,7 +38,7 @@ def test_data_is_decoded_by_the_suffix(file: str, text: str, expected: object) -
         ("x.csv", 'k\n"a\n', "`x.csv` is not CSV: "),
     ],
 )
-def test_broken_data_is_refused(file: str, text: str, message: str) -> None:
+def test_invalid_data_file_is_rejected(file: str, text: str, message: str) -> None:
     found = read_data(text, file)
 
     assert isinstance(found, Diagnostic)
@@ -58,19 +58,19 @@ def test_broken_data_is_refused(file: str, text: str, message: str) -> None:
         ("// #region a", "// #endregion a"),
     ],
 )
-def test_a_snippet_is_the_text_between_its_tags_without_indent(start: str, end: str) -> None:
+def test_snippet_is_the_text_between_its_tags_without_indent(start: str, end: str) -> None:
     text = f"before\r\n{start}\r\n  one\r\n\r\n    two\r\n{end}\r\nafter"
 
     assert read_snippets(text, "x") == {"a": "one\n\n  two"}
 
 
-def test_a_line_of_code_that_only_names_a_tag_is_no_tag() -> None:
+def test_line_of_code_that_only_mentions_a_tag_is_not_a_tag() -> None:
     text = 'print("snippet:start a")\nsee [START a]: it begins\n'
 
     assert read_snippets(text, "x") == {}
 
 
-def test_lines_of_a_snippet_end_at_line_ends_alone() -> None:
+def test_lines_of_a_snippet_end_only_at_line_ends() -> None:
     text = "# snippet:start a\r\none\x0ctwo\u2028three\r\n# snippet:end\r\n"
 
     assert read_snippets(text, "x") == {"a": "one\x0ctwo\u2028three"}
@@ -85,7 +85,7 @@ def test_lines_of_a_snippet_end_at_line_ends_alone() -> None:
         ("# [START a]\n# [END a]\n# [START a]\n", "in `x` the snippet `a` begins again in line 3"),
     ],
 )
-def test_snippets_without_a_pair_are_refused(text: str, message: str) -> None:
+def test_snippet_tag_without_its_pair_is_rejected(text: str, message: str) -> None:
     found = read_snippets(text, "x")
 
     assert isinstance(found, Diagnostic)

@@ -51,7 +51,7 @@ def committed(repository: Repository, folder: Path, ref: str) -> BotReport:
     return apply_to_branch(engine, load(manifest(folder)), HERE, ref, wanted)
 
 
-def test_a_page_gets_dates_authors_and_tag(repository: Repository, tmp_path: Path) -> None:
+def test_page_gets_dates_authors_and_tag(repository: Repository, tmp_path: Path) -> None:
     report = committed(repository, tmp_path, "main")
 
     assert report.ok, report.error
@@ -60,7 +60,7 @@ def test_a_page_gets_dates_authors_and_tag(repository: Repository, tmp_path: Pat
     )
 
 
-def test_the_commit_of_the_bot_is_no_change(repository: Repository, tmp_path: Path) -> None:
+def test_commit_of_the_bot_does_not_count_as_a_change(repository: Repository, tmp_path: Path) -> None:
     assert committed(repository, tmp_path, "main").applied
 
     again = committed(repository, tmp_path, "bot")
@@ -68,7 +68,7 @@ def test_the_commit_of_the_bot_is_no_change(repository: Repository, tmp_path: Pa
     assert (again.ok, again.no_op) == (True, True)
 
 
-def test_an_untracked_file_has_no_history(repository: Repository, tmp_path: Path) -> None:
+def test_untracked_file_has_no_history(repository: Repository, tmp_path: Path) -> None:
     repository.write({"docs/new.md": PAGE})
     engine = Engine.open(repository.path / "docs")
 

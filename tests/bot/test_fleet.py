@@ -60,7 +60,7 @@ def states(done: Any) -> list[str]:
     return [each["state"] for each in done.json["repositories"]]
 
 
-def test_pull_requests_of_a_fleet_are_opened_renewed_merged_and_closed(
+def test_pull_requests_of_a_fleet_are_opened_updated_merged_and_closed(
     forge: FakeForge, tmp_path: Path, many: list[Repository]
 ) -> None:
     write_lists(tmp_path, many)
@@ -116,7 +116,7 @@ def test_commits_of_a_fleet_are_made_by_the_forge(
     assert forge.calls.count("POST /graphql") == 2
 
 
-def test_one_repository_keeps_no_other_back(tmp_path: Path, many: list[Repository]) -> None:
+def test_failure_in_one_repository_does_not_stop_the_others(tmp_path: Path, many: list[Repository]) -> None:
     shutil.rmtree(many[0].path)
     write_lists(tmp_path, many)
     opened = run(tmp_path, "open", "--forge", "none")
@@ -162,7 +162,7 @@ def test_commit_of_a_person_is_kept_where_that_is_asked(tmp_path: Path, many: li
         ("- a", "the list names no repositories"),
     ],
 )
-def test_wrong_list_of_repositories_is_refused(tmp_path: Path, text: str, message: str) -> None:
+def test_invalid_list_of_repositories_is_rejected(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "bot.yml").write_text(MANIFEST)
     (tmp_path / "repos.yml").write_text(text)
     done = run(tmp_path, "status")
@@ -170,7 +170,7 @@ def test_wrong_list_of_repositories_is_refused(tmp_path: Path, text: str, messag
     assert (done.code, done.json["error"]["message"]) == (2, message)
 
 
-def test_list_of_the_page_is_read(tmp_path: Path) -> None:
+def test_documented_list_of_repositories_is_read(tmp_path: Path) -> None:
     (block,) = [each for each in blocks_of(PAGE) if each.info[-1] == "repos.yml"]
     (tmp_path / "repos.yml").write_text(block.text)
     members = read_repositories(str(tmp_path / "repos.yml"), "main")
@@ -204,7 +204,7 @@ def kill_after(command: list[str], visits: int, seconds: float) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("signing", ["ssh_signing", "gpg_signing"])
-def test_fleet_that_is_killed_again_and_again_ends_right(
+def test_repeatedly_killed_fleet_run_ends_with_the_same_pull_requests(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,

@@ -52,7 +52,7 @@ def write(folder: Path, manifest: str) -> Path:
 
 
 @pytest.mark.requirement("bot-git-3")
-def test_commit_is_what_git_would_have_made_of_the_diff(bare: Repository, manifest: Path) -> None:
+def test_commit_equals_git_apply_of_the_diff(bare: Repository, manifest: Path) -> None:
     before = bare.modes("main")
     planned, diff = bare.planned(manifest, "main")
     report = bare.applied(manifest, "main")
@@ -86,14 +86,14 @@ def test_commit_is_what_git_would_have_made_of_the_diff(bare: Repository, manife
     bare.must_be_sound()
 
 
-def test_commit_says_who_and_which_plan(bare: Repository, manifest: Path) -> None:
+def test_commit_names_its_author_and_plan(bare: Repository, manifest: Path) -> None:
     report = bare.applied(manifest, "main")
 
     shown = bare.git("log", "-1", "--format=%an|%ae|%cn|%ce|%s|%(trailers:key=Mdplan-Plan,valueonly)", "main")
     assert shown.rstrip("\n") == (f"Ada|ada@example.org|Bo|bo@example.org|Apply bot.yml|{report.plan_id}")
 
 
-def test_work_tree_and_index_are_not_looked_at_or_touched(work: Repository, manifest: Path) -> None:
+def test_work_tree_and_index_are_neither_read_nor_changed(work: Repository, manifest: Path) -> None:
     work.git("branch", "docs")
     work.write({"docs/one.md": b"something else\n", "new.md": b"new\n"})
     before = (
@@ -117,7 +117,7 @@ def test_work_tree_and_index_are_not_looked_at_or_touched(work: Repository, mani
     work.must_be_sound()
 
 
-def test_what_holds_makes_no_commit(bare: Repository, manifest: Path) -> None:
+def test_satisfied_manifest_makes_no_commit(bare: Repository, manifest: Path) -> None:
     first = bare.applied(manifest, "main")
     again = bare.applied(manifest, "main")
 
@@ -205,7 +205,9 @@ def test_commit_has_the_files_of_the_golden_case(golden: BotCase, tmp_path: Path
         assert made.git("write-tree") == made.git("rev-parse", "bot^{tree}")
 
 
-def test_processes_open_the_repository_themselves(bare: Repository, manifest: Path, work: Repository) -> None:
+def test_worker_processes_open_the_repository_themselves(
+    bare: Repository, manifest: Path, work: Repository
+) -> None:
     work.commit({f"docs/many/{number}.md": f"# {number}\n\nnightly\n".encode() for number in range(80)})
     bare.git("fetch", "-q", str(work.path), "main:main")
     report = apply_to_branch(bare.engine(), load(str(manifest)), RunOptions(jobs=2), "main", GitCommit())
@@ -215,7 +217,9 @@ def test_processes_open_the_repository_themselves(bare: Repository, manifest: Pa
     bare.must_be_sound()
 
 
-def test_links_are_refused_and_left_out_as_on_a_disk(bare: Repository, tmp_path: Path) -> None:
+def test_symbolic_links_in_a_commit_are_rejected_or_skipped_as_on_disk(
+    bare: Repository, tmp_path: Path
+) -> None:
     manifest = write(
         tmp_path,
         "files: [{file: docs/link.md, edits: [{op: replace_match, pattern: one, replacement: two}]}]\n",
@@ -227,7 +231,7 @@ def test_links_are_refused_and_left_out_as_on_a_disk(bare: Repository, tmp_path:
     assert report.error.hint == "name `docs/one.md` instead"
 
 
-def test_submodules_are_entered_by_nothing(work: Repository, tmp_path: Path, manifest: Path) -> None:
+def test_submodules_are_never_entered(work: Repository, tmp_path: Path, manifest: Path) -> None:
     inner = Repository.make(tmp_path / "inner")
     inner.commit({"a.md": b"nightly\n"})
     work.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner.path), "docs/inner")
@@ -260,7 +264,7 @@ def test_pointers_of_lfs_in_a_work_tree_are_never_written(work: Repository, mani
     assert (work.path / "docs/big.md").read_bytes() == POINTER
 
 
-def test_globs_in_a_work_tree_enter_no_submodule(work: Repository, tmp_path: Path, manifest: Path) -> None:
+def test_globs_in_a_work_tree_skip_submodules(work: Repository, tmp_path: Path, manifest: Path) -> None:
     inner = Repository.make(tmp_path / "inner")
     inner.commit({"a.md": b"nightly\n"})
     work.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner.path), "docs/inner")
@@ -271,7 +275,7 @@ def test_globs_in_a_work_tree_enter_no_submodule(work: Repository, tmp_path: Pat
     assert (work.path / "docs/inner/a.md").read_bytes() == b"nightly\n"
 
 
-def test_hostile_names_in_a_tree_are_no_files(tmp_path: Path, bare: Repository, manifest: Path) -> None:
+def test_hostile_names_in_a_tree_are_ignored(tmp_path: Path, bare: Repository, manifest: Path) -> None:
     blob = bare.git("hash-object", "-w", "--stdin", given=b"nightly\n")
     entries = "".join(f"100644 blob {blob}\t{name}\0" for name in ("a\\b.md", "bad\u202e.md", "ok.md"))
     inner = bare.git("mktree", "-z", given=entries.encode())
@@ -293,7 +297,7 @@ def test_root_can_be_a_folder_of_the_work_tree(work: Repository, tmp_path: Path)
     assert work.git("diff", "--name-only", "main", "bot") == "docs/deep/er/two.md"
 
 
-def test_scope_holds_in_commits_too(bare: Repository, manifest: Path) -> None:
+def test_scope_applies_to_commits_too(bare: Repository, manifest: Path) -> None:
     from mdplan.engine.engine import Engine
 
     engine = Engine.open([bare.path], deny=["docs/deep"])
@@ -327,7 +331,7 @@ def test_shallow_clone_gets_a_commit_that_can_be_pushed(
     work.must_be_sound()
 
 
-def test_damaged_repository_is_an_error_of_the_environment(work: Repository, manifest: Path) -> None:
+def test_damaged_repository_is_an_environment_error(work: Repository, manifest: Path) -> None:
     blob = work.git("rev-parse", "main:docs/one.md")
     work.git("branch", "bot")
     (work.path / ".git/objects" / blob[:2] / blob[2:]).unlink()
@@ -337,7 +341,7 @@ def test_damaged_repository_is_an_error_of_the_environment(work: Repository, man
 
 
 @pytest.mark.parametrize("options", [("--object-format=sha256",)])
-def test_repository_of_another_kind_is_refused(
+def test_unsupported_repository_format_is_rejected(
     tmp_path: Path, manifest: Path, options: tuple[str, ...]
 ) -> None:
     made = Repository.make(tmp_path / "other", *options)
@@ -355,7 +359,7 @@ def test_folder_without_a_repository_is_refused(tmp_path: Path, manifest: Path) 
     assert codes(Repository(tmp_path / "plain").applied(manifest, "main")) == ["INVALID_ARGUMENT"]
 
 
-def test_plan_that_keeps_going_commits_what_can_be_planned(bare: Repository, tmp_path: Path) -> None:
+def test_keep_going_commits_the_files_without_problems(bare: Repository, tmp_path: Path) -> None:
     manifest = write(
         tmp_path,
         MANIFEST
@@ -418,7 +422,7 @@ def test_missing_git_is_reported(bare: Repository, manifest: Path, monkeypatch: 
 NIGHTLY = GitCommit(branch="bot/nightly", rebuilds=True)
 
 
-def test_branch_of_the_bot_is_rebuilt_on_the_newest_base(work: Repository, manifest: Path) -> None:
+def test_bot_branch_is_rebuilt_on_the_newest_base(work: Repository, manifest: Path) -> None:
     first = work.applied(manifest, "main", NIGHTLY)
     base = work.commit({"docs/later.md": b"nightly\n"})
     without = work.applied(manifest, "main", GitCommit(branch="bot/nightly"))
@@ -432,7 +436,7 @@ def test_branch_of_the_bot_is_rebuilt_on_the_newest_base(work: Repository, manif
     assert work.files("bot/nightly")["docs/later.md"] == b"stable\n"
 
 
-def test_rebuilt_branch_stays_where_nothing_changed(work: Repository, manifest: Path) -> None:
+def test_rebuild_without_changes_keeps_the_branch(work: Repository, manifest: Path) -> None:
     first = work.applied(manifest, "main", NIGHTLY)
     second = work.applied(manifest, "main", replace(NIGHTLY, message="another text"))
 
@@ -440,7 +444,7 @@ def test_rebuilt_branch_stays_where_nothing_changed(work: Repository, manifest: 
 
 
 @pytest.mark.parametrize("amended", [False, True])
-def test_branch_with_a_commit_of_somebody_else_is_not_rebuilt(
+def test_branch_with_a_foreign_commit_is_not_rebuilt(
     work: Repository,
     manifest: Path,
     tmp_path: Path,

@@ -46,7 +46,7 @@ def work(tmp_path: Path) -> Repository:
         ("origin/far", "topic", None),
     ],
 )
-def test_ref_names_a_commit_and_perhaps_a_branch(
+def test_ref_resolves_to_a_commit_and_possibly_a_branch(
     work: Repository, ref: str, at: str, branch: str | None
 ) -> None:
     from mdplan.git.repository import RepositoryLocation
@@ -57,7 +57,7 @@ def test_ref_names_a_commit_and_perhaps_a_branch(
     assert (base.commit.decode(), base.branch) == (work.at(at), branch)
 
 
-def test_commit_is_named_by_its_id_or_the_beginning_of_it(work: Repository, manifest: Path) -> None:
+def test_commit_is_found_by_its_id_or_a_prefix(work: Repository, manifest: Path) -> None:
     commit = work.at("topic")
     for given in (commit, commit[:10], commit[:10].upper()):
         assert work.planned(manifest, given)[0].base_commit == commit
@@ -67,20 +67,20 @@ def test_commit_is_named_by_its_id_or_the_beginning_of_it(work: Repository, mani
     "ref",
     ["missing", "main~1", "main^", "", "../../etc", "refs/heads/main.lock", "ffffffff", "main:docs", "@"],
 )
-def test_what_names_no_commit_is_refused(work: Repository, manifest: Path, ref: str) -> None:
+def test_unknown_revision_is_rejected(work: Repository, manifest: Path, ref: str) -> None:
     assert codes(work.applied(manifest, ref)) == ["INVALID_ARGUMENT"]
     with pytest.raises(StorageRefused) as refused:
         work.planned(manifest, ref)
     assert [problem.code for problem in refused.value.problems] == [Code.INVALID_ARGUMENT]
 
 
-def test_tag_of_a_tree_is_no_commit(work: Repository, manifest: Path) -> None:
+def test_tag_of_a_tree_is_not_a_commit(work: Repository, manifest: Path) -> None:
     work.git("tag", "tree", "main^{tree}")
 
     assert codes(work.applied(manifest, "tree")) == ["INVALID_ARGUMENT"]
 
 
-def test_name_of_a_tag_and_a_branch_is_ambiguous(work: Repository, manifest: Path) -> None:
+def test_name_shared_by_a_tag_and_a_branch_is_ambiguous(work: Repository, manifest: Path) -> None:
     work.git("tag", "topic", "main")
     report = work.applied(manifest, "topic")
 
@@ -98,7 +98,7 @@ def test_tag_needs_a_branch_to_commit_to(work: Repository, manifest: Path) -> No
     work.must_be_sound()
 
 
-def test_new_branch_begins_at_the_commit_that_was_read(work: Repository, manifest: Path) -> None:
+def test_new_branch_starts_at_the_planned_commit(work: Repository, manifest: Path) -> None:
     before = work.at("main")
     report = work.applied(manifest, "main", GitCommit(branch="bot/docs"))
 
@@ -106,7 +106,7 @@ def test_new_branch_begins_at_the_commit_that_was_read(work: Repository, manifes
     assert (work.at("main"), work.at("bot/docs~1")) == (before, before)
 
 
-def test_branch_that_is_elsewhere_is_stale(work: Repository, manifest: Path) -> None:
+def test_branch_at_another_commit_is_stale(work: Repository, manifest: Path) -> None:
     before = work.at("topic")
     report = work.applied(manifest, "main", GitCommit(branch="topic"))
 
@@ -115,7 +115,7 @@ def test_branch_that_is_elsewhere_is_stale(work: Repository, manifest: Path) -> 
 
 
 @pytest.mark.parametrize("branch", ["-x", "a..b", "a b", "HEAD", "", "x.lock", "a/../b", "x\n"])
-def test_what_cannot_be_a_branch_is_refused(work: Repository, manifest: Path, branch: str) -> None:
+def test_invalid_branch_name_is_rejected(work: Repository, manifest: Path, branch: str) -> None:
     assert codes(work.applied(manifest, "main", GitCommit(branch=branch))) == ["INVALID_ARGUMENT"]
 
 
@@ -161,7 +161,7 @@ def test_branch_of_a_work_tree_of_a_bare_repository_is_refused(
     assert bare.applied(manifest, "main").applied
 
 
-def test_branch_that_a_rebase_will_go_back_to_is_refused(work: Repository, manifest: Path) -> None:
+def test_branch_of_a_running_rebase_is_refused(work: Repository, manifest: Path) -> None:
     work.commit({"docs/c.md": b"c\n"})
     work.git("checkout", "-q", "--detach")
     (work.path / ".git/rebase-merge").mkdir()
@@ -177,7 +177,7 @@ def test_detached_head_leaves_its_branch_free(work: Repository, manifest: Path) 
     assert codes(work.applied(manifest, "HEAD")) == ["INVALID_ARGUMENT"]
 
 
-def test_branch_that_stands_for_another_moves_that(work: Repository, manifest: Path) -> None:
+def test_symbolic_ref_moves_the_branch_it_points_to(work: Repository, manifest: Path) -> None:
     work.git("symbolic-ref", "refs/heads/alias", "refs/heads/topic")
     report = work.applied(manifest, "alias")
 
@@ -187,7 +187,7 @@ def test_branch_that_stands_for_another_moves_that(work: Repository, manifest: P
     assert codes(work.applied(manifest, "other")) == ["TARGET_BUSY"]
 
 
-def test_locked_branch_is_waited_for_and_then_refused(work: Repository, manifest: Path) -> None:
+def test_locked_branch_is_refused_after_a_wait(work: Repository, manifest: Path) -> None:
     lock = work.path / ".git/refs/heads/topic.lock"
     lock.touch()
     report = work.applied(manifest, "topic")
@@ -198,7 +198,7 @@ def test_locked_branch_is_waited_for_and_then_refused(work: Repository, manifest
     assert work.applied(manifest, "topic").applied
 
 
-def test_empty_repository_has_nothing_to_plan_on(tmp_path: Path, manifest: Path) -> None:
+def test_empty_repository_is_rejected(tmp_path: Path, manifest: Path) -> None:
     assert codes(Repository.make(tmp_path / "empty").applied(manifest, "main")) == ["INVALID_ARGUMENT"]
 
 
@@ -223,7 +223,7 @@ def signed(
         (CONFIG, None, {"GIT_AUTHOR_NAME": " .Odd <name>\n, "}, b"Odd name <config@example.org>"),
     ],
 )
-def test_author_is_who_git_says(
+def test_author_comes_from_git_configuration(
     config: bytes, given: str | None, environment: dict[str, str], who: bytes
 ) -> None:
     found = signed(config, given, environment)
@@ -269,7 +269,7 @@ def test_time_is_read_as_git_writes_it(date: str, seconds: int, offset: int) -> 
 
 
 @pytest.mark.parametrize("date", ["yesterday-ish", "9" * 40, "2023-13-41"])
-def test_time_that_is_none_is_refused(date: str) -> None:
+def test_invalid_commit_time_is_rejected(date: str) -> None:
     assert isinstance(signed(environment={"GIT_AUTHOR_DATE": date}), Diagnostic)
 
 
@@ -298,7 +298,7 @@ def test_given_author_and_message_are_in_the_commit(work: Repository, manifest: 
     )
 
 
-def test_nobody_known_is_refused_before_anything_is_planned(
+def test_missing_author_is_rejected_before_planning(
     work: Repository, manifest: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"):

@@ -107,7 +107,7 @@ def test_every_plan_of_racing_bots_lands_exactly_once(bare: Repository) -> None:
 
 
 @pytest.mark.requirement("bot-git-9")
-def test_commit_that_is_packed_while_it_is_looked_for_is_found(
+def test_commit_that_is_packed_during_lookup_is_found(
     bare: Repository, manifest: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever looks into the packs, and then for a loose file, may find it in neither."""
@@ -122,7 +122,7 @@ def test_commit_that_is_packed_while_it_is_looked_for_is_found(
     assert bare.applied(manifest, "main").applied
 
 
-def test_object_that_the_repository_lacks_is_told(bare: Repository, manifest: Path) -> None:
+def test_missing_git_object_is_reported(bare: Repository, manifest: Path) -> None:
     def lose(event: str, _facts: object) -> None:
         if event == "committing":
             commit = bare.at("main")
@@ -137,7 +137,7 @@ def test_object_that_the_repository_lacks_is_told(bare: Repository, manifest: Pa
     assert not report.applied
 
 
-def test_branch_that_moved_meanwhile_is_stale(bare: Repository, manifest: Path) -> None:
+def test_branch_moved_by_another_process_is_stale(bare: Repository, manifest: Path) -> None:
     def move(event: str, _facts: object) -> None:
         if event == "committing":
             advance(bare)
@@ -154,7 +154,7 @@ def test_branch_that_moved_meanwhile_is_stale(bare: Repository, manifest: Path) 
     bare.must_be_sound()
 
 
-def test_rebase_plans_again_on_what_others_committed(bare: Repository, manifest: Path) -> None:
+def test_rebase_replans_on_the_commits_of_others(bare: Repository, manifest: Path) -> None:
     events: list[str] = []
 
     def move_twice(event: str, _facts: object) -> None:
@@ -175,7 +175,7 @@ def test_rebase_plans_again_on_what_others_committed(bare: Repository, manifest:
     assert bare.git("rev-list", "--count", "main") == "4"
 
 
-def test_rebase_ends(bare: Repository, manifest: Path) -> None:
+def test_rebase_gives_up_after_a_limited_number_of_attempts(bare: Repository, manifest: Path) -> None:
     moved: list[str] = []
 
     def always_move(event: str, _facts: object) -> None:
@@ -190,7 +190,7 @@ def test_rebase_ends(bare: Repository, manifest: Path) -> None:
     assert len(moved) == MOST_ATTEMPTS
 
 
-def test_branch_that_was_made_meanwhile_is_stale(bare: Repository, manifest: Path) -> None:
+def test_branch_created_by_another_process_is_stale(bare: Repository, manifest: Path) -> None:
     def make(event: str, _facts: object) -> None:
         if event == "committing":
             bare.git("branch", "bot", "main")
@@ -204,7 +204,7 @@ def test_branch_that_was_made_meanwhile_is_stale(bare: Repository, manifest: Pat
     assert bare.at("bot") == bare.at("main")
 
 
-def test_branch_that_is_checked_out_meanwhile_is_refused(
+def test_branch_checked_out_by_another_process_is_refused(
     bare: Repository, manifest: Path, tmp_path: Path
 ) -> None:
     def check_out(event: str, _facts: object) -> None:

@@ -12,7 +12,7 @@ from tests.patch_tools import git_apply
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_plan_document_is_applied_where_no_plan_is_stored(case: BotCase, tmp_path: Path) -> None:
+def test_plan_document_is_applied_without_a_stored_plan(case: BotCase, tmp_path: Path) -> None:
     if case.after is None:
         pytest.skip("the manifest is refused")
     root = tmp_path / "root"

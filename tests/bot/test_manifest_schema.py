@@ -31,6 +31,6 @@ def test_manifest_with_unknown_fields_does_not_fit_the_schema(case: BotCase, tmp
     assert errors_of(case, tmp_path) != []
 
 
-def test_schema_is_one_itself() -> None:
+def test_manifest_schema_is_a_valid_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(manifest_schema())
     assert json.loads(json.dumps(manifest_schema())) == manifest_schema()

@@ -35,7 +35,7 @@ def mdplan(root: Path, *arguments: str, **environment: str) -> subprocess.Comple
     )
 
 
-def test_all_of_them_are_changed_and_undone(root: Path) -> None:
+def test_many_files_are_changed_and_undone(root: Path) -> None:
     manifest = str(root / "bot.yml")
     before = digests(root)
 
@@ -56,7 +56,7 @@ def test_all_of_them_are_changed_and_undone(root: Path) -> None:
 @pytest.mark.parametrize(
     "failpoint", ["write:2500", "exchange:1", "exchange:2500", "exchange:5000", "rename:2", "move:2500"]
 )
-def test_killed_in_the_middle_all_are_old_or_all_are_new(root: Path, failpoint: str) -> None:
+def test_killed_bot_leaves_all_files_old_or_all_new(root: Path, failpoint: str) -> None:
     manifest = str(root / "bot.yml")
     before = digests(root)
 
@@ -73,7 +73,7 @@ def test_killed_in_the_middle_all_are_old_or_all_are_new(root: Path, failpoint: 
 
 
 @pytest.mark.parametrize("verb", ["plan", "apply"])
-def test_memory_is_bounded_by_what_is_in_flight(root: Path, tmp_path: Path, verb: str) -> None:
+def test_memory_is_bounded_by_the_files_in_flight(root: Path, tmp_path: Path, verb: str) -> None:
     peak = pytest.importorskip("tests.bot.peak", reason="psutil, which comes with distributed, is missing")
     few = tmp_path / "few"
     make_tree(few, COUNT // 10)

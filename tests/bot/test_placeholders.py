@@ -44,7 +44,7 @@ VALUES = Values(
         ("{{vars.day | date}}", "2026-11-23"),
     ],
 )
-def test_text_is_filled_in(text: str, expected: object) -> None:
+def test_placeholders_are_filled_in(text: str, expected: object) -> None:
     assert filled(text, VALUES) == expected
 
 
@@ -68,14 +68,14 @@ def test_text_is_filled_in(text: str, expected: object) -> None:
         ("{{vars.a |}}", "`{{vars.a |}}` begins a placeholder that is none"),
     ],
 )
-def test_text_is_refused(text: str, message: str) -> None:
+def test_invalid_placeholder_is_rejected(text: str, message: str) -> None:
     found = filled(text, VALUES)
 
     assert isinstance(found, Diagnostic)
     assert (found.code, found.message) == (Code.INVALID_ARGUMENT, message)
 
 
-def test_names_are_found() -> None:
+def test_names_of_placeholders_are_listed() -> None:
     found = placeholders_in("{{a}} {{{{b}} {{c.d | cell}}")
 
     assert not isinstance(found, Diagnostic)
@@ -83,11 +83,11 @@ def test_names_are_found() -> None:
 
 
 @given(st.text())
-def test_any_text_can_be_written(text: str) -> None:
+def test_escaped_text_is_written_verbatim(text: str) -> None:
     """Doubled braces are the way to say them."""
     assert filled(text.replace("{{", "{{{{"), VALUES) == text
 
 
 @given(st.text())
-def test_value_is_not_looked_at_for_placeholders(value: str) -> None:
+def test_placeholders_in_values_are_not_expanded(value: str) -> None:
     assert filled("<{{vars.value}}>", Values({"vars": {"value": value}})) == f"<{value}>"

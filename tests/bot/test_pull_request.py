@@ -26,7 +26,7 @@ def run_bot(remote: Repository, manifest: Path, folder: Path, **options: Any) ->
     return run_pull_request(Repository(folder).engine(), load(str(manifest)), HERE, wanted)
 
 
-def test_pull_request_is_opened_renewed_and_closed(
+def test_pull_request_is_opened_updated_and_closed(
     forge: FakeForge, people: Repository, remote: Repository, manifest: Path, tmp_path: Path
 ) -> None:
     first = run_bot(remote, manifest, tmp_path / "1", labels=["docs"])
@@ -56,7 +56,7 @@ RENAMED = (
 )
 
 
-def test_commits_of_the_forge_have_the_files_and_the_message_of_the_bot(
+def test_commits_made_by_the_forge_have_the_files_and_message_of_the_bot(
     forge: FakeForge, people: Repository, remote: Repository, manifest: Path, tmp_path: Path
 ) -> None:
     manifest.write_text(RENAMED)
@@ -82,7 +82,7 @@ def test_commits_of_the_forge_have_the_files_and_the_message_of_the_bot(
     assert remote.git("branch", "--format=%(refname:short)").split() == ["main", BRANCH]
 
 
-def test_commit_of_the_forge_with_other_files_is_not_pushed(
+def test_forge_commit_with_other_files_is_not_pushed(
     forge: FakeForge, remote: Repository, manifest: Path, tmp_path: Path
 ) -> None:
     forge.repositories[NAME], forge.changed = remote, {"docs/one.md": b"something else\n"}
@@ -93,7 +93,7 @@ def test_commit_of_the_forge_with_other_files_is_not_pushed(
     assert forge.pulls == []
 
 
-def test_commit_on_the_pages_of_the_forge_is_never_lost(
+def test_commit_made_in_the_web_interface_is_never_lost(
     forge: FakeForge, remote: Repository, manifest: Path, tmp_path: Path
 ) -> None:
     forge.repositories[NAME] = remote
@@ -105,7 +105,7 @@ def test_commit_on_the_pages_of_the_forge_is_never_lost(
     assert remote.at(BRANCH) == by_hand
 
 
-def test_nothing_to_do_opens_nothing(
+def test_satisfied_manifest_opens_no_pull_request(
     forge: FakeForge, people: Repository, remote: Repository, manifest: Path, tmp_path: Path
 ) -> None:
     people.push({"docs/one.md": b"stable\n"})
@@ -126,7 +126,7 @@ def test_commit_of_a_person_on_the_branch_is_never_lost(
     assert [pull["state"] for pull in forge.pulls] == ["open"]
 
 
-def test_commit_of_a_person_on_the_branch_is_merged_where_that_is_asked(
+def test_commit_of_a_person_on_the_branch_is_merged_on_request(
     forge: FakeForge, people: Repository, remote: Repository, manifest: Path, tmp_path: Path
 ) -> None:
     run_bot(remote, manifest, tmp_path / "1")
@@ -198,7 +198,7 @@ def test_push_of_another_bot_is_never_overwritten(
     assert len(forge.pulls) == 1
 
 
-def test_refusal_of_the_forge_names_the_reason(
+def test_error_of_the_forge_is_reported_with_its_reason(
     forge: FakeForge, remote: Repository, manifest: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GH_TOKEN", "wrong")
@@ -219,7 +219,9 @@ def test_refusal_of_the_forge_names_the_reason(
         ("ssh://git@github.com:22/acme/docs", "acme/docs"),
     ],
 )
-def test_repository_is_read_from_the_remote(address: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_repository_name_comes_from_the_remote(
+    address: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("GITHUB_REPOSITORY", raising=False)
     monkeypatch.setenv("GH_TOKEN", "secret")
 
@@ -271,7 +273,7 @@ def test_each_part_has_a_branch_and_a_pull_request(
     assert len({file for files in changed for file in files}) == 4
 
 
-def test_a_part_with_nothing_left_is_closed(
+def test_pull_request_of_an_empty_part_is_closed(
     forge: FakeForge, people: Repository, remote: Repository, tmp_path: Path
 ) -> None:
     people.push(PAGES)
@@ -291,7 +293,7 @@ def test_a_part_with_nothing_left_is_closed(
     assert f"{BRANCH}/src" not in remote.git("branch")
 
 
-def test_parts_take_the_place_of_the_whole_branch(
+def test_split_pull_requests_replace_the_single_one(
     forge: FakeForge, people: Repository, remote: Repository, manifest: Path, tmp_path: Path
 ) -> None:
     people.push(PAGES)
@@ -302,7 +304,7 @@ def test_parts_take_the_place_of_the_whole_branch(
     assert [pull["state"] for pull in forge.pulls] == ["closed", "open", "open"]
 
 
-def test_a_part_with_a_commit_of_a_person_keeps_no_other_back(
+def test_part_with_a_commit_of_a_person_does_not_block_other_parts(
     forge: FakeForge, people: Repository, remote: Repository, tmp_path: Path
 ) -> None:
     people.push(PAGES)
@@ -320,5 +322,5 @@ def test_a_part_with_a_commit_of_a_person_keeps_no_other_back(
 
 
 @pytest.mark.parametrize("text", ["owners", "files", "files:0", "folder:x", "front-matter", "codeowners:x"])
-def test_an_unknown_way_to_split_is_refused(text: str) -> None:
+def test_unknown_split_option_is_rejected(text: str) -> None:
     assert not isinstance(Split.read(text), Split)

@@ -25,7 +25,7 @@ GIVEN = "{{vars.n}}"
         ({"op": "no_such_op", "markdown": GIVEN}, 3),
     ],
 )
-def test_number_is_what_its_field_takes(edit: dict[str, object], filled: object) -> None:
+def test_number_is_converted_to_the_type_of_its_field(edit: dict[str, object], filled: object) -> None:
     check(edit, {name: 3 if value == GIVEN else value for name, value in edit.items()}, filled)
 
 
@@ -36,11 +36,11 @@ def test_number_is_what_its_field_takes(edit: dict[str, object], filled: object)
         ({"a": None, "b": "x", "c": [1]}, {"a": None, "b": "x", "c": [1]}),
     ],
 )
-def test_numbers_of_a_map_are_what_its_values_are(value: object, filled: object) -> None:
+def test_numbers_in_a_map_become_text_where_its_values_are_text(value: object, filled: object) -> None:
     check({"op": "upsert_table_row", "row": GIVEN}, {"op": "upsert_table_row", "row": value}, filled)
 
 
-def test_numbers_that_the_manifest_has_in_a_list_stay() -> None:
+def test_numbers_in_a_list_of_the_manifest_stay_numbers() -> None:
     written = {"op": "append_to_section", "headingPath": [2024, GIVEN]}
 
     check(written, {**written, "headingPath": [2024, 3]}, [2024, "3"])

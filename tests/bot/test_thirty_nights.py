@@ -96,7 +96,7 @@ class Nights:
 
 
 @pytest.mark.parametrize("seed", range(3 if FULL else 1))
-def test_every_morning_there_is_one_right_pull_request_or_none(
+def test_each_nightly_run_leaves_at_most_one_correct_pull_request(
     forge: FakeForge, people: Repository, remote: Repository, manifest: Path, seed: int
 ) -> None:
     nights = Nights(people, remote, manifest, forge, random.Random(seed))

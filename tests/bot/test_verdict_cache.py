@@ -70,7 +70,7 @@ def changed(root: Path, manifest: Path, old: str = "nightly") -> list[str]:
 
 
 @pytest.mark.usefixtures("later")
-def test_second_run_reads_only_what_changed(root: Path, manifest: Path, read: list[str]) -> None:
+def test_second_run_reads_only_changed_files(root: Path, manifest: Path, read: list[str]) -> None:
     assert (changed(root, manifest), len(read)) == ([], len(PAGES))
     read.clear()
     assert (changed(root, manifest), read) == ([], [])
@@ -89,7 +89,7 @@ def test_same_size_and_time_do_not_hide_a_change(root: Path, manifest: Path) -> 
     assert changed(root, manifest) == ["docs/3.md"]
 
 
-def test_what_was_just_written_is_compared_by_its_hash(root: Path, manifest: Path, read: list[str]) -> None:
+def test_recently_written_file_is_compared_by_its_hash(root: Path, manifest: Path, read: list[str]) -> None:
     changed(root, manifest)
     read.clear()
     assert changed(root, manifest) == []
@@ -97,9 +97,7 @@ def test_what_was_just_written_is_compared_by_its_hash(root: Path, manifest: Pat
 
 
 @pytest.mark.usefixtures("later")
-def test_other_values_and_conditions_are_another_question(
-    root: Path, manifest: Path, read: list[str]
-) -> None:
+def test_changed_values_or_conditions_miss_the_cache(root: Path, manifest: Path, read: list[str]) -> None:
     changed(root, manifest)
     read.clear()
     assert changed(root, manifest, old="Text") == sorted(PAGES)
@@ -108,7 +106,7 @@ def test_other_values_and_conditions_are_another_question(
 
 @pytest.mark.usefixtures("later")
 @pytest.mark.parametrize("damage", [b"no database", b""])
-def test_damaged_file_is_made_again(
+def test_damaged_cache_file_is_rebuilt(
     root: Path, manifest: Path, read: list[str], state_dir: Path, damage: bytes
 ) -> None:
     changed(root, manifest)
@@ -120,7 +118,7 @@ def test_damaged_file_is_made_again(
 
 
 @pytest.mark.usefixtures("later")
-def test_folder_that_others_write_into_is_not_believed(
+def test_cache_in_a_folder_writable_by_others_is_ignored(
     root: Path, manifest: Path, read: list[str], state_dir: Path
 ) -> None:
     changed(root, manifest)
@@ -131,7 +129,7 @@ def test_folder_that_others_write_into_is_not_believed(
 
 
 @needs_git
-def test_commit_is_known_by_its_blobs(
+def test_cached_verdicts_of_a_commit_are_keyed_by_blob(
     tmp_path: Path, manifest: Path, read: list[str], identity: None
 ) -> None:
     made = Repository.make(tmp_path / "made")
@@ -147,7 +145,7 @@ def test_commit_is_known_by_its_blobs(
 
 
 @pytest.mark.parametrize("seed", range(3 if FULL else 1))
-def test_memory_never_changes_the_result(
+def test_cache_never_changes_the_result(
     root: Path, manifest: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     draw = random.Random(seed)

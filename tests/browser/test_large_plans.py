@@ -115,7 +115,7 @@ def rows(article: "Locator", kind: str) -> list[str]:
     )
 
 
-def test_one_page_loads_files_as_they_come_into_view(large: "Page") -> None:
+def test_files_load_when_they_scroll_into_view(large: "Page") -> None:
     assert large.locator("article[data-file]").count() == FILES
     assert loaded(large) < 30
     last = large.locator("article[data-file]").last
@@ -155,7 +155,7 @@ def test_memory_stays_flat_while_scrolling(large: "Page") -> None:
 
 
 @pytest.mark.requirement("review-page-3")
-def test_every_file_is_reached_by_keys_alone(large: "Page") -> None:
+def test_every_file_is_reachable_with_the_keyboard(large: "Page") -> None:
     large.evaluate(
         "() => { window.reached = []; document.addEventListener('focusin',"
         " ({ target }) => reached.push(target.closest('article')?.id)); }"
@@ -171,7 +171,7 @@ def test_every_file_is_reached_by_keys_alone(large: "Page") -> None:
     large.locator("article:focus-within .diff").first.wait_for()
 
 
-def test_keys_go_from_edit_to_edit_through_files_that_are_not_loaded(large: "Page") -> None:
+def test_keyboard_moves_between_edits_of_unloaded_files(large: "Page") -> None:
     numbers = []
     for _ in range(40):
         before = large.evaluate("document.activeElement.id")
@@ -181,7 +181,7 @@ def test_keys_go_from_edit_to_edit_through_files_that_are_not_loaded(large: "Pag
     assert [numbers.count(each) for each in dict.fromkeys(numbers)] == [13, 13, 13, 1]
 
 
-def test_tree_has_all_files_with_added_and_removed_lines(demo: "Page") -> None:
+def test_file_tree_counts_added_and_removed_lines_of_each_file(demo: "Page") -> None:
     tree = demo.get_by_role("navigation", name="Files changed")
     assert tree.get_by_role("link").count() == 32
     assert tree.get_by_role("link", name=re.compile(r"manual\.md \+9 .16")).is_visible()
@@ -189,7 +189,7 @@ def test_tree_has_all_files_with_added_and_removed_lines(demo: "Page") -> None:
     assert tree.locator("summary").all_inner_texts() == ["reference", "howto", "advanced"]
 
 
-def test_filter_shows_the_files_whose_path_has_the_text(demo: "Page") -> None:
+def test_filter_shows_files_with_matching_paths(demo: "Page") -> None:
     demo.keyboard.press("t")
     demo.keyboard.type("advanced/page-1")
     shown = demo.locator("#files .leaf:visible .name").all_inner_texts()
@@ -200,7 +200,7 @@ def test_filter_shows_the_files_whose_path_has_the_text(demo: "Page") -> None:
     assert demo.locator("#files .leaf:visible").count() == 32
 
 
-def test_viewed_marks_survive_a_reload_and_reach_other_windows(demo: "Page", place: Place) -> None:
+def test_viewed_marks_survive_a_reload_and_sync_to_other_windows(demo: "Page", place: Place) -> None:
     other = place.page(demo.url.rpartition("/")[2])
     has_text(demo, "#viewed-sum", "0 of 32 viewed")
     demo.get_by_role("button", name="Viewed reference/page-03.md").click()
@@ -230,7 +230,7 @@ def test_viewed_files_collapse_and_can_be_expanded(demo: "Page") -> None:
 
 
 @pytest.mark.requirement("review-page-2")
-def test_nothing_is_accepted_until_somebody_accepts_it(demo: "Page") -> None:
+def test_edits_are_not_accepted_by_default(demo: "Page") -> None:
     has_text(demo, "#sum", "0 of 51 edits accepted")
     article = guide(demo)
     assert demo.locator("[name=mark][aria-pressed=true]").count() == 0
@@ -244,7 +244,7 @@ def test_nothing_is_accepted_until_somebody_accepts_it(demo: "Page") -> None:
 
 
 @pytest.mark.requirement("review-page-2")
-def test_approval_names_the_files_that_nobody_viewed(demo: "Page") -> None:
+def test_approval_lists_the_files_that_nobody_viewed(demo: "Page") -> None:
     for name in ("reference/page-00.md", "reference/page-03.md"):
         demo.get_by_role("button", name=f"Viewed {name}").click()
     has_text(demo, "#viewed-sum", "2 of 32 viewed")
@@ -262,7 +262,7 @@ def test_approval_names_the_files_that_nobody_viewed(demo: "Page") -> None:
     demo.get_by_role("heading", name="Approved by").wait_for()
 
 
-def test_file_that_another_window_marks_as_not_viewed_is_asked_about(demo: "Page", place: Place) -> None:
+def test_approval_asks_about_a_file_marked_unviewed_in_another_window(demo: "Page", place: Place) -> None:
     plan_id = demo.url.rpartition("/")[2]
     for button in range(31):
         demo.keyboard.press("n")
@@ -283,7 +283,7 @@ def test_file_that_another_window_marks_as_not_viewed_is_asked_about(demo: "Page
     assert demo.locator(".names li").all_inner_texts() == ["manual.md"]
 
 
-def test_warnings_are_grouped_collapsed_and_lead_to_their_line(demo: "Page") -> None:
+def test_warnings_are_grouped_and_link_to_their_line(demo: "Page") -> None:
     region = demo.get_by_role("region", name="30 warnings")
     assert region.locator("summary").count() == 1
     assert region.locator("summary > code").inner_text() == "BROKEN_LINK"
@@ -310,7 +310,7 @@ def test_context_expands_to_the_whole_file(demo: "Page") -> None:
     assert article.locator(".expand").count() == 0
 
 
-def test_search_finds_lines_of_files_that_are_not_loaded(large: "Page") -> None:
+def test_search_finds_lines_in_unloaded_files(large: "Page") -> None:
     large.keyboard.press("/")
     large.keyboard.type("STABLE BUILD 173")
     found = large.get_by_role("region", name="Found in the plan")
@@ -321,7 +321,7 @@ def test_search_finds_lines_of_files_that_are_not_loaded(large: "Page") -> None:
     assert "stable build 173" in large.locator("tr.is-target").inner_text()
 
 
-def test_search_works_without_a_script(browser: "Browser", place: Place) -> None:
+def test_search_works_without_javascript(browser: "Browser", place: Place) -> None:
     plan_id = place.plan(demo_batch())
     state = place.context.storage_state()
     context = browser.new_context(storage_state=state, java_script_enabled=False)
@@ -353,7 +353,7 @@ def test_removed_text_is_described_as_removed(demo: "Page") -> None:
     assert "writes" not in card.inner_text()
 
 
-def test_moved_section_is_shown_as_moved_and_leads_to_its_new_place(demo: "Page") -> None:
+def test_moved_section_links_to_its_new_place(demo: "Page") -> None:
     article = guide(demo)
     assert "moves lines 5 to 10 to lines 23 to 28" in article.locator("#edit-3").inner_text()
     moved = ["## Requirements", "", "- a socket", "- a table that is level", "- the nightly firmware", ""]
@@ -367,7 +367,7 @@ def pending(page: "Page") -> list[str]:
     return [" ".join(each.split()) for each in page.locator(".comment").all_inner_texts()]
 
 
-def test_comment_goes_to_a_line_by_the_plus_and_to_lines_by_dragging(demo: "Page") -> None:
+def test_plus_button_and_dragging_select_lines_to_comment_on(demo: "Page") -> None:
     article = guide(demo)
     line = article.locator("tr.new", has_text="stable firmware")
     line.hover()
@@ -396,7 +396,7 @@ def test_comment_goes_to_a_line_by_the_plus_and_to_lines_by_dragging(demo: "Page
     has_text(demo, "#comment-sum", "1 comment")
 
 
-def test_comment_is_written_with_keys_alone(demo: "Page") -> None:
+def test_comment_can_be_written_with_the_keyboard(demo: "Page") -> None:
     keys = demo.keyboard
     for key in ("j", "c", *"Say why.", "Tab", "Tab", "Enter"):
         keys.press(key)
@@ -405,7 +405,7 @@ def test_comment_is_written_with_keys_alone(demo: "Page") -> None:
     assert demo.evaluate("document.activeElement.className") == "comment"
 
 
-def test_range_is_typed_where_there_is_no_mouse(demo: "Page") -> None:
+def test_comment_range_can_be_typed(demo: "Page") -> None:
     article = guide(demo)
     article.locator(".line-comment summary").click()
     article.get_by_label("Side").select_option("old")
@@ -417,7 +417,7 @@ def test_range_is_typed_where_there_is_no_mouse(demo: "Page") -> None:
     assert pending(demo) == ["You on old lines 29 to 31 · pending Keep this. Delete your comment"]
 
 
-def test_request_for_changes_is_beside_approve_and_reject(place: Place) -> None:
+def test_request_changes_is_next_to_approve_and_reject(place: Place) -> None:
     # Of other edits than those of the other tests: it counts for the same edits under any title.
     page = place.page(place.plan({"files": demo_batch()["files"][:2]}))
     page.keyboard.press("d")
@@ -430,7 +430,7 @@ def test_request_for_changes_is_beside_approve_and_reject(place: Place) -> None:
     page.close()
 
 
-def test_side_by_side_pairs_renamed_headings_with_their_own_bodies(place: Place) -> None:
+def test_split_view_pairs_renamed_headings_with_their_bodies(place: Place) -> None:
     text = "# A\n\n## One\n\nThe first body.\n\n## Two\n\nThe second body.\n"
     (place.root / "pairs.md").write_text(text)
     new = "## Zero\n\nA new body.\n\n## Uno\n\nThe first body, again.\n\n## Dos\n\nThe second body, again.\n"
@@ -447,7 +447,7 @@ def test_side_by_side_pairs_renamed_headings_with_their_own_bodies(place: Place)
     page.close()
 
 
-def test_rendered_section_marks_only_what_changed(demo: "Page") -> None:
+def test_rendered_section_marks_only_changed_words(demo: "Page") -> None:
     card = guide(demo).locator("[data-edit]", has_text="replace_match")
     card.get_by_role("link", name="Rendered").click()
     card.locator(".rendered").wait_for()
@@ -456,7 +456,7 @@ def test_rendered_section_marks_only_what_changed(demo: "Page") -> None:
     assert "firmware is fine" in card.locator(".rendered .after").inner_text()
 
 
-def test_view_link_loads_all_files_and_has_nothing_to_decide_with(browser: "Browser", place: Place) -> None:
+def test_view_link_shows_all_files_without_decision_buttons(browser: "Browser", place: Place) -> None:
     page = browser.new_page()
     page.goto(place.view_link(place.plan(demo_batch())))
     found = guide(page)
@@ -468,7 +468,7 @@ def test_view_link_loads_all_files_and_has_nothing_to_decide_with(browser: "Brow
     page.close()
 
 
-def test_words_are_those_of_pull_requests(demo: "Page") -> None:
+def test_review_page_uses_the_words_of_pull_requests(demo: "Page") -> None:
     assert demo.locator("#decision > summary").inner_text().strip() == "Finish your review"
     for name in ("Unified", "Split", "Whitespace", "Viewed", "32 files changed"):
         assert demo.get_by_text(name).first.is_visible(), name

@@ -22,7 +22,7 @@ def reviewing(root: Path) -> ReviewService:
     return ReviewService(Engine.open([root]))
 
 
-def test_plan_is_shown_and_applied_without_the_edit_that_was_declined(browser: "Browser", root: Path) -> None:
+def test_declined_edit_is_left_out_of_the_applied_plan(browser: "Browser", root: Path) -> None:
     with host(browser, root, *IN_CHAT) as shown:
         app = shown.show("md_validate", BATCH)
         app.wait_for_selector("text=Edit 2")
@@ -49,7 +49,7 @@ def test_plan_is_shown_and_applied_without_the_edit_that_was_declined(browser: "
     assert "without 1 edit" in said[0]
 
 
-def test_model_that_calls_the_decision_tool_is_refused(browser: "Browser", root: Path) -> None:
+def test_decision_tool_rejects_calls_of_the_model(browser: "Browser", root: Path) -> None:
     with host(browser, root, *IN_CHAT) as shown:
         result = shown.call("md_validate", BATCH)
         facts = result["_meta"]["mdplan/review"]
@@ -77,7 +77,7 @@ def test_model_that_calls_the_decision_tool_is_refused(browser: "Browser", root:
     assert reviewing(root).open(facts["planId"]).decision is None
 
 
-def test_changes_are_requested_where_nothing_can_be_approved(browser: "Browser", root: Path) -> None:
+def test_changes_can_be_requested_without_permission_to_approve(browser: "Browser", root: Path) -> None:
     with host(browser, root, "--require-approval") as shown:
         app = shown.show("md_validate", BATCH)
         app.wait_for_selector("text=Edit 2")
@@ -146,7 +146,7 @@ def test_plan_is_applied_where_no_approval_is_required(browser: "Browser", root:
     assert (root / "guide.md").read_text() == GUIDE.replace("first", "1st").replace("third", "3rd")
 
 
-def test_decision_from_elsewhere_is_never_overwritten(browser: "Browser", root: Path) -> None:
+def test_decision_made_elsewhere_is_never_overwritten(browser: "Browser", root: Path) -> None:
     with host(browser, root, *IN_CHAT) as shown:
         app = shown.show("md_validate", BATCH)
         app.wait_for_selector("text=Edit 2")
@@ -159,7 +159,7 @@ def test_decision_from_elsewhere_is_never_overwritten(browser: "Browser", root: 
     assert reviewing(root).open(plan_id).decision.decided_by == "ann"
 
 
-def test_files_of_a_large_plan_load_when_they_open(browser: "Browser", root: Path) -> None:
+def test_files_of_a_large_plan_load_when_opened(browser: "Browser", root: Path) -> None:
     files = []
     for number in range(30):
         (root / f"part-{number}.md").write_text("# Part\n\nold\n")
@@ -179,7 +179,7 @@ def test_files_of_a_large_plan_load_when_they_open(browser: "Browser", root: Pat
     assert "29 files not viewed: part-0.md, part-1.md" in asked
 
 
-def test_hostile_text_is_shown_and_does_nothing(browser: "Browser", root: Path) -> None:
+def test_hostile_text_is_escaped_in_the_page(browser: "Browser", root: Path) -> None:
     (root / "guide.md").write_text("# A\n\nold\n")
     text = "<img src=x onerror='throw 1'></script><script>throw 2</script>"
     edit = {"op": "replace_match", "pattern": "old", "replacement": text}
@@ -191,7 +191,7 @@ def test_hostile_text_is_shown_and_does_nothing(browser: "Browser", root: Path) 
 
 
 @pytest.mark.parametrize(("theme", "width"), [("light", 900), ("dark", 400)])
-def test_app_has_no_serious_fault_for_keyboards_and_readers(
+def test_app_has_no_serious_accessibility_violation(
     browser: "Browser", root: Path, axe: str, theme: str, width: int, tmp_path: Path
 ) -> None:
     with host(browser, root, *IN_CHAT, width=width) as shown:

@@ -82,7 +82,7 @@ def with_keys(page: "Page") -> None:
     ],
     ids=["mouse", "mouse and no script", "keys"],
 )
-def test_agent_applies_what_a_person_approved_and_is_told_why(
+def test_agent_applies_the_approved_plan_and_sees_the_comment(
     browser: "Browser", root: Path, decide: Decide, has_script: bool
 ) -> None:
     with agent(root) as calls, review_server(root) as server:
@@ -134,7 +134,7 @@ def opened(browser: "Browser", server: ReviewServer, plan_id: str, script: str =
 
 
 @pytest.mark.requirement("review-page-1")
-def test_approval_waits_for_marks_that_are_on_their_way(browser: "Browser", root: Path) -> None:
+def test_approval_waits_for_pending_viewed_marks(browser: "Browser", root: Path) -> None:
     with agent(root) as calls, review_server(root) as server:
         plan_id = plan(calls)
         page = opened(browser, server, plan_id, SLOW_NETWORK)
@@ -167,9 +167,7 @@ def test_comments_on_lines_reach_the_agent_with_place_and_text(browser: "Browser
 
 
 @pytest.mark.requirement("review-page-1")
-def test_approval_is_not_taken_for_other_verdicts_than_the_page_showed(
-    browser: "Browser", root: Path
-) -> None:
+def test_approval_is_refused_if_the_page_showed_other_decisions(browser: "Browser", root: Path) -> None:
     with agent(root) as calls, review_server(root) as server:
         plan_id = plan(calls)
         page = opened(browser, server, plan_id)
@@ -187,7 +185,7 @@ def test_approval_is_not_taken_for_other_verdicts_than_the_page_showed(
         assert "APPROVAL_REQUIRED" in calls.call("md_apply", {"planId": plan_id}).text
 
 
-def test_mark_that_cannot_be_saved_stops_the_decision(browser: "Browser", root: Path) -> None:
+def test_failed_viewed_mark_blocks_the_decision(browser: "Browser", root: Path) -> None:
     with agent(root) as calls, review_server(root) as server:
         plan_id = plan(calls)
         page = opened(browser, server, plan_id)
@@ -217,9 +215,7 @@ def test_person_applies_from_the_page(browser: "Browser", root: Path) -> None:
 
 
 @pytest.mark.slow
-def test_new_plan_and_a_decision_elsewhere_appear_without_loading_again(
-    browser: "Browser", root: Path
-) -> None:
+def test_page_updates_for_new_plans_and_decisions_without_reload(browser: "Browser", root: Path) -> None:
     with agent(root) as calls, review_server(root) as server:
         context = browser.new_context()
         page = context.new_page()
@@ -239,7 +235,7 @@ def test_new_plan_and_a_decision_elsewhere_appear_without_loading_again(
 
 
 @pytest.mark.slow
-def test_stale_plan_names_what_changed_and_is_planned_again(browser: "Browser", root: Path) -> None:
+def test_stale_plan_shows_what_changed_and_can_be_replanned(browser: "Browser", root: Path) -> None:
     with agent(root) as calls, review_server(root) as server:
         plan_id = calls.call("md_validate", {"file": "guide.md", "edits": EDITS[:1]}).data["planId"]
         (root / "guide.md").write_text(GUIDE + "\nmore\n")

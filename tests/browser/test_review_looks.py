@@ -66,7 +66,7 @@ def open_everything(page: "Page") -> None:
 
 @pytest.mark.requirement("review-6")
 @pytest.mark.parametrize("name", PAGES)
-def test_nothing_runs_out_of_the_page_and_nothing_is_blocked(
+def test_page_has_no_overflow_and_no_blocked_requests(
     browser: "Browser", state: "StorageState", every_state: Every, name: str
 ) -> None:
     server, plans = every_state
@@ -84,7 +84,7 @@ def test_nothing_runs_out_of_the_page_and_nothing_is_blocked(
 
 @pytest.mark.requirement("review-6")
 @pytest.mark.parametrize("name", PAGES)
-def test_axe_finds_nothing(
+def test_axe_finds_no_accessibility_violations(
     browser: "Browser", state: "StorageState", every_state: Every, axe: str, name: str
 ) -> None:
     server, plans = every_state
@@ -99,7 +99,7 @@ def test_axe_finds_nothing(
             assert [(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in found] == []
 
 
-def test_list_of_keys_opens_and_single_keys_can_be_turned_off(
+def test_keyboard_shortcuts_are_listed_and_can_be_disabled(
     browser: "Browser", state: "StorageState", every_state: Every, axe: str
 ) -> None:
     server, plans = every_state

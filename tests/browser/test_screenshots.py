@@ -20,7 +20,7 @@ def size_of(picture: bytes) -> tuple[int, int]:
 
 
 @pytest.mark.slow
-def test_pictures_can_be_made_again(
+def test_screenshots_can_be_regenerated(
     browser: "Browser", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MDPLAN_STATE_DIR", str(tmp_path / "state"))
@@ -35,7 +35,7 @@ def test_pictures_can_be_made_again(
 
 
 @pytest.mark.slow
-def test_page_in_the_pictures_shows_the_plan(
+def test_screenshot_page_shows_the_plan(
     browser: "Browser", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MDPLAN_STATE_DIR", str(tmp_path / "state"))
@@ -50,7 +50,7 @@ def test_page_in_the_pictures_shows_the_plan(
     assert [words for words in SHOWN if words not in text] == []
 
 
-def test_site_has_its_pictures() -> None:
+def test_site_contains_the_screenshots() -> None:
     sizes = [size_of((IMAGES / f"review-{scheme}.png").read_bytes()) for scheme in SCHEMES]
 
     assert sizes == [(1200, 800)] * 2

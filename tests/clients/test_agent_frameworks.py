@@ -85,7 +85,7 @@ def test_openai_agents_tools_edit_a_file(guide: Path) -> None:
     assert guide.read_text(encoding="utf-8") == GUIDE.replace("1.0", "2.0")
 
 
-def test_openai_agents_in_strict_mode_take_the_tools_without_free_names(guide: Path) -> None:
+def test_openai_strict_mode_accepts_the_tools_without_free_form_keys(guide: Path) -> None:
     agents = pytest.importorskip("agents")
     made = {each.__name__: each for each in tools(guide.parent)}
     strict = {name: made.pop(name) for name in ("md_stat", "md_history")}

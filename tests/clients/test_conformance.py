@@ -16,7 +16,7 @@ EXPECTED = Path(__file__).parent / "conformance-expected.yaml"
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_all_scenarios_pass_but_those_that_are_listed(tmp_path: Path) -> None:
+def test_conformance_scenarios_pass_except_listed_ones(tmp_path: Path) -> None:
     """The suite cannot send a token, so a proxy adds it; names and origins pass through."""
     tools = node_tools()
     (tmp_path / "guide.md").write_text("# Guide\n\ntext\n")

@@ -103,7 +103,7 @@ def inspect(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Inspect]
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_every_tool_is_listed_without_complaint_and_answers(inspect: Inspect) -> None:
+def test_inspector_lists_and_calls_every_tool_without_errors(inspect: Inspect) -> None:
     listed = inspect("--method", "tools/list", "--strict")["tools"]
     answers = {}
     for name, arguments in CALLS:
@@ -116,7 +116,7 @@ def test_every_tool_is_listed_without_complaint_and_answers(inspect: Inspect) ->
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_resources_and_prompts_are_listed(inspect: Inspect) -> None:
+def test_inspector_lists_resources_and_prompts(inspect: Inspect) -> None:
     uris = [resource["uri"] for resource in inspect("--method", "resources/list")["resources"]]
     (prompt,) = inspect("--method", "prompts/list")["prompts"]
 

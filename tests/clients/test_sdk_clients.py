@@ -126,7 +126,7 @@ CLIENTS = {
 
 @pytest.mark.requirement("clients-1")
 @pytest.mark.parametrize("client", CLIENTS)
-def test_client_looks_previews_applies_is_refused_and_hears_the_progress(
+def test_sdk_client_reads_previews_applies_and_receives_progress(
     client: str, root: Path, server: HttpServer | None
 ) -> None:
     outcome = CLIENTS[client](root, server)

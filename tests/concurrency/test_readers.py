@@ -14,7 +14,7 @@ from tests.crash.aftermath import in_memory
 @pytest.mark.parametrize(
     ("workers", "edits"), [(2, 8), pytest.param(4, 60, marks=[pytest.mark.slow, pytest.mark.timeout(600)])]
 )
-def test_readers_see_committed_contents_alone(workers: int, edits: int) -> None:
+def test_readers_see_only_committed_contents(workers: int, edits: int) -> None:
     with in_memory() as folder:
         crowd = Crowd.of(folder, 4)
         stop = folder / "stop"

@@ -25,7 +25,7 @@ def change(number: int) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("workers", "edits"), [(3, 4), pytest.param(8, 40, marks=[pytest.mark.slow, pytest.mark.timeout(600)])]
 )
-def test_many_processes_count_in_sections_of_their_own(workers: int, edits: int) -> None:
+def test_concurrent_counters_in_separate_sections_lose_no_increment(workers: int, edits: int) -> None:
     """None of them is refused, not even once."""
     with in_memory() as folder:
         (folder / NAME).write_text(document(workers, 0))
@@ -40,7 +40,7 @@ def test_many_processes_count_in_sections_of_their_own(workers: int, edits: int)
         assert list(unclean(folder)) == []
 
 
-def test_batch_that_is_overtaken_after_it_was_planned_lands_too(
+def test_batch_overtaken_after_planning_is_committed_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / NAME).write_text(document(2, 0))

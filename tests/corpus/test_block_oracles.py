@@ -16,7 +16,7 @@ def without_front_matter(text: str) -> str:
     return text[found.span.end :] if found else text
 
 
-def test_real_documents_have_the_same_blocks(corpus: Path) -> None:
+def test_real_documents_parse_to_the_same_blocks_as_other_parsers(corpus: Path) -> None:
     found = documents(corpus)[:: 1 if FULL else 12]
 
     assert len(found) > 50

@@ -161,7 +161,7 @@ def test_cells_that_get_their_own_values_do_not_change(
 
 @pytest.mark.requirement("blocks-1")
 @each_shard
-def test_a_row_that_is_added_and_deleted_leaves_no_trace(
+def test_row_that_is_added_and_deleted_leaves_no_trace(
     corpus: Path, shard: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     counts = Counts()
@@ -216,7 +216,7 @@ PLACES: list[Edit] = [{}, {"position": "start"}]
 
 @pytest.mark.requirement("blocks-1")
 @each_shard
-def test_an_item_that_is_added_and_removed_leaves_no_trace(
+def test_item_that_is_added_and_removed_leaves_no_trace(
     corpus: Path, shard: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     counts = Counts()
@@ -266,7 +266,7 @@ def blank_lines(data: bytes) -> int:
 
 
 @each_shard
-def test_a_task_that_is_flipped_twice_is_as_it_was(
+def test_task_toggled_twice_is_unchanged(
     corpus: Path, shard: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Few real documents have tasks, so their items are made tasks; in code these are look-alikes."""

@@ -127,7 +127,7 @@ def test_commonmark_examples_have_the_same_headings_and_fences(corpus: Path) -> 
         ("- a\n<b>\n# H\n", [(1, 3)], []),
     ],
 )
-def test_known_differences_are_what_the_notes_tell(
+def test_known_parser_differences_are_documented(
     text: str, ours: list[tuple[int, int]], theirs: list[tuple[int, int]]
 ) -> None:
     found = difference(Source.from_text(text))
@@ -166,5 +166,5 @@ def test_known_differences_are_what_the_notes_tell(
         "> ~~~ é\n> x\n> ~~~\n\n1. é ```\n",
     ],
 )
-def test_where_parsers_like_to_differ_ours_agrees(text: str) -> None:
+def test_parser_agrees_on_inputs_where_parsers_often_differ(text: str) -> None:
     assert difference(Source.from_text(text)) is None

@@ -33,7 +33,7 @@ def _checked(files: list[Path], keys: int) -> Counter[str]:
 
 
 @pytest.mark.parametrize("language", sorted(set(LANGUAGES.values())))
-def test_edits_of_some_real_files_change_what_was_asked_alone(language: str) -> None:
+def test_edits_of_sampled_data_files_change_only_the_requested_values(language: str) -> None:
     files = _files({suffix for suffix, each in LANGUAGES.items() if each == language})
     if not files:
         pytest.skip(f"no installed package has {language} files")
@@ -44,7 +44,7 @@ def test_edits_of_some_real_files_change_what_was_asked_alone(language: str) -> 
 @pytest.mark.slow
 @pytest.mark.timeout(3_600)
 @pytest.mark.parametrize("language", sorted(set(LANGUAGES.values())))
-def test_edits_of_many_real_files_change_what_was_asked_alone(language: str) -> None:
+def test_edits_of_many_data_files_change_only_the_requested_values(language: str) -> None:
     suffixes = {suffix for suffix, each in LANGUAGES.items() if each == language}
     files = _files(suffixes, (sys.prefix, sys.base_prefix, *_OF_THE_SYSTEM))
     outcomes = _checked(random.Random(1).sample(files, min(len(files), _MANY)), keys=20)

@@ -144,7 +144,7 @@ def test_all_headings_take_a_new_title_at_once_and_nothing_else_changes(
     trials.judge(capsys, f"rename all, shard {shard}")
 
 
-def test_refusal_is_excused_only_by_a_document_that_proves_its_reason() -> None:
+def test_each_rejection_is_justified_by_its_document() -> None:
     open_end = Document("open", b"# A\n\n```\ncode\n")
     closed = Document("closed", b"# A\n\n```\ncode\n```\n")
     (section,) = open_end.outline.sections[1:]

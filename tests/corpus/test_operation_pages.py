@@ -338,7 +338,7 @@ def outcomes_of(documents: Iterable[Document]) -> Outcomes:
     return found
 
 
-def test_operations_change_what_was_asked_alone(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_operations_change_only_the_requested_text(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = files_of(corpus, first=7, step=40)
     found = outcomes_of(Document(path.name, path.read_bytes()) for path in files)
     if FULL:
@@ -384,7 +384,7 @@ More.
 """
 
 
-def test_every_operation_is_judged_here_or_elsewhere() -> None:
+def test_every_operation_has_a_corpus_check() -> None:
     found = outcomes_of([Document("small.md", SMALL.encode())])
 
     assert set(OPERATIONS) - set(found.planned) == set(ELSEWHERE)
@@ -392,5 +392,5 @@ def test_every_operation_is_judged_here_or_elsewhere() -> None:
 
 
 @pytest.mark.parametrize("op", ELSEWHERE)
-def test_operation_has_a_judge_elsewhere(op: str) -> None:
+def test_operation_without_check_here_has_one_elsewhere(op: str) -> None:
     assert f'"{op}"' in (TESTS / ELSEWHERE[op]).read_text(encoding="utf-8")

@@ -17,7 +17,7 @@ def described(outcome: Outcome) -> list[str]:
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("edits_of", [line_edits, section_edits])
 @pytest.mark.parametrize("name", ["awesome", "proposals", "reference"])
-def test_few_of_the_committed_changes_are_refused(name: str, edits_of: object, tmp_path: Path) -> None:
+def test_few_committed_changes_are_rejected(name: str, edits_of: object, tmp_path: Path) -> None:
     bundle = BUNDLES / f"{name}.bundle"
     if not bundle.exists():
         pytest.skip("no ../shared/replay")
@@ -30,7 +30,7 @@ def test_few_of_the_committed_changes_are_refused(name: str, edits_of: object, t
     assert len(outcome.refused) < MOST_REFUSED * outcome.changes, described(outcome)
 
 
-def test_recent_changes_of_a_list_are_made_as_they_were_committed(tmp_path: Path) -> None:
+def test_recent_commits_replay_to_the_same_bytes(tmp_path: Path) -> None:
     bundle = BUNDLES / "awesome.bundle"
     if not bundle.exists():
         pytest.skip("no ../shared/replay")

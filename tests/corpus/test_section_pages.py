@@ -143,9 +143,7 @@ def trial(document: Document, most: int, refused: Counter[str]) -> Iterator[str]
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-def test_every_section_of_the_corpus_changes_its_page_alone(
-    corpus: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_edit_of_each_section_changes_only_its_page(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     refused: Counter[str] = Counter()
     problems = [
         problem
@@ -160,7 +158,7 @@ def test_every_section_of_the_corpus_changes_its_page_alone(
     assert problems == []
 
 
-def test_sections_of_a_sample_change_their_page_alone(corpus: Path) -> None:
+def test_edit_of_sampled_sections_changes_only_their_page(corpus: Path) -> None:
     files = files_of(corpus, first=3, step=60)[:12]
     problems = [
         problem for path in files for problem in trial(Document(path.name, path.read_bytes()), 2, Counter())

@@ -25,7 +25,7 @@ class StoppedClock(FileSystem):
 
 
 @pytest.mark.parametrize("moment", [0, 10**18, 4 * 10**18])
-def test_times_that_jump_change_nothing(tmp_path: Path, moment: int) -> None:
+def test_clock_jumps_do_not_change_the_outcome(tmp_path: Path, moment: int) -> None:
     """Also while a commit is going on."""
     file = tmp_path / "a.md"
     file.write_bytes(b"old text")
@@ -35,7 +35,7 @@ def test_times_that_jump_change_nothing(tmp_path: Path, moment: int) -> None:
     assert file.read_bytes() == b"new text"
 
 
-def test_write_that_no_time_tells_is_found_when_it_is_displaced(tmp_path: Path) -> None:
+def test_write_with_unchanged_mtime_is_detected_when_displaced(tmp_path: Path) -> None:
     """Two writes in one tick of the clock look like one."""
     file = tmp_path / "a.md"
     file.write_bytes(b"old text")

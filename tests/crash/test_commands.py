@@ -11,7 +11,7 @@ from tests.crash.commands import Commands
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc to look at another process")
-def test_watched_command_has_opened_all_that_it_waits_with(mdplan: Commands, tmp_path: Path) -> None:
+def test_watched_command_opens_its_files_before_it_waits(mdplan: Commands, tmp_path: Path) -> None:
     """Else its opening would count as one of the command's, and could be made to fail."""
     seen: list[set[str]] = []
 

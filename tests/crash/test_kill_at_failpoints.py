@@ -134,7 +134,7 @@ def check_kills_of_recovery(trial: Trial, points: Sequence[int], every: int, tal
 
 @pytest.mark.requirement("commit-3")
 @pytest.mark.parametrize("part", SAMPLED)
-def test_recovery_that_is_killed_is_done_again(trial: Trial, part: int, tally: Tally) -> None:
+def test_killed_recovery_runs_again(trial: Trial, part: int, tally: Tally) -> None:
     """A sample of the next test."""
     check_kills_of_recovery(trial, changing(trial.steps)[part * 3 :: PARTS * 3], 5, tally)
 
@@ -142,7 +142,7 @@ def test_recovery_that_is_killed_is_done_again(trial: Trial, part: int, tally: T
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("part", range(PARTS))
-def test_recovery_killed_before_any_change_is_done_again(trial: Trial, part: int, tally: Tally) -> None:
+def test_recovery_killed_before_any_change_runs_again(trial: Trial, part: int, tally: Tally) -> None:
     check_kills_of_recovery(trial, changing(trial.steps)[part::PARTS], 1, tally)
 
 

@@ -106,15 +106,13 @@ def check(found: Found, tally: Tally, row: str = "model checker", errnos: int = 
 
 @pytest.mark.requirement("commit-3")
 @scenarios(*SMALL)
-def test_crashes_of_crashes_end_all_old_or_all_new(scenario: Scenario, tmp_path: Path, tally: Tally) -> None:
+def test_nested_crashes_end_all_old_or_all_new(scenario: Scenario, tmp_path: Path, tally: Tally) -> None:
     checker = Checker(scenario, tmp_path)
     check(checker.check(checker.run()), tally)
 
 
 @scenarios(*SMALL[:3], slow=SMALL[3:])
-def test_what_is_answered_after_crashes_of_crashes_stays(
-    scenario: Scenario, tmp_path: Path, tally: Tally
-) -> None:
+def test_receipts_stay_valid_after_nested_crashes(scenario: Scenario, tmp_path: Path, tally: Tally) -> None:
     checker = Checker(scenario, tmp_path)
     check(checker.check(checker.run(), recovery=before_answer), tally)
 
@@ -123,7 +121,7 @@ def test_what_is_answered_after_crashes_of_crashes_stays(
     *SMALL,
     slow=LARGE,
 )
-def test_next_commit_goes_on_after_every_crash(scenario: Scenario, tmp_path: Path, tally: Tally) -> None:
+def test_next_commit_succeeds_after_every_crash(scenario: Scenario, tmp_path: Path, tally: Tally) -> None:
     checker = Checker(scenario, tmp_path)
     disk = checker.run()
     states = {state.volume.key(): state for state in checker.crashed(disk, EITHER, NEW)}
@@ -145,7 +143,7 @@ def test_crash_of_a_large_commit_ends_all_old_or_all_new(
 @pytest.mark.timeout(3600)
 @FORMS
 @scenarios(*LARGE[:-1])
-def test_crashes_of_crashes_of_a_large_commit_end_all_old_or_all_new(
+def test_nested_crashes_of_a_large_commit_end_all_old_or_all_new(
     scenario: Scenario, recovery: Recover, tmp_path: Path, tally: Tally
 ) -> None:
     checker = Checker(scenario, tmp_path)
@@ -155,7 +153,7 @@ def test_crashes_of_crashes_of_a_large_commit_end_all_old_or_all_new(
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @scenarios(LARGE[-1])
-def test_crash_of_a_crash_where_moves_tear_ends_all_old_or_all_new(
+def test_nested_crash_with_torn_renames_ends_all_old_or_all_new(
     scenario: Scenario, tmp_path: Path, tally: Tally
 ) -> None:
     """Only once: the halves of moves make more states than can be followed to the end."""
@@ -227,7 +225,7 @@ def check_faults(scenario: Scenario, folder: Path, tally: Tally, *, lasting: boo
 
 
 @scenarios(FAULTY, slow=LARGE)
-def test_commit_with_a_fault_is_all_old_or_all_new_and_says_which(
+def test_failed_commit_is_all_old_or_all_new_and_reports_which(
     scenario: Scenario, tmp_path: Path, tally: Tally
 ) -> None:
     """Also when the power is lost right after its answer."""
@@ -235,7 +233,7 @@ def test_commit_with_a_fault_is_all_old_or_all_new_and_says_which(
 
 
 @scenarios(FAULTY, slow=LARGE)
-def test_commit_on_a_disk_that_dies_is_all_old_or_all_new_and_says_which(
+def test_commit_on_a_dying_disk_is_all_old_or_all_new_and_reports_which(
     scenario: Scenario, tmp_path: Path, tally: Tally
 ) -> None:
     check_faults(scenario, tmp_path, tally, lasting=True)
@@ -245,7 +243,7 @@ def test_commit_on_a_disk_that_dies_is_all_old_or_all_new_and_says_which(
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("lasting", [False, True])
 @scenarios(FAULTY, *LARGE[1:3])
-def test_undoing_after_a_fault_may_be_cut_off(
+def test_rollback_after_a_fault_may_be_interrupted(
     scenario: Scenario, lasting: bool, tmp_path: Path, tally: Tally
 ) -> None:
     checker = Checker(scenario, tmp_path)

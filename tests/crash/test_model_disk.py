@@ -54,7 +54,7 @@ def files(**contents: bytes) -> frozenset[tuple[str, bytes]]:
     return frozenset((name.replace("_", "/"), data) for name, data in contents.items())
 
 
-def test_unsynced_write_may_be_lost_half_done_or_there() -> None:
+def test_unsynced_write_may_be_lost_partial_or_complete() -> None:
     disk, root = disk_with()
     put(disk, root, "a", b"1234", sync=False)
     disk.sync_directory(root)
@@ -82,7 +82,7 @@ def test_rename_may_be_undone_until_the_folder_is_synced() -> None:
     assert states(disk) == {files(a=b"new")}
 
 
-def test_exchange_happens_whole_or_not_at_all() -> None:
+def test_exchange_is_atomic() -> None:
     disk, root = disk_with(a=b"old", b=b"new")
     disk.exchange(root, "a", "b")
 
@@ -98,7 +98,7 @@ def test_later_change_may_be_kept_without_the_one_before() -> None:
     assert files(a=b"new") in states(disk)
 
 
-def test_sync_of_one_folder_says_nothing_about_another() -> None:
+def test_sync_of_one_folder_does_not_sync_another() -> None:
     disk, root = disk_with(a=b"old")
     folder = disk.open_directory(root, "d")
     disk.unlink(root, "a")
@@ -119,7 +119,7 @@ def test_names_in_a_new_folder_are_lost_with_it() -> None:
 
 
 @pytest.mark.parametrize("synced", ["", "d"])
-def test_move_between_folders_happens_whole_and_either_sync_keeps_it(synced: str) -> None:
+def test_move_between_folders_is_atomic_and_either_sync_persists_it(synced: str) -> None:
     disk, root = disk_with(a=b"1")
     folder = disk.open_directory(root, "d")
     disk.move(root, "a", folder, "b")
@@ -130,7 +130,7 @@ def test_move_between_folders_happens_whole_and_either_sync_keeps_it(synced: str
     assert states(disk) == {files(d_b=b"1")}
 
 
-def test_torn_move_can_lose_the_file_or_leave_it_two_names() -> None:
+def test_torn_move_may_lose_the_file_or_leave_two_names() -> None:
     disk = ModelDisk(Volume(disk_image({"a": b"1", "d/": b""}), torn_moves=True))
     root = disk.open_root("/")
     disk.move(root, "a", disk.open_directory(root, "d"), "b")
@@ -176,7 +176,7 @@ def test_sync_after_a_failed_one_keeps_nothing() -> None:
     assert files(a=b"") in states(disk)
 
 
-def test_new_images_of_each_event_together_are_those_of_all_moments() -> None:
+def test_new_images_of_all_events_cover_every_moment() -> None:
     """What the checker relies on when it looks at each event's own images only."""
     disk, root = disk_with(a=b"old", b=b"other")
     put(disk, root, "t", b"new", sync=True)
@@ -207,7 +207,7 @@ def test_many_pending_changes_are_sampled_the_same_way_each_time() -> None:
     assert {len(tree_of(image)) - 2 for image in images} >= {0, 1, 8, 9}
 
 
-def test_keys_differ_by_what_a_crash_would_leave() -> None:
+def test_state_keys_differ_where_crash_results_differ() -> None:
     """Equal for a program, but one may still lose its file."""
     synced, root = disk_with()
     put(synced, root, "a", b"1", sync=True)

@@ -42,7 +42,7 @@ def points_of(steps: tuple[Step, ...]) -> list[int]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_copy_of_a_disk_lacks_what_was_not_synced(tmp_path: Path, kind: str) -> None:
+def test_disk_copy_lacks_unsynced_writes(tmp_path: Path, kind: str) -> None:
     """Else the next test would not test anything."""
     running, cut, mount = (tmp_path / name for name in ("running", "cut", "mount"))
     image(kind, running)
@@ -61,7 +61,7 @@ def test_copy_of_a_disk_lacks_what_was_not_synced(tmp_path: Path, kind: str) -> 
 
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("kind", KINDS)
-def test_commit_is_whole_after_a_power_cut(
+def test_commit_is_all_old_or_all_new_after_a_power_cut(
     mdplan: Commands, tmp_path: Path, kind: str, part: int, tally: Tally
 ) -> None:
     start, running, cut, mount = (tmp_path / name for name in ("start", "running", "cut", "mount"))

@@ -86,7 +86,7 @@ def forgetful(checker: Checker, volume: Volume, ignored: int) -> ForgetfulDisk:
 
 @pytest.mark.requirement("commit-3")
 @pytest.mark.parametrize("scenario", [pytest.param(each, id=each.name) for each in SYNCED])
-def test_commit_without_any_one_of_its_syncs_can_lose_something(
+def test_removing_any_sync_of_a_commit_can_lose_data(
     scenario: Scenario, tmp_path: Path, tally: Tally
 ) -> None:
     checker = Checker(scenario, tmp_path, enough=1)
@@ -109,7 +109,7 @@ def test_commit_without_any_one_of_its_syncs_can_lose_something(
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_recovery_without_one_of_its_syncs_can_lose_something(tmp_path: Path, tally: Tally) -> None:
+def test_removing_any_sync_of_recovery_can_lose_data(tmp_path: Path, tally: Tally) -> None:
     """Each is needed after some crash; others, of folders in which nothing happened, are for all cases."""
     checker = Checker(RECOVERED, tmp_path, enough=1)
     # With the earlier commit out of the way, no sync is made for its sake that would stand in for another.
@@ -216,7 +216,7 @@ LOOKS = (
 
 
 @pytest.mark.parametrize(("scenario", "changed"), LOOKS)
-def test_commit_without_one_of_its_looks_can_lose_what_another_program_wrote(
+def test_removing_any_recheck_of_a_commit_can_lose_foreign_writes(
     scenario: Scenario,
     changed: dict[tuple[ModuleType, str], Callable[..., object]],
     tmp_path: Path,

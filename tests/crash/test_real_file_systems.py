@@ -63,7 +63,7 @@ def empty(disk: Path) -> None:
 
 
 @pytest.mark.parametrize("fill", [fill_blocks, fill_names])
-def test_full_disk_refuses_whole_commits(
+def test_full_disk_fails_the_whole_commit(
     mdplan: Commands, tmp_path: Path, fill: Callable[[Path, int], None], tally: Tally
 ) -> None:
     """With room for nothing, then a little more each time, until all has room."""
@@ -111,7 +111,7 @@ def limited(process: int, most: int) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("missing", [100_000, 4096, 1, 0])
-def test_limit_of_file_size_refuses_whole_commits(mdplan: Commands, tmp_path: Path, missing: int) -> None:
+def test_file_size_limit_fails_the_whole_commit(mdplan: Commands, tmp_path: Path, missing: int) -> None:
     make(tmp_path)
     (tmp_path / "long.md").write_text(LONG)
     old = tree(tmp_path)
@@ -137,7 +137,7 @@ def with_descriptors(process: int, most: int) -> Iterator[None]:
     yield
 
 
-def test_limit_of_open_files_refuses_whole_commits(mdplan: Commands, tmp_path: Path, tally: Tally) -> None:
+def test_open_file_limit_fails_the_whole_commit(mdplan: Commands, tmp_path: Path, tally: Tally) -> None:
     """With so few that nothing works, then one more each time, until all works."""
     violations: list[str] = []
     most, applied = 6, False
@@ -191,21 +191,21 @@ def check_refused(mdplan: Commands, folder: Path, request: object, code: Code) -
 
 
 @pytest.mark.parametrize("name", ["folder-2/file.md", "folder-2"])
-def test_immutable_file_or_folder_refuses_the_batch(mdplan: Commands, tmp_path: Path, name: str) -> None:
+def test_immutable_file_or_folder_fails_the_batch(mdplan: Commands, tmp_path: Path, name: str) -> None:
     """The third of five files; where it is the file, that is found when the first two are in place."""
     request = five(tmp_path)
     with immutable(tmp_path / name):
         check_refused(mdplan, tmp_path, request, Code.PERMISSION_DENIED)
 
 
-def test_file_that_is_a_mount_point_refuses_the_batch(mdplan: Commands, tmp_path: Path) -> None:
+def test_mount_point_as_target_fails_the_batch(mdplan: Commands, tmp_path: Path) -> None:
     """The third of five files."""
     request = five(tmp_path)
     with bound(tmp_path / "folder-2" / "file.md"):
         check_refused(mdplan, tmp_path, request, Code.TARGET_BUSY)
 
 
-def test_disk_that_can_only_be_read_refuses_the_batch(mdplan: Commands, tmp_path: Path) -> None:
+def test_read_only_disk_fails_the_batch(mdplan: Commands, tmp_path: Path) -> None:
     with memory(tmp_path / "disk", "size=2m") as disk:
         request = five(disk)
         assert mdplan.run(disk, *APPLY, stdin=request).code == Exit.DONE
@@ -219,7 +219,7 @@ def test_disk_that_can_only_be_read_refuses_the_batch(mdplan: Commands, tmp_path
         assert tree(disk) == old
 
 
-def test_folder_of_others_refuses_the_batch() -> None:
+def test_folder_of_another_user_fails_the_batch() -> None:
     """The third of five folders is another user's."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

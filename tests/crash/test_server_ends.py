@@ -70,7 +70,9 @@ SLOW = [pytest.param(stop, marks=pytest.mark.slow) for stop in (terminate, inter
 
 
 @pytest.mark.parametrize("stop", [close, cancel, *SLOW])
-def test_commit_of_a_server_that_is_stopped_is_whole(folder: Path, stop: Callable[[Lines], None]) -> None:
+def test_commit_of_a_stopped_server_is_all_old_or_all_new(
+    folder: Path, stop: Callable[[Lines], None]
+) -> None:
     with lines_to("--root", str(folder)) as lines:
         lines.send(request())
         while not any(name.endswith(".pending") for name in names(folder / ".mdplan" / "tx")):

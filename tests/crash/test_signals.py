@@ -53,7 +53,7 @@ def recovered(trial: Trial, promised: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("stop", [after_interrupt, after_two_interrupts, after_termination])
 @pytest.mark.parametrize("every", [9, pytest.param(1, marks=[pytest.mark.slow, pytest.mark.timeout(600)])])
-def test_commit_that_is_stopped_is_all_old_or_all_new(
+def test_commit_ended_by_a_signal_is_all_old_or_all_new(
     trial: Trial, stop: Callable[[Trial, int], Iterator[str]], every: int, tally: Tally
 ) -> None:
     points = [*range(1, len(trial.steps) + 1)][::every] if every == 1 else changing(trial.steps)[::every]

@@ -110,7 +110,7 @@ def problems_of(trial: Trial, fault: Fault) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("call", "beside"), WAYS, ids=[name + "-plain" * bool(beside) for (name, _), beside in WAYS]
 )
-def test_commit_with_a_fault_is_whole_and_tells_the_truth(
+def test_failed_system_call_leaves_a_consistent_commit_and_a_correct_report(
     trial: Trial, call: tuple[str, tuple[str, ...]], beside: tuple[str, ...], error: str | None, tally: Tally
 ) -> None:
     name, names = call

@@ -12,7 +12,7 @@ PATH = REPOSITORY / "docs" / "contributing" / "adding-an-operation.md"
 PAGE = PATH.read_text(encoding="utf-8")
 
 
-def test_code_is_that_of_the_operation() -> None:
+def test_shown_code_equals_the_operation_module() -> None:
     code = (REPOSITORY / "mdplan" / "operations" / "sort_list.py").read_text(encoding="utf-8")
     (block,) = [block for block in blocks_of(PATH) if block.info == ("python",)]
 
@@ -21,7 +21,7 @@ def test_code_is_that_of_the_operation() -> None:
     assert [line for line in lines if line not in code] == []
 
 
-def test_cases_are_there() -> None:
+def test_shown_cases_exist() -> None:
     cases = {case.text.slug for case in find_cases("operations/sort_list")}
     step = PAGE[PAGE.index("## 2.") : PAGE.index("## 3.")]
     named = re.findall(r"`([a-z]+(?:-[a-z]+)+)`", step)

@@ -18,7 +18,7 @@ def test_paths_on_the_page_exist() -> None:
     assert [path for path in paths if not list(REPOSITORY.glob(path))] == []
 
 
-def test_products_of_the_stages_are_classes() -> None:
+def test_outputs_of_the_stages_are_classes() -> None:
     line = PAGE[PAGE.index("```text\n") : PAGE.index("```\n\n")]
     products = re.findall(r"\b[A-Z]\w+", line)
 

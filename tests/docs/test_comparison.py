@@ -33,7 +33,7 @@ def test_table_has_every_edit_and_every_server(script: ModuleType) -> None:
 
 
 @pytest.mark.requirement("docs-5")
-def test_our_columns_are_what_happens(script: ModuleType, tmp_path: Path) -> None:
+def test_columns_of_mdplan_match_its_behaviour(script: ModuleType, tmp_path: Path) -> None:
     ours = [name for name in script.ASKED if name.startswith(script.OURS)]
 
     assert len(ours) == 2
@@ -41,7 +41,7 @@ def test_our_columns_are_what_happens(script: ModuleType, tmp_path: Path) -> Non
         assert script.outcomes(name, script.own_command(tmp_path), tmp_path) == shown()[name]
 
 
-def test_no_fault_of_ours_is_hidden() -> None:
+def test_no_weakness_of_mdplan_is_hidden() -> None:
     assert [
         cell for name, column in shown().items() if "mdplan" in name for cell in column if "**" in cell
     ] == []

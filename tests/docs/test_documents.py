@@ -40,7 +40,7 @@ def check(folder: Path) -> Run:
 
 
 @pytest.mark.requirement("docs-6")
-def test_our_documents_are_as_they_should_be(documents: Path) -> None:
+def test_documents_pass_their_manifest(documents: Path) -> None:
     run = check(documents)
 
     assert run.code == Exit.DONE, run.out.decode() + run.err
@@ -48,7 +48,7 @@ def test_our_documents_are_as_they_should_be(documents: Path) -> None:
 
 @pytest.mark.requirement("docs-6")
 @pytest.mark.parametrize("fault", WRONG)
-def test_document_that_was_put_wrong_is_named(fault: str, documents: Path) -> None:
+def test_changed_document_is_reported(fault: str, documents: Path) -> None:
     name, pattern, replacement = WRONG[fault]
     text = (documents / name).read_text(encoding="utf-8")
     wrong = re.sub(pattern, replacement, text, count=1)

@@ -116,13 +116,13 @@ def _problems_of_generated(page: Path, block: Block) -> Iterator[str]:
             yield f"it is no batch: {batch}"
 
 
-def test_tests_that_are_named_exist_and_name_their_page() -> None:
+def test_named_tests_exist_and_name_their_page() -> None:
     for page, test in {**{page: test for (page, _), test in BY_THEIR_TEST.items()}, **BY_ONE_TEST}.items():
         text = (REPOSITORY / test).read_text(encoding="utf-8")
         assert Path(page).name in text, f"{test} does not look at {page}"
 
 
-def test_what_is_checked_by_a_test_is_on_its_page() -> None:
+def test_blocks_checked_by_a_test_are_on_its_page() -> None:
     shown = {(name_of(page), " ".join(block.info)) for page in pages() for block in blocks_of(page)}
 
     assert sorted(set(BY_THEIR_TEST) - shown) == []

@@ -33,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.requirement("bot-3")
 @pytest.mark.parametrize("page", SHOWN, ids=lambda page: page.stem)
-def test_page_shows_what_happens(page: Path, folder: Path, *, update_cases: bool) -> None:
+def test_examples_of_the_page_give_the_shown_output(page: Path, folder: Path, *, update_cases: bool) -> None:
     """Pages begin with the samples; --update-cases writes a page anew."""
     text = page.read_text(encoding="utf-8")
     if "\n$ git " in text and shutil.which("git") is None:
@@ -50,7 +50,7 @@ def test_page_shows_what_happens(page: Path, folder: Path, *, update_cases: bool
 
 
 @pytest.mark.parametrize("page", pages(), ids=name_of)
-def test_page_has_one_title_and_links_that_lead_somewhere(page: Path) -> None:
+def test_page_has_one_title_and_no_broken_links(page: Path) -> None:
     prose = prose_of(page)
     targets = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", prose)
 

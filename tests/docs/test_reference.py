@@ -26,7 +26,7 @@ def test_every_variable_is_on_its_page() -> None:
     assert sorted(name for name in found if f"| `{name}` |" not in page) == []
 
 
-def test_pages_hide_nothing_in_what_looks_like_a_tag() -> None:
+def test_pages_contain_no_text_that_browsers_read_as_a_tag() -> None:
     """What is no code would be HTML: the note on top is all of that kind."""
     for page in REFERENCE.rglob("*.md"):
         text = re.sub(

@@ -35,24 +35,24 @@ def code(cell: str) -> str:
     return found[2]
 
 
-def test_canonical_headings() -> None:
+def test_canonical_headings_match_the_documented_table() -> None:
     for heading, canonical in rows("Canonical headings"):
         assert canonical_heading(heading_title(code(heading))) == code(canonical)
 
 
-def test_kinds_that_are_skipped() -> None:
+def test_skipped_node_kinds_are_the_documented_ones() -> None:
     told = {code(kind): default for kind, _, default in rows("What matches skip")}
 
     assert told == {kind: "skipped" if kind in EXCLUDED_BY_DEFAULT else "searched" for kind in NodeKind}
 
 
-def test_numbers() -> None:
+def test_limits_match_the_documented_numbers() -> None:
     assert f"more than {MOST_PARTS:,} parts" in PAGE
     assert f"more than {MOST_MATCHES:,} times" in PAGE
     assert f"the first {LISTED}, each" in PAGE
 
 
-def test_other_names_of_fields() -> None:
+def test_documented_field_synonyms_are_accepted() -> None:
     told = {
         sent: code(meant)
         for cell, meant in rows("Other spellings")
@@ -76,7 +76,9 @@ def test_other_names_of_fields() -> None:
     ],
     ids=json.dumps,
 )
-def test_matches_are_counted_as_told(edit: dict[str, object], places: list[str], tmp_path: Path) -> None:
+def test_match_counts_follow_the_documented_rules(
+    edit: dict[str, object], places: list[str], tmp_path: Path
+) -> None:
     """Line 3 is an umlaut, an emoji of two code points, a tab, x, code, a word."""
     (tmp_path / "a.md").write_text("# A\n\nü👍🏽\tx `old` old\n\n[l](old)\n", encoding="utf-8")
     with Engine.open([tmp_path]) as engine:

@@ -49,7 +49,7 @@ def shell(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_workflow_names_inputs_and_outputs_that_there_are() -> None:
+def test_workflow_uses_existing_inputs_and_outputs() -> None:
     text = FILES[".github/workflows/docs.yml"]
     workflow: dict[str, Any] = yaml.safe_load(text)
     (step,) = [each for each in workflow["jobs"]["docs"]["steps"] if each.get("id") == "mdplan"]
@@ -236,7 +236,7 @@ def test_configuration_of_pre_commit_names_a_hook() -> None:
     assert {hook["id"] for hook in repository["hooks"]} <= {hook["id"] for hook in HOOKS}
 
 
-def test_jobs_of_gitlab_hand_on_the_plan(samples: Path) -> None:
+def test_gitlab_jobs_pass_on_the_plan(samples: Path) -> None:
     jobs = yaml.safe_load(FILES[".gitlab-ci.yml"])
     plan, apply = ("\n".join(jobs[name]["script"]) for name in ("plan", "apply"))
 

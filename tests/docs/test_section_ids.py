@@ -41,11 +41,11 @@ def id_of(text: str, path: list[str]) -> str:
 
 
 @pytest.mark.parametrize(("change", "told"), ROWS)
-def test_row_tells_what_happens_to_the_id(change: str, told: str) -> None:
+def test_documented_row_matches_what_happens_to_the_section_id(change: str, told: str) -> None:
     (after,) = [after for begin, after in AFTER.items() if change.startswith(begin)]
 
     assert (id_of(*after) == id_of(BEFORE, ["Install"])) is (told == "stays")
 
 
-def test_each_change_has_its_row() -> None:
+def test_each_kind_of_change_has_a_row() -> None:
     assert len(ROWS) == len(AFTER)

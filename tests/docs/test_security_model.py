@@ -112,7 +112,7 @@ def test_page_names_the_parts_of_the_parsers_plugins_that_are_imported() -> None
     assert {words[module] for module in modules} == set(re.split(", | and ", row.partition(" for ")[0]))
 
 
-def test_page_says_what_the_reader_of_diffs_is_imported_for() -> None:
+def test_page_explains_the_import_of_the_diff_reader() -> None:
     users = {
         path.parent.name
         for path in (REPOSITORY / "mdplan").rglob("*.py")
@@ -123,7 +123,7 @@ def test_page_says_what_the_reader_of_diffs_is_imported_for() -> None:
     assert "| reads diffs |" in PAGE
 
 
-def test_table_of_the_action_is_its_list() -> None:
+def test_action_table_equals_the_dependency_list() -> None:
     listed = {row[0].strip("`"): row[1] for row in cells("### Of the action")}
 
     assert listed == dict(re.findall(r"^([\w.-]+)==([\w.]+)", _LIST, re.MULTILINE))

@@ -15,7 +15,7 @@ EXAMPLES = list(examples_of(PAGE))
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.title)
-def test_example(example: Example, tmp_path: Path) -> None:
+def test_semantics_example_has_the_documented_result(example: Example, tmp_path: Path) -> None:
     diff, said = outcome_of(example.document, json.loads(example.batch), example.verb, tmp_path)
 
     assert diff == example.diff

@@ -35,7 +35,7 @@ def behind_a_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
         yield server
 
 
-def test_what_a_proxy_passes_on_is_served(behind_a_proxy: HttpServer) -> None:
+def test_proxied_request_is_served(behind_a_proxy: HttpServer) -> None:
     """nginx sends `$host`, which has no port; Caddy sends the header as it came."""
     (name,) = re.findall(r"server_name (\S+);", NGINX)
     assert "proxy_set_header Host $host;" in NGINX
@@ -46,7 +46,7 @@ def test_what_a_proxy_passes_on_is_served(behind_a_proxy: HttpServer) -> None:
     assert behind_a_proxy.send(b"{}", {"Host": f"{name}.example"}).status == 421
 
 
-def test_proxies_lead_to_the_server() -> None:
+def test_proxy_examples_reach_the_server() -> None:
     address = shlex.split(COMMAND)[shlex.split(COMMAND).index("--http") + 1]
     (caddy,) = re.findall(r"^docs\.example\.org \{\n(.*?)^\}\n", PAGE, re.MULTILINE | re.DOTALL)
 
@@ -54,7 +54,7 @@ def test_proxies_lead_to_the_server() -> None:
     assert caddy.split() == ["reverse_proxy", "/mcp", address]
 
 
-def test_statuses_are_those_of_the_table(behind_a_proxy: HttpServer) -> None:
+def test_http_statuses_match_the_table(behind_a_proxy: HttpServer) -> None:
     told = [int(status) for status in re.findall(r"^\| (4\d\d) \|", PAGE, re.MULTILINE)]
     given = [
         behind_a_proxy.send(b"{}", {"Host": "evil.example"}).status,
@@ -66,7 +66,7 @@ def test_statuses_are_those_of_the_table(behind_a_proxy: HttpServer) -> None:
     assert given == told
 
 
-def test_start_looks_as_shown(tmp_path: Path) -> None:
+def test_startup_output_matches_the_page(tmp_path: Path) -> None:
     shown = re.findall(r"^(?:Serving|Clients|Authorization).*\n", PAGE, re.MULTILINE)
     with http_server("--root", str(tmp_path), token=None) as server:
         said = [
@@ -76,7 +76,7 @@ def test_start_looks_as_shown(tmp_path: Path) -> None:
     assert said == [re.sub(r"(?<=Bearer )\S+", "TOKEN", line) for line in shown]
 
 
-def test_nginx_takes_the_example(tmp_path: Path) -> None:
+def test_nginx_accepts_the_example_configuration(tmp_path: Path) -> None:
     """With a certificate of its own, for the one that is named is not there."""
     program = shutil.which("nginx")
     if program is None:

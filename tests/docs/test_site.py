@@ -58,7 +58,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.requirement("docs-2")
-def test_dead_links_are_refused(tmp_path: Path) -> None:
+def test_site_build_fails_for_dead_links(tmp_path: Path) -> None:
     (tmp_path / "pages").mkdir()
     (tmp_path / "pages" / "index.md").write_text(
         "# A\n\n[b](gone.md) [c](#nowhere) [d](index.md#no) [a](#a)\n"
@@ -110,7 +110,7 @@ def test_every_operation_and_code_has_its_page(site: Path) -> None:
 @pytest.mark.requirement("docs-2")
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
+def test_site_loads_nothing_from_other_hosts(site: Path) -> None:
     """The search box too works from the files of the site alone."""
     loaded = {link for page in site.rglob("*.html") for link in Links(page).loaded}
     styles = "".join(path.read_text(encoding="utf-8") for path in site.rglob("*.css"))

@@ -25,7 +25,7 @@ def samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_there_are_ten_tasks_on_all_surfaces() -> None:
+def test_ten_tasks_cover_all_surfaces() -> None:
     words = [{word for block in task.blocks for word in block.info} for task in TASKS]
 
     assert len(TASKS) == 10
@@ -38,7 +38,7 @@ def test_there_are_ten_tasks_on_all_surfaces() -> None:
 
 @pytest.mark.requirement("first-use-1")
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
-def test_task_is_done_in_its_calls(task: Task, samples: Path, *, update_cases: bool) -> None:
+def test_task_is_completed_by_its_calls(task: Task, samples: Path, *, update_cases: bool) -> None:
     attempt = Attempt(task, samples)
     shown = attempt.run()
     if update_cases:
@@ -63,7 +63,7 @@ def write_outcomes(task: Task, shown: list[str]) -> None:
     PAGE.write_text(before + heading + own + next_heading + others, encoding="utf-8")
 
 
-def test_line_ends_are_seen_in_a_difference() -> None:
+def test_difference_shows_line_ends() -> None:
     """Else a task could lose them without a word."""
     lines = list(difference({"a.md": b"one\r\ntwo"}, {"a.md": b"one\ntwo\n", "b.md": b""}))
 

@@ -22,13 +22,13 @@ FOUND = [(path.parent.name, path) for path in sorted(REGRESSIONS.glob("*/*"))]
 
 
 @pytest.mark.parametrize(("name", "path"), FOUND, ids=[f"{name}-{path.name}" for name, path in FOUND])
-def test_what_broke_it_once_is_right_now(name: str, path: Path) -> None:
+def test_fuzz_regressions_pass(name: str, path: Path) -> None:
     TARGETS[name].check(path.read_bytes())
 
 
 @pytest.mark.requirement("fuzz-1")
 @pytest.mark.parametrize("name", TARGETS)
-def test_target_holds_for_its_seeds_and_what_is_made_of_them(name: str) -> None:
+def test_fuzz_target_passes_for_seeds_and_their_mutations(name: str) -> None:
     target = TARGETS[name]
     seeds = list(target.seeds())
     assert seeds
@@ -37,11 +37,11 @@ def test_target_holds_for_its_seeds_and_what_is_made_of_them(name: str) -> None:
         target.check(target.mutated(seed, Random(number)))
 
 
-def test_regressions_are_of_targets() -> None:
+def test_every_regression_belongs_to_a_target() -> None:
     assert {name for name, _ in FOUND} <= TARGETS.keys()
 
 
-def test_of_inputs_that_fail_at_one_place_the_shortest_is_kept(tmp_path: Path) -> None:
+def test_shortest_input_of_each_failure_is_kept(tmp_path: Path) -> None:
     crashes = Crashes(tmp_path)
     for data in (b"long", b"a", b"longer"):
         try:

@@ -1,4 +1,4 @@
-"""Fixtures of hostile inputs: a folder with something to lose, and how to say what became of each."""
+"""Fixtures of hostile inputs: a folder with something to lose, and a record of what became of each."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,12 +12,19 @@ from mdplan.storage.transaction.commit import Durability
 from tests.hostile.tally import Record, record_into
 from tests.hostile.trial import HERE, SECRET, Place
 
-# Names of all tests of this folder that the run has collected, also of those that it does not run.
+# Names of all tests of this folder that the run has collected, also of those that it does not run,
+# each with its numbered cases.
 COLLECTED = pytest.StashKey[list[str]]()
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    item.config.stash.setdefault(COLLECTED, []).append(item.nodeid)
+    cases = [f"[case_{case:02}]" for marker in item.iter_markers("hostile_case") for case in marker.args]
+    item.config.stash.setdefault(COLLECTED, []).append(" ".join([item.nodeid, *cases]))
+
+
+def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
+    """Prints the tests with their cases for `test_case_list.py`, which runs `--collect-only`."""
+    return config.stash.get(COLLECTED, []) if config.option.collectonly else []
 
 
 @pytest.fixture

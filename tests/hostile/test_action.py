@@ -111,7 +111,7 @@ def test_bot_step_never_runs_code_of_the_checkout(checkout: Checkout, command: s
 
 
 @pytest.mark.slow
-def test_environment_is_never_made_by_code_of_the_checkout(checkout: Checkout) -> None:
+def test_code_of_the_checkout_never_builds_the_environment(checkout: Checkout) -> None:
     """The environment is made in earnest; pip only says that it runs, as it would download packages."""
     script = STEPS["install"]["run"].replace("-m pip install", "-m pip --version")
     done = checkout.run(re.sub(r"(--version) .*\\\n.*", r"\1", script), BOT_PYTHON=sys.executable)
@@ -134,7 +134,7 @@ def test_installed_environment_plans_without_code_of_the_checkout(checkout: Chec
     assert not checkout.evidence.exists()
 
 
-def test_every_python_of_the_action_is_isolated_and_starts_outside_of_the_checkout() -> None:
+def test_every_python_of_the_action_runs_isolated_outside_the_checkout() -> None:
     for name in ("install", "bot", "comment"):
         script = STEPS[name]["run"]
         assert script.startswith('cd "$RUNNER_TEMP"\n')
@@ -145,7 +145,7 @@ def test_every_python_of_the_action_is_isolated_and_starts_outside_of_the_checko
     assert re.findall(r'sys\.executable, "([^"]+)"', run_bot) == ["-I"]
 
 
-def test_hostile_manifest_never_reads_or_writes_outside_of_the_checkout(checkout: Checkout) -> None:
+def test_hostile_manifest_never_reads_or_writes_outside_the_checkout(checkout: Checkout) -> None:
     for command in ("plan", "check", "apply"):
         outputs = checkout.bot(command, HOSTILE_MANIFEST, "")
         told = "".join(
@@ -159,7 +159,7 @@ def test_hostile_manifest_never_reads_or_writes_outside_of_the_checkout(checkout
     assert not checkout.evidence.exists()
 
 
-def test_package_without_hash_or_from_an_address_is_never_installed() -> None:
+def test_package_without_hash_or_from_a_url_is_never_installed() -> None:
     """Each requirement names one version and the hashes of its files; none says where it comes from."""
     entries = re.split(r"\n(?=[a-z0-9])", re.sub(r"(?m)^#.*\n", "", REQUIREMENTS).strip())
 

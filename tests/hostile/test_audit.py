@@ -40,12 +40,12 @@ def needed(name: str) -> set[str]:
     return found
 
 
-def test_what_we_need_is_followed_through() -> None:
+def test_audit_follows_transitive_dependencies() -> None:
     assert {"mdplan", "mcp", "pydantic", "pydantic-core", "markdown-it-py", "mdurl"} <= needed("mdplan")
 
 
 @pytest.mark.slow
-def test_nothing_that_we_need_is_known_to_be_vulnerable() -> None:
+def test_no_dependency_has_a_known_vulnerability() -> None:
     if importlib.util.find_spec("pip_audit") is None:
         pytest.skip("pip-audit is not installed")
     try:

@@ -72,7 +72,7 @@ def parsers() -> None:
 
 @pytest.mark.usefixtures("parsers")
 @pytest.mark.parametrize("case", FRONT_MATTER, ids=case_id)
-def test_front_matter_that_is_a_bomb_is_refused_at_once_and_can_be_edited_around(
+def test_front_matter_bomb_is_rejected_quickly_and_the_rest_stays_editable(
     place: Place, record: Record, case: str
 ) -> None:
     text = FRONT_MATTER[case] + "# A\n\nold\n"
@@ -132,7 +132,7 @@ SLOW_PATTERNS = [case for case in PATTERNS if case not in QUICK_PATTERNS]
 
 
 @pytest.mark.parametrize("case", quick_and_slow(PATTERNS, SLOW_PATTERNS), ids=case_id)
-def test_catastrophic_pattern_is_answered_soon_after_the_limit(
+def test_catastrophic_pattern_stops_soon_after_the_time_limit(
     place: Place, record: Record, case: str
 ) -> None:
     """By every verb that takes one, and once in a batch, however many edits have one."""
@@ -294,9 +294,7 @@ SLOW_PAYLOADS = [
 
 @pytest.mark.parametrize("case", quick_and_slow(PAYLOADS, SLOW_PAYLOADS), ids=case_id)
 @pytest.mark.parametrize("verb", ["plan", "write"])
-def test_batch_that_is_a_bomb_is_refused_before_anything_is_written(
-    place: Place, record: Record, case: str, verb: str
-) -> None:
+def test_batch_bomb_is_rejected_before_any_write(place: Place, record: Record, case: str, verb: str) -> None:
     """Where the text grows edit by edit, the deadline of parsing may come first."""
     (place.root / "many.md").write_bytes(b"# A\n\nx" + b"a " * 50_000 + b"\n")
     (place.root / "lines.md").write_bytes(b"# A\n\nx\n" + b"y\n" * 60_000)
@@ -309,7 +307,8 @@ def test_batch_that_is_a_bomb_is_refused_before_anything_is_written(
     assert len(problems) <= MOST_PROBLEMS + 1
 
 
-def test_case_63_many_small_files_are_no_bomb(place: Place, record: Record) -> None:
+@pytest.mark.hostile_case(63)
+def test_many_small_files_are_accepted(place: Place, record: Record) -> None:
     """What is large and within the limits is done."""
     edits = [{"op": "create_file", "markdown": HERE.decode()}]
     batch = {"files": [{"file": f"d/{number}.md", "edits": edits} for number in range(300)]}
@@ -321,7 +320,8 @@ def test_case_63_many_small_files_are_no_bomb(place: Place, record: Record) -> N
     )
 
 
-def test_case_60_batch_as_json_text_counts_as_what_it_holds(place: Place, record: Record) -> None:
+@pytest.mark.hostile_case(60)
+def test_batch_as_json_text_counts_towards_the_limits(place: Place, record: Record) -> None:
     batch = {"file": "here.md", "edits": json.dumps([{"op": "append_to_file", "markdown": MEGABYTE}] * 65)}
 
     act = lambda: place.engine.write(batch)  # noqa: E731
@@ -344,9 +344,7 @@ JSON_TEXTS = {
 
 @pytest.mark.parametrize("case", JSON_TEXTS, ids=case_id)
 @pytest.mark.parametrize("verb", ["plan", "apply", "validate"])
-def test_json_that_is_a_bomb_is_refused_by_the_command_line(
-    place: Place, record: Record, case: str, verb: str
-) -> None:
+def test_command_line_rejects_a_json_bomb(place: Place, record: Record, case: str, verb: str) -> None:
     run, seconds = timed(lambda: mdplan(verb, "--json", "--root", str(place.root), stdin=JSON_TEXTS[case]))
     is_refused = run.code == Exit.INVALID and (place.root / "here.md").read_bytes() == HERE
     record(f"{case}: {verb}", "refused" if is_refused else "escaped", seconds)

@@ -70,7 +70,7 @@ def test_approval_of_a_plan_never_counts_in_another_root(own: Engine, other: Eng
 
 
 @pytest.mark.parametrize("by_link", [False, True])
-def test_decisions_of_another_root_never_count_where_they_are_put(
+def test_copied_decisions_of_another_root_never_count(
     own: Engine, other: Engine, state_dir: Path, *, by_link: bool
 ) -> None:
     decided = folder_of(state_dir, "decisions", has=True)
@@ -86,7 +86,9 @@ def test_decisions_of_another_root_never_count_where_they_are_put(
     assert is_refused(other, {"planId": plan_of(own)})
 
 
-def test_stored_plan_that_is_a_link_is_never_followed(own: Engine, state_dir: Path, tmp_path: Path) -> None:
+def test_stored_plan_behind_a_symbolic_link_is_never_read(
+    own: Engine, state_dir: Path, tmp_path: Path
+) -> None:
     (stored,) = state_dir.rglob("plans/*.json")
     moved = tmp_path / "moved.json"
     stored.rename(moved)
@@ -100,7 +102,7 @@ def test_stored_plan_that_is_a_link_is_never_followed(own: Engine, state_dir: Pa
 
 
 @pytest.mark.parametrize("query", ["token", "access_token", "authorization"])
-def test_bearer_token_in_an_address_never_opens_anything(own: Engine, query: str) -> None:
+def test_bearer_token_in_a_url_is_never_accepted(own: Engine, query: str) -> None:
     """Addresses are logged and kept; the token counts in its header alone."""
     calls = ReviewCalls(own)
 
@@ -109,7 +111,7 @@ def test_bearer_token_in_an_address_never_opens_anything(own: Engine, query: str
         assert calls.get(f"{path}?{query}=Bearer%20{TOKEN}").status == 401
 
 
-def test_link_of_one_server_never_opens_another(own: Engine, other: Engine) -> None:
+def test_review_link_of_one_server_never_opens_another(own: Engine, other: Engine) -> None:
     first, second = ReviewCalls(own), ReviewCalls(other)
 
     assert second.get(first.link).status == 401
@@ -119,14 +121,14 @@ def test_link_of_one_server_never_opens_another(own: Engine, other: Engine) -> N
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example:8080", "localhost.:8080", ""])
-def test_page_is_never_served_under_a_name_that_was_rebound(own: Engine, host: str) -> None:
+def test_page_is_never_served_for_a_rebound_host_name(own: Engine, host: str) -> None:
     calls = ReviewCalls(own)
 
     assert calls.get(calls.link, host=host).status == 421
     assert calls.visit().get(calls.base, host=host).status == 421
 
 
-def test_page_of_a_plan_never_approves_what_was_carried_over(own: Engine) -> None:
+def test_page_of_a_plan_never_approves_its_rebased_plan(own: Engine) -> None:
     plan_id = plan_of(own)
     file = Path(own.workspace.roots[0].path) / "a.md"
     file.write_text(f"{TEXT}\nmore\n")
@@ -144,7 +146,7 @@ def test_page_of_a_plan_never_approves_what_was_carried_over(own: Engine) -> Non
     assert file.read_text() == f"{TEXT}\nmore\n"
 
 
-def test_view_link_of_a_plan_never_shows_what_was_carried_over(own: Engine) -> None:
+def test_view_link_of_a_plan_never_shows_its_rebased_plan(own: Engine) -> None:
     plan_id = plan_of(own)
     (Path(own.workspace.roots[0].path) / "a.md").write_text(f"{TEXT}\nmore\n")
     calls = ReviewCalls(own)

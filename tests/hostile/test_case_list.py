@@ -1,4 +1,4 @@
-"""Each of the 72 numbered cases of hostile input has a test with its number in its name."""
+"""Each of the 72 numbered cases of hostile input has a test: a marker or the ID of a parameter names it."""
 
 import re
 import subprocess
@@ -11,8 +11,8 @@ from tests.hostile.conftest import COLLECTED
 
 FOLDER = Path(__file__).parent
 CASES = range(1, 73)
-# `test_case_15_sibling…`, `test_path_is_refused…[case_01_parent]`, `test_65_arguments…`.
-NUMBER = re.compile(r"(?:case_|::test_)(\d\d)(?=[_\]])")
+# `test_path_is_refused…[case_01_parent]`, and what the conftest adds for `@pytest.mark.hostile_case(15)`.
+NUMBER = re.compile(r"case_(\d\d)(?=[_\]])")
 
 
 def test_every_case_has_a_test_with_its_number(request: pytest.FixtureRequest) -> None:
@@ -26,7 +26,7 @@ def test_every_case_has_a_test_with_its_number(request: pytest.FixtureRequest) -
 
 
 def everything_collected() -> list[str]:
-    """Names of the tests of the folder, where this run has not collected all of them."""
+    """Names and cases of the tests of the folder, where this run has not collected all of them."""
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-n0", "-p", "no:cacheprovider"]
     collected = subprocess.run([*command, FOLDER], check=False, capture_output=True, encoding="utf-8")
     return collected.stdout.splitlines()

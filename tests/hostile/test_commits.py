@@ -58,10 +58,9 @@ def _is_tidy(place: Place) -> bool:
     return all(names_in((place.root / name).parent) == ["file.md"] for name in NAMES)
 
 
+@pytest.mark.hostile_case(41)
 @pytest.mark.parametrize("target", ["d2/file.md", "d2"])
-def test_case_41_third_of_five_files_that_is_immutable_leaves_all_old(
-    five: Place, record: Record, target: str
-) -> None:
+def test_one_immutable_file_of_five_leaves_all_files_old(five: Place, record: Record, target: str) -> None:
     with immutable(five.root / target):
         codes = {Code.PERMISSION_DENIED, Code.READ_ONLY}
         act = lambda: five.engine.write(BATCH)  # noqa: E731
@@ -69,7 +68,8 @@ def test_case_41_third_of_five_files_that_is_immutable_leaves_all_old(
     assert all_old(five)
 
 
-def test_case_42_file_that_is_a_mount_point_leaves_all_old(five: Place, record: Record) -> None:
+@pytest.mark.hostile_case(42)
+def test_mount_point_as_target_leaves_all_files_old(five: Place, record: Record) -> None:
     with bound(five.root / "d2" / "file.md"):
         act = lambda: five.engine.write(BATCH)  # noqa: E731
         codes = {Code.TARGET_BUSY}
@@ -122,7 +122,7 @@ def failing(place: Place, step: Step, nth: int, error: int) -> tuple[Any, Failin
     ],
     ids=["case_43", "case_44"],
 )
-def test_failure_of_every_operation_leaves_all_old_or_all_new(
+def test_failure_of_any_system_call_leaves_all_old_or_all_new(
     five: Place, record: Record, case: str, steps: tuple[Step, ...], error: int, codes: set[Code]
 ) -> None:
     """What is in doubt is settled by the next call."""
@@ -146,7 +146,8 @@ def test_failure_of_every_operation_leaves_all_old_or_all_new(
     assert tried > 10
 
 
-def test_case_45_failure_to_clean_up_is_success_with_a_warning(five: Place, record: Record) -> None:
+@pytest.mark.hostile_case(45)
+def test_failed_cleanup_is_a_warning_on_success(five: Place, record: Record) -> None:
     """What was displaced cannot be moved into the history."""
     report, _ = failing(five, Step.MOVE, 1, errno.EIO)
 
@@ -183,12 +184,11 @@ KILLED = ["write:4", "exchange:3"]
 SELDOM_KILLED = ["create:3", "exchange:1", "rename:1", "move:2"]
 
 
+@pytest.mark.hostile_case(46)
 @pytest.mark.parametrize(
     "failpoint", [*KILLED, *(pytest.param(point, marks=pytest.mark.slow) for point in SELDOM_KILLED)]
 )
-def test_case_46_killed_commit_is_applied_once_by_the_next_call(
-    five: Place, record: Record, failpoint: str
-) -> None:
+def test_killed_commit_is_applied_once_by_the_next_call(five: Place, record: Record, failpoint: str) -> None:
     plan_id = kill(five, failpoint)
 
     again = [apply(five, plan_id) for _ in range(2)]
@@ -199,9 +199,8 @@ def test_case_46_killed_commit_is_applied_once_by_the_next_call(
     assert json.loads(again[1].stdout)["alreadyApplied"]
 
 
-def test_case_47_file_that_was_edited_after_a_crash_is_kept_beside_its_base(
-    five: Place, record: Record
-) -> None:
+@pytest.mark.hostile_case(47)
+def test_file_edited_after_a_crash_is_kept_with_its_base(five: Place, record: Record) -> None:
     kill(five, "exchange:5")
     changed = next(name for name in NAMES if (five.root / name).read_bytes() == NEW)
     (five.root / changed).write_bytes(b"mine")
@@ -214,10 +213,9 @@ def test_case_47_file_that_was_edited_after_a_crash_is_kept_beside_its_base(
     )
 
 
+@pytest.mark.hostile_case(48)
 @pytest.mark.parametrize("damage", ["cut", "flip", "empty"])
-def test_case_48_damaged_journal_is_told_and_nothing_touched(
-    five: Place, record: Record, damage: str
-) -> None:
+def test_damaged_journal_is_reported_and_changes_nothing(five: Place, record: Record, damage: str) -> None:
     kill(five, "exchange:3")
     (pending,) = (five.root / ".mdplan" / "tx").glob("*.pending")
     data = bytearray(pending.read_bytes())
@@ -237,9 +235,10 @@ def test_case_48_damaged_journal_is_told_and_nothing_touched(
 HOSTILE_PATHS = ["../../etc/x", "/etc/x", "../secret.md", ".git/config", "link/a.md", "here.md"]
 
 
+@pytest.mark.hostile_case(49)
 @pytest.mark.parametrize("path", HOSTILE_PATHS)
 @pytest.mark.parametrize("verb", ["write", "recover", "recover it", "undo", "plan"])
-def test_case_49_journal_that_a_stranger_ships_touches_nothing(
+def test_journal_shipped_in_a_clone_changes_nothing(
     place: Place, record: Record, path: str, verb: str
 ) -> None:
     """A repository comes with a state folder of its own, in the very form of ours, that names other files."""
@@ -291,7 +290,7 @@ def _linked_lock(path: Path, target: Path) -> None:
 
 
 @pytest.mark.parametrize("trap", TRAPS, ids=lambda trap: f"case_50_{trap.replace(' ', '_')}")
-def test_state_folder_that_is_a_trap_is_refused(place: Place, record: Record, trap: str) -> None:
+def test_unsafe_state_folder_is_refused(place: Place, record: Record, trap: str) -> None:
     TRAPS[trap](place.root, place.folder)
     act = lambda: place.engine.write(ONE)  # noqa: E731
     check_refused(record, f"50 {trap}", act, {Code.STATE_DIR_UNSAFE}, place.folder)
@@ -304,10 +303,9 @@ FIELDS = {
 }
 
 
+@pytest.mark.hostile_case(51)
 @pytest.mark.parametrize("field", FIELDS)
-def test_case_51_plan_that_was_changed_is_refused(
-    place: Place, record: Record, state_dir: Path, field: str
-) -> None:
+def test_changed_plan_is_refused(place: Place, record: Record, state_dir: Path, field: str) -> None:
     """In the store, and as a file."""
     (place.root / "other.md").write_bytes(HERE)
     plan_id = place.engine.plan(ONE).plan_id
@@ -329,9 +327,8 @@ def test_case_51_plan_that_was_changed_is_refused(
     check_refused(record, f"51 {field} of a stored plan", by_id, codes, place.folder, locks=True)
 
 
-def test_case_52_plan_that_is_unknown_expired_or_of_another_root_is_not_found(
-    place: Place, record: Record, state_dir: Path
-) -> None:
+@pytest.mark.hostile_case(52)
+def test_unknown_expired_or_foreign_plan_is_not_found(place: Place, record: Record, state_dir: Path) -> None:
     other_root = place.folder / "other"
     other_root.mkdir()
     (other_root / "here.md").write_bytes(HERE)
@@ -357,11 +354,12 @@ def test_case_52_plan_that_is_unknown_expired_or_of_another_root_is_not_found(
     fresh.workspace.close()
 
 
+@pytest.mark.hostile_case(53)
 @pytest.mark.parametrize(
     ("case", "data"),
     [("a byte", HERE.replace(b"text", b"Text")), ("line ends", HERE.replace(b"\n", b"\r\n"))],
 )
-def test_case_53_base_that_changed_is_stale(place: Place, record: Record, case: str, data: bytes) -> None:
+def test_changed_base_is_stale(place: Place, record: Record, case: str, data: bytes) -> None:
     plan_id = place.engine.plan(ONE).plan_id
     (place.root / "here.md").write_bytes(data)
 
@@ -370,7 +368,9 @@ def test_case_53_base_that_changed_is_stale(place: Place, record: Record, case: 
 
 
 @pytest.mark.parametrize("case", ["53 time alone", "54 there and back"], ids=["case_53", "case_54"])
-def test_base_that_has_its_bytes_again_is_applied(place: Place, record: Record, case: str) -> None:
+def test_plan_is_applied_when_its_base_has_the_same_bytes_again(
+    place: Place, record: Record, case: str
+) -> None:
     """Equal hashes are the contract."""
     path = place.root / "here.md"
     plan_id = place.engine.plan(ONE).plan_id
@@ -384,8 +384,9 @@ def test_base_that_has_its_bytes_again_is_applied(place: Place, record: Record, 
     )
 
 
+@pytest.mark.hostile_case(55)
 @pytest.mark.parametrize("what", ["file", "folder", "link", "dangling link", "fifo"])
-def test_case_55_creation_over_something_is_refused(place: Place, record: Record, what: str) -> None:
+def test_creation_over_an_existing_name_is_refused(place: Place, record: Record, what: str) -> None:
     path = place.root / "new.md"
     make: dict[str, Callable[[], object]] = {
         "file": lambda: path.write_bytes(SECRET),
@@ -425,7 +426,8 @@ def foreign(place: Place) -> Iterator[list[bytes]]:
     writer.join()
 
 
-def test_case_56_foreign_writer_is_never_overwritten_unnoticed(
+@pytest.mark.hostile_case(56)
+def test_foreign_writer_is_never_overwritten_unnoticed(
     place: Place, record: Record, foreign: list[bytes]
 ) -> None:
     """tests/concurrency has the long form, with a program of its own."""

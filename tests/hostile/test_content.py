@@ -34,7 +34,7 @@ BYTES: dict[str, tuple[bytes, str | None]] = {
 
 
 @pytest.mark.parametrize("case", BYTES, ids=ids_of("57"))
-def test_bytes_outside_of_the_edit_stay(place: Place, record: Record, case: str) -> None:
+def test_bytes_outside_the_edit_stay(place: Place, record: Record, case: str) -> None:
     data, encoding = BYTES[case]
     (place.root / "a.md").write_bytes(data)
     edit = {"op": "replace_match", "pattern": OLD, "replacement": NEW}
@@ -61,7 +61,7 @@ NO_TEXT = {
 
 
 @pytest.mark.parametrize("case", NO_TEXT, ids=ids_of("57"))
-def test_bytes_that_are_no_text_are_refused(place: Place, record: Record, case: str) -> None:
+def test_binary_content_is_refused(place: Place, record: Record, case: str) -> None:
     data, encoding, code = NO_TEXT[case]
     (place.root / "a.md").write_bytes(data)
     edit = {"op": "replace_match", "pattern": OLD, "replacement": NEW}
@@ -157,7 +157,9 @@ NESTED = {
 
 
 @pytest.mark.parametrize("case", NESTED, ids=ids_of("59"))
-def test_deep_heading_is_found_or_the_limit_is_told(place: Place, record: Record, case: str) -> None:
+def test_deeply_nested_heading_is_found_or_the_limit_is_reported(
+    place: Place, record: Record, case: str
+) -> None:
     text, title = NESTED[case]
     (place.root / "a.md").write_text(text)
 
@@ -181,7 +183,7 @@ FRONT_MATTER = {
 
 
 @pytest.mark.parametrize("case", FRONT_MATTER, ids=ids_of("61"))
-def test_front_matter_is_what_the_rule_says(place: Place, record: Record, case: str) -> None:
+def test_front_matter_is_recognized_by_the_documented_rule(place: Place, record: Record, case: str) -> None:
     text, is_there = FRONT_MATTER[case]
     (place.root / "a.md").write_text(text, encoding="utf-8")
 
@@ -218,9 +220,7 @@ TOUCHING: dict[str, tuple[list[dict[str, Any]], str | None]] = {
 
 
 @pytest.mark.parametrize("case", TOUCHING, ids=ids_of("64"))
-def test_edits_that_touch_each_other_are_defined_or_in_conflict(
-    place: Place, record: Record, case: str
-) -> None:
+def test_touching_edits_have_a_defined_result_or_conflict(place: Place, record: Record, case: str) -> None:
     edits, wanted = TOUCHING[case]
     (place.root / "a.md").write_text(TEXT)
     batch = {"file": "a.md", "edits": edits, "allowOutlineChange": True}
@@ -236,7 +236,8 @@ def test_edits_that_touch_each_other_are_defined_or_in_conflict(
     )
 
 
-def test_case_64_place_behind_the_end_is_refused(place: Place, record: Record) -> None:
+@pytest.mark.hostile_case(64)
+def test_position_after_the_end_is_refused(place: Place, record: Record) -> None:
     (place.root / "a.md").write_text(TEXT)
     for edit in (
         place_of(8, 8, "X"),

@@ -185,7 +185,7 @@ MUTANTS = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize("plant", MUTANTS, ids=lambda plant: plant.__name__)
-def test_planted_fault_is_found(plant: Callable[[Patch], None], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_planted_fault_is_detected(plant: Callable[[Patch], None], monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch)
     once = settings(
         # Chance decides which sequences are drawn: the rarest fault needs about 30.

@@ -95,7 +95,7 @@ def test_approval_is_not_used_twice(strict: Engine, reviewing: ReviewService, ro
     assert reviewing.open(plan_id).state is ReviewState.PENDING
 
 
-def test_approval_that_was_used_without_need_is_not_used_twice(
+def test_approval_used_where_none_was_required_is_not_used_twice(
     free: Engine, strict: Engine, reviewing: ReviewService
 ) -> None:
     plan_id = planned(strict)
@@ -505,7 +505,7 @@ def _any_token(text: str) -> str:
     return found[1] if found else ""
 
 
-def test_view_link_shows_one_plan_alone(strict: Engine) -> None:
+def test_view_link_shows_only_one_plan(strict: Engine) -> None:
     from mdplan.storage.user.review_address import address_of
 
     plan_id, other = planned(strict), planned(strict, {"file": "a.md", "edits": EDITS[:1]})
@@ -553,7 +553,7 @@ def engine_of(root: Path, actor: str) -> Engine:
     return Engine(Workspace.open([root]), caller=CallerIdentity(actor=lambda: actor))
 
 
-def test_undo_without_an_id_takes_back_the_own_transaction_alone(root: Path) -> None:
+def test_undo_without_an_id_undoes_only_own_transactions(root: Path) -> None:
     ann, agent = engine_of(root, "user ann"), engine_of(root, "client bot")
     own = ann.write({"file": "b.md", "edits": [{"op": "create_file", "markdown": "# B\n"}]})
     agent.write(BATCH)
@@ -566,7 +566,7 @@ def test_undo_without_an_id_takes_back_the_own_transaction_alone(root: Path) -> 
     assert not (root / "b.md").exists()
 
 
-def test_undo_of_a_client_does_not_take_back_the_work_of_a_person(root: Path) -> None:
+def test_undo_by_a_client_does_not_undo_the_work_of_a_person(root: Path) -> None:
     engine_of(root, "user ann").write(BATCH)
 
     report = engine_of(root, "client bot").undo()
@@ -576,7 +576,7 @@ def test_undo_of_a_client_does_not_take_back_the_work_of_a_person(root: Path) ->
     assert (root / "a.md").read_text() == DONE
 
 
-def test_undo_with_an_id_names_whose_transaction_it_takes_back(root: Path) -> None:
+def test_undo_with_an_id_names_the_author_of_the_transaction(root: Path) -> None:
     committed = engine_of(root, "client bot").write(BATCH).receipt.transaction
 
     report = engine_of(root, "user ann").undo(committed)
@@ -585,7 +585,7 @@ def test_undo_with_an_id_names_whose_transaction_it_takes_back(root: Path) -> No
     assert (root / "a.md").read_text() == TEXT
 
 
-def test_tool_that_undoes_takes_back_nothing_of_a_person(root: Path, free: Engine) -> None:
+def test_undo_tool_does_not_undo_the_work_of_a_person(root: Path, free: Engine) -> None:
     free.write(BATCH)
     server = build_server(Engine(Workspace.open([root]), caller=mcp_caller()))
     with calls_to(server, "auto") as calls:

@@ -132,7 +132,7 @@ def _between(text: str, start: str, end: str) -> str:
 # S7
 
 
-def test_document_with_another_option_is_never_an_approved_plan(strict: Engine, root: Path) -> None:
+def test_plan_document_with_another_option_is_not_approved(strict: Engine, root: Path) -> None:
     plan_id = planned(strict)
     ReviewService(strict).approve(plan_id, "ann")
     exported = strict.export(plan_id)
@@ -146,7 +146,7 @@ def test_document_with_another_option_is_never_an_approved_plan(strict: Engine, 
     assert (root / "a.md").read_text() == TEXT
 
 
-def test_document_never_changes_what_a_reviewer_is_shown(strict: Engine) -> None:
+def test_plan_document_never_changes_what_the_reviewer_sees(strict: Engine) -> None:
     plan_id = planned(strict)
     exported = strict.export(plan_id)
     assert isinstance(exported, bytes)
@@ -327,7 +327,7 @@ def test_no_tool_commits_unapproved_where_the_environment_requires_approval(
 # Undo
 
 
-def test_undo_without_an_id_never_takes_back_what_another_actor_did(root: Path, free: Engine) -> None:
+def test_undo_without_an_id_never_undoes_another_actor(root: Path, free: Engine) -> None:
     assert free.apply({"planId": planned(free)}).applied
     agent = Engine(Workspace.open([root]), Settings(), caller=mcp_caller())
 

@@ -130,7 +130,7 @@ def _resource(engine: Engine, plan_id: str) -> object:
 
 
 @pytest.mark.parametrize("way", WAYS_BY_ID.values(), ids=WAYS_BY_ID)
-def test_denied_text_and_names_never_leave(
+def test_denied_text_and_names_never_appear_in_output(
     engine: Engine, ids: Ids, way: Callable[[Engine, Ids], object]
 ) -> None:
     assert leaks(way(engine, ids)) == []
@@ -143,7 +143,7 @@ def test_history_tool_never_shows_denied_files(engine: Engine, ids: Ids, *, read
         assert leaks(tool.call(arguments)) == []
 
 
-def test_commit_of_other_files_stays_in_the_list(engine: Engine, ids: Ids) -> None:
+def test_history_still_lists_commits_without_denied_files(engine: Engine, ids: Ids) -> None:
     (entry,) = engine.history(10).transactions
 
     assert (entry.transaction, [file.file for file in entry.files]) == (ids.partial, ["here.md"])
@@ -196,7 +196,7 @@ def test_hint_never_names_the_denied_target_of_a_link(root: Path) -> None:
     assert leaks(problem) == []
 
 
-def test_review_of_an_open_plan_works_beside_denied_ones(engine: Engine) -> None:
+def test_plan_can_be_reviewed_while_plans_of_denied_files_are_hidden(engine: Engine) -> None:
     planned = engine.plan({"file": "open/note.md", "edits": [_append("x")]})
     reviewing = ReviewService(engine)
 

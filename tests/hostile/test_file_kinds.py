@@ -86,8 +86,9 @@ def test_link_is_refused(place: Place, record: Record, case: str) -> None:
     check_refused(record, f"{case}: create", lambda: place.engine.write(create), codes, place.folder)
 
 
+@pytest.mark.hostile_case(24)
 @pytest.mark.parametrize("target", ["real", "../outside"])
-def test_case_24_link_in_place_of_a_folder_is_refused(place: Place, record: Record, target: str) -> None:
+def test_link_instead_of_a_folder_is_refused(place: Place, record: Record, target: str) -> None:
     for folder in (place.root / "real" / "sub", place.folder / "outside" / "sub"):
         folder.mkdir(parents=True)
         (folder / "b.md").write_bytes(SECRET)
@@ -99,7 +100,8 @@ def test_case_24_link_in_place_of_a_folder_is_refused(place: Place, record: Reco
     check_refused(record, f"24 link to {target}: create", act, {Code.SYMLINK_REFUSED}, place.folder)
 
 
-def test_case_25_loop_of_links_is_refused(place: Place, record: Record) -> None:
+@pytest.mark.hostile_case(25)
+def test_loop_of_links_is_refused(place: Place, record: Record) -> None:
     (place.root / "a").symlink_to("b")
     (place.root / "b").symlink_to("a")
 
@@ -107,7 +109,8 @@ def test_case_25_loop_of_links_is_refused(place: Place, record: Record) -> None:
     check_every(place, record, "25 loop above", "a/c.md", Code.SYMLINK_REFUSED)
 
 
-def test_case_27_file_that_becomes_a_link_after_the_plan_is_refused(place: Place, record: Record) -> None:
+@pytest.mark.hostile_case(27)
+def test_file_replaced_by_a_link_after_planning_is_refused(place: Place, record: Record) -> None:
     (place.root / "a.md").write_bytes(SECRET)
     plan = place.engine.plan({"file": "a.md", "edits": [APPEND]})
     (place.root / "a.md").unlink()
@@ -118,22 +121,25 @@ def test_case_27_file_that_becomes_a_link_after_the_plan_is_refused(place: Place
     check_refused(record, "27 link after the plan", act, codes, place.folder, locks=True)
 
 
-def test_case_28_fifo_is_refused_at_once(place: Place, record: Record) -> None:
+@pytest.mark.hostile_case(28)
+def test_fifo_is_refused_at_once(place: Place, record: Record) -> None:
     """An open that waits for a writer would wait for ever."""
     os.mkfifo(place.root / "a.md")
 
     check_every(place, record, "28 FIFO", "a.md", Code.NOT_A_TEXT_FILE)
 
 
-def test_case_29_socket_is_refused(place: Place, record: Record, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.hostile_case(29)
+def test_socket_is_refused(place: Place, record: Record, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(place.root)
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind("a.md")
         check_every(place, record, "29 socket", "a.md", Code.NOT_A_TEXT_FILE)
 
 
+@pytest.mark.hostile_case(29)
 @pytest.mark.parametrize("minor", [3, 5, 8], ids=["null", "zero", "random"])
-def test_case_29_device_is_refused(place: Place, record: Record, minor: int) -> None:
+def test_device_is_refused(place: Place, record: Record, minor: int) -> None:
     try:
         os.mknod(place.root / "a.md", 0o20666, os.makedev(1, minor))
     except PermissionError:
@@ -142,14 +148,16 @@ def test_case_29_device_is_refused(place: Place, record: Record, minor: int) -> 
     check_every(place, record, "29 device", "a.md", Code.NOT_A_TEXT_FILE)
 
 
-def test_case_29_folder_is_refused(place: Place, record: Record) -> None:
+@pytest.mark.hostile_case(29)
+def test_folder_is_refused(place: Place, record: Record) -> None:
     (place.root / "a.md").mkdir()
     verbs = {"read": read_verb, **WRITING}
 
     check_every(place, record, "29 folder", "a.md", Code.NOT_A_TEXT_FILE, verbs)
 
 
-def test_case_30_file_whose_size_is_hidden_is_read_by_its_bytes(place: Place, record: Record) -> None:
+@pytest.mark.hostile_case(30)
+def test_file_with_wrong_reported_size_is_read_completely(place: Place, record: Record) -> None:
     """Files of /proc say that they are empty; this one says what this process was started with."""
     (place.root / "a.md").write_bytes(b"")
     where = subprocess.run(
@@ -173,14 +181,16 @@ def test_case_30_file_whose_size_is_hidden_is_read_by_its_bytes(place: Place, re
         subprocess.run(["umount", place.root / "a.md"], check=True)
 
 
-def test_case_31_sparse_file_is_too_large_before_it_is_read(place: Place, record: Record) -> None:
+@pytest.mark.hostile_case(31)
+def test_sparse_file_is_too_large_before_it_is_read(place: Place, record: Record) -> None:
     with (place.root / "a.md").open("wb") as file:
         file.truncate(1 << 40)
 
     check_every(place, record, "31 sparse terabyte", "a.md", Code.FILE_TOO_LARGE)
 
 
-def test_case_32_file_that_grows_meanwhile_is_stale_or_too_large(place: Place, record: Record) -> None:
+@pytest.mark.hostile_case(32)
+def test_growing_file_is_stale_or_too_large(place: Place, record: Record) -> None:
     path = place.root / "a.md"
     path.write_bytes(HERE)
     engine = Engine.open(
@@ -211,13 +221,15 @@ def test_case_32_file_that_grows_meanwhile_is_stale_or_too_large(place: Place, r
     assert b"Owned" not in path.read_bytes()
 
 
-def test_case_33_file_with_several_names_is_not_written(place: Place, record: Record) -> None:
+@pytest.mark.hostile_case(33)
+def test_hard_linked_file_is_not_written(place: Place, record: Record) -> None:
     (place.root / "a.md").hardlink_to(place.folder / "secret.md")
 
     check_every(place, record, "33 hard link", "a.md", Code.HARDLINK_REFUSED, WRITING)
 
 
-def test_case_34_two_names_of_one_file_are_a_conflict(place: Place, record: Record) -> None:
+@pytest.mark.hostile_case(34)
+def test_two_names_of_one_file_are_a_conflict(place: Place, record: Record) -> None:
     (place.root / "a.md").write_bytes(HERE)
     (place.root / "b.md").hardlink_to(place.root / "a.md")
     batch = {"files": [{"file": name, "edits": [APPEND]} for name in ("a.md", "b.md")]}
@@ -227,7 +239,8 @@ def test_case_34_two_names_of_one_file_are_a_conflict(place: Place, record: Reco
     check_refused(record, "34 two names of one file", act, codes, place.folder)
 
 
-def test_case_35_write_protected_file_is_not_written(place: Place, record: Record) -> None:
+@pytest.mark.hostile_case(35)
+def test_write_protected_file_is_not_written(place: Place, record: Record) -> None:
     """Not even by root, whom the system would let."""
     (place.root / "a.md").write_bytes(SECRET)
     (place.root / "a.md").chmod(0o444)
@@ -247,14 +260,16 @@ def test_write_protected_file_that_would_not_change_refuses_nothing(place: Place
     assert (place.root / "a.md").read_bytes() == b"# A\n\nterm\n"
 
 
-def test_case_36_unreadable_file_is_refused(open_place: Place, record: Record) -> None:
+@pytest.mark.hostile_case(36)
+def test_unreadable_file_is_refused(open_place: Place, record: Record) -> None:
     (open_place.root / "a.md").write_bytes(SECRET)
     (open_place.root / "a.md").chmod(0)
     with as_nobody():
         check_every(open_place, record, "36 mode 0000", "a.md", Code.PERMISSION_DENIED)
 
 
-def test_case_37_file_of_another_owner_is_not_written(open_place: Place, record: Record) -> None:
+@pytest.mark.hostile_case(37)
+def test_file_of_another_owner_is_not_written(open_place: Place, record: Record) -> None:
     """In a folder of his group he could replace it, and would become its owner."""
     open_place.root.chmod(0o777)
     (open_place.root / "a.md").write_bytes(SECRET)
@@ -263,8 +278,9 @@ def test_case_37_file_of_another_owner_is_not_written(open_place: Place, record:
         check_every(open_place, record, "37 foreign owner", "a.md", Code.OWNER_CHANGE, OF_FILE)
 
 
+@pytest.mark.hostile_case(38)
 @pytest.mark.parametrize("bit", [0o4000, 0o2000, 0o1000], ids=["setuid", "setgid", "sticky"])
-def test_case_38_special_bits_are_not_written(place: Place, record: Record, bit: int) -> None:
+def test_special_bits_are_not_written(place: Place, record: Record, bit: int) -> None:
     (place.root / "a.md").write_bytes(SECRET)
     (place.root / "a.md").chmod(0o755 | bit)
 
@@ -286,7 +302,8 @@ class _Kept:
         return cls(status.st_mode, (status.st_uid, status.st_gid), attributes)
 
 
-def test_case_39_mode_owner_attributes_and_acl_are_kept(place: Place, record: Record) -> None:
+@pytest.mark.hostile_case(39)
+def test_mode_owner_attributes_and_acl_are_kept(place: Place, record: Record) -> None:
     path = place.root / "a.md"
     path.write_bytes(HERE)
     path.chmod(0o640)
@@ -308,7 +325,8 @@ def test_case_39_mode_owner_attributes_and_acl_are_kept(place: Place, record: Re
     )
 
 
-def test_case_40_file_of_another_in_a_sticky_folder_is_not_written(open_place: Place, record: Record) -> None:
+@pytest.mark.hostile_case(40)
+def test_file_of_another_in_a_sticky_folder_is_not_written(open_place: Place, record: Record) -> None:
     open_place.root.chmod(0o1777)
     (open_place.root / "a.md").write_bytes(SECRET)
     (open_place.root / "a.md").chmod(0o666)

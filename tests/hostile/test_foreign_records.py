@@ -36,7 +36,7 @@ def own_commit(place: Place, batch: dict[str, Any] = EDIT) -> str:
 # S4
 
 
-def test_undo_never_takes_back_a_foreign_transaction(place: Place) -> None:
+def test_undo_never_undoes_a_foreign_transaction(place: Place) -> None:
     plant_history(place.root, "here.md")
     own = own_commit(place)
 
@@ -219,7 +219,7 @@ def recover_in(root: Path, *arguments: str) -> subprocess.CompletedProcess[bytes
 @pytest.mark.parametrize(
     "arguments", [[], ["--yes"], ["--keep-current"], ["--restore-base", "--yes"], ["--json"]]
 )
-def test_recover_never_acts_on_a_foreign_record_unasked(place: Place, arguments: list[str]) -> None:
+def test_recover_ignores_a_foreign_record_unless_named(place: Place, arguments: list[str]) -> None:
     plant_interrupted(place.root)
     before = documents(place.root)
     run = recover_in(place.root, *arguments)

@@ -185,7 +185,7 @@ def clean(tmp_path_factory: pytest.TempPathFactory) -> list[Step]:
         return steps_in(clone(folder, None))
 
 
-def test_clean_clone_has_work_for_the_verbs(clean: list[Step]) -> None:
+def test_every_verb_succeeds_in_a_clean_clone(clean: list[Step]) -> None:
     ended = {step.name: step.ended for step in clean}
 
     assert (ended["apply"], ended["undo"], ended["redo"], ended["bot apply"]) == (0, 0, 0, 0)
@@ -209,7 +209,7 @@ def test_shipped_state_never_changes_what_a_verb_does(
 
 
 @pytest.mark.parametrize("kind", sampled(TRAPS))
-def test_state_folder_that_is_a_trap_never_changes_a_document_of_others(
+def test_unsafe_state_folder_never_changes_files_elsewhere(
     tmp_path: Path, clean: list[Step], record: Record, kind: str
 ) -> None:
     """Commits are refused there, with the reason. No verb hangs or follows a link."""

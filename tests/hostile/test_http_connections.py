@@ -63,7 +63,7 @@ def test_unfinished_requests_without_a_token_never_block_honest_ones(server: Htt
         assert time.monotonic() - started < PATIENCE
 
 
-def test_running_request_never_gives_way_to_unfinished_ones(server: HttpServer) -> None:
+def test_running_request_is_never_dropped_for_unfinished_ones(server: HttpServer) -> None:
     """The body of the honest request comes after 150 others have connected."""
     body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
     head = (
@@ -81,7 +81,7 @@ def test_running_request_never_gives_way_to_unfinished_ones(server: HttpServer) 
 
 
 @pytest.mark.slow
-def test_head_that_comes_byte_by_byte_gets_no_more_time(server: HttpServer) -> None:
+def test_slow_request_head_gets_no_extra_time(server: HttpServer) -> None:
     started = time.monotonic()
     with connected(server, b"GET /mcp HTTP/1.1\r\nX: ") as connection:
         connection.settimeout(1)
@@ -99,7 +99,7 @@ def test_head_that_comes_byte_by_byte_gets_no_more_time(server: HttpServer) -> N
 
 
 @pytest.mark.slow
-def test_body_that_stops_ends_the_connection(server: HttpServer) -> None:
+def test_stalled_request_body_ends_the_connection(server: HttpServer) -> None:
     head = (
         f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {server.token}\r\n"
         "Content-Length: 100\r\n\r\n{"
@@ -114,7 +114,7 @@ def test_body_that_stops_ends_the_connection(server: HttpServer) -> None:
 
 
 @pytest.mark.parametrize(("files", "most"), [(128, 32), (20_000, 256), (3, 1)])
-def test_limit_of_connections_leaves_files_for_documents(
+def test_connection_limit_leaves_file_descriptors_for_documents(
     monkeypatch: pytest.MonkeyPatch, files: int, most: int
 ) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda _: (files, files))

@@ -121,7 +121,7 @@ MET: dict[str, tuple[list[str], Mapping[str, Any] | bytes, Code]] = {
 @pytest.mark.requirement("hostile-1")
 @pytest.mark.parametrize("form", ["option", "variable"])
 @pytest.mark.parametrize("given", MET)
-def test_limit_that_is_met_is_refused_and_names_its_option(
+def test_exceeded_limit_is_reported_with_its_option(
     folder: Path, record: Record, given: str, form: str
 ) -> None:
     name, value = given.split("=")
@@ -144,7 +144,7 @@ def test_limit_that_is_met_is_refused_and_names_its_option(
 
 
 @pytest.mark.parametrize("given", MET)
-def test_limit_that_is_raised_is_met_no_more(folder: Path, given: str) -> None:
+def test_raised_limit_allows_the_same_request(folder: Path, given: str) -> None:
     """But for the pattern, which would take for ever."""
     arguments, stdin, code = MET[given]
     run = mdplan(*arguments, "--json", stdin=stdin)
@@ -161,14 +161,14 @@ def test_limit_that_is_raised_is_met_no_more(folder: Path, given: str) -> None:
 
 @pytest.mark.parametrize("value", ["0", "-1", "x", "nan", "inf", "1e400", "9" * 5000 + "x"])
 @pytest.mark.parametrize("name", ["max-lines", "max-regex-seconds"])
-def test_limit_that_is_none_is_a_wrong_usage(folder: Path, name: str, value: str) -> None:
+def test_invalid_limit_is_a_usage_error(folder: Path, name: str, value: str) -> None:
     run = mdplan("search", f"--{name}", value, "x", "guide.md")
 
     assert run.code == 2
     assert f"--{name}" in run.err
 
 
-def test_plans_are_forgotten_after_their_days(folder: Path, state_dir: Path) -> None:
+def test_expired_plans_are_deleted(folder: Path, state_dir: Path) -> None:
     plan_id = mdplan("plan", "--json", stdin=BATCH).json["planId"]
     for stored in state_dir.rglob("*.json"):
         os.utime(stored, (1, 1))
@@ -188,7 +188,7 @@ DENIED = [
 
 
 @pytest.mark.parametrize(("options", "path", "glob"), DENIED)
-def test_file_outside_of_the_globs_is_refused_by_their_name(
+def test_file_outside_the_globs_is_refused_naming_the_option(
     folder: Path, record: Record, options: list[str], path: str, glob: str
 ) -> None:
     """To be read, looked at, searched, edited, made and moved to."""
@@ -211,5 +211,5 @@ def test_file_outside_of_the_globs_is_refused_by_their_name(
     assert "Secret" not in json.dumps(mdplan("search", "Secret", ".", "--json", *options).json["files"])
 
 
-def test_no_two_limits_have_one_name() -> None:
+def test_limit_names_are_unique() -> None:
     assert len({limit.name for limit in LIMITS}) == len(LIMITS)

@@ -48,7 +48,7 @@ def refused(run: Run) -> None:
     assert SECRET not in run.err
 
 
-def test_data_below_the_root_of_the_manifest_are_read(checkout: Path) -> None:
+def test_data_files_below_the_manifest_root_are_read(checkout: Path) -> None:
     run = planned("../data.json")
 
     assert (run.code, b"+stable" in run.out) == (0, True)
@@ -123,13 +123,13 @@ def test_data_of_an_option_are_never_a_link_of_the_checkout_or_endless(checkout:
     refused(planned("../data.json", "--data", f"stolen={path}"))
 
 
-def test_data_of_an_option_may_lie_anywhere(checkout: Path) -> None:
+def test_data_file_of_an_option_may_be_anywhere(checkout: Path) -> None:
     run = planned("../data.json", "--data", "stolen=../secret.json")
 
     assert (run.code, f"+{SECRET}".encode() in run.out) == (0, True)
 
 
-def test_manifest_outside_of_every_root_reads_data_of_its_own_folder(checkout: Path, tmp_path: Path) -> None:
+def test_manifest_outside_every_root_reads_data_of_its_own_folder(checkout: Path, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "values.json").write_text('{"key": "mine"}', encoding="utf-8")

@@ -82,7 +82,7 @@ QUICK = ("levels.md", "controls.md", "regions.md")
 @pytest.mark.parametrize(
     "file", [file if file in QUICK else pytest.param(file, marks=pytest.mark.slow) for file in DOCUMENTS]
 )
-def test_no_look_at_a_document_is_longer_than_the_limit(
+def test_read_output_of_a_document_never_exceeds_the_limit(
     tools: dict[str, ToolDefinition], record: Record, file: str
 ) -> None:
     for name, arguments in calls_on(file):
@@ -100,13 +100,13 @@ def test_no_look_at_a_document_is_longer_than_the_limit(
         ("read_files", {"files": [{"path": f"d/{'f' * 200}{number}.md"} for number in range(100)]}),
     ],
 )
-def test_no_look_at_a_folder_is_longer_than_the_limit(
+def test_read_output_of_a_folder_never_exceeds_the_limit(
     tools: dict[str, ToolDefinition], record: Record, name: str, arguments: dict[str, Any]
 ) -> None:
     check_short(record, tools[name], arguments)
 
 
-def test_limit_is_an_option(root: Path, record: Record) -> None:
+def test_output_limit_is_an_option(root: Path, record: Record) -> None:
     settings = Settings(durability=Durability.PROCESS, report_characters=8_000)
     engine = Engine.open([root], settings=settings)
     tools = tools_of(engine)
@@ -115,7 +115,7 @@ def test_limit_is_an_option(root: Path, record: Record) -> None:
     engine.workspace.close()
 
 
-def test_search_that_was_cut_goes_on_where_it_ends(tools: dict[str, ToolDefinition], record: Record) -> None:
+def test_truncated_search_continues_at_its_cursor(tools: dict[str, ToolDefinition], record: Record) -> None:
     """All matches are listed, each once."""
     lines: list[int] = []
     cursor: dict[str, str] = {}
@@ -133,7 +133,7 @@ def test_search_that_was_cut_goes_on_where_it_ends(tools: dict[str, ToolDefiniti
     assert lines == list(range(3, 203))
 
 
-def test_text_that_was_cut_goes_on_where_it_ends(tools: dict[str, ToolDefinition], record: Record) -> None:
+def test_truncated_text_continues_at_its_cursor(tools: dict[str, ToolDefinition], record: Record) -> None:
     content = ""
     cursor: dict[str, str] = {}
     for _ in range(100):
@@ -199,7 +199,7 @@ def huge_batches() -> dict[str, dict[str, Any]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("case", huge_batches())
 @pytest.mark.parametrize("name", ["md_validate", "md_apply"])
-def test_no_report_of_a_huge_batch_is_longer_than_the_limit(
+def test_report_of_a_huge_batch_never_exceeds_the_limit(
     writing: dict[str, ToolDefinition], record: Record, case: str, name: str
 ) -> None:
     """Editing and undoing, and the history of it."""
@@ -209,7 +209,7 @@ def test_no_report_of_a_huge_batch_is_longer_than_the_limit(
         check_short(record, writing["md_history"], arguments)
 
 
-def test_what_was_left_out_of_a_report_is_counted(writing: dict[str, ToolDefinition], record: Record) -> None:
+def test_report_counts_its_omitted_entries(writing: dict[str, ToolDefinition], record: Record) -> None:
     batch = huge_batches()["an edit a section"]
     report = check_short(
         record, writing["md_validate"], {**batch, "edits": batch["edits"][:900], "verbosity": "full"}

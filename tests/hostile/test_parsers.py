@@ -70,23 +70,26 @@ def check(place: Place, record: Record, name: str, text: str) -> None:
     assert max(taken.values()) < 2 * DEFAULT_SETTINGS.parse_seconds, taken
 
 
+@pytest.mark.hostile_case(58)
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", SHAPES)
-def test_58_a_hostile_document_is_answered_within_twice_the_deadline(
+def test_a_hostile_document_is_answered_within_twice_the_deadline(
     place: Place, record: Record, name: str
 ) -> None:
     check(place, record, name, hostile(*SHAPES[name], BYTES))
 
 
+@pytest.mark.hostile_case(58)
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_58_a_wide_table_is_answered_within_twice_the_deadline(place: Place, record: Record) -> None:
+def test_a_wide_table_is_answered_within_twice_the_deadline(place: Place, record: Record) -> None:
     check(place, record, "wide table", wide_table(BYTES))
 
 
+@pytest.mark.hostile_case(58)
 @pytest.mark.parametrize("name", ["label without end", "items with lazy lines", "table rows", "ATX headings"])
-def test_58_past_the_deadline_there_is_a_clear_error(place: Place, record: Record, name: str) -> None:
+def test_exceeded_deadline_is_reported_clearly(place: Place, record: Record, name: str) -> None:
     (place.root / "hard.md").write_text(hostile(*SHAPES[name], 100_000), encoding="ascii")
     engine = Engine(place.engine.workspace, Settings(parse_seconds=0.001))
     request = StatRequest(file="hard.md", detail="full", include=INVENTORIES)

@@ -98,7 +98,7 @@ AT_THE_DOOR = {"08 empty": "", "18 not UTF-8": "a\udc80.md", "18 lone surrogate"
 
 
 @pytest.mark.parametrize("case", AT_THE_DOOR, ids=ids_of(AT_THE_DOOR))
-def test_path_that_is_no_text_is_refused_by_every_verb(place: Place, record: Record, case: str) -> None:
+def test_path_that_is_not_text_is_refused_by_every_verb(place: Place, record: Record, case: str) -> None:
     for name, verb in EVERY_VERB.items():
         codes = {INVALID, ARGUMENT}
         act = lambda verb=verb: verb(place.engine, AT_THE_DOOR[case])  # noqa: E731
@@ -109,7 +109,7 @@ OF_FOLDERS = {"08 dot": ".", "08 final slash": "a/", "08 final dot": "a/."}
 
 
 @pytest.mark.parametrize("case", OF_FOLDERS, ids=ids_of(OF_FOLDERS))
-def test_path_of_a_folder_is_refused_as_that_of_a_file(place: Place, record: Record, case: str) -> None:
+def test_folder_path_is_refused_where_a_file_is_expected(place: Place, record: Record, case: str) -> None:
     """To look at a whole folder is what stat and search are for."""
     verbs = {"read": read_verb, **OF_FILE, **NEW_FILE, **OTHER_FILE}
     for name, verb in verbs.items():
@@ -139,7 +139,8 @@ def test_path_is_taken_literally_and_never_expanded(place: Place, record: Record
     )
 
 
-def test_case_15_sibling_with_the_same_beginning_is_outside(place: Place, record: Record) -> None:
+@pytest.mark.hostile_case(15)
+def test_sibling_with_the_same_prefix_is_outside(place: Place, record: Record) -> None:
     (place.folder / "root2").mkdir()
     (place.folder / "root2" / "x.md").write_bytes(HERE)
     for path in (f"{place.folder}/root2/x.md", f"{place.root}/../root2/x.md", f"{place.root}2/x.md"):
@@ -149,7 +150,8 @@ def test_case_15_sibling_with_the_same_beginning_is_outside(place: Place, record
             check_refused(record, f"15 sibling: {name}", act, codes, place.folder)
 
 
-def test_case_18_name_that_is_no_text_is_passed_over(place: Place, record: Record) -> None:
+@pytest.mark.hostile_case(18)
+def test_undecodable_name_is_skipped(place: Place, record: Record) -> None:
     """A folder that holds one can be looked at, and all of the answer is text."""
     (place.root / os.fsdecode(b"caf\xe9.md")).write_bytes(HERE)
     for name in ("stat", "search"):
@@ -162,7 +164,8 @@ def test_case_18_name_that_is_no_text_is_passed_over(place: Place, record: Recor
         repr(found).encode("utf-8")
 
 
-def test_case_19_two_normal_forms_are_two_files_or_one_conflict(place: Place, record: Record) -> None:
+@pytest.mark.hostile_case(19)
+def test_two_normal_forms_are_two_files_or_one_conflict(place: Place, record: Record) -> None:
     names = ("e\u0301.md", "\u00e9.md")
     batch = {"files": [{"file": name, "edits": [{"op": "create_file", "markdown": name}]} for name in names]}
     if (place.root / names[0]).exists() or _is_one_name(place.root, names):
@@ -177,7 +180,8 @@ def test_case_19_two_normal_forms_are_two_files_or_one_conflict(place: Place, re
     )
 
 
-def test_case_20_case_folding_names_are_two_files_or_one_conflict(place: Place, record: Record) -> None:
+@pytest.mark.hostile_case(20)
+def test_case_folding_names_are_two_files_or_one_conflict(place: Place, record: Record) -> None:
     names = ("README.md", "readme.md")
     batch = {"files": [{"file": name, "edits": [{"op": "create_file", "markdown": name}]} for name in names]}
     if _is_one_name(place.root, names):
@@ -219,7 +223,7 @@ def test_file_that_is_named_twice_is_refused(place: Place, record: Record, case:
     check_refused(record, f"{case}: {verb}", act, {ARGUMENT}, place.folder)
 
 
-def test_several_roots_open_no_way_around_the_rules(place: Place, record: Record, tmp_path: Path) -> None:
+def test_several_roots_do_not_bypass_the_path_rules(place: Place, record: Record, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     roots = {"docs": place.root, "other": tmp_path / "other"}
     engine = Engine.open(roots, settings=Settings(durability=Durability.PROCESS))

@@ -111,7 +111,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_changed_document_never_keeps_its_plan_id(engine: Engine, change: Callable[[Document], None]) -> None:
+def test_changed_plan_document_never_keeps_its_id(engine: Engine, change: Callable[[Document], None]) -> None:
     changed = document(engine)
     change(changed)
 
@@ -119,7 +119,7 @@ def test_changed_document_never_keeps_its_plan_id(engine: Engine, change: Callab
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_document_that_was_hashed_again_is_not_applied(
+def test_rehashed_plan_document_is_not_applied(
     engine: Engine, root: Path, state_dir: Path, change: Callable[[Document], None]
 ) -> None:
     changed = document(engine)
@@ -132,7 +132,7 @@ def test_document_that_was_hashed_again_is_not_applied(
     assert (root / "a.md").read_text() == (TEXT if not report.ok else "# A\n\n1\n\n2\n")
 
 
-def test_approval_does_not_cover_a_backup_that_was_added(strict: Engine, root: Path) -> None:
+def test_approval_does_not_cover_an_added_backup(strict: Engine, root: Path) -> None:
     (root / "a.md.bak").write_text("precious")
     plan = document(strict)
     ReviewService(strict).approve(plan["planId"], "ann")
@@ -144,7 +144,7 @@ def test_approval_does_not_cover_a_backup_that_was_added(strict: Engine, root: P
     assert (root / "a.md").read_text() == TEXT
 
 
-def test_document_never_replaces_a_stored_plan(strict: Engine, root: Path) -> None:
+def test_plan_document_never_replaces_a_stored_plan(strict: Engine, root: Path) -> None:
     plan = document(strict)
     before = PlanStore(str(root)).load_plan(plan["planId"])
     lying = {**plan, "editResults": plan["editResults"][:1]}
@@ -169,7 +169,7 @@ def test_document_never_replaces_a_stored_plan(strict: Engine, root: Path) -> No
         {"file": "new.md", "edits": [{"op": "create_file", "markdown": "# New\n"}]},
     ],
 )
-def test_honest_document_is_applied_on_another_machine(
+def test_valid_plan_document_is_applied_on_another_machine(
     engine: Engine, root: Path, state_dir: Path, batch: dict[str, Any]
 ) -> None:
     plan = document(engine, batch)
@@ -178,7 +178,7 @@ def test_honest_document_is_applied_on_another_machine(
     assert engine.apply(plan).applied
 
 
-def test_honest_document_of_an_undo_is_applied(engine: Engine, root: Path, state_dir: Path) -> None:
+def test_valid_plan_document_of_an_undo_is_applied(engine: Engine, root: Path, state_dir: Path) -> None:
     engine.write(BATCH)
     undo = json.loads(engine.export(engine.undo(dry_run=True).plan_id))
     forget_plans(state_dir)
@@ -212,7 +212,7 @@ def test_plan_ids_of_different_options_differ(engine: Engine) -> None:
         {"engine": None},
     ],
 )
-def test_odd_document_is_refused_with_a_code(engine: Engine, root: Path, broken: Document) -> None:
+def test_malformed_plan_document_is_refused_with_a_code(engine: Engine, root: Path, broken: Document) -> None:
     plan = {**document(engine), **broken}
     report = engine.apply(plan)
 
@@ -222,7 +222,9 @@ def test_odd_document_is_refused_with_a_code(engine: Engine, root: Path, broken:
 
 @pytest.mark.parametrize("number", ["1e999", "-1", "NaN", '"7"', "[]", "1.5", "true", "null"])
 @pytest.mark.parametrize("name", ["linesAdded", "referencesUpdated"])
-def test_odd_number_in_a_document_is_refused_with_a_code(engine: Engine, number: str, name: str) -> None:
+def test_wrong_number_in_a_plan_document_is_refused_with_a_code(
+    engine: Engine, number: str, name: str
+) -> None:
     plan = document(engine)
     plan["files"][0][name] = json.loads(number)
 
@@ -232,7 +234,7 @@ def test_odd_number_in_a_document_is_refused_with_a_code(engine: Engine, number:
 @pytest.mark.parametrize(
     "edit", [7, "undo", None, [], {}, {"op": "undo", "transaction": 5}, {"codeBlock": 5}]
 )
-def test_request_that_is_no_edit_is_refused_with_a_code(engine: Engine, root: Path, edit: object) -> None:
+def test_request_that_is_not_an_edit_is_refused_with_a_code(engine: Engine, root: Path, edit: object) -> None:
     plan = document(engine)
     plan["files"][0]["requested"][0] = edit
     for each in (plan, {**plan, "onStale": "rebase"}):
@@ -241,7 +243,7 @@ def test_request_that_is_no_edit_is_refused_with_a_code(engine: Engine, root: Pa
     assert not engine.apply({**plan, "onStale": "rebase"}).ok
 
 
-def test_plan_that_0_1_stored_is_refused_with_the_command_that_plans_again(
+def test_plan_stored_by_0_1_is_refused_with_the_command_to_replan(
     engine: Engine, root: Path, state_dir: Path
 ) -> None:
     plan = document(engine)

@@ -114,11 +114,10 @@ RAW = {
 }
 
 
+@pytest.mark.hostile_case(65)
 @pytest.mark.requirement("protocol-1")
 @pytest.mark.parametrize("case", HOSTILE)
-def test_65_arguments_that_make_no_sense_are_refused(
-    server: Server, root: Path, record: Record, case: str
-) -> None:
+def test_invalid_tool_arguments_are_refused(server: Server, root: Path, record: Record, case: str) -> None:
     tool, arguments, allowed = HOSTILE[case]
     before = everything(root)
     check_said(record, f"65 {case}", server, call_of(tool, json.dumps(arguments)), allowed)
@@ -126,11 +125,10 @@ def test_65_arguments_that_make_no_sense_are_refused(
     assert everything(root) == before
 
 
+@pytest.mark.hostile_case(65)
 @pytest.mark.requirement("protocol-1")
 @pytest.mark.parametrize("case", RAW)
-def test_65_messages_that_no_client_sends_are_survived(
-    server: Server, root: Path, record: Record, case: str
-) -> None:
+def test_server_survives_malformed_messages(server: Server, root: Path, record: Record, case: str) -> None:
     request, allowed = RAW[case]
     before = everything(root)
     check_said(record, f"65 {case}", server, request, allowed)
@@ -138,6 +136,7 @@ def test_65_messages_that_no_client_sends_are_survived(
     assert everything(root) == before
 
 
+@pytest.mark.hostile_case(66)
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [
@@ -149,7 +148,7 @@ def test_65_messages_that_no_client_sends_are_survived(
         ("md_stat", {"file": "no\\xff\\xfe.md"}),
     ],
 )
-def test_66_name_and_text_that_are_no_unicode_leave_as_escapes(
+def test_invalid_unicode_is_escaped_in_output(
     server: Server, record: Record, tool: str, arguments: dict[str, Any]
 ) -> None:
     """They would end the server: its answers are written as UTF-8."""
@@ -214,20 +213,23 @@ def over_http(root: Path) -> Iterator[HttpServer]:
         yield started.server
 
 
+@pytest.mark.hostile_case(67)
 @pytest.mark.parametrize("case", [case for case in EVIL if "host" in case or "origin" in case])
-def test_67_other_hosts_and_origins_are_refused(over_http: HttpServer, record: Record, case: str) -> None:
+def test_other_hosts_and_origins_are_refused(over_http: HttpServer, record: Record, case: str) -> None:
     check_http(record, over_http, case, "67")
 
 
+@pytest.mark.hostile_case(68)
 @pytest.mark.parametrize("case", [case for case in EVIL if "token" in case])
-def test_68_without_the_token_nothing_is_served(over_http: HttpServer, record: Record, case: str) -> None:
+def test_without_the_token_nothing_is_served(over_http: HttpServer, record: Record, case: str) -> None:
     check_http(record, over_http, case, "68")
 
 
+@pytest.mark.hostile_case(69)
 @pytest.mark.parametrize(
     "case", [case for case in EVIL if not any(word in case for word in ("host", "origin", "token"))]
 )
-def test_69_what_a_page_can_send_without_asking_does_nothing(
+def test_simple_cross_site_requests_have_no_effect(
     over_http: HttpServer, root: Path, record: Record, case: str
 ) -> None:
     before = everything(root)
@@ -236,10 +238,11 @@ def test_69_what_a_page_can_send_without_asking_does_nothing(
     assert everything(root) == before
 
 
+@pytest.mark.hostile_case(67)
 @pytest.mark.requirement("http-2")
 @pytest.mark.parametrize("address", ["0.0.0.0:0", "[::]:0"])
 @pytest.mark.parametrize("given", ["nothing", "token", "host"])
-def test_67_bind_that_others_reach_needs_a_token_and_a_list_of_hosts(
+def test_public_bind_needs_a_token_and_allowed_hosts(
     root: Path, record: Record, address: str, given: str
 ) -> None:
     options = ("--allow-host", "docs.example.org") if given == "host" else ()
@@ -251,7 +254,8 @@ def test_67_bind_that_others_reach_needs_a_token_and_a_list_of_hosts(
     assert "can be reached from other machines" in refused.err
 
 
-def test_67_bind_that_others_reach_serves_the_listed_name_only(root: Path, record: Record) -> None:
+@pytest.mark.hostile_case(67)
+def test_public_bind_serves_only_allowed_hosts(root: Path, record: Record) -> None:
     options = ("--root", str(root), "--allow-host", "docs.example.org")
     with http_server(*options, address="0.0.0.0:0") as server:
         body = json.dumps(PING).encode()

@@ -78,11 +78,12 @@ def connect(request: pytest.FixtureRequest, root: Path) -> Iterator[Callable[[st
             yield server.calls
 
 
+@pytest.mark.hostile_case(70)
 @pytest.mark.requirement("protocol-2")
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", ["at once", "in the middle"])
 @pytest.mark.parametrize("mode", GENERATIONS)
-def test_70_apply_that_is_cancelled_is_made_or_not_and_the_receipt_tells(
+def test_cancelled_apply_is_complete_or_absent_as_its_receipt_says(
     root: Path, connect: Callable[[str], Any], record: Record, mode: str, moment: str
 ) -> None:
     with connect(mode) as calls:
@@ -105,8 +106,9 @@ def test_70_apply_that_is_cancelled_is_made_or_not_and_the_receipt_tells(
     assert was_made or moment == "at once"
 
 
+@pytest.mark.hostile_case(71)
 @pytest.mark.requirement("protocol-2")
-def test_71_input_that_ends_in_the_middle_of_a_commit_does_not_cut_it(root: Path, record: Record) -> None:
+def test_closed_input_does_not_interrupt_a_commit(root: Path, record: Record) -> None:
     with lines_to("--root", str(root)) as lines:
         plan_id = lines.call("md_validate", BATCH)["structuredContent"]["planId"]
         params = {"name": "md_apply", "arguments": {"planId": plan_id}}
@@ -153,7 +155,8 @@ def through(server: Any) -> Callable[[dict[str, Any]], str | None]:
     return apply
 
 
-def test_72_two_servers_and_the_command_line_wait_for_each_other(tmp_path: Path, record: Record) -> None:
+@pytest.mark.hostile_case(72)
+def test_two_servers_and_the_command_line_wait_for_each_other(tmp_path: Path, record: Record) -> None:
     root = tmp_path / "shared"
     root.mkdir()
     (root / "log.md").write_text(START)
@@ -186,10 +189,9 @@ def test_72_two_servers_and_the_command_line_wait_for_each_other(tmp_path: Path,
     assert written == wanted
 
 
+@pytest.mark.hostile_case(72)
 @pytest.mark.parametrize("transport", TRANSPORTS)
-def test_72_lock_that_another_holds_is_told_with_its_holder(
-    root: Path, record: Record, transport: str
-) -> None:
+def test_busy_lock_is_reported_with_its_holder(root: Path, record: Record, transport: str) -> None:
     command = [sys.executable, "-c", HOLDER, root]
     with (
         subprocess.Popen(

@@ -21,14 +21,14 @@ def calls(tmp_path: Path) -> ReviewCalls:
 # S15
 
 
-def test_servers_never_share_the_name_of_a_cookie() -> None:
+def test_servers_never_share_a_cookie_name() -> None:
     """Browsers send a cookie to all ports of a host: one server must not overwrite that of another."""
     kinds = [kind for each in [ReviewSessions() for _ in range(50)] for kind in (each.deciding, each.viewing)]
 
     assert len({kind.cookie for kind in kinds}) == 100
 
 
-def test_cookie_never_goes_to_a_path_that_a_client_or_another_server_knows(calls: ReviewCalls) -> None:
+def test_cookie_path_is_unknown_to_clients_and_other_servers(calls: ReviewCalls) -> None:
     """Browsers send a cookie to all ports of a host, but below its path alone."""
     opened = calls.get(calls.link).headers["set-cookie"]
     path = next(part.strip()[5:] for part in opened.split(";") if part.strip().startswith("Path="))
@@ -41,7 +41,7 @@ def test_cookie_never_goes_to_a_path_that_a_client_or_another_server_knows(calls
     assert len({kind.base for kind in kinds}) == 4
 
 
-def test_session_never_works_at_the_path_of_the_other_kind(calls: ReviewCalls) -> None:
+def test_session_is_rejected_at_the_path_of_the_other_kind(calls: ReviewCalls) -> None:
     calls.visit()
     viewing = (address_of(calls.root, "ID") or "").removeprefix(f"http://{HOST}").partition("view?")[0]
 
@@ -54,7 +54,7 @@ def test_session_never_works_at_the_path_of_the_other_kind(calls: ReviewCalls) -
 
 
 @pytest.mark.parametrize("method", ["HEAD", "POST", "PUT", "OPTIONS"])
-def test_link_is_never_used_up_by_another_method(calls: ReviewCalls, method: str) -> None:
+def test_link_is_only_consumed_by_get(calls: ReviewCalls, method: str) -> None:
     assert calls.ask(method, calls.link, b"", {}).status == 405
 
     assert calls.get(calls.link).status == 200
@@ -68,7 +68,7 @@ class Clock:
         return self.now
 
 
-def test_idle_session_never_lives_for_ever() -> None:
+def test_idle_session_expires() -> None:
     clock = Clock()
     visits = ReviewSessions(clock)
     cookies = {visits.deciding.cookie: visits.start(visits.new_link()) or ""}
@@ -80,14 +80,14 @@ def test_idle_session_never_lives_for_ever() -> None:
     assert visits.deciding.of(cookies) is None
 
 
-def test_sessions_are_never_more_than_a_hundred_of_each_kind() -> None:
+def test_at_most_a_hundred_sessions_of_each_kind_exist() -> None:
     visits = ReviewSessions(Clock())
     cookies = [{visits.deciding.cookie: visits.start(visits.new_link()) or ""} for _ in range(1000)]
 
     assert sum(visits.deciding.of(each) is not None for each in cookies) == 100
 
 
-def test_many_sessions_never_end_the_one_that_is_used() -> None:
+def test_session_in_use_is_never_evicted() -> None:
     visits = ReviewSessions(Clock())
     used = {visits.deciding.cookie: visits.start(visits.new_link()) or ""}
     for _ in range(1000):

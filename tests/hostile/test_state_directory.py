@@ -97,7 +97,7 @@ def test_state_directory_is_never_a_root(home: Path, below: str) -> None:
     assert refused.value.problems[0].code is Code.PATH_INVALID
 
 
-def test_state_directory_that_does_not_exist_yet_is_never_made_by_a_caller(
+def test_caller_never_creates_the_missing_state_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MDPLAN_STATE_DIR", str(tmp_path / "state"))
@@ -110,7 +110,7 @@ def test_state_directory_that_does_not_exist_yet_is_never_made_by_a_caller(
     assert not (tmp_path / "state" / "journal.key").exists()
 
 
-def test_usual_state_directory_is_the_one_of_the_platform(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_default_state_directory_follows_the_platform(monkeypatch: pytest.MonkeyPatch) -> None:
     from platformdirs import user_state_path
 
     monkeypatch.delenv("MDPLAN_STATE_DIR")
@@ -136,7 +136,7 @@ def test_marker_of_another_user_never_makes_a_root(tmp_path: Path, marker: str) 
     assert find_root(str(tmp_path / "a" / "b")) == str(tmp_path.resolve())
 
 
-def test_farther_marker_never_wins(tmp_path: Path) -> None:
+def test_nearest_root_marker_wins(tmp_path: Path) -> None:
     (tmp_path / ".mdplan").mkdir()
     (tmp_path / "clone" / ".git").mkdir(parents=True)
 
@@ -156,7 +156,7 @@ TEMPORARY = (
 
 @pytest.mark.parametrize("path", TEMPORARY)
 @pytest.mark.parametrize("verb", EVERY_VERB.values(), ids=EVERY_VERB)
-def test_no_verb_takes_a_name_of_a_temporary_file(place: Place, verb: object, path: str) -> None:
+def test_temporary_file_names_are_refused_by_every_verb(place: Place, verb: object, path: str) -> None:
     found = verb(place.engine, path)  # type: ignore[operator]
 
     assert [problem.code for problem in problems_of(found)][:1] == [Code.PATH_INVALID]
@@ -164,9 +164,7 @@ def test_no_verb_takes_a_name_of_a_temporary_file(place: Place, verb: object, pa
 
 
 @pytest.mark.parametrize(("mode", "warns"), [(0o600, False), (0o640, True), (0o604, True)])
-def test_token_file_that_others_can_read_is_never_accepted_silently(
-    place: Place, mode: int, warns: bool
-) -> None:
+def test_token_file_readable_by_others_causes_a_warning(place: Place, mode: int, warns: bool) -> None:
     token = place.folder / "token"
     token.write_text("0123456789abcdef\n")
     token.chmod(mode)

@@ -95,6 +95,7 @@ def _batch(number: int) -> dict[str, object]:
 Act = Callable[[Place, int], object]
 
 
+@pytest.mark.hostile_case(26)
 @pytest.mark.requirement("hostile-2")
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
@@ -110,7 +111,7 @@ Act = Callable[[Place, int], object]
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_case_26_folder_that_flips_to_a_link_never_leads_outside(
+def test_folder_that_flips_to_a_link_never_leads_outside(
     place: Place, record: Record, act: Act, tries: int
 ) -> None:
     codes: Counter[str] = Counter()

@@ -133,7 +133,7 @@ LOOKING = {
 
 @pytest.mark.requirement("hostile-4")
 @pytest.mark.parametrize("case", LOOKING, ids=lambda case: f"case_62_{case.replace(' ', '_')}")
-def test_nothing_that_is_looked_at_steers_a_terminal(folder: Path, record: Record, case: str) -> None:
+def test_displayed_content_contains_no_terminal_escapes(folder: Path, record: Record, case: str) -> None:
     check_shown(record, case, *LOOKING[case])
 
 
@@ -148,7 +148,7 @@ USAGE = {
 
 
 @pytest.mark.parametrize("case", USAGE, ids=lambda case: f"case_62_{case.replace(' ', '_')}")
-def test_nothing_that_is_typed_steers_a_terminal(folder: Path, record: Record, case: str) -> None:
+def test_repeated_arguments_contain_no_terminal_escapes(folder: Path, record: Record, case: str) -> None:
     """A shell puts names of files there."""
     run = mdplan(*USAGE[case])
     found = hidden_in(run.err)
@@ -159,22 +159,25 @@ def test_nothing_that_is_typed_steers_a_terminal(folder: Path, record: Record, c
 
 
 @pytest.mark.parametrize("case", WRONG, ids=lambda case: f"case_62_{case.replace(' ', '_')}")
-def test_no_problem_of_a_batch_steers_a_terminal(folder: Path, record: Record, case: str) -> None:
+def test_batch_problems_contain_no_terminal_escapes(folder: Path, record: Record, case: str) -> None:
     check_shown(record, case, "plan", stdin={"file": "a.md", "edits": [WRONG[case]]})
 
 
-def test_case_62_what_hides_is_seen(folder: Path) -> None:
+@pytest.mark.hostile_case(62)
+def test_invisible_characters_are_shown(folder: Path) -> None:
     shown = mdplan("stat", "a.md").out.decode()
 
     assert "# Top a\\x1b[38;5;201m\\x1b" in shown
     assert "b\\u202a\\u202b" in shown
 
 
-def test_case_62_file_of_a_batch_that_is_no_json_is_not_repeated(folder: Path, record: Record) -> None:
+@pytest.mark.hostile_case(62)
+def test_content_of_an_invalid_batch_file_is_not_repeated(folder: Path, record: Record) -> None:
     check_shown(record, "no JSON", "plan", stdin=EVIL.encode())
 
 
-def test_case_62_plans_and_commits_are_shown_escaped(folder: Path, record: Record) -> None:
+@pytest.mark.hostile_case(62)
+def test_plans_and_commits_are_shown_escaped(folder: Path, record: Record) -> None:
     plan = mdplan("plan", "--json", stdin=BATCH).json["planId"]
 
     check_shown(record, "plan", "plan", stdin=BATCH)
@@ -189,7 +192,8 @@ def test_case_62_plans_and_commits_are_shown_escaped(folder: Path, record: Recor
     check_shown(record, "undone", "undo")
 
 
-def test_case_62_diff_in_a_pipe_is_exact_to_the_byte(folder: Path, record: Record) -> None:
+@pytest.mark.hostile_case(62)
+def test_diff_in_a_pipe_is_exact_to_the_byte(folder: Path, record: Record) -> None:
     """What is shown is escaped; what goes to a program is not."""
     planned = DOCUMENT.replace("end.", f"END {EVIL}.")
     diff = mdplan("plan", stdin=BATCH).out
@@ -200,18 +204,21 @@ def test_case_62_diff_in_a_pipe_is_exact_to_the_byte(folder: Path, record: Recor
     assert is_exact, applied.stderr
 
 
-def test_case_62_text_in_a_pipe_is_exact_to_the_byte(folder: Path) -> None:
+@pytest.mark.hostile_case(62)
+def test_text_in_a_pipe_is_exact_to_the_byte(folder: Path) -> None:
     assert mdplan("read", "a.md").out.decode() == DOCUMENT
 
 
-def test_case_62_json_means_the_same_and_can_be_looked_at(folder: Path, record: Record) -> None:
+@pytest.mark.hostile_case(62)
+def test_escaped_json_has_the_same_value(folder: Path, record: Record) -> None:
     run = mdplan("read", "a.md", "--json")
 
     assert json.loads(run.out)["results"][0]["content"] == DOCUMENT
     assert hidden_in(run.out.decode()) == set()
 
 
-def test_case_62_instructions_in_a_file_are_data(folder: Path) -> None:
+@pytest.mark.hostile_case(62)
+def test_instructions_in_a_file_are_data(folder: Path) -> None:
     """They come back as content, in their field, and nowhere else."""
     report = mdplan("stat", "a.md", "--json", "--detail", "full")
     assert "Ignore previous" not in report.out.decode()

@@ -88,8 +88,9 @@ FOUND: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.hostile_case(65)
 @pytest.mark.parametrize(("name", "arguments"), FOUND)
-def test_65_call_that_was_not_answered_once_is_refused(
+def test_checker_detects_an_unanswered_call(
     tools: Tools, record: Record, name: str, arguments: dict[str, Any]
 ) -> None:
     answer = tools.by_name[name].call(arguments)
@@ -99,11 +100,12 @@ def test_65_call_that_was_not_answered_once_is_refused(
     check_answer(tools.by_name[name], answer)
 
 
+@pytest.mark.hostile_case(65)
 @pytest.mark.requirement("protocol-1")
 @pytest.mark.parametrize("name", tool_names(list(INTRODUCTIONS)))
 @given(data=st.data())
 @settings(suppress_health_check=list(HealthCheck))
-def test_65_every_call_is_answered(tools: Tools, record: Record, name: str, data: st.DataObject) -> None:
+def test_every_call_is_answered(tools: Tools, record: Record, name: str, data: st.DataObject) -> None:
     tool = tools.by_name[name]
     edits = tools.by_name["md_apply"].input_schema["properties"]["edits"]
     arguments: dict[str, Any] = data.draw(arguments_of(tool.input_schema, edits), label="arguments")

@@ -91,7 +91,7 @@ def test_key_that_both_changed_is_a_conflict_with_its_path(
     assert "<<<<<<< ours" in found.text
 
 
-def test_comment_is_never_lost() -> None:
+def test_merge_never_loses_a_comment() -> None:
     found = _merged("json", '{"a": 1}\n', '{"a": 1, "b": 2}\n', '{"a": 1, // why\n "c": 3}\n')
     assert not found.is_clean
 

@@ -116,7 +116,7 @@ def test_strict_merge_leaves_decisions_to_a_person(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_stashed_items_come_back_beside_new_ones(repository: Path) -> None:
+def test_stashed_items_are_merged_with_new_ones(repository: Path) -> None:
     (repository / "log.md").write_text(BASE + "- right one\n- stashed\n")
     _git(repository, "stash")
     _commit(repository, BASE + "- right one\n- committed later\n")
@@ -128,7 +128,7 @@ def test_stashed_items_come_back_beside_new_ones(repository: Path) -> None:
     ]
 
 
-def test_conflict_is_left_to_a_person(repository: Path) -> None:
+def test_conflict_leaves_markers_and_a_failing_exit_code(repository: Path) -> None:
     _commit(repository, BASE.replace("Log", "Changes"))
     _git(repository, "checkout", "-q", "main")
     _commit(repository, BASE.replace("Log", "News"))
@@ -155,7 +155,7 @@ def test_git_merges_where_mdplan_is_missing_or_does_not_start(
     )
 
 
-def test_uninstalled_without_a_trace(repository: Path) -> None:
+def test_uninstall_restores_the_original_configuration(repository: Path) -> None:
     assert _mdplan(repository, "merge", "--uninstall").returncode == 0
     assert "mdplan" not in (repository / ".git" / "config").read_text()
     assert not (repository / ".gitattributes").exists()
@@ -186,7 +186,7 @@ def test_attributes_of_a_team_are_kept_byte_for_byte(tmp_path: Path) -> None:
     assert attributes.read_bytes() == own + b"\n"
 
 
-def test_driver_of_the_user_comes_and_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_user_wide_driver_is_installed_and_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     monkeypatch.delenv("GIT_CONFIG_GLOBAL", raising=False)
@@ -208,7 +208,7 @@ def test_driver_of_the_user_comes_and_goes(tmp_path: Path, monkeypatch: pytest.M
         pytest.param(b"- a\n", b"- a\r\n", b"- a\n- b\n", b"- a\r\n- b\r\n", marks=pytest.mark.slow),
     ],
 )
-def test_line_ends_and_byte_order_mark_are_of_the_side_that_changed_them(
+def test_line_ends_and_byte_order_mark_come_from_the_side_that_changed_them(
     tmp_path: Path, base: bytes, ours: bytes, theirs: bytes, result: bytes
 ) -> None:
     for name, data in (("base", base), ("ours", ours), ("theirs", theirs)):
@@ -227,7 +227,7 @@ def test_mixed_line_ends_are_merged_by_git(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not CASES.exists(), reason="the real merges are not on this machine")
-def test_markers_of_git_are_used_where_ours_mark_more(tmp_path: Path) -> None:
+def test_git_merge_is_used_where_it_marks_fewer_lines(tmp_path: Path) -> None:
     files = [str(CASES / "d659189cf875" / f"{name}.md") for name in ("base", "ours", "theirs")]
     base, ours, theirs = files
     names = ("-L", "ours", "-L", "base", "-L", "theirs")
@@ -249,11 +249,11 @@ def test_text_that_takes_too_long_is_merged_by_git(tmp_path: Path, monkeypatch: 
     assert "<<<<<<< ours" in found.text
 
 
-def test_missing_file_fails_above_128(tmp_path: Path) -> None:
+def test_missing_file_exits_above_128(tmp_path: Path) -> None:
     assert _mdplan(tmp_path, "merge", "base", "ours", "theirs").returncode > 128
 
 
-def test_merge_can_be_a_plan_of_ours(tmp_path: Path) -> None:
+def test_merge_can_be_saved_as_a_plan(tmp_path: Path) -> None:
     for name, text in (("base", BASE), ("ours", BASE + "- left\n"), ("theirs", BASE + "- right one\n")):
         (tmp_path / f"{name}.md").write_text(text)
     run = _mdplan(tmp_path, "merge", "base.md", "ours.md", "theirs.md", "--plan")

@@ -121,7 +121,7 @@ def test_independent_changes_are_merged(base: str, ours: str, theirs: str, resul
         ("# A\n\nx\n\n## Old\n\ny\n", "# A\n\nx\n\n## New\n\ny\n", "# A\n\nx [o](#old)\n\n## Old\n\ny\n"),
     ],
 )
-def test_what_depends_on_the_other_side_is_a_conflict(base: str, ours: str, theirs: str) -> None:
+def test_dependent_changes_conflict(base: str, ours: str, theirs: str) -> None:
     assert not merge_documents(base, ours, theirs).is_clean
     assert not merge_documents(base, theirs, ours).is_clean
 
@@ -141,7 +141,7 @@ _BLOCKS = st.lists(
 
 
 @given(_BLOCKS, _BLOCKS)
-def test_one_unchanged_side_gives_the_other(base: str, side: str) -> None:
+def test_unchanged_side_gives_the_other_side(base: str, side: str) -> None:
     assert merge_documents(base, base, side).text == side
     assert merge_documents(base, side, base).text == side
     assert merge_documents(base, side, side).text == side
@@ -151,7 +151,7 @@ def test_one_unchanged_side_gives_the_other(base: str, side: str) -> None:
 @example("", "## B\n\n# A", "## C")
 @example("- two\n\ntext", "- one\n\n```", "text\n\n[x]: y\n\n```")
 @example("more text\n\nmore text", "| a | b |\n\n## B", "## C\n\n## C\n\n```\n\n# A\n\n| a | b |")
-def test_swapped_sides_conflict_alike_and_no_line_is_lost(base: str, ours: str, theirs: str) -> None:
+def test_swapped_sides_have_the_same_conflicts_and_lose_no_line(base: str, ours: str, theirs: str) -> None:
     found, swapped = merge_documents(base, ours, theirs), merge_documents(base, theirs, ours)
     assert found.is_clean == swapped.is_clean
     if found.is_clean:
@@ -161,7 +161,7 @@ def test_swapped_sides_conflict_alike_and_no_line_is_lost(base: str, ours: str, 
         assert not unaccounted(base, ours, theirs, found.text, decided)
 
 
-def test_strict_merge_decides_nothing() -> None:
+def test_strict_merge_reports_decisions_as_conflicts() -> None:
     texts = "- [ ] task\n", "- [x] task\n", "- [ ] the task\n"
     assert merge_documents(*texts).decisions
     found = merge_documents(*texts, is_strict=True)

@@ -62,7 +62,9 @@ def test_moved_sections_keep_the_edits_of_the_other_side(
 
 
 @given(_independent())
-def test_result_as_a_side_gives_the_result(case: tuple[dict[int, str], dict[int, str], list[int]]) -> None:
+def test_merging_the_result_again_changes_nothing(
+    case: tuple[dict[int, str], dict[int, str], list[int]],
+) -> None:
     own, other, order = case
     base, ours, theirs = (_document({}, order), _document(own, order), _document(other, order))
     result = merge_documents(base, ours, theirs).text

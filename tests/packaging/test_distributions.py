@@ -38,7 +38,7 @@ def metadata(wheel: Path) -> Message:
         return message_from_bytes(opened.read(f"mdplan-{__version__}.dist-info/METADATA"))
 
 
-def test_wheel_holds_the_package_and_nothing_else(distributions: Distributions) -> None:
+def test_wheel_contains_only_the_package(distributions: Distributions) -> None:
     with zipfile.ZipFile(distributions.wheel) as opened:
         names = set(opened.namelist())
     about = f"mdplan-{__version__}.dist-info/"
@@ -66,7 +66,7 @@ def test_wheel_holds_the_package_and_nothing_else(distributions: Distributions) 
     }
 
 
-def test_archive_holds_all_that_is_tracked_and_nothing_that_is_ignored(distributions: Distributions) -> None:
+def test_source_archive_contains_exactly_the_tracked_files(distributions: Distributions) -> None:
     names = archived(distributions.archive)
 
     assert tracked() - names == set()

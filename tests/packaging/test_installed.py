@@ -37,7 +37,7 @@ def test_environment_has_its_own_mdplan_and_no_extras(installed: Installed, fore
 
 
 @pytest.mark.requirement("packaging-1")
-def test_command_line_looks_plans_and_applies(installed: Installed, foreign: Path) -> None:
+def test_installed_command_line_reads_plans_and_applies(installed: Installed, foreign: Path) -> None:
     version = installed.run("mdplan", "--version", cwd=foreign)
     stat = installed.run("mdplan", "stat", "guide.md", cwd=foreign)
     plan = installed.run("mdplan", "plan", cwd=foreign, stdin=json.dumps(BATCH))
@@ -51,7 +51,7 @@ def test_command_line_looks_plans_and_applies(installed: Installed, foreign: Pat
     assert (foreign / "guide.md").read_text() == RESULT
 
 
-def test_extra_that_is_missing_is_named(installed: Installed, foreign: Path) -> None:
+def test_missing_extra_is_named(installed: Installed, foreign: Path) -> None:
     batch = {"file": "guide.md", "edits": [{"op": "format_section", "heading": "Use"}]}
     refused = installed.run("mdplan", "validate", cwd=foreign, stdin=json.dumps(batch))
 
@@ -59,7 +59,7 @@ def test_extra_that_is_missing_is_named(installed: Installed, foreign: Path) -> 
     assert 'pip install "mdplan[mdformat]"' in refused.stderr
 
 
-def test_page_of_the_review_has_its_templates(installed: Installed, foreign: Path) -> None:
+def test_installed_review_page_has_its_templates(installed: Installed, foreign: Path) -> None:
     render = (
         "from importlib.resources import files; page = files('mdplan.web'); "
         "print(len([*page.joinpath('templates').iterdir()]), len([*page.joinpath('static').iterdir()]))"
@@ -69,7 +69,7 @@ def test_page_of_the_review_has_its_templates(installed: Installed, foreign: Pat
 
 
 @pytest.mark.requirement("packaging-1")
-def test_server_shakes_hands(installed: Installed, foreign: Path) -> None:
+def test_installed_server_completes_the_handshake(installed: Installed, foreign: Path) -> None:
     server = StdioServerParameters(
         command=str(installed.program),
         args=["serve", "--root", str(foreign)],

@@ -53,7 +53,7 @@ def test_all_versions_are_that_of_the_package() -> None:
     assert named == {name: [__version__] * len(versions) for name, versions in named.items()}
 
 
-def test_all_say_the_same_in_one_short_sentence() -> None:
+def test_manifests_share_one_short_description() -> None:
     (listed,) = MARKETPLACE["plugins"]
     descriptions = {each["description"] for each in (SERVER, BUNDLE, PLUGIN_MANIFEST, listed)}
 
@@ -66,7 +66,7 @@ def test_readme_has_the_name_that_the_registry_looks_for() -> None:
     assert re.findall(r"mcp-name: (\S+)", README) == [SERVER["name"]]
 
 
-def test_place_of_the_repository_is_the_same_everywhere() -> None:
+def test_repository_url_is_the_same_everywhere() -> None:
     places = {
         SERVER["repository"]["url"],
         BUNDLE["repository"]["url"],
@@ -81,7 +81,7 @@ def test_place_of_the_repository_is_the_same_everywhere() -> None:
     assert f"claude plugin marketplace add {owner}/mdplan" in (PACKAGING / "README.md").read_text()
 
 
-def test_registry_entry_is_of_its_format() -> None:
+def test_registry_entry_matches_its_format() -> None:
     """By hand, after the schema of 2025-12-11; the schema itself is asked by the slow tests."""
     assert set(SERVER) == {"$schema", "name", "title", "description", "repository", "version", "packages"}
     assert SERVER["$schema"].endswith("/schemas/2025-12-11/server.schema.json")
@@ -113,7 +113,7 @@ def commands() -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("name", commands())
-def test_command_line_is_one_that_mdplan_takes(name: str, tmp_path: Path) -> None:
+def test_command_lines_of_manifests_are_accepted(name: str, tmp_path: Path) -> None:
     """The server starts, and ends when nobody is there."""
     *words, folder = commands()[name]
 
@@ -130,14 +130,14 @@ def test_bundle_names_the_tools_and_the_start_of_the_server() -> None:
     assert set(BUNDLE["user_config"]) == {"root"}
 
 
-def test_marketplace_leads_to_the_plugin() -> None:
+def test_marketplace_entry_points_to_the_plugin() -> None:
     (listed,) = MARKETPLACE["plugins"]
 
     assert (REPOSITORY / listed["source"]).resolve() == PLUGIN
     assert listed["name"] == PLUGIN_MANIFEST["name"]
 
 
-def test_skill_is_short_and_names_only_what_there_is() -> None:
+def test_skill_is_short_and_names_only_existing_commands() -> None:
     about = yaml.safe_load(SKILL.split("---\n")[1])
     names = set(re.findall(r"\bmd_\w+", SKILL))
     ops = set(re.findall(r"`([a-z]+(?:_[a-z]+)+)`", SKILL)) - names
@@ -151,7 +151,7 @@ def test_skill_is_short_and_names_only_what_there_is() -> None:
     assert set(re.findall(r"\b[A-Z]+(?:_[A-Z]+)+\b", SKILL)) <= {code.value for code in Code}
 
 
-def test_edits_of_the_skill_do_what_it_says(tmp_path: Path) -> None:
+def test_examples_of_the_skill_give_the_described_result(tmp_path: Path) -> None:
     (tmp_path / "guide.md").write_text(GUIDE)
     (batch,) = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", SKILL, re.DOTALL)]
     with Engine.open([str(tmp_path)]) as engine:

@@ -101,7 +101,7 @@ def test_command_of_the_bundle_starts_the_server(bundle: Path, documents: Path) 
     check_server(programs / config["command"], arguments, documents)
 
 
-def test_uvx_serves_what_is_not_installed(distributions: Distributions, documents: Path) -> None:
+def test_uvx_runs_the_server_without_installation(distributions: Distributions, documents: Path) -> None:
     """The line of the README, with the wheel in place of the package index that does not have it yet."""
     programs = environment_of("uv")
     line = ["--from", str(distributions.wheel), "mdplan"]
@@ -135,7 +135,7 @@ def test_linter_of_plugins_finds_nothing(source: Path) -> None:
     assert (report["stats"]["plugins"], report["stats"]["skills"]) == (1, 1)
 
 
-def test_steps_of_the_container_make_a_server(source: Path, documents: Path, tmp_path: Path) -> None:
+def test_container_steps_build_a_working_server(source: Path, documents: Path, tmp_path: Path) -> None:
     """By hand, in two environments in place of two stages: there is no builder of containers in the tests."""
     if not FULL:
         pytest.skip("it builds all dependencies as wheels: only with MDPLAN_FULL=1")

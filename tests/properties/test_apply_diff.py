@@ -78,7 +78,7 @@ def test_diff_of_a_base_makes_its_result(edited: tuple[bytes, list[ByteEdit]], c
 
 
 @given(changed_texts(), st.integers(1, 5))
-def test_diff_of_a_base_that_moved_down_makes_the_same_there_or_nothing(
+def test_diff_applies_after_lines_moved_down_or_fails(
     edited: tuple[bytes, list[ByteEdit]], moved: int
 ) -> None:
     """It is refused where its lines stand at several places, or seem to be changed already."""
@@ -99,7 +99,7 @@ def test_diff_of_a_base_that_moved_down_makes_the_same_there_or_nothing(
 
 
 @given(changed_texts())
-def test_diff_of_another_base_makes_only_what_it_shows(edited: tuple[bytes, list[ByteEdit]]) -> None:
+def test_diff_on_another_base_changes_only_what_it_shows(edited: tuple[bytes, list[ByteEdit]]) -> None:
     """On its own result a diff is refused, or every line that it removes is there once more."""
     base, edits = edited
     result, diff = splice(base, edits), diff_of(base, edits)
@@ -120,7 +120,7 @@ def test_diff_of_another_base_makes_only_what_it_shows(edited: tuple[bytes, list
 
 @LESS
 @given(st.data(), documents())
-def test_diff_of_a_plan_is_an_edit_that_makes_the_same(data: st.DataObject, text: str) -> None:
+def test_diff_of_a_plan_applied_as_an_edit_gives_the_same_result(data: st.DataObject, text: str) -> None:
     text = unicode_text(text)
     base = text.encode()
     with place(base) as here:

@@ -7,9 +7,9 @@ from tests.properties.batches import DRAWN
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_operation_is_drawn(operation: str) -> None:
+def test_strategies_draw_every_operation(operation: str) -> None:
     assert operation in DRAWN, f"tests/properties/batches.py does not draw {operation}: give it a strategy"
 
 
-def test_no_operation_is_drawn_that_is_gone() -> None:
+def test_strategies_draw_only_existing_operations() -> None:
     assert set(DRAWN) - set(OPERATIONS) == set()

@@ -59,7 +59,7 @@ def test_twenty_thousand_random_documents_have_the_blocks_of_other_parsers(seed:
         "# A\r> # B\r",
     ],
 )
-def test_blocks_are_those_of_github(text: str) -> None:
+def test_blocks_match_github(text: str) -> None:
     blocks = parse_blocks(text, LineIndex(text)).blocks
 
     assert tags_of(blocks) == cmark_blocks(text)
@@ -69,7 +69,7 @@ def test_blocks_are_those_of_github(text: str) -> None:
     "text",
     ["text\na | b\n--|--\n1 | 2\n", "- text\n  a | b\n  --|--\n", "a\nx | y\n-|-\n1|2\n---\n"],
 )
-def test_table_can_follow_on_text(text: str) -> None:
+def test_table_may_follow_text_directly(text: str) -> None:
     """To cmark-gfm it begins where the text does."""
     tree = parse_blocks(text, LineIndex(text))
 
@@ -91,7 +91,7 @@ def test_definition_on_a_lazy_line_is_in_the_container_of_the_one_before() -> No
     ]
 
 
-def test_heading_depth_counts_containers_behind_tabs() -> None:
+def test_heading_depth_counts_containers_after_tabs() -> None:
     text = " *   10. ###### Six\n\t\t- |a|\n  1. >\tb\n\t\t1. ### Three\n"
     tree = parse_blocks(text, LineIndex(text))
 

@@ -94,9 +94,7 @@ def cells_of(outline: Outline) -> list[list[list[str]]]:
 @pytest.mark.requirement("blocks-2")
 @MANY
 @given(tables(), st.data())
-def test_a_row_that_is_upserted_is_read_again_and_no_other_row_changes(
-    text: str, data: st.DataObject
-) -> None:
+def test_upserted_row_reads_back_and_other_rows_stay(text: str, data: st.DataObject) -> None:
     document = Document("a.md", text.encode())
     index = max((each.index for each in document.outline.tables if each.columns[0] == "c0"), default=None)
     assume(index is not None)
@@ -150,7 +148,7 @@ def lines_of(outline: Outline) -> list[str]:
 
 @MANY
 @given(tables(), st.data())
-def test_a_row_that_is_deleted_is_gone_and_no_other_row_changes(text: str, data: st.DataObject) -> None:
+def test_deleted_row_is_gone_and_other_rows_stay(text: str, data: st.DataObject) -> None:
     document = Document("a.md", text.encode())
     rows = [
         (table, row, column)
@@ -296,9 +294,7 @@ def placed_items(outline: Outline) -> list[PlacedItem]:
 @pytest.mark.requirement("blocks-2")
 @MANY
 @given(lists(), st.data())
-def test_an_item_that_is_removed_is_gone_with_what_is_in_it_and_nothing_else(
-    text: str, data: st.DataObject
-) -> None:
+def test_removed_item_goes_with_its_content_and_nothing_else(text: str, data: st.DataObject) -> None:
     document = Document("a.md", text.encode())
     items = placed_items(document.outline)
     assume(items)
@@ -322,7 +318,7 @@ NEW = st.sampled_from(["new", "[ ] new", "new\n\nmore", "new\n- nested", "- new"
 
 @MANY
 @given(lists(), NEW, st.data())
-def test_an_item_that_is_added_stands_where_it_should_and_is_removed_without_a_trace(
+def test_added_item_is_at_its_position_and_can_be_removed_without_trace(
     text: str, item: str, data: st.DataObject
 ) -> None:
     document = Document("a.md", text.encode())

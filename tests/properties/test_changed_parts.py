@@ -55,7 +55,7 @@ def random_edit(dice: Random, base: Outline) -> dict[str, object]:
     return {"op": "replace_range", "range": place, "allowInsecureRange": True, "replacement": new}
 
 
-def test_what_changed_parts_tell_is_what_all_of_the_document_tells() -> None:
+def test_report_of_changed_parts_equals_report_of_whole_document() -> None:
     dice = Random(0)
     told = 0
     for _ in range(COUNT):

@@ -87,7 +87,7 @@ def yaml_documents(draw: st.DrawFn) -> bytes:
 
 
 @given(yaml_documents(), st.integers(0, 5), st.integers(0, 12))
-def test_yaml_changes_only_where_it_was_asked_to(data: bytes, number: int, turn: int) -> None:
+def test_yaml_edits_change_only_the_requested_values(data: bytes, number: int, turn: int) -> None:
     document = Document("generated", data)
     assume(document.outline.front_matter is not None)
     assume(isinstance(document.outline.front_matter_content, FrontMatterContent))
@@ -136,7 +136,7 @@ def toml_documents(draw: st.DrawFn) -> bytes:
 
 
 @given(toml_documents(), st.integers(0, 5), st.integers(0, 12))
-def test_toml_changes_only_where_it_was_asked_to(data: bytes, number: int, turn: int) -> None:
+def test_toml_edits_change_only_the_requested_values(data: bytes, number: int, turn: int) -> None:
     document = Document("generated", data)
     assume(isinstance(document.outline.front_matter_content, FrontMatterContent))
     tally = Tally()
@@ -162,7 +162,7 @@ JSON = st.recursive(
 @example("", "---\na: x\n---\n")
 @example("a\n", "---\na: x\n---\n")
 @example({"k": {"l": ["\u2028", "\x85", "\ufeff"]}}, "---\na: x\n---\n")
-def test_any_json_reads_back_as_it_was(value: object, text: str) -> None:
+def test_any_json_value_round_trips(value: object, text: str) -> None:
     document = Document("generated", text.encode())
     outcome = document.plan({"op": "set_front_matter", "values": {"a": value, "new": value}})
 
@@ -175,7 +175,7 @@ def test_any_json_reads_back_as_it_was(value: object, text: str) -> None:
 
 @pytest.mark.parametrize("text", ["---\na: 1\n---\n", "+++\na = 1\n+++\n"])
 @given(value=st.text() | st.lists(st.text(), max_size=3) | st.integers() | st.booleans())
-def test_a_string_is_accepted_in_both_formats(text: str, value: object) -> None:
+def test_string_is_accepted_in_both_formats(text: str, value: object) -> None:
     outcome = Document("generated", text.encode()).plan({"op": "set_front_matter", "values": {"b": value}})
 
     assert isinstance(outcome, BuiltFile), outcome

@@ -68,7 +68,7 @@ def merged(model: Model) -> Values:
 
 @MANY
 @given(ini_texts())
-def test_reads_what_configparser_reads(text: str) -> None:
+def test_ini_reader_agrees_with_configparser(text: str) -> None:
     expected = by_configparser(text)
     event("refused" if expected is None else "read")
     assume(expected is not None)
@@ -78,7 +78,7 @@ def test_reads_what_configparser_reads(text: str) -> None:
 
 @MANY
 @given(ini_texts())
-def test_sections_and_their_lines_make_the_file(text: str) -> None:
+def test_concatenated_section_lines_equal_the_file(text: str) -> None:
     outline = ini(text)
     sections = outline.sections
 
@@ -179,7 +179,7 @@ def test_lines_that_an_edit_does_not_name_stay(drawn: tuple[str, Edit]) -> None:
 
 @MANY
 @given(texts_and_edits("replace_ini_section"))
-def test_replaced_section_holds_the_payload_and_the_others_stay(drawn: tuple[str, Edit]) -> None:
+def test_replaced_section_has_the_payload_and_others_stay(drawn: tuple[str, Edit]) -> None:
     text, edit = drawn
     result = result_of(text, edit)
     assume(result is not None)
@@ -194,7 +194,7 @@ def test_replaced_section_holds_the_payload_and_the_others_stay(drawn: tuple[str
 
 @MANY
 @given(texts_and_edits("set_ini_key", "replace_ini_section"))
-def test_edit_made_twice_changes_nothing_more(drawn: tuple[str, Edit]) -> None:
+def test_repeated_edit_changes_nothing(drawn: tuple[str, Edit]) -> None:
     text, edit = drawn
     once = result_of(text, edit)
     assume(once is not None)

@@ -87,7 +87,7 @@ def test_inline_nodes_are_those_on_which_both_oracles_agree(text: str) -> None:
 
 
 @given(text=documents)
-def test_nodes_are_sorted_inside_of_the_text_and_disjoint_or_nested(text: str) -> None:
+def test_nodes_are_sorted_inside_the_text_and_disjoint_or_nested(text: str) -> None:
     nodes, undecided = all_nodes(text)
 
     assert list(nodes) == sorted(nodes, key=document_order)
@@ -100,7 +100,7 @@ def test_nodes_are_sorted_inside_of_the_text_and_disjoint_or_nested(text: str) -
 
 
 @given(text=documents, bounds=st.tuples(st.integers(0, 120), st.integers(0, 120)))
-def test_asking_for_a_part_finds_what_asking_for_all_finds_there(text: str, bounds: tuple[int, int]) -> None:
+def test_nodes_of_a_span_are_those_of_the_whole_text_there(text: str, bounds: tuple[int, int]) -> None:
     start, end = sorted(min(bound, len(text)) for bound in bounds)
     part = Span(start, end)
     nodes, undecided = all_nodes(text)
@@ -111,7 +111,7 @@ def test_asking_for_a_part_finds_what_asking_for_all_finds_there(text: str, boun
 
 
 @given(text=documents)
-def test_front_matter_only_moves_the_nodes(text: str) -> None:
+def test_front_matter_only_shifts_node_offsets(text: str) -> None:
     front = "---\r\na: b\r\n---\r\n"
     whole = front + text
     behind = InlineMap(whole, LineIndex(whole), len(front))
@@ -133,7 +133,7 @@ def test_rendered_text_is_one_line(content: str) -> None:
         lambda text: text.strip(" ")
     )
 )
-def test_rendered_text_of_code_is_what_stands_in_it(text: str) -> None:
+def test_rendered_text_of_code_is_its_content(text: str) -> None:
     assert render_text(f"a `` {text} `` b") == f"a {text} b"
 
 
@@ -142,5 +142,5 @@ def test_rendered_text_of_code_is_what_stands_in_it(text: str) -> None:
         lambda pieces: f"a{''.join(pieces)}b"
     )
 )
-def test_rendered_text_does_not_depend_on_emphasis_behind_it(content: str) -> None:
+def test_rendered_text_ignores_emphasis_after_it(content: str) -> None:
     assert render_text(f"{content} *b*") == f"{render_text(content)} b"

@@ -50,7 +50,7 @@ def any_text() -> SearchStrategy[str]:
 
 
 @given(st.sampled_from(sorted(CHANGES)), prose(), st.data())
-def test_change_is_found_at_its_place_by_its_name(name: str, text: str, data: DataObject) -> None:
+def test_near_miss_names_the_kind_and_position_of_a_change(name: str, text: str, data: DataObject) -> None:
     pattern, change = CHANGES[name]
     place = data.draw(st.sampled_from(list(re.finditer(pattern, text)) or [None]))
     assume(place is not None)
@@ -81,7 +81,9 @@ def told_offset(folded: FoldedText, miss: NearMiss) -> int:
 
 
 @given(any_text(), any_text(), st.booleans(), st.data())
-def test_any_two_texts_are_compared(text: str, wanted: str, whole_lines: bool, data: DataObject) -> None:
+def test_near_miss_search_accepts_any_two_texts(
+    text: str, wanted: str, whole_lines: bool, data: DataObject
+) -> None:
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
     folded = FoldedText(text)
@@ -95,7 +97,7 @@ def test_any_two_texts_are_compared(text: str, wanted: str, whole_lines: bool, d
 
 
 @given(any_text(), any_text())
-def test_text_is_found_in_itself_and_nothing_differs(text: str, around: str) -> None:
+def test_text_is_found_in_itself_without_difference(text: str, around: str) -> None:
     assume(text.strip() and text.translate(Folding()))
     whole = f"{around}\n\n{text}\n\n{around}"
     at = Span(len(around) + 2, len(around) + 2 + len(text))
@@ -109,7 +111,7 @@ def test_text_is_found_in_itself_and_nothing_differs(text: str, around: str) -> 
 
 
 @given(any_text())
-def test_places_of_folded_text_are_those_of_the_text(text: str) -> None:
+def test_positions_in_folded_text_map_back_to_the_text(text: str) -> None:
     folded = FoldedText(text)
 
     assert folded.folded == text.translate(Folding())
@@ -121,7 +123,7 @@ def test_places_of_folded_text_are_those_of_the_text(text: str) -> None:
 
 
 @given(any_text(), any_text())
-def test_differences_are_there_exactly_where_texts_differ(first: str, second: str) -> None:
+def test_differences_are_listed_exactly_where_texts_differ(first: str, second: str) -> None:
     folding = Folding()
     left, right = f"a{first}a", f"a{first}a"
     assert list(find_differences(folding, left, Span(0, len(left)), right)) == []
@@ -131,7 +133,7 @@ def test_differences_are_there_exactly_where_texts_differ(first: str, second: st
 
 
 @given(st.text("ab", min_size=12, max_size=40), st.text("abc", max_size=60), st.data())
-def test_similar_text_has_no_more_errors_than_told(wanted: str, around: str, data: DataObject) -> None:
+def test_similar_text_has_at_most_the_reported_errors(wanted: str, around: str, data: DataObject) -> None:
     at = data.draw(st.integers(0, len(wanted) - 1))
     text = around + wanted[:at] + "c" + wanted[at + 1 :] + around
 

@@ -73,7 +73,7 @@ def test_section_starts_with_the_first_of_the_anchor_lines_above_its_heading(tex
 
 
 @given(documents)
-def test_a_section_ends_where_the_next_of_its_level_starts(text: str) -> None:
+def test_section_ends_where_the_next_of_its_level_starts(text: str) -> None:
     outline = parsed(text)
     sections = outline.sections[1:]
 
@@ -84,7 +84,7 @@ def test_a_section_ends_where_the_next_of_its_level_starts(text: str) -> None:
 
 
 @given(documents)
-def test_every_parent_holds_its_children_and_paths_grow_by_the_title(text: str) -> None:
+def test_parents_contain_their_children_and_paths_extend_by_title(text: str) -> None:
     outline = parsed(text)
 
     for section in outline.every_section():
@@ -145,7 +145,7 @@ def test_every_section_is_found_by_its_full_path_and_occurrence(text: str) -> No
 
 
 @given(hostile_documents(("\n",)), st.sampled_from(["\r\n", "\r"]))
-def test_line_ends_change_no_name(text: str, line_end: str) -> None:
+def test_line_ends_do_not_change_section_names(text: str, line_end: str) -> None:
     def names(outline: Outline) -> list[tuple[Section | str | int, ...]]:
         return [
             (section.section_id, section.anchor or "", section.first_line, section.last_line)
@@ -172,7 +172,7 @@ def test_stat_is_valid_unicode_and_bounded_by_the_file(text: str, detail: str) -
 
 @pytest.mark.requirement("stat-1")
 @given(documents, st.integers(1, 3))
-def test_pages_of_stat_are_the_whole_in_pieces(text: str, limit: int) -> None:
+def test_pages_of_stat_concatenate_to_the_whole(text: str, limit: int) -> None:
     outline = parsed(text)
     whole = stat_report("a.md", outline, StatRequest(file="a.md", detail="full", limit=10_000))
     pages: list[StatReport] = []

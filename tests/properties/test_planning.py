@@ -150,7 +150,7 @@ BATCH_FIELDS = ("file", "files", "edits", "dryRun", "accept", "baseSha256", "enc
 @given(
     st.lists(ANY_EDITS, max_size=3), st.dictionaries(st.sampled_from(BATCH_FIELDS), JSON_VALUES, max_size=2)
 )
-def test_whatever_is_sent_is_planned_or_refused(edits: list[Json], others: Batch) -> None:
+def test_any_request_gives_a_plan_or_diagnostics(edits: list[Json], others: Batch) -> None:
     with place(b"# A\n\ntext A\n") as here:
         report = here.plan({"file": NAME, "edits": edits} | others)
         assert here.path.read_bytes() == b"# A\n\ntext A\n"
@@ -256,7 +256,7 @@ NOTHING = {"op": "replace_match", "pattern": "nothing like it", "replacement": "
 
 @LESS
 @given(texts_and_batches())
-def test_plan_survives_its_document(drawn: tuple[str, Batch]) -> None:
+def test_plan_round_trips_through_its_document(drawn: tuple[str, Batch]) -> None:
     with place(drawn[0].encode()) as here:
         report = sound_plan(here, drawn[1])
         document = here.engine.export(report.plan_id)
@@ -270,9 +270,7 @@ def test_plan_survives_its_document(drawn: tuple[str, Batch]) -> None:
 
 @LESS
 @given(texts_and_batches(), st.data())
-def test_plan_that_was_tampered_with_does_the_same_or_nothing(
-    drawn: tuple[str, Batch], data: st.DataObject
-) -> None:
+def test_tampered_plan_does_the_same_or_nothing(drawn: tuple[str, Batch], data: st.DataObject) -> None:
     base = drawn[0].encode()
     with place(base) as here:
         report = sound_plan(here, drawn[1])

@@ -144,12 +144,12 @@ FAULTS: Final[tuple[Callable[[_PATCH], None], ...]] = (
     the_file_that_a_section_moves_to_is_unguarded,
 )
 _DIRECTED: Final = (
-    guards.test_a_move_needs_both_files_as_its_client_was_shown_them,
-    guards.test_an_undo_of_one_client_is_a_change_that_another_has_not_seen,
+    guards.test_move_is_stale_if_either_file_changed,
+    guards.test_undo_by_one_client_makes_plans_of_another_stale,
     guards.test_each_file_of_a_batch_needs_a_guard_of_its_own,
-    guards.test_a_stale_write_names_the_section_that_changed,
+    guards.test_stale_write_names_the_section_that_changed,
     partial(
-        guards.test_an_edit_that_proves_its_place_is_made_though_another_section_changed,
+        guards.test_guarded_edit_succeeds_though_another_section_changed,
         {**guards.ONE, "expectedMatchCount": 1},
     ),
 )
@@ -158,9 +158,9 @@ _DIRECTED: Final = (
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("plant", FAULTS, ids=lambda plant: plant.__name__)
-def test_planted_fault_is_found(plant: Callable[[_PATCH], None], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_planted_fault_is_detected(plant: Callable[[_PATCH], None], monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch)
-    walk = guards.test_no_write_lands_on_a_version_that_its_client_was_not_shown.hypothesis.inner_test  # type: ignore[attr-defined]
+    walk = guards.test_no_write_lands_on_a_version_its_client_has_not_seen.hypothesis.inner_test  # type: ignore[attr-defined]
     walks = settings(
         deadline=None, max_examples=40, database=None, derandomize=True, phases=(Phase.generate,)
     )(given(guards.STEPS)(walk))

@@ -150,7 +150,7 @@ def page_lines(site: Site, file: str) -> list[str]:
 
 
 @given(trees(), edits())
-def test_every_link_names_what_it_named(tree: dict[str, str], files: list[dict[str, Any]]) -> None:
+def test_links_keep_their_targets(tree: dict[str, str], files: list[dict[str, Any]]) -> None:
     assume(files)
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)

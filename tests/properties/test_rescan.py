@@ -36,7 +36,7 @@ def documents_and_edits(draw: st.DrawFn) -> tuple[str, EditList]:
 
 @pytest.mark.requirement("rescan-1")
 @given(documents_and_edits(), st.booleans())
-def test_the_outline_after_edits_is_that_of_the_result(case: tuple[str, EditList], looks_first: bool) -> None:
+def test_outline_after_edits_equals_a_full_parse(case: tuple[str, EditList], looks_first: bool) -> None:
     assert is_rescanned_alike(*case, looks_first=looks_first)
 
 
@@ -77,21 +77,21 @@ def test_edited_documents_have_the_outlines_of_their_results() -> None:
         ("# A\n\na\n\n# B\n\n[a]: b\n", 5, 6, "c\n\n[d]: e\n\n```"),
     ],
 )
-def test_edits_at_the_edges_of_headings_are_seen(text: str, start: int, end: int, new: str) -> None:
+def test_edits_at_the_edges_of_headings_are_detected(text: str, start: int, end: int, new: str) -> None:
     assert is_rescanned_alike(text, EditList((TextEdit(Span(start, end), new),)))
 
 
 @pytest.mark.parametrize(
     ("first", "last"), [("x", "y"), ("```\n", "\n```\n"), ("\n# N\n\n", ""), ("", "> # M\n")]
 )
-def test_edits_of_sections_that_are_far_apart_are_seen(first: str, last: str) -> None:
+def test_edits_of_distant_sections_are_detected(first: str, last: str) -> None:
     text = "".join(f"# {number}\n\na\n\n> ## N\n\nb\n\n" for number in range(9))
     places = [text.index("# 2") + 5, text.index("# 6") + 5]
     edits = [TextEdit(Span(place, place + 1), new) for place, new in zip(places, (first, last), strict=True)]
     assert is_rescanned_alike(text, EditList(tuple(edits)))
 
 
-def test_no_more_is_scanned_than_the_sections_of_the_edits() -> None:
+def test_only_the_sections_of_the_edits_are_rescanned() -> None:
     text = "".join(f"# {number}\n\n{'text ' * 20}\n\n" for number in range(1_000))
     before = Outline(source_of(text))
     first, last = text.index("# 300") + 8, text.index("# 302") + 8

@@ -21,7 +21,7 @@ def joined(lines: Sequence[Pieces], *, changed: Sequence[bool] = (True, False)) 
 
 
 @given(LINES, LINES)
-def test_pieces_joined_are_the_lines(old: list[str], new: list[str]) -> None:
+def test_marked_pieces_join_to_the_lines(old: list[str], new: list[str]) -> None:
     old_pieces, new_pieces = WordMarks().of(old, new)
 
     assert joined(old_pieces) == old
@@ -31,7 +31,7 @@ def test_pieces_joined_are_the_lines(old: list[str], new: list[str]) -> None:
 
 @pytest.mark.requirement("review-1")
 @given(LINES, LINES)
-def test_what_is_not_marked_is_the_same_on_both_sides(old: list[str], new: list[str]) -> None:
+def test_unmarked_words_are_equal_on_both_sides(old: list[str], new: list[str]) -> None:
     old_pieces, new_pieces = WordMarks().of(old, new)
 
     kept, kept_of_new = (joined(pieces, changed=[False]) for pieces in (old_pieces, new_pieces))
@@ -46,13 +46,13 @@ def test_equal_texts_have_no_marks(lines: list[str]) -> None:
 
 
 @given(LINES.filter(any))
-def test_lines_without_counterpart_are_marked_whole(lines: list[str]) -> None:
+def test_lines_without_counterpart_are_marked_completely(lines: list[str]) -> None:
     for pieces in (WordMarks().of(lines, [])[0], WordMarks().of([], lines)[1]):
         assert all(piece.changed for line in pieces for piece in line)
 
 
 @given(st.lists(st.sampled_from(["one", "two", "three", "four"]), min_size=4, max_size=12), st.data())
-def test_one_word_that_is_replaced_is_the_only_mark(words: list[str], data: st.DataObject) -> None:
+def test_replaced_word_is_the_only_mark(words: list[str], data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(words) - 1))
     changed = [*words[:at], "other", *words[at + 1 :]]
 
@@ -63,7 +63,7 @@ def test_one_word_that_is_replaced_is_the_only_mark(words: list[str], data: st.D
 
 
 @given(st.text(alphabet="abc \u0301\u200d漢\n", max_size=40))
-def test_marks_part_no_character_from_its_accents(text: str) -> None:
+def test_marks_never_split_a_character_from_its_accents(text: str) -> None:
     lines = text.split("\n")
     pieces, _ = WordMarks().of(lines, ["b a"])
 

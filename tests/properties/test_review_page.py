@@ -39,7 +39,7 @@ def test_line_without_its_marks_is_the_text(
 
 
 @given(hostile_documents() | TEXT)
-def test_rendered_text_has_no_tags_but_those_of_markdown(text: str) -> None:
+def test_rendered_text_has_only_tags_of_markdown(text: str) -> None:
     shown = safe_html(text.encode("utf-8", "replace").decode())
     if shown is not None:
         assert "<" not in MARKDOWN_TAG.sub("", shown)

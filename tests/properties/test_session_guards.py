@@ -80,7 +80,7 @@ def write(calls: Calls, kind: str, file: str, title: str, number: int) -> bool:
 
 @settings(deadline=None, max_examples=12)
 @given(STEPS)
-def test_no_write_lands_on_a_version_that_its_client_was_not_shown(steps: list[tuple[int, str, str]]) -> None:
+def test_no_write_lands_on_a_version_its_client_has_not_seen(steps: list[tuple[int, str, str]]) -> None:
     with TemporaryDirectory() as name:
         root = Path(name)
         for file in FILES:
@@ -110,7 +110,7 @@ def test_no_write_lands_on_a_version_that_its_client_was_not_shown(steps: list[t
                     assert is_made or all((root / each).read_bytes() == text for each, text in before.items())
 
 
-def test_a_stale_write_names_the_section_that_changed() -> None:
+def test_stale_write_names_the_section_that_changed() -> None:
     with TemporaryDirectory() as name:
         root = Path(name)
         (root / "a.md").write_text("# Title\n\none\n\n## Use\n\ntwo\n")
@@ -140,7 +140,7 @@ ONE = {"op": "replace_match", "pattern": "one", "replacement": "1"}
     ],
     ids=["count", "section", "lines", "text"],
 )
-def test_an_edit_that_proves_its_place_is_made_though_another_section_changed(
+def test_guarded_edit_succeeds_though_another_section_changed(
     edit: dict[str, object],
 ) -> None:
     loose = {"op": "append_to_file", "markdown": "x"}
@@ -182,7 +182,7 @@ def test_each_file_of_a_batch_needs_a_guard_of_its_own() -> None:
     assert refused.data["error"]["code"] == "STALE_BASE"
 
 
-def test_a_move_needs_both_files_as_its_client_was_shown_them() -> None:
+def test_move_is_stale_if_either_file_changed() -> None:
     move = {"op": "move_section", "heading": "Use", "toFile": "b.md"}
     with TemporaryDirectory() as name:
         one, other = (Path(name, file) for file in FILES)
@@ -206,7 +206,7 @@ def test_a_move_needs_both_files_as_its_client_was_shown_them() -> None:
         assert other.read_text() == "# Other\n\nforeign\n\n## Use\n\ntwo\n"
 
 
-def test_an_undo_of_one_client_is_a_change_that_another_has_not_seen() -> None:
+def test_undo_by_one_client_makes_plans_of_another_stale() -> None:
     edit = {"op": "append_to_file", "markdown": "more"}
     with TemporaryDirectory() as name:
         file = Path(name, "a.md")

@@ -30,7 +30,7 @@ RULES = st.sampled_from(
     is_page=st.booleans(),
     locale=st.sampled_from(["", "en", "fr"]),
 )
-def test_link_of_a_file_is_written_as_it_was(
+def test_rewritten_link_keeps_its_style(
     rules: SiteRules, file: str, slash: str, *, is_page: bool, locale: str
 ) -> None:
     for prefix, folder in rules.roots:
@@ -48,7 +48,7 @@ def test_link_of_a_file_is_written_as_it_was(
 
 
 @given(RULES, st.text(st.sampled_from("./ab-"), max_size=12), st.text(st.sampled_from("./ab-"), max_size=12))
-def test_rules_lead_out_of_the_root_only_where_the_link_does(
+def test_site_rules_leave_the_root_only_where_the_link_does(
     rules: SiteRules, document: str, link: str
 ) -> None:
     for start, _ in rules.starts(document, link):
@@ -69,7 +69,7 @@ def test_rules_of_the_how_to_are_valid() -> None:
 
 
 @pytest.mark.parametrize("folder", ["../x", "/etc", "../../..", "a/../../b"])
-def test_root_that_leads_out_names_no_file_inside(folder: str) -> None:
+def test_site_root_outside_names_no_file_inside(folder: str) -> None:
     rules = SiteRules.of({"/docs": folder})
 
     for start, _ in rules.starts("a.md", "/docs/secret.md"):

@@ -43,7 +43,9 @@ def rendered(text: str) -> str:
 
 
 @given(paragraphs(), _NEW)
-def test_wrapped_and_flat_text_render_alike_after_the_edit(page: tuple[str, str], new_text: str) -> None:
+def test_wrapped_and_unwrapped_text_render_the_same_after_the_edit(
+    page: tuple[str, str], new_text: str
+) -> None:
     flat, wrapped = page
     expected, found = replaced(flat, new_text), replaced(wrapped, new_text)
 
@@ -52,7 +54,7 @@ def test_wrapped_and_flat_text_render_alike_after_the_edit(page: tuple[str, str]
 
 
 @given(paragraphs())
-def test_no_line_is_lost_where_the_new_text_has_as_many_words(page: tuple[str, str]) -> None:
+def test_line_breaks_stay_when_the_word_count_is_the_same(page: tuple[str, str]) -> None:
     _, wrapped = page
     found = replaced(wrapped, "Steam One")
 

@@ -33,7 +33,7 @@ def is_safe(text: str) -> bool:
 
 
 @given(path=paths)
-def test_accepted_path_stays_below_and_refused_one_is_shown_safely(path: str) -> None:
+def test_accepted_path_stays_below_the_root_and_refused_one_is_escaped(path: str) -> None:
     found = canonical_path(path)
     if isinstance(found, Diagnostic):
         assert is_safe(found.message + found.hint + (found.file or ""))
@@ -44,7 +44,7 @@ def test_accepted_path_stays_below_and_refused_one_is_shown_safely(path: str) ->
 
 
 @given(path=paths)
-def test_same_path_is_meant_whether_absolute_or_relative(path: str) -> None:
+def test_absolute_and_relative_paths_name_the_same_file(path: str) -> None:
     with Workspace.open(["/usr"]) as workspace:
         relative, absolute = workspace.locate(path), workspace.locate(f"/usr/{path}")
     if isinstance(relative, FileName):

@@ -45,7 +45,7 @@ UNKNOWN = "bytes that are not all UTF-8"
 
 @pytest.mark.requirement("text-1")
 @given(data(), st.sampled_from([None, None, *ALPHABETS, "ascii", "cp932", "euc_jp", "utf-8-sig"]))
-def test_decoded_bytes_are_kept_and_the_text_encodes_to_them(base: bytes, encoding: str | None) -> None:
+def test_decoded_text_encodes_to_the_same_bytes(base: bytes, encoding: str | None) -> None:
     source = Source.decode(base, encoding)
 
     if isinstance(source, Source):
@@ -57,7 +57,7 @@ def test_decoded_bytes_are_kept_and_the_text_encodes_to_them(base: bytes, encodi
 
 @pytest.mark.requirement("text-1")
 @given(st.binary() | data())
-def test_bytes_without_mark_and_nul_always_decode(base: bytes) -> None:
+def test_bytes_without_bom_and_nul_always_decode(base: bytes) -> None:
     is_text = not base.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")) and b"\0" not in base
 
     assert not (is_text and isinstance(Source.decode(base), DecodeProblem))
@@ -129,7 +129,7 @@ def draw_source(draw: DataObject, encoding: str) -> tuple[Source, list[bytes]]:
 
 
 @given(st.data(), texts())
-def test_a_result_is_longer_by_what_the_edits_add(draw: DataObject, text: str) -> None:
+def test_result_is_longer_by_what_the_edits_add(draw: DataObject, text: str) -> None:
     edits = draw.draw(edit_lists(text))
 
     assert len(edits.apply(text)) == len(text) + sum(len(e.new_text) - len(e.span) for e in edits)
@@ -160,7 +160,7 @@ def test_inverted_edits_undo_and_are_sorted(draw: DataObject, text: str) -> None
 
 
 @given(st.data(), st.integers(0, 12))
-def test_a_place_follows_the_character_that_it_touches(draw: DataObject, length: int) -> None:
+def test_mapped_position_follows_its_character(draw: DataObject, length: int) -> None:
     text = "".join(map(chr, range(0x100, 0x100 + length)))  # All characters differ, and none is inserted.
     edits = draw.draw(edit_lists(text, texts("ab\n")))
     result = edits.apply(text)
@@ -173,7 +173,7 @@ def test_a_place_follows_the_character_that_it_touches(draw: DataObject, length:
 
 
 @given(st.data(), texts())
-def test_mapped_places_keep_their_order(draw: DataObject, text: str) -> None:
+def test_mapped_positions_keep_their_order(draw: DataObject, text: str) -> None:
     edits = draw.draw(edit_lists(text))
     for after in (False, True):
         places = [edits.map_offset(offset, after=after) for offset in range(len(text) + 1)]
@@ -184,7 +184,7 @@ def test_mapped_places_keep_their_order(draw: DataObject, text: str) -> None:
 
 
 @given(st.lists(st.builds(lambda a, b: Span(min(a, b), max(a, b)), st.integers(0, 9), st.integers(0, 9))))
-def test_edits_overlap_when_and_only_when_two_of_them_want_the_same_text(given_spans: list[Span]) -> None:
+def test_edits_overlap_exactly_when_two_replace_the_same_text(given_spans: list[Span]) -> None:
     made = EditList.of(TextEdit(span, "") for span in given_spans)
 
     if isinstance(made, Overlap):
@@ -226,7 +226,7 @@ def test_each_character_is_in_its_line(text: str) -> None:
 
 @pytest.mark.requirement("text-3")
 @given(texts())
-def test_offset_and_position_are_opposites_outside_of_crlf(text: str) -> None:
+def test_offset_and_position_are_inverse_outside_crlf(text: str) -> None:
     index = LineIndex(text)
     for offset in range(len(text) + 1):
         inside_crlf = text[offset - 1 : offset + 1] == "\r\n"
@@ -312,7 +312,7 @@ def test_libraries_find_files_with_any_name(parts: list[str]) -> None:
 
 
 @given(edited_bytes(), st.integers(1, 4))
-def test_hunks_are_in_order_and_hold_no_more_context_than_asked(case: Case, context: int) -> None:
+def test_hunks_are_ordered_and_contain_only_the_requested_context(case: Case, context: int) -> None:
     base, edits = case
     hunks = find_hunks(base, edits, context=context)
 
@@ -325,7 +325,7 @@ def test_hunks_are_in_order_and_hold_no_more_context_than_asked(case: Case, cont
 
 
 @given(edited_bytes())
-def test_a_diff_touches_only_lines_that_the_edits_touch(case: Case) -> None:
+def test_diff_touches_only_lines_that_the_edits_touch(case: Case) -> None:
     base, edits = case
     stat = DiffStat.of(find_hunks(base, edits))
 
@@ -335,16 +335,14 @@ def test_a_diff_touches_only_lines_that_the_edits_touch(case: Case) -> None:
 
 
 @given(edited_bytes())
-def test_a_diff_is_empty_when_and_only_when_nothing_changes(case: Case) -> None:
+def test_diff_is_empty_exactly_when_nothing_changes(case: Case) -> None:
     base, edits = case
 
     assert (unified_diff("x", base, edits) == b"") == (splice(base, edits) == base)
 
 
 @given(data(), st.data())
-def test_a_replaced_text_makes_no_larger_diff_than_the_edits_that_lead_to_it(
-    base: bytes, draw: DataObject
-) -> None:
+def test_diff_of_replaced_text_is_not_larger_than_its_edits(base: bytes, draw: DataObject) -> None:
     """One edit of everything is refined; only lines that other lines repeat can be paired another way."""
     base = b"".join(b"%d %b\n" % pair for pair in enumerate(base.split(b"\n")))
     edits = [

@@ -70,7 +70,7 @@ def code(engine: Engine, request: dict[str, object]) -> str:
     return report.error.code.value if report.error else "applied"
 
 
-def test_decision_is_stored_with_its_comments_and_the_edits_behind_the_lines(
+def test_decision_stores_comments_with_the_edits_of_their_lines(
     reviewing: ReviewService, strict: Engine
 ) -> None:
     plan_id = plan(strict)
@@ -90,7 +90,9 @@ def test_decision_is_stored_with_its_comments_and_the_edits_behind_the_lines(
     assert reviewing.open(plan_id).state is ReviewState.CHANGES_REQUESTED
 
 
-def test_plan_is_committed_nowhere(reviewing: ReviewService, strict: Engine, free: Engine) -> None:
+def test_plan_with_requested_changes_is_committed_on_no_surface(
+    reviewing: ReviewService, strict: Engine, free: Engine
+) -> None:
     plan_id = plan(strict)
     requested(reviewing, plan_id, line_comments=[on_line(3, "spell it")])
     refused = free.apply({"planId": plan_id}).error
@@ -109,7 +111,7 @@ def test_plan_is_committed_nowhere(reviewing: ReviewService, strict: Engine, fre
 @pytest.mark.parametrize(
     ("first", "second"), [({}, {"title": "x"}), ({"title": "x"}, {}), ({"title": "x"}, {"description": "y"})]
 )
-def test_other_words_for_the_same_edits_change_nothing(
+def test_new_title_for_the_same_edits_keeps_the_request(
     reviewing: ReviewService, free: Engine, first: dict[str, str], second: dict[str, str]
 ) -> None:
     requested(reviewing, plan(free, **first))
@@ -122,7 +124,7 @@ def test_other_words_for_the_same_edits_change_nothing(
     assert code(free, {"planId": again}) == "applied"
 
 
-def test_other_edits_are_another_plan(reviewing: ReviewService, free: Engine) -> None:
+def test_changed_edits_make_another_plan(reviewing: ReviewService, free: Engine) -> None:
     requested(reviewing, plan(free))
 
     assert code(free, {"planId": plan(free, *EDITS[:2])}) == "applied"
@@ -189,7 +191,7 @@ def test_comment_that_names_nothing_is_refused(
     assert reviewing.open(plan_id).decision is None
 
 
-def test_lines_of_a_plan_whose_file_moved_on_are_kept_without_their_text(
+def test_comment_lines_stay_without_text_after_the_file_changed(
     root: Path, reviewing: ReviewService, strict: Engine
 ) -> None:
     plan_id = plan(strict)
@@ -200,7 +202,7 @@ def test_lines_of_a_plan_whose_file_moved_on_are_kept_without_their_text(
     assert decision.line_comments[0].edit_index is None
 
 
-def test_state_of_other_plans_is_not_changed(reviewing: ReviewService, strict: Engine) -> None:
+def test_other_plans_keep_their_state(reviewing: ReviewService, strict: Engine) -> None:
     other = plan(strict, EDITS[0])
     requested(reviewing, plan(strict))
     opened = reviewing.open(other)

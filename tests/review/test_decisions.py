@@ -43,7 +43,7 @@ def test_decision_is_found_by_another_store_of_the_same_root_alone() -> None:
     assert DecisionStore("/other").of(A) is None
 
 
-def test_the_latest_decision_on_a_plan_counts() -> None:
+def test_latest_decision_on_a_plan_counts() -> None:
     store = DecisionStore("/root")
     later = replace(DECISION, verdict=Verdict.REJECTED, decided_at=2000.0, approved_plan_id=None)
     record(DECISION, store)
@@ -65,7 +65,7 @@ def test_stored_decisions_are_private(state_dir: Path) -> None:
     ("was", "becomes"),
     [("ann", "bob"), ('\\"verdict\\":\\"approved', '\\"verdict\\":\\"rejected'), ("a" * 64, "b" * 64)],
 )
-def test_decision_that_was_changed_is_none(state_dir: Path, was: str, becomes: str) -> None:
+def test_modified_decision_is_ignored(state_dir: Path, was: str, becomes: str) -> None:
     record(DECISION)
     path = stored_file(state_dir)
     text = path.read_text()
@@ -79,7 +79,7 @@ def test_decision_that_was_changed_is_none(state_dir: Path, was: str, becomes: s
     assert DecisionStore("/root").all() == ()
 
 
-def test_decision_on_one_plan_is_none_on_another(state_dir: Path) -> None:
+def test_decision_on_one_plan_does_not_count_for_another(state_dir: Path) -> None:
     record(DECISION)
     path = stored_file(state_dir)
     copy = path.with_name("b" * 64 + ".1.json")
@@ -90,14 +90,14 @@ def test_decision_on_one_plan_is_none_on_another(state_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620])
-def test_decision_that_others_can_reach_is_none(state_dir: Path, mode: int) -> None:
+def test_decision_file_accessible_to_others_is_ignored(state_dir: Path, mode: int) -> None:
     record(DECISION)
     stored_file(state_dir).chmod(mode)
 
     assert DecisionStore("/root").of(A) is None
 
 
-def test_folder_that_others_can_write_holds_no_decisions(state_dir: Path) -> None:
+def test_decisions_in_a_folder_writable_by_others_are_ignored(state_dir: Path) -> None:
     record(DECISION)
     stored_file(state_dir).parent.chmod(0o777)
 
@@ -109,14 +109,14 @@ def test_folder_that_others_can_write_holds_no_decisions(state_dir: Path) -> Non
 @pytest.mark.parametrize(
     "content", [b"", b"[]", b"{}", b'{"decision": 1, "seal": ""}', b"\xff", b"[" * 99999]
 )
-def test_what_is_no_decision_is_none(state_dir: Path, content: bytes) -> None:
+def test_malformed_decision_is_ignored(state_dir: Path, content: bytes) -> None:
     record(DECISION)
     stored_file(state_dir).write_bytes(content)
 
     assert DecisionStore("/root").of(A) is None
 
 
-def test_without_a_seal_nothing_is_recorded(state_dir: Path) -> None:
+def test_no_decision_is_recorded_without_a_key(state_dir: Path) -> None:
     state_dir.mkdir(mode=0o700)
     (state_dir / "journal.key").write_bytes(b"short")
 
@@ -124,7 +124,7 @@ def test_without_a_seal_nothing_is_recorded(state_dir: Path) -> None:
     assert DecisionStore("/root").all() == ()
 
 
-def test_old_approval_of_the_whole_plan_is_forgotten(state_dir: Path) -> None:
+def test_approval_expires(state_dir: Path) -> None:
     store = DecisionStore("/root")
     approval = replace(DECISION, approved_plan_id=A, rejected=())
     record(approval, store)
@@ -144,7 +144,7 @@ def test_old_approval_of_the_whole_plan_is_forgotten(state_dir: Path) -> None:
     ],
     ids=["of a part", "of the whole"],
 )
-def test_old_rejection_is_kept(state_dir: Path, refusal: Decision) -> None:
+def test_rejection_never_expires(state_dir: Path, refusal: Decision) -> None:
     store = DecisionStore("/root")
     record(refusal, store)
 
@@ -154,7 +154,7 @@ def test_old_rejection_is_kept(state_dir: Path, refusal: Decision) -> None:
 
 
 @pytest.mark.parametrize("plan_id", ["", "a" * 64, "sha256-" + "a" * 63, "sha256-../" + "a" * 61, A + "\n"])
-def test_id_of_no_such_form_touches_nothing(state_dir: Path, plan_id: str) -> None:
+def test_malformed_id_touches_no_file(state_dir: Path, plan_id: str) -> None:
     disk = FailingDisk()
     store = DecisionStore("/root", filesystem=disk)
 
@@ -163,7 +163,7 @@ def test_id_of_no_such_form_touches_nothing(state_dir: Path, plan_id: str) -> No
     assert not disk.reached
 
 
-def test_what_is_stored_can_be_read_by_people(state_dir: Path) -> None:
+def test_stored_decision_is_readable_json(state_dir: Path) -> None:
     record(DECISION)
 
     event = json.loads(json.loads(stored_file(state_dir).read_bytes())["event"])
@@ -171,7 +171,7 @@ def test_what_is_stored_can_be_read_by_people(state_dir: Path) -> None:
     assert (decision["decided_by"], decision["rejected"]) == ("ann", [1, 3])
 
 
-def test_decision_that_saw_an_older_version_is_not_added() -> None:
+def test_decision_based_on_an_older_version_is_refused() -> None:
     store = DecisionStore("/root")
     seen = store.history(A).version
 
@@ -180,7 +180,7 @@ def test_decision_that_saw_an_older_version_is_not_added() -> None:
     assert store.of(A) == DECISION
 
 
-def test_used_approval_approves_no_longer() -> None:
+def test_used_approval_no_longer_approves() -> None:
     store = DecisionStore("/root")
     whole = replace(DECISION, approved_plan_id=A, rejected=())
     record(whole, store)

@@ -65,7 +65,7 @@ def commented(reviewing: ReviewService, plan_id: str) -> None:
 EDITS = [change("one", "1"), change("two", "2"), change("three", "3")]
 
 
-def test_plan_made_again_tells_the_comments_by_edit(agent: Engine, reviewing: ReviewService) -> None:
+def test_revised_plan_lists_the_comments_by_edit(agent: Engine, reviewing: ReviewService) -> None:
     first = plan(agent, *EDITS)
     assert first.review is None
     commented(reviewing, first.plan_id)
@@ -114,7 +114,7 @@ def test_revision_is_found_for_the_same_client_and_files_alone(
     assert plan(agent, change("two", "x")).review is not None
 
 
-def test_revision_of_what_nobody_decided_is_compared_all_the_same(agent: Engine) -> None:
+def test_revision_of_an_undecided_plan_is_compared(agent: Engine) -> None:
     first = plan(agent, *EDITS)
     review = plan(agent, *EDITS[:2], revises=first.plan_id).review
 
@@ -122,9 +122,7 @@ def test_revision_of_what_nobody_decided_is_compared_all_the_same(agent: Engine)
     assert review.comparison.files[0].lines_added == 1
 
 
-def test_plan_after_the_revision_was_committed_revises_nothing(
-    agent: Engine, reviewing: ReviewService
-) -> None:
+def test_plan_made_after_the_commit_revises_nothing(agent: Engine, reviewing: ReviewService) -> None:
     commented(reviewing, plan(agent, *EDITS).plan_id)
     second = plan(agent, change("two", "a pair"))
     assert agent.apply({"planId": second.plan_id}).applied
@@ -133,7 +131,9 @@ def test_plan_after_the_revision_was_committed_revises_nothing(
     assert agent.reviews().reviews == ()
 
 
-def test_own_decision_comes_before_that_on_the_earlier_plan(agent: Engine, reviewing: ReviewService) -> None:
+def test_own_decision_takes_precedence_over_that_of_the_earlier_plan(
+    agent: Engine, reviewing: ReviewService
+) -> None:
     commented(reviewing, plan(agent, *EDITS).plan_id)
     second = plan(agent, change("two", "a pair"))
     reviewing.approve(second.plan_id, "ann", comment="now it is")
@@ -142,9 +142,7 @@ def test_own_decision_comes_before_that_on_the_earlier_plan(agent: Engine, revie
     assert (review.plan_id, review.verdict, review.comment) == (second.plan_id, "approved", "now it is")
 
 
-def test_author_is_told_of_what_waits_for_an_answer(
-    root: Path, agent: Engine, reviewing: ReviewService
-) -> None:
+def test_author_sees_unanswered_comments(root: Path, agent: Engine, reviewing: ReviewService) -> None:
     first = plan(agent, *EDITS).plan_id
     commented(reviewing, first)
 
@@ -219,7 +217,7 @@ def test_plans_are_compared_by_their_results(
         assert part in compared.diff
 
 
-def test_plan_is_compared_after_its_files_moved_on(root: Path, agent: Engine) -> None:
+def test_plans_are_compared_after_their_files_changed(root: Path, agent: Engine) -> None:
     first = plan(agent, *EDITS).plan_id
     (root / "a.md").write_text(GUIDE.replace("## C", "## D"))
     second = plan(agent, *EDITS).plan_id
@@ -245,7 +243,7 @@ def test_review_of_an_undecided_plan_says_so(agent: Engine) -> None:
     assert agent.reviews(first).reviews == (ReviewReport(plan_id=first),)
 
 
-def test_comments_on_excluded_files_stay_with_who_may_see_them(
+def test_comments_on_excluded_files_are_hidden_from_others(
     root: Path, agent: Engine, reviewing: ReviewService
 ) -> None:
     batch = {"files": [{"file": name, "edits": [change("one", "1")]} for name in ("a.md", "b.md")]}

@@ -32,7 +32,7 @@ def test_lines_of_a_moved_section_name_their_place_on_the_other_side(tmp_path: P
     assert origin == {new: old for old, new in moved.items()}
 
 
-def test_text_that_was_written_again_in_other_words_is_not_moved(tmp_path: Path) -> None:
+def test_reworded_text_does_not_count_as_moved(tmp_path: Path) -> None:
     edits = [
         {"op": "delete_section", "heading": "A"},
         {"op": "append_to_section", "heading": "D", "markdown": "It goes on."},
@@ -44,7 +44,7 @@ def test_text_that_was_written_again_in_other_words_is_not_moved(tmp_path: Path)
 
 
 @pytest.mark.parametrize("end", ["", "\n"])
-def test_hunks_and_gaps_are_the_whole_file(tmp_path: Path, end: str) -> None:
+def test_hunks_and_gaps_cover_the_whole_file(tmp_path: Path, end: str) -> None:
     text = "# A\n\n" + "\n".join(f"line {number}" for number in range(40)) + end
     edits = [
         {"op": "insert_lines", "line": 10, "position": "after", "markdown": "more\nand more"},

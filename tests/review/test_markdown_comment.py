@@ -137,7 +137,7 @@ def test_any_text_stays_in_code(tmp_path_factory: pytest.TempPathFactory, text: 
 
 
 @pytest.mark.slow
-def test_long_plan_fits_and_says_what_is_left_out(tmp_path: Path) -> None:
+def test_long_plan_is_shortened_and_names_omitted_files(tmp_path: Path) -> None:
     files = []
     for number in range(300):
         (tmp_path / f"{number}.md").write_text("old 😀 text\n" * 50)
@@ -154,7 +154,7 @@ def test_long_plan_fits_and_says_what_is_left_out(tmp_path: Path) -> None:
     assert comment.count("```") % 2 == 0
 
 
-def test_files_that_fit_are_shown_behind_one_that_does_not(tmp_path: Path) -> None:
+def test_small_files_are_shown_after_one_that_does_not_fit(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text(f"old {'x' * GITHUB_LIMIT}\n")
     (tmp_path / "b.md").write_text("old\n")
     edit = {"op": "replace_match", "pattern": "old", "replacement": "new"}
@@ -167,7 +167,7 @@ def test_files_that_fit_are_shown_behind_one_that_does_not(tmp_path: Path) -> No
     assert comment.endswith("\n\n- `a.md`\n")
 
 
-def test_names_of_many_files_that_are_not_shown_end_in_their_number(tmp_path: Path) -> None:
+def test_list_of_omitted_files_ends_with_their_number(tmp_path: Path) -> None:
     text = "x" * 9_000
     names = [f"{number:03}-{'n' * 80}.md" for number in range(60)]
     for name in names:
@@ -195,7 +195,7 @@ def test_long_file_is_folded_and_cut_between_hunks(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["small"])
-def test_comment_is_as_people_saw_it(tmp_path: Path, name: str, update_cases: bool) -> None:
+def test_comment_matches_its_snapshot(tmp_path: Path, name: str, update_cases: bool) -> None:
     (tmp_path / "guide.md").write_bytes(
         b"# Guide\n\nThe nightly build.\n\n[use](#use)\n\n## Use\n\nUse it.\n"
     )

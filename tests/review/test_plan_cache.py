@@ -46,7 +46,9 @@ def test_plan_is_read_once(engine: Engine, read: list[str]) -> None:
     assert read == [plan_id[:23]]
 
 
-def test_oldest_plans_are_let_go(engine: Engine, read: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_least_recent_plans_are_evicted(
+    engine: Engine, read: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     plans = [plan(engine, str(number)) for number in range(3)]
     cache = PlanCache(engine.library)
     size = plan_library._size(cache.load(plans[0])[0])  # noqa: SLF001
@@ -59,7 +61,7 @@ def test_oldest_plans_are_let_go(engine: Engine, read: list[str], monkeypatch: p
     assert read == [plans[1], plans[2], plans[1]]
 
 
-def test_plan_that_is_larger_than_all_is_not_held(
+def test_plan_larger_than_the_cache_is_not_cached(
     engine: Engine, read: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plan_library, "_MOST", 1)
@@ -70,7 +72,7 @@ def test_plan_that_is_larger_than_all_is_not_held(
     assert read == [plan_id, plan_id]
 
 
-def test_plan_that_nobody_knows_is_asked_for_again(engine: Engine, read: list[str]) -> None:
+def test_unknown_plan_is_looked_up_again(engine: Engine, read: list[str]) -> None:
     cache = PlanCache(engine.library)
 
     assert [cache.load("0" * 64).code for _ in range(2)] == [Code.PLAN_NOT_FOUND] * 2

@@ -56,7 +56,7 @@ def only_problem(report: ApplyReport) -> Diagnostic:
     return problem
 
 
-def test_plan_without_a_decision_waits_and_says_whom_to_ask(engine: Engine, root: Path) -> None:
+def test_undecided_plan_is_pending_and_names_the_next_step(engine: Engine, root: Path) -> None:
     plan_id = plan(engine)
 
     problem = only_problem(apply(engine, plan_id))
@@ -93,7 +93,7 @@ def test_rejection_reaches_the_next_call_with_its_comment(engine: Engine, review
 
 
 @pytest.mark.requirement("review-2")
-def test_part_is_a_plan_of_its_own_which_the_refusal_of_the_whole_names(
+def test_refusal_of_the_whole_plan_names_the_approved_part(
     engine: Engine, reviewing: ReviewService, root: Path
 ) -> None:
     plan_id = plan(engine)
@@ -120,7 +120,7 @@ def test_part_is_a_plan_of_its_own_which_the_refusal_of_the_whole_names(
     assert (root / "a.md").read_bytes() == b"# Guide\n\n1\n\n## B\n\ntwo\n\n## C\n\n3\n"
 
 
-def test_part_that_needs_what_was_rejected_is_no_part(engine: Engine, reviewing: ReviewService) -> None:
+def test_part_that_needs_a_rejected_edit_is_refused(engine: Engine, reviewing: ReviewService) -> None:
     plan_id = plan(
         engine,
         {"op": "replace_match", "pattern": "one", "replacement": "four"},
@@ -140,13 +140,13 @@ def test_all_edits_rejected_is_a_rejection(engine: Engine, reviewing: ReviewServ
     assert (decision.verdict, decision.approved_plan_id) == (Verdict.REJECTED, None)
 
 
-def test_approval_is_of_one_plan_and_not_of_a_like_one(engine: Engine, reviewing: ReviewService) -> None:
+def test_approval_covers_exactly_one_plan(engine: Engine, reviewing: ReviewService) -> None:
     reviewing.approve(plan(engine), "ann")
 
     assert only_problem(apply(engine, plan(engine, EDITS[0]))).code is Code.APPROVAL_REQUIRED
 
 
-def test_document_that_was_edited_under_an_approved_plan_is_stale(
+def test_edited_file_makes_an_approved_plan_stale(
     engine: Engine, reviewing: ReviewService, root: Path
 ) -> None:
     plan_id = plan(engine)
@@ -208,7 +208,7 @@ def test_undo_needs_approval_and_can_be_reviewed(
     assert (root / "a.md").read_bytes() == GUIDE
 
 
-def test_list_says_where_each_plan_stands(engine: Engine, reviewing: ReviewService, root: Path) -> None:
+def test_list_shows_the_state_of_each_plan(engine: Engine, reviewing: ReviewService, root: Path) -> None:
     states = {}
     waiting, approved, rejected, applied = (
         plan(engine, EDITS[0] | {"replacement": f"{n}"}) for n in range(4)
@@ -236,7 +236,7 @@ def test_list_says_where_each_plan_stands(engine: Engine, reviewing: ReviewServi
     assert states[rejected] is ReviewState.REJECTED
 
 
-def test_applied_plan_shows_what_it_did(engine: Engine, reviewing: ReviewService, root: Path) -> None:
+def test_applied_plan_shows_its_diff(engine: Engine, reviewing: ReviewService, root: Path) -> None:
     plan_id = plan(engine)
     reviewing.approve(plan_id, "ann")
     before = reviewing.open(plan_id).file(0)
@@ -249,9 +249,7 @@ def test_applied_plan_shows_what_it_did(engine: Engine, reviewing: ReviewService
     assert opened.file(0) == before
 
 
-def test_whole_of_which_a_part_was_applied_counts_as_applied(
-    engine: Engine, reviewing: ReviewService
-) -> None:
+def test_plan_whose_part_was_applied_counts_as_applied(engine: Engine, reviewing: ReviewService) -> None:
     plan_id = plan(engine)
     decision = reviewing.approve(plan_id, "ann", rejected=[0])
     apply(engine, decision.approved_plan_id)
@@ -260,7 +258,7 @@ def test_whole_of_which_a_part_was_applied_counts_as_applied(
 
 
 @pytest.mark.parametrize("comment", ["x" * 2001])
-def test_endless_comment_is_refused(engine: Engine, reviewing: ReviewService, comment: str) -> None:
+def test_too_long_comment_is_refused(engine: Engine, reviewing: ReviewService, comment: str) -> None:
     plan_id = plan(engine)
 
     for problems in (
@@ -271,9 +269,7 @@ def test_endless_comment_is_refused(engine: Engine, reviewing: ReviewService, co
     assert reviewing.open(plan_id).decision is None
 
 
-def test_decision_that_cannot_be_kept_is_no_decision(
-    engine: Engine, reviewing: ReviewService, state_dir: Path
-) -> None:
+def test_unsaved_decision_does_not_count(engine: Engine, reviewing: ReviewService, state_dir: Path) -> None:
     plan_id = plan(engine)
     (state_dir / "journal.key").write_bytes(b"short")
 
@@ -281,7 +277,7 @@ def test_decision_that_cannot_be_kept_is_no_decision(
     assert only_problem(apply(engine, plan_id)).code is Code.APPROVAL_REQUIRED
 
 
-def test_plan_that_nobody_knows_is_told(reviewing: ReviewService) -> None:
+def test_unknown_plan_is_reported(reviewing: ReviewService) -> None:
     for outcome in (
         reviewing.open("0" * 64),
         reviewing.approve("0" * 64, "x"),
@@ -291,9 +287,7 @@ def test_plan_that_nobody_knows_is_told(reviewing: ReviewService) -> None:
         assert [problem.code for problem in outcome] == [Code.PLAN_NOT_FOUND]
 
 
-def test_file_that_changes_while_it_is_looked_at_is_stale(
-    engine: Engine, reviewing: ReviewService, root: Path
-) -> None:
+def test_file_changed_during_review_is_stale(engine: Engine, reviewing: ReviewService, root: Path) -> None:
     """Files of large plans are read when they are looked at, and may be others by then."""
     opened = reviewing.open(plan(engine))
     changed = replace(opened, bases=[Source.from_text("other\n")])

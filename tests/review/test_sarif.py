@@ -56,13 +56,13 @@ def test_each_problem_is_a_result_at_its_place() -> None:
     }
 
 
-def test_log_is_json_that_everybody_reads() -> None:
+def test_sarif_log_encodes_as_utf_8() -> None:
     text = json.dumps(sarif_log(PROBLEMS, "bot.yml"), ensure_ascii=False)
 
     assert json.loads(text.encode("utf-8"))["version"] == "2.1.0"
 
 
-def test_nothing_wrong_is_an_empty_run() -> None:
+def test_no_problems_give_an_empty_run() -> None:
     assert sarif_log([], "bot.yml")["runs"][0]["results"] == []
 
 
@@ -89,7 +89,7 @@ LINES = st.lists(st.sampled_from(["a", "b", "", "é🙂", "x\r", "```"]), max_si
 
 
 @given(LINES, LINES, LINES, LINES, st.sampled_from(["", "\n"]), st.sampled_from(["", "\n"]))
-def test_fixes_make_what_the_plan_makes(
+def test_sarif_fixes_give_the_planned_result(
     head: list[str], old: list[str], new: list[str], tail: list[str], end: str, new_end: str
 ) -> None:
     before, after = "\n".join([*head, *old, *tail]) + end, "\n".join([*head, *new, *tail]) + new_end
@@ -105,7 +105,7 @@ def test_fixes_make_what_the_plan_makes(
         assert 1 <= region["startLine"] <= region["endLine"] <= before.removesuffix("\n").count("\n") + 1
 
 
-def test_inserted_lines_come_with_a_line_beside_them() -> None:
+def test_fix_that_inserts_lines_includes_a_neighbouring_line() -> None:
     (first,) = results_of(unified_diff("a.md", b"one\n", [ByteEdit(0, 0, b"zero\n")]))
     (last,) = results_of(unified_diff("a.md", b"one\n", [ByteEdit(4, 4, b"two\n")]))
 
@@ -114,7 +114,7 @@ def test_inserted_lines_come_with_a_line_beside_them() -> None:
     assert [each["deletedRegion"]["startLine"] for each in made] == [1, 1]
 
 
-def test_files_that_come_and_go_and_bytes_that_are_no_text_have_no_fix() -> None:
+def test_created_deleted_and_binary_files_have_no_fix() -> None:
     (invalid,) = results_of(unified_diff("a.md", b"one\n", [ByteEdit(0, 0, b"\xff")]))
 
     assert results_of(creation_diff("a.md", b"x\n") + deletion_diff("b.md", b"x\n")) == []
@@ -125,7 +125,7 @@ CHANGES = list(fixes_of(unified_diff("a b.md", b"one\ntwo", [ByteEdit(4, 7, b"2\
 
 
 @pytest.mark.parametrize("problems", [PROBLEMS, []])
-def test_log_obeys_the_official_schema(problems: list[Diagnostic]) -> None:
+def test_sarif_log_matches_the_official_schema(problems: list[Diagnostic]) -> None:
     path = os.environ.get("MDPLAN_SARIF_SCHEMA")
     if not path:
         pytest.skip("MDPLAN_SARIF_SCHEMA names no copy of the SARIF 2.1.0 schema: it is not validated")

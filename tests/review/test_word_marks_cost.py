@@ -8,7 +8,7 @@ from mdplan.review.word_marks import WordMarks
 from mdplan.text.diff import line_blocks
 
 
-def test_repeated_words_are_compared_within_an_allowance(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_word_comparison_of_repeated_words_has_bounded_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     compared: list[int] = []
 
     def counted(junk: None, old: list[str], new: list[str], autojunk: bool) -> SequenceMatcher[str]:

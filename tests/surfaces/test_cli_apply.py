@@ -21,7 +21,7 @@ def test_plan_is_applied_by_its_id(project: Path, length: int) -> None:
     assert (project / "guide.md").read_text() == RESULT
 
 
-def test_digits_alone_name_a_plan_too(project: Path) -> None:
+def test_plan_id_of_digits_is_accepted(project: Path) -> None:
     assert mdplan("apply", plan_id_of().removeprefix("sha256-")[:12]).code == 0
 
 
@@ -74,7 +74,7 @@ def test_dry_run_is_not_rebased(project: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["batch.json"], ["-"], []], ids=["file", "dash", "piped in"])
-def test_pinned_batch_is_applied(project: Path, arguments: list[str]) -> None:
+def test_guarded_batch_is_applied(project: Path, arguments: list[str]) -> None:
     write_batch(project, PINNED)
 
     run = mdplan("apply", *arguments, stdin=PINNED)
@@ -83,7 +83,7 @@ def test_pinned_batch_is_applied(project: Path, arguments: list[str]) -> None:
     assert (project / "guide.md").read_text() == RESULT
 
 
-def test_unpinned_batch_is_refused(project: Path) -> None:
+def test_unguarded_batch_is_refused(project: Path) -> None:
     run = mdplan("apply", "-", stdin=BATCH)
 
     assert run.code == 3
@@ -91,14 +91,14 @@ def test_unpinned_batch_is_refused(project: Path) -> None:
     assert (project / "guide.md").read_text() == GUIDE
 
 
-def test_json_says_what_was_committed(project: Path) -> None:
+def test_json_contains_the_receipt(project: Path) -> None:
     report = mdplan("apply", "--json", "-", stdin=PINNED).json
 
     assert report["applied"] is True
     assert report["receipt"]["files"][0]["resultSha256"] == hashlib.sha256(RESULT.encode()).hexdigest()
 
 
-def test_check_applies_nothing(project: Path) -> None:
+def test_check_writes_nothing(project: Path) -> None:
     plan_id = plan_id_of()
 
     for run in (mdplan("apply", "--check", plan_id), mdplan("apply", "--check", "-", stdin=PINNED)):
@@ -110,19 +110,19 @@ def test_check_applies_nothing(project: Path) -> None:
     assert mdplan("apply", "--check", plan_id).code == 0
 
 
-def test_dry_run_in_the_batch_is_obeyed(project: Path) -> None:
+def test_dry_run_in_the_batch_writes_nothing(project: Path) -> None:
     run = mdplan("apply", "-", stdin=PINNED | {"dryRun": True})
 
     assert (run.code, run.out.decode()) == (0, DIFF)
     assert (project / "guide.md").read_text() == GUIDE
 
 
-def test_check_goes_before_a_batch_that_says_otherwise(project: Path) -> None:
+def test_check_option_overrides_dry_run_false_of_the_batch(project: Path) -> None:
     assert mdplan("apply", "--check", "-", stdin=PINNED | {"dryRun": False}).code == 1
     assert (project / "guide.md").read_text() == GUIDE
 
 
-def test_report_that_comes_back_names_its_plan(project: Path) -> None:
+def test_report_is_accepted_as_plan_argument(project: Path) -> None:
     (project / "report.json").write_bytes(mdplan("plan", "--json", stdin=BATCH).out)
 
     assert mdplan("apply", "report.json").code == 0
@@ -143,7 +143,7 @@ def test_plan_file_that_was_changed_is_refused(project: Path) -> None:
 
 
 @pytest.mark.parametrize("option", ["--allow-outline-change", "--allow-duplicate-headings"])
-def test_options_of_batches_do_not_go_with_a_plan(project: Path, option: str) -> None:
+def test_batch_options_are_refused_with_a_plan(project: Path, option: str) -> None:
     run = mdplan("apply", option, plan_id_of())
 
     assert run.code == 2
@@ -158,7 +158,7 @@ def test_option_overrides_the_batch(project: Path) -> None:
     assert mdplan("apply", "--allow-duplicate-headings", "-", stdin=batch).code == 0
 
 
-def test_refusal_of_a_root_has_the_shape_of_the_verb(project: Path) -> None:
+def test_root_error_has_the_report_shape_of_its_command(project: Path) -> None:
     refused = mdplan("apply", "--json", "--root", "missing", "-", stdin=PINNED)
 
     assert refused.code == 3

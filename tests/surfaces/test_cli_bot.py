@@ -35,7 +35,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(("verb", "code"), [("check", 1), ("plan", 0)])
-def test_changes_are_fixes_of_a_sarif_log(project: Path, verb: str, code: int) -> None:
+def test_sarif_log_contains_changes_as_fixes(project: Path, verb: str, code: int) -> None:
     done = mdplan("bot", verb, "bot.yml", "--sarif", "log.json")
 
     (result,) = json.loads((project / "log.json").read_text())["runs"][0]["results"]
@@ -44,7 +44,7 @@ def test_changes_are_fixes_of_a_sarif_log(project: Path, verb: str, code: int) -
     assert change["replacements"][0]["insertedContent"]["text"] == "Release 2.0\n"
 
 
-def test_mistake_of_the_manifest_is_in_the_sarif_log(project: Path) -> None:
+def test_manifest_error_is_in_the_sarif_log(project: Path) -> None:
     (project / "bot.yml").write_text("files: 1")
     done = mdplan("bot", "check", "bot.yml", "--sarif", "log.json")
 
@@ -57,7 +57,7 @@ def test_sarif_log_that_cannot_be_written_is_an_error() -> None:
     assert mdplan("bot", "check", "bot.yml", "--sarif", "missing/log.json").code == 6
 
 
-def test_check_apply_check() -> None:
+def test_apply_makes_the_next_check_pass() -> None:
     runs = [mdplan("bot", verb, "bot.yml") for verb in ("check", "apply", "check", "apply")]
 
     assert [run.code for run in runs] == [1, 0, 0, 0]
@@ -86,7 +86,7 @@ def test_last_event_has_the_exit_code(project: Path, verb: str, options: tuple[s
     assert (run.code, events[-1]) == (code, {"event": "ended", "exit": code})
 
 
-def test_problem_of_many_files_is_told_once(project: Path) -> None:
+def test_problem_of_many_files_is_reported_once(project: Path) -> None:
     for number in range(30):
         (project / f"page-{number:02}.md").write_text("# Page\n", encoding="utf-8")
     edit = "{op: append_to_section, heading: Gone, markdown: x}"
@@ -102,7 +102,7 @@ def test_problem_of_many_files_is_told_once(project: Path) -> None:
     assert "      page-20.md\n      and 9 more\n" in run.err
 
 
-def test_problems_past_what_a_person_reads_are_counted(project: Path) -> None:
+def test_surplus_problems_are_counted(project: Path) -> None:
     for number in range(130):
         (project / f"page-{number:03}.md").write_bytes(b"\x00\x01")
     (project / "bot.yml").write_text(
@@ -132,7 +132,7 @@ def test_plan_goes_to_another_job_as_a_file(project: Path) -> None:
     assert mdplan("bot", "check", "bot.yml").code == 0
 
 
-def test_plan_of_nothing_is_no_file(project: Path) -> None:
+def test_plan_without_changes_writes_no_file(project: Path) -> None:
     mdplan("bot", "apply", "bot.yml")
 
     run = mdplan("bot", "plan", "bot.yml", "--output", "plan.json")
@@ -141,7 +141,7 @@ def test_plan_of_nothing_is_no_file(project: Path) -> None:
     assert not (project / "plan.json").exists()
 
 
-def test_values_come_from_outside(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_come_from_options_and_environment(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RELEASE", "3.0")
     monkeypatch.setenv("SECRET", "s3cret")
     (project / "more.json").write_text('{"name": "Ann"}')
@@ -158,7 +158,7 @@ def test_values_come_from_outside(project: Path, monkeypatch: pytest.MonkeyPatch
     assert mdplan("bot", "check", "bot.yml", "--env", "RELEASE").code == 2
 
 
-def test_events_are_one_object_a_line() -> None:
+def test_events_are_json_lines() -> None:
     run = mdplan("bot", "apply", "bot.yml", "--progress", "jsonl", "--quiet")
 
     events = [json.loads(line) for line in run.err.splitlines()]
@@ -181,7 +181,7 @@ def test_report_counts_files() -> None:
     assert [file["file"] for file in report["files"]] == ["a.md"]
 
 
-def test_problem_of_the_manifest_has_its_place() -> None:
+def test_manifest_problem_has_its_position() -> None:
     Path("bot.yml").write_text("files:\n  - glob: '*.md'\n    edits: [{op: replace_mach}]\n")
 
     run = mdplan("bot", "check", "bot.yml")
@@ -191,7 +191,7 @@ def test_problem_of_the_manifest_has_its_place() -> None:
 
 
 @pytest.mark.parametrize(("verb", "applied"), [("check", "1.0"), ("plan", "1.0"), ("apply", "2.0")])
-def test_keep_going_does_what_it_can_and_says_so(project: Path, verb: str, applied: str) -> None:
+def test_keep_going_applies_the_rest_and_reports_failures(project: Path, verb: str, applied: str) -> None:
     (project / "c.md").write_text("1.0 1.0\n")
 
     assert mdplan("bot", verb, "bot.yml").code == 3
@@ -203,7 +203,7 @@ def test_keep_going_does_what_it_can_and_says_so(project: Path, verb: str, appli
     assert (project / "c.md").read_text() == "1.0 1.0\n"
 
 
-def test_rule_without_files_is_told() -> None:
+def test_rule_without_files_is_reported() -> None:
     Path("bot.yml").write_text("files: [{glob: '*.rst', edits: [{op: delete_file}]}]")
 
     run = mdplan("bot", "check", "bot.yml")

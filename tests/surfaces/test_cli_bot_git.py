@@ -27,7 +27,7 @@ def bot(verb: str, *options: str) -> tuple[str, ...]:
     return ("bot", verb, "bot.yml", "--git", "main", "--root", "docs.git", *options)
 
 
-def test_check_apply_check(bare: Repository) -> None:
+def test_apply_makes_the_next_check_pass(bare: Repository) -> None:
     runs = [mdplan(*bot(verb)) for verb in ("check", "apply", "check", "apply")]
 
     assert [run.code for run in runs] == [1, 0, 0, 0]
@@ -46,7 +46,7 @@ def test_plan_prints_the_diff_and_the_next_step(bare: Repository) -> None:
     assert "To commit: mdplan bot apply bot.yml --git main --root docs.git\n" in run.err
 
 
-def test_plan_as_a_file_fits_a_work_tree_of_that_commit() -> None:
+def test_plan_file_applies_to_a_work_tree_of_that_commit() -> None:
     written = mdplan(*bot("plan", "--output", "plan.json"))
     applied = mdplan("apply", "plan.json", "--root", "work")
 
@@ -68,7 +68,7 @@ def test_report_names_the_commits(bare: Repository) -> None:
     }
 
 
-def test_options_of_the_commit_are_obeyed(bare: Repository) -> None:
+def test_commit_options_set_author_message_and_branch(bare: Repository) -> None:
     author = "Cy <cy@example.org>"
     run = mdplan(*bot("apply", "--branch", "next", "-m", "Go stable", "--author", author))
 
@@ -80,7 +80,7 @@ def test_options_of_the_commit_are_obeyed(bare: Repository) -> None:
 @pytest.mark.parametrize(
     "option", [("--branch", "x"), ("-m", "x"), ("--author", "A <a@x>"), ("--on-stale", "rebase")]
 )
-def test_option_of_a_commit_needs_git(option: tuple[str, str]) -> None:
+def test_commit_options_require_git(option: tuple[str, str]) -> None:
     run = mdplan("bot", "apply", "bot.yml", "--root", "work", *option)
 
     assert run.code == 2
@@ -96,13 +96,13 @@ def test_option_of_a_commit_needs_git(option: tuple[str, str]) -> None:
         (("--git", "main", "--root", "work", "--root", "docs.git"), 2, "INVALID_ARGUMENT"),
     ],
 )
-def test_refusals_have_their_exit_codes(options: tuple[str, ...], code: int, told: str) -> None:
+def test_git_refusals_have_exit_codes(options: tuple[str, ...], code: int, told: str) -> None:
     run = mdplan("bot", "apply", "bot.yml", *options)
 
     assert (run.code, told in run.err) == (code, True)
 
 
-def test_branch_that_moved_on_is_exit_4(bare: Repository) -> None:
+def test_moved_branch_exits_with_4(bare: Repository) -> None:
     mdplan(*bot("apply", "--branch", "next"))
     run = mdplan(*bot("apply", "--branch", "next"))
 

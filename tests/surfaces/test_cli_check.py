@@ -44,11 +44,11 @@ def codes(*arguments: str) -> list[tuple[str, str]]:
     return [(each["code"], each["file"]) for each in run.json["warnings"]]
 
 
-def test_nothing_changed_is_no_problem(repository: Path) -> None:
+def test_no_changes_exit_with_success(repository: Path) -> None:
     assert codes("--since", "HEAD") == []
 
 
-def test_links_break_in_files_that_did_not_change(repository: Path) -> None:
+def test_broken_links_in_unchanged_files_are_reported(repository: Path) -> None:
     (repository / "gone.md").unlink()
     (repository / "b.md").write_text("# B\n\n## Three\n", encoding="utf-8")
 
@@ -56,7 +56,7 @@ def test_links_break_in_files_that_did_not_change(repository: Path) -> None:
     assert codes("--since", "HEAD", "docs") == []
 
 
-def test_names_of_a_page_that_goes_are_reported(repository: Path) -> None:
+def test_references_to_a_deleted_page_are_reported(repository: Path) -> None:
     (repository / "names.md").write_text('[[page]] {{< ref "page" >}} [[to write]]\n', encoding="utf-8")
     (repository / "page.md").write_text("# Page\n", encoding="utf-8")
     git(repository, "add", ".")
@@ -66,7 +66,7 @@ def test_names_of_a_page_that_goes_are_reported(repository: Path) -> None:
     assert codes("--since", "HEAD") == [("BROKEN_LINK", "names.md")] * 2
 
 
-def test_entry_of_a_navigation_file_whose_page_goes_is_reported(repository: Path) -> None:
+def test_navigation_entry_of_a_deleted_page_is_reported(repository: Path) -> None:
     (repository / "mkdocs.yml").write_text("nav:\n  - C: c.md\n  - Other: other.md\n", encoding="utf-8")
     git(repository, "add", ".")
     git(repository, "commit", "--quiet", "--message=site")
@@ -75,7 +75,7 @@ def test_entry_of_a_navigation_file_whose_page_goes_is_reported(repository: Path
     assert codes("--since", "HEAD") == [("BROKEN_LINK", "mkdocs.yml")]
 
 
-def test_link_from_another_file_is_reported_when_its_anchor_moves_on(repository: Path) -> None:
+def test_link_is_reported_when_its_anchor_names_another_heading(repository: Path) -> None:
     (repository / "b.md").write_text("# B\n\n## X\n\n### Two\n\n## Two\n", encoding="utf-8")
     (repository / "new.md").write_text("[b](b.md#two)\n", encoding="utf-8")
 
@@ -114,7 +114,7 @@ def test_new_and_renamed_files_are_checked(repository: Path) -> None:
     ]
 
 
-def test_reference_is_read_as_git_reads_it(repository: Path) -> None:
+def test_revision_is_resolved_as_git_does(repository: Path) -> None:
     (repository / "b.md").write_text("# B\n\n## Three\n", encoding="utf-8")
     git(repository, "commit", "--quiet", "--all", "--message=break")
 
@@ -154,7 +154,7 @@ def test_annotations_and_sarif_have_the_place(repository: Path) -> None:
     assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == 3
 
 
-def test_hook_tells_the_model_what_to_correct(repository: Path) -> None:
+def test_agent_hook_reports_what_to_correct(repository: Path) -> None:
     (repository / "b.md").write_text("# B\n\n```\n\n## Two\n", encoding="utf-8")
     event = f'{{"tool_input": {{"file_path": "{repository / "b.md"}"}}}}'
     command = [sys.executable, "-m", "mdplan", "check", "--hook"]

@@ -36,7 +36,7 @@ def offered(words: str, shell: str = "bash") -> list[str]:
 
 
 @pytest.mark.parametrize("command", ["show", "review"])
-def test_plans_are_offered_the_last_saved_first(project: Path, command: str) -> None:
+def test_plans_are_completed_newest_first(project: Path, command: str) -> None:
     first = plan_id_of()
     older = time.time() - 100
     (stored,) = Path(os.environ["MDPLAN_STATE_DIR"]).rglob("*.json")
@@ -48,21 +48,21 @@ def test_plans_are_offered_the_last_saved_first(project: Path, command: str) -> 
     assert offered(f"mdplan {command} {first[7:10]}") == [f"plain,{first[DIGITS]}"]
 
 
-def test_plan_that_is_offered_is_taken(project: Path) -> None:
+def test_completed_plan_is_accepted(project: Path) -> None:
     plan_id_of()
     (offer,) = offered("mdplan show ")
 
     assert mdplan("show", offer.removeprefix("plain,")).code == 0
 
 
-def test_apply_takes_plans_and_files(project: Path) -> None:
+def test_apply_completes_plans_and_files(project: Path) -> None:
     short = plan_id_of()[DIGITS]
 
     assert offered("mdplan apply ") == ["file,", f"plain,{short}"]
     assert offered("mdplan apply gui") == ["file,gui"]
 
 
-def test_plan_that_was_applied_is_not_offered_to_apply_even_when_undone(project: Path) -> None:
+def test_applied_plan_is_not_completed_even_after_undo(project: Path) -> None:
     plan = plan_id_of()
     mdplan("apply", plan)
     assert offered("mdplan apply ") == ["file,"]
@@ -75,7 +75,7 @@ def test_plan_that_was_applied_is_not_offered_to_apply_even_when_undone(project:
     assert offered("mdplan apply ") == ["file,", f"plain,{plan[DIGITS]}"]
 
 
-def test_plans_are_those_of_the_root_that_is_named(project: Path, tmp_path: Path) -> None:
+def test_completed_plans_belong_to_the_given_root(project: Path, tmp_path: Path) -> None:
     short = plan_id_of()[DIGITS]
     (tmp_path / "other").mkdir()
 
@@ -84,7 +84,7 @@ def test_plans_are_those_of_the_root_that_is_named(project: Path, tmp_path: Path
     assert offered(f"mdplan show --root {tmp_path}/nothing ") == []
 
 
-def test_transactions_are_offered(project: Path) -> None:
+def test_transactions_are_completed(project: Path) -> None:
     mdplan("apply", plan_id_of())
     (transaction,) = [each["transaction"] for each in mdplan("history", "--json").json["transactions"]]
 
@@ -104,7 +104,7 @@ def test_transactions_are_offered(project: Path) -> None:
         ("mdplan completion ", ["bash", "fish", "zsh"]),
     ],
 )
-def test_names_are_offered(words: str, names: list[str]) -> None:
+def test_operation_and_option_names_are_completed(words: str, names: list[str]) -> None:
     assert offered(words) == [f"plain,{name}" for name in names]
 
 
@@ -135,7 +135,7 @@ def test_files_and_folders_are_left_to_the_shell(words: str, kind: str) -> None:
         ("--in=Üb", r"Über\ uns"),
     ],
 )
-def test_bash_gets_text_quoted_as_the_line_begins(project: Path, typed: str, text: str) -> None:
+def test_bash_completion_keeps_the_quoting_of_the_line(project: Path, typed: str, text: str) -> None:
     page = '# How to: brew, fast\n\n# It\'s "hot"\n\n# Über uns\n'
     (project / "page.md").write_text(page, encoding="utf-8")
     option = "" if typed.startswith("--") else "--in "
@@ -149,15 +149,15 @@ def test_bash_gets_text_quoted_as_the_line_begins(project: Path, typed: str, tex
      "replace a b guide.md --in Ins", "edit rename_heading guide.md --section Ins",
      "edit delete_section guide.md --heading Ins"],
 )  # fmt: skip
-def test_headings_of_the_file_are_offered(project: Path, words: str) -> None:
+def test_headings_of_the_file_are_completed(project: Path, words: str) -> None:
     assert offered(f"mdplan {words}") == ["plain,Install"]
 
 
-def test_file_that_is_missing_offers_nothing_and_says_nothing(project: Path) -> None:
+def test_missing_file_completes_to_nothing_silently(project: Path) -> None:
     assert offered("mdplan append missing.md In") == []
 
 
-def test_shells_that_show_it_are_told_the_files_of_a_plan(project: Path) -> None:
+def test_completion_describes_a_plan_by_its_files(project: Path) -> None:
     short = plan_id_of()[DIGITS]
 
     assert offered("mdplan show ", "zsh") == ["plain", short, "guide.md"]

@@ -81,14 +81,14 @@ def test_short_form_has_no_implied_operation(folder: Path) -> None:
         (("here", "old.md"), "one is a folder, and the other is none"),
     ],
 )
-def test_folders_go_with_folders_alone(folder: Path, arguments: tuple[str, ...], problem: str) -> None:
+def test_folder_and_file_cannot_be_compared(folder: Path, arguments: tuple[str, ...], problem: str) -> None:
     (folder / "here").mkdir()
     found = mdplan("derive", *arguments)
 
     assert (found.code, problem in found.err) == (2, True)
 
 
-def test_new_file_that_no_text_makes_is_refused(folder: Path) -> None:
+def test_binary_new_file_is_refused(folder: Path) -> None:
     (folder / "here").mkdir()
     (folder / "there").mkdir()
     (folder / "there" / "a.md").write_bytes(b"\xef\xbb\xbf# A\n")

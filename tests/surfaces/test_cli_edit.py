@@ -107,7 +107,7 @@ def test_command_makes_the_edit(folder: Path, words: list[str], file: str, old: 
     ("given", "text"),
     [("# New", "# New\n"), ("# New\n", "# New\n"), ("", ""), ("@words.txt", "# Words")],
 )
-def test_new_file_of_words_ends_with_a_line_end(folder: Path, given: str, text: str) -> None:
+def test_new_file_from_arguments_ends_with_a_newline(folder: Path, given: str, text: str) -> None:
     (folder / "words.txt").write_text("# Words", encoding="utf-8")
 
     assert mdplan("edit", "create_file", "new.md", "--text", given, "--yes").code == 0
@@ -132,7 +132,7 @@ def test_new_file_of_words_ends_with_a_line_end(folder: Path, given: str, text: 
         (["edit", "replace_lines", "gone.md", "--lines", "1", "--text", "a"], 3, "FILE_NOT_FOUND"),
     ],
 )  # fmt: skip
-def test_mistake_changes_nothing_and_says_why(
+def test_failed_edit_writes_nothing_and_gives_the_reason(
     folder: Path, words: list[str], code: int, message: str
 ) -> None:
     run = mdplan(*words, "--yes")
@@ -187,7 +187,7 @@ def test_content_comes_from_standard_input_and_from_a_file(folder: Path) -> None
     assert (folder / "page.md").read_text(encoding="utf-8").endswith("\n\nFrom a pipe.\n\nFrom a file.\n")
 
 
-def test_hunk_on_the_command_line_is_no_file_and_needs_no_escape(folder: Path) -> None:
+def test_hunk_argument_is_text_and_needs_no_escape(folder: Path) -> None:
     (folder / "short.md").write_text("a\n", encoding="utf-8")
 
     assert mdplan("edit", "apply_diff", "short.md", "--diff", "@@ -1 +1 @@\n-a\n+b\n", "--yes").code == 0
@@ -257,7 +257,7 @@ def test_every_operation_is_a_command() -> None:
         ("xyzzy", "`mdplan help` lists the commands"),
     ],
 )
-def test_unknown_command_leads_to_the_right_one(typed: str, suggestion: str) -> None:
+def test_unknown_command_suggests_the_right_one(typed: str, suggestion: str) -> None:
     run = mdplan(typed, "page.md")
 
     assert run.code == 2
@@ -281,7 +281,7 @@ def test_glob_without_a_match_is_an_error(folder: Path) -> None:
     assert "no file matches `*.rst`" in run.err
 
 
-def test_required_approval_keeps_an_edit_from_being_applied(folder: Path) -> None:
+def test_edit_waits_for_the_required_approval(folder: Path) -> None:
     run = mdplan("tick", "page.md", "Buy tea", "--yes", "--require-approval")
 
     assert run.code == 5

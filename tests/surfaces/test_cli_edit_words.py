@@ -59,7 +59,7 @@ def fields_named(text: str, op: str) -> list[str]:
     return [name for name in found if name in names]
 
 
-def test_there_are_texts_to_look_at() -> None:
+def test_help_texts_are_found() -> None:
     assert len(TEXTS) > 300
     assert {op for op, _ in TEXTS} > set(SHORTCUT_OPS)
 
@@ -75,7 +75,7 @@ def test_edit_names_options(op: str) -> None:
 
 
 @pytest.mark.parametrize("op", SHORTCUT_OPS)
-def test_shortcuts_name_what_they_take_or_the_whole_command(op: str) -> None:
+def test_shortcut_errors_name_arguments_or_the_full_command(op: str) -> None:
     words = shortcut_words(op)
 
     def command(name: str, value: object) -> str:
@@ -88,7 +88,7 @@ def test_shortcuts_name_what_they_take_or_the_whole_command(op: str) -> None:
 
 
 @pytest.mark.parametrize("op", OPERATIONS)
-def test_help_of_options_speaks_of_no_json(op: str) -> None:
+def test_option_help_does_not_mention_json(op: str) -> None:
     for option in options_of(op).options():
         told = str(option.help)
         assert not _JSON.search(told), told

@@ -13,11 +13,11 @@ from tests.surfaces.command_line import BATCH, mdplan, plan_id_of, write_batch
 SECRET = "text of a file"
 
 
-def test_done(project: Path) -> None:
+def test_success_exits_with_0(project: Path) -> None:
     assert mdplan("plan", stdin=BATCH).code == Exit.DONE
 
 
-def test_would_change(project: Path) -> None:
+def test_pending_changes_exit_with_1(project: Path) -> None:
     assert mdplan("plan", "--check", stdin=BATCH).code == Exit.WOULD_CHANGE
 
 
@@ -34,7 +34,7 @@ def test_would_change(project: Path) -> None:
         (json.dumps(BATCH | {"fiel": 1}).encode(), "did you mean `file`?"),
     ],
 )
-def test_batch_that_cannot_be_understood_is_invalid(project: Path, stdin: bytes, says: str) -> None:
+def test_malformed_batch_is_invalid(project: Path, stdin: bytes, says: str) -> None:
     for verb in ("plan", "validate"):
         run = mdplan(verb, stdin=stdin)
         assert (run.code, run.out) == (Exit.INVALID, b"")
@@ -64,7 +64,7 @@ def test_file_that_cannot_be_read_is_invalid(project: Path, name: str, says: str
         (("completion", "tcsh"), "hint: give `bash`, `fish` or `zsh`\n"),
     ],
 )
-def test_usage(project: Path, arguments: tuple[str, ...], says: str) -> None:
+def test_wrong_usage_exits_with_2(project: Path, arguments: tuple[str, ...], says: str) -> None:
     run = mdplan(*arguments)
 
     assert (run.code, run.out) == (Exit.INVALID, b"")
@@ -72,13 +72,13 @@ def test_usage(project: Path, arguments: tuple[str, ...], says: str) -> None:
 
 
 @pytest.mark.requirement("cli-2")
-def test_refused(project: Path) -> None:
+def test_refused_plan_exits_with_3(project: Path) -> None:
     assert mdplan("apply", "sha256-" + "0" * 64).code == Exit.REFUSED
     assert mdplan("stat", "missing.md").code == Exit.REFUSED
 
 
 @pytest.mark.requirement("cli-2")
-def test_stale(project: Path) -> None:
+def test_stale_plan_exits_with_4(project: Path) -> None:
     plan_id = plan_id_of()
     (project / "guide.md").write_text("# Other\n")
 
@@ -86,7 +86,7 @@ def test_stale(project: Path) -> None:
     assert mdplan("show", plan_id).code == Exit.STALE
 
 
-def test_environment(project: Path) -> None:
+def test_environment_error_exits_with_6(project: Path) -> None:
     run = mdplan("plan", "--output", "missing/plan.json", stdin=BATCH)
 
     assert (run.code, run.out) == (Exit.ENVIRONMENT, b"")
@@ -104,7 +104,7 @@ def fail_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.requirement("cli-2")
-def test_bug_says_where_it_happened_and_no_text(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bug_report_has_the_location_and_no_file_text(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fail_with(ValueError(SECRET), monkeypatch)
 
     run = mdplan("plan", write_batch(project))
@@ -124,7 +124,7 @@ def test_bug_is_raised_when_debugging(project: Path, monkeypatch: pytest.MonkeyP
         mdplan("plan", write_batch(project))
 
 
-def test_interrupted(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupt_exits_with_130(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fail_with(KeyboardInterrupt(), monkeypatch)
 
     run = mdplan("plan", write_batch(project))
@@ -147,7 +147,7 @@ def test_interrupted(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (ValueError(SECRET), Exit.BUG, "mdplan met a bug in itself: ValueError in "),
     ],
 )
-def test_every_way_to_end_has_its_code(
+def test_each_ending_exits_with_its_code(
     ending: Exit | BaseException | None, code: Exit, says: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Also of commands that run without click."""

@@ -77,7 +77,7 @@ def test_undo_twice_says_that_it_is_undone(project: Path) -> None:
     assert again.err.startswith("Undone already, nothing written: ")
 
 
-def test_file_that_moved_on_ends_with_the_code_of_stale_bases(project: Path) -> None:
+def test_undo_of_a_changed_file_exits_with_4(project: Path) -> None:
     transaction = commit()
     (project / "guide.md").write_text(RESULT.replace("Use it.", "Use it well."))
 
@@ -100,7 +100,7 @@ def test_undo_without_history_is_refused(project: Path) -> None:
     assert not (project / ".mdplan").exists()
 
 
-def test_undo_as_json_has_all_of_an_apply(project: Path) -> None:
+def test_undo_json_has_the_fields_of_apply(project: Path) -> None:
     commit()
 
     report = mdplan("undo", "--json").json
@@ -126,7 +126,7 @@ def test_history_has_one_line_a_transaction(project: Path) -> None:
     )
 
 
-def test_history_shows_the_time_of_the_readers_zone(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_history_shows_local_time(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     commit()
     shown = []
     for zone in ("UTC", "UTC-3"):
@@ -175,13 +175,13 @@ def test_diff_of_bytes_that_are_no_text_is_exact(project: Path) -> None:
     assert b"\n+\xff\n" in mdplan("undo").out
 
 
-def test_empty_history_is_no_problem(project: Path) -> None:
+def test_empty_history_is_not_a_problem(project: Path) -> None:
     run = mdplan("history")
 
     assert (run.code, run.out.decode()) == (0, "mdplan has changed nothing here yet.\n")
 
 
-def test_file_that_no_commit_changed_is_said_to_be_so(project: Path) -> None:
+def test_file_without_commits_is_reported(project: Path) -> None:
     commit()
 
     assert (
@@ -202,7 +202,7 @@ def test_undo_of_an_undo_is_called_a_redo(project: Path) -> None:
 
 
 @pytest.mark.parametrize("by", ["option", "environment"])
-def test_size_of_the_history_is_an_option(project: Path, by: str) -> None:
+def test_history_length_is_an_option(project: Path, by: str) -> None:
     options = ["--history-transactions", "1"] if by == "option" else []
     environment = {"MDPLAN_HISTORY_TRANSACTIONS": "1"} if by == "environment" else {}
     for number in range(17):
@@ -214,7 +214,7 @@ def test_size_of_the_history_is_an_option(project: Path, by: str) -> None:
     assert " of 1 transactions, " in found
 
 
-def test_bytes_of_the_history_are_an_option_too(project: Path) -> None:
+def test_history_size_in_bytes_is_an_option(project: Path) -> None:
     found = mdplan("doctor", "--json", "--history-bytes", str(1 << 20)).json["checks"][-1]["found"]
 
     assert found == "0 of 200 transactions, 0.0 of 1 MiB"
@@ -233,7 +233,7 @@ def pending_transactions(project: Path) -> str:
     return transaction
 
 
-def test_verbs_that_look_say_what_was_cut_off_beside_their_result(project: Path) -> None:
+def test_read_commands_report_interrupted_commits(project: Path) -> None:
     pending_transactions(project)
 
     for arguments in (("stat", "guide.md"), ("history",), ("plan",)):
@@ -246,7 +246,7 @@ def test_verbs_that_look_say_what_was_cut_off_beside_their_result(project: Path)
     assert (project / "guide.md").read_text() == RESULT
 
 
-def test_recover_puts_back_the_state_before(project: Path) -> None:
+def test_recover_restores_the_previous_state(project: Path) -> None:
     transaction = pending_transactions(project)
 
     run = mdplan("recover")
@@ -272,7 +272,7 @@ def test_commit_recovers_first_and_says_so(project: Path) -> None:
     assert (project / "guide.md").read_text() == GUIDE.replace("nightly", "stable")
 
 
-def test_recovery_is_told_to_people_too(project: Path) -> None:
+def test_recovery_is_reported_as_text_too(project: Path) -> None:
     pending_transactions(project)
 
     assert mdplan("apply", "-", stdin=CREATE).err.startswith(
@@ -280,7 +280,7 @@ def test_recovery_is_told_to_people_too(project: Path) -> None:
     )
 
 
-def test_conflict_is_settled_by_the_person(project: Path) -> None:
+def test_conflict_is_resolved_by_option(project: Path) -> None:
     pending_transactions(project)
     (project / "guide.md").write_text("mine\n")
 
@@ -294,7 +294,7 @@ def test_conflict_is_settled_by_the_person(project: Path) -> None:
     assert (project / "guide.md").read_text() == GUIDE
 
 
-def test_doctor_finds_nothing_to_do(project: Path) -> None:
+def test_doctor_reports_a_clean_root(project: Path) -> None:
     commit()
 
     run = mdplan("doctor")
@@ -349,7 +349,7 @@ def test_doctor_says_what_is_wrong_and_what_to_do(project: Path, state_dir: Path
     assert "MDPLAN_STATE_DIR" in run.err
 
 
-def test_doctor_finds_a_state_folder_that_is_not_safe(project: Path) -> None:
+def test_doctor_reports_an_unsafe_state_folder(project: Path) -> None:
     commit()
     (project / ".mdplan").chmod(0o777)
 

@@ -105,7 +105,7 @@ def printed(script: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.parametrize("mistake", table(), ids=lambda mistake: mistake.title)
-def test_mistake_leads_on(
+def test_mistake_prints_the_documented_output(
     mistake: Mistake, folder: Path, monkeypatch: pytest.MonkeyPatch, *, update_cases: bool
 ) -> None:
     output = printed(mistake.script, folder, monkeypatch)
@@ -120,7 +120,7 @@ def test_mistake_leads_on(
     assert output == mistake.output
 
 
-def test_grades_are_good() -> None:
+def test_graded_mistakes_reach_the_minimum() -> None:
     grades = [mistake.grade for mistake in table()]
 
     assert len(grades) >= 76

@@ -50,14 +50,14 @@ def test_json_is_the_report_and_nothing_else(project: Path) -> None:
     assert run.err == ""
 
 
-def test_command_that_is_shown_applies_the_plan(project: Path) -> None:
+def test_shown_command_applies_the_plan(project: Path) -> None:
     shown = mdplan("plan", "--root", str(project), stdin=BATCH).err.partition("To apply: mdplan ")[2]
 
     assert mdplan(*shlex.split(shown)).code == 0
     assert (project / "guide.md").read_text() == RESULT
 
 
-def test_quiet_leaves_the_diff_alone(project: Path) -> None:
+def test_quiet_prints_only_the_diff(project: Path) -> None:
     run = mdplan("plan", "--quiet", stdin=BATCH)
 
     assert (run.out.decode(), run.err) == (DIFF, "")
@@ -77,7 +77,7 @@ def test_plan_without_change_says_so(project: Path) -> None:
     assert run.err == "Nothing to change: the files already have this content.\n"
 
 
-def test_all_problems_are_told_with_place_and_hint(project: Path) -> None:
+def test_all_problems_are_reported_with_place_and_hint(project: Path) -> None:
     run = mdplan("plan", stdin=WRONG)
 
     assert (run.code, run.out) == (3, b"")
@@ -89,7 +89,7 @@ def test_all_problems_are_told_with_place_and_hint(project: Path) -> None:
     assert run.err.count("\n  hint: ") == 2
 
 
-def test_problems_as_json_are_those_of_the_engine_in_words_of_the_shell(project: Path) -> None:
+def test_json_problems_have_hints_for_the_shell(project: Path) -> None:
     run = mdplan("plan", "--json", stdin=WRONG)
 
     assert run.code == 3
@@ -124,7 +124,7 @@ def test_diff_of_bytes_that_are_no_unicode_is_exact(project: Path) -> None:
     )
 
 
-def test_warnings_are_told_before_the_summary(project: Path) -> None:
+def test_warnings_precede_the_summary(project: Path) -> None:
     (project / "links.md").write_text("# Links\n\nSee [there](#there).\n\n## There\n")
     batch = {"file": "links.md", "edits": [{"op": "rename_heading", "heading": "There", "newTitle": "Here"}]}
 
@@ -145,7 +145,7 @@ def test_option_overrides_the_batch(project: Path) -> None:
     assert mdplan("plan", "--allow-duplicate-headings", stdin=batch).code == 0
 
 
-def test_output_is_a_plan_that_applies_elsewhere(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_output_file_is_a_plan_that_applies_elsewhere(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     planned = mdplan("plan", "--output", "plan.json", stdin=BATCH)
     assert planned.out.decode() == DIFF
     assert planned.err.endswith("written to plan.json.\nTo apply: mdplan apply plan.json\n")
@@ -183,7 +183,7 @@ def test_root_is_the_nearest_one_upwards(project: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("option", [("--deny", "*.md"), ("--allow", "docs/")])
-def test_globs_limit_what_may_be_touched(project: Path, option: tuple[str, str]) -> None:
+def test_allow_and_deny_limit_editable_files(project: Path, option: tuple[str, str]) -> None:
     run = mdplan("plan", *option, stdin=BATCH)
 
     assert run.code == 3

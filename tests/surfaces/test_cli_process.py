@@ -77,7 +77,7 @@ def test_plan_is_piped_into_git_apply(project: Path) -> None:
     }
 
 
-def test_reader_that_goes_away_changes_nothing(project: Path) -> None:
+def test_closed_pipe_changes_nothing(project: Path) -> None:
     write_batch(project)
     (project / "guide.md").write_text(GUIDE + "more nightly\n" * 20_000)
     batch = BATCH | {"edits": [BATCH["edits"][0] | {"matchSelection": "all"}]}
@@ -98,7 +98,7 @@ def test_reader_that_goes_away_changes_nothing(project: Path) -> None:
 
 
 @needs_full_device
-def test_full_disk_behind_standard_output_is_told(project: Path) -> None:
+def test_full_disk_at_standard_output_is_reported(project: Path) -> None:
     write_batch(project)
 
     done = run(f"{sys.executable} -m mdplan plan batch.json > /dev/full")
@@ -117,14 +117,14 @@ def test_closed_streams_do_not_stop_an_apply(project: Path, closed: str) -> None
     assert (project / "guide.md").read_text() == RESULT
 
 
-def test_closed_standard_input_is_no_batch(project: Path) -> None:
+def test_closed_standard_input_is_not_a_batch(project: Path) -> None:
     done = run(f"{sys.executable} -m mdplan plan - <&-")
 
     assert done.returncode == 2
     assert done.stderr.startswith(b"error: INVALID_ARGUMENT: standard input cannot be read: ")
 
 
-def test_locale_without_unicode_escapes_what_it_cannot_show(project: Path) -> None:
+def test_ascii_locale_escapes_other_characters(project: Path) -> None:
     (project / "guide.md").write_text("# Straße 漢\n", encoding="utf-8")
     environment = os.environ | {"PYTHONIOENCODING": "latin-1"}
 
@@ -184,7 +184,7 @@ def wait_until_it_reads(pid: int) -> None:
 
 
 @pytest.mark.requirement("cli-3")
-def test_terminal_shows_no_character_that_steers_it(project: Path) -> None:
+def test_terminal_output_contains_no_control_characters(project: Path) -> None:
     (project / "guide.md").write_bytes("# A\n\nold \x1b[31m \u202e \u200b \x07\n".encode())
     batch = {"file": "guide.md", "edits": [{"op": "replace_match", "pattern": "old", "replacement": "new"}]}
 
@@ -205,7 +205,7 @@ def test_terminal_gets_colours_unless_told_otherwise(project: Path, monkeypatch:
     assert "\x1b" not in on_terminal("plan", name)
 
 
-def test_terminal_without_a_batch_is_asked_for_one(project: Path) -> None:
+def test_terminal_without_input_prompts_for_a_batch(project: Path) -> None:
     assert "the batch is missing" in on_terminal("plan")
     assert "no plan is pending here" in on_terminal("apply")
 
@@ -214,11 +214,11 @@ def test_json_on_a_terminal_is_indented(project: Path) -> None:
     assert on_terminal("plan", "--json", write_batch(project)).startswith('{\n  "ok": true,\n')
 
 
-def test_pipe_gets_the_diff_as_it_is(project: Path) -> None:
+def test_pipe_gets_the_exact_diff(project: Path) -> None:
     assert run([*MDPLAN, "plan", write_batch(project)]).stdout.decode() == DIFF
 
 
-def test_version_is_told(project: Path) -> None:
+def test_version_is_printed(project: Path) -> None:
     assert run([*MDPLAN, "--version"]).stdout.startswith(b"mdplan ")
 
 

@@ -53,11 +53,11 @@ def without_rich(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("without_rich")
-def test_without_rich_the_bar_is_plain(drawn: Draw) -> None:
+def test_bar_is_plain_without_rich(drawn: Draw) -> None:
     assert drawn() == PLAIN
 
 
-def test_rich_tells_how_long_it_will_take(drawn: Draw) -> None:
+def test_rich_bar_shows_the_remaining_time(drawn: Draw) -> None:
     pytest.importorskip("rich", reason="rich is not installed")
     frames = drawn().split(CLEAR)
 
@@ -82,13 +82,13 @@ def test_narrow_terminal_has_one_line(drawn: Draw, monkeypatch: pytest.MonkeyPat
     assert "\n" not in drawn()
 
 
-def test_what_goes_into_a_pipe_is_never_drawn_by_rich(drawn: Draw) -> None:
+def test_rich_is_not_used_in_a_pipe(drawn: Draw) -> None:
     assert drawn(stream=io.StringIO()) == ""
     assert drawn("none") == ""
     assert drawn("bar", stream=io.StringIO()) == PLAIN
 
 
-def test_terminal_that_can_do_little_gets_the_plain_bar(drawn: Draw, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dumb_terminal_gets_the_plain_bar(drawn: Draw, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
 
     assert drawn() == PLAIN

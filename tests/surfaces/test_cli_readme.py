@@ -56,7 +56,7 @@ def test_files_that_the_readme_links_to_exist() -> None:
     assert [target for target in targets if not (REPOSITORY / target).exists()] == []
 
 
-def test_demo_ends_as_it_should(tmp_path: Path) -> None:
+def test_demo_recording_ends_with_the_expected_screen(tmp_path: Path) -> None:
     if shutil.which("git") is None:
         pytest.skip("git is missing")
     (tmp_path / "mdplan").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mdplan "$@"\n')

@@ -20,14 +20,14 @@ def reviewing(project: Path) -> ReviewService:
 # The command.
 
 
-def test_without_a_terminal_nobody_is_asked(project: Path) -> None:
+def test_review_does_not_prompt_without_a_terminal(project: Path) -> None:
     run = mdplan("review", "--terminal", plan_id_of())
 
     assert run.code == 2
     assert "needs a terminal" in run.err
 
 
-def test_list_says_where_each_plan_stands(project: Path, reviewing: ReviewService) -> None:
+def test_list_shows_the_state_of_each_plan(project: Path, reviewing: ReviewService) -> None:
     assert mdplan("review", "--list").out == b"There are no saved plans here.\n"
     plan_id = plan_id_of()
     assert f"{plan_id[7:19]}  pending " in mdplan("review", "--list").out.decode()
@@ -40,7 +40,7 @@ def test_list_says_where_each_plan_stands(project: Path, reviewing: ReviewServic
 
 
 @pytest.mark.parametrize("environment", [None, {"MDPLAN_REQUIRE_APPROVAL": "1"}])
-def test_apply_can_require_approval(
+def test_apply_option_requires_approval(
     project: Path, reviewing: ReviewService, environment: dict[str, str | None] | None
 ) -> None:
     option = ["--require-approval"] if environment is None else []
@@ -113,7 +113,7 @@ def test_part_is_approved_and_applied_in_a_terminal(
     assert (project / "guide.md").read_text() == GUIDE.replace("nightly", "stable")
 
 
-def test_stale_plan_can_be_planned_again_in_a_terminal(project: Path, reviewing: ReviewService) -> None:
+def test_stale_plan_can_be_replanned_in_a_terminal(project: Path, reviewing: ReviewService) -> None:
     plan_id = plan_id_of()
     (project / "guide.md").write_text(GUIDE + "\nMore.\n")
     dialog = Dialog("review", "--terminal", plan_id)
@@ -152,7 +152,7 @@ def test_one_of_several_is_chosen_and_rejected(project: Path, reviewing: ReviewS
     assert (reviewing.open(older).state, reviewing.open(older).decision.comment) == ("rejected", "never")
 
 
-def test_who_quits_leaves_no_decision(project: Path, reviewing: ReviewService) -> None:
+def test_quitting_records_no_decision(project: Path, reviewing: ReviewService) -> None:
     plan_id = plan_id_of()
     dialog = Dialog("review", "--terminal", plan_id)
 

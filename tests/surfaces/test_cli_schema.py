@@ -103,7 +103,7 @@ def test_plan_file_fits_its_schema(project: Path) -> None:
 
 
 @pytest.mark.parametrize("op", OPERATIONS)
-def test_help_tells_fields_and_an_example_that_is_a_batch(op: str) -> None:
+def test_operation_help_lists_fields_and_a_valid_example(op: str) -> None:
     text = mdplan("help", op).out.decode()
 
     assert text.startswith(f"{op}\n\n")
@@ -133,11 +133,11 @@ def test_help_of_a_command_is_its_own() -> None:
         ("completion", "\n  fish:  mdplan completion fish > ~/.config/fish/completions/mdplan.fish\n"),
     ],
 )
-def test_help_keeps_lines_that_are_to_be_typed(command: str, line: str) -> None:
+def test_help_does_not_wrap_commands(command: str, line: str) -> None:
     assert line in mdplan(command, "--help").out.decode()
 
 
-def test_help_of_nothing_says_what_lists_the_topics() -> None:
+def test_help_of_unknown_topic_names_the_topic_list() -> None:
     run = mdplan("help", "nothing")
 
     assert run.code == 2
@@ -148,14 +148,14 @@ def test_help_of_nothing_says_what_lists_the_topics() -> None:
     ("topic", "near"),
     [("task", "`set_task`"), ("add_item", "`add_list_item`"), ("manifst", "`manifest`")],
 )
-def test_help_of_nearly_something_asks_whether_that_was_meant(topic: str, near: str) -> None:
+def test_help_suggests_the_nearest_topic(topic: str, near: str) -> None:
     run = mdplan("help", topic)
 
     assert run.code == 2
     assert near in run.err.partition("did you mean")[2]
 
 
-def test_help_shows_a_batch_and_a_manifest_that_hold(project: Path) -> None:
+def test_help_shows_a_valid_batch_and_manifest(project: Path) -> None:
     """The batches are planned and the manifest is applied as they stand there, without their indentation."""
     paragraphs = mdplan("help", "batch").out.decode().split("\n\n")
     batches = [each for each in paragraphs if each.startswith("  {")]
@@ -182,7 +182,7 @@ def test_commands_complete() -> None:
     assert mdplan(environment=environment).out.decode().split() == ["plain,apply"]
 
 
-def test_list_of_commands_says_what_the_commands_say() -> None:
+def test_command_list_uses_the_summaries_of_the_commands() -> None:
     listed = mdplan("--help-all").out.decode().partition("Commands:\n")[2].rstrip("\n")
 
     names = [line.split()[0] for line in listed.split("\n")]

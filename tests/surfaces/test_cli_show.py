@@ -23,7 +23,7 @@ def text_of(plan_id: str, *arguments: str) -> str:
     return run.out.decode()
 
 
-def test_text_names_edits_and_sections_beside_hunks(project: Path) -> None:
+def test_hunks_are_labelled_with_edits_and_sections(project: Path) -> None:
     text = text_of(plan_id_of())
 
     assert text.startswith("guide.md  +3 -1\n@@ -1,11 +1,13 @@ Guide\n")
@@ -32,7 +32,7 @@ def test_text_names_edits_and_sections_beside_hunks(project: Path) -> None:
     assert "-The nightly build.\n+The stable build.\n" in text
 
 
-def test_words_that_changed_are_reversed(project: Path) -> None:
+def test_changed_words_are_shown_in_reverse_video(project: Path) -> None:
     text = text_of(plan_id_of(), "--color", "always")
 
     assert "\x1b[31m\x1b[7mnightly\x1b[0m" in text
@@ -41,7 +41,7 @@ def test_words_that_changed_are_reversed(project: Path) -> None:
     assert _COLOUR.sub("", text) == text_of(plan_id_of())
 
 
-def test_warnings_come_first(project: Path) -> None:
+def test_show_prints_warnings_first(project: Path) -> None:
     (project / "guide.md").write_bytes(b"[u](#use)\n\n# Use\n")
     plan_id = plan_id_of(
         {"file": "guide.md", "edits": [{"op": "rename_heading", "headingPath": ["Use"], "newTitle": "X"}]}
@@ -54,7 +54,7 @@ def test_warnings_come_first(project: Path) -> None:
     assert "BROKEN_LINK" in mdplan("show", plan_id).err
 
 
-def test_blanks_that_changed_can_be_seen(project: Path) -> None:
+def test_changed_whitespace_is_visible(project: Path) -> None:
     (project / "guide.md").write_bytes(b"a  b\nc\n")
     batch = {"file": "guide.md", "edits": [
         {"op": "replace_match", "pattern": "a  b", "replacement": "a b"},
@@ -64,7 +64,7 @@ def test_blanks_that_changed_can_be_seen(project: Path) -> None:
     assert "-a··b\n-c\n+a·b\n+c·→\n" in text_of(plan_id_of(batch))
 
 
-def test_line_ends_that_differ_can_be_seen(project: Path) -> None:
+def test_changed_line_ends_are_visible(project: Path) -> None:
     (project / "guide.md").write_bytes(b"a\r\nb\nc\r\n")
     batch = {"file": "guide.md", "edits": [{"op": "replace_match", "pattern": "b", "replacement": "x"}]}
 
@@ -84,7 +84,7 @@ def test_hostile_text_is_escaped(project: Path) -> None:
         assert "\\x1b]0;new\\x07" in out
 
 
-def test_patch_is_exact(project: Path) -> None:
+def test_patch_equals_the_diff_bytes(project: Path) -> None:
     plan_id = plan_id_of()
 
     assert mdplan("show", plan_id, "--format", "patch").out == DIFF.encode()
@@ -129,7 +129,7 @@ def results(run: Run) -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize("form", ["text", "patch", "markdown", "sarif", "auto"])
-def test_plan_that_nobody_knows_is_refused_in_every_form(project: Path, form: str) -> None:
+def test_unknown_plan_is_refused_in_every_format(project: Path, form: str) -> None:
     run = mdplan("show", "0" * 64, "--format", form)
 
     assert run.code == 3
@@ -150,7 +150,7 @@ def test_plan_that_nobody_knows_is_refused_in_every_form(project: Path, form: st
         ({"TERM": "dumb"}, None),
     ],
 )
-def test_pager_is_the_one_that_people_chose(environment: dict[str, str], command: list[str] | None) -> None:
+def test_pager_follows_the_environment(environment: dict[str, str], command: list[str] | None) -> None:
     assert pager_command(environment) == command
 
 
@@ -217,14 +217,14 @@ def test_long_diff_is_paged_on_a_terminal(
     assert (project / "seen").exists() == is_paged
 
 
-def test_nothing_is_paged_into_a_pipe(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pipe_output_is_not_paged(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MDPLAN_PAGER", "tee seen")
 
     assert text_of(plan_id_of())
     assert not (project / "seen").exists()
 
 
-def test_sarif_of_a_batch_names_all_that_is_wrong_with_it(project: Path) -> None:
+def test_sarif_of_a_batch_lists_every_problem(project: Path) -> None:
     edits = [{"op": "delete_section", "headingPath": [name]} for name in ("Nowhere", "Neither")]
 
     run = mdplan("validate", "--format", "sarif", stdin={"file": "guide.md", "edits": edits})

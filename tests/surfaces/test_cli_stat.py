@@ -62,7 +62,7 @@ def test_folder_gives_a_row_for_each_file(deep: Path) -> None:
 
 
 @pytest.mark.parametrize(("file", "shown"), [(".", "docs"), ("..", "."), ("*.md", "docs/*.md")])
-def test_folder_is_named_from_the_root_down(deep: Path, file: str, shown: str) -> None:
+def test_folder_paths_are_relative_to_the_root(deep: Path, file: str, shown: str) -> None:
     assert mdplan("stat", file).out.decode().startswith(f"{shown}: ")
 
 
@@ -76,13 +76,13 @@ def test_folder_is_named_from_the_root_down(deep: Path, file: str, shown: str) -
     ],
     ids=["depth", "heading", "path", "limit"],
 )
-def test_options_narrow_the_answer(deep: Path, options: list[str], titles: list[str]) -> None:
+def test_options_limit_the_outline(deep: Path, options: list[str], titles: list[str]) -> None:
     sections = mdplan("stat", "--json", *options, "own.md").json["sections"]
 
     assert [section["headingPath"][-1] for section in sections] == titles
 
 
-def test_cursor_leads_to_the_next_page(deep: Path) -> None:
+def test_cursor_gives_the_next_page(deep: Path) -> None:
     cursor = mdplan("stat", "--json", "--limit", "2", "own.md").json["nextCursor"]
 
     page = mdplan("stat", "--json", "--cursor", cursor, "own.md").json
@@ -90,7 +90,7 @@ def test_cursor_leads_to_the_next_page(deep: Path) -> None:
     assert [section["headingPath"][-1] for section in page["sections"]] == ["Second"]
 
 
-def test_inventories_encoding_and_format_are_asked_for(deep: Path) -> None:
+def test_options_request_inventories_encoding_and_format(deep: Path) -> None:
     (deep / "latin.txt").write_bytes("# Straße\n".encode("latin-1"))
 
     report = mdplan(
@@ -103,14 +103,14 @@ def test_inventories_encoding_and_format_are_asked_for(deep: Path) -> None:
     assert "links" not in report
 
 
-def test_file_outside_of_every_root_is_refused(deep: Path) -> None:
+def test_file_outside_every_root_is_refused(deep: Path) -> None:
     run = mdplan("stat", "../../elsewhere.md")
 
     assert (run.code, run.out) == (3, b"")
     assert run.err.startswith("error: PATH_OUTSIDE_ROOT: ")
 
 
-def test_link_is_refused_with_its_target(deep: Path) -> None:
+def test_symbolic_link_is_refused_with_its_target(deep: Path) -> None:
     (deep / "link.md").symlink_to("own.md")
 
     run = mdplan("stat", "link.md")
@@ -120,7 +120,7 @@ def test_link_is_refused_with_its_target(deep: Path) -> None:
     assert "`docs/own.md`" in run.err
 
 
-def test_several_roots_are_told_apart_by_name(deep: Path) -> None:
+def test_several_roots_are_selected_by_name(deep: Path) -> None:
     other = deep.parent.parent / "other"
     other.mkdir()
     (other / "own.md").write_text("# Other\n")

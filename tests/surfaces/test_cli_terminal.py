@@ -33,7 +33,7 @@ class Terminal(io.StringIO):
         ("never", {"FORCE_COLOR": "1"}, True, False),
     ],
 )
-def test_colours_obey_option_environment_and_terminal(
+def test_colour_follows_option_environment_and_terminal(
     color: str, environment: dict[str, str], terminal: bool, coloured: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stream = Terminal() if terminal else io.StringIO()
@@ -92,7 +92,7 @@ def test_diff_without_colours_is_the_diff() -> None:
     assert diff_for_people(DIFF.encode(), PLAIN) == DIFF
 
 
-def test_lines_that_look_like_headers_are_coloured_as_what_they_are() -> None:
+def test_changed_lines_that_look_like_headers_get_change_colours() -> None:
     diff = diff_of("@@ -1,2 +1,2 @@", "--- old", "+++ new", " @@ -1,1 +1,1 @@")
 
     assert diff_for_people(diff, Style(on=True)).split("\n")[4:7] == [
@@ -111,13 +111,13 @@ def test_lines_that_look_like_headers_are_coloured_as_what_they_are() -> None:
     ],
     ids=["all CRLF", "the line end changes", "CR inside"],
 )
-def test_line_ends_show_where_they_differ(lines: list[str], shown: list[str]) -> None:
+def test_line_ends_are_shown_where_they_differ(lines: list[str], shown: list[str]) -> None:
     diff = diff_of("@@ -1,1 +1,1 @@", *lines)
 
     assert diff_for_people(diff, PLAIN).split("\n")[4:-1] == shown
 
 
-def test_missing_final_newline_is_told_in_a_crlf_file_too() -> None:
+def test_missing_final_newline_is_shown_in_a_crlf_file() -> None:
     diff = diff_of("@@ -1,2 +1,2 @@", " a\r", "-b", "\\ No newline at end of file", "+b\r")
 
     assert diff_for_people(diff, PLAIN).split("\n")[4:-1] == [

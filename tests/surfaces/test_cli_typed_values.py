@@ -77,7 +77,7 @@ def test_value_is_written_as_typed(folder: Path, row: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("typed", ["3.10", "NO", "Tea: a guide", "[Draft] Tea", '"5"'])
-def test_ini_takes_the_text_as_typed(folder: Path, typed: str) -> None:
+def test_ini_value_is_the_text_as_typed(folder: Path, typed: str) -> None:
     (folder / "app.ini").write_text("[tea]\nother = x\n", encoding="utf-8")
     run = mdplan("set", "app.ini", f"tea.key={typed}", "--yes")
     assert run.code == 0, run.err
@@ -95,7 +95,7 @@ def test_ini_takes_the_text_as_typed(folder: Path, typed: str) -> None:
         ("{a: 1, b: 01}", '\n  a: 1\n  b: "01"'),
     ],
 )
-def test_front_matter_gets_null_dates_lists_and_maps(folder: Path, typed: str, written: str) -> None:
+def test_front_matter_accepts_null_dates_lists_and_maps(folder: Path, typed: str, written: str) -> None:
     (folder / "page.md").write_text("---\nother: x\n---\n", encoding="utf-8")
     run = mdplan("set", "page.md", f"key={typed}", "--yes")
     assert run.code == 0, run.err
@@ -116,14 +116,14 @@ def test_front_matter_gets_null_dates_lists_and_maps(folder: Path, typed: str, w
         ('"Tea\\"', '"'),
     ],
 )
-def test_error_names_the_sign_that_is_missing(folder: Path, typed: str, missing: str) -> None:
+def test_error_names_the_missing_character(folder: Path, typed: str, missing: str) -> None:
     (folder / "page.md").write_text("---\nother: x\n---\n", encoding="utf-8")
     run = mdplan("set", "page.md", f"key={typed}", "--yes")
     assert run.code == 2
     assert f"`{typed}` has no closing `{missing}`" in run.err
 
 
-def test_warning_says_how_text_stays_text(folder: Path) -> None:
+def test_warning_shows_how_to_quote_text(folder: Path) -> None:
     (folder / "page.md").write_text('---\nver: "1.10"\n---\n', encoding="utf-8")
     run = mdplan("set", "page.md", "ver=1.1", "--dry-run")
     assert "`ver` was a string and is a number now" in run.err

@@ -135,7 +135,7 @@ def job(tmp_path: Path) -> Job:
     return job
 
 
-def test_plan_shows_the_diff_and_hands_on_the_plan(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plan_step_outputs_the_diff_and_the_plan(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     before = job.guide()
     ended = job.bot("plan")
 
@@ -203,7 +203,7 @@ def test_plan_in_another_root_is_shown(job: Job, root: str) -> None:
     assert "\n+The stable one." in ended.summary
 
 
-def test_refusal_is_an_annotation_and_a_result_of_sarif(job: Job) -> None:
+def test_refusal_becomes_an_annotation_and_a_sarif_result(job: Job) -> None:
     job.manifest("files: [{file: guide.md, edits: [{op: replace_section, heading: Serve, markdown: Hot.}]}]")
     ended = job.bot("plan", "")
 
@@ -215,7 +215,7 @@ def test_refusal_is_an_annotation_and_a_result_of_sarif(job: Job) -> None:
     assert (ended.outputs["changed"], ended.outputs["plan-id"], job.verdict(ended)) == ("false", "", 3)
 
 
-def test_missing_manifest_is_a_result_with_a_place(job: Job) -> None:
+def test_missing_manifest_is_a_result_with_a_position(job: Job) -> None:
     (job.checkout / "bot.yml").unlink(missing_ok=True)
     ended = job.bot("check", "")
 
@@ -227,7 +227,7 @@ def test_missing_manifest_is_a_result_with_a_place(job: Job) -> None:
 
 
 @pytest.mark.parametrize("command", ["plan", "check"])
-def test_plan_of_the_other_files_is_kept_where_one_is_refused(job: Job, command: str) -> None:
+def test_refused_file_does_not_discard_the_plan_of_others(job: Job, command: str) -> None:
     job.manifest(
         MANIFEST
         + "  - {file: notes/ideas.md, edits: [{op: replace_section, heading: Serve, markdown: Hot.}]}\n"
@@ -240,7 +240,7 @@ def test_plan_of_the_other_files_is_kept_where_one_is_refused(job: Job, command:
     assert (ended.outputs["changed"], job.verdict(ended)) == ("true", 3)
 
 
-def test_annotations_name_commands_and_no_tools(job: Job) -> None:
+def test_annotations_name_commands_not_mcp_tools(job: Job) -> None:
     job.manifest("files: [{file: guide.md, edits: [{op: delete_section, anchor: xyzzy-quux}]}]")
     ended = job.bot("plan", "")
 
@@ -256,7 +256,7 @@ def test_problem_of_the_manifest_has_its_line(job: Job) -> None:
 
 
 @pytest.mark.parametrize(("problems", "shown", "last"), [(10, 10, "section"), (13, 10, "and 4 more")])
-def test_no_more_annotations_than_github_keeps(job: Job, problems: int, shown: int, last: str) -> None:
+def test_annotations_stay_within_the_limit_of_github(job: Job, problems: int, shown: int, last: str) -> None:
     edits = [
         {"op": "replace_section", "heading": f"Gone {number}", "markdown": "."} for number in range(problems)
     ]
@@ -269,7 +269,7 @@ def test_no_more_annotations_than_github_keeps(job: Job, problems: int, shown: i
 
 
 @pytest.mark.requirement("bot-ci-2")
-def test_text_of_others_is_no_workflow_command_and_no_markdown(job: Job) -> None:
+def test_untrusted_text_is_escaped_in_commands_and_markdown(job: Job) -> None:
     hostile = "100% ::warning::obeyed ``` @all"
     edits = [{"op": "replace_section", "heading": hostile, "markdown": "."}]
     job.manifest(json.dumps({"files": [{"file": "guide.md", "edits": edits}]}))
@@ -282,7 +282,7 @@ def test_text_of_others_is_no_workflow_command_and_no_markdown(job: Job) -> None
     assert "@all" not in ended.summary.replace(fence[0], "")
 
 
-def test_files_that_cannot_be_planned_are_told_beside_the_plan(job: Job) -> None:
+def test_unplannable_files_are_listed_with_the_plan(job: Job) -> None:
     job.manifest(
         MANIFEST
         + "  - {file: notes/ideas.md, edits: [{op: replace_section, heading: Serve, markdown: Hot.}]}\n"
@@ -294,7 +294,7 @@ def test_files_that_cannot_be_planned_are_told_beside_the_plan(job: Job) -> None
     assert "\n+The stable firmware is fine" in ended.summary
 
 
-def test_command_line_that_mdplan_refuses_is_told(job: Job) -> None:
+def test_rejected_command_line_is_reported(job: Job) -> None:
     ended = job.bot("plan", "--speed 9")
 
     assert ended.commands() == ["::error title=mdplan::mdplan ended with exit code 2: see the log"]
@@ -304,7 +304,7 @@ def test_command_line_that_mdplan_refuses_is_told(job: Job) -> None:
 
 
 @pytest.mark.parametrize(("command", "args"), [("undo", ""), ("plan", "--var 'new=stable")])
-def test_inputs_that_mean_nothing_fail_the_step(job: Job, command: str, args: str) -> None:
+def test_invalid_inputs_fail_the_step(job: Job, command: str, args: str) -> None:
     given = {"BOT_COMMAND": command, "BOT_MANIFEST": "bot.yml", "BOT_ARGS": args}
     done = job.step("bot", BOT_PYTHON=sys.executable, **given)
 
@@ -386,7 +386,7 @@ def test_one_comment_is_posted_and_then_updated(job: Job, found: str, changed: s
         ("Bot", "NONE", "> <!-- mdplan-bot 0123456789abcdef -->", False),
     ],
 )
-def test_comment_of_a_stranger_is_not_ours(
+def test_comment_of_another_author_is_not_updated(
     job: Job, kind: str, association: str, body: str, is_ours: bool
 ) -> None:
     _, log = commented(job, found="", changed="false", code="0")
@@ -483,7 +483,7 @@ def test_changes_are_suggested_at_lines_of_the_pull_request(
     assert found == suggested
 
 
-def test_comment_begins_with_its_marker_and_fits(job: Job) -> None:
+def test_comment_starts_with_its_marker_and_fits(job: Job) -> None:
     (job.checkout / "big.md").write_text(("nightly\n" + "more\n" * 9) * 3_000, encoding="utf-8")
     outputs = job.bot("plan").outputs
 
@@ -492,7 +492,7 @@ def test_comment_begins_with_its_marker_and_fits(job: Job) -> None:
     assert 50_000 < len(comment) <= 65_536
 
 
-def test_names_of_the_action_are_those_that_it_has(job: Job) -> None:
+def test_documented_action_names_exist(job: Job) -> None:
     """GitHub takes an unknown input or output for an empty text, and says nothing."""
     text = (REPOSITORY / "action.yml").read_text(encoding="utf-8")
     made = set(job.bot("plan").outputs)
@@ -511,7 +511,7 @@ def in_checkout(job: Job, monkeypatch: pytest.MonkeyPatch) -> Iterator[Job]:
 
 
 @pytest.mark.parametrize(("hook", "code"), [("mdplan-bot-check", 1), ("mdplan-bot-apply", 0)])
-def test_hook_is_a_command_that_does_what_it_says(in_checkout: Job, hook: str, code: int) -> None:
+def test_pre_commit_hook_runs_its_command(in_checkout: Job, hook: str, code: int) -> None:
     """pre-commit runs the entry with its arguments, and fails a hook that changes files."""
     before = in_checkout.guide()
     (found,) = [each for each in HOOKS if each["id"] == hook]
@@ -522,5 +522,5 @@ def test_hook_is_a_command_that_does_what_it_says(in_checkout: Job, hook: str, c
     assert found["pass_filenames"] is False
 
 
-def test_hooks_are_these() -> None:
+def test_pre_commit_hooks_are_the_documented_ones() -> None:
     assert [hook["id"] for hook in HOOKS] == ["mdplan-check", "mdplan-bot-check", "mdplan-bot-apply"]

@@ -50,7 +50,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
 
 
 @pytest.mark.parametrize("mode", GENERATIONS)
-def test_look_preview_apply_and_a_stale_apply(root: Path, mode: str) -> None:
+def test_read_preview_apply_and_stale_apply_work_over_http(root: Path, mode: str) -> None:
     with http_server("--root", str(root)) as server, server.calls(mode) as calls:
         stat = calls.call("md_stat", {"file": "guide.md"}).data
         pinned = {"file": "guide.md", "baseSha256": stat["baseSha256"], "edits": [EDIT]}
@@ -88,7 +88,7 @@ def test_two_clients_at_once_edit_two_sections_of_one_file(root: Path) -> None:
     assert re.findall(r"\w\d", (root / "log.md").read_text()) == [f"{h}{n}" for h in "AB" for n in range(10)]
 
 
-def test_token_that_is_made_is_shown_and_another_one_the_next_time(root: Path) -> None:
+def test_generated_token_is_shown_and_changes_each_start(root: Path) -> None:
     tokens = []
     for _ in range(2):
         with http_server("--root", str(root), token=None) as server:
@@ -100,7 +100,7 @@ def test_token_that_is_made_is_shown_and_another_one_the_next_time(root: Path) -
     assert min(map(len, tokens)) >= 43, "256 bits"
 
 
-def test_token_of_a_file_counts_and_is_not_shown(root: Path, tmp_path: Path) -> None:
+def test_token_from_a_file_is_used_and_not_shown(root: Path, tmp_path: Path) -> None:
     (tmp_path / "token").write_text("0123456789abcdef-file\n")
     (tmp_path / "token").chmod(0o600)
     with http_server("--root", str(root), "--token-file", str(tmp_path / "token")) as server:
@@ -114,7 +114,7 @@ def test_token_of_a_file_counts_and_is_not_shown(root: Path, tmp_path: Path) -> 
     assert told == ""
 
 
-def test_link_on_the_terminal_opens_the_review_page_once(root: Path) -> None:
+def test_printed_review_link_works_once(root: Path) -> None:
     with http_server_on_a_terminal("--root", str(root)) as (server, link):
         path = link.partition(f":{server.port}")[2]
         assert server.send(method="GET", path=path.partition("open?")[0]).status == 401
@@ -144,13 +144,13 @@ def test_get_opens_a_stream_and_delete_ends_the_session(shared: HttpServer) -> N
 
 
 @pytest.mark.requirement("http-1")
-def test_other_paths_are_behind_the_guard_too(shared: HttpServer) -> None:
+def test_guard_covers_every_path(shared: HttpServer) -> None:
     assert shared.send(None, method="GET", path="/").status == 404
     assert shared.send(None, {"Authorization": None}, method="GET", path="/").status == 401
     assert shared.send(None, {"Host": "evil.example"}, method="GET", path="/").status == 421
 
 
-def test_listed_page_may_ask_and_is_told_so(shared: HttpServer) -> None:
+def test_allowed_origin_gets_cors_headers(shared: HttpServer) -> None:
     page = {"Origin": "https://docs.example.org"}
     asked = shared.send(
         None,
@@ -172,7 +172,7 @@ def test_listed_page_may_ask_and_is_told_so(shared: HttpServer) -> None:
     assert shared.send(b"{}", {**page, "Authorization": None}).status == 401
 
 
-def test_body_beyond_the_limit_is_refused_declared_or_not(shared: HttpServer) -> None:
+def test_oversized_body_is_refused_with_or_without_content_length(shared: HttpServer) -> None:
     chunks = b"".join(b"3E8\r\n" + b"x" * 1000 + b"\r\n" for _ in range(3)) + b"0\r\n\r\n"
     declared = shared.send(b"x" * 2001)
     unread = shared.send(b"", {"Content-Length": "9" * 18})
@@ -197,7 +197,7 @@ def test_body_beyond_the_limit_is_refused_declared_or_not(shared: HttpServer) ->
         (("--max-body", "10"), "only for --http"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(root: Path, options: tuple[str, ...], told: str) -> None:
+def test_contradicting_options_are_refused(root: Path, options: tuple[str, ...], told: str) -> None:
     refused = mdplan("serve", "--root", str(root), *options, environment={"MDPLAN_TOKEN": None})
 
     assert refused.code == 2
@@ -214,7 +214,7 @@ def test_weak_token_is_refused_and_not_repeated(root: Path, token: str) -> None:
     assert not token or token not in refused.err
 
 
-def test_port_that_is_taken_is_told(root: Path) -> None:
+def test_busy_port_is_reported(root: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         refused = serve_briefly("--root", str(root), "--http", f"127.0.0.1:{taken.getsockname()[1]}")
 
@@ -223,7 +223,7 @@ def test_port_that_is_taken_is_told(root: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signal_ends_it_though_streams_are_open(root: Path, number: signal.Signals) -> None:
+def test_signal_stops_the_server_with_open_streams(root: Path, number: signal.Signals) -> None:
     with http_server("--root", str(root)) as server:
         assert server.ask("ping")["result"] == {}
         with (
@@ -248,7 +248,7 @@ def test_signal_ends_it_though_streams_are_open(root: Path, number: signal.Signa
 
 
 @pytest.mark.requirement("http-3")
-def test_call_that_runs_when_the_signal_comes_is_answered(root: Path) -> None:
+def test_running_call_is_answered_after_a_signal(root: Path) -> None:
     """500 files: the commit takes longer than the signal."""
     files = [f"{number}.md" for number in range(500)]
     for name in files:

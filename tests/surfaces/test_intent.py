@@ -61,7 +61,7 @@ def test_title_and_description_are_part_of_the_plan_id(root: Path, words: dict[s
     assert titled == plan(engine, **words)
 
 
-def test_plan_without_them_has_the_document_that_it_had(root: Path) -> None:
+def test_plan_without_title_keeps_its_document(root: Path) -> None:
     engine = engine_of(root)
     empty = [plan(engine), plan(engine, title="", description=" \n"), plan(engine, title=None)]
 
@@ -78,7 +78,7 @@ def test_plan_without_them_has_the_document_that_it_had(root: Path) -> None:
     ]
 
 
-def test_client_is_beside_the_plan_and_not_in_its_id(root: Path) -> None:
+def test_client_name_is_stored_outside_the_plan_id(root: Path) -> None:
     first = plan(engine_of(root), **WORDS)
     second = plan(engine_of(root, Client("other", "1")), **WORDS)
     shown = engine_of(root).show(first)
@@ -88,7 +88,7 @@ def test_client_is_beside_the_plan_and_not_in_its_id(root: Path) -> None:
     assert (shown.title, shown.description, shown.client) == (*WORDS.values(), AGENT)
 
 
-def test_part_and_rebased_plan_keep_the_words_and_the_client(root: Path) -> None:
+def test_part_and_rebased_plan_keep_title_and_client(root: Path) -> None:
     agent, person = engine_of(root), engine_of(root, Client("mdplan CLI", "1"))
     whole = plan(agent, ONE, TWO, **WORDS)
     part = person.apply({"planId": whole, "accept": [0], "dryRun": True}).plan_id
@@ -101,7 +101,7 @@ def test_part_and_rebased_plan_keep_the_words_and_the_client(root: Path) -> None
         assert person.library.client_of(plan_id, person.workspace.roots[0]) == AGENT
 
 
-def test_commit_records_the_words_and_the_client(root: Path) -> None:
+def test_commit_records_title_and_client(root: Path) -> None:
     plan_id = plan(engine_of(root), **WORDS)
     person = engine_of(root, Client("mdplan CLI", "1"))
     assert person.apply({"planId": plan_id}).applied
@@ -110,7 +110,7 @@ def test_commit_records_the_words_and_the_client(root: Path) -> None:
     assert (entry.title, entry.description, entry.client) == (*WORDS.values(), AGENT)
 
 
-def test_same_edits_with_another_title_are_another_request(root: Path) -> None:
+def test_another_title_makes_another_request(root: Path) -> None:
     longer = {"op": "replace_match", "pattern": "one", "replacement": "a one"}
     engine = engine_of(root)
     assert engine.apply(batch(longer, title="once")).applied
@@ -127,7 +127,7 @@ def test_same_edits_with_another_title_are_another_request(root: Path) -> None:
         ({"title": 3}, "title"),
     ],
 )
-def test_what_is_no_title_is_refused(root: Path, words: dict[str, object], name: str) -> None:
+def test_invalid_title_is_refused(root: Path, words: dict[str, object], name: str) -> None:
     report = engine_of(root).plan(batch(ONE, **words))
 
     assert report.error is not None
@@ -136,7 +136,7 @@ def test_what_is_no_title_is_refused(root: Path, words: dict[str, object], name:
 
 
 @pytest.mark.parametrize("title", ["two\nlines", " x", "x" * 201])
-def test_document_with_a_title_that_no_batch_gives_is_refused(root: Path, title: str) -> None:
+def test_plan_document_with_an_invalid_title_is_refused(root: Path, title: str) -> None:
     engine = engine_of(root)
     document = json.loads(engine.export(plan(engine, **WORDS)))
     found = read_document(document | {"title": title})
@@ -176,7 +176,7 @@ def test_manifest_gives_its_plan_a_title(root: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("manifest", "line"), [('title: "{{vars.nothing}}"', 1), (f"title: {'x' * 201}", 1), ("title: [x]", 1)]
 )
-def test_bad_title_of_a_manifest_is_named_with_its_line(tmp_path: Path, manifest: str, line: int) -> None:
+def test_invalid_manifest_title_is_reported_with_its_line(tmp_path: Path, manifest: str, line: int) -> None:
     path = tmp_path / "bot.yml"
     path.write_text(f"{manifest}\nfiles: [{{file: a.md, edits: [{{op: delete_file}}]}}]\n")
     problems = load_manifest(str(path), ManifestInputs())
@@ -207,7 +207,7 @@ def test_commit_message_has_the_title_and_the_client(
     assert commit_message(given, "m.yml", "p", intent, AGENT).decode() == expected
 
 
-def test_every_surface_shows_the_words_and_none_obeys_them(root: Path) -> None:
+def test_every_surface_shows_the_title_as_plain_text(root: Path) -> None:
     hostile = {"title": "`x` @all \x1b[31m<b>", "description": "```\n# Heading\n@all"}
     engine = engine_of(root, Client("robo\x1b[31m", "4"))
     opened = ReviewService(engine).open(plan(engine, **hostile))
@@ -227,7 +227,7 @@ def test_every_surface_shows_the_words_and_none_obeys_them(root: Path) -> None:
         ("replace", "one", "1", "a.md", "--dry-run"),
     ],
 )
-def test_options_of_the_shell_give_a_plan_its_words(
+def test_shell_options_set_title_and_description(
     root: Path, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(root)
@@ -240,7 +240,7 @@ def test_options_of_the_shell_give_a_plan_its_words(
     assert "Digits now" in listed
 
 
-def test_create_page_has_another_option_for_the_title_of_the_plan(
+def test_create_page_names_the_plan_title_option_differently(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(root)
@@ -253,7 +253,7 @@ def test_create_page_has_another_option_for_the_title_of_the_plan(
     assert "Page: new.md" in report["diff"]
 
 
-def test_plans_are_compared_in_the_shell(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shell_compares_two_plans(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(root)
     first = json.loads(mdplan("replace", "one", "1", "a.md", "--dry-run", "--json").out)["planId"]
     (root / "batch.json").write_text(json.dumps(batch(ONE | {"replacement": "uno"})))

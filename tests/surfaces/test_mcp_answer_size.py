@@ -54,7 +54,7 @@ def length(result: Result) -> int:
     return max(len(compact(result.data)), len(result.text))
 
 
-def test_seventeen_edits_in_as_many_files_have_a_short_answer(calls: Calls, tmp_path: Path) -> None:
+def test_answer_to_seventeen_edits_is_short(calls: Calls, tmp_path: Path) -> None:
     files = []
     for number in range(17):
         name = f"docs/guide/chapter-{number:02}-of-the-guide.md"
@@ -71,7 +71,7 @@ def test_seventeen_edits_in_as_many_files_have_a_short_answer(calls: Calls, tmp_
     assert all(entry["file"].rpartition("/")[2] in compact(applied.data) for entry in files)
 
 
-def test_cell_of_a_wide_table_has_a_short_answer(calls: Calls, tmp_path: Path) -> None:
+def test_answer_to_an_edited_table_cell_is_short(calls: Calls, tmp_path: Path) -> None:
     rows = [f"| key-{number} | {prose(number, 380)} | old |" for number in range(12)]
     (tmp_path / "wide.md").write_text(
         "\n".join(["# Wide", "", "| Key | Text | State |", "|---|---|---|", *rows, ""])
@@ -106,9 +106,7 @@ def test_outline_of_a_long_guide_is_short_and_whole(calls: Calls, tmp_path: Path
     assert "nextCursor" not in stat.data
 
 
-def test_heading_of_an_outline_names_its_section_unless_an_id_stands_beside_it(
-    calls: Calls, tmp_path: Path
-) -> None:
+def test_outline_row_names_its_section_by_heading_or_id(calls: Calls, tmp_path: Path) -> None:
     odd = ("`a` and *b*", "A / B", "[1.2.0] - 2020", "C#", '["json"]', "deadbeef", "a\\_b", "&amp;", "Ü {#x}")
     titles = [*odd, "Twice", "Twice", *(f"Part {number}" for number in range(40))]
     (tmp_path / "odd.md").write_text("\n".join(f"## {title}\n\nText.\n" for title in titles))
@@ -157,7 +155,7 @@ def requests(root: Path, seed: random.Random) -> Iterator[tuple[str, dict[str, A
         yield "md_history", {"file": file}
 
 
-def test_data_says_no_more_than_the_text(calls: Calls, tmp_path: Path) -> None:
+def test_structured_content_repeats_only_the_text(calls: Calls, tmp_path: Path) -> None:
     for number in range(CALLS // 10):
         sections = (
             f"## Part {part} of {number}\n\n"

@@ -91,7 +91,9 @@ def planned(calls: Calls, *edits: object) -> str:
 
 
 @pytest.mark.parametrize("mode", GENERATIONS)
-def test_client_without_addresses_is_told_to_ask(root: Path, reviewing: ReviewService, mode: str) -> None:
+def test_client_without_url_support_is_told_to_ask_the_person(
+    root: Path, reviewing: ReviewService, mode: str
+) -> None:
     announce(str(root), ADDRESS, KEY)
     with agent(root, mode, None) as calls:
         plan_id = planned(calls)
@@ -113,9 +115,7 @@ def test_client_without_addresses_is_told_to_ask(root: Path, reviewing: ReviewSe
 
 @pytest.mark.requirement("review-7")
 @pytest.mark.parametrize("mode", GENERATIONS)
-def test_person_is_sent_to_the_page_and_the_call_goes_on(
-    root: Path, reviewing: ReviewService, mode: str
-) -> None:
+def test_call_continues_after_approval_on_the_page(root: Path, reviewing: ReviewService, mode: str) -> None:
     announce(str(root), ADDRESS, KEY)
     person = Person(lambda plan_id: reviewing.approve(plan_id, "ann"))
     with agent(root, mode, person) as calls:
@@ -151,7 +151,7 @@ def test_rejection_in_part_comes_back_in_the_same_call(
 
 @pytest.mark.parametrize("mode", GENERATIONS)
 @pytest.mark.parametrize("opens", [True, False])
-def test_page_that_was_opened_is_no_approval(root: Path, mode: str, opens: bool) -> None:
+def test_opening_the_page_is_not_an_approval(root: Path, mode: str, opens: bool) -> None:
     announce(str(root), ADDRESS, KEY)
     person = Person(None, opens=opens)
     with agent(root, mode, person) as calls:
@@ -163,7 +163,7 @@ def test_page_that_was_opened_is_no_approval(root: Path, mode: str, opens: bool)
 
 
 @pytest.mark.parametrize("mode", GENERATIONS)
-def test_nobody_is_sent_to_a_page_that_nobody_serves(root: Path, mode: str) -> None:
+def test_no_link_is_sent_without_a_running_page(root: Path, mode: str) -> None:
     person = FormPerson({"decision": "approve"})
     with agent(root, mode, person) as calls:
         refused = calls.call("md_apply", {"planId": planned(calls)})
@@ -207,9 +207,7 @@ def test_form_shows_the_plan_and_offers_no_approval(root: Path, reviewing: Revie
 
 
 @pytest.mark.parametrize("mode", GENERATIONS)
-def test_form_approves_where_the_operator_trusts_the_chat(
-    root: Path, reviewing: ReviewService, mode: str
-) -> None:
+def test_form_approves_with_the_trust_option(root: Path, reviewing: ReviewService, mode: str) -> None:
     person = FormPerson({"decision": "approve", "comment": "go on"})
     with agent(root, mode, person, approve_in_chat=True) as calls:
         plan_id = planned(calls)
@@ -225,7 +223,7 @@ def test_form_approves_where_the_operator_trusts_the_chat(
 
 
 @pytest.mark.parametrize("mode", GENERATIONS)
-def test_form_approves_nothing_that_it_does_not_show(root: Path, reviewing: ReviewService, mode: str) -> None:
+def test_form_approves_only_what_it_shows(root: Path, reviewing: ReviewService, mode: str) -> None:
     (root / "a.md").write_text("".join(f"old {number}\n" for number in range(400)))
     person = FormPerson({"decision": "approve"})
     everywhere = {**EDIT, "matchSelection": "all"}
@@ -251,7 +249,7 @@ def test_form_approves_nothing_that_it_does_not_show(root: Path, reviewing: Revi
         (None, True),
     ],
 )
-def test_form_that_approves_nothing_is_no_approval(
+def test_declined_form_is_not_an_approval(
     root: Path, reviewing: ReviewService, mode: str, answer: dict[str, str] | None, approve_in_chat: bool
 ) -> None:
     with agent(root, mode, FormPerson(answer), approve_in_chat=approve_in_chat) as calls:
@@ -280,7 +278,7 @@ def test_form_never_decides_over_a_decision_that_it_did_not_show(
 
 
 @pytest.mark.parametrize("mode", GENERATIONS)
-def test_clients_without_apps_see_none_of_it(root: Path, mode: str) -> None:
+def test_clients_without_apps_get_no_app_tools(root: Path, mode: str) -> None:
     with agent(root, mode, None, approve_in_chat=True) as calls:
         listed = {tool["name"]: tool for tool in calls.tools()}
         plan_id = planned(calls)
@@ -299,7 +297,7 @@ def test_clients_without_apps_see_none_of_it(root: Path, mode: str) -> None:
     assert not any(str(each.uri).startswith("ui://") for each in resources)
 
 
-def test_client_that_fails_to_ask_is_told_to_ask_otherwise(root: Path) -> None:
+def test_failed_elicitation_falls_back_to_instructions(root: Path) -> None:
     def fail(plan_id: str) -> None:
         raise ValueError(plan_id)
 
@@ -312,7 +310,7 @@ def test_client_that_fails_to_ask_is_told_to_ask_otherwise(root: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", GENERATIONS)
-def test_other_toolsets_wait_too(root: Path, reviewing: ReviewService, mode: str) -> None:
+def test_other_toolsets_require_approval(root: Path, reviewing: ReviewService, mode: str) -> None:
     announce(str(root), ADDRESS, KEY)
     person = Person(lambda plan_id: reviewing.approve(plan_id, "ann"))
     arguments = {"filePath": "a.md", "searchText": "old", "replaceText": "new"}
@@ -328,7 +326,7 @@ def test_other_toolsets_wait_too(root: Path, reviewing: ReviewService, mode: str
 
 
 @pytest.mark.parametrize("mode", GENERATIONS)
-def test_undo_waits_too(root: Path, reviewing: ReviewService, mode: str) -> None:
+def test_undo_tool_requires_approval(root: Path, reviewing: ReviewService, mode: str) -> None:
     announce(str(root), ADDRESS, KEY)
     person = Person(lambda plan_id: reviewing.approve(plan_id, "ann"))
     with agent(root, mode, person) as calls:
@@ -340,7 +338,7 @@ def test_undo_waits_too(root: Path, reviewing: ReviewService, mode: str) -> None
     assert (root / "a.md").read_text() == "# A\n\nold\n\nmore\n"
 
 
-def test_server_that_requires_approval_is_an_option(root: Path) -> None:
+def test_option_makes_the_server_require_approval(root: Path) -> None:
     with calls_to(process("--root", str(root), "--require-approval"), "auto") as calls:
         refused = calls.call("md_apply", {"planId": planned(calls)})
         assert "A person approves" in calls.client.instructions
@@ -348,7 +346,7 @@ def test_server_that_requires_approval_is_an_option(root: Path) -> None:
     assert refused.data["error"]["code"] == "APPROVAL_REQUIRED"
 
 
-def test_address_is_that_of_the_process_that_serves_it(root: Path) -> None:
+def test_page_address_belongs_to_the_serving_process(root: Path) -> None:
     assert address_of(str(root), "p") is None
     assert announce(str(root), ADDRESS, KEY)
     assert address_of(str(root), "p") == view_url("p")
@@ -358,7 +356,7 @@ def test_address_is_that_of_the_process_that_serves_it(root: Path) -> None:
     assert address_of(str(root), "p") is None
 
 
-def test_address_of_a_process_that_ended_is_none(root: Path, state_dir: Path) -> None:
+def test_page_address_of_a_dead_process_is_ignored(root: Path, state_dir: Path) -> None:
     announce(str(root), ADDRESS, KEY)
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
@@ -371,7 +369,7 @@ def test_address_of_a_process_that_ended_is_none(root: Path, state_dir: Path) ->
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604])
-def test_address_that_others_can_read_is_none(root: Path, state_dir: Path, mode: int) -> None:
+def test_page_address_readable_by_others_is_ignored(root: Path, state_dir: Path, mode: int) -> None:
     announce(str(root), ADDRESS, KEY)
     (path,) = state_dir.rglob("address.json")
     assert path.stat().st_mode & 0o777 == 0o600

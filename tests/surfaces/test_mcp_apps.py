@@ -55,7 +55,7 @@ def facts_of(result: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("mode", GENERATIONS)
-def test_app_and_its_tools_are_offered(root: Path, mode: str) -> None:
+def test_app_and_its_tools_are_listed(root: Path, mode: str) -> None:
     with host(root, mode) as calls:
         tools = {tool["name"]: tool for tool in calls.tools()}
         app = calls.read(APP)
@@ -80,7 +80,7 @@ def test_app_and_its_tools_are_offered(root: Path, mode: str) -> None:
     )
 
 
-def test_app_needs_nothing_else(root: Path) -> None:
+def test_app_loads_no_other_resources(root: Path) -> None:
     with host(root) as calls:
         html = calls.read(APP).text
 
@@ -105,7 +105,7 @@ def test_app_decides_with_its_nonce_once(root: Path, mode: str) -> None:
 
 @pytest.mark.parametrize("needs_approval", [True, False])
 @pytest.mark.parametrize("verb", ["approve", "approve_and_apply"])
-def test_nonce_that_leaks_approves_nothing_without_the_option(
+def test_leaked_nonce_approves_nothing_without_the_option(
     root: Path, needs_approval: bool, verb: str
 ) -> None:
     with host(root, needs_approval=needs_approval) as calls:
@@ -129,7 +129,7 @@ def test_refused_apply_brings_the_plan_to_the_app_and_asks_in_no_form(root: Path
     assert facts_of(refused)["nonce"] not in json.dumps([refused["content"], refused["structuredContent"]])
 
 
-def test_read_only_server_shows_and_takes_no_decision(root: Path) -> None:
+def test_read_only_server_shows_plans_and_refuses_decisions(root: Path) -> None:
     with host(root, read_only=True) as calls:
         names = [tool["name"] for tool in calls.tools()]
         result = called(calls, "md_validate", BATCH)

@@ -27,7 +27,7 @@ def manual(tmp_path: Path) -> Path:
     return path
 
 
-def test_one_sentence_is_found_and_changed_for_few_tokens(manual: Path) -> None:
+def test_changing_one_sentence_costs_few_tokens(manual: Path) -> None:
     with calls_to(build_server(Engine.open([manual.parent])), "auto") as calls:
         found = calls.call("md_search", {"pattern": "limit of part 137", "file": "manual.md"})
         assert found.data is not None
@@ -55,7 +55,7 @@ def test_brief_structure_of_a_large_document_costs_few_tokens(manual: Path) -> N
     assert len(stat.text) / CHARACTERS_PER_TOKEN <= 3_000
 
 
-def test_full_structure_of_a_large_document_comes_in_pages_that_clients_take(manual: Path) -> None:
+def test_large_outline_is_paged_within_client_limits(manual: Path) -> None:
     with calls_to(build_server(Engine.open([manual.parent])), "auto") as calls:
         request: dict[str, object] = {"file": "manual.md", "detail": "full", "limit": 1_000}
         pages = [calls.call("md_stat", request)]

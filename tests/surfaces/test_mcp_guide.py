@@ -21,7 +21,7 @@ ADVICE = {
 
 @pytest.mark.requirement("toolset-text-26")
 @pytest.mark.parametrize("toolset", INTRODUCTIONS)
-def test_paragraph_says_how_its_tools_are_used(tmp_path: Path, toolset: str) -> None:
+def test_toolset_paragraph_names_its_tools(tmp_path: Path, toolset: str) -> None:
     with served(tmp_path, toolset) as calls:
         instructions = calls.client.instructions
         tools = [tool["name"] for tool in calls.tools()]
@@ -43,7 +43,7 @@ def test_each_active_toolset_has_its_paragraph_everywhere(tmp_path: Path) -> Non
 
 
 @pytest.mark.requirement("toolsets-5")
-def test_prompt_states_the_way_of_working(tmp_path: Path) -> None:
+def test_prompt_contains_the_instructions(tmp_path: Path) -> None:
     with served(tmp_path, "text") as calls:
         assert calls.prompts() == ["way-of-working"]
         prompt = calls.prompt("way-of-working")
@@ -59,7 +59,7 @@ def test_prompt_states_the_way_of_working(tmp_path: Path) -> None:
     assert "md_apply" not in prompt, "a server says nothing of tools that it does not have"
 
 
-def test_operations_are_in_the_guide_of_those_who_have_them(tmp_path: Path) -> None:
+def test_guide_lists_operations_only_for_toolsets_that_have_them(tmp_path: Path) -> None:
     with served(tmp_path, "md") as calls:
         guide = calls.read("mdplan://guide").text
     with served(tmp_path, "files") as calls:

@@ -28,7 +28,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.requirement("toolsets-6")
 @pytest.mark.usefixtures("impatient")
-def test_search_tells_each_file(root: Path) -> None:
+def test_search_reports_progress_for_each_file(root: Path) -> None:
     with served(root, "md") as calls:
         result, told = calls.call_with_progress("md_search", {"pattern": "old"})
 
@@ -39,7 +39,7 @@ def test_search_tells_each_file(root: Path) -> None:
 @pytest.mark.requirement("toolsets-6")
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("tool", ["md_validate", "md_apply"])
-def test_plan_tells_each_file_that_is_read_and_each_that_is_planned(root: Path, tool: str) -> None:
+def test_plan_reports_progress_for_each_file_read_and_planned(root: Path, tool: str) -> None:
     with served(root, "md") as calls:
         result, told = calls.call_with_progress(tool, BATCH)
 
@@ -49,7 +49,7 @@ def test_plan_tells_each_file_that_is_read_and_each_that_is_planned(root: Path, 
     assert told[-1][0] >= 9
 
 
-def test_call_that_is_soon_done_tells_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_call_reports_no_progress(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adapter, "PROGRESS_SECONDS", 3600.0)
     with served(root, "md") as calls:
         result, told = calls.call_with_progress("md_apply", BATCH)
@@ -59,13 +59,13 @@ def test_call_that_is_soon_done_tells_nothing(root: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.usefixtures("impatient")
-def test_client_that_does_not_ask_gets_its_answer(root: Path) -> None:
+def test_client_without_progress_token_gets_its_answer(root: Path) -> None:
     with served(root, "md") as calls:
         assert calls.call("md_search", {"pattern": "old"}).data["totalMatches"] == 5
 
 
 @pytest.mark.parametrize("mode", GENERATIONS)
-def test_client_over_stdio_that_asks_gets_its_answer(root: Path, mode: str) -> None:
+def test_stdio_client_with_progress_token_gets_its_answer(root: Path, mode: str) -> None:
     with calls_to(process("--root", str(root)), mode) as calls:
         result, _ = calls.call_with_progress("md_apply", BATCH)
 

@@ -104,7 +104,7 @@ def test_answer_gives_the_values_that_were_asked_about(calls: Calls) -> None:
     ]
 
 
-def test_min_of_what_is_no_list_is_a_warning(calls: Calls) -> None:
+def test_min_of_a_scalar_is_a_warning(calls: Calls) -> None:
     answer = calls.call("md_search", {"min": {"aliases": 2}, "where": {"status": "draft"}})
     found = answer.data
 
@@ -122,7 +122,7 @@ def test_question_of_another_form_is_refused(calls: Calls, question: dict[str, o
     assert refused.data["error"]["code"] == "INVALID_ARGUMENT"
 
 
-def test_search_minds_case_and_its_description_says_so(calls: Calls) -> None:
+def test_search_is_case_sensitive_as_described(calls: Calls) -> None:
     (search,) = (tool for tool in calls.tools() if tool["name"] == "md_search")
 
     assert calls.call("md_search", {"pattern": "BOIL WATER"}).data["totalMatches"] == 0
@@ -130,7 +130,7 @@ def test_search_minds_case_and_its_description_says_so(calls: Calls) -> None:
     assert "caseSensitive" in search["inputSchema"]["properties"]
 
 
-def test_hit_in_the_front_matter_is_below_no_section(calls: Calls) -> None:
+def test_match_in_front_matter_has_no_section(calls: Calls) -> None:
     found = calls.call("md_search", {"pattern": "Final", "file": "final.md"})
 
     assert found.data["files"][0]["hits"].split("\n")[0].strip().startswith("2:9")
@@ -152,7 +152,7 @@ def test_hit_in_the_front_matter_is_below_no_section(calls: Calls) -> None:
     ],
     ids=str,
 )
-def test_block_is_read_by_its_place(calls: Calls, place: dict[str, object], content: str) -> None:
+def test_block_is_read_by_its_position(calls: Calls, place: dict[str, object], content: str) -> None:
     read = calls.call("md_read", {"file": "guide.md", **place})
 
     assert not read.is_error, read.text
@@ -197,7 +197,7 @@ def test_block_is_read_by_its_place(calls: Calls, place: dict[str, object], cont
     ],
     ids=lambda value: value["op"] if isinstance(value, dict) else "",
 )
-def test_block_is_edited_by_its_place(
+def test_block_is_edited_by_its_position(
     calls: Calls, tmp_path: Path, edit: dict[str, object], old: str, new: str
 ) -> None:
     base = calls.call("md_read", {"file": "guide.md"}).data["results"][0]["baseSha256"]
@@ -208,7 +208,7 @@ def test_block_is_edited_by_its_place(
     assert (tmp_path / "guide.md").read_text() == DOCUMENTS["guide.md"].replace(old, new)
 
 
-def test_task_that_two_parents_have_is_ambiguous_without_one(calls: Calls) -> None:
+def test_task_under_two_parents_is_ambiguous_without_a_parent(calls: Calls) -> None:
     edit = {"op": "set_task", "item": "Boil", "done": True}
 
     refused = calls.call("md_apply", {"file": "guide.md", "edits": [edit]})

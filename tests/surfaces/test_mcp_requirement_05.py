@@ -135,18 +135,18 @@ def walk_the_happy_path(calls: Calls, root: Path) -> None:
     ).replace("| v1.0.0  |", "| v2.0.0  |")
 
 
-def test_happy_path(calls: Calls, root: Path) -> None:
+def test_stat_plan_and_apply_succeed(calls: Calls, root: Path) -> None:
     walk_the_happy_path(calls, root)
 
 
 @pytest.mark.parametrize("mode", GENERATIONS)
-def test_happy_path_over_stdio(root: Path, mode: str) -> None:
+def test_stat_plan_and_apply_succeed_over_stdio(root: Path, mode: str) -> None:
     server: AbstractContextManager[Calls] = calls_to(process("--root", str(root)), mode)
     with server as calls:
         walk_the_happy_path(calls, root)
 
 
-def test_no_matches_can_be_seen_before_anything_is_written(calls: Calls, root: Path) -> None:
+def test_preview_reports_zero_matches_before_any_write(calls: Calls, root: Path) -> None:
     planned = preview(
         calls,
         {
@@ -164,7 +164,7 @@ def test_no_matches_can_be_seen_before_anything_is_written(calls: Calls, root: P
 # Section 2: match reports, counts, previews.
 
 
-def test_match_report_counts_lists_and_says_what_was_left_out(calls: Calls) -> None:
+def test_match_report_counts_lists_and_reports_omissions(calls: Calls) -> None:
     planned = preview(
         calls,
         {"op": "replace_match", "pattern": "v1.0.0", "replacement": "v2.0.0", "matchSelection": "all"},
@@ -284,7 +284,7 @@ def test_upsert_adds_to_a_section(calls: Calls, root: Path, mode: str) -> None:
 
 
 @pytest.mark.parametrize("reference", [{}, {"updateReferences": False}])
-def test_rename_heading(calls: Calls, root: Path, reference: dict[str, bool]) -> None:
+def test_rename_heading_changes_only_the_title(calls: Calls, root: Path, reference: dict[str, bool]) -> None:
     edit = {"op": "rename_heading", "headingPath": ["Old Title"], "newTitle": "New Title"}
     applied = apply(calls, edit | reference)
 
@@ -331,7 +331,7 @@ def test_range_needs_its_expected_text(calls: Calls, root: Path) -> None:
         ({"codeBlocks": "include", "inlineCode": "include", "linkDestinations": "include"}, 7),
     ],
 )
-def test_node_exclusions(calls: Calls, exclusions: dict[str, str], found: int) -> None:
+def test_excluded_node_kinds_are_not_matched(calls: Calls, exclusions: dict[str, str], found: int) -> None:
     planned = preview(calls, {"op": "preview_match", "pattern": "v1.0.0", "nodeExclusions": exclusions})
 
     done(planned)
@@ -344,7 +344,7 @@ OVERLAPPING = [
 ]
 
 
-def test_overlapping_edits_conflict_and_may_follow_one_another_when_asked(calls: Calls, root: Path) -> None:
+def test_overlapping_edits_conflict_unless_sequential(calls: Calls, root: Path) -> None:
     one, two = (
         {"op": "replace_match", "pattern": pattern, "replacement": "x"} for pattern in ("Use foo", "Use foo,")
     )
@@ -366,7 +366,9 @@ def test_overlapping_edits_conflict_and_may_follow_one_another_when_asked(calls:
         ("2-3", "Use foo, then bar, then bar."),
     ],
 )
-def test_match_selection(calls: Calls, root: Path, selection: object, line: str) -> None:
+def test_selection_replaces_the_chosen_matches(
+    calls: Calls, root: Path, selection: object, line: str
+) -> None:
     edit = {"op": "replace_match", "pattern": "foo", "replacement": "bar", "matchSelection": selection}
     applied = apply(calls, edit)
 
@@ -384,7 +386,7 @@ def test_match_selection(calls: Calls, root: Path, selection: object, line: str)
         ({"op": "replace_match", "pattern": "(", "matchType": "regex", "replacement": ""}, "INVALID_REGEX"),
     ],
 )
-def test_codes_of_refusals(calls: Calls, edit: dict[str, str], code: str) -> None:
+def test_refusals_have_the_documented_codes(calls: Calls, edit: dict[str, str], code: str) -> None:
     assert code_of(apply(calls, edit)) == code
 
 
@@ -428,7 +430,7 @@ def test_plan_is_applied_by_its_id(calls: Calls, root: Path) -> None:
     assert again.data["alreadyApplied"]
 
 
-def test_plan_beside_another_base_is_refused(calls: Calls, root: Path) -> None:
+def test_plan_with_another_base_hash_is_refused(calls: Calls, root: Path) -> None:
     planned = preview(calls, {"op": "replace_match", "pattern": "Use foo", "replacement": "Use bar"}).data
     assert planned is not None
 
@@ -451,7 +453,7 @@ def test_plan_beside_another_base_is_refused(calls: Calls, root: Path) -> None:
         {"match_type": "literal", "expected_match_count": 3},
     ],
 )
-def test_old_names_are_folded(calls: Calls, old: dict[str, object]) -> None:
+def test_old_field_names_are_accepted(calls: Calls, old: dict[str, object]) -> None:
     counted = old if any("atch" in name and "type" not in name for name in old) else {"expectedMatches": 3}
     edit = {"op": "replace_match", "pattern": "foo", "replacement": "bar", **counted, **old}
     planned = preview(calls, edit)

@@ -60,7 +60,7 @@ def test_refusal_says_what_was_written(report: PlanReport, outcome: str) -> None
     assert refusal_text(report).endswith(outcome)
 
 
-def test_refused_look_says_nothing_of_writing() -> None:
+def test_failed_read_does_not_mention_writing() -> None:
     assert "written" not in refusal_text(refusal(StatReport, [AMBIGUOUS]))
 
 
@@ -78,7 +78,7 @@ def test_long_refusal_is_cut_between_lines_and_keeps_its_outcome() -> None:
     assert lines[-1] == f"… and {2_000 - (len(lines) - 2)} more lines about further problems"
 
 
-def test_bytes_that_are_no_unicode_leave_as_escapes() -> None:
+def test_invalid_unicode_is_escaped_in_the_result() -> None:
     name = "a\udcff.md"
 
     text = refusal_text(refusal(PlanReport, [Diagnostic(code=Code.IO_ERROR, message=name, file=name)]))
@@ -125,7 +125,7 @@ def test_plan_text_is_complete() -> None:
     )
 
 
-def test_plan_that_could_not_be_stored_says_how_to_go_on() -> None:
+def test_unstored_plan_names_the_next_step() -> None:
     text = plan_text(PlanReport(ok=True, plan_id="sha256-p", stored=False, files=(FILE,)))
 
     assert "could not be stored" in text
@@ -136,7 +136,7 @@ def test_plan_that_changes_nothing_says_so() -> None:
     assert plan_text(PlanReport(ok=True, plan_id="sha256-p", no_op=True)).startswith("Nothing to do")
 
 
-def test_matches_that_were_only_found_stand_in_the_text() -> None:
+def test_previewed_matches_are_in_the_text() -> None:
     place = Position(3, 2)
     match = MatchResult(line=3, col=2, text='a "b"\n', range=Range(start=place, end=place))
     found = replace(
@@ -157,7 +157,7 @@ def test_long_lists_are_cut_in_the_text() -> None:
     assert "\n… and 10 more files" in plan_text(PlanReport(ok=True, plan_id="sha256-p", files=files))
 
 
-def test_rest_of_the_report_leaves_less_room_for_the_diff() -> None:
+def test_long_report_shortens_the_diff() -> None:
     diff = "diff --git a/a b/a\n--- a/a\n+++ b/a\n" + "@@ -1,1 +1,1 @@\n-a\n+b\n" * 3_000
     short = PlanReport(ok=True, plan_id="sha256-p", diff=diff)
     long = PlanReport(ok=True, plan_id="sha256-p", diff=diff, edit_results=(RESULT,) * 100)
@@ -184,7 +184,7 @@ PATCH = st.lists(st.lists(HUNK, min_size=1).map(lambda hunks: HEADER + "".join(h
 
 
 @given(PATCH, st.integers(0, 400))
-def test_cut_diff_is_whole_hunks_from_the_start(diff: str, room: int) -> None:
+def test_truncated_diff_consists_of_whole_hunks(diff: str, room: int) -> None:
     cut = cut_diff(diff, room)
     hunks = [len(file) for file in unidiff.PatchSet(cut)]
     whole = [len(file) for file in unidiff.PatchSet(diff)]
@@ -197,5 +197,5 @@ def test_cut_diff_is_whole_hunks_from_the_start(diff: str, room: int) -> None:
 
 
 @given(PATCH)
-def test_diff_that_fits_loses_its_last_hunk_at_most(diff: str) -> None:
+def test_slightly_long_diff_loses_at_most_its_last_hunk(diff: str) -> None:
     assert cut_diff(diff + "diff --git a/last b/last\n", len(diff)) == diff

@@ -71,7 +71,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]
         return {tool["name"]: tool for tool in calls.tools()}
 
 
-def test_every_toolset_offers_its_tools(tools: dict[str, Any]) -> None:
+def test_every_toolset_lists_its_tools(tools: dict[str, Any]) -> None:
     assert list(tools) == ALL_TOOLS
     assert tuple(tool_names(DEFAULT_TOOLSETS)) == TOOLS
 
@@ -79,7 +79,7 @@ def test_every_toolset_offers_its_tools(tools: dict[str, Any]) -> None:
 @pytest.mark.requirement("mcp-2", "toolsets-3")
 @pytest.mark.parametrize("tool", ALL_TOOLS)
 @pytest.mark.parametrize("side", ["inputSchema", "outputSchema"])
-def test_schema_is_one_that_every_client_takes(tools: dict[str, Any], tool: str, side: str) -> None:
+def test_schema_uses_only_widely_supported_keywords(tools: dict[str, Any], tool: str, side: str) -> None:
     assert lint_root(tools[tool][side]) == []
 
 
@@ -114,7 +114,7 @@ FLAT = {"type": "object", "properties": {"a": {"type": "string"}}}
     ],
     ids=compact,
 )
-def test_schema_that_some_client_refuses_is_found(schema: dict[str, Any]) -> None:
+def test_checker_detects_unsupported_schema_keywords(schema: dict[str, Any]) -> None:
     assert lint_root(FLAT) == []
     assert lint_root(schema) != []
 
@@ -130,7 +130,7 @@ def test_default_toolset_is_short(tools: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("tool", ALL_TOOLS)
-def test_description_is_not_cut_by_any_client(tools: dict[str, Any], tool: str) -> None:
+def test_descriptions_fit_the_limits_of_clients(tools: dict[str, Any], tool: str) -> None:
     assert len(tools[tool]["description"]) <= MOST_OF_A_DESCRIPTION
 
 
@@ -144,7 +144,7 @@ REPEATABLE = {*READING, "md_apply", "create_text_file"}
 
 @pytest.mark.requirement("toolsets-7")
 @pytest.mark.parametrize("tool", ALL_TOOLS)
-def test_annotations_say_what_a_tool_may_do(tools: dict[str, Any], tool: str) -> None:
+def test_annotations_match_what_a_tool_does(tools: dict[str, Any], tool: str) -> None:
     annotations, writes = tools[tool]["annotations"], tool not in READING
 
     assert annotations == {
@@ -157,7 +157,7 @@ def test_annotations_say_what_a_tool_may_do(tools: dict[str, Any], tool: str) ->
 
 
 @pytest.mark.parametrize("op", OPERATIONS)
-def test_edit_schema_takes_every_operation(tools: dict[str, Any], op: str) -> None:
+def test_edit_schema_accepts_every_operation(tools: dict[str, Any], op: str) -> None:
     edit = tools["md_apply"]["inputSchema"]["properties"]["edits"]["items"]
     model = OPERATIONS[op]
 
@@ -170,7 +170,7 @@ def test_edit_schema_takes_every_operation(tools: dict[str, Any], op: str) -> No
     assert bool(re.search(rf"\n{op}\*?(: .+)?$", listed, re.MULTILINE)) == model.is_listed
 
 
-def test_required_guards_stand_in_the_description(tools: dict[str, Any]) -> None:
+def test_required_guards_are_in_the_description(tools: dict[str, Any]) -> None:
     edit = tools["md_apply"]["inputSchema"]["properties"]["edits"]["items"]
     assert "\nreplace_range: range replacement expectedText\n" in edit["properties"]["op"]["description"]
 
@@ -183,12 +183,12 @@ def test_stat_schema_has_the_fields_of_the_request(tools: dict[str, Any]) -> Non
 
 
 @pytest.mark.parametrize("tool", ALL_TOOLS)
-def test_tool_is_published_as_in_its_snapshot(tools: dict[str, Any], tool: str) -> None:
+def test_published_tool_matches_its_snapshot(tools: dict[str, Any], tool: str) -> None:
     """`python -m mdplan.codegen` writes the snapshots."""
     published = json.dumps(tools[tool], indent=2, ensure_ascii=False) + "\n"
 
     assert published == (SNAPSHOTS / f"{tool}.json").read_text(encoding="utf-8")
 
 
-def test_every_snapshot_is_of_a_tool(tools: dict[str, Any]) -> None:
+def test_every_snapshot_belongs_to_a_tool(tools: dict[str, Any]) -> None:
     assert {path.stem for path in SNAPSHOTS.iterdir()} <= set(tools)

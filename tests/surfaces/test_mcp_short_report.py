@@ -63,7 +63,7 @@ def test_report_of_a_huge_batch_is_cut_to_fit(report: PlanReport, cut: set[str])
     assert set(structured["leftOut"]) == cut
 
 
-def test_short_lists_stay_whole_beside_a_long_one() -> None:
+def test_short_lists_are_kept_when_a_long_one_is_cut() -> None:
     notice = Diagnostic.warning(Code.BROKEN_LINK, "a link breaks")
     report = replace(PLAN, files=(FILE,), warnings=(notice,) * 20)
 
@@ -74,7 +74,7 @@ def test_short_lists_stay_whole_beside_a_long_one() -> None:
     assert len(structured["editResults"]) + structured["leftOut"]["editResults"] == 20_000
 
 
-def test_report_that_fits_is_left_as_it_is() -> None:
+def test_report_within_the_limit_is_unchanged() -> None:
     assert "leftOut" not in plan_answer(replace(PLAN, files=(FILE,), edit_results=EDITS[:5])).structured
 
 
@@ -89,7 +89,7 @@ ENTRIES = st.lists(st.text(max_size=30), max_size=60)
 
 
 @given(ENTRIES, ENTRIES, ENTRIES, st.integers(500, 4_000))
-def test_lists_lose_only_their_end_and_count_it(
+def test_cut_lists_count_their_missing_entries(
     files: list[str], warnings: list[str], receipt: list[str], most: int
 ) -> None:
     wire = {"ok": True, "files": files, "warnings": warnings, "receipt": {"files": receipt}}
@@ -107,7 +107,7 @@ def test_lists_lose_only_their_end_and_count_it(
         assert len(whole) - len(kept) == left_out.get(name, 0)
 
 
-def test_history_of_huge_commits_names_some_files_of_each() -> None:
+def test_history_of_huge_commits_lists_some_files_of_each() -> None:
     entry = TransactionEntry(transaction="0" * 16, state="committed", undoable=True, files=FILES)
     report = HistoryReport(ok=True, transactions=(entry,) * 3, more=False)
 
@@ -118,7 +118,7 @@ def test_history_of_huge_commits_names_some_files_of_each() -> None:
     assert structured["leftOut"] == {"transactions.files": 3 * 1_950}
 
 
-def test_diff_of_a_past_transaction_is_cut_too() -> None:
+def test_diff_of_a_past_transaction_is_truncated() -> None:
     report = with_short_diff(HistoryReport(ok=True, diff=DIFF, diff_exact=True))
 
     assert report.diff_truncated is True

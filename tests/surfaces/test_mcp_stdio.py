@@ -42,7 +42,7 @@ def server_of(root: Path) -> object:
 
 @pytest.mark.requirement("mcp-1")
 @pytest.mark.parametrize("mode", GENERATIONS)
-def test_look_preview_and_apply(root: Path, mode: str) -> None:
+def test_read_preview_and_apply_work_over_stdio(root: Path, mode: str) -> None:
     with calls_to(process("--root", str(root)), mode) as calls:
         stat = calls.call("md_stat", {"file": "guide.md"}).data
         preview = calls.call(
@@ -61,7 +61,7 @@ def test_look_preview_and_apply(root: Path, mode: str) -> None:
     assert refused.text.startswith("STALE_BASE (guide.md)")
 
 
-def test_page_comes_with_its_entry_in_two_calls(root: Path) -> None:
+def test_page_and_navigation_entry_take_two_calls(root: Path) -> None:
     (root / "mkdocs.yml").write_text("nav:\n  - Home: index.md  # first\n", encoding="utf-8")
     page = {"op": "create_file", "markdown": "# Tea\n"}
     entry = {"op": "add_to_list", "key": "nav", "value": {"Tea": "tea.md"}, "after": "Home"}
@@ -75,7 +75,7 @@ def test_page_comes_with_its_entry_in_two_calls(root: Path) -> None:
     assert (root / "mkdocs.yml").read_text(encoding="utf-8") == nav
 
 
-def test_plan_outlives_its_server(root: Path) -> None:
+def test_plan_is_applied_by_another_server_process(root: Path) -> None:
     with calls_to(process("--root", str(root)), "auto") as calls:
         preview = calls.call("md_validate", {"file": "guide.md", "edits": [EDIT]}).data
     with calls_to(process("--root", str(root)), "legacy") as calls:
@@ -102,7 +102,7 @@ def test_unknown_tool_is_an_error_of_the_protocol(root: Path, mode: str) -> None
 
 
 @pytest.mark.parametrize("needs_approval", [False, True])
-def test_tools_carry_the_hints_of_claude_code(root: Path, needs_approval: bool) -> None:
+def test_tools_have_claude_code_metadata(root: Path, needs_approval: bool) -> None:
     engine = Engine.open([root], settings=Settings(require_approval=needs_approval))
     with calls_to(build_server(engine), "auto") as calls:
         meta = {tool["name"]: tool["_meta"] for tool in calls.tools()}
@@ -114,14 +114,14 @@ def test_tools_carry_the_hints_of_claude_code(root: Path, needs_approval: bool) 
     assert asking == ({"md_apply"} if needs_approval else set())
 
 
-def test_all_toolsets_can_be_asked_for_at_once(root: Path) -> None:
+def test_all_toolsets_can_be_combined(root: Path) -> None:
     with calls_to(process("--root", str(root), "--toolsets", "all"), "auto") as calls:
         names = {tool["name"] for tool in calls.tools()}
 
     assert {"md_apply", "TextPatch", "read_files", "patch_text_file_contents"} <= names
 
 
-def test_glob_in_place_of_a_file_leads_to_files(root: Path) -> None:
+def test_glob_as_file_suggests_the_field_for_globs(root: Path) -> None:
     batch = {"file": "g*.md", "edits": [EDIT]}
     with calls_to(server_of(root), "auto") as calls:
         refused = calls.call("md_validate", batch)
@@ -140,7 +140,7 @@ def test_hint_of_history_names_the_tool(root: Path) -> None:
 
 
 @pytest.mark.parametrize("tool", ["md_validate", "md_apply"])
-def test_cancelled_call_leaves_all_or_nothing_and_the_server_goes_on(root: Path, tool: str) -> None:
+def test_cancelled_call_is_all_or_nothing_and_the_server_continues(root: Path, tool: str) -> None:
     names = [f"{number:03}.md" for number in range(300)]
     for name in names:
         (root / name).write_text("# A\n\nold\n")
@@ -173,7 +173,7 @@ def complete(calls: Calls, uri: str, name: str, typed: str, **known: str) -> lis
 
 
 @pytest.mark.parametrize("mode", ["auto", pytest.param("legacy", marks=pytest.mark.slow)])
-def test_outlines_and_sections_are_resources_with_completion(root: Path, mode: str) -> None:
+def test_outlines_and_sections_are_completable_resources(root: Path, mode: str) -> None:
     (root / "docs").mkdir()
     (root / "docs" / "use.md").write_text("# Use\n\n## First steps\n\nWalk.\n\n## Last\n\nRest.\n")
     (root / "secret.md").write_text("# S\n")
@@ -197,7 +197,7 @@ def test_outlines_and_sections_are_resources_with_completion(root: Path, mode: s
     assert plans == [planned.data["planId"]]
 
 
-def test_allow_and_deny_limit_what_is_seen(root: Path) -> None:
+def test_allow_and_deny_limit_readable_files(root: Path) -> None:
     (root / "secret.md").write_text("# S\n")
     (root / "note.txt").write_text("n\n")
     options = ("--root", str(root), "--allow", "*.md", "--deny", "secret*")
@@ -300,7 +300,7 @@ def test_other_toolsets_refuse_a_lone_surrogate(
     ],
     ids=["no json", "a batch", "surrogate in a name", "deep", "no utf-8"],
 )
-def test_line_that_cannot_be_read_does_not_end_the_server(shared: Lines, line: bytes) -> None:
+def test_malformed_line_does_not_stop_the_server(shared: Lines, line: bytes) -> None:
     shared.send(line)
 
     assert shared.ask("ping", number=2)["result"] == {}
@@ -308,21 +308,21 @@ def test_line_that_cannot_be_read_does_not_end_the_server(shared: Lines, line: b
 
 
 @pytest.mark.requirement("mcp-4")
-def test_five_megabytes_of_argument_are_answered(shared: Lines) -> None:
+def test_argument_of_five_megabytes_is_answered(shared: Lines) -> None:
     refused = shared.call("md_stat", {"file": "x" * 5_000_000})
 
     assert refused["isError"]
     assert len(json.dumps(refused)) < 10_000
 
 
-def test_server_ends_when_its_input_ends(lines: Lines) -> None:
+def test_server_stops_at_end_of_input(lines: Lines) -> None:
     lines.server.stdin.close()
 
     assert lines.server.wait(SECONDS) == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_server_ends_on_a_signal_though_its_input_is_open(lines: Lines, number: signal.Signals) -> None:
+def test_signal_stops_the_server_with_open_input(lines: Lines, number: signal.Signals) -> None:
     lines.server.send_signal(number)
 
     assert lines.server.wait(SECONDS) == 130
@@ -336,7 +336,7 @@ def test_root_is_required() -> None:
     assert refused.out == b""
 
 
-def test_root_that_is_no_folder_is_told(tmp_path: Path) -> None:
+def test_root_that_is_not_a_folder_is_reported(tmp_path: Path) -> None:
     refused = mdplan("serve", "--root", str(tmp_path / "gone"))
 
     assert refused.code not in {0, 70}
@@ -345,7 +345,7 @@ def test_root_that_is_no_folder_is_told(tmp_path: Path) -> None:
     assert refused.out == b""
 
 
-def test_a_person_at_a_terminal_is_told_what_happens(root: Path) -> None:
+def test_server_on_a_terminal_explains_itself(root: Path) -> None:
     ours, theirs = pty.openpty()
     server = subprocess.Popen(
         [sys.executable, "-m", "mdplan", "serve", "--root", str(root)],

@@ -148,7 +148,7 @@ def test_cancelled_task_commits_nothing(root: Path, reviewing: ReviewService) ->
     assert (root / "a.md").read_text() == "# A\n\nold\n"
 
 
-def test_task_ends_with_the_refusal_when_the_approval_was_taken_back(
+def test_task_ends_with_the_refusal_when_the_approval_is_revoked(
     root: Path, reviewing: ReviewService
 ) -> None:
     with agent(root, extensions=[TasksOfClient()]) as calls:
@@ -164,7 +164,7 @@ def test_task_ends_with_the_refusal_when_the_approval_was_taken_back(
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_client_without_tasks_is_told_at_once_how_to_ask_again(root: Path, mode: str) -> None:
+def test_client_without_tasks_gets_the_retry_hint_at_once(root: Path, mode: str) -> None:
     with agent(root, mode) as calls:
         refused = calls.call("md_apply", {"file": "a.md", "edits": [EDIT | {"expectedMatchCount": 1}]})
 
@@ -186,7 +186,7 @@ def test_unknown_task_and_client_without_tasks_are_errors(root: Path, method: st
     assert missing.value.error.code == -32021
 
 
-def test_task_of_one_server_is_none_of_another(root: Path) -> None:
+def test_task_of_one_server_is_unknown_to_another(root: Path) -> None:
     with (
         agent(root, extensions=[TasksOfClient()]) as calls,
         agent(root, extensions=[TasksOfClient()]) as other,
@@ -196,7 +196,7 @@ def test_task_of_one_server_is_none_of_another(root: Path) -> None:
             asked(other, "tasks/get", task.task_id)
 
 
-def test_other_calls_are_no_tasks(root: Path) -> None:
+def test_only_apply_calls_become_tasks(root: Path) -> None:
     with agent(root, extensions=[TasksOfClient()]) as calls:
         planned = calls.call("md_validate", {"file": "a.md", "edits": [EDIT]})
         read = calls.call("md_read", {"file": "a.md"})

@@ -71,7 +71,7 @@ def match(**fields: object) -> dict[str, Any]:
 
 
 @pytest.mark.requirement("mcp-1", "toolset-text-17")
-def test_look_preview_and_hand_the_preview_back(calls: Calls, root: Path) -> None:
+def test_preview_is_applied_when_sent_back(calls: Calls, root: Path) -> None:
     stat = calls.call("md_stat", {"file": "guide.md"}).data
     section = next(each for each in stat["sections"] if each["canonicalHeadingPath"] == ["guide", "install"])
     preview = calls.call(
@@ -127,7 +127,7 @@ def test_stat_text_has_what_an_edit_needs(calls: Calls, root: Path) -> None:
     assert "## Use" in stat.text
 
 
-def test_applying_again_says_so_and_writes_nothing(calls: Calls, root: Path) -> None:
+def test_second_apply_reports_already_applied(calls: Calls, root: Path) -> None:
     preview = calls.call("md_validate", {"file": "guide.md", "edits": [match(heading="Use")]}).data
     calls.call("md_apply", {"planId": preview["planId"]})
     written = (root / "guide.md").stat()
@@ -165,7 +165,7 @@ def test_part_of_a_plan_can_be_accepted(calls: Calls, root: Path) -> None:
     assert (root / "guide.md").read_text() == GUIDE.replace("1.0 of", "3.0 of")
 
 
-def test_rebased_plan_says_so(calls: Calls, root: Path) -> None:
+def test_rebased_plan_is_reported_as_rebased(calls: Calls, root: Path) -> None:
     preview = calls.call("md_validate", {"file": "guide.md", "edits": [match(heading="Use")]}).data
     (root / "guide.md").write_text("New.\n\n" + GUIDE)
 
@@ -258,7 +258,7 @@ def test_all_problems_are_in_the_text(calls: Calls) -> None:
         {"file_path": "guide.md", "edits": [EDIT], "dryRun": True, "planId": None, "baseSha256": None},
     ],
 )
-def test_spellings_that_models_use_are_understood(calls: Calls, arguments: dict[str, Any]) -> None:
+def test_common_misspellings_of_fields_are_accepted(calls: Calls, arguments: dict[str, Any]) -> None:
     preview = calls.call("md_apply", arguments)
 
     assert not preview.is_error, preview.text
@@ -284,7 +284,7 @@ def test_several_files_are_written_together(calls: Calls, root: Path) -> None:
 TEXT = "# Ä\r\n\r\nold\u2028\u2029\x85\x0b\x0c\x1c and \U0001f600\r\n"
 
 
-def test_text_arrives_as_it_is(calls: Calls, root: Path) -> None:
+def test_text_is_written_verbatim(calls: Calls, root: Path) -> None:
     path = root / "odd.md"
     path.write_bytes(TEXT.encode())
     new = "new\u2028\u2029\x85\x0b\x0c\x1c\U0001f9d1\u200d\U0001f680"
@@ -295,7 +295,7 @@ def test_text_arrives_as_it_is(calls: Calls, root: Path) -> None:
     assert f"+{TEXT.replace('old', new).split(chr(10))[2]}\n" in applied.data["diff"]
 
 
-def test_bytes_that_are_no_unicode_come_as_a_blob(calls: Calls, root: Path) -> None:
+def test_binary_resource_is_a_blob(calls: Calls, root: Path) -> None:
     (root / "latin.md").write_bytes(b"# A\n\n\xff old\n")
 
     preview = calls.call(
@@ -308,7 +308,7 @@ def test_bytes_that_are_no_unicode_come_as_a_blob(calls: Calls, root: Path) -> N
     assert b"+\xff new\n" in base64.b64decode(resource.blob)
 
 
-def test_long_diff_is_cut_between_hunks_and_whole_as_a_resource(calls: Calls, root: Path) -> None:
+def test_long_diff_is_cut_between_hunks_and_complete_as_a_resource(calls: Calls, root: Path) -> None:
     (root / "long.md").write_text("".join(f"old {n} {'x' * 60}\n{chr(10) * 9}" for n in range(600)))
     edits = [match(pattern="old", replacement="new", matchSelection="all")]
 
@@ -364,9 +364,7 @@ def test_huge_text_is_written(calls: Calls, root: Path) -> None:
     assert len(applied.text) < LIMIT
 
 
-def test_diff_of_a_plan_is_the_same_resource_after_it_was_applied_and_the_file_changed(
-    calls: Calls, root: Path
-) -> None:
+def test_diff_resource_stays_the_same_after_apply(calls: Calls, root: Path) -> None:
     preview = calls.call("md_validate", {"file": "guide.md", "edits": [EDIT]})
     uri = f"mdplan://plans/{preview.data['planId']}/diff"
     calls.call("md_apply", {"planId": preview.data["planId"]})
@@ -450,7 +448,7 @@ def test_warning_names_the_folder_of_many_files_once(calls: Calls, root: Path) -
     assert warning["message"].endswith(f"no file `{below}/gone.md`; also in {below}/: b.md:3, c.md:3, d.md:3")
 
 
-def test_session_gets_many_written_files_as_lines_without_hashes(engine: Engine, root: Path) -> None:
+def test_many_written_files_are_listed_without_hashes(engine: Engine, root: Path) -> None:
     names = [f"docs/file-{number}.md" for number in range(5)]
     (root / "docs").mkdir()
     for name in names:
@@ -471,7 +469,7 @@ def test_lists_of_md_stat_may_be_spelled_as_on_other_surfaces(calls: Calls, root
     assert "code blocks: 0" in calls.call("md_stat", {"file": "code.md", "include": include}).text
 
 
-def test_listener_is_told_that_the_outline_of_a_written_file_changed(engine: Engine, root: Path) -> None:
+def test_subscriber_is_notified_of_a_changed_outline(engine: Engine, root: Path) -> None:
     (root / "a b.md").write_text("# A\n")
     edit = {"op": "replace_match", "pattern": "A", "replacement": "B"}
     uri = "mdplan://outline/a%20b.md"
@@ -528,7 +526,7 @@ def test_near_sections_are_named_once(calls: Calls) -> None:
     assert "results" not in refused.data
 
 
-def test_instructions_tell_the_way_of_working(calls: Calls) -> None:
+def test_instructions_name_read_plan_and_apply(calls: Calls) -> None:
     assert "md_stat" in calls.client.instructions
     assert "planId" in calls.client.instructions
     assert "\n" not in calls.client.instructions
@@ -552,9 +550,7 @@ def test_bug_is_masked_and_logged(
 
 
 @pytest.mark.parametrize("mode", GENERATIONS)
-def test_long_call_does_not_hold_up_others(
-    engine: Engine, mode: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_call_does_not_block_others(engine: Engine, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     started, may_end = threading.Event(), threading.Event()
     stat = engine.stat
 

@@ -55,7 +55,7 @@ def names_in(schema: Any) -> Iterator[str]:
             return
 
 
-def test_agent_gets_tools_and_arguments_of_the_default_tools(tmp_path: Path) -> None:
+def test_hints_for_agents_name_default_tools(tmp_path: Path) -> None:
     tools = TOOLSETS["md"](Engine.open([tmp_path]), False)
     names = {tool.name for tool in tools}
     arguments = {name for tool in tools for name in names_in(tool.input_schema)}
@@ -71,7 +71,7 @@ def test_agent_gets_tools_and_arguments_of_the_default_tools(tmp_path: Path) -> 
         assert not OPTION.search(COMMAND.sub("", told)), told
 
 
-def test_person_in_a_shell_gets_commands_and_options_that_exist() -> None:
+def test_hints_in_the_shell_name_existing_commands() -> None:
     program = build_program()
     context = click.Context(program)
     commands = {name: program.get_command(context, name) for name in program.list_commands(context)}
@@ -98,7 +98,7 @@ def options_of(command: click.Command | None) -> Iterator[str]:
             yield from options_of(command.get_command(context, name))
 
 
-def test_python_gets_methods_and_arguments_that_exist() -> None:
+def test_hints_in_python_name_existing_methods() -> None:
     arguments = {name for model in OPERATIONS.values() for name in model.model_fields}
     arguments |= {"allow_outline_change", "allow_duplicate_headings", "format", "encoding"}
 
@@ -119,5 +119,5 @@ def test_python_gets_methods_and_arguments_that_exist() -> None:
         (Caller.DOCUMENT, "`document.stat()` lists; nearest: `md_stat`"),
     ],
 )
-def test_quoted_words_of_a_file_stay(caller: Caller, told: str) -> None:
+def test_quoted_file_text_in_hints_is_unchanged(caller: Caller, told: str) -> None:
     assert in_words_of(caller, 'md_stat {"file": "a b.md"} lists; nearest: `md_stat`') == told

@@ -89,7 +89,7 @@ def shown(calls: Calls, case: dict[str, Any]) -> Result:
 
 
 @examples("reads")
-def test_example_of_reading(calls: Calls, case: dict[str, Any]) -> None:
+def test_reading_example_gives_its_result(calls: Calls, case: dict[str, Any]) -> None:
     result = shown(calls, case)
 
     assert not result.is_error, result.text
@@ -97,7 +97,7 @@ def test_example_of_reading(calls: Calls, case: dict[str, Any]) -> None:
 
 
 @examples("writes")
-def test_example_of_writing(calls: Calls, tmp_path: Path, case: dict[str, Any]) -> None:
+def test_writing_example_gives_its_result(calls: Calls, tmp_path: Path, case: dict[str, Any]) -> None:
     result = shown(calls, case)
 
     assert result.data["status"] == "success", result.text
@@ -105,7 +105,7 @@ def test_example_of_writing(calls: Calls, tmp_path: Path, case: dict[str, Any]) 
 
 
 @examples("removed")
-def test_what_document_02_removed_leads_to_its_successor(
+def test_removed_fields_of_document_02_name_their_successor(
     calls: Calls, tmp_path: Path, case: dict[str, Any]
 ) -> None:
     result = calls.call("TextPatch", {"filePath": "README.md", **case["arguments"]})
@@ -116,12 +116,12 @@ def test_what_document_02_removed_leads_to_its_successor(
 
 
 @examples("files")
-def test_example_of_read_files(calls: Calls, case: dict[str, Any]) -> None:
+def test_read_files_example_gives_its_result(calls: Calls, case: dict[str, Any]) -> None:
     assert case["answer"] in shown(calls, case).text
 
 
 @examples("editor")
-def test_example_of_the_editor(calls: Calls, tmp_path: Path, case: dict[str, Any]) -> None:
+def test_editor_example_gives_its_result(calls: Calls, tmp_path: Path, case: dict[str, Any]) -> None:
     result = shown(calls, case)
 
     assert not result.is_error, result.text

@@ -51,7 +51,7 @@ def request_of(calls: Calls, tool: str, fields: dict[str, Any]) -> dict[str, Any
 
 
 @pytest.mark.parametrize("way", SHOWN_TEXT)
-def test_escape_of_a_byte_is_not_written_as_four_characters(calls: Calls, root: Path, way: str) -> None:
+def test_escaped_byte_is_not_written_literally(calls: Calls, root: Path, way: str) -> None:
     tool, fields = SHOWN_TEXT[way]
     request = request_of(calls, tool, fields)
 
@@ -129,7 +129,7 @@ def test_other_matches_are_named_by_their_lines_after_the_write(calls: Calls, ro
     assert (root / "a.md").read_text().splitlines()[7] == "foo"
 
 
-def test_text_read_says_that_the_file_ends_early(calls: Calls) -> None:
+def test_text_read_reports_a_range_beyond_the_file(calls: Calls) -> None:
     def note(end: int) -> str | None:
         request = {"filePath": "bar.md", "encoding": "latin-1", "target": {"lines": {"start": 8, "end": end}}}
         return calls.call("TextRead", request).data.get("note")
@@ -141,7 +141,7 @@ def test_text_read_says_that_the_file_ends_early(calls: Calls) -> None:
 @pytest.mark.parametrize(
     ("lines", "hint"), [((4, 99), True), ((50, 60), True), ((4, 9), False), ((4, None), False)]
 )
-def test_editor_says_that_the_file_ends_early(
+def test_editor_reports_a_range_beyond_the_file(
     calls: Calls, lines: tuple[int, int | None], hint: bool
 ) -> None:
     ranges = [{"start": lines[0], "end": lines[1]}]
@@ -212,7 +212,7 @@ def test_cut_file_is_read_to_its_end_by_cursors(calls: Calls, root: Path) -> Non
     assert len(parts) > 2
 
 
-def test_file_that_no_room_is_left_for_says_so(calls: Calls, root: Path) -> None:
+def test_file_beyond_the_output_limit_is_reported(calls: Calls, root: Path) -> None:
     (root / "long.txt").write_text("word " * 20_000)
     (root / "short.txt").write_text("short\n")
 
@@ -282,7 +282,7 @@ def test_hint_about_edits_that_build_on_each_other_names_sequential(calls: Calls
         {"anchor": "next"},
     ],
 )
-def test_hint_names_tools_that_are_served(root: Path, target: dict[str, str]) -> None:
+def test_hints_name_only_available_tools(root: Path, target: dict[str, str]) -> None:
     request = {"filePath": "bar.md", "operation": "replace", "target": target, "content": "x"}
     with served(root, "text") as calls:
         refused = calls.call("TextPatch", request)
@@ -292,7 +292,7 @@ def test_hint_names_tools_that_are_served(root: Path, target: dict[str, str]) ->
     assert "TextRe" in refused.text
 
 
-def test_preview_only_leads_to_the_operation_that_previews(calls: Calls) -> None:
+def test_preview_only_names_the_preview_operation(calls: Calls) -> None:
     edit = {"op": "replace_match", "pattern": "One", "replacement": "Two", "previewOnly": True}
 
     refused = calls.call("md_validate", {"file": "bar.md", "edits": [edit]})

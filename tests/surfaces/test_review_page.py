@@ -100,7 +100,7 @@ def plan_id(engine: Engine) -> str:
 
 @pytest.mark.requirement("review-5")
 @pytest.mark.parametrize(("method", "route"), ROUTES)
-def test_route_answers_a_visit_from_its_own_host_and_pages_alone(
+def test_routes_reject_foreign_hosts_and_origins(
     calls: ReviewCalls, root: Path, plan_id: str, method: str, route: str
 ) -> None:
     path = calls.base.rstrip("/") + route.format(id=plan_id)
@@ -125,7 +125,7 @@ def test_route_answers_a_visit_from_its_own_host_and_pages_alone(
 
 
 @pytest.mark.parametrize("path", ["", "plan/{id}", "static/review.js", "plan/0"])
-def test_policy_lets_nothing_in(calls: ReviewCalls, plan_id: str, path: str) -> None:
+def test_content_security_policy_blocks_other_sources(calls: ReviewCalls, plan_id: str, path: str) -> None:
     headers = calls.visit().get(calls.base + path.format(id=plan_id)).headers
 
     policy = dict(rule.strip().split(" ", 1) for rule in headers["content-security-policy"].split(";"))
@@ -139,7 +139,7 @@ def test_policy_lets_nothing_in(calls: ReviewCalls, plan_id: str, path: str) -> 
     assert headers["referrer-policy"] == "same-origin"
 
 
-def test_link_works_once_and_becomes_a_cookie_that_scripts_and_other_sites_do_not_get(
+def test_link_works_once_and_sets_an_http_only_strict_cookie(
     calls: ReviewCalls,
 ) -> None:
     opened = calls.get(calls.link)
@@ -150,14 +150,14 @@ def test_link_works_once_and_becomes_a_cookie_that_scripts_and_other_sites_do_no
     assert calls.get(f"{calls.base}open?token=guessed").status == 401
 
 
-def test_visit_opens_only_the_page(calls: ReviewCalls) -> None:
+def test_session_cookie_opens_only_the_page(calls: ReviewCalls) -> None:
     calls.visit()
     assert calls.get("/mcp").status == 401
     assert calls.get(calls.base.rstrip("/") + "ed").status == 401
     assert calls.get("/review/").status == 401
 
 
-def test_agents_find_where_to_send_people(calls: ReviewCalls, root: Path, plan_id: str) -> None:
+def test_agents_find_the_page_address(calls: ReviewCalls, root: Path, plan_id: str) -> None:
     address = address_of(str(root), plan_id).removeprefix(f"http://{HOST}")
 
     first, second = calls.get(address), calls.get(address)
@@ -186,7 +186,7 @@ def test_part_is_approved_with_comments_and_applied(
     assert "Applied: 1 file written." in calls.get(page).page.text
 
 
-def test_plan_that_nobody_approved_is_not_applied(calls: ReviewCalls, root: Path, plan_id: str) -> None:
+def test_unapproved_plan_is_not_applied(calls: ReviewCalls, root: Path, plan_id: str) -> None:
     page = calls.plan_path(plan_id)
     forms = calls.visit().get(page).page.forms
     token = next(form.fields["form_token"] for form in forms if "form_token" in form.fields)
@@ -197,7 +197,7 @@ def test_plan_that_nobody_approved_is_not_applied(calls: ReviewCalls, root: Path
     assert (root / "guide.md").read_text() == GUIDE
 
 
-def test_decision_that_is_none_is_refused(calls: ReviewCalls, plan_id: str) -> None:
+def test_malformed_decision_is_refused(calls: ReviewCalls, plan_id: str) -> None:
     page = calls.plan_path(plan_id)
     calls.visit()
     assert calls.submit(page, "/decide", verb="perhaps").status == 400
@@ -214,11 +214,13 @@ def test_decision_that_is_none_is_refused(calls: ReviewCalls, plan_id: str) -> N
         "plan/%00",
     ],
 )
-def test_what_is_not_there_is_told(calls: ReviewCalls, plan_id: str, path: str) -> None:
+def test_missing_plan_or_file_is_reported(calls: ReviewCalls, plan_id: str, path: str) -> None:
     assert calls.visit().get(calls.base + path.format(id=plan_id)).status in {404, 409}
 
 
-def test_news_change_with_plans_and_decisions_alone(calls: ReviewCalls, engine: Engine, plan_id: str) -> None:
+def test_page_version_changes_only_with_plans_and_decisions(
+    calls: ReviewCalls, engine: Engine, plan_id: str
+) -> None:
     calls.visit()
 
     def news() -> str:
@@ -234,9 +236,7 @@ def test_news_change_with_plans_and_decisions_alone(calls: ReviewCalls, engine: 
     assert len(set(seen)) == 3
 
 
-def test_every_file_is_on_one_page_and_every_line_of_a_large_one(
-    calls: ReviewCalls, engine: Engine, root: Path
-) -> None:
+def test_one_page_shows_every_file_and_line(calls: ReviewCalls, engine: Engine, root: Path) -> None:
     names = [f"{number:03}.md" for number in range(70)]
     for name in names:
         (root / name).write_text("# A\n\nold\n")
@@ -270,9 +270,7 @@ def shown_lines(text: str) -> set[str]:
 
 
 @pytest.mark.requirement("review-page-2")
-def test_approval_asks_where_files_were_not_viewed_and_names_them(
-    calls: ReviewCalls, engine: Engine, root: Path
-) -> None:
+def test_approval_lists_unviewed_files(calls: ReviewCalls, engine: Engine, root: Path) -> None:
     (root / "other.md").write_text("old\n")
     edit = {"op": "replace_match", "pattern": "old", "replacement": "new"}
     batch = {"files": [{"file": "guide.md", "edits": EDITS}, {"file": "other.md", "edits": [edit]}]}
@@ -305,7 +303,7 @@ def test_approval_asks_where_files_were_not_viewed_and_names_them(
         ({"file": "9"}, "Page not found."),
     ],
 )
-def test_comment_on_what_is_not_there_is_refused(
+def test_comment_on_a_missing_line_is_refused(
     calls: ReviewCalls, plan_id: str, given: dict[str, str], problem: str
 ) -> None:
     page = calls.plan_path(plan_id)
@@ -361,7 +359,7 @@ def test_request_for_changes_without_a_comment_is_refused(
     assert DecisionStore(str(root)).all() == ()
 
 
-def test_section_that_goes_to_another_file_is_shown_as_moved_in_both(
+def test_section_moved_between_files_is_marked_in_both(
     calls: ReviewCalls, engine: Engine, root: Path
 ) -> None:
     (root / "other.md").write_text("# Other\n\ntext\n")
@@ -376,7 +374,7 @@ def test_section_that_goes_to_another_file_is_shown_as_moved_in_both(
     assert len(re.findall(r'<tr class="(?:gone|new) moved"', page.text)) >= 4
 
 
-def test_line_without_end_is_cut_and_told(calls: ReviewCalls, engine: Engine, root: Path) -> None:
+def test_very_long_line_is_truncated_with_a_note(calls: ReviewCalls, engine: Engine, root: Path) -> None:
     edit = {"op": "create_file", "markdown": "x" * 3_000_000}
     plan_id = engine.plan({"file": "new.md", "edits": [edit]}).plan_id
 
@@ -388,7 +386,7 @@ def test_line_without_end_is_cut_and_told(calls: ReviewCalls, engine: Engine, ro
 
 @pytest.mark.requirement("review-5")
 @pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_text_is_shown_and_does_nothing(
+def test_hostile_text_is_escaped_in_the_page(
     calls: ReviewCalls, engine: Engine, root: Path, text: str
 ) -> None:
     """As a path, a heading, a body, a pattern, a payload and a comment, on every page."""

@@ -62,7 +62,7 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return opened
 
 
-def test_link_goes_to_standard_output_and_a_signal_ends_it(root: Path, opened: Path) -> None:
+def test_link_is_printed_and_a_signal_stops_the_server(root: Path, opened: Path) -> None:
     with review(root) as process:
         link = process.stdout.readline().strip()
         assert link.startswith("http://127.0.0.1:")
@@ -80,7 +80,7 @@ def test_link_goes_to_standard_output_and_a_signal_ends_it(root: Path, opened: P
 
 
 @pytest.mark.parametrize("no_browser", [True, False])
-def test_browser_is_opened_on_a_terminal_that_has_one(root: Path, opened: Path, no_browser: bool) -> None:
+def test_terminal_with_a_browser_opens_the_page(root: Path, opened: Path, no_browser: bool) -> None:
     terminal, inner = pty.openpty()
     options = ["--no-browser"] if no_browser else []
     with review(root, *options, stdin=inner, stderr=inner) as process:
@@ -95,7 +95,7 @@ def test_browser_is_opened_on_a_terminal_that_has_one(root: Path, opened: Path, 
     assert [path.read_text() for path in [opened] if path.exists()] == ([] if no_browser else [link])
 
 
-def test_link_leads_to_the_plan_that_is_named(root: Path) -> None:
+def test_link_opens_the_named_plan(root: Path) -> None:
     edit = {"op": "replace_match", "pattern": "old", "replacement": "new"}
     plan_id = Engine.open([root]).plan({"file": "guide.md", "edits": [edit]}).plan_id
     with review(root, plan_id[:23], "--host", "::1") as process:
@@ -116,14 +116,14 @@ def test_link_leads_to_the_plan_that_is_named(root: Path) -> None:
         (("--json", "--host", "127.0.0.1"), 2, "does not go with --json"),
     ],
 )
-def test_what_cannot_be_is_refused(root: Path, arguments: tuple[str, ...], code: int, told: str) -> None:
+def test_impossible_options_are_refused(root: Path, arguments: tuple[str, ...], code: int, told: str) -> None:
     refused = mdplan("review", "--root", str(root), *arguments)
 
     assert refused.code == code
     assert told in refused.err
 
 
-def test_port_that_is_taken_is_told(root: Path) -> None:
+def test_busy_port_is_reported(root: Path) -> None:
     with review(root) as first:
         port = first.stdout.readline().partition(":")[2].partition(":")[2].partition("/")[0]
         with review(root, "--port", port) as second:

@@ -32,7 +32,7 @@ def page_of(engine: Engine, plan_id: str) -> str:
     return answer.text
 
 
-def test_page_shows_what_was_said_and_what_differs(engine: Engine) -> None:
+def test_page_shows_earlier_comments_and_differences(engine: Engine) -> None:
     first = engine.plan({"file": "a.md", "edits": [change("one", "1"), change("two", "2")]}).plan_id
     lines = [LineComment(file="a.md", side=Side.AFTER, start=3, end=3, text="as a <word>")]
     ReviewService(engine).request_changes(first, "ann", comment="nearly", line_comments=lines)
@@ -47,7 +47,7 @@ def test_page_shows_what_was_said_and_what_differs(engine: Engine) -> None:
     assert "Replaces plan" not in page_of(engine, first)
 
 
-def test_comment_on_a_file_that_only_the_reviewed_plan_has_breaks_no_page(engine: Engine) -> None:
+def test_comment_on_a_removed_file_does_not_break_the_page(engine: Engine) -> None:
     batch = {"files": [{"file": name, "edits": [change("one", "1")]} for name in ("a.md", "b.md")]}
     whole = engine.plan(batch).plan_id
     part = engine.apply({"planId": whole, "accept": [0], "dryRun": True}).plan_id

@@ -93,7 +93,7 @@ def test_shell_completes_what_is_typed(shell: Terminal) -> None:
 
 
 @pytest.mark.slow
-def test_completed_heading_is_taken_as_it_is(shell: Terminal) -> None:
+def test_completed_heading_is_accepted(shell: Terminal) -> None:
     for typed, printed in RUN.items():
         shell.press("C-l")
         shell.type(typed)

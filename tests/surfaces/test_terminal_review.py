@@ -99,7 +99,9 @@ def below(line: str, comment: str) -> Callable[[str], str]:
         ("nspya", {0}),
     ],
 )
-def test_keys_answer_edits(reviewing: ReviewService, typed: Sequence[str], rejected: set[int]) -> None:
+def test_keys_accept_and_reject_edits(
+    reviewing: ReviewService, typed: Sequence[str], rejected: set[int]
+) -> None:
     outcome = Person([*typed, "a"]).review(opened(reviewing))
 
     assert outcome is not None
@@ -109,11 +111,11 @@ def test_keys_answer_edits(reviewing: ReviewService, typed: Sequence[str], rejec
 
 
 @pytest.mark.parametrize("typed", ["", "q", "y", "yy", "yq", "yqq", "yyyq", "yqbq", "ddq"])
-def test_who_quits_decides_nothing(reviewing: ReviewService, typed: str) -> None:
+def test_quitting_decides_nothing(reviewing: ReviewService, typed: str) -> None:
     assert Person(typed).review(opened(reviewing)) is None
 
 
-def test_rest_is_of_the_file(reviewing: ReviewService) -> None:
+def test_rest_key_answers_the_remaining_edits_of_the_file(reviewing: ReviewService) -> None:
     outcome = Person(["n", "a", "n", "a"]).review(of_two_files(reviewing))
 
     assert outcome.choices.answers == {0: False, 1: True, 2: True, 3: False}
@@ -142,7 +144,7 @@ def test_file_is_found_by_number_and_by_path(reviewing: ReviewService) -> None:
         assert "(file 2 of 2)" in person.text
 
 
-def test_file_that_is_not_there_is_said_to_be_missing(reviewing: ReviewService) -> None:
+def test_unknown_file_is_reported_as_missing(reviewing: ReviewService) -> None:
     person = Person(["f", "9", "f", "nowhere", "f", "", "q"])
     person.review(of_two_files(reviewing))
 
@@ -160,7 +162,7 @@ def test_edit_is_found_by_its_text(reviewing: ReviewService) -> None:
     assert "No edit shows `nowhere`." in person.text
 
 
-def test_comments_have_their_place(reviewing: ReviewService) -> None:
+def test_comments_keep_their_lines(reviewing: ReviewService) -> None:
     writes = iter(
         [
             below("edit 1 of guide.md", "  why?\n\n> not mine\nplease say "),
@@ -207,9 +209,7 @@ def test_quoted_lines_survive_an_editor_that_trims_them(reviewing: ReviewService
     assert not outcome.choices.comments
 
 
-def test_text_of_a_plan_is_not_where_editors_look_for_settings(
-    reviewing: ReviewService, project: Path
-) -> None:
+def test_comment_file_has_no_editor_modelines(reviewing: ReviewService, project: Path) -> None:
     (project / "guide.md").write_text("vim: set shell=x:\n")
     edit = {"op": "replace_match", "pattern": "vim: set shell=x:", "replacement": "vim: set shell=y:"}
     plan = reviewing.open(reviewing.engine.plan({"file": "guide.md", "edits": [edit]}).plan_id)
@@ -221,7 +221,7 @@ def test_text_of_a_plan_is_not_where_editors_look_for_settings(
     assert not any("vim:" in row for row in (*rows[:5], *rows[-5:]))
 
 
-def test_approval_names_what_was_not_answered_and_not_viewed(reviewing: ReviewService) -> None:
+def test_approval_lists_unanswered_edits_and_unviewed_files(reviewing: ReviewService) -> None:
     person = Person(["y", "q", "a", "n", "a", "y"])
     outcome = person.review(of_two_files(reviewing))
 
@@ -247,7 +247,7 @@ def test_changes_are_requested_with_a_comment(reviewing: ReviewService) -> None:
     assert (outcome.verb, outcome.choices.message) == (Verb.REQUEST_CHANGES, "Say more.")
 
 
-def test_links_that_follow_are_shown_and_not_asked_about(reviewing: ReviewService, project: Path) -> None:
+def test_derived_link_edits_are_shown_without_a_prompt(reviewing: ReviewService, project: Path) -> None:
     (project / "other.md").write_text("[use](guide.md#use)\n")
     person = Person("yyya")
     outcome = person.review(opened(reviewing, updateReferences="workspace"))
@@ -258,7 +258,7 @@ def test_links_that_follow_are_shown_and_not_asked_about(reviewing: ReviewServic
     assert "2 of 2 files viewed" in person.text
 
 
-def test_undo_is_asked_about_whole(reviewing: ReviewService) -> None:
+def test_undo_is_reviewed_as_a_whole(reviewing: ReviewService) -> None:
     engine = reviewing.engine
     engine.apply({"planId": of_two_files(reviewing).plan.plan_id})
     plan = reviewing.open(engine.undo(dry_run=True).plan_id)
@@ -308,7 +308,7 @@ def test_revised_plan_shows_the_comments_and_what_differs(reviewing: ReviewServi
     assert "-The stable build.\n+The stable 1.2 build." in listed
 
 
-def test_plan_that_revises_none_says_so(reviewing: ReviewService) -> None:
+def test_plan_that_revises_no_other_is_reported_as_such(reviewing: ReviewService) -> None:
     person = Person("rq")
     person.review(opened(reviewing))
 

@@ -27,7 +27,7 @@ TOOLS = [
 
 @pytest.mark.requirement("toolsets-1")
 @pytest.mark.parametrize("case", cases_of("editor"))
-def test_response_is_that_of_its_case(case: str, tmp_path: Path) -> None:
+def test_response_matches_its_case(case: str, tmp_path: Path) -> None:
     check_case("editor", case, tmp_path)
 
 
@@ -243,7 +243,7 @@ def test_patches_of_one_call_do_not_shift_each_other(calls: Calls, root: Path) -
 
 
 @pytest.mark.requirement("toolset-editor-11")
-def test_what_was_read_can_be_given_back_to_be_patched(calls: Calls, root: Path) -> None:
+def test_read_output_is_accepted_as_patch_input(calls: Calls, root: Path) -> None:
     data = "one  \r\ntwo\u2028more\r\nthree".encode()
     (root / "x.txt").write_bytes(data)
     read = calls.call(
@@ -260,7 +260,7 @@ def test_what_was_read_can_be_given_back_to_be_patched(calls: Calls, root: Path)
 
 
 @pytest.mark.requirement("toolset-editor-6")
-def test_created_folders_go_with_an_undo(root: Path) -> None:
+def test_undo_removes_created_folders(root: Path) -> None:
     engine = Engine.open([root])
     with calls_to(build_server(engine, toolsets=["editor"]), "auto") as calls:
         calls.call("create_text_file", {"file_path": "a/b/c.txt", "contents": "x"})
@@ -290,14 +290,16 @@ def test_created_folders_go_with_an_undo(root: Path) -> None:
         ),
     ],
 )
-def test_spellings_that_models_use_are_understood(calls: Calls, tool: str, request_: dict[str, Any]) -> None:
+def test_common_misspellings_of_fields_are_accepted(
+    calls: Calls, tool: str, request_: dict[str, Any]
+) -> None:
     answer = calls.call(tool, request_)
 
     assert not answer.is_error, answer.text
 
 
 @pytest.mark.requirement("toolset-editor-10")
-def test_claude_code_mode_has_the_patch_tool_alone(root: Path) -> None:
+def test_claude_code_mode_has_only_the_patch_tool(root: Path) -> None:
     with calls_to(process("--root", str(root), "--mode", "claude-code"), "auto") as calls:
         names = [tool["name"] for tool in calls.tools()]
         answer = calls.call(
@@ -310,7 +312,7 @@ def test_claude_code_mode_has_the_patch_tool_alone(root: Path) -> None:
 
 
 @pytest.mark.requirement("toolsets-2")
-def test_all_six_tools_are_offered_unless_nothing_may_be_written(root: Path) -> None:
+def test_read_only_editor_toolset_omits_writing_tools(root: Path) -> None:
     with served(root, "editor") as calls:
         assert [tool["name"] for tool in calls.tools()] == TOOLS
     with served(root, "editor", read_only=True) as calls:
@@ -366,7 +368,7 @@ def delete(file: AwkwardFile) -> tuple[str, dict[str, Any], bytes]:
 @pytest.mark.requirement("toolset-editor-11")
 @pytest.mark.parametrize("name", AWKWARD)
 @pytest.mark.parametrize("edit", [patch, insert, delete])
-def test_no_byte_outside_of_the_edit_changes(tmp_path: Path, edit: Edit, name: str) -> None:
+def test_no_byte_outside_the_edit_changes(tmp_path: Path, edit: Edit, name: str) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(AWKWARD[name].data)
     path.chmod(0o755)

@@ -37,7 +37,7 @@ README = numbered(40, {1: "# Readme", 9: "", 13: "", 20: "## Use"})
 
 
 @pytest.mark.parametrize("case", cases_of("files"))
-def test_response_is_that_of_its_case(case: str, tmp_path: Path) -> None:
+def test_response_matches_its_case(case: str, tmp_path: Path) -> None:
     check_case("files", case, tmp_path)
 
 
@@ -99,7 +99,7 @@ def read(calls: Calls, path: str, **fields: object) -> tuple[int, int]:
         "a pattern matches at the start of a line",
     ],
 )
-def test_place_is_read_to_the_line_before_the_next_match(
+def test_section_is_read_up_to_the_next_match(
     calls: Calls, path: str, start: int, pattern: str, lines: tuple[int, int]
 ) -> None:
     assert read(calls, path, start_line=start, read_to_next_pattern=pattern) == lines
@@ -116,7 +116,7 @@ def test_place_is_read_to_the_line_before_the_next_match(
         ({"start_line": 211}, "line 211 is not in the file"),
     ],
 )
-def test_what_does_not_go_with_a_pattern_is_refused(
+def test_fields_incompatible_with_a_pattern_are_refused(
     calls: Calls, fields: dict[str, Any], message: str
 ) -> None:
     request = {"path": "WORK.md", "read_to_next_pattern": "^## ", **fields}
@@ -140,7 +140,7 @@ def test_search_then_read_takes_two_calls(calls: Calls) -> None:
 
 
 @pytest.mark.requirement("toolset-files-6")
-def test_hint_is_by_the_first_pattern_that_matches_later(calls: Calls) -> None:
+def test_hint_uses_the_first_pattern_that_matches_later(calls: Calls) -> None:
     within = calls.call("grep_content", {"pattern": "^### Within", "search_path": "CONTEXT.md"})
     last = calls.call("grep_content", {"pattern": "^## Deferred", "search_path": "CONTEXT.md"})
 
@@ -149,7 +149,7 @@ def test_hint_is_by_the_first_pattern_that_matches_later(calls: Calls) -> None:
 
 
 @pytest.mark.requirement("toolset-files-8")
-def test_fallbacks_without_a_pattern_work(calls: Calls) -> None:
+def test_read_without_a_pattern_falls_back_to_lines(calls: Calls) -> None:
     assert read(calls, "WORK.md", start_line=120, end_line=170) == (120, 170)
     assert read(calls, "WORK.md", start_line=120) == (120, 210)
     assert read(calls, "WORK.md", head=3) == (1, 3)
@@ -170,7 +170,7 @@ def test_large_data_file_is_not_read_whole_unless_asked(calls: Calls, root: Path
     assert part.text == f"File: {name}, Lines: 1-2 of 10001\n---\n# 1234567\n# 1234567\n---"
 
 
-def test_long_file_is_cut_and_says_where_to_go_on(calls: Calls, root: Path) -> None:
+def test_long_file_is_cut_with_a_cursor(calls: Calls, root: Path) -> None:
     (root / "long.md").write_text("word " * 10 + "\n" + ("word " * 10 + "\n") * 2_000)
     answer = calls.call("read_files", {"files": [{"path": "long.md"}]})
     rest = int(re.search(r"read on with start_line (\d+), or", answer.text)[1])
@@ -181,14 +181,14 @@ def test_long_file_is_cut_and_says_where_to_go_on(calls: Calls, root: Path) -> N
     assert f"Lines: {rest}-" in more.text
 
 
-def test_line_that_is_too_long_is_cut_inside(calls: Calls, root: Path) -> None:
+def test_too_long_line_is_cut_within_the_line(calls: Calls, root: Path) -> None:
     (root / "one.txt").write_text("x" * 60_000)
 
     assert "cut inside line 1" in calls.call("read_files", {"files": [{"path": "one.txt"}]}).text
 
 
 @pytest.mark.requirement("toolset-files-7")
-def test_descriptions_guide_from_grep_to_read(calls: Calls) -> None:
+def test_descriptions_lead_from_grep_to_read(calls: Calls) -> None:
     described = {tool["name"]: tool["description"] for tool in calls.tools()}
 
     assert "grep -> read" in described["read_files"]
@@ -198,7 +198,7 @@ def test_descriptions_guide_from_grep_to_read(calls: Calls) -> None:
 
 
 @pytest.mark.requirement("toolsets-4")
-def test_spellings_that_models_use_are_understood(calls: Calls) -> None:
+def test_common_misspellings_of_fields_are_accepted(calls: Calls) -> None:
     as_text = calls.call("read_files", {"files": '[{"file_path": "WORK.md", "startLine": 1, "endLine": 1}]'})
     one = calls.call("grep_content", {"pattern": "Task", "path": "WORK.md", "section_patterns": "^## "})
 
@@ -207,7 +207,7 @@ def test_spellings_that_models_use_are_understood(calls: Calls) -> None:
 
 
 @pytest.mark.requirement("toolsets-2")
-def test_both_tools_are_there_when_nothing_may_be_written(root: Path) -> None:
+def test_read_only_files_toolset_has_both_tools(root: Path) -> None:
     options = ("--root", str(root), "--toolsets", "files", "--read-only", "--deny", "CONTEXT*")
     with calls_to(process(*options), "auto") as calls:
         names = [tool["name"] for tool in calls.tools()]

@@ -45,7 +45,7 @@ CONF = "[server]\nhost = a\n\n[database]\nhost = localhost\nport = 5432\n"
 
 @pytest.mark.requirement("toolsets-1")
 @pytest.mark.parametrize("case", cases_of("text"))
-def test_response_is_that_of_its_case(case: str, tmp_path: Path) -> None:
+def test_response_matches_its_case(case: str, tmp_path: Path) -> None:
     check_case("text", case, tmp_path)
 
 
@@ -173,7 +173,7 @@ def test_example_5_inspects_again_between_two_edits(calls: Calls, root: Path) ->
 
 
 @pytest.mark.requirement("toolset-text-18")
-def test_example_5_needs_no_second_look_with_headings(calls: Calls, root: Path) -> None:
+def test_example_5_needs_no_second_read_with_headings(calls: Calls, root: Path) -> None:
     calls.call("TextInspect", {"filePath": "API.md"})
     patch(calls, {"beforeHeading": "## Calls"}, "## News\n\n" + "line\n" * 20)
     patch(calls, {"beforeHeading": "### Client"}, "Here it comes.")
@@ -182,7 +182,7 @@ def test_example_5_needs_no_second_look_with_headings(calls: Calls, root: Path) 
 
 
 @pytest.mark.requirement("toolset-text-25")
-def test_hash_of_each_answer_pins_the_next_edit(calls: Calls, root: Path) -> None:
+def test_hash_of_each_answer_guards_the_next_edit(calls: Calls, root: Path) -> None:
     first = calls.call("TextInspect", {"filePath": "API.md"}).data["fileHash"]
     read = calls.call("TextRead", {"filePath": "API.md", "target": {"heading": {"text": "Client"}}}).data
     second = patch(calls, {"appendToSection": "## Calls"}, "More.", expectedHash=first)["fileHash"]
@@ -210,7 +210,7 @@ def test_context_is_of_the_file_as_it_is_now(calls: Calls, root: Path) -> None:
 
 
 @pytest.mark.requirement("toolset-text-7")
-def test_long_section_is_cut_and_says_what_is_left_out(calls: Calls, root: Path) -> None:
+def test_long_section_is_cut_and_reports_the_rest(calls: Calls, root: Path) -> None:
     part = "## Part\n\n" + "word " * 200 + "\n\n"
     (root / "long.md").write_text("# Top\n\n" + part * 40)
     answer = calls.call("TextRead", {"filePath": "long.md", "target": {"heading": {"text": "Top"}}}).data
@@ -265,14 +265,16 @@ def test_structure_never_returns_content(calls: Calls, root: Path) -> None:
         ),
     ],
 )
-def test_spellings_that_models_use_are_understood(calls: Calls, tool: str, request_: dict[str, Any]) -> None:
+def test_common_misspellings_of_fields_are_accepted(
+    calls: Calls, tool: str, request_: dict[str, Any]
+) -> None:
     answer = calls.call(tool, request_)
 
     assert not answer.is_error, answer.text
 
 
 @pytest.mark.requirement("toolsets-4")
-def test_absolute_path_inside_of_a_root_is_understood(calls: Calls, root: Path) -> None:
+def test_absolute_path_inside_a_root_is_understood(calls: Calls, root: Path) -> None:
     path = str(root / "guide.md")
     answer = calls.call("TextReplace", {"filePath": path, "oldText": "mail", "newText": "post"}).data
 
@@ -280,7 +282,7 @@ def test_absolute_path_inside_of_a_root_is_understood(calls: Calls, root: Path) 
     assert "post" in (root / "guide.md").read_text()
 
 
-def test_text_goes_through_the_server_as_it_is(root: Path) -> None:
+def test_server_passes_text_verbatim(root: Path) -> None:
     with calls_to(process("--root", str(root), "--toolsets", "text"), "auto") as calls:
         assert [tool["name"] for tool in calls.tools()] == [
             "TextInspect",
@@ -354,7 +356,7 @@ def delete_line(file: AwkwardFile) -> tuple[str, dict[str, Any], bytes]:
 @pytest.mark.requirement("toolset-text-28")
 @pytest.mark.parametrize("name", AWKWARD)
 @pytest.mark.parametrize("edit", [replace_text, replace_line, insert_line, delete_line])
-def test_no_byte_outside_of_the_edit_changes(
+def test_no_byte_outside_the_edit_changes(
     tmp_path: Path, edit: Callable[[AwkwardFile], tuple[str, dict[str, Any], bytes]], name: str
 ) -> None:
     path = tmp_path / "a.txt"

@@ -46,7 +46,7 @@ def test_generated_files_are_the_same_each_time(files: dict[str, str]) -> None:
     assert codegen.generated_files() == files
 
 
-def test_file_that_is_stale_missing_or_left_over_is_found(copy: Path) -> None:
+def test_check_detects_stale_missing_and_leftover_files(copy: Path) -> None:
     assert codegen.problems(copy) == []
     (copy / "schemas" / "batch.schema.json").write_text("{}\n")
     (copy / "schemas" / "old.schema.json").write_text("{}\n")
@@ -71,7 +71,7 @@ def test_file_that_is_stale_missing_or_left_over_is_found(copy: Path) -> None:
     ]
 
 
-def test_line_ends_count(copy: Path) -> None:
+def test_check_detects_changed_line_ends(copy: Path) -> None:
     path = copy / "docs" / "reference" / "errors.md"
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
 
@@ -112,7 +112,7 @@ def test_example_of_an_operation_is_its_golden_case(cases: GoldenCases, op: str)
     assert case.json("batch") == batch
 
 
-def test_messages_are_read_from_the_code(tmp_path: Path) -> None:
+def test_messages_of_a_code_are_read_from_the_source(tmp_path: Path) -> None:
     (tmp_path / "module.py").write_text(
         "def f(name):\n"
         "    message = f'no {name}'\n"

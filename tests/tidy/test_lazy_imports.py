@@ -145,7 +145,7 @@ def test_start_imports_nothing_heavy(arguments: tuple[str, ...]) -> None:
     ],
     ids=" ".join,
 )
-def test_looking_at_plain_markdown_imports_nothing_heavy(arguments: tuple[str, ...], tmp_path: Path) -> None:
+def test_reading_plain_markdown_imports_nothing_heavy(arguments: tuple[str, ...], tmp_path: Path) -> None:
     (tmp_path / "a.md").write_bytes(PLAIN)
     file = str(tmp_path / "a.md")
     command = ("-m", "mdplan", *arguments, file, "--root", str(tmp_path))
@@ -154,7 +154,7 @@ def test_looking_at_plain_markdown_imports_nothing_heavy(arguments: tuple[str, .
 
 
 @pytest.mark.parametrize("detail", ["brief", "full"])
-def test_a_look_at_a_usual_document_imports_nothing_heavy(detail: str, tmp_path: Path) -> None:
+def test_reading_an_ordinary_document_imports_nothing_heavy(detail: str, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_bytes(USUAL)
     command = ("-m", "mdplan", "stat", "--detail", detail, str(tmp_path / "a.md"), "--root", str(tmp_path))
 
@@ -170,7 +170,7 @@ def test_check_without_arguments_imports_nothing_heavy() -> None:
 
 
 @pytest.mark.parametrize("command", ["replace", "plan"])
-def test_an_edit_imports_only_what_reads_and_verifies_it(command: str, tmp_path: Path) -> None:
+def test_edit_imports_only_what_reads_and_verifies_it(command: str, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_bytes(USUAL)
     edit = {"op": "replace_match", "pattern": "leaves", "replacement": "cups"}
     batch = json.dumps({"file": "a.md", "edits": [edit]})
@@ -190,7 +190,7 @@ def test_front_matter_loads_its_readers(tmp_path: Path) -> None:
     assert loaded_by(*command) & HEAVY == {"yaml"}
 
 
-def test_server_says_who_it_is_before_it_loads_its_tools(tmp_path: Path) -> None:
+def test_server_answers_initialize_before_loading_its_tools(tmp_path: Path) -> None:
     """The tools, the operations behind them and the engine come with the next message."""
     loaded = loaded_by("-m", "mdplan", "serve", "--root", str(tmp_path), stdin=INITIALIZE)
 
@@ -202,5 +202,5 @@ def test_server_says_who_it_is_before_it_loads_its_tools(tmp_path: Path) -> None
     )
 
 
-def test_heavy_imports_would_be_seen() -> None:
+def test_checker_detects_heavy_imports() -> None:
     assert "yaml" in imported_by("-c", "import yaml")

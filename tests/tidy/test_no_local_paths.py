@@ -43,7 +43,7 @@ def found_in(data: bytes) -> list[str]:
 
 
 @pytest.mark.requirement("project-1")
-def test_no_file_names_a_place_of_one_machine() -> None:
+def test_no_file_contains_a_local_path() -> None:
     files = [REPOSITORY / name for name in repository_files()]
     assert len(files) > 1
 

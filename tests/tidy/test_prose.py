@@ -17,7 +17,7 @@ from tests.tidy.prose import MOST_WORDS, passive_problems, problems
         ("Done.\n\n" + "word " * (MOST_WORDS + 1), 2, f"{MOST_WORDS + 1} words"),
     ],
 )
-def test_text_to_rewrite_is_found_at_its_line(text: str, line: int, found: str) -> None:
+def test_checker_detects_wording_at_its_line(text: str, line: int, found: str) -> None:
     ((at, problem),) = problems(text)
 
     assert at == line
@@ -36,11 +36,11 @@ def test_text_to_rewrite_is_found_at_its_line(text: str, line: int, found: str) 
         "| a |\n" * 60,
     ],
 )
-def test_plain_text_has_no_finding(text: str) -> None:
+def test_checker_accepts_plain_wording(text: str) -> None:
     assert list(problems(text)) == []
 
 
-def test_page_with_too_many_passive_sentences_is_found() -> None:
+def test_checker_detects_pages_with_many_passive_sentences() -> None:
     text = "The bot reads it. The file is refused. It is written.\n\nIt was applied by the bot."
 
     assert [problem[-12:] for _, problem in passive_problems(text)] == ["`is refused`", "`is written`"]

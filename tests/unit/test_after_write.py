@@ -57,7 +57,7 @@ def every_second_word(count: int, word: str) -> tuple[str, EditList]:
 
 
 @given(data=st.data(), base=texts("ab\n\r") | texts())
-def test_context_shows_lines_of_the_result_and_all_that_is_near_a_change(data: DataObject, base: str) -> None:
+def test_context_shows_result_lines_around_each_change(data: DataObject, base: str) -> None:
     """Texts this short are never cut off."""
     edits = data.draw(edit_lists(base))
     lines = LineIndex(edits.apply(base))
@@ -76,7 +76,7 @@ def test_context_shows_lines_of_the_result_and_all_that_is_near_a_change(data: D
         assert file.context_truncated is None
 
 
-def test_line_map_of_very_many_changes_is_cut_off_and_says_so() -> None:
+def test_line_map_of_many_changes_is_truncated_with_a_note() -> None:
     """The ranges that are told are true; lines behind them are not told."""
     text, edits = every_second_word(500, "new")
 
@@ -87,7 +87,7 @@ def test_line_map_of_very_many_changes_is_cut_off_and_says_so() -> None:
     assert (file.line_map[-1].start_line, file.line_map[-1].end_line) == (2390, 2400)
 
 
-def test_context_of_very_many_changes_is_cut_off_and_says_so() -> None:
+def test_context_of_many_changes_is_truncated_with_a_note() -> None:
     """No more than 4,000 characters, whole blocks before the last."""
     text, edits = every_second_word(500, "new")
 
@@ -97,7 +97,7 @@ def test_context_of_very_many_changes_is_cut_off_and_says_so() -> None:
     assert sum(len(block.text) for block in file.context) == 4000
 
 
-def test_files_of_one_report_share_the_room() -> None:
+def test_files_of_one_report_share_the_size_limit() -> None:
     """The first file takes what it needs, and the second is cut off."""
     first, second = written(every_second_word(150, "new"), every_second_word(150, "new"))
 
@@ -107,7 +107,7 @@ def test_files_of_one_report_share_the_room() -> None:
     assert sum(len(block.text) for file in (first, second) for block in file.context) == 4000
 
 
-def test_line_without_end_is_cut_off_inside() -> None:
+def test_very_long_line_is_truncated() -> None:
     """Its block names the line that it shows the start of."""
     (file,) = written(("a\nb\n", EditList((TextEdit(Span(2, 3), "x" * 100_000),))))
 
@@ -116,7 +116,7 @@ def test_line_without_end_is_cut_off_inside() -> None:
     assert file.context_truncated is True
 
 
-def test_file_that_lost_all_its_text_has_neither_lines_nor_context() -> None:
+def test_emptied_file_has_neither_lines_nor_context() -> None:
     """There is nothing left to show."""
     (file,) = written(("a\nb\n", EditList((TextEdit.delete(Span(0, 4)),))))
 
@@ -138,7 +138,7 @@ def test_file_that_lost_all_its_text_has_neither_lines_nor_context() -> None:
     ],
     ids=lambda edit: edit["op"],
 )
-def test_next_edit_is_pinned_by_what_the_report_of_the_last_one_says(
+def test_next_edit_is_guarded_by_the_hashes_of_the_last_report(
     tmp_path: Path, edit: Mapping[str, Any]
 ) -> None:
     """Its section ID and hash are enough: no other look at the file, and no hash of it."""
@@ -162,7 +162,7 @@ def test_next_edit_is_pinned_by_what_the_report_of_the_last_one_says(
     assert path.read_text().count("More.") == 1
 
 
-def test_only_the_call_that_writes_says_what_it_wrote(tmp_path: Path) -> None:
+def test_only_the_writing_call_reports_written_lines(tmp_path: Path) -> None:
     """A dry run before it does not, nor the same call once more."""
     (tmp_path / "a.md").write_text(GUIDE)
     engine = Engine.open([tmp_path])

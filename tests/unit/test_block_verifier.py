@@ -28,7 +28,7 @@ def read_fences_as_rules(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("word", ["two", "three", "four"])
-def test_block_that_is_read_otherwise_is_found_near_an_edit(
+def test_verifier_detects_a_block_parsed_differently_near_an_edit(
     monkeypatch: pytest.MonkeyPatch, word: str
 ) -> None:
     read_fences_as_rules(monkeypatch)
@@ -46,7 +46,7 @@ def test_block_far_from_all_edits_is_not_compared(monkeypatch: pytest.MonkeyPatc
     assert unverified(TEXT, word) is None
 
 
-def test_heading_that_the_text_before_it_swallows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verifier_detects_a_heading_swallowed_by_text_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(text: str, *others: object) -> object:
         return reference(text.replace("four", "~~~~"), *others)
 
@@ -59,7 +59,7 @@ def test_heading_that_the_text_before_it_swallows_is_found(monkeypatch: pytest.M
     assert found.kind in {BlockKind.PARAGRAPH, BlockKind.HEADING}
 
 
-def test_blocks_of_markdown_it_need_no_second_opinion(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_parsed_by_markdown_it_are_not_verified_again(monkeypatch: pytest.MonkeyPatch) -> None:
     tree = parse_blocks(TEXT, LineIndex(TEXT), reference=True)
     read_fences_as_rules(monkeypatch)
 
@@ -79,7 +79,7 @@ def test_blocks_of_markdown_it_need_no_second_opinion(monkeypatch: pytest.Monkey
         "a\n[^1]: b\n",
     ],
 )
-def test_text_that_github_reads_as_pulldown_does_is_verified(text: str) -> None:
+def test_text_where_github_agrees_with_pulldown_is_verified(text: str) -> None:
     assert unverified(f"{text}\n# End\n", "a") is None
 
 

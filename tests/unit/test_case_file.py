@@ -46,7 +46,7 @@ def read_back(block: CaseBlock, folder: Path) -> CaseBlock:
     | NUMBERED.map(str.encode)
     | TEXTS.map(lambda text: text.encode("utf-16"))
 )
-def test_block_has_the_bytes_of_its_file(data: bytes, folder: Path) -> None:
+def test_case_block_has_the_bytes_of_its_file(data: bytes, folder: Path) -> None:
     block = file_block("before", "a.md", data, name="a.md")
 
     assert block.data == data
@@ -54,14 +54,14 @@ def test_block_has_the_bytes_of_its_file(data: bytes, folder: Path) -> None:
 
 
 @given(path=PATHS.map(lambda name: f"docs/{name} x.md"))
-def test_block_has_the_path_of_its_file(path: str, folder: Path) -> None:
+def test_case_block_has_the_path_of_its_file(path: str, folder: Path) -> None:
     block = file_block("before", path, b"# A\n", name=path)
 
     assert read_back(block, folder).path == path
 
 
 @given(value=JSON)
-def test_json_block_has_its_value(value: object, folder: Path) -> None:
+def test_json_case_block_has_its_value(value: object, folder: Path) -> None:
     found = read_back(json_block("report", value), folder)
 
     assert json.dumps(found.json) == json.dumps(value)
@@ -89,7 +89,7 @@ def test_json_block_has_its_value(value: object, folder: Path) -> None:
         ("\ufeffé\n".encode("utf-16-be"), "md before encoding=utf-16-be bom", "é\n"),
     ],
 )
-def test_block_is_as_short_as_it_can_be(data: bytes, info: str, text: str) -> None:
+def test_case_block_uses_the_shortest_form(data: bytes, info: str, text: str) -> None:
     assert file_block("before", "a.md", data).markdown == f"```{info}\n{text}```\n"
 
 
@@ -97,7 +97,7 @@ def test_fence_is_longer_than_any_in_the_file() -> None:
     assert file_block("before", "a.md", b"````sh\n````\n").markdown.startswith("`````md before\n````sh\n")
 
 
-def test_json_has_one_line_where_it_fits() -> None:
+def test_short_json_is_written_on_one_line() -> None:
     short = {"op": "set_task", "done": True}
 
     assert compact_json(short) == '{"op": "set_task", "done": true}'
@@ -173,7 +173,7 @@ def test_update_removes_stale_blocks_and_appends_new_ones(tmp_path: Path) -> Non
     assert case.path.read_text() == PAGE[:start] + "```json diagnostics\n[]\n```\n\n" + PAGE[end:]
 
 
-def test_cases_updated_one_after_the_other_keep_their_places(tmp_path: Path) -> None:
+def test_sequential_updates_keep_the_order_of_cases(tmp_path: Path) -> None:
     first, second = case_named("Stays", tmp_path), case_named("Changes", tmp_path)
     replace_blocks(first, [json_block("report", [0] * 100)], is_stale=lambda _: False)
     replace_blocks(second, [file_block("after", "a.md", b"# D\n")], is_stale=lambda _: False)

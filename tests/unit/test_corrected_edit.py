@@ -24,7 +24,7 @@ CORRECTED = {"op": "replace_match", "pattern": "a", "replacement": "b"}
         {"oldText": "a", "newText": "b"},
     ],
 )
-def test_hint_has_the_whole_corrected_edit(edit: dict[str, Any]) -> None:
+def test_hint_contains_the_complete_corrected_edit(edit: dict[str, Any]) -> None:
     problems = read_batch({"file": "a.md", "edits": [edit]})
     assert not isinstance(problems, Batch)
     [problem] = problems
@@ -44,7 +44,7 @@ def test_hint_has_the_whole_corrected_edit(edit: dict[str, Any]) -> None:
         {"heading": "A", "new": "b"},
     ],
 )
-def test_uncertain_edit_is_not_corrected(edit: dict[str, Any]) -> None:
+def test_uncertain_edit_gets_no_correction(edit: dict[str, Any]) -> None:
     problems = read_batch({"file": "a.md", "edits": [edit]})
     assert not isinstance(problems, Batch)
     [problem] = problems

@@ -36,7 +36,7 @@ BOMB = "a0: &a0 [x]\n" + "".join(
 
 
 @pytest.mark.parametrize("sign", BLOCKS)
-def test_value_behind_block_text_is_set(sign: str) -> None:
+def test_value_after_block_text_is_set(sign: str) -> None:
     assert changed("yaml", BLOCKS[sign], put("b")) == BLOCKS[sign].replace("b: 1", "b: 2")
 
 

@@ -47,7 +47,7 @@ def content(engine: Engine, file: str, key: str) -> str:
     return report.results[0].content or "" if report.ok else str(report.diagnostics[0].code)
 
 
-def test_outline_has_keys_with_their_lines(engine: Engine) -> None:
+def test_data_outline_lists_keys_with_their_lines(engine: Engine) -> None:
     assert keys(engine, "mkdocs.yml", depth=2) == {
         "site_name": (1, 1),
         "nav": (2, 5),
@@ -60,31 +60,31 @@ def test_outline_has_keys_with_their_lines(engine: Engine) -> None:
     assert "nav[1].Guide[0]" in keys(engine, "mkdocs.yml")
 
 
-def test_table_reaches_to_the_next_one(engine: Engine) -> None:
+def test_toml_table_ends_at_the_next_one(engine: Engine) -> None:
     assert keys(engine, "project.toml", depth=1) == {"project": (1, 5)}
     found = keys(engine, "project.toml")
     assert found["project.urls"] == (4, 5)
     assert found["steps[1]"] == (9, 10)
 
 
-def test_outline_is_that_of_one_key(engine: Engine) -> None:
+def test_data_outline_can_be_limited_to_one_key(engine: Engine) -> None:
     assert list(keys(engine, "mkdocs.yml", under="nav", depth=1)) == ["nav[0]", "nav[1]"]
     report = engine.stat({"file": "mkdocs.yml", "under": "nope"})
     assert [each.code for each in report.diagnostics] == ["KEY_NOT_FOUND"]
 
 
-def test_hash_is_that_of_the_text(engine: Engine) -> None:
+def test_key_hash_is_that_of_its_text(engine: Engine) -> None:
     entries = engine.stat({"file": "mkdocs.yml"}).keys or ()
     assert next(each.sha256 for each in entries if each.key == "tags") == sha256_hex(b"tags: [a, b]")[:16]
     assert next(each.items for each in entries if each.key == "nav") == 2
 
 
-def test_names_with_dots_are_written_as_edits_take_them(engine: Engine) -> None:
+def test_dotted_names_are_printed_as_edits_accept_them(engine: Engine) -> None:
     assert "a\\.b.c[1].d" in keys(engine, "data.json")
     assert content(engine, "data.json", "a\\.b.c") == '{"a.b": {"c": [1, {"d": "needle"}]}}'
 
 
-def test_unreadable_file_has_a_warning_in_place_of_keys(engine: Engine) -> None:
+def test_unreadable_data_file_gives_a_warning_and_no_keys(engine: Engine) -> None:
     report = engine.stat({"file": "broken.yml"})
     assert report.ok
     assert report.keys is None
@@ -108,14 +108,14 @@ def test_key_is_read_by_its_address(engine: Engine, file: str, key: str, lines: 
     assert content(engine, file, key) == lines
 
 
-def test_match_has_the_key_that_it_is_in(engine: Engine) -> None:
+def test_match_in_a_data_file_names_its_key(engine: Engine) -> None:
     found = engine.search({"pattern": "needle"}).files[0]
     assert [hit.key for group in found.groups for hit in group.hits] == ["a\\.b.c[1].d"]
     comment = engine.search({"pattern": "# title", "file": "mkdocs.yml"}).files[0]
     assert [hit.key for group in comment.groups for hit in group.hits] == [None]
 
 
-def test_files_are_chosen_by_what_they_say(engine: Engine) -> None:
+def test_files_are_selected_by_their_values(engine: Engine) -> None:
     def files(**asked: Any) -> list[str]:
         return [each.file for each in engine.search(asked).files]
 

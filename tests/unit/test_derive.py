@@ -53,14 +53,14 @@ def test_word_that_changes_everywhere_is_one_edit() -> None:
     assert (edit["pattern"], edit["expectedMatchCount"]) == ("kettle", 9)
 
 
-def test_change_that_is_refused_by_default_has_the_override() -> None:
+def test_derived_change_that_needs_an_override_includes_it() -> None:
     found = derived(b"text\nmore\n", b"text\n---\nmore\n")
 
     assert found.batch["allowOutlineChange"] is True
     assert found.refusals == {Code.OUTLINE_CHANGED}
 
 
-def test_place_that_nothing_tells_from_others_is_guarded_by_the_whole_file() -> None:
+def test_ambiguous_place_is_guarded_by_the_file_hash() -> None:
     batch = derived(b"a\n" * 2000, b"a\n" * 999 + b"b\n" + b"a\n" * 1001).batch
 
     assert len(batch["baseSha256"]) == 16
@@ -93,9 +93,7 @@ def test_final_newline_can_be_added() -> None:
         ("# A\n\ntext\n", "rule\n# A\n\ntext\n", "# A\n\ntext\n\nnew\n"),
     ],
 )
-def test_change_beside_empty_lines_and_the_end_needs_no_hash_of_the_file(
-    old: str, new: str, later: str
-) -> None:
+def test_change_next_to_empty_lines_or_the_end_needs_no_file_hash(old: str, new: str, later: str) -> None:
     batch = derived(old.encode(), new.encode()).batch
     planned = plan_in_memory(read_batch(batch), Outline(Source.from_text(later)))
 
@@ -104,7 +102,7 @@ def test_change_beside_empty_lines_and_the_end_needs_no_hash_of_the_file(
     assert planned.files[0].result.source.text == later.replace(old, new)
 
 
-def test_heading_that_stays_is_not_deleted_and_inserted_again() -> None:
+def test_unchanged_heading_is_not_rewritten() -> None:
     rule = "r[linkage.foreign]"
     old = f"# A\n\nText of it.\n\n## Mixed\n\n{rule}\n\nMore text.\n\n### Below\n\nEnd.\n"
     found = derived(old.encode(), old.replace(f"## Mixed\n\n{rule}\n", f"{rule}\n## Mixed\n").encode())
@@ -113,7 +111,7 @@ def test_heading_that_stays_is_not_deleted_and_inserted_again() -> None:
     assert "allowOutlineChange" not in found.batch
 
 
-def test_places_near_each_other_are_one_edit_where_that_is_smaller() -> None:
+def test_nearby_changes_are_merged_into_one_edit_if_smaller() -> None:
     old = "".join(f"{letter}{letter}{letter}\n\n" for letter in "abcdefgh")
     batch = derived(old.encode(), old.replace("bbb", "BB").replace("ccc", "CC").encode()).batch
 
@@ -130,7 +128,7 @@ def test_places_near_each_other_are_one_edit_where_that_is_smaller() -> None:
         ("- `one` - code locations in debuginfo are collapsed only if", " - code", " --- code"),
     ],
 )
-def test_edit_is_not_made_again_in_its_own_result(before: str, after: str, later: str) -> None:
+def test_derived_edit_does_not_apply_to_its_own_result(before: str, after: str, later: str) -> None:
     done = before.replace(after, later)
     batch = derived(f"{before} {LONG}\n".encode(), f"{done} {LONG}\n".encode()).batch
 
@@ -147,7 +145,7 @@ def test_part_of_a_row_names_its_section() -> None:
     assert batch["heading"] == "Stage 1"
 
 
-def test_lines_inserted_beside_another_change_prove_the_other_side() -> None:
+def test_lines_inserted_next_to_a_change_are_guarded_on_the_other_side() -> None:
     old = "# A\n\n## Contents\n- one\n"
     batch = derived(old.encode(), b"# A\n\nNew text.\n\n## Contents\n\n- one\n").batch
     split = "# A\n\n# Other\n\n## Contents\n- one\n"
@@ -166,7 +164,7 @@ def test_lines_inserted_beside_another_change_prove_the_other_side() -> None:
         ("one\n\n```\ncode\n```\n", "one\n\nsee\n```\ncode\n```\n", "two\n\n```\ncode\n```\n"),
     ],
 )
-def test_place_at_the_edge_of_a_block_survives_what_changes_beyond_it(old: str, new: str, later: str) -> None:
+def test_place_at_the_edge_of_a_block_survives_changes_beyond_it(old: str, new: str, later: str) -> None:
     edit = derived(old.encode(), new.encode()).batch
     planned = plan_in_memory(read_batch(edit), Outline(Source.from_text(later)))
     [written] = set(new.splitlines()) - set(old.splitlines())
@@ -177,7 +175,7 @@ def test_place_at_the_edge_of_a_block_survives_what_changes_beyond_it(old: str, 
     assert f"{written}\n" in result
 
 
-def test_item_is_not_added_behind_one_that_moved_to_another_section() -> None:
+def test_item_is_not_added_after_one_that_moved_to_another_section() -> None:
     old = "## A\n\n- one\n- two\n\n\n## B\n\n- three\n"
     batch = derived(old.encode(), old.replace("- two\n", "- two\n- new\n").encode()).batch
     later = "## A\n\n- one\n\n\n## B\n\n- three\n- two\n\n\n## C\n"
@@ -185,7 +183,7 @@ def test_item_is_not_added_behind_one_that_moved_to_another_section() -> None:
     assert isinstance(plan_in_memory(read_batch(batch), Outline(Source.from_text(later))), tuple)
 
 
-def test_new_section_proves_what_follows_it() -> None:
+def test_new_section_is_guarded_by_what_follows_it() -> None:
     old = "# A\n\nText of it.\n\n# B\n\nMore.\n"
     batch = derived(old.encode(), old.replace("# B", "# New\n\nWords.\n\n# B").encode()).batch
     later = old.replace("Text of it.\n", "Text of it.\n\nMore text of it.\n")
@@ -194,7 +192,7 @@ def test_new_section_proves_what_follows_it() -> None:
     assert isinstance(planned, tuple)
 
 
-def test_lines_that_are_repeated_are_found_by_their_neighbours() -> None:
+def test_repeated_lines_are_located_by_their_neighbours() -> None:
     badge = "[![Badge](https://example.org/badge.svg)](https://example.org)"
     old = f"# A\n\n{badge}\n\nText.\n\n```md\n{badge}\n```\n\nThe end.\n"
     batch = derived(old.encode(), old.replace(f"{badge}\n```", f"{badge}\n{badge}2\n```").encode()).batch
@@ -219,7 +217,7 @@ def test_byte_order_mark_cannot_be_derived() -> None:
 
 
 @pytest.mark.slow
-def test_large_file_takes_seconds() -> None:
+def test_large_file_is_derived_with_a_hunk_per_change() -> None:
     lines = [f"Line {number} of a large file, with some words in it.\n" for number in range(20_000)]
     changed = [line.upper() if number % 50 == 0 else line for number, line in enumerate(lines)]
     found = derived("".join(lines).encode(), "".join(changed).encode())

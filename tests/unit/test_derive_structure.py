@@ -86,7 +86,7 @@ def edits_of(old: str, new: str, name: str = "a.md") -> list[dict[str, Any]]:
         ("| Black | 3 |\n", "", {"op": "delete_table_row", "keyColumn": "Tea", "key": "Black"}),
     ],
 )
-def test_edit_names_what_changes(before: str, after: str, edit: dict[str, Any]) -> None:
+def test_derived_edit_names_the_changed_element(before: str, after: str, edit: dict[str, Any]) -> None:
     [found] = edits_of(GUIDE, GUIDE.replace(before, after))
 
     assert found.items() >= edit.items()
@@ -130,13 +130,13 @@ def test_name_with_a_dot_is_a_key_as_it_is() -> None:
     assert edit["key"] == "ms.date"
 
 
-def test_text_that_no_key_writes_so_is_a_line() -> None:
+def test_text_that_no_key_edit_can_write_becomes_a_line_edit() -> None:
     edits = edits_of(DATA, DATA.replace("name: tea", "name:   'coffee'").replace("2, 3", "3"), "a.yaml")
 
     assert [edit["op"] for edit in edits] == ["replace_lines", "remove_from_list"]
 
 
-def test_edits_that_refuse_each_other_are_made_by_lines() -> None:
+def test_conflicting_edits_are_replaced_by_line_edits() -> None:
     old = "# A\n\n## B\n\n- one\n\n## C\n\nText.\n"
     edits = edits_of(old, "# A\n\n### B\n\n- one\n- two\n\n## D\n\nText.\n")
 

@@ -77,7 +77,9 @@ def edited(text: str, edit: TextEdit | None) -> str:
         ("[[#Part#Chapter]]", DestinationForm.WIKI, "", "Chapter"),
     ],
 )
-def test_parts_of_a_destination(text: str, form: DestinationForm, path: str, fragment: str | None) -> None:
+def test_destination_is_split_into_path_and_fragment(
+    text: str, form: DestinationForm, path: str, fragment: str | None
+) -> None:
     found = only(text)
 
     assert (found.form, found.path, found.fragment) == (form, path, fragment)
@@ -103,7 +105,7 @@ def test_parts_of_a_destination(text: str, form: DestinationForm, path: str, fra
         "[a](b&num;c)",
     ],
 )
-def test_what_is_no_destination_in_this_root(text: str) -> None:
+def test_external_destination_is_ignored(text: str) -> None:
     assert destinations(outline(text), [Span(0, len(text))]) == ()
 
 
@@ -114,7 +116,7 @@ _PATH = st.lists(_NAME, min_size=1, max_size=3).map("/".join)
 
 
 @given(st.sampled_from(PLACES), _PATH)
-def test_new_path_is_read_again_and_found_without_parsing(place: str, path: str) -> None:
+def test_rewritten_path_parses_back_and_passes_the_prefilter(place: str, path: str) -> None:
     text = place.format("old.md#x") + "\n"
     old = only(text, "old.md")
 
@@ -129,7 +131,7 @@ def test_new_path_is_read_again_and_found_without_parsing(place: str, path: str)
 
 
 @given(st.sampled_from(PLACES), _NAME)
-def test_new_fragment_is_read_again(place: str, anchor: str) -> None:
+def test_rewritten_fragment_parses_back(place: str, anchor: str) -> None:
     text = place.format("old.md#x") + "\n"
     old = only(text, "old.md")
 
@@ -148,7 +150,9 @@ _FOLDER = st.lists(st.sampled_from("abc"), max_size=4).map("/".join)
 
 
 @given(_FOLDER, st.integers(0, 3), st.lists(st.sampled_from("abc"), min_size=1, max_size=4))
-def test_link_between_leads_to_the_path(folder: str, ups: int, components: list[str]) -> None:
+def test_relative_link_between_files_resolves_to_the_path(
+    folder: str, ups: int, components: list[str]
+) -> None:
     path = "/".join([*[".."] * ups, *components])
 
     assert followed(folder, link_between(folder, path)) == path
@@ -166,11 +170,11 @@ def test_link_between_leads_to_the_path(folder: str, ups: int, components: list[
         ("", ".", ""),
     ],
 )
-def test_followed_link(folder: str, link: str, path: str) -> None:
+def test_link_follows_its_renamed_target(folder: str, link: str, path: str) -> None:
     assert followed(folder, link) == path
 
 
-def test_pages_are_made_of_markdown_files() -> None:
+def test_page_names_come_from_markdown_files() -> None:
     assert "a/b.md" in list(page_variants("a/b.html"))
     assert "a/b.md" in list(page_variants("a/b"))
     assert list(page_variants("a/b.png")) == []
@@ -180,7 +184,7 @@ def test_pages_are_made_of_markdown_files() -> None:
     assert page_key("a/My Page.MD") == page_key("my-page") == page_key("x/my page.html")
 
 
-def test_names_in_utf_16_are_found() -> None:
+def test_prefilter_finds_names_in_utf_16() -> None:
     text = "[a](other.md)"
 
     assert linked_places(text_of_bytes(text.encode("utf-16")), {"other": None}) == {"other"}

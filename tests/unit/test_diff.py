@@ -41,7 +41,7 @@ def stat(base: bytes, *edits: ByteEdit) -> DiffStat:
 # The form.
 
 
-def test_a_diff_has_git_headers_and_three_lines_of_context() -> None:
+def test_diff_has_git_headers_and_three_lines_of_context() -> None:
     assert unified_diff("docs/x.md", NUMBERS, [line(10, b"ten")]) == (
         b"diff --git a/docs/x.md b/docs/x.md\n"
         b"--- a/docs/x.md\n"
@@ -83,7 +83,7 @@ MARK = "\\ No newline at end of file\n"
         (b"a\n", (2, 2, b"b"), f"@@ -1,1 +1,2 @@\n a\n+b\n{MARK}"),
     ],
 )
-def test_a_line_without_line_end_is_marked(base: bytes, edit: tuple[int, int, bytes], expected: str) -> None:
+def test_line_without_line_end_is_marked(base: bytes, edit: tuple[int, int, bytes], expected: str) -> None:
     assert shown(base, ByteEdit(*edit)) == expected
 
 
@@ -126,14 +126,14 @@ def test_edits_of_one_line_make_one_change() -> None:
         [ByteEdit(60, 60, b"")],
     ],
 )
-def test_edits_that_change_nothing_make_no_diff(edits: list[ByteEdit]) -> None:
+def test_edits_without_change_make_no_diff(edits: list[ByteEdit]) -> None:
     assert unified_diff("x.md", NUMBERS, edits) == b""
 
 
 # Small hunks out of large edits.
 
 
-def test_a_section_replaced_by_a_similar_one_shows_only_what_differs() -> None:
+def test_section_replaced_by_a_similar_one_shows_only_what_differs() -> None:
     new = NUMBERS.replace(b"03\n", b"three\n").replace(b"18\n", b"18\n18a\n")
 
     assert shown(NUMBERS, ByteEdit(0, len(NUMBERS), new)) == (
@@ -142,20 +142,20 @@ def test_a_section_replaced_by_a_similar_one_shows_only_what_differs() -> None:
     )
 
 
-def test_repeated_lines_find_their_counterparts_too() -> None:
+def test_repeated_lines_are_paired() -> None:
     base = b"x\n-\n" * 6
     new = b"x\n-\n" * 2 + b"x\n" + b"x\n-\n" * 2 + b"-\n" + b"x\n-\n" * 2
 
     assert stat(base, ByteEdit(0, len(base), new)) == DiffStat(added=2, removed=0)
 
 
-def test_a_moved_line_is_removed_and_added_once() -> None:
+def test_moved_line_is_removed_and_added_once() -> None:
     new = NUMBERS.replace(b"05\n", b"").replace(b"12\n", b"12\n05\n")
 
     assert stat(NUMBERS, ByteEdit(0, len(NUMBERS), new)) == DiffStat(1, 1)
 
 
-def test_a_large_rewrite_is_compared_at_its_unique_lines() -> None:
+def test_large_rewrite_is_compared_at_its_unique_lines() -> None:
     lines = [b"%d\n" % number for number in range(5000)]
     base = b"".join(lines)
     lines[10::1000] = [b"new\n"] * 5
@@ -165,13 +165,13 @@ def test_a_large_rewrite_is_compared_at_its_unique_lines() -> None:
     assert (len(hunks), DiffStat.of(hunks)) == (5, DiffStat(5, 5))
 
 
-def test_a_large_rewrite_without_unique_lines_is_shown_from_its_first_to_its_last_difference() -> None:
+def test_large_rewrite_without_unique_lines_is_one_replaced_block() -> None:
     ends, old, new = b"a\nb\n" * 400, b"a\nb\n" * 600, b"c\na\nd\n" * 400
 
     assert stat(ends + old + ends, ByteEdit(0, 3200 + len(old), ends + new + ends)) == DiffStat(1200, 1200)
 
 
-def test_what_is_compared_is_limited_for_all_edits_together() -> None:
+def test_comparison_cost_is_limited_over_all_edits() -> None:
     old = b"x\n-\n" * 50
     new = b"-\n" + old + b"x\n"
     base = b"".join(b"%d\n%b" % (number, old) for number in range(30))
@@ -185,7 +185,7 @@ def test_what_is_compared_is_limited_for_all_edits_together() -> None:
 @pytest.mark.parametrize(
     ("base", "new"), [(b"x\ny\nx\ny\nU\n", b"U\nx\ny\n"), (b"U\nx\ny\n", b"x\ny\nx\ny\nU\n")]
 )
-def test_a_line_that_stands_once_on_both_sides_is_kept_before_repeated_ones(base: bytes, new: bytes) -> None:
+def test_unique_common_line_takes_precedence_over_repeated_ones(base: bytes, new: bytes) -> None:
     assert "\n U\n" in shown(base, ByteEdit(0, len(base), new))
 
 
@@ -218,21 +218,21 @@ def test_names_are_written_as_git_reads_them(path: str, name: str, name_line: st
 # Files that come and go.
 
 
-def test_a_new_file_comes_from_nowhere() -> None:
+def test_diff_of_a_new_file_starts_at_dev_null() -> None:
     assert creation_diff("x.md", b"a\nb") == (
         b"diff --git a/x.md b/x.md\nnew file mode 100644\n--- /dev/null\n+++ b/x.md\n"
         b"@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n"
     )
 
 
-def test_a_deleted_file_goes_nowhere() -> None:
+def test_diff_of_a_deleted_file_ends_at_dev_null() -> None:
     assert deletion_diff("x.md", b"a\nb\n") == (
         b"diff --git a/x.md b/x.md\ndeleted file mode 100644\n--- a/x.md\n+++ /dev/null\n"
         b"@@ -1,2 +0,0 @@\n-a\n-b\n"
     )
 
 
-def test_an_empty_file_has_no_hunks_to_come_or_go_with() -> None:
+def test_diff_of_an_empty_file_has_no_hunks() -> None:
     assert creation_diff("x.md", b"") == b"diff --git a/x.md b/x.md\nnew file mode 100644\n"
     assert deletion_diff("x.md", b"") == b"diff --git a/x.md b/x.md\ndeleted file mode 100644\n"
 
@@ -240,7 +240,7 @@ def test_an_empty_file_has_no_hunks_to_come_or_go_with() -> None:
 # What is reported.
 
 
-def test_a_changed_line_counts_as_added_and_as_removed() -> None:
+def test_changed_line_counts_as_added_and_removed() -> None:
     edits = [line(1, b"one"), ByteEdit(6, 9, b""), ByteEdit(60, 60, b"21\n22\n23")]
 
     assert stat(NUMBERS, *edits) == DiffStat(added=4, removed=2)

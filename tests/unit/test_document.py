@@ -59,7 +59,7 @@ IN_MEMORY = [case for case in find_cases() if batch_of(case) is not None]
 
 
 @pytest.mark.parametrize("case", IN_MEMORY if FULL else IN_MEMORY[::8], ids=str)
-def test_golden_case_gives_the_same_in_memory(case: Case) -> None:
+def test_golden_case_gives_the_same_result_in_memory(case: Case) -> None:
     batch = batch_of(case)
     assert batch is not None
     name = batch["file"]
@@ -86,11 +86,11 @@ def test_golden_case_gives_the_same_in_memory(case: Case) -> None:
         assert report.data == case.after[name]
 
 
-def test_most_golden_cases_are_tried() -> None:
+def test_most_golden_cases_run_in_memory() -> None:
     assert len(IN_MEMORY) > 1_000
 
 
-def test_collected_edits_are_the_typed_ones() -> None:
+def test_collected_edits_equal_typed_edits() -> None:
     document = Document.from_text(GUIDE)
     document.section("Install").append("Then stop it.").rename("Setup")
     document.section("Linux").delete()
@@ -108,7 +108,7 @@ def test_collected_edits_are_the_typed_ones() -> None:
     assert document.diff() == document.plan().diff
 
 
-def test_front_matter_is_a_mapping_whose_changes_are_edits() -> None:
+def test_changes_of_the_front_matter_mapping_become_edits() -> None:
     document = Document.from_text(GUIDE)
     matter = document.front_matter
     matter["status"] = "review"
@@ -123,7 +123,7 @@ def test_front_matter_is_a_mapping_whose_changes_are_edits() -> None:
         _ = matter["tags"]
 
 
-def test_refusal_cannot_be_overlooked(tmp_path: Path) -> None:
+def test_unhandled_refusal_raises(tmp_path: Path) -> None:
     document = Document.from_text(GUIDE)
     report = document.apply([edits.DeleteSection(heading="Nowhere")])
 
@@ -160,13 +160,13 @@ def test_refusal_cannot_be_overlooked(tmp_path: Path) -> None:
         (lambda: edits.Frobnicate, AttributeError, "has no attribute"),
     ],
 )
-def test_wrong_edit_is_refused_where_it_is_made(make: Any, error: type[Exception], message: str) -> None:
+def test_invalid_edit_raises_at_construction(make: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error) as raised:
         make()
     assert message in str(raised.value)
 
 
-def test_edit_is_immutable_json_that_can_be_copied() -> None:
+def test_edit_is_immutable_and_copyable() -> None:
     edit = edits.ReplaceLines(lines=edits.Lines(1, 2), markdown="x", expected_text="y")
 
     assert json.loads(json.dumps(edit)) == edit == pickle.loads(pickle.dumps(edit))
@@ -174,7 +174,7 @@ def test_edit_is_immutable_json_that_can_be_copied() -> None:
         edit["op"] = "delete_lines"
 
 
-def test_report_goes_over_the_wire_without_the_document() -> None:
+def test_wire_report_omits_the_document() -> None:
     wire = to_wire(Document.from_text(GUIDE).apply([edits.DeleteSection(heading="Use")]))
 
     assert json.loads(json.dumps(wire))["editsApplied"] == 1
@@ -233,7 +233,7 @@ assert document.stat().sections
 """
 
 
-def test_document_needs_nothing_of_the_shell() -> None:
+def test_document_imports_no_shell_packages() -> None:
     program = PROGRAM.format(blocked=BLOCKED, text=GUIDE)
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, text=True)
 
@@ -281,7 +281,7 @@ def test_one_edit_needs_no_list() -> None:
         (lambda: edits.AppendToFile(markdown=b"x"), Refused, "decode them"),  # type: ignore[arg-type]
     ],
 )
-def test_wrong_text_is_refused_with_what_to_call(make: Any, error: type[Exception], message: str) -> None:
+def test_wrong_argument_type_names_the_right_method(make: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         make()
 
@@ -298,7 +298,7 @@ def test_hints_name_methods_of_the_document() -> None:
         Document.from_text("---\na: [\n---\n", name="a.md").front_matter["a"]
 
 
-def test_create_file_is_refused_for_what_it_needs() -> None:
+def test_create_file_is_refused_in_memory_with_the_reason() -> None:
     refused = Document.from_text("# A\n").apply([edits.CreateFile(markdown="x")])
 
     assert refused.error is not None

@@ -12,7 +12,7 @@ def edits(*given: tuple[int, int, str]) -> EditList:
     return made
 
 
-def test_edits_are_done_at_once_in_the_order_of_their_places() -> None:
+def test_edits_apply_simultaneously_in_order_of_position() -> None:
     assert edits((4, 5, "E"), (0, 1, "A"), (2, 2, "-")).apply("abcde") == "Ab-cdE"
 
 
@@ -21,11 +21,11 @@ def test_insertions_at_one_place_keep_the_order_in_which_they_were_given() -> No
     assert edits((1, 1, "y"), (1, 1, "x")).apply("ab") == "ayxb"
 
 
-def test_an_insertion_stands_before_a_replacement_that_starts_there() -> None:
+def test_insertion_precedes_a_replacement_that_starts_there() -> None:
     assert edits((1, 2, "B"), (1, 1, "+")).apply("abc") == "a+Bc"
 
 
-def test_an_insertion_stands_behind_a_replacement_that_ends_there() -> None:
+def test_insertion_follows_a_replacement_that_ends_there() -> None:
     assert edits((2, 2, "+"), (1, 2, "B")).apply("abc") == "aB+c"
 
 
@@ -40,22 +40,20 @@ def test_an_insertion_stands_behind_a_replacement_that_ends_there() -> None:
         ((0, 2, "x"), (1, 1, "y")),
     ],
 )
-def test_edits_that_want_the_same_text_overlap(
-    first: tuple[int, int, str], second: tuple[int, int, str]
-) -> None:
+def test_edits_of_the_same_text_overlap(first: tuple[int, int, str], second: tuple[int, int, str]) -> None:
     far_away = TextEdit.insert(9, "z")
     both = [TextEdit(Span(start, end), new) for start, end, new in (first, second)]
 
     assert EditList.of([both[0], far_away, both[1]]) == Overlap(0, 2)
 
 
-def test_result_spans_say_where_the_new_text_stands() -> None:
+def test_result_spans_locate_the_new_text() -> None:
     made = edits((0, 1, "AAA"), (2, 3, ""), (4, 4, "!"))
 
     assert made.result_spans == (Span(0, 3), Span(4, 4), Span(5, 6))
 
 
-def test_inverted_edits_bring_the_base_back() -> None:
+def test_inverted_edits_restore_the_base() -> None:
     made = edits((0, 1, "AAA"), (1, 1, "-"), (2, 4, ""), (4, 4, "!"))
 
     assert made.apply("abcde") == "AAA-b!e"
@@ -73,7 +71,7 @@ def test_inverted_edits_bring_the_base_back() -> None:
         (5, 6, 6),
     ],
 )
-def test_a_place_moves_with_the_text_around_it(offset: int, before: int | None, after: int | None) -> None:
+def test_place_moves_with_the_text_around_it(offset: int, before: int | None, after: int | None) -> None:
     made = edits((1, 1, "+"), (2, 4, "CD"))
 
     assert made.apply("abcde") == "a+bCDe"
@@ -81,7 +79,7 @@ def test_a_place_moves_with_the_text_around_it(offset: int, before: int | None, 
     assert made.map_offset(offset, after=True) == after
 
 
-def test_no_edits_change_nothing() -> None:
+def test_empty_edit_list_changes_nothing() -> None:
     assert len(edits()) == 0
     assert edits().apply("abc") == "abc"
     assert edits().map_offset(3) == 3

@@ -26,7 +26,7 @@ def test_edits_are_counted_by_file(batch: object, indexes: list[int], told: str)
     assert numbers_of(batch).listed(indexes) == told
 
 
-def test_file_in_which_this_is_read_is_not_named() -> None:
+def test_own_file_is_not_named() -> None:
     numbers = EditNumbers((("a.md", 1), ("b.md", 2)))
 
     assert numbers.named(2, within="b.md") == "edit 2"

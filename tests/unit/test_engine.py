@@ -75,9 +75,7 @@ def test_second_apply_of_one_plan_answers_already_applied_with_the_receipt(
 
 
 @pytest.mark.requirement("plan-3")
-def test_plan_whose_base_came_back_is_committed_again_as_a_new_transaction(
-    engine: Engine, folder: Path
-) -> None:
+def test_plan_with_restored_base_is_committed_as_a_new_transaction(engine: Engine, folder: Path) -> None:
     plan_id = engine.plan(batch(APPEND)).plan_id
     first = engine.apply({"planId": plan_id})
     after_first = (folder / "a.md").read_bytes()
@@ -91,9 +89,7 @@ def test_plan_whose_base_came_back_is_committed_again_as_a_new_transaction(
 
 
 @pytest.mark.requirement("plan-4")
-def test_plan_on_a_file_that_moved_on_is_stale_and_names_the_changed_section(
-    engine: Engine, folder: Path
-) -> None:
+def test_plan_on_a_changed_file_is_stale_and_names_the_changed_section(engine: Engine, folder: Path) -> None:
     plan_id = engine.plan(batch(RENAME)).plan_id
     foreign = GUIDE.replace(b"Run it.", b"Walk it.")
     (folder / "a.md").write_bytes(foreign)
@@ -163,7 +159,7 @@ def test_all_problems_of_all_files_and_edits_are_reported_at_once(engine: Engine
         pytest.param([{**REPLACE, "caseSensitive": False}], {}, False, id="inexact-case-is-none"),
     ],
 )
-def test_direct_apply_needs_a_pin(
+def test_direct_apply_needs_a_guard(
     engine: Engine, folder: Path, edits: list[Any], extra: dict[str, Any], is_applied: bool
 ) -> None:
     report = engine.apply(batch(*edits, **extra))
@@ -184,14 +180,14 @@ def test_wrong_base_hash_is_stale_before_anything_is_resolved(engine: Engine) ->
     assert codes(engine.plan(batch(RENAME, baseSha256="0" * 64))) == [Code.STALE_BASE]
 
 
-def test_base_hash_beside_a_plan_id_must_be_that_of_the_plan(engine: Engine) -> None:
+def test_base_hash_with_a_plan_id_must_match_the_plan(engine: Engine) -> None:
     plan_id = engine.plan(batch(RENAME)).plan_id
 
     assert codes(engine.apply({"planId": plan_id, "baseSha256": "0" * 64})) == [Code.STALE_BASE]
     assert engine.apply({"planId": plan_id, "baseSha256": sha256_hex(GUIDE)}).applied
 
 
-def test_preview_handed_back_with_dry_run_false_is_applied(engine: Engine, folder: Path) -> None:
+def test_preview_sent_back_with_dry_run_false_is_applied(engine: Engine, folder: Path) -> None:
     from mdplan.reports.base import to_wire
 
     preview = to_wire(engine.apply(batch(RENAME, dryRun=True)))
@@ -211,7 +207,7 @@ def test_plan_that_changes_nothing_says_so_and_is_not_committed(engine: Engine, 
     assert report.receipt is None
 
 
-def test_plan_document_is_applied_where_no_store_knows_it(
+def test_plan_document_is_applied_without_a_store(
     engine: Engine, folder: Path, state_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     document = engine.export(engine.plan(batch(RENAME)).plan_id)
@@ -295,11 +291,11 @@ def test_batch_of_two_roots_is_refused_and_one_root_is_named_by_prefix(tmp_path:
         (Settings(batch=Limits(payload_characters=10)), Code.BATCH_TOO_LARGE),
     ],
 )
-def test_limits_are_refusals(folder: Path, settings: Settings, code: Code) -> None:
+def test_exceeded_limits_are_refused(folder: Path, settings: Settings, code: Code) -> None:
     assert codes(Engine.open([folder], settings=settings).plan(batch(APPEND, RENAME))) == [code]
 
 
-def test_plan_that_cannot_be_stored_says_so_and_its_edits_can_still_be_pinned(
+def test_unstored_plan_is_reported_and_its_edits_can_be_guarded(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocked = tmp_path / "file"
@@ -313,7 +309,7 @@ def test_plan_that_cannot_be_stored_says_so_and_its_edits_can_still_be_pinned(
     assert engine.apply(batch(RENAME, baseSha256=planned.base_sha256)).applied
 
 
-def test_stale_batch_is_rebased_only_on_its_evidence(engine: Engine, folder: Path) -> None:
+def test_stale_batch_is_rebased_only_with_evidence(engine: Engine, folder: Path) -> None:
     (folder / "a.md").write_bytes(GUIDE.replace(b"Use it.", b"Use it well."))
     stale = {"baseSha256": sha256_hex(GUIDE)}
 
@@ -337,7 +333,7 @@ def test_refused_apply_leaves_no_state_folder(engine: Engine, folder: Path) -> N
 
 
 @pytest.mark.requirement("plan-7")
-def test_plan_is_applied_in_part_when_some_edits_are_accepted(engine: Engine, folder: Path) -> None:
+def test_plan_is_applied_in_part_with_accept(engine: Engine, folder: Path) -> None:
     planned = engine.plan(batch(APPEND, RENAME))
 
     report = engine.apply({"planId": planned.plan_id, "accept": [1]})
@@ -375,7 +371,7 @@ def test_stale_plan_is_not_rebased_when_the_text_around_changed(engine: Engine, 
 
 
 @pytest.mark.requirement("plan-9")
-def test_each_edit_of_a_sequential_batch_sees_those_before_it(engine: Engine, folder: Path) -> None:
+def test_sequential_edit_sees_the_edits_before_it(engine: Engine, folder: Path) -> None:
     child = {"op": "append_to_section", "heading": "Usage", "markdown": "# Deep\n\nDown."}
     into = {"op": "append_to_section", "headingPath": ["Usage", "Deep"], "markdown": "Further."}
 
@@ -391,7 +387,7 @@ def test_each_edit_of_a_sequential_batch_sees_those_before_it(engine: Engine, fo
     ("field", "value"),
     [("excludedMatches", True), ("matchesFound", []), ("matches", 1), ("ranges", [{}]), ("warnings", [1])],
 )
-def test_plan_document_with_odd_results_is_refused_and_no_bug(
+def test_plan_document_with_wrong_results_is_refused_without_traceback(
     engine: Engine, folder: Path, field: str, value: object
 ) -> None:
     document = json.loads(engine.export(engine.plan(batch(REPLACE)).plan_id))
@@ -412,7 +408,7 @@ def test_section_that_moves_into_an_open_fence_is_not_followed(engine: Engine, f
     assert report.diff is not None
 
 
-def test_one_folder_needs_no_list(tmp_path: Path) -> None:
+def test_single_root_may_be_given_without_a_list(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_bytes(b"# A\n")
 
     for folder in (str(tmp_path), tmp_path, [tmp_path]):

@@ -40,7 +40,7 @@ def test_without_mdformat_the_hint_says_how_to_install_it(monkeypatch: pytest.Mo
 
 
 @pytest.mark.usefixtures("fresh_parser")
-def test_without_the_gfm_plugin_it_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_gfm_plugin_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     plugins = pytest.importorskip("mdformat.plugins", reason="mdformat is not installed")
     monkeypatch.setattr(plugins, "PARSER_EXTENSIONS", {}, raising=False)
 
@@ -65,7 +65,7 @@ def test_text_that_is_nested_too_deep_is_refused() -> None:
     assert problem("# Use\n\n" + "> " * 380 + "x\n").code is Code.FORMATTER_FAILED
 
 
-def test_lost_heading_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_formatting_that_loses_a_heading_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     block = formatter.FormattedBlock(1, 1, ("Use",))
     monkeypatch.setattr("mdplan.markdown.edits.formatted_lines.format_blocks", lambda *_: (block,))
 

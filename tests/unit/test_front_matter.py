@@ -64,7 +64,7 @@ def test_what_only_looks_like_front_matter_is_markdown(text: str, titles: list[s
 
 
 @pytest.mark.parametrize("bom", [b"\xef\xbb\xbf", b"\xff\xfe"], ids=["utf-8", "utf-16"])
-def test_front_matter_is_found_behind_a_byte_order_mark(bom: bytes) -> None:
+def test_front_matter_is_found_after_a_byte_order_mark(bom: bytes) -> None:
     text = "---\na: 1\n---\n# T\n"
     source = Source.decode(bom + text.encode("utf-8" if len(bom) == 3 else "utf-16-le"))
     assert isinstance(source, Source)
@@ -95,7 +95,7 @@ def keys(text: str) -> tuple[str, ...] | None:
         ("---\ntitle: ü\U0001f600\n---\n", ("title",)),
     ],
 )
-def test_keys_stand_in_their_order(block: str, expected: tuple[str, ...]) -> None:
+def test_keys_are_listed_in_order(block: str, expected: tuple[str, ...]) -> None:
     assert keys(block) == expected
 
 

@@ -50,7 +50,7 @@ def text_of(outcome: BuiltFile | Problems) -> str:
     ],
     ids=lambda value: value[:12],
 )
-def test_block_that_cannot_be_read_with_safety_is_refused(text: str, reason: str) -> None:
+def test_unsafe_yaml_block_is_refused(text: str, reason: str) -> None:
     (problem,) = planned(text, set_values(b=1))
 
     assert problem.code is Code.FRONT_MATTER_INVALID
@@ -81,14 +81,14 @@ def nested(depth: int) -> list[Any]:
     ],
     ids=lambda edit: json.dumps(edit)[:40],
 )
-def test_value_that_front_matter_cannot_hold_is_no_valid_batch(edit: dict[str, Any]) -> None:
+def test_value_without_yaml_form_is_rejected(edit: dict[str, Any]) -> None:
     outcome = read_batch({"file": "a.md", "edits": [edit]})
 
     assert not isinstance(outcome, Batch)
     assert [problem.code for problem in outcome] == [Code.INVALID_ARGUMENT]
 
 
-def test_many_edits_read_the_block_twice_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_edits_parse_the_block_only_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     read = front_matter_values.read_content
     calls: list[str] = []
 
@@ -139,7 +139,7 @@ def test_edit_that_cannot_be_made_is_named() -> None:
         ("{a: [x,\n y]}", "{a: 2}"),
     ],
 )
-def test_odd_spelling_gets_a_new_value(before: str, after: str | None) -> None:
+def test_unusual_yaml_spelling_gets_a_new_value_or_is_refused(before: str, after: str | None) -> None:
     outcome = planned(f"---\n{before}\n---\n", set_values(a=2))
 
     if after is None:
@@ -186,11 +186,11 @@ def test_odd_spelling_gets_a_new_value(before: str, after: str | None) -> None:
         (-0.5, "-0.5"),
     ],
 )
-def test_scalar_is_quoted_where_a_reader_would_take_it_for_something_else(value: object, text: str) -> None:
+def test_scalar_is_quoted_where_yaml_would_change_its_type(value: object, text: str) -> None:
     assert scalar_text(value) == text
 
 
-def test_adding_again_changes_nothing(tmp_path: Path) -> None:
+def test_repeated_addition_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_bytes(b"---\ntags: [a]\n---\n")
     edit = {"op": "add_to_front_matter_list", "key": "tags", "value": "b"}
@@ -216,10 +216,10 @@ def engine_hash(engine: Engine) -> str:
     "new",
     ["---\na: 2\nb: 3\n---\n", "---\na: 2\n---\n", "---\na: 2\nb: [\n---\n", "---\na: 2\n----\nb: 1\n---\n"],
 )
-def test_change_that_another_reader_sees_elsewhere_is_refused(new: str) -> None:
+def test_change_that_another_yaml_parser_reads_differently_is_refused(new: str) -> None:
     with pytest.raises(DataError):
         verify_elsewhere("---\na: 1\nb: 1\n---\n", new, [KeyChange(("a",), 2)])
 
 
-def test_block_that_another_reader_cannot_read_is_not_compared() -> None:
+def test_block_that_another_yaml_parser_rejects_is_not_compared() -> None:
     verify_elsewhere("---\na: [\n---\n", "---\na: 2\n---\n", [KeyChange(("a",), 2)])

@@ -90,9 +90,7 @@ FILE_OPERATIONS = [
 
 
 @pytest.mark.parametrize("request_", FILE_OPERATIONS)
-def test_undo_takes_back_operations_on_files(
-    engine: Engine, folder: Path, request_: Mapping[str, Any]
-) -> None:
+def test_undo_reverses_file_operations(engine: Engine, folder: Path, request_: Mapping[str, Any]) -> None:
     before = read_tree(folder)
     transaction = commit(engine, request_)
     after = read_tree(folder)
@@ -106,14 +104,14 @@ def test_undo_takes_back_operations_on_files(
     assert read_tree(folder) == after
 
 
-def test_mode_of_a_deleted_file_comes_back(engine: Engine, folder: Path) -> None:
+def test_undo_restores_the_mode_of_a_deleted_file(engine: Engine, folder: Path) -> None:
     (folder / "b.md").chmod(0o640)
     engine.undo(commit(engine, batch({"op": "delete_file"}, file="b.md")))
 
     assert (folder / "b.md").stat().st_mode & 0o777 == 0o640
 
 
-def test_bytes_that_are_no_text_come_back(engine: Engine, folder: Path) -> None:
+def test_undo_restores_binary_bytes(engine: Engine, folder: Path) -> None:
     old = b"# A\n\nold \xff\xfe text\n\nmore\n"
     (folder / "a.md").write_bytes(old)
     transaction = commit(engine, batch({"op": "delete_lines", "lines": {"start": 3, "end": 4}}))
@@ -125,7 +123,7 @@ def test_bytes_that_are_no_text_come_back(engine: Engine, folder: Path) -> None:
     assert (folder / "a.md").read_bytes() == old
 
 
-def test_backup_stays(engine: Engine, folder: Path) -> None:
+def test_undo_keeps_the_backup(engine: Engine, folder: Path) -> None:
     engine.undo(commit(engine, batch(REPLACE, backup=True)))
 
     assert (folder / "a.md").read_bytes() == GUIDE
@@ -170,7 +168,7 @@ def test_second_undo_of_one_transaction_writes_nothing(engine: Engine) -> None:
 
 
 @pytest.mark.requirement("undo-2")
-def test_file_that_moved_on_is_refused_and_nothing_is_written(engine: Engine, folder: Path) -> None:
+def test_undo_of_a_changed_file_is_stale_and_writes_nothing(engine: Engine, folder: Path) -> None:
     transaction = commit(engine, {"files": [batch(REPLACE), batch({"op": "delete_file"}, file="b.md")]})
     theirs = (folder / "a.md").read_bytes().replace(b"Use it.", b"Use it well.")
     (folder / "a.md").write_bytes(theirs)
@@ -183,9 +181,7 @@ def test_file_that_moved_on_is_refused_and_nothing_is_written(engine: Engine, fo
     assert not (folder / "b.md").exists()
 
 
-def test_undo_is_carried_over_changes_of_other_lines_when_that_is_asked_for(
-    engine: Engine, folder: Path
-) -> None:
+def test_undo_with_rebase_keeps_changes_of_other_lines(engine: Engine, folder: Path) -> None:
     transaction = commit(engine, batch(REPLACE))
     theirs = (folder / "a.md").read_bytes().replace(b"Use it.", b"Use it well.")
     (folder / "a.md").write_bytes(theirs)
@@ -196,7 +192,7 @@ def test_undo_is_carried_over_changes_of_other_lines_when_that_is_asked_for(
     assert (folder / "a.md").read_bytes() == GUIDE.replace(b"Use it.", b"Use it well.")
 
 
-def test_stored_undo_is_carried_over_when_it_is_applied(engine: Engine, folder: Path) -> None:
+def test_stored_undo_is_rebased_when_applied(engine: Engine, folder: Path) -> None:
     plan_id = engine.undo(commit(engine, batch(REPLACE)), dry_run=True).plan_id
     (folder / "a.md").write_bytes((folder / "a.md").read_bytes() + b"\nMore.\n")
 
@@ -208,7 +204,7 @@ def test_stored_undo_is_carried_over_when_it_is_applied(engine: Engine, folder: 
     assert (folder / "a.md").read_bytes() == GUIDE + b"\nMore.\n"
 
 
-def test_undo_that_touches_what_was_changed_since_names_the_lines(engine: Engine, folder: Path) -> None:
+def test_undo_of_lines_changed_since_names_them(engine: Engine, folder: Path) -> None:
     transaction = commit(engine, batch(REPLACE))
     (folder / "a.md").write_bytes((folder / "a.md").read_bytes().replace(b"Run that.", b"Run those."))
 
@@ -229,7 +225,7 @@ def test_undo_that_touches_what_was_changed_since_names_the_lines(engine: Engine
     ],
 )
 @pytest.mark.parametrize("rebases", [False, True])
-def test_files_of_others_are_neither_overwritten_nor_deleted(
+def test_undo_neither_overwrites_nor_deletes_foreign_files(
     engine: Engine,
     folder: Path,
     request_: Mapping[str, Any],
@@ -252,13 +248,13 @@ def test_files_of_others_are_neither_overwritten_nor_deleted(
     assert read_tree(folder) == before
 
 
-def test_part_of_an_undo_cannot_be_accepted(engine: Engine) -> None:
+def test_undo_cannot_be_accepted_in_part(engine: Engine) -> None:
     plan_id = engine.undo(commit(engine, batch(REPLACE)), dry_run=True).plan_id
 
     assert codes(engine.apply({"planId": plan_id, "accept": [0]})) == [Code.INVALID_ARGUMENT]
 
 
-def test_undo_is_no_operation_of_batches(engine: Engine) -> None:
+def test_undo_is_not_an_operation_of_batches(engine: Engine) -> None:
     transaction = commit(engine, batch(REPLACE))
 
     assert codes(engine.plan(batch({"op": "undo", "transaction": transaction}))) == [Code.INVALID_ARGUMENT]
@@ -271,12 +267,12 @@ def test_unknown_transaction_is_refused(engine: Engine, transaction: str | None)
     assert codes(report) == [Code.NOT_UNDOABLE]
 
 
-def test_beginning_of_an_id_is_enough(engine: Engine, folder: Path) -> None:
+def test_transaction_is_found_by_an_id_prefix(engine: Engine, folder: Path) -> None:
     assert engine.undo(commit(engine, batch(REPLACE))[:6].upper()).applied
     assert (folder / "a.md").read_bytes() == GUIDE
 
 
-def test_old_content_that_is_gone_is_named(engine: Engine, folder: Path) -> None:
+def test_missing_old_content_is_named(engine: Engine, folder: Path) -> None:
     transaction = commit(engine, {"files": [batch(REPLACE), batch({"op": "delete_file"}, file="b.md")]})
     for image in (folder / ".mdplan" / "history").iterdir():
         if sha256_hex(image.read_bytes()) != sha256_hex(GUIDE):
@@ -290,7 +286,7 @@ def test_old_content_that_is_gone_is_named(engine: Engine, folder: Path) -> None
     assert read_tree(folder) == before
 
 
-def test_history_lists_the_newest_first_and_what_undid_what(engine: Engine) -> None:
+def test_history_lists_newest_first_with_undo_links(engine: Engine) -> None:
     first = commit(engine, batch(REPLACE))
     second = commit(engine, batch(REPLACE | {"pattern": "Use it", "replacement": "Use that"}))
     undo = engine.undo(second).receipt.transaction
@@ -309,7 +305,7 @@ def test_history_lists_the_newest_first_and_what_undid_what(engine: Engine) -> N
     assert report.warnings == ()
 
 
-def test_undo_that_was_undone_took_nothing_back(engine: Engine) -> None:
+def test_redone_transaction_is_not_marked_as_undone(engine: Engine) -> None:
     transaction = commit(engine, batch(REPLACE))
     undo = engine.undo(transaction).receipt.transaction
     redo = engine.undo(undo).receipt.transaction
@@ -319,7 +315,7 @@ def test_undo_that_was_undone_took_nothing_back(engine: Engine) -> None:
     assert (by_id[undo].undone_by, by_id[transaction].undone_by) == (redo, None)
 
 
-def test_history_is_limited_and_of_one_file(engine: Engine) -> None:
+def test_history_can_be_limited_to_a_number_and_a_file(engine: Engine) -> None:
     mine = commit(engine, batch(REPLACE))
     other = commit(engine, batch({"op": "create_file", "markdown": "x\n"}, file="c.md"))
 
@@ -347,7 +343,7 @@ def test_transaction_is_shown_with_its_diff(engine: Engine) -> None:
     assert engine.transaction_diff(transaction) == planned.diff.encode()
 
 
-def test_file_that_stayed_as_it_was_is_in_no_diff_and_no_undo(engine: Engine) -> None:
+def test_unchanged_file_is_in_no_diff_and_no_undo(engine: Engine) -> None:
     nothing = {"op": "replace_match", "pattern": "bytes", "replacement": "bytes"}
     transaction = commit(engine, {"files": [batch(REPLACE), batch(nothing, file="b.md")]})
 
@@ -358,16 +354,14 @@ def test_file_that_stayed_as_it_was_is_in_no_diff_and_no_undo(engine: Engine) ->
     assert [file.file for file in engine.undo(transaction).files] == ["a.md"]
 
 
-def test_no_history_is_no_problem(engine: Engine, folder: Path) -> None:
+def test_missing_history_gives_an_empty_list(engine: Engine, folder: Path) -> None:
     report = engine.history()
 
     assert (report.ok, report.transactions, report.more) == (True, (), False)
     assert not (folder / ".mdplan").exists()
 
 
-def test_record_that_cannot_be_read_is_a_warning_and_stands_before_the_last(
-    engine: Engine, folder: Path
-) -> None:
+def test_unreadable_record_is_a_warning_and_does_not_hide_the_last(engine: Engine, folder: Path) -> None:
     first = commit(engine, batch(REPLACE))
     second = commit(engine, batch(APPEND))
     (record,) = (folder / ".mdplan" / "tx").glob(f"*{second}*")
@@ -380,7 +374,7 @@ def test_record_that_cannot_be_read_is_a_warning_and_stands_before_the_last(
     assert codes(engine.undo()) == [Code.JOURNAL_CORRUPT]
 
 
-def test_roots_may_be_named_otherwise_later(engine: Engine, folder: Path, tmp_path: Path) -> None:
+def test_history_and_undo_work_under_another_root_name(engine: Engine, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     both = Engine.open({"docs": folder, "other": tmp_path / "other"}, settings=SETTINGS)
     report = both.apply({"planId": both.plan(batch(REPLACE, file="docs:a.md")).plan_id})
@@ -405,7 +399,7 @@ PLAN = {"mdplanPlan": 1, "planId": "sha256-0", "files": []}
         {"committedAt": "now", "plan": PLAN, "planId": "sha256-0", "rootName": ""},
     ],
 )
-def test_record_of_a_stranger_is_listed_and_never_undone(
+def test_foreign_record_is_listed_and_never_undone(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, note: dict[str, object]
 ) -> None:
     strange = Transaction(
@@ -451,9 +445,7 @@ def test_receipt_of_a_repeated_batch_is_in_the_history(engine: Engine, folder: P
     assert (folder / "a.md").read_bytes().count(b"run it") == 1
 
 
-def test_batch_that_was_undone_is_done_again_and_one_that_was_redone_is_not(
-    engine: Engine, folder: Path
-) -> None:
+def test_undone_batch_is_committed_again_and_redone_batch_is_not(engine: Engine, folder: Path) -> None:
     longer = batch({"op": "replace_match", "pattern": "Run it", "replacement": "Run it, run it"})
     first = engine.apply(longer)
     undone = engine.undo(first.receipt.transaction)
@@ -479,7 +471,7 @@ def test_plan_that_was_undone_is_committed_again_as_a_new_transaction(engine: En
     assert again.receipt.transaction == second.receipt.transaction
 
 
-def test_committed_plan_is_shown_and_exported_without_the_store(engine: Engine, state_dir: Path) -> None:
+def test_committed_plan_is_available_without_the_store(engine: Engine, state_dir: Path) -> None:
     plan_id = engine.apply(batch(REPLACE)).plan_id
     without_state(state_dir)
 
@@ -495,7 +487,7 @@ def test_commit_writes_nothing_into_the_plan_store(engine: Engine, state_dir: Pa
     assert [path.name for path in state_dir.rglob("*") if path.is_file()] == ["journal.key"]
 
 
-def test_old_transactions_are_forgotten(folder: Path) -> None:
+def test_old_transactions_are_removed(folder: Path) -> None:
     settings = Settings(durability=Durability.PROCESS, history_transactions=2)
     engine = Engine.open([folder], settings=settings)
     done = [
@@ -532,7 +524,7 @@ def be_overtaken(
     return done
 
 
-def test_created_file_that_another_was_faster_with_is_looked_at_again_under_the_lock(
+def test_create_rechecks_existence_under_the_lock(
     engine: Engine, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = Engine.open([folder], settings=SETTINGS)
@@ -554,7 +546,7 @@ def test_created_file_that_another_was_faster_with_is_looked_at_again_under_the_
         (RENAME, Path.touch, Code.FILE_EXISTS),
     ],
 )
-def test_what_another_put_in_the_way_is_seen_under_the_lock(
+def test_new_obstacle_is_detected_under_the_lock(
     engine: Engine,
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -569,7 +561,7 @@ def test_what_another_put_in_the_way_is_seen_under_the_lock(
     assert (folder / "a.md").read_bytes() == before
 
 
-def test_created_file_that_another_made_otherwise_is_refused(
+def test_create_is_refused_if_another_process_made_a_different_file(
     engine: Engine, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     be_overtaken(engine, monkeypatch, lambda: (folder / "c.md").write_bytes(b"theirs\n"))
@@ -584,7 +576,7 @@ def test_created_file_that_another_made_otherwise_is_refused(
 NOT_YET = Diagnostic(code=Code.APPROVAL_REQUIRED, message="nobody has looked at it", hint="ask")
 
 
-def test_refused_approval_writes_nothing_and_leaves_the_plan_to_be_looked_at(folder: Path) -> None:
+def test_refused_approval_writes_nothing_and_keeps_the_plan(folder: Path) -> None:
     asked: list[tuple[str, Root]] = []
 
     def approval(plan: Plan, root: Root) -> tuple[Diagnostic, ...]:
@@ -610,7 +602,7 @@ def test_refused_approval_writes_nothing_and_leaves_the_plan_to_be_looked_at(fol
 
 
 @pytest.mark.requirement("approval-1")
-def test_undo_and_rebased_plans_are_asked_for_too(engine: Engine, folder: Path) -> None:
+def test_undo_and_rebased_plans_need_approval(engine: Engine, folder: Path) -> None:
     asked: list[str] = []
 
     def approval(plan: Plan, root: Root) -> tuple[Diagnostic, ...]:
@@ -629,7 +621,7 @@ def test_undo_and_rebased_plans_are_asked_for_too(engine: Engine, folder: Path) 
     assert plan_id not in asked
 
 
-def test_nobody_is_asked_about_nothing(folder: Path) -> None:
+def test_empty_plan_needs_no_approval(folder: Path) -> None:
     engine = Engine.open([folder], settings=SETTINGS, approval=lambda plan, root: (NOT_YET,))
     nothing = batch(REPLACE | {"replacement": "Run it"})
 

@@ -34,7 +34,7 @@ def check(text: str, *expected: Row) -> None:
         ("a id=x", []),
     ],
 )
-def test_attributes_of_opening_tags(text: str, expected: list[Row]) -> None:
+def test_attributes_of_opening_tags_are_listed(text: str, expected: list[Row]) -> None:
     check(text, *expected)
 
 
@@ -49,7 +49,7 @@ def test_span_is_the_value_without_quotes_and_the_search_stays_inside() -> None:
 
 
 @pytest.mark.parametrize("piece", ["<a x ", '<a b="', "<!--", "<a x= ", "<?", "<script>", "<a" + " " * 50])
-def test_cost_grows_with_the_text_alone(piece: str) -> None:
+def test_cost_is_linear_in_the_text(piece: str) -> None:
     text = piece * 100_000
 
     assert len(html_attributes(text, Span(0, len(text)))) <= len(text)

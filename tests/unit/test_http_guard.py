@@ -97,12 +97,12 @@ def status(headers: Pairs, *body: bytes, path: str = "/", rules: GuardRules = RU
         ({"content-length": "many"}, 200),
     ],
 )
-def test_header_decides(headers: dict[str, str], expected: int) -> None:
+def test_request_is_accepted_or_refused_by_its_headers(headers: dict[str, str], expected: int) -> None:
     assert status(pairs({**GOOD, **headers})) == expected
 
 
 @pytest.mark.parametrize("missing", GOOD)
-def test_header_that_is_missing_refuses(missing: str) -> None:
+def test_request_without_a_required_header_is_refused(missing: str) -> None:
     given = {name: value for name, value in GOOD.items() if name != missing}
 
     assert status(pairs(given)) == {"host": 421, "authorization": 401}[missing]
@@ -119,19 +119,19 @@ def test_header_that_is_missing_refuses(missing: str) -> None:
         ("/reviewed", "http://127.0.0.1:8080", 403),
     ],
 )
-def test_forms_of_its_own_pages_may_be_sent(path: str, origin: str, expected: int) -> None:
+def test_forms_of_own_pages_are_accepted(path: str, origin: str, expected: int) -> None:
     rules = replace(RULES, pages=("/review/",))
     assert status(pairs(GOOD | {"origin": origin}), path=path, rules=rules) == expected
 
 
-def test_second_host_or_origin_refuses() -> None:
+def test_duplicate_host_or_origin_is_refused() -> None:
     evil = [(b"origin", b"https://docs.example.org"), (b"origin", b"https://evil.example")]
 
     assert status([*pairs(GOOD), (b"host", b"evil.example")]) == 421
     assert status([*pairs(GOOD), *evil]) == 403
 
 
-def test_body_arrives_whole_up_to_the_limit_and_not_beyond() -> None:
+def test_body_is_accepted_up_to_the_limit() -> None:
     sent, bodies = sent_through(pairs(GOOD), b"12345", b"", b"67890")
 
     assert (sent[0]["status"], bodies) == (200, [b"1234567890"])
@@ -163,7 +163,7 @@ def test_wrong_tokens_of_every_length_are_compared_as_digests_of_one_length(
     assert [(len(given), len(expected)) for given, expected in compared] == [(32, 32)] * 5
 
 
-def test_one_of_several_admissions_is_enough() -> None:
+def test_one_valid_credential_is_enough() -> None:
     def by_cookie(connection: HTTPConnection) -> bool:
         return connection.cookies.get("session") == "open"
 

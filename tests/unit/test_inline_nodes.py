@@ -342,7 +342,7 @@ ALL = {
 
 
 @pytest.mark.parametrize("case", ALL)
-def test_nodes_are_where_the_source_has_them(case: str) -> None:
+def test_node_spans_match_the_source(case: str) -> None:
     text, *expected = ALL[case]
     check(text, *expected)
 
@@ -361,7 +361,7 @@ def test_front_matter_has_no_nodes() -> None:
     assert [found_node.span for found_node in found] == [Span(17, 20)]
 
 
-def test_nothing_behind_front_matter() -> None:
+def test_document_of_front_matter_alone_has_no_nodes() -> None:
     text = "---\na: b\n---\n"
 
     assert inline_map(text, len(text)).nodes_in(whole(text)) == ()
@@ -401,14 +401,14 @@ def test_only_nodes_that_share_text_with_the_span_are_found(span: Span, expected
         pytest.param("[](x #[a] `b`\n\n[a]: u", ["[a]", "`b`", "[a]: u"], id="unfinished destination"),
     ],
 )
-def test_nodes_of_odd_text_are_found(text: str, expected: list[str]) -> None:
+def test_nodes_of_unusual_text_are_found(text: str, expected: list[str]) -> None:
     nodes = inline_map(text)
 
     assert [text[each.span.start : each.span.end] for each in nodes.nodes_in(whole(text))] == expected
     assert nodes.undecided_in(whole(text)) == ()
 
 
-def test_node_that_begins_in_a_url_and_ends_behind_it_is_undecided() -> None:
+def test_node_that_starts_in_a_url_and_ends_after_it_is_undecided() -> None:
     text = "http://a.b/`x y` `c`"
     nodes = inline_map(text)
 
@@ -430,7 +430,7 @@ class PanicException(BaseException):
     """What a panic in Rust raises."""
 
 
-def test_markdown_it_decides_on_blocks_that_the_parser_panics_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_markdown_it_parses_blocks_on_which_pulldown_panics(monkeypatch: pytest.MonkeyPatch) -> None:
     def panic(text: str, **options: object) -> object:
         if "panic" in text:
             raise PanicException
@@ -447,7 +447,7 @@ def test_markdown_it_decides_on_blocks_that_the_parser_panics_on(monkeypatch: py
     assert text[undecided.start : undecided.end] == "- panic `c`\n- [d]\n"
 
 
-def test_outline_is_the_same_where_the_parser_panics(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outline_is_correct_where_pulldown_panics(monkeypatch: pytest.MonkeyPatch) -> None:
     def panic(*_: object, **__: object) -> None:
         raise PanicException
 
@@ -487,7 +487,7 @@ def test_labels_and_footnotes_of_other_sections_are_known() -> None:
     [("é:" * 9000 + " ", "http://a.b/c"), ("", "http://a.b/" + "c" * 9000), ("", "me@a.b" + ".c" * 9000)],
     ids=["behind much text", "long", "long mail address"],
 )
-def test_long_text_does_not_hide_a_bare_url(before: str, url: str) -> None:
+def test_bare_url_in_long_text_is_found(before: str, url: str) -> None:
     found = inline_map(before + url).nodes_in(Span(0, len(before + url)))
 
     assert [each.span for each in found] == [Span(len(before), len(before + url))]
@@ -501,7 +501,7 @@ def test_long_text_does_not_hide_a_bare_url(before: str, url: str) -> None:
         *("\xa0\n", "> ", "- ", "[a]: b\n", "[^a]: b[^a]\n"),
     ],
 )
-def test_hostile_text_costs_no_more_than_its_length(piece: str) -> None:
+def test_parse_of_hostile_text_is_linear(piece: str) -> None:
     """What grows faster than the text runs into the time limit of the tests."""
     text = "x `y` " + piece * 30_000
     nodes = inline_map(text)
@@ -509,14 +509,14 @@ def test_hostile_text_costs_no_more_than_its_length(piece: str) -> None:
     assert nodes.nodes_in(whole(text)) or nodes.undecided_in(whole(text))
 
 
-def test_lines_behind_raw_html_that_another_tag_ends_are_undecided() -> None:
+def test_lines_after_raw_html_closed_by_another_tag_are_undecided() -> None:
     text = "<pre>\na\n</script>\n\n`x`\n"
     nodes = inline_map(text)
 
     assert [text[each.start : each.end] for each in nodes.undecided_in(whole(text))] == ["`x`\n"]
 
 
-def test_raw_html_up_to_its_own_tag_is_certain() -> None:
+def test_raw_html_up_to_its_closing_tag_is_certain() -> None:
     text = "<pre>\n`a`\n</pre>\n\n`x`\n"
 
     assert inline_map(text).undecided_in(whole(text)) == ()

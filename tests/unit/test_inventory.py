@@ -61,7 +61,7 @@ def outline(text: str) -> Outline:
         ("a/.gitignore", "# comment\n", None, "text"),
     ],
 )
-def test_format_is_given_or_told_by_name_and_then_by_content(
+def test_format_comes_from_the_option_then_the_name_then_the_content(
     path: str, text: str, given: str | None, expected: str
 ) -> None:
     assert document_format(path, text, given) == expected
@@ -103,7 +103,7 @@ def test_fenced_blocks_are_numbered_at_every_depth_and_indented_ones_are_not() -
     assert places == [(0, "python", 1, 3), (None, None, 5, 5), (1, None, 7, 9), (2, "c++", 11, 11)]
 
 
-def test_a_table_has_its_header_cells_and_counts_its_body_rows() -> None:
+def test_table_has_its_header_cells_and_counts_its_body_rows() -> None:
     found = find_tables(
         outline("""\
             | a \\| b | *c* |
@@ -121,11 +121,11 @@ def test_a_table_has_its_header_cells_and_counts_its_body_rows() -> None:
     assert tables == [(0, ("a | b", "*c*"), 3, 1), (1, ("x", "y"), 0, 7)]
 
 
-def test_a_row_of_dashes_alone_makes_a_heading_and_no_table() -> None:
+def test_row_of_dashes_alone_makes_a_heading_and_no_table() -> None:
     assert find_tables(outline("| a |\n---\n")) == ()
 
 
-def test_a_line_of_one_pipe_alone_ends_a_table() -> None:
+def test_line_of_one_pipe_alone_ends_a_table() -> None:
     (table,) = find_tables(outline("| a |\n|---|\n| b |\n||\n| |\n |\t\n| c |\n"))
 
     assert (table.rows, table.block.last_line) == (3, 5)
@@ -201,7 +201,7 @@ def test_regions_are_found_at_every_depth_and_in_each_other() -> None:
         "<!-- a b:start -->\n",
     ],
 )
-def test_what_only_looks_like_a_marker_is_text(text: str) -> None:
+def test_marker_look_alike_is_text(text: str) -> None:
     assert regions(text) == ([], [])
 
 
@@ -217,13 +217,13 @@ def test_what_only_looks_like_a_marker_is_text(text: str) -> None:
         ("a:start A:end", [], [("a", True, 1), ("A", False, 2)]),
     ],
 )
-def test_markers_without_their_other_half_are_told(
+def test_unpaired_markers_are_reported(
     markers: str, pairs: list[tuple[str, int, int]], unpaired: list[tuple[str, bool, int]]
 ) -> None:
     assert regions("".join(f"<!-- {marker} -->\n" for marker in markers.split())) == (pairs, unpaired)
 
 
-def test_the_inside_of_a_region_is_what_stands_between_its_markers() -> None:
+def test_content_of_a_region_is_the_text_between_its_markers() -> None:
     document = outline("<!-- a:start -->\nx\n<!-- a:end -->\n")
 
     assert document.text_of(find_regions(document).pairs[0].inside) == "\nx\n"
@@ -284,7 +284,7 @@ def test_links_are_counted_by_kind() -> None:
     assert (count.wiki, count.footnote, count.html) == (1, 1, 2)
 
 
-def test_no_links_stand_behind_the_end() -> None:
+def test_span_after_the_last_link_has_no_links() -> None:
     document = outline("[a](b) [r]\n\n[r]: /u\n")
     end = len(document.source.text)
 
@@ -334,7 +334,7 @@ def test_link_to_a_place_of_the_same_file_resolves(link: str) -> None:
         ("> [x]\n\n> [x]: #gone", "#gone"),
     ],
 )
-def test_link_to_nothing_in_the_same_file_is_broken(link: str, target: str) -> None:
+def test_link_to_a_missing_anchor_of_the_same_file_is_broken(link: str, target: str) -> None:
     document = outline(f"# Foo Bar\n\n{link}\n\n[^n]: note\n")
 
     found = local_links(document)
@@ -359,7 +359,7 @@ def test_link_to_nothing_in_the_same_file_is_broken(link: str, target: str) -> N
         "[^a]: #gone",
     ],
 )
-def test_what_is_no_link_into_the_same_file_is_not_judged(text: str) -> None:
+def test_links_to_other_files_are_not_checked(text: str) -> None:
     assert local_links(outline(f"# Foo\n\n{text}\n")) == ()
 
 

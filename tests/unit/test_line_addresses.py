@@ -55,7 +55,7 @@ SPACED = "a\n\nb\n\nc\n"
         ({"op": "insert_lines", "line": f"1:start,{A}", "markdown": "x"}, f"x\n{SPACED}"),
     ],
 )
-def test_place_is_proven_by_the_lines_around_it(
+def test_hashes_of_both_neighbouring_lines_guard_a_place(
     engine: Engine, tmp_path: Path, edit: dict[str, str], result: str
 ) -> None:
     (tmp_path / "a.md").write_text(SPACED, encoding="utf-8")
@@ -75,7 +75,7 @@ def test_place_is_proven_by_the_lines_around_it(
         ),
     ],
 )
-def test_line_that_is_at_the_edge_no_more_is_refused(
+def test_line_hash_of_a_line_no_longer_at_the_edge_is_refused(
     engine: Engine, tmp_path: Path, line: str, text: str, message: str
 ) -> None:
     (tmp_path / "a.md").write_text(text, encoding="utf-8")
@@ -98,7 +98,7 @@ def test_line_that_is_at_the_edge_no_more_is_refused(
         ("1:", "after"),
     ],
 )
-def test_place_that_says_nothing_is_refused(engine: Engine, line: str, position: str | None) -> None:
+def test_malformed_place_is_refused(engine: Engine, line: str, position: str | None) -> None:
     edit = {"op": "insert_lines", "line": line, "markdown": "x"} | (
         {"position": position} if position else {}
     )
@@ -108,7 +108,7 @@ def test_place_that_says_nothing_is_refused(engine: Engine, line: str, position:
     assert report.error.code is Code.INVALID_ARGUMENT
 
 
-def test_hash_of_the_file_guards_the_lines_between(engine: Engine, tmp_path: Path) -> None:
+def test_file_hash_guards_the_lines_between(engine: Engine, tmp_path: Path) -> None:
     edits = [{"op": "delete_lines", "lines": "1:769-3:8b5"}]
     base = sha256_hex(TEXT.encode())
     report = engine.apply({"file": "a.md", "baseSha256": base, "edits": edits})

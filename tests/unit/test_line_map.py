@@ -30,7 +30,7 @@ few_lines = texts("ab\n\r") | texts()
 
 
 @given(data=st.data(), base=few_lines)
-def test_kept_lines_have_their_text_where_the_map_says(data: DataObject, base: str) -> None:
+def test_kept_lines_are_where_the_map_says(data: DataObject, base: str) -> None:
     """Kept and changed lines together are all lines, and every kept one reads the same."""
     edits = data.draw(edit_lists(base, few_lines))
     old, new = LineIndex(base), LineIndex(edits.apply(base))
@@ -49,7 +49,7 @@ def test_kept_lines_have_their_text_where_the_map_says(data: DataObject, base: s
 
 
 @given(data=st.data(), base=few_lines)
-def test_changes_are_apart_and_change_something(data: DataObject, base: str) -> None:
+def test_changes_are_separate_and_not_empty(data: DataObject, base: str) -> None:
     """Between two changes stands a kept line, and none is empty on both sides."""
     edits = data.draw(edit_lists(base, few_lines))
 
@@ -62,14 +62,14 @@ def test_changes_are_apart_and_change_something(data: DataObject, base: str) -> 
 
 
 @given(data=st.data(), base=few_lines)
-def test_edits_that_put_back_what_was_there_change_no_line(data: DataObject, base: str) -> None:
+def test_edits_that_restore_the_text_change_no_line(data: DataObject, base: str) -> None:
     """What is touched and stays the same is kept."""
     spans = [edit.span for edit in data.draw(edit_lists(base, few_lines))]
 
     assert changes_of(base, *(TextEdit(span, base[span.start : span.end]) for span in spans)) == []
 
 
-def test_word_in_a_line_changes_that_line_alone() -> None:
+def test_changed_word_changes_only_its_line() -> None:
     """Its number stays, and so do all others."""
     changes = replaced("a\nbcd\ne\n", "c", "x")
 
@@ -77,7 +77,7 @@ def test_word_in_a_line_changes_that_line_alone() -> None:
     assert list(kept_lines(changes, 3)) == [KeptLines(1, 2, 0), KeptLines(3, 4, 0)]
 
 
-def test_deleted_lines_are_in_no_range_and_those_behind_move_up() -> None:
+def test_lines_after_deleted_ones_move_up() -> None:
     """Two of five lines go."""
     changes = replaced("a\nb\nc\nd\ne\n", "b\nc\n", "")
 
@@ -85,7 +85,7 @@ def test_deleted_lines_are_in_no_range_and_those_behind_move_up() -> None:
     assert list(kept_lines(changes, 5)) == [KeptLines(1, 2, 0), KeptLines(4, 6, -2)]
 
 
-def test_new_lines_move_those_behind_down() -> None:
+def test_lines_after_inserted_ones_move_down() -> None:
     """Two new lines before the second."""
     changes = changes_of("a\nb\n", TextEdit.insert(2, "x\ny\n"))
 
@@ -93,17 +93,17 @@ def test_new_lines_move_those_behind_down() -> None:
     assert list(kept_lines(changes, 2)) == [KeptLines(1, 2, 0), KeptLines(2, 3, 2)]
 
 
-def test_text_behind_an_unfinished_last_line_leaves_that_line_kept() -> None:
+def test_text_appended_to_an_unfinished_line_keeps_the_line() -> None:
     """It only gets a line end."""
     assert changes_of("a\nb", TextEdit.insert(3, "\n\nc")) == [ChangedLines(3, 3, 3, 5)]
 
 
-def test_section_written_anew_keeps_the_lines_that_it_repeats() -> None:
+def test_rewritten_section_keeps_its_repeated_lines() -> None:
     """One edit of four lines, of which one differs."""
     assert replaced("a\nb\nc\nd\n", "a\nb\nc\nd\n", "a\nb\nx\nd\n") == [ChangedLines(3, 4, 3, 4)]
 
 
-def test_line_feed_behind_a_lone_carriage_return_joins_no_lines() -> None:
+def test_line_feed_after_a_lone_carriage_return_joins_no_lines() -> None:
     """CR and LF become one line end: the number of lines stays."""
     assert changes_of("a\rb\rc", TextEdit.insert(2, "\n")) == []
 

@@ -37,7 +37,7 @@ OLD = ("## Install", "", "Get the nightly build.", "", "## Use", "", "Run it onc
         (("gone", "gone too"), (), [(0, None), (1, None)]),
     ],
 )
-def test_lines_are_beside_their_counterparts(
+def test_split_view_pairs_matching_lines(
     old: tuple[str, ...], new: tuple[str, ...], expected: list[tuple[int | None, int | None]]
 ) -> None:
     assert list(paired(old, new)) == expected

@@ -42,7 +42,7 @@ def test_content_is_the_line_without_its_end() -> None:
     ]
 
 
-def test_an_empty_first_line_has_no_content() -> None:
+def test_empty_first_line_has_no_content() -> None:
     assert LineIndex("\na\r").content(1) == ""
 
 
@@ -54,7 +54,7 @@ def test_span_of_lines_includes_both_ends_and_the_last_line_end() -> None:
 
 
 @pytest.mark.parametrize(("offset", "line"), [(0, 1), (1, 1), (2, 1), (3, 2), (4, 2)])
-def test_a_line_end_belongs_to_the_line_that_it_ends(offset: int, line: int) -> None:
+def test_line_end_belongs_to_the_line_that_it_ends(offset: int, line: int) -> None:
     assert LineIndex("a\r\nb").line_at(offset) == line
 
 
@@ -72,7 +72,7 @@ def test_a_line_end_belongs_to_the_line_that_it_ends(offset: int, line: int) -> 
         ("\U0001f600e\u0301\n", 3, Position(1, 4)),
     ],
 )
-def test_each_place_has_one_position(text: str, offset: int, position: Position) -> None:
+def test_each_offset_has_one_position(text: str, offset: int, position: Position) -> None:
     index = LineIndex(text)
 
     assert index.position(offset) == position
@@ -94,7 +94,7 @@ def test_each_place_has_one_position(text: str, offset: int, position: Position)
         ("a\nb", -1, 1),
     ],
 )
-def test_a_position_that_the_text_does_not_have_is_no_offset(text: str, line: int, col: int) -> None:
+def test_position_outside_the_text_has_no_offset(text: str, line: int, col: int) -> None:
     assert LineIndex(text).offset(Position(line, col)) is None
 
 

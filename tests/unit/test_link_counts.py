@@ -44,7 +44,7 @@ def test_links_are_counted_by_kind(text: str, expected: str) -> None:
     check(text, expected)
 
 
-def test_fragments_that_name_nothing_are_told_with_their_lines() -> None:
+def test_unknown_fragments_are_reported_with_their_lines() -> None:
     text = (
         "# One\n\n[a](#one) [b](#two)\n- c\n  [d](#three) <a href='#four'>e</a>\n\n"
         "[f]: #five\n\n| a |\n|---|\n| [g](#six) |\n\n<p id=six>\n<a href=#seven>\n"

@@ -80,7 +80,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_misplaced_field_leads_to_the_right_one(name: str) -> None:
+def test_misplaced_field_is_reported_with_its_right_place(name: str) -> None:
     edit, hint = MISTAKES[name]
 
     problems = read_edit(edit)

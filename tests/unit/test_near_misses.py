@@ -115,7 +115,7 @@ def near(text: str, wanted: SearchTerm | str, within: Span | None = None) -> lis
         ("  \n ", None, None),
     ],
 )  # fmt: skip
-def test_difference_is_named_with_its_place(
+def test_difference_is_reported_with_its_position(
     wanted: str, place: tuple[int, int, int] | None, differs: str | None
 ) -> None:
     assert near(TEXT, wanted) == ([(*place, differs)] if place is not None else [])
@@ -140,13 +140,13 @@ def test_difference_is_named_with_its_place(
         ("an entirly new\n", "an entirely new!", [(1, 1, 1, "about 2 of 14 characters, from column 9 on")]),
     ],
 )  # fmt: skip
-def test_lines_are_found_as_whole_lines(
+def test_line_near_miss_covers_whole_lines(
     text: str, wanted: str, expected: list[tuple[int, int, int, str]]
 ) -> None:
     assert near(text, SearchTerm(text=wanted, whole_lines=True)) == expected
 
 
-def test_at_most_three_places_are_named_and_those_that_differ_least_first() -> None:
+def test_at_most_three_near_misses_are_listed_closest_first() -> None:
     text = "Run  It Now\nrun it now.\nRUN  it  now\nRun it\tnow\nrun It now\n"
 
     assert near(text, "Run it now") == [
@@ -156,7 +156,7 @@ def test_at_most_three_places_are_named_and_those_that_differ_least_first() -> N
     ]
 
 
-def test_place_that_was_meant_comes_first_then_the_closest() -> None:
+def test_intended_place_comes_first_then_the_closest() -> None:
     text = "same\n" * 5 + "Same  \n" + "same\n" * 5
     meant = Span(25, 31)
 
@@ -167,7 +167,7 @@ def test_place_that_was_meant_comes_first_then_the_closest() -> None:
     ]
 
 
-def test_place_that_was_meant_is_looked_at_among_many_others() -> None:
+def test_intended_place_is_compared_among_many_others() -> None:
     text = "same line here\n" * 400 + "same  line here\n" + "same line here\n" * 400
     meant = Span(6000, 6015)
 
@@ -186,7 +186,7 @@ def test_text_of_a_script_without_case_needs_no_word_ends() -> None:
     ]
 
 
-def test_case_is_no_difference_where_it_does_not_matter() -> None:
+def test_case_insensitive_search_ignores_case_differences() -> None:
     text = "Big  Apple\nbig apple\n"
 
     assert near(text, SearchTerm(text="BIG APPLE", any_case=True, or_exact=False)) == [
@@ -194,25 +194,25 @@ def test_case_is_no_difference_where_it_does_not_matter() -> None:
     ]
 
 
-def test_very_text_is_no_near_miss_unless_asked_for() -> None:
+def test_exact_text_is_a_near_miss_only_on_request() -> None:
     assert near("one two three\n", SearchTerm(text="two", or_exact=False)) == []
     assert near("one two three\n", SearchTerm(text="two")) == [(1, 5, 1, "the place only")]
 
 
-def test_only_the_searched_part_counts() -> None:
+def test_only_the_searched_span_counts() -> None:
     text = "First  part\nfirst part\nFIRST part\n"
 
     assert near(text, "First part", Span(12, 23)) == [(2, 1, 2, "case at column 1")]
 
 
-def test_edges_of_the_searched_part_are_edges() -> None:
+def test_edges_of_the_searched_span_count_as_word_ends() -> None:
     assert near("word   and\n", "word    and", Span(0, 5)) == []
     assert near("word   and\n", "WORD  ", Span(0, 5)) == [
         (1, 1, 1, "case at column 1, blanks (1, not 2) at column 6")
     ]
 
 
-def test_places_with_a_remark_come_last() -> None:
+def test_near_misses_with_a_remark_come_last() -> None:
     text = "Good\ngood  one\n"
     found = find_near_misses(
         FoldedText(text),
@@ -227,7 +227,7 @@ def test_places_with_a_remark_come_last() -> None:
     ]
 
 
-def test_many_kinds_of_difference_are_cut_short() -> None:
+def test_long_list_of_differences_is_shortened() -> None:
     ((_, _, _, differs),) = near("“A – big”\u200b  café\u00a0Market", '"a - big" cafe market')
 
     assert differs == (
@@ -237,27 +237,27 @@ def test_many_kinds_of_difference_are_cut_short() -> None:
     )
 
 
-def test_no_text_of_the_file_is_told() -> None:
+def test_near_miss_contains_no_text_of_the_file() -> None:
     secret = "Passw\u00f6rd\u2019s  “hunter2”\u00a0– ok"
     for wanted in ("passw\u00f6rd's hunter2 - ok", "Passwords 'hunter3' ok", "passwOrd’s hunter2 – okay"):
         (miss,) = near(f"x\n{secret}\ny\n", wanted)
         assert not any(word in miss[3].casefold() for word in ("passw", "hunter", "ok"))
 
 
-def test_bytes_that_are_no_text_are_compared_like_any_character() -> None:
+def test_undecodable_bytes_are_compared_like_characters() -> None:
     assert near("caf\udce9  au lait", "caf\udce9 au lait") == [(1, 1, 1, "blanks (2, not 1) at column 6")]
     assert near("caf\udce9 au lait", "caf\u00e9 au lait") == [
         (1, 1, 1, "about 1 of 10 characters, from column 4 on")
     ]
 
 
-def test_very_long_text_is_not_looked_for() -> None:
+def test_very_long_text_has_no_near_miss_search() -> None:
     text = "word " * 4_001
 
     assert near(text.upper(), text) == []
 
 
-def test_near_misses_are_told_in_one_hint() -> None:
+def test_near_misses_share_one_hint() -> None:
     misses = (
         NearMiss(line=12, col=5, end_line=12, differs="case at column 9"),
         NearMiss(line=40, col=1, end_line=40, differs="the place only"),

@@ -45,7 +45,7 @@ def cost(text: str, wanted: str, searches: int) -> int:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_another_search_costs_the_same_in_a_longer_text(kind: str) -> None:
+def test_second_search_cost_does_not_depend_on_text_length(kind: str) -> None:
     text, wanted = KINDS[kind]
     short, long = text[:LENGTH], text[: 4 * LENGTH]
 
@@ -55,7 +55,7 @@ def test_another_search_costs_the_same_in_a_longer_text(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_first_search_costs_in_proportion_to_the_text(kind: str) -> None:
+def test_first_search_cost_is_linear_in_the_text(kind: str) -> None:
     text, wanted = KINDS[kind]
 
     short, long = (
@@ -66,7 +66,7 @@ def test_first_search_costs_in_proportion_to_the_text(kind: str) -> None:
 
 
 @pytest.mark.parametrize("change", [str.upper, str.swapcase, lambda text: text.replace("a", "e", 20)])
-def test_longer_text_costs_no_more_than_in_proportion(change: Callable[[str], str]) -> None:
+def test_search_cost_is_at_most_linear_in_the_text(change: Callable[[str], str]) -> None:
     folded = FoldedText(PROSE)
     search(folded, "Completely different words everywhere")  # Makes the index.
 
@@ -92,7 +92,7 @@ def test_document_is_folded_once_for_all_edits(monkeypatch: pytest.MonkeyPatch) 
     assert folded == [PROSE]
 
 
-def test_another_name_costs_the_same_in_a_longer_list() -> None:
+def test_name_search_cost_does_not_depend_on_list_length() -> None:
     def another(names: int) -> int:
         index = NameIndex(f"Section {number} of {names}" for number in range(names))
         return steps(lambda: index.nearest("Sektion 17 off"))

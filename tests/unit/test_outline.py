@@ -24,7 +24,7 @@ def titles(document: Outline) -> list[str]:
     return [section.title for section in document.sections[1:]]
 
 
-def test_headings_that_are_one_in_bytes_have_ids_of_their_own() -> None:
+def test_headings_equal_in_bytes_have_different_ids() -> None:
     source = Source.decode(b"# A\xf0<b>\x9f\x98\x80\n# A\xf0\x9f\x98\x80\n")
     assert isinstance(source, Source)
 
@@ -37,7 +37,7 @@ def test_headings_that_are_one_in_bytes_have_ids_of_their_own() -> None:
 # What a section is.
 
 
-def test_a_section_reaches_to_the_next_heading_of_its_level_or_above() -> None:
+def test_section_reaches_to_the_next_heading_of_its_level_or_above() -> None:
     document = outline("pre\n# A\na\n## B\nb\n#### C\nc\n### D\n## E\n# F\nf")
 
     assert texts(document) == [
@@ -51,7 +51,7 @@ def test_a_section_reaches_to_the_next_heading_of_its_level_or_above() -> None:
     ]
 
 
-def test_a_body_reaches_to_the_first_subsection() -> None:
+def test_body_reaches_to_the_first_subsection() -> None:
     document = outline("pre\n# A\na\n\n### B\nb\n## C\n")
 
     assert [document.text_of(section.body) for section in document.sections] == ["pre\n", "a\n\n", "b\n", ""]
@@ -64,7 +64,7 @@ def test_lines_are_counted_from_one_and_inclusive() -> None:
     assert lines == [(1, 2), (3, 4), (5, 7)]
 
 
-def test_a_setext_heading_is_a_heading_with_all_of_its_lines() -> None:
+def test_setext_heading_is_a_heading_with_all_of_its_lines() -> None:
     document = outline("one\ntwo\n===\na\n\nb\n-\n")
 
     assert titles(document) == ["one two", "b"]
@@ -91,7 +91,7 @@ def test_a_setext_heading_is_a_heading_with_all_of_its_lines() -> None:
         "\\# A\n",
     ],
 )
-def test_what_is_no_heading_starts_no_section(text: str) -> None:
+def test_heading_look_alike_starts_no_section(text: str) -> None:
     assert len(outline(text).sections) == 1
 
 
@@ -110,17 +110,17 @@ def test_what_is_no_heading_starts_no_section(text: str) -> None:
         ("# a&#10;b  `c \t d`\n", "a b c d"),
     ],
 )
-def test_the_title_is_the_heading_as_a_reader_sees_it(text: str, title: str) -> None:
+def test_title_is_the_heading_as_a_reader_sees_it(text: str, title: str) -> None:
     assert titles(outline(text))[0] == title
 
 
-def test_github_keeps_in_an_anchor_the_space_beside_an_html_anchor() -> None:
+def test_anchor_keeps_the_space_next_to_an_html_anchor_like_github() -> None:
     anchors = [section.anchor for section in outline('# <a name="x"></a> In\n# In <a id="y"></a>\n').sections]
 
     assert anchors == [None, "-in", "in-"]
 
 
-def test_the_preamble_follows_the_front_matter_and_has_the_empty_path() -> None:
+def test_preamble_follows_the_front_matter_and_has_the_empty_path() -> None:
     preamble = outline("---\na: 1\n---\n\npre\n# A\n").sections[0]
 
     assert (preamble.path, preamble.level, preamble.heading) == ((), 0, None)
@@ -129,7 +129,7 @@ def test_the_preamble_follows_the_front_matter_and_has_the_empty_path() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "# A\n", "---\na: 1\n---\n", "---\na: 1\n---\n# A\n"])
-def test_a_preamble_without_text_is_empty(text: str) -> None:
+def test_preamble_without_text_is_empty(text: str) -> None:
     document = outline(text)
 
     assert document.text_of(document.sections[0].span) == ""
@@ -163,13 +163,13 @@ def test_definitions_before_other_text_belong_to_their_section(tail: str) -> Non
     assert document.sections[1].span.end == len(document.source.text)
 
 
-def test_a_document_of_definitions_alone_has_an_empty_preamble() -> None:
+def test_document_of_definitions_alone_has_an_empty_preamble() -> None:
     document = outline("[a]: /u\n")
 
     assert (document.content_end, document.sections[0].span) == (0, Span(0, 0))
 
 
-def test_content_nested_too_deep_is_told_and_the_rest_stays_parsed() -> None:
+def test_too_deeply_nested_content_is_reported_and_the_rest_parsed() -> None:
     deep = outline("- " * 300 + "x\n\n# After\n")
     deeper = outline("# Before\n\n" + "> " * 2_000 + "x\n\n# After\n")
 
@@ -208,7 +208,7 @@ BASE = "pre\n# Guide\n## Install `x`\ntext\n## Use\n# Guide\n"
     ],
     ids=range(10),
 )
-def test_an_id_survives_edits_elsewhere_and_new_marks(edited: str) -> None:
+def test_id_survives_edits_elsewhere_and_new_marks(edited: str) -> None:
     before, after = ids(BASE), ids(edited)
 
     assert (after["Guide:1"], after["Use:1"]) == (before["Guide:1"], before["Use:1"])
@@ -224,11 +224,11 @@ def test_an_id_survives_edits_elsewhere_and_new_marks(edited: str) -> None:
         BASE.replace("## Install", "# Install"),
     ],
 )
-def test_an_id_ends_with_the_name_of_the_heading_or_of_one_above(edited: str) -> None:
+def test_id_ends_with_the_name_of_the_heading_or_of_one_above(edited: str) -> None:
     assert ids(BASE)["Install x:1"] not in ids(edited).values()
 
 
-def test_equal_paths_are_told_apart_by_their_number_and_the_first_keeps_its_id() -> None:
+def test_repeated_paths_are_numbered_and_the_first_keeps_its_id() -> None:
     document = outline("> # A\n\n# A\n# a\n# **A**\n")
     sections = list(document.every_section())[1:]
 
@@ -238,7 +238,7 @@ def test_equal_paths_are_told_apart_by_their_number_and_the_first_keeps_its_id()
 
 
 @pytest.mark.requirement("outline-3")
-def test_a_quoted_look_alike_changes_no_id_of_a_section() -> None:
+def test_quoted_heading_does_not_change_section_ids() -> None:
     plain, quoted = outline("# A\n# A\n"), outline("> # A\n\n# A\n# A\n")
 
     assert [section.section_id for section in plain.sections] == [
@@ -246,20 +246,20 @@ def test_a_quoted_look_alike_changes_no_id_of_a_section() -> None:
     ]
 
 
-def test_the_preamble_has_another_id_than_an_empty_heading() -> None:
+def test_preamble_has_another_id_than_an_empty_heading() -> None:
     preamble, heading = outline("#\n").sections
 
     assert preamble.section_id != heading.section_id
 
 
-def test_an_id_is_that_of_the_path_and_not_of_its_joined_text() -> None:
+def test_id_depends_on_path_elements_not_on_joined_text() -> None:
     assert len(set(ids("# A B\n# A\n## B\n# A/B\n").values())) == 5
 
 
 # Finding by ID and anchor.
 
 
-def test_a_section_is_found_by_its_id_and_by_a_prefix_of_eight_digits() -> None:
+def test_section_is_found_by_its_id_and_by_a_prefix_of_eight_digits() -> None:
     document = outline(BASE)
     section = document.sections[2]
     digits = section.section_id.removeprefix("sha256-")
@@ -278,7 +278,7 @@ def test_a_section_is_found_by_its_id_and_by_a_prefix_of_eight_digits() -> None:
         ("", Code.INVALID_ARGUMENT),
     ],
 )
-def test_an_id_that_names_nothing_is_refused(reference: str, code: Code) -> None:
+def test_unknown_id_is_refused(reference: str, code: Code) -> None:
     found = find_by_id(outline(BASE), reference)
 
     assert isinstance(found, Diagnostic)
@@ -286,7 +286,7 @@ def test_an_id_that_names_nothing_is_refused(reference: str, code: Code) -> None
     assert found.hint
 
 
-def test_a_section_is_found_by_the_anchor_of_its_heading() -> None:
+def test_section_is_found_by_the_anchor_of_its_heading() -> None:
     document = outline("# A b\n# A b\n> # C\n")
 
     assert find_by_anchor(document, "a-b-1") is document.sections[2]
@@ -295,7 +295,7 @@ def test_a_section_is_found_by_the_anchor_of_its_heading() -> None:
 
 
 @pytest.mark.requirement("outline-5")
-def test_an_anchor_that_no_heading_has_gets_the_nearest() -> None:
+def test_unknown_anchor_suggests_the_nearest() -> None:
     found = find_by_anchor(outline("# Installation\n"), "instalation")
 
     assert isinstance(found, Diagnostic)
@@ -353,7 +353,7 @@ TIERS = "# Guide\n## Setup\n## `setup!`\n# setup\n## Use\n"
         ("# X\n## B   c\n## B_c\n", [" B  c"], 2),
     ],
 )
-def test_the_best_tier_that_matches_wins(text: str, path: list[str], line: int) -> None:
+def test_best_tier_that_matches_wins(text: str, path: list[str], line: int) -> None:
     assert line_of(text, *path) == (line or Code.SECTION_NOT_FOUND)
 
 
@@ -369,7 +369,7 @@ def test_the_best_tier_that_matches_wins(text: str, path: list[str], line: int) 
         ("# Guide\n## A\n### B\n# a\n## b\n", ["A", "B"]),
     ],
 )
-def test_several_that_match_alike_are_ambiguous_until_one_is_picked(text: str, path: list[str]) -> None:
+def test_equal_matches_are_ambiguous_without_an_occurrence(text: str, path: list[str]) -> None:
     document = outline(text)
     found = find_by_path(document, path)
 
@@ -385,7 +385,7 @@ def test_several_that_match_alike_are_ambiguous_until_one_is_picked(text: str, p
     assert line_of(text, *path, occurrence=0) == Code.AMBIGUOUS_HEADING
 
 
-def test_one_section_that_is_exact_suffix_and_canonical_full_path_is_not_ambiguous() -> None:
+def test_exact_suffix_match_wins_over_ambiguity() -> None:
     assert line_of("# X\n## A\n# *A*\n", "A") == 3
 
 
@@ -402,7 +402,7 @@ def test_one_section_that_is_exact_suffix_and_canonical_full_path_is_not_ambiguo
         (["a\nb"], Code.INVALID_HEADING_PATH),
     ],
 )
-def test_a_path_that_names_nothing_is_refused(path: list[str], code: Code) -> None:
+def test_unknown_path_is_refused(path: list[str], code: Code) -> None:
     found = find_by_path(outline(TIERS), path)
 
     assert isinstance(found, Diagnostic)
@@ -410,12 +410,12 @@ def test_a_path_that_names_nothing_is_refused(path: list[str], code: Code) -> No
     assert found.hint
 
 
-def test_a_path_with_a_gap_matches_nothing() -> None:
+def test_path_with_a_gap_matches_nothing() -> None:
     assert line_of("# A\n## B\n### C\n", "A", "C") == Code.SECTION_NOT_FOUND
 
 
 @pytest.mark.requirement("outline-5")
-def test_a_path_that_names_nothing_gets_the_nearest_with_their_lines() -> None:
+def test_unknown_path_suggests_the_nearest_with_their_lines() -> None:
     found = find_by_path(outline("# Guide\n## Installation\n"), ["Guide", "Instalation"])
 
     assert isinstance(found, Diagnostic)
@@ -434,14 +434,14 @@ def test_children_are_the_direct_subsections() -> None:
     assert list(document.children(outline("> # Q\n").nested[0])) == []
 
 
-def test_every_place_has_its_innermost_section() -> None:
+def test_innermost_section_of_each_offset_is_found() -> None:
     document = outline("pre\n# A\na\n## B\nb\n# C\n")
     at = [document.section_at(offset).title for offset in (0, 4, 8, 10, 15, 17, 21)]
 
     assert at == ["", "A", "A", "B", "B", "C", "C"]
 
 
-def test_the_hash_of_a_section_is_that_of_its_bytes() -> None:
+def test_hash_of_a_section_is_that_of_its_bytes() -> None:
     text = "pre\n# Ä\nä\n## B\nb\n"
     source = Source.decode(b"\xff\xfe" + text.encode("utf-16-le"))
     assert isinstance(source, Source)

@@ -30,7 +30,7 @@ def opened(documents: Documents, file: str = "a.md", encoding: str | None = None
     return outline
 
 
-def test_content_that_did_not_change_has_the_same_outline(documents: Documents, tmp_path: Path) -> None:
+def test_unchanged_content_returns_the_cached_outline(documents: Documents, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# A\n")
     first = opened(documents)
     (tmp_path / "a.md").write_text("# A\n")
@@ -38,7 +38,7 @@ def test_content_that_did_not_change_has_the_same_outline(documents: Documents, 
     assert opened(documents) is first
 
 
-def test_content_that_changed_has_another_outline(documents: Documents, tmp_path: Path) -> None:
+def test_changed_content_is_parsed_again(documents: Documents, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# A\n")
     first = opened(documents)
     (tmp_path / "a.md").write_text("# B\n")
@@ -47,7 +47,7 @@ def test_content_that_changed_has_another_outline(documents: Documents, tmp_path
     assert opened(documents).sections[1].title == "B"
 
 
-def test_the_same_content_in_another_encoding_or_format_has_another_outline(
+def test_same_content_in_another_encoding_or_format_has_another_outline(
     documents: Documents, tmp_path: Path
 ) -> None:
     for name in ("a.md", "a.ini"):
@@ -58,7 +58,7 @@ def test_the_same_content_in_another_encoding_or_format_has_another_outline(
     assert len(opened(documents, "a.ini").sections) == 1
 
 
-def test_short_documents_make_room_by_their_number() -> None:
+def test_number_of_cached_outlines_is_limited() -> None:
     cache = OutlineCache(max_outlines=2)
     for key in ("first", "second", "third"):
         cache.keep(key, outline(4))
@@ -70,7 +70,7 @@ def outline(size: int) -> Outline:
     return Outline(Source.from_text("x" * size))
 
 
-def test_those_that_were_asked_for_longest_ago_make_room() -> None:
+def test_least_recently_used_outlines_are_evicted() -> None:
     cache = OutlineCache(max_bytes=10)
     first, second, third = outline(4), outline(4), outline(4)
     cache.keep("first", first)
@@ -81,7 +81,7 @@ def test_those_that_were_asked_for_longest_ago_make_room() -> None:
     assert [cache.get(key, b"xxxx") for key in ("first", "second", "third")] == [first, None, third]
 
 
-def test_room_is_free_again_when_an_outline_goes() -> None:
+def test_evicted_outline_frees_its_space() -> None:
     cache = OutlineCache(max_bytes=10)
     for number in range(100):
         cache.keep(number, outline(5))
@@ -90,7 +90,7 @@ def test_room_is_free_again_when_an_outline_goes() -> None:
     assert [number for number in range(100) if cache.get(number, b"xxxxx")] == [98, 99]
 
 
-def test_of_equally_long_documents_of_one_file_the_last_one_is_kept() -> None:
+def test_latest_version_of_a_file_is_cached() -> None:
     cache = OutlineCache(max_bytes=10)
     first, second = Outline(Source.from_text("one")), Outline(Source.from_text("two"))
     cache.keep("file", first)
@@ -100,7 +100,7 @@ def test_of_equally_long_documents_of_one_file_the_last_one_is_kept() -> None:
     assert cache.get("file", b"six") is None
 
 
-def test_a_document_that_is_bigger_than_all_room_is_not_kept() -> None:
+def test_document_larger_than_the_cache_is_not_cached() -> None:
     cache = OutlineCache(max_bytes=10)
     small = outline(1)
     cache.keep("small", small)
@@ -110,9 +110,7 @@ def test_a_document_that_is_bigger_than_all_room_is_not_kept() -> None:
     assert cache.get("small", b"x") is small
 
 
-def test_a_result_that_was_committed_is_not_parsed_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_committed_result_is_not_parsed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.md").write_text("# A\n\nold\n", encoding="utf-8")
     engine = Engine.open([tmp_path])
     edit = {"op": "append_to_section", "heading": "A", "markdown": "## B"}

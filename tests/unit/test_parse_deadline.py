@@ -60,9 +60,7 @@ def test_undo_past_the_deadline_is_refused(
     assert patient.undo().applied
 
 
-def test_undo_beside_changes_of_others_past_the_deadline_is_refused(
-    patient: Engine, hurried: Engine, tmp_path: Path
-) -> None:
+def test_rebased_undo_past_the_deadline_is_refused(patient: Engine, hurried: Engine, tmp_path: Path) -> None:
     assert patient.apply({"planId": planned(patient)}).applied
     with (tmp_path / "long.md").open("ab") as file:
         file.write(b"c\n")
@@ -90,7 +88,7 @@ def test_plan_on_its_base_is_applied_without_parsing(patient: Engine, hurried: E
     assert hurried.apply({"planId": planned(patient)}).applied
 
 
-def test_review_past_the_deadline_shows_why_there_is_no_text(patient: Engine, hurried: Engine) -> None:
+def test_review_past_the_deadline_gives_the_reason(patient: Engine, hurried: Engine) -> None:
     opened = ReviewService(hurried).open(planned(patient))
     assert isinstance(opened, OpenPlan)
 
@@ -98,7 +96,7 @@ def test_review_past_the_deadline_shows_why_there_is_no_text(patient: Engine, hu
     assert codes(opened.section(0, 0)) == [Code.PARSE_TIMEOUT]
 
 
-def test_review_of_a_stale_plan_past_the_deadline_tells(
+def test_review_of_a_stale_plan_past_the_deadline_gives_the_reason(
     patient: Engine, hurried: Engine, tmp_path: Path
 ) -> None:
     plan_id = stale(patient, tmp_path)

@@ -45,25 +45,25 @@ def nodes(text: str) -> object:
 
 
 @pytest.mark.parametrize("parse", HARD.values(), ids=HARD)
-def test_every_parser_stops_when_the_time_is_over(parse: Callable[[], object]) -> None:
+def test_every_parser_stops_at_the_deadline(parse: Callable[[], object]) -> None:
     with parse_time(0, ticking()), pytest.raises(ParseTimeout):
         parse()
 
 
 @pytest.mark.parametrize("parse", HARD.values(), ids=HARD)
-def test_no_parser_stops_without_a_limit_or_within_it(parse: Callable[[], object]) -> None:
+def test_parsers_finish_without_or_within_a_deadline(parse: Callable[[], object]) -> None:
     parse()
     with parse_time(1_000_000, ticking()):
         parse()
 
 
-def test_time_outside_of_parsers_does_not_count() -> None:
+def test_time_outside_parsers_does_not_count() -> None:
     with parse_time(10, ticking()):
         for _ in range(100):
             ask()
 
 
-def test_parsers_add_up_and_every_document_begins_anew() -> None:
+def test_parser_times_add_up_per_document() -> None:
     def ask_often(times: int) -> None:
         for _ in range(times):
             with_deadline(ask)()
@@ -76,12 +76,12 @@ def test_parsers_add_up_and_every_document_begins_anew() -> None:
         ask_often(20)
 
 
-def test_the_outer_limit_holds_inside_of_another() -> None:
+def test_outer_deadline_applies_inside_an_inner_one() -> None:
     with parse_time(0, ticking()), parse_time(1_000_000, ticking()), pytest.raises(ParseTimeout):
         with_deadline(ask)()
 
 
-def test_after_a_timeout_parsers_go_on_as_before() -> None:
+def test_parsers_work_again_after_a_timeout() -> None:
     with parse_time(0, ticking()), pytest.raises(ParseTimeout):
         with_deadline(ask)()
 

@@ -24,7 +24,7 @@ from mdplan.markdown.blocks.parser import block_parser, html_parser
         ),
     ],
 )
-def test_blocks(text: str, expected: list[str]) -> None:
+def test_blocks_have_their_kinds_and_lines(text: str, expected: list[str]) -> None:
     tokens = block_parser().parse(text)
 
     assert [
@@ -32,11 +32,11 @@ def test_blocks(text: str, expected: list[str]) -> None:
     ] == expected
 
 
-def test_inline_content_is_left_alone_by_the_block_pass() -> None:
+def test_block_parser_does_not_parse_inline_content() -> None:
     assert block_parser().parse("`a`")[1].children == []
 
 
-def test_destinations_stay_as_they_are_written() -> None:
+def test_destinations_are_not_normalized() -> None:
     (paragraph,) = [token for token in html_parser().parse("[a](<b c%20ü>)") if token.type == "inline"]
 
     assert paragraph.children is not None

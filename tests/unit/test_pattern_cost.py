@@ -43,9 +43,9 @@ def test_modest_pattern_is_compiled(pattern: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", EXCESSIVE, ids=lambda pattern: pattern[:40])
-def test_excessive_pattern_is_not(pattern: str) -> None:
+def test_excessive_pattern_is_not_compiled(pattern: str) -> None:
     assert has_too_many_parts(pattern)
 
 
-def test_many_nested_counts_are_told_at_once() -> None:
+def test_nested_counts_are_detected_quickly() -> None:
     assert has_too_many_parts("(?:" * 900 + "a" + "{9}){9}" * 900)

@@ -25,7 +25,7 @@ def test_blank_lines_around_a_payload_do_not_belong_to_it(markdown: str, text: s
     assert payload.is_blank is (text == "")
 
 
-def test_blank_lines_inside_of_a_payload_cost_no_more_than_others() -> None:
+def test_blank_lines_in_a_payload_cost_no_more_than_others() -> None:
     """Each of them a look at all the others would take hours: the time limit of the tests would end it."""
     text = "a" + "\n" * 200_000 + "b"
 

@@ -91,7 +91,7 @@ def test_separators_are_kept_as_they_are_written() -> None:
         (None, "NAME", [2]),
     ],
 )
-def test_keys_are_found_by_the_letter_and_then_in_any_case(
+def test_exact_key_takes_precedence_over_another_case(
     section: str | None, key: str, lines: list[int]
 ) -> None:
     assert [found.first_line for found in ini(SETTINGS).keys_named(section, key)] == lines
@@ -116,7 +116,7 @@ def test_sections_of_a_text_go_from_marker_to_marker() -> None:
     ]
 
 
-def test_comments_with_one_sign_are_a_block() -> None:
+def test_comments_with_the_same_sign_are_one_block() -> None:
     outline = text_outline("# a\n  # b\n; c\n\n// d\nx // e\n-- f\n---\n")
 
     assert [(each.prefix, each.first_line, each.last_line) for each in outline.comment_blocks] == [

@@ -147,9 +147,7 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[int]]:
 
 
 @pytest.mark.parametrize("count", [1, 8, SECTIONS])
-def test_the_base_is_parsed_once_however_many_edits_there_are(
-    parsed: dict[str, list[int]], count: int
-) -> None:
+def test_base_is_parsed_once_for_any_number_of_edits(parsed: dict[str, list[int]], count: int) -> None:
     base = document(SECTIONS)
 
     plan(base, [kind(base, number) for number in spread(count, SECTIONS) for kind in (append, rename, match)])
@@ -161,7 +159,7 @@ def test_the_base_is_parsed_once_however_many_edits_there_are(
     assert max(parsed["payload"] + parsed["heading"]) < 30
 
 
-def test_inline_nodes_are_not_parsed_where_no_edit_needs_them(parsed: dict[str, list[int]]) -> None:
+def test_inline_nodes_are_parsed_only_on_demand(parsed: dict[str, list[int]]) -> None:
     base = document(SECTIONS)
 
     plan(base, [append(base, number) for number in range(SECTIONS)])
@@ -202,7 +200,7 @@ def steps_of_plan(kind: Callable[[Outline, int], Edit], sections: int, count: in
 
 
 @pytest.mark.parametrize("kind", [*KINDS, *SLOW_KINDS], ids=lambda kind: kind.__name__)
-def test_an_edit_costs_the_same_in_a_longer_document(kind: Callable[[Outline, int], Edit]) -> None:
+def test_edit_cost_does_not_depend_on_document_length(kind: Callable[[Outline, int], Edit]) -> None:
     few, many = 4, 12
     small = steps_of_plan(kind, SECTIONS, many) - steps_of_plan(kind, SECTIONS, few)
     large = steps_of_plan(kind, 4 * SECTIONS, many) - steps_of_plan(kind, 4 * SECTIONS, few)
@@ -211,7 +209,7 @@ def test_an_edit_costs_the_same_in_a_longer_document(kind: Callable[[Outline, in
 
 
 @pytest.mark.parametrize("kind", [*KINDS, *SLOW_KINDS], ids=lambda kind: kind.__name__)
-def test_an_edit_costs_the_same_among_more_edits(kind: Callable[[Outline, int], Edit]) -> None:
+def test_edit_cost_does_not_depend_on_the_number_of_edits(kind: Callable[[Outline, int], Edit]) -> None:
     first, second, fourth = (steps_of_plan(kind, SECTIONS, count) for count in (4, 8, 16))
 
     assert fourth - second < 2.1 * (second - first)

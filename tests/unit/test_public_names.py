@@ -93,7 +93,7 @@ def within(hint: object) -> Iterator[object]:
 
 
 @pytest.mark.requirement("api-1")
-def test_signatures_are_the_snapshot(*, update_cases: bool) -> None:
+def test_public_signatures_match_the_snapshot(*, update_cases: bool) -> None:
     """What differs is a change for callers: docs/contributing/releasing.md says which version may have it."""
     lines = "".join(f"{line}\n" for line in surface())
     if update_cases:
@@ -102,7 +102,7 @@ def test_signatures_are_the_snapshot(*, update_cases: bool) -> None:
     assert lines == SNAPSHOT.read_text(encoding="utf-8")
 
 
-def test_stub_declares_the_names_that_there_are() -> None:
+def test_stub_declares_exactly_the_public_names() -> None:
     stub = ast.parse((REPOSITORY / "mdplan" / "__init__.pyi").read_text(encoding="utf-8"))
     imports = [(each.names[0].asname, each.module) for each in stub.body if isinstance(each, ast.ImportFrom)]
 
@@ -110,21 +110,21 @@ def test_stub_declares_the_names_that_there_are() -> None:
     assert sorted(imports) == sorted(vars(mdplan)["_HOMES"].items())
 
 
-def test_names_are_listed_before_anybody_fetched_them() -> None:
+def test_dir_lists_lazy_names() -> None:
     told = "import mdplan; print(*(name for name in mdplan.__all__ if name not in dir(mdplan)), sep='')"
     run = subprocess.run([sys.executable, "-c", told], capture_output=True, check=True, text=True)
 
     assert run.stdout == "\n"
 
 
-def test_other_names_are_refused_as_of_any_module() -> None:
+def test_unknown_name_raises_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'mdplan' has no attribute 'Motor'"):
         _ = mdplan.Motor
 
 
 @pytest.mark.requirement("api-1")
 @pytest.mark.parametrize("name", ["", *NAMES])
-def test_example_of_a_name_runs(name: str, samples: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_docstring_example_runs(name: str, samples: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shown = getattr(mdplan, name).__doc__ if name else mdplan.__doc__
     names = {each: getattr(mdplan, each) for each in NAMES}
     names |= {"engine": mdplan.Engine.open(["."]), "edits": edits}
@@ -146,7 +146,7 @@ def programs() -> dict[str, str]:
 
 
 @pytest.mark.requirement("api-2")
-def test_programs_of_the_pages_import_public_names_alone() -> None:
+def test_documented_programs_import_only_public_names() -> None:
     imports = [
         (page, line)
         for page, program in programs().items()
@@ -158,7 +158,7 @@ def test_programs_of_the_pages_import_public_names_alone() -> None:
 
 
 @pytest.mark.requirement("api-2")
-def test_programs_of_the_pages_pass_a_strict_type_checker(tmp_path: Path) -> None:
+def test_documented_programs_pass_a_strict_type_checker(tmp_path: Path) -> None:
     """Checked from another folder, as somebody's own program is, with no configuration of ours."""
     for number, program in enumerate(programs().values()):
         (tmp_path / f"program_{number}.py").write_text(program, encoding="utf-8")
@@ -168,7 +168,7 @@ def test_programs_of_the_pages_pass_a_strict_type_checker(tmp_path: Path) -> Non
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def test_a_wrong_program_does_not_pass(tmp_path: Path) -> None:
+def test_type_checker_rejects_a_wrong_program(tmp_path: Path) -> None:
     """The types are seen: a report is no dictionary, and a setting has the type that it has."""
     wrong = (
         'from mdplan import Engine, Settings\nEngine.open(["."]).plan({})["ok"]\nSettings(max_lines="1")\n'
@@ -193,7 +193,7 @@ Document.from_text("# A", format="html")
 WRONG_LINES = ["3", "4", "5", "6", "7", "8"]
 
 
-def test_type_checker_finds_every_wrong_edit(tmp_path: Path) -> None:
+def test_mypy_rejects_every_wrong_edit(tmp_path: Path) -> None:
     (tmp_path / "wrong_edits.py").write_text(WRONG_EDITS, encoding="utf-8")
 
     checked = type_checked("wrong_edits.py", folder=tmp_path)
@@ -202,7 +202,7 @@ def test_type_checker_finds_every_wrong_edit(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_pyright_finds_every_wrong_edit(tmp_path: Path) -> None:
+def test_pyright_rejects_every_wrong_edit(tmp_path: Path) -> None:
     pyright = shutil.which("pyright")
     if pyright is None:
         pytest.skip("no pyright on this machine")

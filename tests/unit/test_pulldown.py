@@ -22,7 +22,7 @@ def test_prepared_text_keeps_every_offset(text: str) -> None:
 
 
 @given(TEXTS)
-def test_ranges_are_inside_of_the_text_and_start_at_characters(text: str) -> None:
+def test_ranges_are_within_the_text_at_character_boundaries(text: str) -> None:
     prepared = PreparedText(text)
     data = prepared.text.encode()
 
@@ -42,7 +42,7 @@ def test_ranges_are_inside_of_the_text_and_start_at_characters(text: str) -> Non
         ("`a`\t\n", "`a`\t\n"),
     ],
 )
-def test_text_is_prepared_where_the_parser_reads_otherwise(text: str, expected: str) -> None:
+def test_text_is_prepared_where_pulldown_deviates(text: str, expected: str) -> None:
     assert PreparedText(text).text == expected
 
 
@@ -55,7 +55,7 @@ def test_text_is_prepared_where_the_parser_reads_otherwise(text: str, expected: 
         ("- " * 150 + "\n" + "> " * 150, False),
     ],
 )
-def test_lines_of_too_many_markers_are_found(text: str, expected: bool) -> None:
+def test_lines_with_too_many_markers_are_detected(text: str, expected: bool) -> None:
     assert is_nested_too_deep(text) == expected
 
 
@@ -73,7 +73,7 @@ def test_panic_becomes_an_ordinary_exception(monkeypatch: pytest.MonkeyPatch) ->
         list(event_batches("a"))
 
 
-def test_references_without_definition_are_links_where_the_caller_says_so() -> None:
+def test_undefined_references_are_links_on_request() -> None:
     asked: list[str] = []
 
     def is_label(label: str) -> bool:

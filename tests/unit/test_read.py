@@ -108,7 +108,7 @@ def read(
         ({"last_lines": 99}, 1, 41),
     ],
 )
-def test_place_is_these_lines(target: dict[str, Any], first: int, last: int) -> None:
+def test_read_target_resolves_to_its_lines(target: dict[str, Any], first: int, last: int) -> None:
     result = read(**target)
 
     assert (result.start_line, result.end_line) == (first, last)
@@ -135,7 +135,7 @@ def test_place_is_these_lines(target: dict[str, Any], first: int, last: int) -> 
         ({"start_line": 1, "until": "("}, Code.INVALID_REGEX),
     ],
 )
-def test_place_that_is_not_there_is_refused_with_a_hint(target: dict[str, Any], code: Code) -> None:
+def test_missing_read_target_is_refused_with_a_hint(target: dict[str, Any], code: Code) -> None:
     problem = read(**target)
 
     assert isinstance(problem, Diagnostic)
@@ -143,12 +143,12 @@ def test_place_that_is_not_there_is_refused_with_a_hint(target: dict[str, Any], 
     assert problem.hint or problem.candidates
 
 
-def test_no_front_matter_is_said() -> None:
+def test_missing_front_matter_is_reported() -> None:
     assert read("# A\n", front_matter=True).code is Code.FRONT_MATTER_NOT_FOUND
 
 
 @pytest.mark.requirement("read-1")
-def test_section_comes_with_what_pins_it() -> None:
+def test_section_is_returned_with_its_guards() -> None:
     document = outline(GUIDE)
     install = next(section for section in document.sections if section.title == "Install")
 
@@ -165,7 +165,7 @@ def test_section_comes_with_what_pins_it() -> None:
 @pytest.mark.parametrize(
     "text", ["# A\r\n\r\nx\r\n", "# A\rx", "a\u2028b\n", "", "# A\n\n```\n```\n", "```\nx"]
 )
-def test_whole_file_is_read_to_the_character(text: str) -> None:
+def test_whole_file_is_read_exactly(text: str) -> None:
     assert read(text).content == text
 
 
@@ -179,7 +179,7 @@ def test_code_of_an_unclosed_fence_goes_to_the_end() -> None:
     assert read("```\nx\ny\n", code_block={"index": 0}).content == "x\ny\n"
 
 
-def test_bytes_that_are_no_text_are_shown_and_said() -> None:
+def test_undecodable_bytes_are_escaped_and_reported() -> None:
     source = Source.decode(b"# A\n\na\xffb\n")
     assert isinstance(source, Source)
 
@@ -198,7 +198,7 @@ def test_text_is_cut_at_a_block_and_a_heading_stays_with_its_text() -> None:
     assert [row.heading for row in result.left_out] == ["### Linux", "## Use", "## Use"]
 
 
-def test_reading_goes_on_at_the_cursor() -> None:
+def test_cursor_continues_reading() -> None:
     text, cursor, parts = GUIDE, None, []
     while True:
         result = read(text, budget=50, cursor=cursor)
@@ -221,7 +221,7 @@ def test_cursor_of_another_version_is_stale() -> None:
 
 # What is no Unicode is shown as escapes, and so is not given back.
 @given(hostile_documents().map(lambda document: document.replace("\udc80", "")), st.integers(1, 60))
-def test_parts_of_any_document_are_the_document(document: str, budget: int) -> None:
+def test_pages_of_a_document_concatenate_to_it(document: str, budget: int) -> None:
     cursor, parts = None, []
     while True:
         result = read(document, budget=budget, cursor=cursor)
@@ -252,14 +252,14 @@ def test_parts_of_any_document_are_the_document(document: str, budget: int) -> N
         ({"file": "a", "lines": {"start": 3, "end": 2}}, "end is before start"),
     ],
 )
-def test_request_that_makes_no_sense_is_refused(request_: dict[str, Any], message: str) -> None:
+def test_contradicting_read_request_is_refused(request_: dict[str, Any], message: str) -> None:
     problems = read_read_request(request_)
 
     assert isinstance(problems, tuple)
     assert any(message in problem.message for problem in problems), problems
 
 
-def test_file_may_stand_once_beside_the_targets() -> None:
+def test_file_may_be_given_once_for_all_targets() -> None:
     request = read_read_request(
         {"path": "a.md", "targets": [{"lines": {"start": 1, "end": 1}}, {"file": "b"}]}
     )

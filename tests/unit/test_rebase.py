@@ -103,7 +103,7 @@ def check_refused(engine: Engine, folder: Path, edit: Edit, changed: bytes, *oth
     ],
     ids=lambda value: value.get("op") if isinstance(value, dict) else "",
 )
-def test_plan_goes_on_when_only_another_section_changed(
+def test_plan_is_rebased_when_only_another_section_changed(
     engine: Engine, folder: Path, edit: Edit, change: tuple[bytes, bytes]
 ) -> None:
     check_goes_on(
@@ -111,7 +111,7 @@ def test_plan_goes_on_when_only_another_section_changed(
     )
 
 
-def test_plan_goes_on_when_a_section_moved_with_its_text(engine: Engine, folder: Path) -> None:
+def test_plan_is_rebased_when_a_section_moved_with_its_text(engine: Engine, folder: Path) -> None:
     moved = GUIDE.replace(INSTALL, b"") + b"\n" + INSTALL.rstrip() + b"\n"
 
     check_goes_on(
@@ -123,14 +123,16 @@ def test_plan_goes_on_when_a_section_moved_with_its_text(engine: Engine, folder:
     )
 
 
-def test_plan_goes_on_when_a_moved_section_and_its_place_are_the_same(engine: Engine, folder: Path) -> None:
+def test_plan_is_rebased_when_a_moved_section_and_its_place_are_unchanged(
+    engine: Engine, folder: Path
+) -> None:
     edit = on("Install", "move_section", toHeadingPath=["Help"], position="after")
     changed = swapped(GUIDE, (b"Dig.", b"Dig deeper."))
 
     check_goes_on(engine, folder, edit, changed, changed.replace(INSTALL, b"") + b"\n" + INSTALL[:-1])
 
 
-def test_plan_goes_on_when_all_line_ends_became_others(engine: Engine, folder: Path) -> None:
+def test_plan_is_rebased_when_all_line_ends_changed(engine: Engine, folder: Path) -> None:
     changed = GUIDE.replace(b"\n", b"\r\n")
 
     check_goes_on(
@@ -212,7 +214,7 @@ def test_numeric_address_is_refused_even_when_its_lines_are_the_same(
     check_refused(engine, folder, edit, swapped(GUIDE, IN_OTHER_SECTION))
 
 
-def test_second_of_two_equal_headings_may_be_another_one_by_now(engine: Engine, folder: Path) -> None:
+def test_occurrence_of_repeated_headings_is_not_rebased(engine: Engine, folder: Path) -> None:
     twice = b"# A\n\nx\n\n# A\n\nx\n"
     (folder / "a.md").write_bytes(twice)
 
@@ -228,13 +230,13 @@ def test_second_of_two_equal_headings_may_be_another_one_by_now(engine: Engine, 
         ((b"## Help", b"## Use\n\n## Help"), Code.AMBIGUOUS_HEADING),
     ],
 )
-def test_what_planning_says_stands_beside_the_stale_base(
+def test_planning_problems_are_reported_with_the_stale_base(
     engine: Engine, folder: Path, change: tuple[bytes, bytes], code: Code
 ) -> None:
     check_refused(engine, folder, APPEND, swapped(GUIDE, change), code)
 
 
-def test_section_hash_of_the_edit_must_hold_on_the_new_base_too(engine: Engine, folder: Path) -> None:
+def test_section_hash_must_match_the_new_base(engine: Engine, folder: Path) -> None:
     stat = engine.plan({"file": "a.md", "edits": [APPEND]})
     section_hash = stat.edit_results[0].new_section_sha256
     (folder / "a.md").write_bytes(swapped(GUIDE, (b"Use it.\n", b"Use it.\n\nRest.\n")))
@@ -254,7 +256,7 @@ def test_stale_plan_is_refused_unless_it_is_asked_to_be_rebased(engine: Engine, 
         assert [found.heading_path for found in report.error.candidates] == [("Guide", "Help")]
 
 
-def test_plan_whose_base_stands_is_not_rebased(engine: Engine, folder: Path) -> None:
+def test_plan_with_unchanged_base_is_not_rebased(engine: Engine, folder: Path) -> None:
     plan = planned(engine, APPEND)
 
     report = rebased(engine, plan)
@@ -262,7 +264,7 @@ def test_plan_whose_base_stands_is_not_rebased(engine: Engine, folder: Path) -> 
     assert (report.applied, report.rebased, report.plan_id) == (True, None, plan.plan_id)
 
 
-def test_plan_that_is_applied_already_is_not_applied_a_second_time(engine: Engine, folder: Path) -> None:
+def test_already_applied_plan_is_not_applied_again(engine: Engine, folder: Path) -> None:
     plan = planned(engine, APPEND)
     engine.apply({"planId": plan.plan_id})
     after = (folder / "a.md").read_bytes()
@@ -273,7 +275,7 @@ def test_plan_that_is_applied_already_is_not_applied_a_second_time(engine: Engin
     assert (folder / "a.md").read_bytes() == after
 
 
-def test_rebased_plan_can_be_shown_and_is_applied_already(engine: Engine, folder: Path) -> None:
+def test_rebased_plan_can_be_shown_and_counts_as_applied(engine: Engine, folder: Path) -> None:
     plan = planned(engine, APPEND)
     (folder / "a.md").write_bytes(swapped(GUIDE, IN_OTHER_SECTION))
     new_id = rebased(engine, plan).plan_id

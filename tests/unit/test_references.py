@@ -68,7 +68,7 @@ def test_undo_takes_all_files_back(engine: Engine, root: Path) -> None:
     assert "#install" in read(root, "docs/a.md")
 
 
-def test_plan_document_keeps_what_was_derived(engine: Engine) -> None:
+def test_plan_document_keeps_derived_edits(engine: Engine) -> None:
     document = engine.draft(BATCH).document
     plan = read_document(document)
 
@@ -78,7 +78,7 @@ def test_plan_document_keeps_what_was_derived(engine: Engine) -> None:
     assert engine.apply(json.loads(document)).applied
 
 
-def test_file_that_links_and_moved_on_is_stale(engine: Engine, root: Path) -> None:
+def test_changed_linking_file_is_stale(engine: Engine, root: Path) -> None:
     plan = engine.plan(BATCH)
     write(root, "docs/a.md", "[x](../guide.md#install) and more\n")
 
@@ -89,7 +89,7 @@ def test_file_that_links_and_moved_on_is_stale(engine: Engine, root: Path) -> No
     assert read(root, "guide.md") == GUIDE
 
 
-def test_rebased_plan_derives_the_links_of_today(engine: Engine, root: Path) -> None:
+def test_rebased_plan_derives_links_of_the_current_files(engine: Engine, root: Path) -> None:
     plan = engine.plan(BATCH)
     write(root, "docs/a.md", "[x](../guide.md#install) and more\n")
     write(root, "docs/b.md", "[new](../guide.md#install)\n")
@@ -115,14 +115,14 @@ def test_accepted_part_of_a_plan_needs_the_bases_of_all_its_files(engine: Engine
     assert read(root, "docs/a.md") == "[x](../guide.md#setup) [y](../guide.md#use)\n"
 
 
-def test_accepted_part_is_refused_when_another_file_links_meanwhile(engine: Engine, root: Path) -> None:
+def test_accepted_part_is_refused_after_another_file_starts_to_link(engine: Engine, root: Path) -> None:
     plan = engine.plan(BATCH)
     write(root, "docs/b.md", "[new](../guide.md#install)\n")
 
     assert codes(engine.apply({"planId": plan.plan_id, "accept": [0]})) == [Code.STALE_BASE]
 
 
-def test_batch_pinned_by_its_section_needs_no_pin_of_the_files_that_link(engine: Engine, root: Path) -> None:
+def test_section_guard_suffices_when_other_files_link(engine: Engine, root: Path) -> None:
     section = next(
         entry for entry in engine.stat(StatRequest(file="guide.md")).sections if entry.anchor == "install"
     )
@@ -150,7 +150,7 @@ def test_repeated_batch_gives_its_receipt_while_all_files_have_their_result(
     assert not engine.apply(again).already_applied
 
 
-def test_file_that_links_and_cannot_be_written_refuses_the_plan(engine: Engine, root: Path) -> None:
+def test_read_only_linking_file_refuses_the_plan(engine: Engine, root: Path) -> None:
     (root / "docs/a.md").chmod(0o444)
 
     plan = engine.plan(BATCH)
@@ -176,7 +176,7 @@ def test_links_stay_in_their_own_root(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("references-3")
-def test_stat_lists_links_that_lead_to_nothing_in_any_file(engine: Engine, root: Path) -> None:
+def test_stat_lists_broken_links_to_any_file(engine: Engine, root: Path) -> None:
     write(
         root,
         "docs/b.md",

@@ -30,7 +30,7 @@ def test_only_the_words_that_changed_are_marked(
 
 
 @given(hostile_documents(), hostile_documents())
-def test_marks_change_nothing_but_themselves(before: str, after: str) -> None:
+def test_marks_do_not_change_the_rendered_text(before: str, after: str) -> None:
     old = safe_html(before.encode("utf-8", "replace").decode()) or ""
     new = safe_html(after.encode("utf-8", "replace").decode()) or ""
     marked_old, marked_new = marked_html(old, new)

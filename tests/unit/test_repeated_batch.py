@@ -31,7 +31,7 @@ def apply(file: Path, *edits: dict[str, Any], **fields: object) -> ApplyReport:
 
 
 @pytest.mark.parametrize("edit", [LONGER, NEW_LINE])
-def test_second_time_gives_the_receipt_of_the_first(file: Path, edit: dict[str, Any]) -> None:
+def test_repeated_batch_returns_the_first_receipt(file: Path, edit: dict[str, Any]) -> None:
     first = apply(file, edit)
     after = file.read_text()
     second = apply(file, edit)
@@ -44,7 +44,7 @@ def test_second_time_gives_the_receipt_of_the_first(file: Path, edit: dict[str, 
     assert file.read_text() == after
 
 
-def test_batch_that_saw_the_result_is_done_again(file: Path) -> None:
+def test_batch_based_on_its_result_is_committed_again(file: Path) -> None:
     first = apply(file, LONGER)
     second = apply(file, LONGER, baseSha256=first.files[0].result_sha256)
 
@@ -53,7 +53,7 @@ def test_batch_that_saw_the_result_is_done_again(file: Path) -> None:
     assert "a a foo" in file.read_text()
 
 
-def test_batch_is_done_again_when_its_result_no_longer_stands(file: Path) -> None:
+def test_batch_is_committed_again_when_its_result_is_gone(file: Path) -> None:
     apply(file, LONGER)
     file.write_text(BASE)
 
@@ -61,7 +61,7 @@ def test_batch_is_done_again_when_its_result_no_longer_stands(file: Path) -> Non
     assert file.read_text() == BASE.replace("foo", "a foo")
 
 
-def test_another_batch_in_between_makes_it_a_new_one(file: Path) -> None:
+def test_intervening_batch_makes_a_new_commit(file: Path) -> None:
     apply(file, LONGER)
     apply(file, {"op": "replace_match", "pattern": "x", "replacement": "y"})
     apply(file, {"op": "replace_match", "pattern": "y", "replacement": "x"})
@@ -69,7 +69,7 @@ def test_another_batch_in_between_makes_it_a_new_one(file: Path) -> None:
     assert not apply(file, LONGER).already_applied
 
 
-def test_other_options_make_another_batch(file: Path) -> None:
+def test_changed_options_make_a_new_commit(file: Path) -> None:
     apply(file, LONGER)
 
     assert not apply(file, LONGER, sequential=True).already_applied

@@ -42,7 +42,7 @@ from mdplan.text.search.required_text import required_texts
         ("old{3,1}", None),
     ],
 )
-def test_literals_of_a_pattern(pattern: str, texts: tuple[str, ...] | None) -> None:
+def test_required_literals_of_a_pattern_are_found(pattern: str, texts: tuple[str, ...] | None) -> None:
     assert required_texts(pattern) == texts
 
 
@@ -52,7 +52,7 @@ _PIECE = st.sampled_from([*_PIECES.split(), " ", "\n"])
 
 
 @given(st.lists(_PIECE, max_size=6).map("".join), st.text("aAbB.1 #\n", max_size=8))
-def test_text_without_them_never_matches(pattern: str, text: str) -> None:
+def test_text_without_required_literals_never_matches(pattern: str, text: str) -> None:
     texts = required_texts(pattern)
     try:
         found = regex.search(pattern, text, regex.MULTILINE | regex.VERSION0, timeout=1)

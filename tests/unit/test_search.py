@@ -71,7 +71,7 @@ def test_kinds_can_be_excluded(engine: Engine) -> None:
     assert report.total_matches == 3
 
 
-def test_all_files_are_searched_and_those_that_are_no_text_are_said(engine: Engine) -> None:
+def test_search_reports_skipped_binary_files(engine: Engine) -> None:
     report = search(engine, pattern="teapot")
 
     assert report.searched_files == len(FILES)
@@ -95,7 +95,9 @@ def test_all_files_are_searched_and_those_that_are_no_text_are_said(engine: Engi
         ({"pattern": "nowhere"}, []),
     ],
 )
-def test_these_files_match(engine: Engine, asked: dict[str, Any], found: list[str]) -> None:
+def test_search_conditions_select_the_expected_files(
+    engine: Engine, asked: dict[str, Any], found: list[str]
+) -> None:
     assert [file.file for file in search(engine, **asked).files] == found
 
 
@@ -115,7 +117,7 @@ def test_limit_cuts_the_list_and_not_the_totals(engine: Engine) -> None:
     assert pages == whole
 
 
-def test_context_are_the_lines_around(engine: Engine) -> None:
+def test_context_contains_the_surrounding_lines(engine: Engine) -> None:
     (hit,) = search(engine, pattern="A teapot", file="a.md", context=2).files[0].groups[0].hits
 
     assert (hit.before, hit.behind) == (("# A", ""), ("", "## B"))
@@ -153,9 +155,7 @@ def test_only_files_with_matches_are_parsed(engine: Engine, monkeypatch: pytest.
         ({"pattern": "teapot", "file": "data.bin"}, Code.NOT_A_TEXT_FILE),
     ],
 )
-def test_search_that_cannot_be_made_is_refused(
-    engine: Engine, tmp_path: Path, asked: dict[str, Any], code: Code
-) -> None:
+def test_invalid_search_is_refused(engine: Engine, tmp_path: Path, asked: dict[str, Any], code: Code) -> None:
     (tmp_path / "long.txt").write_text("a" * 60 + "b")
     report = search(engine, **asked)
 
@@ -164,7 +164,7 @@ def test_search_that_cannot_be_made_is_refused(
     assert report.error.code is code
 
 
-def test_what_git_ignores_can_be_left_out_as_git_does(tmp_path: Path) -> None:
+def test_git_ignored_files_can_be_skipped(tmp_path: Path) -> None:
     files = [
         "a.md",
         "b.log",
@@ -195,7 +195,7 @@ def test_what_git_ignores_can_be_left_out_as_git_does(tmp_path: Path) -> None:
     assert search(engine, pattern="needle").total_files == len(files)
 
 
-def test_patterns_of_sections_tell_where_the_next_one_begins(tmp_path: Path) -> None:
+def test_section_patterns_find_the_next_section(tmp_path: Path) -> None:
     (tmp_path / "log.md").write_text("# L\n[LOG-1] a\nx\n[LOG-2] a\n## End\na\n")
     report = search(Engine.open([tmp_path]), pattern="a", sectionPatterns=[r"^\[LOG-", "^## "])
 

@@ -43,7 +43,7 @@ def test_nearest_name_is_the_first(others: tuple[str, ...], wanted: str, expecte
 
 @pytest.mark.parametrize("others", [(), MANY], ids=["few", "many"])
 @pytest.mark.parametrize("wanted", ["", "zq", "zebra crossing", "in" * 200])
-def test_nothing_is_like_it(others: tuple[str, ...], wanted: str) -> None:
+def test_dissimilar_names_give_no_suggestion(others: tuple[str, ...], wanted: str) -> None:
     assert NameIndex((*others, *NAMES)).nearest(wanted) == []
 
 

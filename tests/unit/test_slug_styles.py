@@ -61,9 +61,7 @@ def test_anchor_is_that_of_the_site_generator(title: str) -> None:
         ("pymdownx", ["a", "a_1", "a-1", "own", "own_1", "_1", "_2"]),
     ],
 )
-def test_repeated_and_empty_anchors_are_told_apart_as_the_generator_does(
-    style: str, wanted: list[str]
-) -> None:
+def test_repeated_and_empty_anchors_get_the_suffixes_of_the_generator(style: str, wanted: list[str]) -> None:
     text = "# A\n\n# A\n\n# A-1\n\n# X {#own}\n\n# Own\n\n# !\n\n# ?\n"
 
     assert anchors(text, style) == wanted
@@ -90,7 +88,7 @@ def rules_in(folder: Path) -> SiteRules:
     return found
 
 
-def test_mkdocs_configuration_alone_says_how_its_pages_are_anchored(tmp_path: Path) -> None:
+def test_mkdocs_configuration_selects_its_slug_style(tmp_path: Path) -> None:
     (tmp_path / "mkdocs.yml").write_text("site_name: X\ndocs_dir: 'manual'  # theirs\n")
     rules = rules_in(tmp_path)
 
@@ -104,14 +102,14 @@ def test_mkdocs_configuration_alone_says_how_its_pages_are_anchored(tmp_path: Pa
     assert rules_in(tmp_path).slugs_of("docs/a.md") is STYLES["pymdownx"]
 
 
-def test_own_rules_go_before_those_of_mkdocs(tmp_path: Path) -> None:
+def test_own_rules_take_precedence_over_mkdocs(tmp_path: Path) -> None:
     (tmp_path / "mkdocs.yml").write_text("site_name: X\n")
     (tmp_path / "mdplan.toml").write_text('[links]\nslugs = "github"\n')
 
     assert rules_in(tmp_path).slugs_of("docs/a.md") is GITHUB
 
 
-def test_slugs_of_a_preset_hold_below_its_folders() -> None:
+def test_slug_preset_applies_below_its_folders() -> None:
     assert PRESETS["vitepress"].slugs_of("docs/a.md") is STYLES["vitepress"]
     assert PRESETS["vitepress"].slugs_of("README.md") is GITHUB
     assert PRESETS["docfx"].slugs_of("README.md") is STYLES["docfx"]

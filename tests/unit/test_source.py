@@ -40,7 +40,7 @@ def inserted(data: bytes, offset: int, text: str, encoding: str | None = None) -
         (b"\x93\xfa\x96\x7b", "shift_jis", "日本", "shift_jis", b""),
     ],
 )
-def test_a_mark_decides_then_the_caller_then_utf_8(
+def test_encoding_comes_from_the_bom_then_the_caller_then_utf_8(
     data: bytes, given: str | None, text: str, encoding: str, bom: bytes
 ) -> None:
     source = decoded(data, given)
@@ -81,7 +81,7 @@ def test_bytes_that_are_not_utf_8_are_carried_and_counted() -> None:
         (b"\xfa\x54", "cp932", DecodeFailure.DOES_NOT_DECODE),  # A second code for U+FFE2.
     ],
 )
-def test_bytes_that_have_no_exact_way_back_are_a_problem(
+def test_bytes_that_do_not_round_trip_are_refused(
     data: bytes, given: str | None, failure: DecodeFailure
 ) -> None:
     problem = Source.decode(data, given)
@@ -98,7 +98,7 @@ def test_bytes_that_have_no_exact_way_back_are_a_problem(
         *("euc_jis_2004", "euc_jisx0213", "shift_jis_2004", "shift_jisx0213", "big5hkscs"),
     ],
 )
-def test_an_encoding_that_cannot_be_edited_in_pieces_is_refused(encoding: str) -> None:
+def test_encoding_that_cannot_be_edited_in_pieces_is_refused(encoding: str) -> None:
     problem = Source.decode(b"a", encoding)
 
     assert isinstance(problem, DecodeProblem)
@@ -126,7 +126,7 @@ def test_ascii_goes_into_a_file_with_unknown_bytes_and_leaves_them_as_they_are()
     assert inserted(b"\xff\xe9", 1, "-\r\n") == b"\xff-\r\n\xe9"
 
 
-def test_other_text_in_a_file_with_unknown_bytes_would_be_a_guess() -> None:
+def test_non_ascii_text_in_a_file_with_unknown_bytes_is_refused() -> None:
     assert inserted(b"\xff", 0, "é") == EncodeProblem(0, None)
 
 
@@ -146,11 +146,11 @@ def test_other_text_in_a_file_with_unknown_bytes_would_be_a_guess() -> None:
         ("euc_kr", "\u3164", "\u3164"),
     ],
 )
-def test_a_character_that_the_encoding_cannot_hold_is_named(encoding: str, text: str, character: str) -> None:
+def test_character_that_the_encoding_cannot_hold_is_named(encoding: str, text: str, character: str) -> None:
     assert inserted(b"", 0, text, encoding) == EncodeProblem(0, character)
 
 
-def test_the_edit_that_does_not_fit_is_named() -> None:
+def test_edit_that_does_not_fit_is_named() -> None:
     edits = EditList((TextEdit.insert(0, "a"), TextEdit.insert(1, "€")))
 
     assert decoded(b"xy", "latin-1").byte_edits(edits) == EncodeProblem(1, "€")
@@ -171,7 +171,7 @@ def test_splice_copies_what_is_not_edited() -> None:
     assert splice(b"\xff\0\r\xfe", edits) == b"<\xff_+\xfe>"
 
 
-def test_new_text_becomes_utf_8_without_a_mark() -> None:
+def test_new_file_is_utf_8_without_a_bom() -> None:
     source = Source.from_text("é\n")
 
     assert (source.data, source.text, source.bom) == (b"\xc3\xa9\n", "é\n", b"")

@@ -73,7 +73,7 @@ def headings(count: int) -> str:
 
 
 @pytest.mark.requirement("stat-1")
-def test_the_facts_of_a_file_are_told() -> None:
+def test_stat_reports_the_properties_of_a_file() -> None:
     report = stat(GUIDE)
 
     assert (report.ok, report.file, report.format, report.detail) == (True, "guide.md", "markdown", "full")
@@ -88,7 +88,7 @@ def test_the_facts_of_a_file_are_told() -> None:
     assert report.trailing_definitions == Lines(start=33, end=33)
 
 
-def test_bytes_marks_and_line_ends_are_those_of_the_file() -> None:
+def test_stat_reports_size_bom_and_line_ends() -> None:
     source = Source.decode(b"\xef\xbb\xbfa\r\nb\rc\nd")
     assert isinstance(source, Source)
     report = stat_report("a.md", Outline(source), StatRequest(file="a.md"))
@@ -107,7 +107,7 @@ def test_bytes_that_are_not_unicode_are_counted_and_shown_escaped() -> None:
     assert "# A\\xff" in stat_text(report)
 
 
-def test_full_detail_tells_all_of_each_section() -> None:
+def test_full_detail_lists_all_fields_of_each_section() -> None:
     _, guide, install, mac, quoted, again = stat(GUIDE).sections
 
     assert (install.heading_path, install.canonical_heading_path) == (
@@ -143,7 +143,7 @@ def test_auto_is_full_up_to_forty_sections(count: int, detail: str) -> None:
     assert stat(headings(count)).detail == detail
 
 
-def test_inventories_stand_in_full_detail() -> None:
+def test_full_detail_includes_inventories() -> None:
     report = stat(GUIDE)
     (code,) = report.code_blocks or ()
     (table,) = report.tables or ()
@@ -165,7 +165,7 @@ def test_inventories_stand_in_full_detail() -> None:
     assert (report.links.inline, report.links.broken) == (2, (BrokenLink(line=9, target="#gone"),))
 
 
-def test_a_region_without_its_end_has_one_line() -> None:
+def test_region_without_end_marker_has_one_line() -> None:
     report = stat("<!-- a:start -->\n<!-- b:end -->\n")
 
     assert report.regions == (
@@ -190,11 +190,11 @@ def test_inventories_are_given_on_request(detail: str, include: object, given: s
 
 
 @pytest.mark.parametrize("text", ["# A\n", "\n\n# A\n", "---\na: 1\n---\n\n# A\n"])
-def test_a_preamble_without_text_is_not_listed(text: str) -> None:
+def test_preamble_without_text_is_not_listed(text: str) -> None:
     assert [section.level for section in stat(text).sections] == [1]
 
 
-def test_an_empty_file_has_no_sections() -> None:
+def test_empty_file_has_no_sections() -> None:
     report = stat("")
 
     assert (report.ok, report.sections, report.total_sections, report.total_lines) == (True, (), 0, 0)
@@ -211,7 +211,7 @@ def test_plain_text_is_one_section_without_heading() -> None:
     assert (report.links, report.code_blocks) == (None, None)
 
 
-def test_nesting_beyond_the_parser_is_a_warning() -> None:
+def test_too_deep_nesting_is_a_warning() -> None:
     assert [found.code for found in stat("- " * 300 + "x\n").warnings] == [Code.NESTING_LIMIT]
     assert stat("- " * 20 + "x\n").warnings == ()
 
@@ -268,7 +268,7 @@ def test_under_may_be_a_section_id() -> None:
     assert paths(stat(TREE, under=section_id[7:15])) == ["a/b", "a/b/c", "a/b/c/q"]
 
 
-def test_a_heading_that_looks_like_an_id_is_found_all_the_same() -> None:
+def test_heading_that_looks_like_an_id_is_found() -> None:
     assert paths(stat("# Deadbeef\n## x\n# y\n", under="Deadbeef")) == ["deadbeef", "deadbeef/x"]
     assert paths(stat("# [1.2.0]\n# y\n", under="[1.2.0]")) == ["120"]
 
@@ -282,7 +282,7 @@ def test_a_heading_that_looks_like_an_id_is_found_all_the_same() -> None:
         ("B", Code.AMBIGUOUS_HEADING),
     ],
 )
-def test_under_what_is_not_there_is_refused(under: object, code: Code) -> None:
+def test_missing_section_under_is_refused(under: object, code: Code) -> None:
     report = stat(TREE, under=under)
 
     assert not report.ok
@@ -317,7 +317,7 @@ def test_inventories_are_those_of_the_section() -> None:
 # Pages.
 
 
-def test_pages_follow_each_other_to_the_end() -> None:
+def test_cursors_lead_to_the_last_page() -> None:
     first = stat(TREE, limit=3)
     second = stat(TREE, limit=3, cursor=first.next_cursor)
     third = stat(TREE, limit=3, cursor=second.next_cursor)
@@ -335,7 +335,7 @@ def test_each_page_has_the_inventories_of_its_own_text() -> None:
     assert [block.language for block in second.code_blocks or ()] == ["c"]
 
 
-def test_a_list_past_the_limit_is_cut_and_its_real_number_told() -> None:
+def test_long_list_is_cut_and_its_length_reported() -> None:
     report = stat("```a\n```\n" * 5 + "[x](#gone)\n" * 3 + "# A\n", limit=2)
 
     assert len(report.code_blocks or ()) == 2
@@ -344,13 +344,13 @@ def test_a_list_past_the_limit_is_cut_and_its_real_number_told() -> None:
 
 
 @pytest.mark.parametrize(("detail", "limit"), [("full", 200), ("brief", 1_000)])
-def test_the_limit_goes_by_the_detail(detail: str, limit: int) -> None:
+def test_default_limit_depends_on_the_detail(detail: str, limit: int) -> None:
     report = stat(headings(1_001), detail=detail)
 
     assert (len(report.sections), report.next_cursor is None) == (limit, False)
 
 
-def test_a_cursor_of_another_version_is_stale() -> None:
+def test_cursor_of_another_version_is_stale() -> None:
     cursor = stat(TREE, limit=3).next_cursor
     report = stat(TREE + "more\n", limit=3, cursor=cursor)
 
@@ -359,7 +359,7 @@ def test_a_cursor_of_another_version_is_stale() -> None:
 
 
 @pytest.mark.parametrize("cursor", ["3", "x-01234567", "docs/a.md", "3-0123456"])
-def test_a_cursor_of_another_kind_is_refused(cursor: str) -> None:
+def test_cursor_of_another_kind_is_refused(cursor: str) -> None:
     report = stat(TREE, cursor=cursor)
 
     assert report.error is not None
@@ -370,11 +370,11 @@ def test_a_cursor_of_another_kind_is_refused(cursor: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["file", "path", "filePath", "file_path"])
-def test_the_file_has_synonyms(name: str) -> None:
+def test_file_field_has_synonyms(name: str) -> None:
     assert read_stat_request({name: "a.md"}) == StatRequest(file="a.md")
 
 
-def test_null_is_absent() -> None:
+def test_null_counts_as_absent() -> None:
     assert read_stat_request({"file": "a.md", "under": None, "limit": None}) == StatRequest(file="a.md")
 
 
@@ -415,7 +415,7 @@ def test_wrong_value_is_refused_with_the_right_form(asked: dict[str, Any], words
     assert words in f"{problems[0].message}; {problems[0].hint}"
 
 
-def test_all_problems_are_told_and_unknown_fields_get_the_nearest_name() -> None:
+def test_all_problems_are_reported_and_unknown_fields_suggest_the_nearest() -> None:
     problems = read_stat_request({"file": "a.md", "dept": 1, "limit": 0})
 
     assert isinstance(problems, tuple)
@@ -440,7 +440,7 @@ def folder(**asked: object) -> StatReport:
 
 
 @pytest.mark.requirement("stat-2")
-def test_a_folder_has_one_row_a_file_by_path() -> None:
+def test_folder_has_one_row_a_file_by_path() -> None:
     report = folder()
 
     assert (report.ok, report.file, report.total_files, report.next_cursor) == (True, "docs", 4, None)
@@ -465,7 +465,7 @@ def test_a_folder_has_one_row_a_file_by_path() -> None:
         ("text\n", None),
     ],
 )
-def test_a_row_has_the_title_of_the_page_where_there_is_one(text: str, title: str | None) -> None:
+def test_row_has_the_title_of_the_page_where_there_is_one(text: str, title: str | None) -> None:
     assert file_row("a.md", outline(text)).title == title
 
 
@@ -485,7 +485,7 @@ def test_only_the_files_of_the_page_are_read() -> None:
 
 
 @pytest.mark.parametrize("asked", [{"under": "A"}, {"depth": 1}, {"include": ("links",)}, {"detail": "full"}])
-def test_a_folder_is_not_asked_for_the_structure_of_one_file(asked: dict[str, Any]) -> None:
+def test_structure_options_are_refused_for_a_folder(asked: dict[str, Any]) -> None:
     report = folder(**asked)
 
     assert report.error is not None
@@ -514,7 +514,7 @@ def test_brief_text_has_one_line_a_section() -> None:
         """)
 
 
-def test_full_text_has_all_that_the_report_has() -> None:
+def test_full_text_has_every_field_of_the_report() -> None:
     report = stat(GUIDE)
     root, guide, install, mac, quoted, again = digits(report)
     hashes = [section.section_sha256 for section in report.sections]
@@ -542,7 +542,7 @@ def test_full_text_has_all_that_the_report_has() -> None:
         """)
 
 
-def test_text_tells_what_is_odd_about_a_file() -> None:
+def test_text_reports_unusual_properties_of_a_file() -> None:
     source = Source.decode(b"\xef\xbb\xbf# A\r\n\n    x\n\n<!-- r:end -->")
     assert isinstance(source, Source)
     text = stat_text(stat_report("a.md", Outline(source), StatRequest(file="a.md")))
@@ -553,7 +553,7 @@ def test_text_tells_what_is_odd_about_a_file() -> None:
     assert "no tables, tasks, links\n" in text
 
 
-def test_text_tells_how_to_go_on() -> None:
+def test_text_names_the_next_page() -> None:
     report = stat(TREE, limit=3)
 
     assert "3 of 8 sections: " in stat_text(report)

@@ -85,7 +85,7 @@ def test_plain_text_has_sections_by_marker_comments_and_blank_lines() -> None:
     assert stat_text(report).split("\n")[-4:-1] == ["section 4-5 [part]", "comments: 1-2 #", "blank lines: 3"]
 
 
-def test_markdown_has_none_of_it() -> None:
+def test_markdown_has_no_plain_text_inventory() -> None:
     outline = Outline(Source.from_text("[a]\n\n# b\n"))
     report = to_wire(stat_report("a.md", outline, StatRequest(file="a.md")))
 

@@ -121,14 +121,14 @@ def test_changed_base_is_stale(folder: Path, content: bytes) -> None:
     assert hashlib.sha256(content).hexdigest() in refused.problems[0].hint
 
 
-def test_new_time_alone_is_not_stale(folder: Path) -> None:
+def test_changed_mtime_alone_is_not_stale(folder: Path) -> None:
     os.utime(folder / "a.md", (1, 1))
     commit(folder, *ALL)
 
     assert (folder / "a.md").read_bytes() == b"a.mda.md"
 
 
-def test_all_problems_are_told(folder: Path) -> None:
+def test_all_problems_are_reported(folder: Path) -> None:
     (folder / "a.md").write_bytes(b"changed")
     (folder / "d" / "b.md").unlink()
     (folder / "d" / "c.md").chmod(0o444)
@@ -142,7 +142,7 @@ def test_write_after_staging_is_stale(folder: Path) -> None:
     )
 
 
-def test_link_in_place_of_a_staged_file_is_refused(folder: Path) -> None:
+def test_link_instead_of_a_staged_file_is_refused(folder: Path) -> None:
     (folder / "outside").write_bytes(b"d/b.md")
 
     def swap() -> None:
@@ -153,7 +153,7 @@ def test_link_in_place_of_a_staged_file_is_refused(folder: Path) -> None:
     assert (folder / "outside").read_bytes() == b"d/b.md"
 
 
-def test_folder_that_becomes_a_link_after_staging_is_still_the_folder(folder: Path) -> None:
+def test_folder_replaced_by_a_link_after_staging_is_not_followed(folder: Path) -> None:
     """Its descriptor is held: what is written goes where the bases were."""
     (folder / "outside").mkdir()
     (folder / "outside" / "b.md").write_bytes(b"untouched")
@@ -181,7 +181,7 @@ def test_same_file_by_two_spellings_is_a_conflict(folder: Path) -> None:
     check_refused(folder, [Code.ALIAS_CONFLICT, Code.ALIAS_CONFLICT], *two)
 
 
-def test_scope_of_the_root_holds_for_commits(folder: Path) -> None:
+def test_scope_of_the_root_applies_to_commits(folder: Path) -> None:
     root = Root.open(folder, scope=Scope.of([], ["d/"]))
     with locked(root) as lock, pytest.raises(StorageRefused) as refused:
         stage(lock, ALL, transaction="ab" * 8, note={}, max_bytes=LIMIT)
@@ -267,7 +267,7 @@ class Interrupted(FailingDisk):
 
 
 @pytest.mark.parametrize("nth", [1, 2, 3])
-def test_interrupt_is_undone(folder: Path, nth: int) -> None:
+def test_interrupted_commit_is_rolled_back(folder: Path, nth: int) -> None:
     before = tree(folder)
     with pytest.raises(KeyboardInterrupt):
         commit(folder, *ALL, disk=Interrupted(Step.EXCHANGE, 2 + nth))  # Two of them try the disk.
@@ -317,7 +317,7 @@ def test_creation_over_something_is_refused(folder: Path, path: str) -> None:
     check_refused(folder, [Code.FILE_EXISTS], ALL[1], creation(path, b"new"))
 
 
-def test_creation_over_a_link_that_leads_nowhere_is_refused(folder: Path) -> None:
+def test_creation_over_a_dangling_link_is_refused(folder: Path) -> None:
     (folder / "link").symlink_to("missing")
 
     check_refused(folder, [Code.FILE_EXISTS], creation("link", b"new"))
@@ -350,7 +350,7 @@ def test_file_is_deleted(folder: Path) -> None:
     assert sorted(tree(folder)) == ["a.md", "d", "d/c.md"]
 
 
-def test_renamed_file_keeps_what_belongs_to_it(folder: Path) -> None:
+def test_renamed_file_keeps_mode_owner_and_attributes(folder: Path) -> None:
     (folder / "a.md").chmod(0o640)
     if os.geteuid() == 0:
         os.chown(folder / "a.md", NOBODY, NOBODY)
@@ -375,7 +375,7 @@ def test_folders_are_removed_after_the_commit_when_they_are_empty(folder: Path) 
     assert sorted(tree(folder)) == ["a.md", "d", "d/c.md"]
 
 
-def test_folder_that_is_made_anew_after_its_removal_stays(folder: Path) -> None:
+def test_recreated_folder_is_not_removed(folder: Path) -> None:
     (folder / "e").mkdir()
     (folder / "e" / "x.md").write_bytes(b"x")
     commit(folder, deletion("e/x.md", b"x"), removed_folders=("e",))
@@ -387,7 +387,7 @@ def test_folder_that_is_made_anew_after_its_removal_stays(folder: Path) -> None:
     assert (folder / "e").is_dir()
 
 
-def test_file_that_is_restored_gets_back_what_belonged_to_it(folder: Path) -> None:
+def test_restored_file_regains_mode_owner_and_attributes(folder: Path) -> None:
     """Its before-image still has it."""
     (folder / "a.md").chmod(0o604)
     commit(folder, deletion("a.md", b"a.md"))
@@ -431,7 +431,7 @@ LASTING = {
 
 
 @pytest.mark.requirement("commit-2")
-def test_steps_that_last_come_in_the_order_of_the_protocol(folder: Path) -> None:
+def test_durable_steps_follow_the_order_of_the_protocol(folder: Path) -> None:
     commit(folder, change("a.md", b"a.md", b"0"))
     disk = Recorder()
     commit(
@@ -459,7 +459,7 @@ def test_commit_of_one_file_syncs_six_times(folder: Path) -> None:
     assert len([step for step in disk.steps if step in (Step.SYNC, Step.SYNC_DIRECTORY)]) == 6
 
 
-def test_commit_that_need_not_outlive_the_power_syncs_nothing(folder: Path) -> None:
+def test_process_durability_syncs_nothing(folder: Path) -> None:
     disk = Recorder()
     commit(folder, *ALL, disk=disk, durability=Durability.PROCESS)
 
@@ -474,12 +474,12 @@ class NoDirectorySync(FileSystem):
         return False
 
 
-def test_file_system_that_cannot_sync_folders_is_told(folder: Path) -> None:
+def test_file_system_without_folder_sync_is_reported(folder: Path) -> None:
     """Fault table: directory fsync EINVAL or ENOTSUP."""
     assert not commit(folder, *ALL, disk=NoDirectorySync()).durable
 
 
-def test_commits_in_changing_folders_are_settled_in_the_end(folder: Path) -> None:
+def test_commits_in_changing_folders_leave_no_pending_transaction(folder: Path) -> None:
     """Else every commit would look at all that there ever were."""
     for number in range(12):
         (folder / str(number)).mkdir()
@@ -488,7 +488,7 @@ def test_commits_in_changing_folders_are_settled_in_the_end(folder: Path) -> Non
     assert journal_of(folder).count("done") <= 9
 
 
-def test_path_may_be_written_in_another_form(folder: Path) -> None:
+def test_path_may_use_another_spelling(folder: Path) -> None:
     """The journal has the plain one, and so do the folders that are synced."""
     (folder / "e").mkdir()
     commit(folder, change("./a.md", b"a.md", b"1"), removed_folders=("./e",))

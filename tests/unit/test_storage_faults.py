@@ -123,7 +123,7 @@ FAILURES = [
 
 
 @pytest.mark.parametrize("kind", ONCE)
-def test_every_kind_of_operation_is_reached(tmp_path: Path, kind: str) -> None:
+def test_every_file_system_step_is_exercised(tmp_path: Path, kind: str) -> None:
     """Else the tests below would not fail it."""
     expected = set(Step) - UNUSED - (set() if kind == "link" else ONLY_LINKED)
     if os.geteuid() != 0:
@@ -168,7 +168,7 @@ def test_one_failure_leaves_all_old_or_all_new(tmp_path: Path, step: Step, error
 
 @pytest.mark.parametrize("kind", LASTING)
 @pytest.mark.parametrize("step", sorted(set(Step) - UNUSED))
-def test_lasting_failure_is_mended_by_the_next_start(tmp_path: Path, step: Step, kind: str) -> None:
+def test_lasting_failure_is_repaired_by_the_next_start(tmp_path: Path, step: Step, kind: str) -> None:
     """Fault table, the row of errors on every undo step: RECOVERY_REQUIRED, and the next start has it all."""
     new = result(tmp_path / "new")
     for nth in range(1, counted(tmp_path / "counted", kind)[step] + 1):
@@ -188,7 +188,7 @@ def test_lasting_failure_is_mended_by_the_next_start(tmp_path: Path, step: Step,
         assert set(journal_of(folder)) <= {"kept", "undone"}
 
 
-def test_failed_sync_of_a_file_is_not_tried_again(tmp_path: Path) -> None:
+def test_failed_file_sync_is_not_retried(tmp_path: Path) -> None:
     """Case 44: the system forgets what was not written, and a second sync would succeed in vain."""
     whole = counted(tmp_path / "counted", "exchange")[Step.SYNC]
     for nth in range(1, whole + 1):
@@ -220,7 +220,7 @@ def test_commit_whose_last_sync_fails_is_in_doubt(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [errno.EIO, errno.ENOSPC, errno.EXDEV])
-def test_failure_to_clean_up_is_success_with_a_warning(tmp_path: Path, error: int) -> None:
+def test_failed_cleanup_is_a_warning_on_success(tmp_path: Path, error: int) -> None:
     """Fault table, S9. From another device the old content is copied, and all is well."""
     new = result(tmp_path / "new")
     folder = tmp_path / "x"
@@ -252,7 +252,7 @@ class Interrupted(FailingDisk):
 
 
 @pytest.mark.parametrize("step", [Step.SYNC, Step.WRITE, Step.EXCHANGE, Step.RENAME, Step.SYNC_DIRECTORY])
-def test_interrupt_before_the_commit_point_is_undone(tmp_path: Path, step: Step) -> None:
+def test_interrupt_before_the_commit_point_is_rolled_back(tmp_path: Path, step: Step) -> None:
     """Fault table: SIGTERM, Ctrl-C, cancel."""
     new = result(tmp_path / "new")
     for nth in range(1, counted(tmp_path / "counted", "exchange")[step] + 1):

@@ -93,7 +93,7 @@ def test_link_is_refused(tmp_path: Path, target: str, hint: str) -> None:
         pytest.param("../outside", "points to nothing inside", id="outside"),
     ],
 )
-def test_link_in_place_of_a_folder_is_refused(tmp_path: Path, target: str, hint: str) -> None:
+def test_link_instead_of_a_folder_is_refused(tmp_path: Path, target: str, hint: str) -> None:
     root = tmp_path / "root"
     for folder in (root / "real" / "sub", tmp_path / "outside" / "sub"):
         folder.mkdir(parents=True)
@@ -103,7 +103,7 @@ def test_link_in_place_of_a_folder_is_refused(tmp_path: Path, target: str, hint:
     check(root, "link/sub/b.md", Code.SYMLINK_REFUSED, hint)
 
 
-def test_bytes_that_the_status_hides_count(tmp_path: Path) -> None:
+def test_bytes_beyond_the_reported_size_count(tmp_path: Path) -> None:
     """Files of /proc say that they are empty."""
     root = Root.open("/proc/self")
     whole = root.read("status", LIMIT)
@@ -139,14 +139,14 @@ def test_limit_is_the_largest_size_that_is_read(tmp_path: Path, size: int, is_re
     assert isinstance(found, FileBytes) is is_read
 
 
-def test_file_of_several_names_is_not_written(tmp_path: Path) -> None:
+def test_hard_linked_file_is_not_written(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_bytes(b"a")
     (tmp_path / "b.md").hardlink_to(tmp_path / "a.md")
 
     check_not_writable(tmp_path, "a.md", Code.HARDLINK_REFUSED)
 
 
-def test_name_that_a_killed_commit_left_is_no_second_name(tmp_path: Path) -> None:
+def test_leftover_name_of_a_killed_commit_is_not_a_hard_link(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_bytes(b"a")
     (tmp_path / ".mdplan-0123456789abcdef-2.tmp").hardlink_to(tmp_path / "a.md")
     (tmp_path / ".mdplan-0123456789abcdef-3.tmp").write_bytes(b"a")
@@ -181,7 +181,7 @@ def test_folder_without_write_permission_is_refused(open_tree: Path) -> None:
         ("docs/zzz", 'md_stat {"file": "docs"} lists'),
     ],
 )
-def test_missing_file_is_answered_with_the_nearest_names(tmp_path: Path, path: str, hint: str) -> None:
+def test_missing_file_suggests_the_nearest_names(tmp_path: Path, path: str, hint: str) -> None:
     (tmp_path / "docs").mkdir()
     for name in ("README.md", "docs/guide.md"):
         (tmp_path / name).write_bytes(b"")
@@ -189,13 +189,13 @@ def test_missing_file_is_answered_with_the_nearest_names(tmp_path: Path, path: s
     check(tmp_path, path, Code.FILE_NOT_FOUND, hint)
 
 
-def test_file_in_place_of_a_folder_is_not_found(tmp_path: Path) -> None:
+def test_file_instead_of_a_folder_is_not_found(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_bytes(b"")
 
     check(tmp_path, "a.md/b.md", Code.FILE_NOT_FOUND)
 
 
-def test_root_opens_no_name_that_was_not_located(tmp_path: Path) -> None:
+def test_root_opens_only_located_names(tmp_path: Path) -> None:
     (tmp_path / "root").mkdir()
     (tmp_path / "secret").write_bytes(b"secret")
 

@@ -34,7 +34,7 @@ def check_fails(code: int, function: object, *arguments: object) -> None:
     assert failed.value.errno == code
 
 
-def test_exchanged_files_change_places(tmp_path: Path, folder: int) -> None:
+def test_exchange_swaps_two_files(tmp_path: Path, folder: int) -> None:
     try:
         FileSystem().exchange(folder, "a", "b")
     except OSError as error:
@@ -43,7 +43,7 @@ def test_exchanged_files_change_places(tmp_path: Path, folder: int) -> None:
     assert (tmp_path / "a").read_bytes() + (tmp_path / "b").read_bytes() == b"ba"
 
 
-def test_exchange_by_call_number_does_the_same(
+def test_exchange_by_system_call_number_swaps_two_files(
     tmp_path: Path, folder: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For C libraries that do not know the function."""

@@ -48,7 +48,7 @@ def test_root_without_commits_has_no_history(tmp_path: Path) -> None:
     assert names_in(tmp_path) == []
 
 
-def test_transactions_come_from_the_newest_on(folder: Path) -> None:
+def test_transactions_are_listed_newest_first(folder: Path) -> None:
     root = Root.open(folder)
     listed = list(transactions(root))
 
@@ -67,7 +67,7 @@ def test_transactions_come_from_the_newest_on(folder: Path) -> None:
     assert before_image(root, sha256(b"%d" % COUNT)) is None
 
 
-def test_folders_and_files_that_came_and_went_are_told(tmp_path: Path) -> None:
+def test_record_lists_created_and_deleted_files_and_folders(tmp_path: Path) -> None:
     commit(tmp_path, creation("n/m/a.md", b"x"))
     commit(tmp_path, deletion("n/m/a.md", b"x"), removed_folders=("n", "n/m"))
     removed, made = transactions(Root.open(tmp_path))
@@ -79,18 +79,18 @@ def test_folders_and_files_that_came_and_went_are_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("digest", ["", "../lock", "a" * 63, "A" * 64, "a" * 64 + "\n", "0" * 64])
-def test_name_that_is_no_digest_of_an_image_leads_nowhere(folder: Path, digest: str) -> None:
+def test_invalid_image_digest_finds_nothing(folder: Path, digest: str) -> None:
     assert before_image(Root.open(folder), digest) is None
 
 
-def test_image_of_other_content_is_none(folder: Path) -> None:
+def test_image_with_wrong_content_is_ignored(folder: Path) -> None:
     """The history lies in the root, where anybody may write."""
     (folder / ".mdplan" / "history" / sha256(b"3")).write_bytes(b"not 3")
 
     assert before_image(Root.open(folder), sha256(b"3")) is None
 
 
-def test_image_that_is_a_link_is_none(folder: Path) -> None:
+def test_image_that_is_a_link_is_ignored(folder: Path) -> None:
     image = folder / ".mdplan" / "history" / sha256(b"3")
     image.rename(folder / "elsewhere")
     image.symlink_to(folder / "elsewhere")
@@ -105,7 +105,7 @@ def test_transaction_whose_old_content_is_gone_cannot_be_undone(folder: Path) ->
     assert [item.undoable for item in listed[:3]] == [True, False, True]
 
 
-def test_damaged_record_is_told_in_its_place(folder: Path) -> None:
+def test_damaged_record_is_listed_in_its_position(folder: Path) -> None:
     records = sorted((folder / ".mdplan" / "tx").iterdir())
     records[-2].write_bytes(records[-2].read_bytes()[:-1])
     listed = list(transactions(Root.open(folder)))
@@ -115,7 +115,7 @@ def test_damaged_record_is_told_in_its_place(folder: Path) -> None:
     assert [type(item) for item in listed].count(Transaction) == COUNT - 1
 
 
-def test_record_that_is_settled_while_it_is_listed_is_read(folder: Path) -> None:
+def test_record_retired_during_listing_is_read(folder: Path) -> None:
     listing = transactions(Root.open(folder))
     next(listing)
     for record in (folder / ".mdplan" / "tx").glob("*.done"):
@@ -124,7 +124,7 @@ def test_record_that_is_settled_while_it_is_listed_is_read(folder: Path) -> None
     assert all(isinstance(item, Transaction) for item in listing)
 
 
-def test_content_that_came_back_is_kept_once(tmp_path: Path) -> None:
+def test_restored_content_is_archived_once(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_bytes(b"x")
     for _ in range(3):
         commit(tmp_path, change("a.md", b"x", b"y"))
@@ -133,7 +133,7 @@ def test_content_that_came_back_is_kept_once(tmp_path: Path) -> None:
     assert images(tmp_path) == {sha256(b"x"), sha256(b"y")}
 
 
-def test_oldest_transactions_beyond_the_number_go_with_their_images(folder: Path) -> None:
+def test_transactions_beyond_the_count_limit_are_removed_with_their_images(folder: Path) -> None:
     collected(folder, 2)
 
     kept = [int(item.id, 16) for item in transactions(Root.open(folder))]
@@ -142,7 +142,7 @@ def test_oldest_transactions_beyond_the_number_go_with_their_images(folder: Path
     assert images(folder) == {sha256(b"%d" % number) for number in kept}
 
 
-def test_oldest_transactions_beyond_the_size_go(folder: Path) -> None:
+def test_transactions_beyond_the_size_limit_are_removed(folder: Path) -> None:
     size = max(record.stat().st_size for record in (folder / ".mdplan" / "tx").iterdir()) + 2
     assert COUNT % 16 != 0
     for number in range(COUNT, 31):
@@ -156,7 +156,7 @@ def test_oldest_transactions_beyond_the_size_go(folder: Path) -> None:
     assert len(images(folder)) == len(journal_of(folder))
 
 
-def test_image_that_a_later_transaction_needs_stays(tmp_path: Path) -> None:
+def test_image_shared_with_a_later_transaction_is_kept(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_bytes(b"x")
     for _ in range(10):
         commit(tmp_path, change("a.md", b"x", b"y"))
@@ -168,7 +168,7 @@ def test_image_that_a_later_transaction_needs_stays(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("state", ["pending", "conflict"])
-def test_what_recovery_needs_is_never_taken(folder: Path, state: str) -> None:
+def test_content_needed_by_recovery_is_never_removed(folder: Path, state: str) -> None:
     oldest = min((folder / ".mdplan" / "tx").iterdir())
     oldest.rename(oldest.with_suffix(f".{state}"))
     collected(folder, 1)
@@ -177,7 +177,7 @@ def test_what_recovery_needs_is_never_taken(folder: Path, state: str) -> None:
     assert sha256(b"0") in images(folder)
 
 
-def test_collecting_costs_one_listing_when_nothing_is_due(folder: Path) -> None:
+def test_garbage_collection_without_work_costs_one_listing(folder: Path) -> None:
     disk = FailingDisk()
     root = Root.open(folder, filesystem=disk)
     with locked(root) as lock:
@@ -190,7 +190,7 @@ def test_collecting_costs_one_listing_when_nothing_is_due(folder: Path) -> None:
     assert len(journal_of(folder)) == COUNT
 
 
-def test_failure_to_collect_is_a_warning(folder: Path) -> None:
+def test_failed_garbage_collection_is_a_warning(folder: Path) -> None:
     disk = FailingDisk(Step.UNLINK, 2, 5)
     root = Root.open(folder, filesystem=disk)
     with locked(root) as lock:

@@ -44,14 +44,12 @@ records = st.builds(
 
 
 @given(record=records)
-def test_record_that_was_written_is_read(record: JournalRecord) -> None:
+def test_written_record_is_read_back(record: JournalRecord) -> None:
     assert decode_record(encode_record(record, ROOT), ROOT) == record
 
 
 @given(record=records, data=st.data())
-def test_record_of_which_a_byte_changed_is_none_or_a_strangers(
-    record: JournalRecord, data: st.DataObject
-) -> None:
+def test_record_with_a_changed_byte_is_invalid_or_foreign(record: JournalRecord, data: st.DataObject) -> None:
     written = encode_record(record, ROOT)
     at = data.draw(st.integers(0, len(written) - 1))
     changed = written[:at] + bytes([written[at] ^ data.draw(st.integers(1, 255))]) + written[at + 1 :]
@@ -70,7 +68,7 @@ def test_record_of_which_a_byte_changed_is_none_or_a_strangers(
     ],
     ids=["moved", "restored", "copied", "renamed"],
 )
-def test_record_is_foreign_where_it_was_not_written(binding: RecordBinding, known: bool) -> None:
+def test_record_in_another_root_is_foreign(binding: RecordBinding, known: bool) -> None:
     record = JournalRecord(transaction="ab" * 8, entries=())
     found = decode_record(encode_record(record, ROOT), binding)
 
@@ -78,7 +76,7 @@ def test_record_is_foreign_where_it_was_not_written(binding: RecordBinding, know
     assert found.known is known
 
 
-def test_record_of_the_first_format_stays_this_users(tmp_path: Path) -> None:
+def test_record_of_the_first_format_belongs_to_this_user(tmp_path: Path) -> None:
     """mdplan 0.1 sealed the body for the path of the root, and wrote no mark into the name."""
     body = json.dumps(GOOD).encode() + b"\n{}\n"
     folder = tmp_path / ".mdplan" / "tx"
@@ -99,14 +97,14 @@ def test_record_of_the_first_format_stays_this_users(tmp_path: Path) -> None:
 
 
 @given(record=records, data=st.data())
-def test_record_that_was_cut_off_is_none(record: JournalRecord, data: st.DataObject) -> None:
+def test_truncated_record_is_invalid(record: JournalRecord, data: st.DataObject) -> None:
     written = encode_record(record, ROOT)
 
     assert decode_record(written[: data.draw(st.integers(0, len(written) - 1))], ROOT) is None
 
 
 @given(junk=st.binary(max_size=200))
-def test_junk_is_no_record(junk: bytes) -> None:
+def test_random_bytes_are_not_a_record(junk: bytes) -> None:
     assert decode_record(junk, ROOT) is None
 
 
@@ -143,18 +141,18 @@ def encoded(changes: object) -> bytes:
 
 
 @pytest.mark.parametrize("changes", BAD.values(), ids=BAD)
-def test_record_of_another_shape_is_none(changes: object) -> None:
+def test_record_with_wrong_fields_is_invalid(changes: object) -> None:
     assert decode_record(encoded(changes), ROOT) is None
 
 
-def test_record_of_that_shape_is_one() -> None:
+def test_record_with_the_right_fields_is_valid() -> None:
     found = decode_record(encoded(GOOD), ROOT)
 
     assert found is not None
     assert not found.known
 
 
-def test_note_that_is_no_object_is_empty() -> None:
+def test_note_that_is_not_an_object_is_empty() -> None:
     assert JournalRecord(transaction="ab" * 8, entries=(), note=b"[1]").decoded_note() == {}
     assert JournalRecord(transaction="ab" * 8, entries=(), note=b"nonsense").decoded_note() == {}
 

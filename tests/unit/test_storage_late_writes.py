@@ -135,7 +135,7 @@ def test_file_that_appears_at_its_creation_wins(folder: Path, disk: type[Interfe
     assert contents(folder) == {name: b"old " + name.encode() for name in NAMES} | {"new.md": b"theirs"}
 
 
-def test_newest_version_of_a_writer_that_goes_on_wins(folder: Path) -> None:
+def test_newest_version_of_a_repeated_writer_wins(folder: Path) -> None:
     """It writes before the exchange, and again before the exchange back: settled in the end."""
 
     class Persistent(FailingDisk):
@@ -152,7 +152,7 @@ def test_newest_version_of_a_writer_that_goes_on_wins(folder: Path) -> None:
     assert (folder / "a.md").read_bytes() == b"late 6"
 
 
-def test_writer_that_never_stops_is_left_to_a_person(folder: Path) -> None:
+def test_endless_writer_leaves_the_transaction_pending(folder: Path) -> None:
     class Tireless(FailingDisk):
         def reach(self, step: Step) -> None:
             super().reach(step)
@@ -174,7 +174,7 @@ def test_writer_that_never_stops_is_left_to_a_person(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["link", "folder"])
-def test_target_that_becomes_something_else_is_put_back(folder: Path, kind: str) -> None:
+def test_target_replaced_by_another_kind_is_restored(folder: Path, kind: str) -> None:
     """Fault table: target replaced by a symlink or a directory, S5."""
 
     def act() -> None:
@@ -193,7 +193,7 @@ def test_target_that_becomes_something_else_is_put_back(folder: Path, kind: str)
     assert journal_of(folder) == ["done"]
 
 
-def test_target_that_is_deleted_meanwhile_stays_deleted(folder: Path) -> None:
+def test_target_deleted_during_the_commit_stays_deleted(folder: Path) -> None:
     """Fault table: target deleted, S5."""
     disk = Interfering(Step.EXCHANGE, 2, (folder / "b.md").unlink)
     with pytest.raises(StorageRefused) as refused:
@@ -203,7 +203,7 @@ def test_target_that_is_deleted_meanwhile_stays_deleted(folder: Path) -> None:
     assert contents(folder) == {"a.md": b"old a.md", "c.md": b"old c.md"}
 
 
-def test_write_on_top_of_new_content_is_kept_beside_the_old(folder: Path) -> None:
+def test_write_over_new_content_is_kept_with_the_old_content(folder: Path) -> None:
     """Both are kept, the file is blocked for commits, and other files are not."""
 
     class Disk(FailingDisk):
@@ -229,7 +229,7 @@ def test_write_on_top_of_new_content_is_kept_beside_the_old(folder: Path) -> Non
     assert before_image(Root.open(folder), sha256(b"on top")) == b"on top"
 
 
-def test_write_through_an_open_file_is_kept_and_told(folder: Path) -> None:
+def test_write_through_an_open_descriptor_is_kept_and_reported(folder: Path) -> None:
     """Fault table: in-place writer with open file, S9. That is the old file, which has no name any more."""
     with (folder / "c.md").open("r+b") as editor:
 

@@ -27,7 +27,7 @@ class LateDisk(FileSystem):
 
 @pytest.mark.parametrize("data", [b"", b"1", b"12345", LARGE, LARGE * 2])
 @pytest.mark.parametrize("size", [0, 1, 4, 5, 1 << 20, 5 << 20])
-def test_file_of_another_size_than_it_was_is_read_whole(tmp_path: Path, data: bytes, size: int) -> None:
+def test_file_of_changed_size_is_read_completely(tmp_path: Path, data: bytes, size: int) -> None:
     (tmp_path / NAME).write_bytes(data)
     disk = LateDisk()
     disk.size = size
@@ -43,7 +43,7 @@ def test_file_of_another_size_than_it_was_is_read_whole(tmp_path: Path, data: by
 
 @pytest.mark.parametrize("data", [b"", b"1", b"12345", LARGE, LARGE * 2])
 @pytest.mark.parametrize("size", [None, 0, 1, 4, 5, 6, len(LARGE), 2 * len(LARGE)])
-def test_what_a_file_holds_is_told_alike_whatever_it_should_hold(
+def test_content_hash_is_right_whatever_content_is_expected(
     tmp_path: Path, data: bytes, size: int | None
 ) -> None:
     (tmp_path / NAME).write_bytes(data)

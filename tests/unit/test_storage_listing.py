@@ -51,7 +51,7 @@ def check(folder: Path, pattern: str, expected: list[str], **rules: list[str]) -
 
 
 @pytest.mark.parametrize("pattern", [".", "./", "**", "*"])
-def test_whole_root_is_listed_in_order_without_what_is_no_document(folder: Path, pattern: str) -> None:
+def test_root_listing_is_sorted_and_contains_only_documents(folder: Path, pattern: str) -> None:
     check(folder, pattern, sorted(FILES))
 
 
@@ -91,7 +91,7 @@ def test_scope_limits_what_is_listed(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["a.md", "[id].md", "none.md", "../a", "link.md", "fifo.md"])
-def test_name_of_one_file_is_not_several(folder: Path, path: str) -> None:
+def test_literal_file_name_matches_only_itself(folder: Path, path: str) -> None:
     with Workspace.open([folder]) as workspace:
         assert not workspace.is_several(path)
 
@@ -106,7 +106,7 @@ def test_several_roots_are_listed_by_name(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["*a*a*a*b", "**/a/**/b/**/c", "[z-a]", "../*"])
-def test_glob_that_is_none_or_too_slow_is_refused(folder: Path, pattern: str) -> None:
+def test_invalid_or_slow_glob_is_refused(folder: Path, pattern: str) -> None:
     with Workspace.open([folder]) as workspace:
         found = workspace.iter_files(pattern)
 

@@ -85,12 +85,12 @@ def test_other_process_waits_and_then_gives_up(tmp_path: Path) -> None:
     check_freed_by_a_kill(HOLDER, tmp_path, timeout=5)
 
 
-def test_process_that_was_forked_off_has_no_part_in_the_lock(tmp_path: Path) -> None:
+def test_forked_process_does_not_share_the_lock(tmp_path: Path) -> None:
     """It reads on when its parent is killed."""
     check_freed_by_a_kill(FORKED, tmp_path, timeout=5)
 
 
-def test_who_waits_in_vain_is_told_who_holds_the_lock(tmp_path: Path) -> None:
+def test_lock_timeout_names_the_holder(tmp_path: Path) -> None:
     root = Root.open(tmp_path)
     with locked(root):
         hint = check_refused_in_thread(Root.open(tmp_path))
@@ -102,7 +102,7 @@ def test_who_waits_in_vain_is_told_who_holds_the_lock(tmp_path: Path) -> None:
     "written",
     [b"", b"1 host", b"1 \x1b[2Jhost\n", b"-1 host\n", b"1 a b\n", b"9" * 11 + b" h\n", b"1 h\n" * 99],
 )
-def test_text_of_a_stranger_is_not_repeated(tmp_path: Path, written: bytes) -> None:
+def test_lock_holder_text_is_not_repeated(tmp_path: Path, written: bytes) -> None:
     """What stands in the state folder may be anybody's."""
     root = Root.open(tmp_path)
     with locked(root):
@@ -112,7 +112,7 @@ def test_text_of_a_stranger_is_not_repeated(tmp_path: Path, written: bytes) -> N
     assert "process" not in hint
 
 
-def test_lock_that_is_a_second_name_of_a_file_is_refused_and_not_written(tmp_path: Path) -> None:
+def test_hard_linked_lock_file_is_refused_and_not_written(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").write_bytes(b"untouched")
     (tmp_path / ".mdplan").mkdir(mode=0o700)
     (tmp_path / ".mdplan" / "lock").hardlink_to(tmp_path / "elsewhere")
@@ -121,14 +121,14 @@ def test_lock_that_is_a_second_name_of_a_file_is_refused_and_not_written(tmp_pat
     assert (tmp_path / "elsewhere").read_bytes() == b"untouched"
 
 
-def test_folder_in_place_of_the_lock_is_refused(tmp_path: Path) -> None:
+def test_folder_instead_of_the_lock_is_refused(tmp_path: Path) -> None:
     (tmp_path / ".mdplan" / "lock").mkdir(parents=True)
     (tmp_path / ".mdplan").chmod(0o700)
 
     check_refused(Root.open(tmp_path), Code.STATE_DIR_UNSAFE)
 
 
-def test_longer_name_of_an_earlier_holder_is_gone(tmp_path: Path) -> None:
+def test_earlier_lock_holder_name_is_overwritten_completely(tmp_path: Path) -> None:
     (tmp_path / ".mdplan").mkdir(mode=0o700)
     (tmp_path / ".mdplan" / "lock").write_bytes(b"1 " + b"h" * 99 + b"\n")
     with locked(Root.open(tmp_path)):
@@ -153,7 +153,7 @@ def check_refused_in_thread(root: Root) -> str:
     return hints[0]
 
 
-def test_error_in_the_block_passes_and_frees_the_lock(tmp_path: Path) -> None:
+def test_exception_propagates_and_releases_the_lock(tmp_path: Path) -> None:
     root = Root.open(tmp_path)
     before = descriptors()
     with pytest.raises(OSError, match="from the block"), locked(root):

@@ -71,7 +71,7 @@ def test_every_root_between_is_locked(outer: Path) -> None:
 
 
 @pytest.mark.parametrize("which", ["outer", "inner"])
-def test_both_locks_are_free_after_the_commit_and_nothing_stays_open(outer: Path, which: str) -> None:
+def test_both_locks_are_released_and_no_descriptor_stays_open(outer: Path, which: str) -> None:
     opened = descriptors()
     if which == "outer":
         commit(outer, IN_OUTER)
@@ -91,7 +91,7 @@ def plant_pending(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("which", ["outer", "inner"])
-def test_what_was_cut_off_in_the_other_root_is_told(outer: Path, which: str) -> None:
+def test_interrupted_commit_in_the_other_root_is_reported(outer: Path, which: str) -> None:
     inner = outer / "in"
     plant_pending(inner if which == "outer" else outer)
     before = tree(outer)
@@ -116,7 +116,7 @@ def test_root_of_another_user_does_not_count(outer: Path) -> None:
     assert (outer / "in" / "d" / "a.md").read_bytes() == NEW
 
 
-def test_inner_state_folder_that_is_a_link_is_none(outer: Path) -> None:
+def test_inner_state_folder_that_is_a_link_is_ignored(outer: Path) -> None:
     (outer / "in" / "d" / ".mdplan").symlink_to("/nowhere")
     commit(outer, IN_OUTER)
 

@@ -119,7 +119,7 @@ def test_path_is_accepted_in_its_shortest_form(tmp_path: Path, path: str, name: 
         assert workspace.locate(f"{tmp_path}/{path}") == FileName("", name)
 
 
-def test_sibling_with_the_same_beginning_is_outside(tmp_path: Path) -> None:
+def test_sibling_with_the_same_prefix_is_outside(tmp_path: Path) -> None:
     (tmp_path / "proj").mkdir()
     (tmp_path / "proj2").mkdir()
     with Workspace.open([tmp_path / "proj"]) as workspace:
@@ -151,7 +151,7 @@ def test_two_normal_forms_are_two_names(tmp_path: Path) -> None:
         assert workspace.locate("e\u0301.md") != workspace.locate("\u00e9.md")
 
 
-def test_several_roots_are_told_apart_by_name(tmp_path: Path) -> None:
+def test_several_roots_are_selected_by_name(tmp_path: Path) -> None:
     for name in ("docs", "site"):
         (tmp_path / name).mkdir()
     (tmp_path / "site" / "a.md").write_bytes(b"site")
@@ -183,7 +183,7 @@ def test_path_without_root_is_refused_where_there_are_several(tmp_path: Path, pa
 
 
 @pytest.mark.parametrize("path", ["docs:../x", "docs:/etc/passwd", "docs:.git/x", "docs:x:y", "docs:"])
-def test_name_of_root_opens_no_way_around_the_rules(tmp_path: Path, path: str) -> None:
+def test_root_name_prefix_does_not_bypass_the_path_rules(tmp_path: Path, path: str) -> None:
     for name in ("docs", "site"):
         (tmp_path / name).mkdir()
     with Workspace.open([tmp_path / "docs", tmp_path / "site"]) as workspace:
@@ -193,7 +193,7 @@ def test_name_of_root_opens_no_way_around_the_rules(tmp_path: Path, path: str) -
     assert found.file == path
 
 
-def test_inner_one_of_nested_roots_is_meant(tmp_path: Path) -> None:
+def test_inner_root_of_nested_roots_is_used(tmp_path: Path) -> None:
     (tmp_path / "outer" / "inner").mkdir(parents=True)
     roots = {"outer": tmp_path / "outer", "inner": tmp_path / "outer" / "inner"}
     with Workspace.open(roots) as workspace:
@@ -248,7 +248,7 @@ def test_last_matching_glob_decides(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("glob", ["", "  ", "# x", "[", "a\\", "[z-a]", "!", "*.{key,pem}"])
-def test_glob_that_matches_nothing_is_refused_as_rule(tmp_path: Path, glob: str) -> None:
+def test_scope_rule_that_matches_nothing_is_refused(tmp_path: Path, glob: str) -> None:
     with pytest.raises(StorageRefused) as refused:
         Workspace.open([tmp_path], deny=[glob])
 

@@ -50,7 +50,7 @@ def test_plan_is_named_by_twelve_digits_that_only_it_has(state_dir: Path) -> Non
     "plan_id",
     ["", "a" * 11, "a" * 65, "sha256-", "../" + "a" * 20, "a" * 64 + "\n", "sha256-" + "g" * 64, "*" * 12],
 )
-def test_id_of_no_such_form_touches_nothing(state_dir: Path, plan_id: str) -> None:
+def test_malformed_id_touches_no_file(state_dir: Path, plan_id: str) -> None:
     disk = FailingDisk()
     store = PlanStore("/root", filesystem=disk)
 
@@ -60,7 +60,7 @@ def test_id_of_no_such_form_touches_nothing(state_dir: Path, plan_id: str) -> No
     assert not state_dir.exists()
 
 
-def test_prefix_is_no_id_to_save_under(state_dir: Path) -> None:
+def test_plan_is_not_saved_under_an_id_prefix(state_dir: Path) -> None:
     assert not PlanStore("/root").save_plan("a" * 12, b"{}", NOW)
 
 
@@ -75,7 +75,7 @@ def test_plans_are_listed_newest_first(state_dir: Path) -> None:
     assert [(plan.plan_id, plan.saved_at) for plan in store.list_plans()] == [(B, NOW + 1), (A, NOW)]
 
 
-def test_old_plans_are_collected_at_a_save(state_dir: Path) -> None:
+def test_saving_removes_expired_plans(state_dir: Path) -> None:
     store = PlanStore("/root")
     store.save_plan(A, b"A", NOW)
     os.utime(files_in(state_dir)[0], (NOW, NOW))
@@ -86,7 +86,7 @@ def test_old_plans_are_collected_at_a_save(state_dir: Path) -> None:
     assert store.load_plan(A) is None
 
 
-def test_nothing_is_stored_where_nothing_can_be(tmp_path: Path) -> None:
+def test_read_only_store_saves_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     store = PlanStore("/root", directory=str(tmp_path / "file" / "state"))
 
@@ -96,7 +96,7 @@ def test_nothing_is_stored_where_nothing_can_be(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("step", [Step.CREATE, Step.WRITE, Step.SYNC, Step.CLOSE, Step.RENAME])
-def test_failed_save_leaves_the_earlier_plan_whole(state_dir: Path, step: Step) -> None:
+def test_failed_save_keeps_the_earlier_plan(state_dir: Path, step: Step) -> None:
     PlanStore("/root").save_plan(A, b"whole", NOW)
     store = PlanStore("/root", filesystem=FailingDisk(step, 1, 5))
 
@@ -105,7 +105,7 @@ def test_failed_save_leaves_the_earlier_plan_whole(state_dir: Path, step: Step) 
 
 
 @pytest.mark.parametrize("trap", ["link", "writable-for-all", "another-user's"])
-def test_folder_that_is_not_the_users_alone_is_not_used(state_dir: Path, tmp_path: Path, trap: str) -> None:
+def test_plan_folder_accessible_to_others_is_not_used(state_dir: Path, tmp_path: Path, trap: str) -> None:
     store = PlanStore("/root")
     store.save_plan(A, b"{}", NOW)
     folder = files_in(state_dir)[0].parent
@@ -123,7 +123,9 @@ def test_folder_that_is_not_the_users_alone_is_not_used(state_dir: Path, tmp_pat
     assert not store.save_plan(B, b"{}", NOW)
 
 
-def test_default_directory_is_the_users_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_default_directory_is_the_user_state_directory(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.delenv("MDPLAN_STATE_DIR")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     if not PlanStore("/root").save_plan(A, b"{}", NOW):

@@ -76,7 +76,7 @@ def codes(problems: tuple[object, ...]) -> list[Code]:
     return [problem.code for problem in problems]
 
 
-def test_commit_recovers_what_this_user_began(folder: Path) -> None:
+def test_commit_recovers_interrupted_transactions_of_this_user(folder: Path) -> None:
     """Case 46: kill -9, then again."""
     interrupted_problem(folder)
     assert contents(folder) != ALL_OLD
@@ -92,7 +92,7 @@ def test_commit_recovers_what_this_user_began(folder: Path) -> None:
     assert contents(folder) == ALL_NEW
 
 
-def test_what_recovery_takes_away_is_a_rolled_back_transaction(folder: Path) -> None:
+def test_recovery_records_a_rolled_back_transaction(folder: Path) -> None:
     interrupted_problem(folder)
     recovered(folder)
     root = Root.open(folder)
@@ -129,7 +129,7 @@ def test_commit_without_recovery_before_it_is_refused(folder: Path) -> None:
     assert tree(folder) == before
 
 
-def test_pending_transaction_is_told_without_the_lock(folder: Path) -> None:
+def test_pending_transaction_is_reported_without_the_lock(folder: Path) -> None:
     root = Root.open(folder)
     assert pending(root) == ()
     assert names_in(folder) == ["a.md", "d", "gone.md"]
@@ -141,7 +141,7 @@ def test_pending_transaction_is_told_without_the_lock(folder: Path) -> None:
     assert pending(root) == ()
 
 
-def test_running_commit_is_no_pending_one(folder: Path) -> None:
+def test_running_commit_is_not_pending(folder: Path) -> None:
     seen: list[object] = []
     commit(folder, *FILES, between=lambda: seen.append(pending(Root.open(folder))))
 
@@ -216,7 +216,7 @@ def test_without_a_private_key_an_interrupted_commit_blocks(folder: Path, spoil:
     assert recovered(folder, foreign=[ID]).rolled_back == (ID,)
 
 
-def test_key_is_private_and_made_once(folder: Path) -> None:
+def test_key_is_private_and_created_once(folder: Path) -> None:
     commit(folder, FILES[0])
     key = Path(user_state_directory()) / "journal.key"
     first = key.read_bytes()
@@ -276,7 +276,7 @@ def test_hostile_folder_is_refused(folder: Path, field: str) -> None:
     assert (folder.parent / "empty").is_dir()
 
 
-def test_file_of_other_content_is_never_touched(folder: Path) -> None:
+def test_file_with_other_content_is_never_changed(folder: Path) -> None:
     """A stranger cannot know what is in a file; what does not hash to what the record says stays."""
     plant(
         folder,
@@ -287,7 +287,7 @@ def test_file_of_other_content_is_never_touched(folder: Path) -> None:
     assert contents(folder) == ALL_OLD
 
 
-def test_link_in_place_of_a_temporary_file_is_not_followed(folder: Path) -> None:
+def test_link_instead_of_a_temporary_file_is_not_followed(folder: Path) -> None:
     outside = folder.parent / "outside"
     outside.write_bytes(OLD)
     plant(
@@ -340,7 +340,7 @@ NO_RECORDS = {
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 @pytest.mark.parametrize("settles", [True, False])
-def test_damaged_record_blocks_and_nothing_is_touched(
+def test_damaged_record_blocks_commits_and_changes_nothing(
     folder: Path, damage: Callable[[bytes], bytes], settles: bool
 ) -> None:
     interrupted_problem(folder)
@@ -370,7 +370,7 @@ def test_record_without_a_seal_is_foreign_whatever_it_contains(folder: Path, con
     assert tree(folder) == before
 
 
-def test_damaged_record_can_be_let_be(folder: Path) -> None:
+def test_damaged_record_can_be_ignored(folder: Path) -> None:
     """By a person who has looked: `mdplan recover --keep-current`."""
     interrupted_problem(folder)
     (record,) = (folder / ".mdplan" / "tx").glob("*.pending")
@@ -384,7 +384,7 @@ def test_damaged_record_can_be_let_be(folder: Path) -> None:
     assert journal_of(folder)[0] == "broken"
 
 
-def test_record_that_was_never_finished_goes(folder: Path) -> None:
+def test_unfinished_record_is_removed(folder: Path) -> None:
     """Nothing was done but the writing of it."""
     commit(folder, FILES[0])
     (folder / ".mdplan" / "tx" / f"00000002-{ID}.new").write_bytes(b"half")
@@ -393,7 +393,7 @@ def test_record_that_was_never_finished_goes(folder: Path) -> None:
     assert journal_of(folder) == ["done"]
 
 
-def test_names_that_are_no_records_are_left_alone(folder: Path) -> None:
+def test_other_files_in_the_journal_folder_are_ignored(folder: Path) -> None:
     commit(folder, FILES[0])
     odd = [
         "0000000000001-abababab.pending",
@@ -410,7 +410,7 @@ def test_names_that_are_no_records_are_left_alone(folder: Path) -> None:
 
 @pytest.mark.parametrize("place", ["tx", "history"])
 @pytest.mark.parametrize("kind", ["link", "file", "writable", "foreign"])
-def test_folder_in_the_state_folder_that_is_a_trap_is_refused(folder: Path, place: str, kind: str) -> None:
+def test_unsafe_folder_in_the_state_folder_is_refused(folder: Path, place: str, kind: str) -> None:
     commit(folder, FILES[0])
     trap = folder / ".mdplan" / place
     trap.rename(folder.parent / "elsewhere")
@@ -436,7 +436,7 @@ def test_folder_in_the_state_folder_that_is_a_trap_is_refused(folder: Path, plac
     assert [item.code for item in listed] == [Code.STATE_DIR_UNSAFE] if place == "tx" or listed else True
 
 
-def test_folder_that_is_gone_stops_nobody(folder: Path) -> None:
+def test_missing_folder_does_not_block_recovery(folder: Path) -> None:
     """What is not there any more needs no recovery."""
     interrupted_problem(folder)
     for path in (folder / "d").iterdir():
@@ -452,7 +452,7 @@ def test_folder_that_is_gone_stops_nobody(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("step", ["exchange", "rename", "rename-new", "unlink", "move", "sync-directory"])
-def test_recovery_that_is_killed_is_done_again(folder: Path, step: str) -> None:
+def test_killed_recovery_runs_again(folder: Path, step: str) -> None:
     """Fault table: kill -9 inside recovery."""
     interrupted_problem(folder)
     for nth in range(1, 20):
@@ -477,14 +477,14 @@ def test_recovery_that_is_killed_is_done_again(folder: Path, step: str) -> None:
     assert journal_of(folder) == ["undone"]
 
 
-def test_committed_without_syncs_is_settled_at_once(folder: Path) -> None:
+def test_unsynced_commit_is_retired_at_once(folder: Path) -> None:
     commit(folder, *FILES, durability=Durability.PROCESS)
 
     assert journal_of(folder) == ["kept"]
     assert recovered(folder) == NOTHING
 
 
-def test_late_write_into_a_displaced_file_is_told_by_recovery(folder: Path) -> None:
+def test_recovery_reports_a_late_write_into_a_displaced_file(folder: Path) -> None:
     with (folder / "a.md").open("r+b") as editor:
         interrupted_problem(folder, AFTER_COMMIT_POINT)
         editor.write(b"EDIT")

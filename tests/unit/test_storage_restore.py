@@ -91,7 +91,7 @@ def read(path: Path) -> bytes | None:
 
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
-def test_row_of_the_recovery_table(tmp_path: Path, row: Row) -> None:
+def test_recovery_follows_the_row_of_the_table(tmp_path: Path, row: Row) -> None:
     interrupted(tmp_path, row)
     before = tree(tmp_path)
     found = recovered(tmp_path, settles=False)
@@ -116,7 +116,7 @@ CONFLICTS = {name: row for name, row in ROWS.items() if row[4] == CONFLICT}
 
 
 @pytest.mark.parametrize("row", CONFLICTS.values(), ids=CONFLICTS)
-def test_conflict_is_settled_for_what_is_there_now(tmp_path: Path, row: Row) -> None:
+def test_conflict_is_resolved_for_the_current_content(tmp_path: Path, row: Row) -> None:
     """`mdplan recover --keep-current`."""
     interrupted(tmp_path, row)
     found = recovered(tmp_path, keep="current")
@@ -131,7 +131,7 @@ def test_conflict_is_settled_for_what_is_there_now(tmp_path: Path, row: Row) -> 
 
 
 @pytest.mark.parametrize("row", CONFLICTS.values(), ids=CONFLICTS)
-def test_conflict_is_settled_for_the_old_content(tmp_path: Path, row: Row) -> None:
+def test_conflict_is_resolved_for_the_old_content(tmp_path: Path, row: Row) -> None:
     """`mdplan recover --restore-base`; where the old content is gone there is nothing to restore."""
     interrupted(tmp_path, row)
     recovered(tmp_path)
@@ -150,7 +150,7 @@ def test_conflict_is_settled_for_the_old_content(tmp_path: Path, row: Row) -> No
         assert before_image(Root.open(tmp_path), sha256(target)) == target
 
 
-def test_half_written_result_is_no_displaced_file(tmp_path: Path) -> None:
+def test_partial_result_is_not_taken_for_a_displaced_file(tmp_path: Path) -> None:
     """Its mode says so: a kill while it was written and a foreign edit after that are no conflict."""
     interrupted(tmp_path, (REPLACE, X, TORN, None, X, set()))
     (tmp_path / TEMPORARY).chmod(UNFINISHED_MODE)
@@ -160,7 +160,7 @@ def test_half_written_result_is_no_displaced_file(tmp_path: Path) -> None:
     assert plan_restore(REPLACE, FoundContents("foreign", UNFINISHED, None)) is RestoreAction.NOTHING
 
 
-def test_creation_that_was_stopped_between_its_two_names_is_undone(tmp_path: Path) -> None:
+def test_interrupted_creation_with_two_names_is_rolled_back(tmp_path: Path) -> None:
     """Where renaming is linking and unlinking, the file has both names for a moment."""
     interrupted(tmp_path, (CREATE, NEW, None, None, None, set()))
     (tmp_path / TEMPORARY).hardlink_to(tmp_path / "a.md")
@@ -169,7 +169,7 @@ def test_creation_that_was_stopped_between_its_two_names_is_undone(tmp_path: Pat
     assert tree(tmp_path) == {}
 
 
-def test_old_content_that_has_its_name_back_gets_no_second_one_in_the_history(tmp_path: Path) -> None:
+def test_restored_content_is_not_archived_twice(tmp_path: Path) -> None:
     """Else the next commit would refuse it as a hard link."""
     interrupted(tmp_path, (REPLACE, BASE, NEW, None, BASE, {NEW}))
     (tmp_path / ASIDE).hardlink_to(tmp_path / "a.md")
@@ -178,7 +178,7 @@ def test_old_content_that_has_its_name_back_gets_no_second_one_in_the_history(tm
     assert (tmp_path / "a.md").stat().st_nlink == 1
 
 
-def test_folder_in_place_of_the_target_is_a_conflict(tmp_path: Path) -> None:
+def test_folder_instead_of_the_target_is_a_conflict(tmp_path: Path) -> None:
     interrupted(tmp_path, (REPLACE, None, BASE, None, CONFLICT, set()))
     (tmp_path / "a.md").mkdir()
 

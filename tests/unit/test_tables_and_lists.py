@@ -43,9 +43,7 @@ def rows_of(table: TableSource) -> list[list[str]]:
         ("\u00a0a\u00a0|\tb", ["a", "b"], (False, False)),
     ],
 )
-def test_a_row_is_cut_at_its_unescaped_pipes(
-    row: str, cells: list[str], outer_pipes: tuple[bool, bool]
-) -> None:
+def test_row_is_split_at_unescaped_pipes(row: str, cells: list[str], outer_pipes: tuple[bool, bool]) -> None:
     (table,) = outline(f"| x | y |\n|---|---|\n{row}\n").tables
 
     assert rows_of(table) == [cells]
@@ -53,7 +51,7 @@ def test_a_row_is_cut_at_its_unescaped_pipes(
 
 
 @pytest.mark.parametrize("prefix", ["> ", ">", "   ", "- ", "-\t", "12) ", "> - ", "- > ", ">\t", "- - "])
-def test_a_table_in_containers_is_proven_and_its_rows_are_read(prefix: str) -> None:
+def test_table_in_containers_is_verified_and_its_rows_are_read(prefix: str) -> None:
     rest = "".join(mark if mark in ">\t" else " " for mark in prefix)
     (table,) = outline(f"{prefix}| a | b |\n{rest}|---|:-:|\n{rest}| 1 | 2 |\n").tables
 
@@ -62,7 +60,7 @@ def test_a_table_in_containers_is_proven_and_its_rows_are_read(prefix: str) -> N
     assert table.alignments == (Alignment.NONE, Alignment.CENTER)
 
 
-def test_widths_are_those_that_header_and_delimiter_and_half_of_the_rows_have() -> None:
+def test_column_width_needs_a_majority_of_rows() -> None:
     (table,) = outline("""\
         | aa | bb | cc | dd
         |----|----|---|---
@@ -73,7 +71,7 @@ def test_widths_are_those_that_header_and_delimiter_and_half_of_the_rows_have() 
     assert table.widths == (4, 4, None, None)
 
 
-def test_a_column_is_named_as_written_else_as_rendered_else_in_canonical_form() -> None:
+def test_column_is_found_by_written_then_rendered_then_canonical_name() -> None:
     (table,) = outline("| Size | *Size* | size! | `a` |  |\n|-|-|-|-|-|\n").tables
 
     names = ("Size", "*Size*", "size!", "SIZE", "a", "", "b")
@@ -95,7 +93,7 @@ def tell(item: ListItem) -> object:
     return item.text if not item.lists else (item.text, [told(listing) for listing in item.lists])
 
 
-def test_lists_are_read_with_their_items_and_what_is_nested_in_them() -> None:
+def test_lists_are_read_with_nested_items() -> None:
     base = outline("""\
         - a
           - b
@@ -134,7 +132,7 @@ def test_lists_are_read_with_their_items_and_what_is_nested_in_them() -> None:
         ("> - a\n> - b\n>\n", False),
     ],
 )
-def test_a_list_is_spaced_where_blank_lines_stand_between_its_items(text: str, is_spaced: bool) -> None:
+def test_list_with_blank_lines_between_items_is_loose(text: str, is_spaced: bool) -> None:
     assert outline(text).lists.outermost[0].is_spaced is is_spaced
 
 
@@ -149,7 +147,7 @@ def test_a_list_is_spaced_where_blank_lines_stand_between_its_items(text: str, i
         ("> - a\n> - b\n", 1, ("-", "> ", " ", "  ")),
     ],
 )
-def test_a_marker_has_its_place_and_what_further_lines_need(
+def test_marker_has_its_column_and_content_indentation(
     text: str, position: int, expected: tuple[str, str, str, str]
 ) -> None:
     base = outline(text)
@@ -159,7 +157,7 @@ def test_a_marker_has_its_place_and_what_further_lines_need(
     assert (marker.text, marker.prefix, marker.spacing, marker.indentation) == expected
 
 
-def test_a_marker_behind_another_has_blanks_in_the_place_of_that() -> None:
+def test_marker_after_another_is_indented_by_its_width() -> None:
     base = outline("1. - a\n   - b\n")
     marker = base.lists.marker(base.lists.all[1], 0)
 
@@ -179,7 +177,7 @@ def test_a_marker_behind_another_has_blanks_in_the_place_of_that() -> None:
         ("```\n\n```", False),
     ],
 )
-def test_a_fence_is_closed_by_its_last_line_alone(text: str, is_open: bool) -> None:
+def test_fence_is_closed_only_by_its_last_line(text: str, is_open: bool) -> None:
     (fence,) = outline(text).blocks
 
     assert fence.kind is blocks.BlockKind.FENCE
@@ -232,5 +230,5 @@ def steps_of_last(op: str, size: int) -> int:
 
 
 @pytest.mark.parametrize("op", EDITS)
-def test_an_edit_costs_the_same_in_a_longer_table_or_list(op: str) -> None:
+def test_edit_cost_does_not_depend_on_table_or_list_length(op: str) -> None:
     assert steps_of_last(op, 800) < 1.3 * steps_of_last(op, 100)

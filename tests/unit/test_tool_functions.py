@@ -29,7 +29,7 @@ def test_read_only_tools_write_nothing(tmp_path: Path) -> None:
     ("choice", "message"),
     [({"toolsets": ["zz"]}, "there are md, editor"), ({"names": ["md_zz"]}, "there are md_stat")],
 )
-def test_unknown_choice_is_an_error_that_lists_the_known(
+def test_unknown_choice_error_lists_the_choices(
     tmp_path: Path, choice: dict[str, list[str]], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):

@@ -109,7 +109,7 @@ def test_edits_and_their_undo_give_the_same_bytes(data: st.DataObject, base: byt
         (b"\xef\xbb\xbf# A\n", "latin-1"),
     ],
 )
-def test_deleted_file_comes_back_to_the_byte_and_goes_again(base: bytes, encoding: str | None) -> None:
+def test_undo_and_redo_of_a_deletion_restore_and_delete_the_file(base: bytes, encoding: str | None) -> None:
     text = decoded(base, encoding).text
     edits = EditList((TextEdit(Span(0, len(text)), ""),) if text else ())
     change, _ = change_of(base, edits, encoding=encoding, deletes=True)
@@ -119,7 +119,7 @@ def test_deleted_file_comes_back_to_the_byte_and_goes_again(base: bytes, encodin
     assert applied(undone(back.change, None), base) is None
 
 
-def test_created_file_goes_and_comes_back() -> None:
+def test_undo_and_redo_of_a_creation_delete_and_restore_the_file() -> None:
     change, result = change_of(None, EditList((TextEdit.insert(0, "# New\n"),)))
 
     gone = undone(change, None)
@@ -151,7 +151,7 @@ def test_undo_is_a_plan_that_says_what_it_undoes() -> None:
 
 
 @pytest.mark.parametrize("before", [None, b"", BASE + b"more\n"], ids=["missing", "empty", "another"])
-def test_other_content_from_before_is_no_base(before: bytes | None) -> None:
+def test_wrong_old_content_is_refused_as_base(before: bytes | None) -> None:
     change, _ = change_of(BASE, line_edit(BASE, "two", "2"))
 
     found = undo_file(change, before)
@@ -160,7 +160,7 @@ def test_other_content_from_before_is_no_base(before: bytes | None) -> None:
     assert (found.code, found.file) == (Code.NOT_UNDOABLE, "a.md")
 
 
-def test_entry_whose_edits_give_something_else_is_refused() -> None:
+def test_history_entry_with_wrong_edits_is_refused() -> None:
     change, _ = change_of(BASE, line_edit(BASE, "two", "2"))
     forged = FileChange(
         **{name: getattr(change, name) for name in FileChange.__slots__}
@@ -193,7 +193,7 @@ TOUCHED = [
 @pytest.mark.parametrize(
     ("current", "expected"), [row[1:] for row in CARRIED], ids=[row[0] for row in CARRIED]
 )
-def test_undo_is_carried_over_changes_elsewhere(current: bytes, expected: bytes) -> None:
+def test_undo_keeps_changes_elsewhere(current: bytes, expected: bytes) -> None:
     change, _ = change_of(BASE, line_edit(BASE, "three", "3"))
 
     carried = rebase_undone(undone(change, BASE), decoded(current))
@@ -203,7 +203,7 @@ def test_undo_is_carried_over_changes_elsewhere(current: bytes, expected: bytes)
 
 
 @pytest.mark.parametrize(("current", "lines"), [row[1:] for row in TOUCHED], ids=[row[0] for row in TOUCHED])
-def test_undo_is_not_carried_over_changes_beside_it(current: bytes, lines: str) -> None:
+def test_undo_next_to_later_changes_is_refused(current: bytes, lines: str) -> None:
     change, _ = change_of(BASE, line_edit(BASE, "three", "3"))
 
     (problem,) = rebase_undone(undone(change, BASE), decoded(current))
@@ -241,7 +241,7 @@ def test_created_file_that_was_changed_since_is_not_deleted() -> None:
         assert problem.code is Code.STALE_BASE
 
 
-def test_text_that_the_files_new_encoding_lacks_is_refused() -> None:
+def test_text_missing_in_the_new_encoding_is_refused() -> None:
     base = "# A\n\none\n\u20ac\nthree\n".encode()
     change, _ = change_of(base, line_edit(base, "\u20ac", "euro"))
     carried = rebase_undone(undone(change, base), decoded(b"# B\n\none\neuro\nthree\n", "ascii"))
@@ -260,9 +260,7 @@ def test_drift_turns_the_old_text_into_the_new(old: str, new: str) -> None:
 
 
 @given(LINES, LINES, st.data())
-def test_carried_span_holds_the_same_text_between_the_same_lines(
-    old: str, new: str, data: st.DataObject
-) -> None:
+def test_moved_span_has_the_same_text_and_neighbouring_lines(old: str, new: str, data: st.DataObject) -> None:
     drift, lines = LineDrift.between(old, new), LineIndex(old)
     start = data.draw(st.integers(0, len(old)))
     span = Span(start, data.draw(st.integers(start, len(old))))

@@ -62,17 +62,17 @@ def test_names_are_read_without_prefix_quotes_and_time(header: str, old: str | N
         ("GIT binary patch\n", "changes binary data"),
     ],
 )
-def test_what_no_edit_of_text_can_do_is_told(lines: str, obstacle: str | None) -> None:
+def test_unsupported_diff_content_is_reported(lines: str, obstacle: str | None) -> None:
     assert only("diff --git a/x.md b/x.md\n" + lines).obstacle == obstacle
 
 
-def test_renaming_is_told_by_its_own_lines() -> None:
+def test_rename_lines_give_the_new_name() -> None:
     file = only("diff --git a/x.md b/y.md\nsimilarity index 100%\nrename from x.md\nrename to y.md\n")
 
     assert (file.renames, file.old_name, file.new_name, file.hunks) == (True, "x.md", "y.md", ())
 
 
-def test_each_file_has_its_part_of_the_diff() -> None:
+def test_diff_is_split_by_file() -> None:
     parts = [
         f"--- a/1.md\n+++ b/1.md\n{HUNK}",
         f"diff --git a/2.md b/2.md\nindex 1..2 100644\n--- a/2.md\n+++ b/2.md\n{HUNK}",
@@ -117,7 +117,7 @@ def test_lines_end_at_lf_alone() -> None:
         ("@@@ -1 -1 +1 @@@\n- a\n++b\n", "it has no hunks"),
     ],
 )
-def test_what_is_no_diff_is_refused_with_the_reason(diff: str, reason: str | None) -> None:
+def test_malformed_diff_is_refused_with_the_reason(diff: str, reason: str | None) -> None:
     found = read_diff(diff)
 
     if reason is None:
@@ -127,7 +127,7 @@ def test_what_is_no_diff_is_refused_with_the_reason(diff: str, reason: str | Non
         assert reason in found.reason
 
 
-def test_header_that_counts_wrong_is_mended_in_the_hint() -> None:
+def test_hint_contains_the_corrected_hunk_header() -> None:
     found = read_diff("@@ -3,1 +4,1 @@\n a\n-b\n+c\n+d\n")
 
     assert isinstance(found, NotADiff)

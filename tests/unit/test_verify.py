@@ -46,7 +46,7 @@ def insert(line: int, text: str) -> dict[str, object]:
     }
 
 
-def test_heading_behind_an_empty_preamble_is_kept_when_the_preamble_gets_text() -> None:
+def test_heading_survives_text_in_the_empty_preamble() -> None:
     assert codes("# A\n\ntext\n", append([], "new")) == []
     assert codes("---\na: 1\n---\n# A\n\n## B\n", append([], "new")) == []
 
@@ -82,7 +82,7 @@ def test_subsection_that_repeats_one_under_a_renamed_heading_is_a_duplicate() ->
     assert codes("# A\n\n## X\n\n## X\n", rename(["A"], "B"), append(["A"], "## X")) == ["DUPLICATE_HEADING"]
 
 
-def test_renaming_a_heading_to_that_of_another_section_makes_duplicates_of_all_that_is_equal_below() -> None:
+def test_renamed_heading_makes_duplicates_of_equal_subsections() -> None:
     text = "# A\n\n## X\n\n# B\n\n## X\n"
 
     assert codes(text, rename(["B"], "A")) == ["DUPLICATE_HEADING", "DUPLICATE_HEADING"]

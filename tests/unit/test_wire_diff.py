@@ -36,21 +36,21 @@ def test_each_file_of_a_diff_is_an_entry() -> None:
     ]
 
 
-def test_diff_stands_behind_the_files_of_the_batch() -> None:
+def test_diff_entries_follow_the_files_of_the_batch() -> None:
     files = [{"file": "0.md", "edits": [RENAME]}]
 
     assert [file for file, _, _ in entries({"files": files, "diff": of("1.md")})] == ["0.md", "1.md"]
 
 
 @pytest.mark.parametrize("edits", [{}, {"edits": []}, {"edits": None}, {"edits": [RENAME]}])
-def test_diff_beside_a_file_is_its_last_edit(edits: dict[str, Any]) -> None:
+def test_diff_of_a_file_entry_becomes_its_last_edit(edits: dict[str, Any]) -> None:
     entry = {"file": "1.md", "diff": HUNK, **edits}
     expected = [("1.md", None, [*(edits.get("edits") or []), diff_edit(HUNK)])]
 
     assert entries(entry) == entries({"files": [entry]}) == expected
 
 
-def test_diff_that_is_null_is_none() -> None:
+def test_null_diff_counts_as_absent() -> None:
     assert entries({"file": "1.md", "edits": [RENAME], "diff": None}) == [("1.md", None, [RENAME])]
 
 
@@ -101,7 +101,7 @@ def test_header_of_another_file_is_refused_at_its_edit(name: str) -> None:
         {"file": "1.md", "diff": HUNK, "edits": "x"},
     ],
 )
-def test_what_cannot_be_spread_is_refused(data: object) -> None:
+def test_diff_that_cannot_be_split_is_refused(data: object) -> None:
     found = read_batch(data)
 
     assert isinstance(found, tuple)

@@ -16,7 +16,7 @@ def batch(edit: dict[str, Any], **fields: object) -> object:
 
 
 @pytest.mark.parametrize("name", ["sequential", "allowOverlappingEdits", "allow_overlapping_edits"])
-def test_overlapping_edits_are_sequential_ones(name: str) -> None:
+def test_allow_overlapping_edits_means_sequential(name: str) -> None:
     read = batch(RENAME, **{name: True})
 
     assert isinstance(read, Batch)
@@ -31,12 +31,12 @@ def test_both_names_at_once_are_refused() -> None:
 
 
 @pytest.mark.parametrize("wish", [False, "none"])
-def test_references_may_be_left_alone_in_so_many_words(wish: object) -> None:
+def test_false_for_update_references_means_none(wish: object) -> None:
     assert batch({**RENAME, "updateReferences": wish}, update_references=wish) == batch(RENAME)
 
 
 @pytest.mark.parametrize(("wish", "scope"), [(True, "file"), ("file", "file"), ("workspace", "workspace")])
-def test_references_may_be_wished_for_beside_the_batch_and_on_an_edit(wish: object, scope: str) -> None:
+def test_update_references_is_accepted_on_batch_and_edit(wish: object, scope: str) -> None:
     for read in (batch({**RENAME, "updateReferences": wish}), batch(RENAME, update_references=wish)):
         assert isinstance(read, Batch)
         assert read.update_references == scope
@@ -44,14 +44,14 @@ def test_references_may_be_wished_for_beside_the_batch_and_on_an_edit(wish: obje
 
 
 @pytest.mark.parametrize("wish", ["files", None, 0, ["file"]])
-def test_another_wish_for_references_is_refused(wish: object) -> None:
+def test_unknown_update_references_value_is_refused(wish: object) -> None:
     for read in (batch({**RENAME, "updateReferences": wish}), batch(RENAME, updateReferences=wish)):
         assert isinstance(read, tuple)
         assert [problem.code for problem in read] == [Code.INVALID_ARGUMENT]
 
 
 @pytest.mark.parametrize(("first", "second"), [(True, "workspace"), (False, "file"), ("none", True)])
-def test_different_wishes_for_references_are_refused(first: object, second: object) -> None:
+def test_different_update_references_values_are_refused(first: object, second: object) -> None:
     read = batch({**RENAME, "updateReferences": first}, updateReferences=second)
 
     assert isinstance(read, tuple)

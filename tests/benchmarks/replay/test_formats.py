@@ -12,7 +12,7 @@ NEW = OLD.replace("two", "TWO").replace("more words", "other words\nand more")
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
-def test_call_makes_the_change(tool: Tool) -> None:
+def test_each_tool_call_makes_its_change(tool: Tool) -> None:
     call = tool.write("a.md", OLD, NEW)
 
     assert call is not None
@@ -34,7 +34,9 @@ def test_edit_file_takes_other_indentation_and_makes_all_line_ends_lf() -> None:
         ("ne\n", "NE\n", "one\n", None),
     ],
 )
-def test_aider_blocks_have_their_leniencies(gone: str, come: str, text: str, result: str | None) -> None:
+def test_aider_blocks_tolerate_what_aider_tolerates(
+    gone: str, come: str, text: str, result: str | None
+) -> None:
     call = f"a.md\n```\n<<<<<<< SEARCH\n{gone}=======\n{come}>>>>>>> REPLACE\n```\n"
 
     assert formats.aider_apply(call, "a.md", text, "") == result
@@ -49,7 +51,7 @@ def test_hunks_of_a_patch_share_no_context() -> None:
     assert call.count(" line 5\n") == 1
 
 
-def test_heading_says_which_place_a_patch_means() -> None:
+def test_heading_selects_the_place_of_a_patch() -> None:
     section = "\none\ntwo\nthree\nfour\nfive\nsix\nseven\n"
     old = f"# A\n{section}\n# B\n{section}"
     new = f"# A\n{section}\n# B\n{section.replace('four', 'FOUR')}"
@@ -59,7 +61,7 @@ def test_heading_says_which_place_a_patch_means() -> None:
     assert diffs.codex_apply(call, "a.md", old, old) == new
 
 
-def test_anchor_of_another_line_is_refused() -> None:
+def test_anchor_of_another_line_is_rejected() -> None:
     call = formats.hashline_write("a.md", OLD, NEW)
 
     assert formats.hashline_apply(call, "a.md", f"new\n{OLD}", OLD) is None
@@ -75,7 +77,7 @@ def test_anchor_of_another_line_is_refused() -> None:
         ("# A\n\nnew\n\none\ntwo\n\n## B\n\none\nTWO\n", "wrong"),
     ],
 )
-def test_judge_knows_the_place_of_a_change(result: str | None, verdict: str) -> None:
+def test_judge_rejects_a_change_at_another_place(result: str | None, verdict: str) -> None:
     old, new = "# A\n\none\ntwo\n\n## B\n\none\n", "# A\n\none\nTWO\n\n## B\n\none\n"
     drifted = Drifted(old.replace("# A\n", "# A\n\nnew\n", 1), new.replace("# A\n", "# A\n\nnew\n", 1), True)
 
@@ -95,5 +97,5 @@ def test_judge_knows_the_place_of_a_change(result: str | None, verdict: str) -> 
         ("a\n", "a\n\n", "blank lines"),
     ],
 )
-def test_kind_is_that_of_all_changed_lines(old: str, new: str, kind: str) -> None:
+def test_kind_depends_on_all_changed_lines(old: str, new: str, kind: str) -> None:
     assert kind_of(old, new) == kind

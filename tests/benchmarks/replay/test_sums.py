@@ -16,7 +16,7 @@ def row(drift: list[str | None], *tools: str) -> dict[str, Any]:
     }
 
 
-def test_place_that_changed_is_counted_apart() -> None:
+def test_change_at_another_place_is_counted_separately() -> None:
     sums = sums_of([row(["right", "refused (changed)", None], "mdplan")], [], [])
 
     assert sums["parts"]["kind: list"] == sums["parts"]["all"]
@@ -30,7 +30,7 @@ def test_place_that_changed_is_counted_apart() -> None:
     }
 
 
-def test_tool_that_runs_again_has_new_sums_and_others_keep_theirs() -> None:
+def test_rerun_replaces_the_sums_of_its_tool_only() -> None:
     before = sums_of([row(["refused"], "mdplan", "patch")], [], [{"variants": {"CRLF": {"patch": True}}}])
     after = sums_of([row(["right"], "mdplan")], [], [])
     found = merged(before, after)
