@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from mdplan.data.node import Element, Path
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.text.search.similar_names import NameIndex
+from mdplan.text.search.similar_names import nearest_names
 
 _LISTED: Final = 8
 _LONGEST: Final = 60
@@ -79,7 +79,7 @@ def key_missing(values: Any, found: Found) -> Diagnostic:  # noqa: ANN401 (any v
 
     parent = value_at(values, found.path)
     names = [name for name in parent if isinstance(name, str)] if isinstance(parent, dict) else []
-    near = NameIndex(names).nearest(found.missing[0]) if names and found.missing else ()
+    near = nearest_names(found.missing[0], names) if found.missing else ()
     where = f" in `{shown(found.path)}`" if found.path else ""
     if near:
         hint = f"did you mean {' or '.join(f'`{shown((*found.path, name))}`' for name in near)}?"

@@ -6,6 +6,7 @@ from typing import Final, TypeVar
 from mdplan.diagnostics import Candidate, Code, Diagnostic
 from mdplan.plaintext.ini_outline import IniOutline
 from mdplan.plaintext.ini_section import IniKey, IniSection
+from mdplan.text.search.similar_names import nearest_names
 
 _MOST_CANDIDATES: Final = 10
 _Place = TypeVar("_Place", IniKey, IniSection)
@@ -25,7 +26,7 @@ def find_section(ini: IniOutline, name: str | None, occurrence: int | None) -> I
     """
     found = ini.sections_named(name)
     if not found:
-        near = ini.section_names.nearest(name or "")
+        near = nearest_names(name or "", filter(None, ini.section_names))
         return Diagnostic(
             code=Code.SECTION_NOT_FOUND,
             message=f"no section has the name {_quoted(name)}",
@@ -49,7 +50,7 @@ def find_key(ini: IniOutline, section: str | None, key: str, occurrence: int | N
         absent = find_section(ini, section, None)
         assert isinstance(absent, Diagnostic)
         return absent
-    near = ini.key_names(section).nearest(key)
+    near = nearest_names(key, ini.key_names(section))
     return Diagnostic(
         code=Code.KEY_NOT_FOUND,
         message=f"there is no {what}",

@@ -1,14 +1,13 @@
 """The outline of an INI file: its sections and keys, and what they are called."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from itertools import islice
 from typing import Final
 
 from mdplan.plaintext.ini_reader import read_sections
 from mdplan.plaintext.ini_section import IniKey, IniSection
-from mdplan.text.search.similar_names import NameIndex
 from mdplan.text.source import Source, sha256_hex
 from mdplan.text.span import Span
 
@@ -58,21 +57,14 @@ class IniOutline:
         """The first key of each of the first sections that have one: so the file is written."""
         return tuple(islice((section.keys[0] for section in self.sections if section.keys), _FIRST))
 
-    @cached_property
-    def section_names(self) -> NameIndex:
-        """Names of sections, among which the nearest is found."""
-        return NameIndex(dict.fromkeys(section.name for section in self.sections if section.name))
+    @property
+    def section_names(self) -> Collection[str | None]:
+        """Names of sections, each once; None is that of what stands before the first header."""
+        return self._by_name.keys()
 
-    def key_names(self, section: str | None) -> NameIndex:
-        """Names of the keys of all sections called `section`, among which the nearest is found."""
-        return self._key_names.get(section, _NO_NAMES)
-
-    @cached_property
-    def _key_names(self) -> dict[str | None, NameIndex]:
-        names: defaultdict[str | None, list[str]] = defaultdict(list)
-        for section in self.sections:
-            names[section.name] += (key.name for key in section.keys)
-        return {section: NameIndex(dict.fromkeys(keys)) for section, keys in names.items()}
+    def key_names(self, section: str | None) -> Collection[str]:
+        """Names of the keys of all sections called `section`, each once."""
+        return dict.fromkeys(key.name for each in self.sections_named(section) for key in each.keys)
 
     @cached_property
     def _by_name(self) -> dict[str | None, tuple[IniSection, ...]]:
@@ -104,6 +96,3 @@ class IniOutline:
         """Byte offset of every place at which a section starts or ends."""
         offsets = sorted({at for section in self.sections for at in (section.span.start, section.span.end)})
         return dict(zip(offsets, self.source.byte_offsets(offsets), strict=True))
-
-
-_NO_NAMES: Final = NameIndex(())

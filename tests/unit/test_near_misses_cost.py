@@ -10,7 +10,6 @@ from mdplan.text.search import folded_text
 from mdplan.text.search.folded_search import SearchTerm
 from mdplan.text.search.folded_text import FoldedText
 from mdplan.text.search.near_misses import find_near_misses
-from mdplan.text.search.similar_names import NameIndex
 from mdplan.text.source import Source
 from mdplan.text.span import Span
 from tests.unit.test_planning_cost import steps
@@ -90,11 +89,3 @@ def test_document_is_folded_once_for_all_edits(monkeypatch: pytest.MonkeyPatch) 
         (problem,) = OPERATIONS[edit["op"]].model_validate(edit).resolve(document)
         assert problem.near
     assert folded == [PROSE]
-
-
-def test_name_search_cost_does_not_depend_on_list_length() -> None:
-    def another(names: int) -> int:
-        index = NameIndex(f"Section {number} of {names}" for number in range(names))
-        return steps(lambda: index.nearest("Sektion 17 off"))
-
-    assert another(8_000) < 2 * another(2_000)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mdplan.text.search.similar_names import NameIndex
+from mdplan.text.search.similar_names import nearest_names
 
 NAMES = (
     "installing",
@@ -38,17 +38,17 @@ MANY = tuple(f"chapter {number} about topic {number}" for number in range(3_000)
     ],
 )
 def test_nearest_name_is_the_first(others: tuple[str, ...], wanted: str, expected: str) -> None:
-    assert NameIndex((*others, *NAMES)).nearest(wanted)[:1] == [expected]
+    assert nearest_names(wanted, (*others, *NAMES))[:1] == [expected]
 
 
 @pytest.mark.parametrize("others", [(), MANY], ids=["few", "many"])
 @pytest.mark.parametrize("wanted", ["", "zq", "zebra crossing", "in" * 200])
 def test_dissimilar_names_give_no_suggestion(others: tuple[str, ...], wanted: str) -> None:
-    assert NameIndex((*others, *NAMES)).nearest(wanted) == []
+    assert nearest_names(wanted, (*others, *NAMES)) == []
 
 
 def test_at_most_three_names_are_given() -> None:
-    assert NameIndex(f"step {number}" for number in range(9)).nearest("step x") == [
+    assert nearest_names("step x", (f"step {number}" for number in range(9))) == [
         "step 0",
         "step 1",
         "step 2",

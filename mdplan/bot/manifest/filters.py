@@ -10,7 +10,7 @@ from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.edits.table_edits import cell_source, has_line_end
 from mdplan.markdown.outline.slugs import heading_slug
 from mdplan.text.line_end_view import lines_of, to_lf
-from mdplan.text.search.similar_names import NameIndex
+from mdplan.text.search.similar_names import nearest_names
 
 DEFAULT: Final = "default"
 _ISO_DATE: Final = "%Y-%m-%d"
@@ -35,7 +35,7 @@ def read_filter(text: str) -> Filter | Diagnostic:
     name, _, argument = text.partition(":")
     name, argument = name.strip(), argument.strip()
     if name not in FILTERS:
-        near = NameIndex(FILTERS).nearest(name)
+        near = nearest_names(name, FILTERS)
         known = ", ".join(f"`{each}`" for each in near or FILTERS)
         return Diagnostic.invalid(
             f"there is no filter `{name[:60]}`", f"did you mean {known}?" if near else f"filters are {known}"

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from mdplan.bot.manifest.filters import DEFAULT, Filter, read_filter
 from mdplan.diagnostics import Diagnostic
-from mdplan.text.search.similar_names import NameIndex
+from mdplan.text.search.similar_names import nearest_names
 
 _OPENING: Final = "{{"
 _LITERAL: Final = "{{{{"
@@ -183,7 +183,7 @@ def _unknown(name: VariableName, depth: int, found: object) -> Diagnostic:
         return misuse(f"{where} entry `{_short(part)}`", f"it has {len(found)} entries, counted from 0")
     if not isinstance(found, Mapping):
         return misuse(f"{where} part `{_short(part)}`: it is no map and no list", "name the value itself")
-    near = NameIndex(map(str, found)).nearest(part)
+    near = nearest_names(part, map(str, found))
     known: Sequence[str] = near or sorted(found)[:10]
     listed = ", ".join(f"`{_short(each)}`" for each in known)
     hint = (f"did you mean {listed}?" if near else f"it has {listed}") if known else "it is empty"

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from mdplan.data.change import REMOVED, Change, KeyChange, value_at
+from mdplan.data.content import keys_of
 from mdplan.data.json_values import other_value as not_expected
 from mdplan.data.node import DataError, Names
 from mdplan.diagnostics import Code, Diagnostic
@@ -16,6 +17,7 @@ from mdplan.markdown.front_matter.block import FrontMatterFormat
 from mdplan.markdown.front_matter.values import FrontMatterContent, Unreadable
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.document_format import DocumentFormat
+from mdplan.text.search.similar_names import nearest_names
 from mdplan.text.source import visible
 from mdplan.text.span import Position
 
@@ -60,12 +62,11 @@ def _invalid(outline: Outline, what: str, place: Position | None) -> Diagnostic:
     )
 
 
-def key_not_found(content: FrontMatterContent, key: Names, *, hint: str = "") -> Diagnostic:
+def key_not_found(content: FrontMatterContent, key: Names) -> Diagnostic:
     """KEY_NOT_FOUND with the nearest keys, else the first ones."""
-    near = content.names.nearest(".".join(key))
-    if hint:
-        advice = hint
-    elif near:
+    names_of_keys = (".".join(map(str, each)) for each in keys_of(content.values))
+    near = nearest_names(".".join(key), names_of_keys)
+    if near:
         advice = f"did you mean {' or '.join(f'`{visible(name)}`' for name in near)}?"
     elif content.values:
         names = [f"`{visible(shortened(name))}`" for name in content.values]

@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -14,7 +14,6 @@ from mdplan.markdown.blocks.blocks import Block, BlockKind, BlockTree
 from mdplan.markdown.blocks.containers import MARKER, Containers, blocks_with_containers, width_of
 from mdplan.markdown.blocks.rendered_text import composed, heading_title
 from mdplan.text.lines import LineIndex
-from mdplan.text.search.similar_names import CaselessNames
 from mdplan.text.span import Span
 
 _WHITE: Final = re.compile(r"[ \t]*")
@@ -176,10 +175,10 @@ class Lists:
         """The same by what a reader sees of their texts."""
         return self._by_rendered_text.get(composed(text), ())
 
-    @cached_property
-    def names(self) -> CaselessNames:
-        """Texts of items as a reader sees them, among which the nearest is found."""
-        return CaselessNames(name for name in self._by_rendered_text if name)
+    @property
+    def rendered_texts(self) -> Collection[str]:
+        """Texts of items as a reader sees them, each once."""
+        return self._by_rendered_text.keys()
 
     def item_right_before(self, block: Block, containers: Containers) -> PlacedItem | None:
         """The last item of the list that stands right before `block`, in the same `containers`."""

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cached_property
@@ -16,7 +16,6 @@ from mdplan.markdown.blocks.rendered_text import composed, heading_title
 from mdplan.markdown.section_id import canonical_heading
 from mdplan.text.display_width import display_width
 from mdplan.text.lines import LineIndex
-from mdplan.text.search.similar_names import CaselessNames
 from mdplan.text.span import Span
 
 _CELL_END: Final = re.compile(r"(?<!\\)\|")
@@ -68,7 +67,6 @@ class TableSource:
         self.index = index
         self.containers = containers
         self._by_key: dict[int, _Keys] = {}
-        self._names: dict[int, CaselessNames] = {}
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -169,11 +167,9 @@ class TableSource:
                 return index[text]
         return ()
 
-    def key_names(self, column: int) -> CaselessNames:
-        """Different texts of the cells in the 0-based `column`, among which the nearest is found."""
-        if column not in self._names:
-            self._names[column] = CaselessNames(key for key in self._keys(column).rendered if key)
-        return self._names[column]
+    def texts_of(self, column: int) -> Collection[str]:
+        """Texts of the cells in the 0-based `column` as a reader sees them, each once."""
+        return self._keys(column).rendered.keys()
 
     def _keys(self, column: int) -> _Keys:
         if column not in self._by_key:

@@ -2,15 +2,13 @@
 
 import datetime as dt
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Final
 
-from mdplan.data.content import DataContent, keys_of, read_data
+from mdplan.data.content import DataContent, read_data
 from mdplan.data.node import DataError, Language, Path
 from mdplan.markdown.front_matter.block import FrontMatter, FrontMatterFormat
 from mdplan.text.document_limits import FRONT_MATTER_CHARACTERS
 from mdplan.text.lines import LineIndex
-from mdplan.text.search.similar_names import NameIndex
 from mdplan.text.span import Span
 
 MAX_DEPTH: Final = 32
@@ -56,11 +54,6 @@ class FrontMatterContent:
     def places(self) -> dict[Path, Span]:
         """Where keys with their values stand in `text`; of a table of TOML its header, if it has one."""
         return self.data.places
-
-    @cached_property
-    def names(self) -> NameIndex:
-        """All keys, dotted where they lie in maps, among which the nearest is found."""
-        return NameIndex(".".join(map(str, key)) for key in keys_of(self.values))
 
 
 def empty_content(

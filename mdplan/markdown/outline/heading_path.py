@@ -11,6 +11,7 @@ from mdplan.markdown.blocks.rendered_text import heading_title
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.markdown.section_id import canonical_heading, section_id_digits
+from mdplan.text.search.similar_names import nearest_names
 
 MAX_LEVEL: Final = 6
 _QUALIFIED: Final = r"(?s:(#{1,6})[ \t]+(.*))"
@@ -86,7 +87,7 @@ def find_by_anchor(outline: Outline, anchor: str) -> Section | Diagnostic:
     section = outline.with_anchor(name)
     if section is not None:
         return section
-    nearest = outline.anchor_names.nearest(name)
+    nearest = nearest_names(name, outline.anchors)
     return Diagnostic(
         code=Code.ANCHOR_NOT_FOUND,
         message="no heading has that anchor",
@@ -238,7 +239,7 @@ def _not_found(outline: Outline, path: Sequence[str]) -> Diagnostic:
         hint = f'give each heading by itself: "headingPath": {_shown(apart.path)}'
     else:
         wanted = canonical_heading(heading_title(path[-1].lstrip("# \t")))
-        names = [wanted] if outline.named(wanted) else outline.heading_names.nearest(wanted)
+        names = [wanted] if outline.named(wanted) else nearest_names(wanted, outline.heading_names)
         near = [section for name in names for section in _likely(outline, name, path)][:_NEAREST]
         places = "; ".join(f"{_shown(section.path)} ({_place(section, path)})" for section in near)
         if near:

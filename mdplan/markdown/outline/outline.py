@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from mdplan.text.line_end_view import LineEndView
     from mdplan.text.line_hashes import LineHashes
     from mdplan.text.search.folded_text import FoldedText
-    from mdplan.text.search.similar_names import NameIndex
 
 _SHORT_HASH: Final = 16
 _Derived = TypeVar("_Derived")
@@ -284,19 +283,15 @@ class Outline:
         """Sections of equal paths, all of them, in document order."""
         return [section for section in self.headings if section.repeats > 1]
 
-    @cached_property
-    def heading_names(self) -> "NameIndex":
-        """Canonical headings, among which the nearest is found."""
-        from mdplan.text.search.similar_names import NameIndex
+    @property
+    def heading_names(self) -> list[str]:
+        """Canonical headings, each once."""
+        return [leaf for parent, leaf in self._by_heading if parent is None and leaf]
 
-        return NameIndex(leaf for parent, leaf in self._by_heading if parent is None and leaf)
-
-    @cached_property
-    def anchor_names(self) -> "NameIndex":
-        """Anchors of headings, among which the nearest is found."""
-        from mdplan.text.search.similar_names import NameIndex
-
-        return NameIndex(self._by_anchor)
+    @property
+    def anchors(self) -> Collection[str]:
+        """Anchors of headings, each once."""
+        return self._by_anchor.keys()
 
     def parent(self, section: Section) -> Section | None:
         """Section around `section`; None for the preamble."""

@@ -15,6 +15,7 @@ from mdplan.markdown.outline.section import Section
 from mdplan.operations.base.fields import Count, Ordinal, WireModel
 from mdplan.operations.base.operation import Claim, Resolution, SectionTargeted
 from mdplan.text.edit import TextEdit
+from mdplan.text.search.similar_names import nearest_names
 from mdplan.text.source import visible
 from mdplan.text.span import Span
 
@@ -182,7 +183,7 @@ def _not_found(lists: Sequence[MarkdownList], section: Section | None, wanted: i
 
 
 def _no_item(outline: Outline, scope: ListScope, where: str, wanted: ItemText) -> Diagnostic:
-    near = outline.lists.names.nearest(wanted.rendered)
+    near = nearest_names(wanted.rendered, outline.lists.rendered_texts)
     places = []
     for name in near:
         lines = ", ".join(str(each.item.first_line) for each in outline.lists.items_rendered(name)[:3])

@@ -13,7 +13,7 @@ from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.operations.base.fields import Count, TableHeader, WireModel
 from mdplan.operations.base.operation import SectionTargeted
-from mdplan.text.search.similar_names import CaselessNames
+from mdplan.text.search.similar_names import nearest_names
 from mdplan.text.source import visible
 
 _MOST_LISTED: Final = 10
@@ -112,7 +112,7 @@ class TableOperation(SectionTargeted):
     def no_row(self, found: AddressedTable, key: str, where: str = "") -> Diagnostic:
         """KEY_NOT_FOUND for the `key` of no row, which the field `where` has, if it is not `key`."""
         table = found.table
-        near = table.key_names(found.key_column).nearest(key)
+        near = nearest_names(key, table.texts_of(found.key_column))
         return Diagnostic(
             code=Code.KEY_NOT_FOUND,
             message=f"{where}no row of the table at lines {table.block.first_line}-{table.block.last_line} "
@@ -157,7 +157,7 @@ def find_column(table: TableSource, where: str, name: str) -> int | Diagnostic:
             hint="give one of them another header first",
             place=table.lines.position(table.header.span.start),
         )
-    near = CaselessNames(column for column in table.columns if column).nearest(name)
+    near = nearest_names(name, dict.fromkeys(table.columns))
     hint = f"nearest: {_quoted(near)}" if near else f"its columns are {_quoted(table.columns)}"
     return Diagnostic(
         code=Code.KEY_NOT_FOUND,

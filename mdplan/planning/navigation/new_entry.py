@@ -21,7 +21,7 @@ from mdplan.operations.create_page import CreatePage
 from mdplan.planning.navigation.entries import items_at, strings_of
 from mdplan.planning.navigation.kinds import Navigation, beside_its_pages, navigation_of
 from mdplan.text.document_format import DocumentFormat
-from mdplan.text.search.similar_names import CaselessNames
+from mdplan.text.search.similar_names import nearest_names
 
 _MOST_NAMED: Final = 10
 _AS_WRITTEN: Final = "give the title as the file has it, or leave the place out"
@@ -181,7 +181,7 @@ def _beside(
     if found and operation.under is None:
         message = f"`{wanted}` is in several lists" + (f": {listed}" if listed else "")
         return Diagnostic.invalid(message, f"{send}, or the page of the entry" if send else _ITS_PAGE)
-    near = CaselessNames(name for each in lists for name in each.entries).nearest(wanted)
+    near = nearest_names(wanted, dict.fromkeys(name for each in lists for name in each.entries))
     hint = f"nearest: {', '.join(f'`{name}`' for name in near)}" if near else _AS_WRITTEN
     is_named = operation.under is not None
     nothing = f"the list `{operation.under}` has no entry with" if is_named else "no entry has"
