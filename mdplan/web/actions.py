@@ -1,8 +1,8 @@
 """What the routes do: every verb of the page over one review, without a word of HTTP."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.engine.apply_request import PlanRef
@@ -45,15 +45,6 @@ class DecisionForm:
     version: str
     overrides: bool
     unviewed: frozenset[int] = frozenset()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewWords:
-    """What a reader says: on the plan, on edits by index, and on lines."""
-
-    comment: str
-    edit_comments: Mapping[int, str]
-    line_comments: tuple[LineComment, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +110,12 @@ class ReviewActions:
                 "Your decision was not saved: your choices have changed since the page was loaded."
             )
             return plan_id
-        said = ReviewWords(
-            comment=_comment(form.comment),
-            edit_comments={index: mark.comment for index, mark in marks.items() if mark.comment},
-            line_comments=tuple(session.notes_on(plan_id).comments.values()),
-        )
+        said: dict[str, Any] = {
+            "comment": _comment(form.comment),
+            "edit_comments": {index: mark.comment for index, mark in marks.items() if mark.comment},
+            "line_comments": tuple(session.notes_on(plan_id).comments.values()),
+            "terms": DecisionTerms(saw=form.version, channel=Channel.PAGE, overrides=form.overrides),
+        }
         rejected = frozenset(index for index, mark in marks.items() if mark.is_rejected)
         decided = self._decided(plan_id, form, said, rejected)
         if not isinstance(decided, Decision):
@@ -139,29 +131,14 @@ class ReviewActions:
         return plan_id
 
     def _decided(
-        self, plan_id: str, form: DecisionForm, said: ReviewWords, rejected: frozenset[int]
+        self, plan_id: str, form: DecisionForm, said: dict[str, Any], rejected: frozenset[int]
     ) -> Decision | Problems:
         """The decision of `form`, with what the reader `said`."""
-        terms = DecisionTerms(saw=form.version, channel=Channel.PAGE, overrides=form.overrides)
-        if form.verb in {REJECT, REQUEST_CHANGES}:
-            refuse = self.reviewing.reject if form.verb == REJECT else self.reviewing.request_changes
-            return refuse(
-                plan_id,
-                self.user(),
-                comment=said.comment,
-                edit_comments=said.edit_comments,
-                line_comments=said.line_comments,
-                terms=terms,
-            )
-        return self.reviewing.approve(
-            plan_id,
-            self.user(),
-            rejected=rejected,
-            comment=said.comment,
-            edit_comments=said.edit_comments,
-            line_comments=said.line_comments,
-            terms=terms,
-        )
+        if form.verb == REJECT:
+            return self.reviewing.reject(plan_id, self.user(), **said)
+        if form.verb == REQUEST_CHANGES:
+            return self.reviewing.request_changes(plan_id, self.user(), **said)
+        return self.reviewing.approve(plan_id, self.user(), rejected=rejected, **said)
 
     def apply(self, session: ReviewSession, plan_id: str, approved_plan_id: str) -> None:
         """Commit what was approved of the plan `plan_id`."""
