@@ -49,11 +49,6 @@ class Side:
         self.units = side
         self.identities = _identities(base, side)
 
-    def section(self, line: int) -> Section:
-        """The section around the 0-based `line`."""
-        outline = self.units.outline
-        return outline.section_at(outline.source.lines.start(line + 1))
-
     def identity(self, section: Section) -> Identity:
         """What `section` is in all three texts."""
         return self.identities[section.index]
@@ -148,13 +143,9 @@ def _lines_from(
     found: dict[int, Counter[int]] = {}
     for line, new_line in pairs:
         if base.lines[line].strip():
-            found.setdefault(_index_at(side, new_line), Counter())[_index_at(base, line)] += 1
+            come = found.setdefault(side.section_at(new_line).index, Counter())
+            come[base.section_at(line).index] += 1
     return found
-
-
-def _index_at(units: DocumentTree, line: int) -> int:
-    outline = units.outline
-    return outline.section_at(outline.source.lines.start(line + 1)).index
 
 
 def _misplaced(
@@ -189,13 +180,14 @@ def _misplaced(
         if not line.text.strip() or number in defined:
             continue
         allowed = {
-            side.identity(side.section(at))
+            side.identity(side.units.section_at(at))
             for side, at in ((ours, line.ours), (theirs, line.theirs))
             if at is not None
         }
-        index = _index_at(result, number)
+        index = result.section_at(number).index
         if (line.ours is None) != (line.theirs is None):
-            author = theirs.section(line.theirs or 0) if line.ours is None else ours.section(line.ours)
+            side, at = (theirs, line.theirs or 0) if line.ours is None else (ours, line.ours)
+            author = side.units.section_at(at)
             if _is_released(author, result.outline.sections[index]):
                 yield Flaw(number, "it would be in a version that the other side released")
         if identities[index] not in allowed and identities[index] != ("new",):
@@ -322,5 +314,5 @@ def _contradicted(
 
 def _is_only_item(document: DocumentTree, line: int) -> bool:
     """Whether no other item is in the text of the section around `line`."""
-    around = _own_lines(document, _index_at(document, line))
+    around = _own_lines(document, document.section_at(line).index)
     return sum(line in document.item_starts for line in around) == 1

@@ -73,14 +73,7 @@ def _known_order(base: Sequence[Name], ours: Sequence[Name], theirs: Sequence[Na
         return None
     order = other if other_has_moved and not has_moved else own
     # What that side deleted goes back behind what was before it.
-    present = set(order)
-    behind: dict[Name | None, list[Name]] = {}
-    before: Name | None = None
-    for name in base:
-        if name in present:
-            before = name
-        else:
-            behind.setdefault(before, []).append(name)
+    behind = _added(base, set(order))
     return [
         name for anchor in (None, *order) for name in (anchor, *behind.get(anchor, ())) if name is not None
     ]
