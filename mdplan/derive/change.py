@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.diff.line_blocks import ComparedBlock, LineComparison
@@ -99,10 +99,7 @@ class Change:
 
     @cached_property
     def _old_starts(self) -> list[int]:
-        starts = [0]
-        for line in self.old_lines:
-            starts.append(starts[-1] + len(line))
-        return starts
+        return list(accumulate(map(len, self.old_lines), initial=0))
 
     @cached_property
     def _heading_lines(self) -> tuple[frozenset[int], frozenset[int]]:

@@ -233,15 +233,7 @@ def _slid(change: Change, hunk: ChangedLines) -> Iterator[ChangedLines]:
 
 
 def _moved(hunk: ChangedLines, by: int) -> ChangedLines:
-    return ChangedLines(
-        hunk.index,
-        hunk.old_start + by,
-        hunk.old_end + by,
-        hunk.new_start + by,
-        hunk.new_end + by,
-        hunk.floor,
-        hunk.ceiling,
-    )
+    return hunk.grown(-by, by)
 
 
 def _widened(change: Change, hunk: ChangedLines) -> Iterator[ChangedLines]:

@@ -2,9 +2,9 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from mdplan.derive.candidate import CandidateEdits, cost_of
 from mdplan.derive.change import Change, ChangedLines
@@ -131,7 +131,7 @@ class MatchCandidates:
         old = _WORD.findall(change.old_text(hunk.old_start, hunk.old_end))
         new = _WORD.findall(change.new_text(hunk))
         runs: list[tuple[int, int, int, int]] = []
-        old_at, new_at = _offsets(old), _offsets(new)
+        old_at, new_at = (list(accumulate(map(len, words), initial=0)) for words in (old, new))
         for block in LineComparison(_COMPARISONS).differing(old, new):
             at = (
                 old_at[block.old_start],
@@ -221,9 +221,9 @@ class MatchCandidates:
                 return self._with_context(segment, *self._shrunk(segment, start, end))
             before, after = start, end
             if back and start > segment.floor:
-                start = _previous_word(text, start, segment.floor)
+                start = _next(_starts_word, text, start, segment.floor)
             if forth and end < segment.ceiling:
-                end = _next_word(text, end, segment.ceiling)
+                end = _next(_ends_word, text, end, segment.ceiling)
             if (start, end) == (before, after):
                 return self._last_line(segment)
         return None
@@ -232,12 +232,12 @@ class MatchCandidates:
         """Without words at the edges of the pattern that it does not need."""
         words = self._words(segment)
         while start < words.span.start:
-            nearer = _next_start(self._text, start, words.span.start)
+            nearer = _next(_starts_word, self._text, start, words.span.start)
             if not self._is_pattern(segment, nearer, end):
                 break
             start = nearer
         while end > words.span.end:
-            nearer = _previous_end(self._text, end, words.span.end)
+            nearer = _next(_ends_word, self._text, end, words.span.end)
             if not self._is_pattern(segment, start, nearer):
                 break
             end = nearer
@@ -289,13 +289,6 @@ class MatchCandidates:
         return None if kind is None or kind == UNDECIDED else [str(kind)]
 
 
-def _offsets(words: list[str]) -> list[int]:
-    offsets = [0]
-    for word in words:
-        offsets.append(offsets[-1] + len(word))
-    return offsets
-
-
 def _is_mark(character: str) -> bool:
     return not (_is_word(character) or character.isspace())
 
@@ -304,36 +297,23 @@ def _is_word(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
-def _previous_word(text: str, at: int, floor: int) -> int:
-    at -= 1
-    while at > floor and not (_is_word(text[at]) and not _is_word(text[at - 1])):
-        at -= 1
-    return max(at, floor)
-
-
-def _next_start(text: str, at: int, ceiling: int) -> int:
-    """The next start of a word behind `at`."""
-    at += 1
-    while at < ceiling and not (_is_word(text[at]) and not _is_word(text[at - 1])):
-        at += 1
-    return min(at, ceiling)
-
-
-def _previous_end(text: str, at: int, floor: int) -> int:
-    """The last end of a word before `at`."""
-    at -= 1
-    while at > floor and not (_is_word(text[at - 1]) and not _is_word(text[at])):
-        at -= 1
-    return max(at, floor)
-
-
 def _breaks(edit: Mapping[str, object]) -> int:
     """Lines that end inside of the pattern of `edit`."""
     return str(edit["pattern"]).count("\n")
 
 
-def _next_word(text: str, at: int, ceiling: int) -> int:
-    at += 1
-    while at < ceiling and not (_is_word(text[at - 1]) and not _is_word(text[at])):
-        at += 1
-    return min(at, ceiling)
+def _starts_word(text: str, at: int) -> bool:
+    return _is_word(text[at]) and not _is_word(text[at - 1])
+
+
+def _ends_word(text: str, at: int) -> bool:
+    return _is_word(text[at - 1]) and not _is_word(text[at])
+
+
+def _next(is_edge: Callable[[str, int], bool], text: str, at: int, bound: int) -> int:
+    """The edge of a word next to `at` in the direction of `bound`, or `bound` itself."""
+    step = 1 if at < bound else -1
+    at += step
+    while at != bound and not is_edge(text, at):
+        at += step
+    return at
