@@ -6,6 +6,7 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Final
 
+from mdplan.text.diff.common_edges import common_start
 from mdplan.text.lines import LineIndex
 
 LEAST_DIGITS: Final = 3
@@ -24,7 +25,7 @@ class LineHashes:
         distinct = self._distinct
         place = bisect_left(distinct, digest)
         near = distinct[max(place - 1, 0) : place] + distinct[place + 1 : place + 2]
-        length = max([LEAST_DIGITS, *(_shared(digest, other) + 1 for other in near)])
+        length = max([LEAST_DIGITS, *(common_start(digest, other) + 1 for other in near)])
         return f"{line}:{digest[:length]}"
 
     def places(self, start: str, end: str, distance: int) -> Sequence[int]:
@@ -49,7 +50,3 @@ class LineHashes:
 
 def _digest(content: str) -> str:
     return sha256(content.encode("utf-8", "surrogateescape")).hexdigest()
-
-
-def _shared(one: str, other: str) -> int:
-    return next((at for at, (a, b) in enumerate(zip(one, other, strict=True)) if a != b), len(one))

@@ -4,8 +4,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import takewhile
-from operator import eq
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
@@ -15,6 +13,7 @@ from mdplan.markdown.inline.inline_node import InlineKind
 from mdplan.markdown.links.links import Definition, ReferenceUse, definitions, normalized, reference_uses
 from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.build import BuiltFile
+from mdplan.text.diff.common_edges import common_edges
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.span import Span
 
@@ -146,14 +145,8 @@ def _trimmed(edit: TextEdit, text: str) -> TextEdit:
     old, new = text[edit.span.start : edit.span.end], edit.new_text
     if max(len(old), len(new)) > _LONGEST_TRIMMED:
         return edit
-    head = _alike(old, new)
-    tail = _alike(old[head:][::-1], new[head:][::-1])
+    head, tail = common_edges(old, new)
     return TextEdit(Span(edit.span.start + head, edit.span.end - tail), new[head : len(new) - tail])
-
-
-def _alike(one: str, other: str) -> int:
-    """How many characters both begin with."""
-    return sum(1 for _ in takewhile(bool, map(eq, one, other)))
 
 
 def _loses_definitions(built: BuiltFile) -> bool:
