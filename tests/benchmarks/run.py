@@ -16,11 +16,11 @@ from bot import bot_parts
 from documents import MEGABYTE, corpus, document
 from durability import durability_parts
 from measure import Measure, Part, short
+from process_startup import starting_parts
 from review import review_parts
 from rivals import Missing, filesystem_server, parsers, text_editor
 from scratch import file_system
 from servers import server_parts
-from starting import starting_parts
 from structure import structure_parts
 from verbs import verb_parts
 

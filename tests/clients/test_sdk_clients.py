@@ -23,7 +23,7 @@ EDIT = {"op": "replace_match", "pattern": "old", "replacement": "new"}
 # To plan these is the call whose progress is told.
 MANY = 50
 PAGE = "# Page\n\nold\n"
-TELLING = "tests.clients.telling_mdplan"
+TELLING = "tests.clients.eager_progress_mdplan"
 SECONDS = 300
 Outcome = dict[str, Any]
 
