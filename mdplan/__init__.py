@@ -49,7 +49,7 @@ _HOMES = {
     "DoctorReport": "mdplan.reports.doctor",
     "Document": "mdplan.memory.document",
     "DocumentReport": "mdplan.memory.document",
-    "DocumentSection": "mdplan.memory.section",
+    "DocumentSection": "mdplan.memory.document_section",
     "Durability": "mdplan.storage.durability",
     "Engine": "mdplan.engine.engine",
     "HistoryReport": "mdplan.reports.history",

@@ -8,7 +8,7 @@ from mdplan.engine.engine import Engine as Engine
 from mdplan.mcp.functions import tools as tools
 from mdplan.memory.document import Document as Document
 from mdplan.memory.document import DocumentReport as DocumentReport
-from mdplan.memory.section import DocumentSection as DocumentSection
+from mdplan.memory.document_section import DocumentSection as DocumentSection
 from mdplan.reports.base import Report as Report
 from mdplan.reports.base import to_wire as to_wire
 from mdplan.reports.doctor import DoctorReport as DoctorReport

@@ -10,7 +10,7 @@ from collections import Counter
 from cmarkgfm import cmark
 
 from mdplan.markdown.blocks.block import CONTAINERS, Block, BlockKind
-from mdplan.markdown.blocks.blocks import parse_blocks
+from mdplan.markdown.blocks.block_structure import parse_blocks
 from mdplan.text.lines import LineIndex
 
 EXTENSIONS = ["table", "tasklist", "strikethrough", "autolink"]

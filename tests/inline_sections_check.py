@@ -1,7 +1,7 @@
 """Inline nodes of a document that is parsed section by section, against those of one parse of all of it."""
 
-from mdplan.markdown.blocks.blocks import parse_blocks
-from mdplan.markdown.front_matter.block import find_front_matter
+from mdplan.markdown.blocks.block_structure import parse_blocks
+from mdplan.markdown.front_matter.location import find_front_matter
 from mdplan.markdown.inline.inline_nodes import InlineMap
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span

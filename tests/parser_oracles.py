@@ -17,10 +17,10 @@ from cmarkgfm import cmark
 from markdown_it.token import Token
 
 from mdplan.markdown.blocks.block import Block, BlockKind
-from mdplan.markdown.blocks.blocks import parse_blocks
+from mdplan.markdown.blocks.block_structure import parse_blocks
 from mdplan.markdown.blocks.parser import html_parser
 from mdplan.markdown.blocks.reference_blocks import parse_reference_blocks
-from mdplan.markdown.front_matter.block import find_front_matter
+from mdplan.markdown.front_matter.location import find_front_matter
 from mdplan.markdown.inline.inline_nodes import InlineKind, InlineMap, InlineNode
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span

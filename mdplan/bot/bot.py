@@ -25,8 +25,8 @@ from mdplan.bot.job import (
     unpacked_plan,
 )
 from mdplan.bot.manifest.loading import LoadedManifest
-from mdplan.bot.near_misses import SkippedNearMiss, near_miss_warnings
 from mdplan.bot.plan_group import GroupPlan, plan_group
+from mdplan.bot.section_near_misses import SkippedNearMiss, near_miss_warnings
 from mdplan.bot.spool import Spool
 from mdplan.bot.verdict_cache import VerdictCache, is_kept
 from mdplan.diagnostics import Code, Diagnostic, Problems

@@ -16,13 +16,13 @@ from mdplan.bot.job import (
     PackedJob,
     PackedPlan,
 )
-from mdplan.bot.near_misses import SkippedNearMiss, near_miss
 from mdplan.bot.read_once_workspace import ReadOnceWorkspace
+from mdplan.bot.section_near_misses import SkippedNearMiss, near_miss
 from mdplan.bot.selector import SelectedEdits, Selector
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.documents import Documents
-from mdplan.documents.files import OutlineCache
-from mdplan.documents.links import LinkIndex
+from mdplan.documents.link_index import LinkIndex
+from mdplan.documents.outlined_files import OutlineCache
 from mdplan.engine.planner import Planner
 from mdplan.markdown.links.link_path import page_key
 from mdplan.planning.links.link_changes import LinkChanges

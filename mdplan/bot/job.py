@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, Final, Protocol, TypeAlias
 
 from mdplan.bot.manifest.loading import LoadedManifest
-from mdplan.bot.near_misses import SkippedNearMiss
+from mdplan.bot.section_near_misses import SkippedNearMiss
 from mdplan.diagnostics import LINK_CODES, Problems
 from mdplan.plan import Plan
 from mdplan.settings import Settings

@@ -8,7 +8,7 @@ from typing import Any, Final
 from mdplan.checks.torn_syntax import torn_cells, torn_fence, torn_fences, torn_headings, torn_tasks
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.field_names import short_name
-from mdplan.markdown.blocks.blocks import Block, BlockKind, is_left_open
+from mdplan.markdown.blocks.block_structure import Block, BlockKind, is_left_open
 from mdplan.markdown.front_matter.values import FrontMatterContent, Unreadable
 from mdplan.markdown.outline.enclosures import find_enclosures
 from mdplan.markdown.outline.outline import Outline

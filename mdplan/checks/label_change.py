@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.field_names import short_name
-from mdplan.markdown.links.links import all_definitions, label_uses
+from mdplan.markdown.links.document_links import all_definitions, label_uses
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.document_format import DocumentFormat
 

@@ -6,13 +6,13 @@ from typing import TypeAlias
 
 from mdplan.checks.label_change import retargeted_labels
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.documents.files import OutlinedFiles
-from mdplan.documents.links import LinkIndex
+from mdplan.documents.link_index import LinkIndex
+from mdplan.documents.outlined_files import OutlinedFiles
 from mdplan.field_names import short_name
 from mdplan.markdown.links.destinations import destinations
+from mdplan.markdown.links.document_links import local_links
 from mdplan.markdown.links.link_path import MARKDOWN_SUFFIXES, folder_of, page_key
 from mdplan.markdown.links.link_target import TargetKind, find_target
-from mdplan.markdown.links.links import local_links
 from mdplan.markdown.links.targets import resolvable_targets, target_key
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section

@@ -6,7 +6,7 @@ from mdplan.checks.link_change import ChangedDocument
 from mdplan.data.address import shown
 from mdplan.data.content import DataContent
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.documents.links import LinkIndex
+from mdplan.documents.link_index import LinkIndex
 from mdplan.field_names import short_name
 from mdplan.markdown.links.link_path import page_key
 from mdplan.markdown.links.link_target import TargetKind

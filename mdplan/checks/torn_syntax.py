@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.field_names import short_name
-from mdplan.markdown.blocks.blocks import BlockKind, is_left_open
+from mdplan.markdown.blocks.block_structure import BlockKind, is_left_open
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.span import Position
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mdplan.cli.console import shown
+from mdplan.cli.terminal.console import shown
 from mdplan.diagnostics import Diagnostic
 
 # Commands with wrong arguments do not load the parser.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from mdplan import __version__
-from mdplan.cli.console import mute, write_error
+from mdplan.cli.terminal.console import mute, write_error
 from mdplan.diagnostics import Exit
 
 NAME: Final = "mdplan"

@@ -1,14 +1,11 @@
 """Plans by the beginning of their ID, and the one plan that is pending where none is named."""
 
 import re
-import sys
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-import click
-
-from mdplan.cli.console import Style, is_terminal, shown
-from mdplan.cli.views.report import counted
+from mdplan.cli.terminal.console import Style, shown
+from mdplan.cli.views.report_view import counted
 from mdplan.diagnostics import Code, Diagnostic
 
 if TYPE_CHECKING:
@@ -111,22 +108,3 @@ def only_pending(session: "Session", engine: "Engine", verb: str) -> str | Diagn
         f"{len(pending)} plans are pending",
         f"name one: `mdplan {verb} {short_id(pending[0].review.plan_id)}`",
     )
-
-
-def has_terminal() -> bool:
-    """Whether there is somebody to ask: input and messages are those of a terminal."""
-    return is_terminal(sys.stdin) and is_terminal(sys.stderr)
-
-
-def ask(question: str) -> str | None:
-    """The line that is typed after `question`; None at the end of the input."""
-    click.echo(question, nl=False, err=True)
-    line = sys.stdin.readline()
-    if not line:
-        click.echo(err=True)
-    return line.rstrip("\n") if line else None
-
-
-def agrees(question: str) -> bool:
-    """Whether the person answers with yes; no is the answer where they only press the return key."""
-    return (ask(f"{question} [y/N] ") or "").strip().lower() in ("y", "yes")

@@ -10,16 +10,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from mdplan.cli.batches.bad_input import BadInput
-from mdplan.cli.batches.edit_numbers import numbers_of
-from mdplan.cli.console import Console, shown
+from mdplan.cli.batches.sent_numbers import numbers_of
 from mdplan.cli.named_files import base_folder, named_file
 from mdplan.cli.options import session_options
+from mdplan.cli.terminal.console import Console, shown
 from mdplan.diagnostics import Code, Diagnostic, Exit, Problems
 from mdplan.limit_options import LimitOption
 from mdplan.reports.base import Report, refusal, to_wire
 
 if TYPE_CHECKING:
-    from mdplan.documents.files import OutlinedFiles
+    from mdplan.documents.outlined_files import OutlinedFiles
     from mdplan.engine.engine import Engine
     from mdplan.settings import Settings
     from mdplan.storage.workspace import Workspace
@@ -62,7 +62,7 @@ class Session:
 
         Raises `StorageRefused`, as above.
         """
-        from mdplan.documents.files import OutlinedFiles
+        from mdplan.documents.outlined_files import OutlinedFiles
 
         return OutlinedFiles.of(self.open_workspace(), self.settings())
 
@@ -120,8 +120,8 @@ class Session:
         return base_folder(self.roots)
 
     def _print_problems(self, problems: Problems, batch: object, excerpt: str) -> None:
-        from mdplan.cli.shell_words import in_shell
-        from mdplan.cli.views.report import problem_texts
+        from mdplan.cli.usage.shell_words import in_shell
+        from mdplan.cli.views.report_view import problem_texts
 
         root, why = self._root()
         edits = numbers_of(batch) if batch is not None else None

@@ -8,7 +8,8 @@ from textwrap import indent
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
-from mdplan.edits.edit import PARTS, Batch, Edit, FileEdits, Value, class_names, class_of, parameters
+from mdplan.edits.edit_classes import BATCHES, PARTS, Edit, Value, class_names, class_of, parameters
+from mdplan.edits.section_address import SectionAddress
 from mdplan.markdown.elements.node_kind import NodeKind
 from mdplan.operations.base.operation import Operation
 from mdplan.text.search.pattern import MatchType
@@ -20,23 +21,23 @@ _HEAD: Final = """\
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-from mdplan.edits.edit import Edit as Edit
-from mdplan.edits.edit import Value as Value
-from mdplan.edits.section import Section as Section
+from mdplan.edits.edit_classes import Edit as Edit
+from mdplan.edits.edit_classes import Value as Value
+from mdplan.edits.section_address import SectionAddress
 
+Section = SectionAddress
 """
 _CONTAINERS: Final[dict[object, str]] = {tuple: "Sequence", dict: "Mapping"}
 # Objects that are typed here; a plain mapping does as well.
 _CLASSES: Final[dict[type, str]] = {
-    **{model: name for name, model in PARTS.items()},
-    FileEdits.model: "FileEdits",
+    **{model: name for name, model in {**PARTS, **BATCHES}.items()},
     Operation: "Edit",
 }
 
 
 def edit_stubs() -> str:
     """The text of the stub file."""
-    kinds: list[type[Value]] = [FileEdits, Batch, *map(class_of, sorted(class_names()))]
+    kinds = [class_of(name) for name in sorted(class_names())]
     return (
         "\n\n".join(
             [
@@ -85,7 +86,7 @@ def _type_text(annotation: Any) -> str:  # noqa: ANN401 (any annotation)
 def _class_text(kind: type) -> str:
     if kind in _CLASSES:
         return f"{_CLASSES[kind]} | Mapping[str, Any]"
-    return kind.__name__
+    return "Section" if kind is SectionAddress else kind.__name__
 
 
 def _choices(kind: type[Enum]) -> str:

@@ -3,22 +3,22 @@
 from pathlib import Path
 from typing import Final
 
-from mdplan.codegen.command_page import command_page
 from mdplan.codegen.diagrams import diagrams
 from mdplan.codegen.edit_stubs import FILE as EDIT_STUBS
 from mdplan.codegen.edit_stubs import edit_stubs
-from mdplan.codegen.error_pages import error_pages
 from mdplan.codegen.golden import GoldenCases
-from mdplan.codegen.library_page import library_page
-from mdplan.codegen.limit_page import limit_page
-from mdplan.codegen.operation_pages import operation_pages
-from mdplan.codegen.page import NOTE
+from mdplan.codegen.pages.command_page import command_page
+from mdplan.codegen.pages.error_pages import error_pages
+from mdplan.codegen.pages.library_page import library_page
+from mdplan.codegen.pages.limit_page import limit_page
+from mdplan.codegen.pages.operation_pages import operation_pages
+from mdplan.codegen.pages.page import NOTE
+from mdplan.codegen.pages.tool_pages import tool_pages
+from mdplan.codegen.pages.variable_page import variable_page
 from mdplan.codegen.schema_files import FOLDER as SCHEMAS
 from mdplan.codegen.schema_files import schema_files, schema_page
-from mdplan.codegen.tool_pages import tool_pages
 from mdplan.codegen.tool_snapshots import FOLDER as SNAPSHOTS
 from mdplan.codegen.tool_snapshots import tool_snapshots
-from mdplan.codegen.variable_page import variable_page
 
 REPOSITORY: Final = Path(__file__).parent.parent.parent
 PAGES: Final = "docs/reference"

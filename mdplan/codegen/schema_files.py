@@ -4,10 +4,10 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from mdplan.bot.manifest.schema import manifest_schema
-from mdplan.codegen.page import page, table
+from mdplan.bot.manifest.manifest_schema import manifest_schema
+from mdplan.codegen.pages.page import page, table
 from mdplan.codegen.published_tools import published_tools
-from mdplan.reference.schema import SCHEMAS
+from mdplan.reference.json_schemas import SCHEMAS
 
 FOLDER: Final = "schemas"
 _MADE: Final[Mapping[str, Callable[[], Mapping[str, Any]]]] = {**SCHEMAS, "manifest": manifest_schema}

@@ -9,7 +9,7 @@ from mdplan.data.content import DataContent
 from mdplan.data.json_values import as_json
 from mdplan.data.node import Element
 from mdplan.derive.candidate import CandidateEdits, Edit
-from mdplan.derive.change import Change, ChangedLines
+from mdplan.derive.document_change import Change, ChangedRun
 from mdplan.derive.section_candidates import Group
 from mdplan.markdown.outline.data_content import data_content
 from mdplan.markdown.outline.outline import Outline
@@ -22,7 +22,7 @@ _PLAIN: Final = re.compile(r"[\w-]{1,20}")
 _DOTTED: Final = re.compile(r"[\w-]+(\.[\w-]+)+")
 
 
-def changed_keys(change: Change, hunks: Sequence[ChangedLines]) -> Iterator[Group]:
+def changed_keys(change: Change, hunks: Sequence[ChangedRun]) -> Iterator[Group]:
     """All edits of keys and lists that make one version of the data the other.
 
     A key that comes has no guard of its own.
@@ -48,7 +48,7 @@ def _candidate(edits: Iterable[Edit]) -> CandidateEdits:
     return CandidateEdits(given, is_weak=any("expectedValue" not in edit for edit in given))
 
 
-def _is_in(change: Change, old: DataContent, new: DataContent, path: _Path, hunk: ChangedLines) -> bool:
+def _is_in(change: Change, old: DataContent, new: DataContent, path: _Path, hunk: ChangedRun) -> bool:
     """Whether the entry `path` of the old version, else of the new one, starts in `hunk`."""
     if path in old.places:
         return hunk.old_start < _line(change.old, old, path) <= hunk.old_end

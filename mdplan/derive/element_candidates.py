@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from itertools import chain
 
 from mdplan.derive.candidate import CandidateEdits, Edit
-from mdplan.derive.change import Change, ChangedLines
+from mdplan.derive.document_change import Change, ChangedRun
 from mdplan.derive.section_candidates import proven_address
-from mdplan.markdown.blocks.blocks import Block
+from mdplan.markdown.blocks.block_structure import Block
 from mdplan.markdown.elements.lists import PlacedItem
 from mdplan.markdown.elements.tables import TableRow, TableSource
 from mdplan.markdown.outline.outline import Outline
@@ -16,7 +16,7 @@ from mdplan.text.line_end_view import to_lf
 _MARKER = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])[ \t]+")
 
 
-def task_candidates(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
+def task_candidates(change: Change, hunk: ChangedRun) -> Iterator[CandidateEdits]:
     """A task whose box changes."""
     if not hunk.old_end - hunk.old_start == 1 == hunk.new_end - hunk.new_start:
         return
@@ -27,7 +27,7 @@ def task_candidates(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdi
         yield CandidateEdits.of("set_task", item=before.item.text, done=after.item.mark != " ")
 
 
-def element_candidates(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
+def element_candidates(change: Change, hunk: ChangedRun) -> Iterator[CandidateEdits]:
     """Items, rows and code blocks that change. Lines say each of these in fewer tokens."""
     if hunk.is_insertion:
         parts = (_added_items, _added_rows)
@@ -38,7 +38,7 @@ def element_candidates(change: Change, hunk: ChangedLines) -> Iterator[Candidate
     yield from chain.from_iterable(part(change, hunk) for part in parts)
 
 
-def _added_items(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
+def _added_items(change: Change, hunk: ChangedRun) -> Iterator[CandidateEdits]:
     """Items of one line, each with a neighbour that stays."""
     items = [_item(change.new, line) for line in _lines(change.new, hunk.new_start, hunk.new_end)]
     listing = items[0].listing if items and items[0] is not None else None
@@ -67,7 +67,7 @@ def _added_items(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]
     )
 
 
-def _removed_items(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
+def _removed_items(change: Change, hunk: ChangedRun) -> Iterator[CandidateEdits]:
     """Items of one line, each with its marker, so that it proves all that goes."""
     items = [_item(change.old, line) for line in _lines(change.old, hunk.old_start, hunk.old_end)]
     found = [each.item for each in items if each is not None]
@@ -77,7 +77,7 @@ def _removed_items(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdit
         yield CandidateEdits(tuple(chain.from_iterable(edits)))
 
 
-def _added_rows(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
+def _added_rows(change: Change, hunk: ChangedRun) -> Iterator[CandidateEdits]:
     """Rows at the end of a table."""
     rows = [_row(change.new, line) for line in _lines(change.new, hunk.new_start, hunk.new_end)]
     before = _row(change.old, hunk.old_start)
@@ -98,7 +98,7 @@ def _added_rows(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
     yield CandidateEdits(tuple(edits))
 
 
-def _deleted_rows(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
+def _deleted_rows(change: Change, hunk: ChangedRun) -> Iterator[CandidateEdits]:
     rows = [_row(change.old, line) for line in _lines(change.old, hunk.old_start, hunk.old_end)]
     edits: list[Edit] = []
     for each in rows:
@@ -110,7 +110,7 @@ def _deleted_rows(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits
         yield CandidateEdits(tuple(edits))
 
 
-def _other_cells(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
+def _other_cells(change: Change, hunk: ChangedRun) -> Iterator[CandidateEdits]:
     """Cells of rows, one by one, whose keys stay."""
     count = hunk.old_end - hunk.old_start
     if count != hunk.new_end - hunk.new_start:
@@ -153,7 +153,7 @@ def _key(table: TableSource, row: TableRow) -> int | None:
     return None
 
 
-def _other_code(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
+def _other_code(change: Change, hunk: ChangedRun) -> Iterator[CandidateEdits]:
     """A code block most of whose lines change."""
     old = _fence(change.old, hunk.old_start + 1, hunk.old_end)
     new = _fence(change.new, hunk.new_start + 1, hunk.new_end)
@@ -181,7 +181,7 @@ def _lines(outline: Outline, start: int, end: int) -> list[int]:
     return [line for line in range(start + 1, end + 1) if outline.source.lines.content(line).strip()]
 
 
-def _start(change: Change, hunk: ChangedLines) -> int:
+def _start(change: Change, hunk: ChangedRun) -> int:
     return max(change.old_span(hunk.old_start, hunk.old_start).start - 1, 0)
 
 

@@ -6,7 +6,7 @@ from hashlib import sha256
 from itertools import takewhile
 
 from mdplan.derive.candidate import CandidateEdits
-from mdplan.derive.change import Change, ChangedLines
+from mdplan.derive.document_change import Change, ChangedRun
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.line_hashes import LEAST_DIGITS
 
@@ -21,7 +21,7 @@ _FEWEST_CHARACTERS = 20
 _MOVES = re.compile(r"\s*([-*+]\s|\d{1,9}[.)]\s|\||\[[^\]]+\]:)")
 
 
-def line_candidates(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
+def line_candidates(change: Change, hunk: ChangedRun) -> Iterator[CandidateEdits]:
     """Whole lines replaced, inserted or deleted; hashes of lines guard them, or the text that goes."""
     for each in _slid(change, hunk):
         yield from _hashed(change, each)
@@ -32,7 +32,7 @@ def line_candidates(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdi
         yield _edit_of_lines(change, hunk, f"{hunk.old_start + 1}-{hunk.old_end}", with_text=True)
 
 
-def diff_candidate(change: Change, hunk: ChangedLines) -> CandidateEdits:
+def diff_candidate(change: Change, hunk: ChangedRun) -> CandidateEdits:
     """The hunk as a unified diff, which can write anything; it shows lines until one of them is unique."""
     start, end = hunk.old_start, hunk.old_end
     if start == end:
@@ -76,7 +76,7 @@ def _signed(sign: str, line: str) -> str:
     return sign + line + ("" if line.endswith("\n") else "\n\\ No newline at end of file\n")
 
 
-def _hashed(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
+def _hashed(change: Change, hunk: ChangedRun) -> Iterator[CandidateEdits]:
     """By hashes, where these name one place only."""
     first = hunk.old_start
     if first == hunk.old_end:
@@ -86,7 +86,7 @@ def _hashed(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
         yield _edit_of_lines(change, hunk, _addresses(change, hunk))
 
 
-def _insertion(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
+def _insertion(change: Change, hunk: ChangedRun) -> Iterator[CandidateEdits]:
     """Between two lines by the hashes of both, or at an end of the file by that of the line there."""
     at, count = hunk.old_start, len(change.old_lines)
     markdown = _payload(change, hunk)
@@ -113,7 +113,7 @@ def _insertion(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
         )
 
 
-def _edge_of_block(change: Change, hunk: ChangedLines) -> tuple[int, int] | None:
+def _edge_of_block(change: Change, hunk: ChangedRun) -> tuple[int, int] | None:
     """The lines that prove lines added to a block, at its end or its start: of it, and the blank line there.
 
     How many blank lines there are, and which block is behind them, changes more often than the block. But a
@@ -133,19 +133,19 @@ def _edge_of_block(change: Change, hunk: ChangedLines) -> tuple[int, int] | None
     return None
 
 
-def _end_of_text(change: Change, hunk: ChangedLines) -> tuple[int, int] | None:
+def _end_of_text(change: Change, hunk: ChangedRun) -> tuple[int, int] | None:
     at = hunk.old_start
     first = _first_unique(change, range(at - 1, max(at - 1 - _MOST_WIDENED, hunk.floor - 1), -1))
     return None if first is None else (first, at + 1)
 
 
-def _start_of_text(change: Change, hunk: ChangedLines) -> tuple[int, int] | None:
+def _start_of_text(change: Change, hunk: ChangedRun) -> tuple[int, int] | None:
     at = hunk.old_start
     last = _first_unique(change, range(at, min(at + _MOST_WIDENED, hunk.ceiling)))
     return None if last is None else (at - 1, last + 1)
 
 
-def _end_of_list(change: Change, hunk: ChangedLines) -> tuple[int, int] | None:
+def _end_of_list(change: Change, hunk: ChangedRun) -> tuple[int, int] | None:
     """The last two lines of a list before two blank ones, or its only line and the one before the list."""
     at, lines = hunk.old_start, change.old_lines
     first = at - 2
@@ -172,7 +172,7 @@ def _between(change: Change, at: int, start: int, end: int, markdown: str) -> Ca
 
 
 def _edit_of_lines(
-    change: Change, hunk: ChangedLines, lines: str, *, with_text: bool = False
+    change: Change, hunk: ChangedRun, lines: str, *, with_text: bool = False
 ) -> CandidateEdits:
     old = to_lf(change.old_text(hunk.old_start, hunk.old_end)).removesuffix("\n") if with_text else None
     if hunk.new_start == hunk.new_end:
@@ -180,7 +180,7 @@ def _edit_of_lines(
     return CandidateEdits.of("replace_lines", lines=lines, expectedText=old, markdown=_payload(change, hunk))
 
 
-def _payload(change: Change, hunk: ChangedLines) -> str:
+def _payload(change: Change, hunk: ChangedRun) -> str:
     """The new lines; their last line end is left out where that says the same."""
     text = to_lf(change.new_text(hunk))
     return text[:-1] if text[-1:] == "\n" and text[-2:-1] not in ("", "\n") else text
@@ -191,7 +191,7 @@ def _is_unique(change: Change, line: int) -> bool:
     return bool(content.strip()) and change.repeats[content] == 1
 
 
-def _addresses(change: Change, hunk: ChangedLines) -> str:
+def _addresses(change: Change, hunk: ChangedRun) -> str:
     """The lines of `hunk` by the number of the first and a hash of each."""
     if hunk.old_end - hunk.old_start == 1:
         return f"{hunk.old_start + 1}:{_hash(change, hunk.old_start, _DIGITS)}"
@@ -212,7 +212,7 @@ def _hash(change: Change, line: int, digits: int) -> str:
     return sha256(content.encode("utf-8", "surrogateescape")).hexdigest()[:digits]
 
 
-def _slid(change: Change, hunk: ChangedLines) -> Iterator[ChangedLines]:
+def _slid(change: Change, hunk: ChangedRun) -> Iterator[ChangedRun]:
     """`hunk`, and what says the same some lines earlier or later, where it only inserts or deletes."""
     yield hunk
     if hunk.old_start < hunk.old_end and hunk.new_start < hunk.new_end:
@@ -232,11 +232,11 @@ def _slid(change: Change, hunk: ChangedLines) -> Iterator[ChangedLines]:
         yield _moved(hunk, step + 1)
 
 
-def _moved(hunk: ChangedLines, by: int) -> ChangedLines:
+def _moved(hunk: ChangedRun, by: int) -> ChangedRun:
     return hunk.grown(-by, by)
 
 
-def _widened(change: Change, hunk: ChangedLines) -> Iterator[ChangedLines]:
+def _widened(change: Change, hunk: ChangedRun) -> Iterator[ChangedRun]:
     """`hunk` with unchanged lines before or after it, until one of its lines is unique."""
     for step in range(1, _MOST_WIDENED + 1):
         before = hunk.old_start - step

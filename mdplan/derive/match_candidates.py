@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
 from mdplan.derive.candidate import CandidateEdits, cost_of
-from mdplan.derive.change import Change, ChangedLines
+from mdplan.derive.document_change import Change, ChangedRun
 from mdplan.derive.section_candidates import address_of
 from mdplan.markdown.edits.matches import EXCLUDED_BY_DEFAULT, UNDECIDED, kept_out_by
 from mdplan.text.diff.line_blocks import LineComparison
@@ -54,7 +54,7 @@ class MatchCandidates:
         self._end = Span(len(self._text), len(self._text))
         self._left = 300_000_000
 
-    def of_hunk(self, hunk: ChangedLines) -> Iterator[CandidateEdits]:
+    def of_hunk(self, hunk: ChangedRun) -> Iterator[CandidateEdits]:
         """The hunk as replaced text: as one match, and as the matches that are smallest together."""
         segments = tuple(self.segments(hunk, 1))
         if len(segments) > _MOST_SEGMENTS:
@@ -96,8 +96,8 @@ class MatchCandidates:
         return Segment(span, "".join(parts), first.floor, last.ceiling, first.opens, last.closes)
 
     def everywhere(
-        self, hunks: Sequence[ChangedLines]
-    ) -> Iterator[tuple[tuple[ChangedLines, ...], CandidateEdits]]:
+        self, hunks: Sequence[ChangedRun]
+    ) -> Iterator[tuple[tuple[ChangedRun, ...], CandidateEdits]]:
         """One replacement of all occurrences of a text, and the hunks that consist of such replacements."""
         places: defaultdict[tuple[str, str], Counter[int]] = defaultdict(Counter)
         sizes: Counter[int] = Counter()
@@ -124,7 +124,7 @@ class MatchCandidates:
                 ),
             )
 
-    def segments(self, hunk: ChangedLines, gap: int) -> Iterator[Segment]:
+    def segments(self, hunk: ChangedRun, gap: int) -> Iterator[Segment]:
         """The places of `hunk` that differ by words; those with less than `gap` between them are one."""
         change = self._change
         start = change.old_span(hunk.old_start, hunk.old_end).start

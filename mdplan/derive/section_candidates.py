@@ -3,16 +3,16 @@
 from collections.abc import Iterator, Sequence
 
 from mdplan.derive.candidate import CandidateEdits
-from mdplan.derive.change import Change, ChangedLines
+from mdplan.derive.document_change import Change, ChangedRun
 from mdplan.markdown.outline.heading_path import find_by_path
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.text.line_end_view import to_lf
 
-Group = tuple[tuple[ChangedLines, ...], CandidateEdits]
+Group = tuple[tuple[ChangedRun, ...], CandidateEdits]
 
 
-def section_candidates(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
+def section_candidates(change: Change, hunk: ChangedRun) -> Iterator[CandidateEdits]:
     """A section that goes, or whose own text is another."""
     if hunk.new_start == hunk.new_end:
         yield from _deleted(change, hunk)
@@ -20,7 +20,7 @@ def section_candidates(change: Change, hunk: ChangedLines) -> Iterator[Candidate
         yield from _rewritten(change, hunk)
 
 
-def named_section_candidates(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
+def named_section_candidates(change: Change, hunk: ChangedRun) -> Iterator[CandidateEdits]:
     """A heading with another title or level, a section that comes, text at an end of a section.
 
     Lines say each of these in fewer tokens.
@@ -31,7 +31,7 @@ def named_section_candidates(change: Change, hunk: ChangedLines) -> Iterator[Can
         yield from _other_heading(change, hunk)
 
 
-def moved_sections(change: Change, hunks: Sequence[ChangedLines]) -> Iterator[Group]:
+def moved_sections(change: Change, hunks: Sequence[ChangedRun]) -> Iterator[Group]:
     """Sections that are deleted at one place and inserted at another; the hash of the file guards these."""
     gone = {
         text: hunk for hunk in hunks if hunk.new_start == hunk.new_end and (text := _text_of(change, hunk))
@@ -62,7 +62,7 @@ def proven_address(change: Change, section: Section) -> dict[str, object]:
     return {**address_of(change, section), "sectionSha256": change.old.body_sha256(section)}
 
 
-def _deleted(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
+def _deleted(change: Change, hunk: ChangedRun) -> Iterator[CandidateEdits]:
     """The first section whose heading is deleted, if it is all that goes; its hash proves what it was."""
     section = _first_in(change.old, hunk.old_start, hunk.old_end)
     if section is not None and section.last_line <= hunk.old_end:
@@ -70,7 +70,7 @@ def _deleted(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
         yield CandidateEdits.of("delete_section", **address_of(change, section), sectionSha256=digest)
 
 
-def _rewritten(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
+def _rewritten(change: Change, hunk: ChangedRun) -> Iterator[CandidateEdits]:
     """The own text of a section, where all of it is in the hunk."""
     section = change.old.section_at(change.old_span(hunk.old_start, hunk.old_end).start)
     span = change.old_span(hunk.old_start, hunk.old_end)
@@ -82,7 +82,7 @@ def _rewritten(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
             yield CandidateEdits.of("replace_section", **proven_address(change, section), markdown=markdown)
 
 
-def _inserted(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
+def _inserted(change: Change, hunk: ChangedRun) -> Iterator[CandidateEdits]:
     """A section that comes, if it is all that comes."""
     section = _first_in(change.new, hunk.new_start, hunk.new_end)
     markdown = to_lf(change.new_text(hunk)).strip("\n")
@@ -94,7 +94,7 @@ def _inserted(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
         yield CandidateEdits.of("insert_section", **place, markdown=markdown)
 
 
-def _added(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
+def _added(change: Change, hunk: ChangedRun) -> Iterator[CandidateEdits]:
     """Text at the end or at the start of the own text of a section."""
     at, text = change.old_span(hunk.old_start, hunk.old_start).start, change.old.source.text
     section = change.old.section_at(max(at - 1, 0))
@@ -105,7 +105,7 @@ def _added(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
         yield CandidateEdits.of("prepend_to_section", **proven_address(change, section), markdown=markdown)
 
 
-def _other_heading(change: Change, hunk: ChangedLines) -> Iterator[CandidateEdits]:
+def _other_heading(change: Change, hunk: ChangedRun) -> Iterator[CandidateEdits]:
     before = _first_in(change.old, hunk.old_start, hunk.old_end)
     after = _first_in(change.new, hunk.new_start, hunk.new_end)
     if before is None or after is None or before.heading is None or after.heading is None:
@@ -138,7 +138,7 @@ def _neighbours(
             yield found, position
 
 
-def _text_of(change: Change, hunk: ChangedLines) -> str:
+def _text_of(change: Change, hunk: ChangedRun) -> str:
     """The one section that goes with `hunk`, and nothing else; empty where it is none."""
     section = _first_in(change.old, hunk.old_start, hunk.old_end)
     text = change.old_text(hunk.old_start, hunk.old_end).strip()

@@ -7,7 +7,7 @@ from typing import Any
 from mdplan.derive.candidate import Edit
 from mdplan.diagnostics import Code, Problems
 from mdplan.markdown.outline.outline import Outline
-from mdplan.memory.planning import RequestedFile, plan_in_memory
+from mdplan.memory.memory_planner import RequestedFile, plan_in_memory
 from mdplan.planning.replan.replanning import missing_preconditions
 from mdplan.requests.batch_reader import read_batch
 
@@ -19,7 +19,7 @@ _FEWEST = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TrialResult:
     """What came of planning edits: the `text` they make and whether their own guards fix what they change."""
 
     text: str | None
@@ -49,12 +49,12 @@ class Trials:
         given = listed[0] if len(listed) == 1 else {"edits": listed}
         return {**self._requested.fields(), **options, **given}
 
-    def plan(self, edits: Sequence[Edit], options: dict[str, Any]) -> Outcome:
+    def plan(self, edits: Sequence[Edit], options: dict[str, Any]) -> TrialResult:
         """What `edits` make of the document."""
         self.left -= 1
         batch = read_batch(self.batch(edits, options))
         planned = batch if isinstance(batch, tuple) else plan_in_memory(batch, self._outline)
         if isinstance(planned, tuple):
-            return Outcome(None, problems=planned)
+            return TrialResult(None, problems=planned)
         source = planned.files[0].result.source
-        return Outcome(source.text, source.data, not missing_preconditions(planned.files))
+        return TrialResult(source.text, source.data, not missing_preconditions(planned.files))

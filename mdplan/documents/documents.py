@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.documents.files import OutlinedFiles
+from mdplan.documents.outlined_files import OutlinedFiles
 from mdplan.edit_numbers import EditNumbers
 from mdplan.plan import Plan
 from mdplan.planning.build import BuildResult, BuiltFile

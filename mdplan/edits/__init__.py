@@ -17,10 +17,10 @@ Traceback (most recent call last):
 TypeError: RenameHeading() has no argument 'title'; did you mean 'new_title'?
 """
 
-from mdplan.edits.edit import Batch, Edit, FileEdits, Value, class_names, class_of
-from mdplan.edits.section import Section
+from mdplan.edits.edit_classes import Edit, Value, class_names, class_of
+from mdplan.edits.section_address import SectionAddress as Section
 
-__all__ = ["Batch", "Edit", "FileEdits", "Section", "Value", *class_names()]  # noqa: PLE0604
+__all__ = ["Edit", "Section", "Value", *class_names()]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> type[Value]:

@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-from mdplan.edits.edit import Edit as Edit
-from mdplan.edits.edit import Value as Value
-from mdplan.edits.section import Section as Section
+from mdplan.edits.edit_classes import Edit as Edit
+from mdplan.edits.edit_classes import Value as Value
+from mdplan.edits.section_address import SectionAddress
 
+Section = SectionAddress
 MatchType: TypeAlias = Literal[
     "literal",
     "regex",
@@ -24,52 +25,6 @@ NodeKind: TypeAlias = Literal[
     "math",
     "mdx",
 ]
-
-class FileEdits(Value):
-    r"""Edits of one file, which `Engine.plan` takes as a batch.
-
-    `base_sha256` is the hash of the file as the caller saw it; `encoding` and `format` as in any batch.
-
-    >>> rename = edits.RenameHeading(heading="Brew", new_title="Brewing")
-    >>> engine.plan(edits.FileEdits("guide.md", [rename])).ok
-    True
-    """
-    def __init__(
-        self,
-        file: str,
-        edits: Sequence[Edit | Mapping[str, Any]],
-        *,
-        base_sha256: str | None = ...,
-        encoding: str | None = ...,
-        format: str | None = ...,
-    ) -> None: ...
-
-class Batch(Value):
-    r"""Edits of several files, applied whole or not at all, with the options of a batch.
-
-    >>> rename = edits.RenameHeading(heading="Brew", new_title="Brewing")
-    >>> files = [edits.FileEdits("guide.md", [rename])]
-    >>> engine.plan(edits.Batch(files, update_references="workspace")).ok
-    True
-    """
-    def __init__(
-        self,
-        files: Sequence[FileEdits | Mapping[str, Any]],
-        *,
-        expected_files: int | None = ...,
-        title: str = ...,
-        description: str = ...,
-        revises: str | None = ...,
-        dry_run: bool = ...,
-        sequential: bool = ...,
-        accept: Sequence[int] | None = ...,
-        on_stale: Literal["refuse", "rebase", "merge"] = ...,
-        backup: bool = ...,
-        update_references: Literal["none", "file", "workspace"] = ...,
-        json_schema: str | None = ...,
-        allow_outline_change: bool = ...,
-        allow_duplicate_headings: bool = ...,
-    ) -> None: ...
 
 class AddListItem(Edit):
     r"""Add an item to a list, in the form that the list has.
@@ -203,6 +158,33 @@ class ApplyDiff(Edit):
         self,
         *,
         diff: str,
+    ) -> None: ...
+
+class Batch(Value):
+    r"""Edits of several files, applied whole or not at all, with the options of a batch.
+
+    >>> rename = edits.RenameHeading(heading="Brew", new_title="Brewing")
+    >>> files = [edits.FileEdits("guide.md", [rename])]
+    >>> engine.plan(edits.Batch(files, update_references="workspace")).ok
+    True
+    """
+    def __init__(
+        self,
+        files: Sequence[FileEdits | Mapping[str, Any]],
+        *,
+        expected_files: int | None = ...,
+        title: str = ...,
+        description: str = ...,
+        revises: str | None = ...,
+        dry_run: bool = ...,
+        sequential: bool = ...,
+        accept: Sequence[int] | None = ...,
+        on_stale: Literal["refuse", "rebase", "merge"] = ...,
+        backup: bool = ...,
+        update_references: Literal["none", "file", "workspace"] = ...,
+        json_schema: str | None = ...,
+        allow_outline_change: bool = ...,
+        allow_duplicate_headings: bool = ...,
     ) -> None: ...
 
 class CodeBlock(Value):
@@ -357,6 +339,25 @@ class DeleteValue(Edit):
         *,
         key: str | Sequence[str | int | Mapping[str, Any]],
         expected_value: Any = ...,
+    ) -> None: ...
+
+class FileEdits(Value):
+    r"""Edits of one file, which `Engine.plan` takes as a batch.
+
+    `base_sha256` is the hash of the file as the caller saw it; `encoding` and `format` as in any batch.
+
+    >>> rename = edits.RenameHeading(heading="Brew", new_title="Brewing")
+    >>> engine.plan(edits.FileEdits("guide.md", [rename])).ok
+    True
+    """
+    def __init__(
+        self,
+        file: str,
+        edits: Sequence[Edit | Mapping[str, Any]],
+        *,
+        base_sha256: str | None = ...,
+        encoding: str | None = ...,
+        format: str | None = ...,
     ) -> None: ...
 
 class FormatSection(Edit):

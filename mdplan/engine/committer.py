@@ -40,8 +40,8 @@ from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.root import Root
 from mdplan.storage.journal.lock import RootLock, locked
 from mdplan.storage.transaction.commit import publish, stage
-from mdplan.storage.transaction.history import collect
 from mdplan.storage.transaction.recovery import confirm, recover
+from mdplan.storage.transaction.transaction_log import collect
 from mdplan.text.source import Source
 
 

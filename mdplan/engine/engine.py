@@ -346,7 +346,7 @@ class Engine:
 
     def doctor(self) -> "DoctorReport":
         """What is wrong with the roots and the state folders, and what to do about it; nothing is changed."""
-        from mdplan.engine.queries.doctor import examine
+        from mdplan.engine.queries.root_checks import examine
 
         return examine(self.workspace, self.settings)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from mdplan.diagnostics import Diagnostic, Problems, Severity
 from mdplan.documents.documents import Documents
-from mdplan.documents.links import LinkIndex
+from mdplan.documents.link_index import LinkIndex
 from mdplan.documents.schema_check import schema_problems
 from mdplan.planning.batch_build import build_files, plan_batch
 from mdplan.planning.build import BuildResult, BuiltFile

@@ -6,7 +6,7 @@ from typing import Final
 from dulwich.objects import ObjectID
 
 from mdplan.diagnostics import Code
-from mdplan.git.command import run_git
+from mdplan.git.git_program import run_git
 from mdplan.git.repository import RepositoryLocation, repository_error
 from mdplan.storage.fs.file_name import visible
 

@@ -8,7 +8,7 @@ from typing import Any
 from dulwich.objects import ObjectID
 
 from mdplan.git.changed_files import git_words
-from mdplan.git.command import run_git
+from mdplan.git.git_program import run_git
 from mdplan.git.repository import PLAN_TRAILER, RepositoryLocation
 
 

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from mdplan.markdown.front_matter.block import find_front_matter
+from mdplan.markdown.front_matter.location import find_front_matter
 from mdplan.markdown.links.link_path import MARKDOWN_SUFFIXES
 from mdplan.text.document_format import DocumentFormat
 

@@ -10,9 +10,9 @@ from mdplan.edits import Edit
 from mdplan.markdown.format_detection import document_format, has_mdx_name
 from mdplan.markdown.outline.heading_path import find_by_anchor, find_by_id, find_by_path
 from mdplan.markdown.outline.outline import Outline
-from mdplan.memory.front_matter import DocumentFrontMatter
-from mdplan.memory.planning import RequestedFile, plan_in_memory
-from mdplan.memory.section import DocumentSection
+from mdplan.memory.document_section import DocumentSection
+from mdplan.memory.front_matter_mapping import DocumentFrontMatter
+from mdplan.memory.memory_planner import RequestedFile, plan_in_memory
 from mdplan.planning.replan.plan_result import PlannedBatch
 from mdplan.reading.open_document import decode_document
 from mdplan.reading.read import read_target

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mdplan.merge.document import DocumentTree
 from mdplan.merge.pieces import Origin, Piece, Texts, is_conflict
+from mdplan.merge.trees.document_tree import DocumentTree
 
 # A place in each of the three texts; None in those that do not have it.
 _Places = tuple[int | None, int | None, int | None]

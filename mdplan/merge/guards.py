@@ -11,12 +11,12 @@ from functools import cached_property
 from typing import Final
 
 from mdplan.markdown.blocks.block import CONTAINERS, BlockKind
-from mdplan.markdown.links.links import local_links
+from mdplan.markdown.links.document_links import local_links
 from mdplan.markdown.outline.section import Section
-from mdplan.merge.document import DocumentTree, row_text
 from mdplan.merge.line_merge import kept_lines
-from mdplan.merge.node import MergeNode, MergeNodeKind
 from mdplan.merge.pieces import ResultLine, Texts
+from mdplan.merge.trees.document_tree import DocumentTree, row_text
+from mdplan.merge.trees.merge_node import MergeNode, MergeNodeKind
 
 _UNRELEASED: Final = re.compile(
     r"\W*(?:unreleased|master|main|trunk|head|next|dev(?:elop(?:ment)?)?|upcoming|in progress)\b",
@@ -41,7 +41,7 @@ class Flaw:
     lost: str = ""
 
 
-class Side:
+class MatchedSide:
     """One side with its sections as those of the base."""
 
     def __init__(self, base: DocumentTree, side: DocumentTree) -> None:
@@ -65,7 +65,7 @@ class Side:
 
 def flaws(
     texts: Texts,
-    sides: tuple[DocumentTree, Side, Side],
+    sides: tuple[DocumentTree, MatchedSide, MatchedSide],
     lines: Sequence[ResultLine],
     declared: frozenset[str] | None = frozenset(),
 ) -> Iterator[Flaw]:
@@ -149,7 +149,11 @@ def _lines_from(
 
 
 def _misplaced(
-    ours: Side, theirs: Side, base: DocumentTree, result: DocumentTree, lines: Sequence[ResultLine]
+    ours: MatchedSide,
+    theirs: MatchedSide,
+    base: DocumentTree,
+    result: DocumentTree,
+    lines: Sequence[ResultLine],
 ) -> Iterator[Flaw]:
     """Lines under another heading than their author saw, and sections with another parent."""
     of_base = {_name(each): _parent_name(base, each) for each in base.outline.sections}
@@ -227,7 +231,9 @@ def _shapes(units: DocumentTree) -> list[tuple[str, ...]]:
 _LOOSE: Final = {BlockKind.INDENTED_CODE: BlockKind.FENCE}
 
 
-def _reshaped(ours: Side, theirs: Side, result: DocumentTree, lines: Sequence[ResultLine]) -> Iterator[Flaw]:
+def _reshaped(
+    ours: MatchedSide, theirs: MatchedSide, result: DocumentTree, lines: Sequence[ResultLine]
+) -> Iterator[Flaw]:
     """Lines that are in another kind of block than where they come from."""
     shapes, own, other = _shapes(result), _shapes(ours.units), _shapes(theirs.units)
     for number, line in enumerate(lines):
@@ -240,7 +246,7 @@ def _reshaped(ours: Side, theirs: Side, result: DocumentTree, lines: Sequence[Re
             yield Flaw(number, "it would become a part of the block above it")
 
 
-def _repeated(ours: Side, theirs: Side, result: DocumentTree) -> Iterator[Flaw]:
+def _repeated(ours: MatchedSide, theirs: MatchedSide, result: DocumentTree) -> Iterator[Flaw]:
     """Headings and labels that are repeated more often than in a side."""
     most = Counter(each.canonical_path for each in ours.units.outline.sections)
     most |= Counter(each.canonical_path for each in theirs.units.outline.sections)
@@ -282,7 +288,7 @@ def unpadded(line: str) -> str:
     return row_text(line) + "\n" if line.lstrip().startswith("|") else line
 
 
-def _broken(ours: Side, theirs: Side, result: DocumentTree) -> Iterator[Flaw]:
+def _broken(ours: MatchedSide, theirs: MatchedSide, result: DocumentTree) -> Iterator[Flaw]:
     """Links into the document that are good in each side that has them, and broken in the result."""
     bad = [each for each in local_links(result.outline) if not each.resolves]
     if not bad:
@@ -299,7 +305,7 @@ def _broken(ours: Side, theirs: Side, result: DocumentTree) -> Iterator[Flaw]:
 
 
 def _contradicted(
-    ours: Side, theirs: Side, result: DocumentTree, lines: Sequence[ResultLine]
+    ours: MatchedSide, theirs: MatchedSide, result: DocumentTree, lines: Sequence[ResultLine]
 ) -> Iterator[Flaw]:
     """Items such as "None." that would get other items beside them."""
     for number, line in enumerate(lines):

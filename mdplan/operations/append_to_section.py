@@ -7,7 +7,7 @@ from pydantic import Field
 from mdplan.diagnostics import Problems
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.operation import Resolution
-from mdplan.operations.base.payload import Addressed, PayloadOperation
+from mdplan.operations.base.section_payload import Addressed, PayloadOperation
 
 
 class AppendToSection(PayloadOperation):

@@ -8,8 +8,8 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.fields import LinesField, Ordinal, PlaceHashes
 from mdplan.operations.base.line_text import END, START, with_line_hash
-from mdplan.operations.base.lines import LineOperation, as_lines, located_lines
 from mdplan.operations.base.operation import Claim, Resolution
+from mdplan.operations.base.whole_lines import LineOperation, as_lines, located_lines
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import line_end_around
 from mdplan.text.span import Position, Span

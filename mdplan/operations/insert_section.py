@@ -8,7 +8,7 @@ from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.operations.base.operation import Resolution
-from mdplan.operations.base.payload import PayloadOperation, SectionPosition, place_next_to
+from mdplan.operations.base.section_payload import PayloadOperation, SectionPosition, place_next_to
 
 
 class InsertSection(PayloadOperation):

@@ -17,7 +17,7 @@ from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.operations.base.fields import SectionHash
 from mdplan.operations.base.operation import BlockInsertion, Claim, Resolution
-from mdplan.operations.base.payload import LevelFitting, SectionPosition, place_next_to
+from mdplan.operations.base.section_payload import LevelFitting, SectionPosition, place_next_to
 from mdplan.text.span import Span
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar, Final, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.blocks.blocks import Block
+from mdplan.markdown.blocks.block_structure import Block
 from mdplan.markdown.edits.fenced_code import FencedCode, read_fence, replace_code
 from mdplan.markdown.outline.inventory import fence_language, has_language
 from mdplan.markdown.outline.outline import Outline

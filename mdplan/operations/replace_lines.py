@@ -7,8 +7,8 @@ from pydantic import Field
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.fields import LinesField
-from mdplan.operations.base.lines import LineOperation, as_lines, without_last_line_end
 from mdplan.operations.base.operation import Claim, Resolution
+from mdplan.operations.base.whole_lines import LineOperation, as_lines, without_last_line_end
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.span import Span

@@ -11,7 +11,7 @@ from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.regions import find_regions
 from mdplan.operations.base.expected_text import with_nearest_lines
 from mdplan.operations.base.operation import Operation, Resolution
-from mdplan.operations.base.region import claim_of_region, find_region, inside_of_a_line, lines_of_region
+from mdplan.operations.base.region_edit import claim_of_region, find_region, inside_of_a_line, lines_of_region
 from mdplan.operations.base.text_in_line import text_in_line
 from mdplan.text.source import Source
 

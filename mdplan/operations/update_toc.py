@@ -17,7 +17,7 @@ from mdplan.markdown.outline.contents_list import (
 from mdplan.markdown.outline.heading_path import MAX_LEVEL
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.operation import Operation, Resolution
-from mdplan.operations.base.region import claim_of_region, find_region, inside_of_a_line
+from mdplan.operations.base.region_edit import claim_of_region, find_region, inside_of_a_line
 
 _Level = Annotated[int, Field(strict=True, ge=1, le=MAX_LEVEL)]
 

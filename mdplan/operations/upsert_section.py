@@ -11,7 +11,7 @@ from mdplan.markdown.edits.payload import Payload, fit_levels, read_payload
 from mdplan.markdown.outline.heading_path import find_by_path
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.operation import Resolution
-from mdplan.operations.base.payload import Addressed, PayloadOperation, not_too_deep, place_next_to
+from mdplan.operations.base.section_payload import Addressed, PayloadOperation, not_too_deep, place_next_to
 from mdplan.operations.base.section_replacement import replace_section
 
 

@@ -11,7 +11,7 @@ from mdplan.planning.data_changes import data_parts
 from mdplan.planning.parts import Part, parts_of, without_joins
 from mdplan.planning.resolve import ResolvedEdit, too_long
 from mdplan.planning.snapshot import SnapshotFile
-from mdplan.text.diff.diff import Hunk, file_diff, find_hunks
+from mdplan.text.diff.file_diff import Hunk, file_diff, find_hunks
 from mdplan.text.edit import EditList, Overlap
 from mdplan.text.source import ByteEdit, DecodeFailure, DecodeProblem, EncodeProblem, Source, splice
 from mdplan.text.span import Span

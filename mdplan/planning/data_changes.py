@@ -7,7 +7,7 @@ from mdplan.data.change import Change, Splice
 from mdplan.data.node import DataError
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.edit_numbers import EditNumbers
-from mdplan.markdown.front_matter.block import FrontMatterFormat
+from mdplan.markdown.front_matter.location import FrontMatterFormat
 from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.parts import Part
 from mdplan.planning.resolve import ResolvedEdit

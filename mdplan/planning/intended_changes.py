@@ -8,7 +8,7 @@ the other end was not seen, and text is swallowed.
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from mdplan.markdown.blocks.blocks import Block, BlockKind, is_left_open
+from mdplan.markdown.blocks.block_structure import Block, BlockKind, is_left_open
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.markdown.section_id import folded

@@ -9,8 +9,7 @@ from mdplan.field_names import short_name
 from mdplan.markdown.blocks.heading_attributes import read_content
 from mdplan.markdown.edits.payload import Payload, read_payload
 from mdplan.markdown.links.destinations import is_external
-from mdplan.markdown.links.link_path import folder_of, followed
-from mdplan.markdown.links.links import (
+from mdplan.markdown.links.document_links import (
     Definition,
     definitions,
     footnote_labels,
@@ -18,6 +17,7 @@ from mdplan.markdown.links.links import (
     reference_uses,
     relabelling,
 )
+from mdplan.markdown.links.link_path import folder_of, followed
 from mdplan.markdown.links.targets import explicit_anchors, resolvable_targets, target_key
 from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.snapshot import SnapshotFile

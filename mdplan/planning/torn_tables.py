@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.blocks.blocks import Block, BlockKind
+from mdplan.markdown.blocks.block_structure import Block, BlockKind
 from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.build import BuiltFile
 from mdplan.text.edit import TextEdit

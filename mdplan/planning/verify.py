@@ -5,8 +5,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown.blocks.block_structure import BlockKind, is_left_open
 from mdplan.markdown.blocks.block_verifier import first_unverified
-from mdplan.markdown.blocks.blocks import BlockKind, is_left_open
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.regions import find_regions
 from mdplan.markdown.outline.section import Section

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from mdplan.markdown.links.links import local_links
+from mdplan.markdown.links.document_links import local_links
 from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.shown import escape_for_message
 from mdplan.reports.stat import BrokenLink

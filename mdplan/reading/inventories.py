@@ -163,7 +163,7 @@ def _links(
     outline: Outline, area: Span, find_broken: "FindBroken | None"
 ) -> tuple[dict[str, int], list[BrokenLink]]:
     """Links by kind, and those that lead to nothing."""
-    from mdplan.markdown.links.links import count_links
+    from mdplan.markdown.links.document_links import count_links
     from mdplan.reading.broken_links import broken_in_document
 
     count = count_links(outline, area)

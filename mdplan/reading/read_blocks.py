@@ -5,7 +5,7 @@ from mdplan.markdown.blocks.block import Block
 from mdplan.markdown.elements.tables import tables_with_header
 from mdplan.markdown.outline.inventory import CodeBlock, find_code_blocks, has_language
 from mdplan.markdown.outline.outline import Outline
-from mdplan.reading.place import ReadLocation
+from mdplan.reading.document_place import ReadLocation
 from mdplan.requests.read import CodeBlockName, Indexed
 from mdplan.text.span import Span
 

@@ -11,7 +11,7 @@ from mdplan.markdown.outline.regions import find_regions
 from mdplan.markdown.outline.section import Section
 from mdplan.markdown.pattern_problem import pattern_problem
 from mdplan.reading import read_blocks
-from mdplan.reading.place import ReadLocation
+from mdplan.reading.document_place import ReadLocation
 from mdplan.requests.read import ReadTarget
 from mdplan.text.line_end_view import lf_pattern
 from mdplan.text.search.pattern import MatchType, Pattern, PatternProblem

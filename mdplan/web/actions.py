@@ -10,7 +10,7 @@ from mdplan.engine.reviews.line_comments import placed_comments
 from mdplan.engine.reviews.open_plan import OpenPlan
 from mdplan.engine.reviews.review_service import DecisionTerms, ReviewService
 from mdplan.review.plan_review import ReviewedFile
-from mdplan.storage.user.decisions import (
+from mdplan.storage.user.decision_log import (
     MOST_COMMENT_CHARACTERS,
     Channel,
     Decision,
@@ -19,7 +19,7 @@ from mdplan.storage.user.decisions import (
     Verdict,
 )
 from mdplan.web.labels import counted, short
-from mdplan.web.progress import notes_of, progress_of
+from mdplan.web.review_progress import notes_of, progress_of
 from mdplan.web.sessions import FlashMessage, Mark, ReviewSession, verdicts_key
 
 # The verbs of the form with which a plan is decided.

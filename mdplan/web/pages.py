@@ -12,7 +12,7 @@ from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.inline.safe_html import safe_html
 from mdplan.review.plan_review import PlanReview, ReviewedEdit, ReviewedFile, SectionSide, TouchedSection
 from mdplan.review.plan_search import FoundLine
-from mdplan.storage.user.decisions import Decision
+from mdplan.storage.user.decision_log import Decision
 from mdplan.text.document_format import DocumentFormat
 from mdplan.web.diff.diff_rows import Cell, DiffOptions
 from mdplan.web.diff.file_tree import TreeNode, file_tree, in_tree_order
@@ -29,7 +29,7 @@ from mdplan.web.paging import (
     first_files,
     page_of_slices,
 )
-from mdplan.web.progress import ReviewProgress, can_approve, notes_of, progress_of
+from mdplan.web.review_progress import ReviewProgress, can_approve, notes_of, progress_of
 from mdplan.web.sessions import PlanNotes, ReviewSession, verdicts_key
 
 PLANS_OF_A_PAGE: Final = 20

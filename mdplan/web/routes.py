@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute, Route
 
 from mdplan.web.actions import ReviewActions
 from mdplan.web.pages import listed_plans
-from mdplan.web.plan_answers import PlanAnswer, PlanAnswers
+from mdplan.web.plan_responses import PlanAnswer, PlanAnswers
 from mdplan.web.request_context import RequestContext, plan_path
 from mdplan.web.responses import html, nothing, redirect, refused, static, with_headers
 from mdplan.web.sessions import ReviewSession, ReviewSessions, SessionStore

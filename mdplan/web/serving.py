@@ -5,9 +5,9 @@ from typing import Final
 
 from mdplan.engine.reviews.review_service import ReviewService
 from mdplan.storage.user.user_state import user_name
-from mdplan.web.http_options import local_options
-from mdplan.web.http_server import serve_http
-from mdplan.web.review_app import review_part
+from mdplan.web.http.http_options import local_options
+from mdplan.web.http.http_server import serve_http
+from mdplan.web.page_part import review_part
 
 # Forms hold comments, and nothing else of any length.
 _MOST_FORM_BYTES: Final = 1 << 16

@@ -19,7 +19,7 @@ from threading import Lock
 from typing import Final
 
 from mdplan.diagnostics import Problems
-from mdplan.storage.user.decisions import LineComment
+from mdplan.storage.user.decision_log import LineComment
 from mdplan.storage.user.review_address import view_token
 
 _TOKEN_BYTES: Final = 32

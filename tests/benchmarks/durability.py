@@ -33,8 +33,8 @@ from mdplan.storage.durability import Durability
 from mdplan.storage.fs.root import Root
 from mdplan.storage.journal.lock import locked
 from mdplan.storage.transaction.commit import StagedFile, publish, stage
-from mdplan.storage.transaction.history import collect
 from mdplan.storage.transaction.recovery import recover
+from mdplan.storage.transaction.transaction_log import collect
 
 SECTIONS = 40
 MAX_BYTES = 1 << 20

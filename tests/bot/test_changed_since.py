@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.bot.git.verbs import propose_on_commit
+from mdplan.bot.git.commit_verbs import propose_on_commit
 from mdplan.bot.verbs import propose
 from mdplan.engine.engine import Engine
 from tests.bot.golden import HERE, load

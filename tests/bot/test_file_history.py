@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mdplan.bot.bot_report import BotReport
-from mdplan.bot.git.verbs import GitCommit, apply_to_branch
+from mdplan.bot.git.commit_verbs import GitCommit, apply_to_branch
 from mdplan.engine.engine import Engine
 from tests.bot.golden import HERE, applied, load
 from tests.bot.repository import Repository

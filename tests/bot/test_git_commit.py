@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mdplan.bot.bot import RunOptions
-from mdplan.bot.git.verbs import GitCommit, apply_to_branch, propose_on_commit
+from mdplan.bot.git.commit_verbs import GitCommit, apply_to_branch, propose_on_commit
 from mdplan.bot.manifest.inputs import ManifestInputs, load_manifest
 from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.diagnostics import Code

@@ -8,8 +8,8 @@ import pytest
 from dulwich.config import ConfigFile
 
 from mdplan import __version__
+from mdplan.bot.git.commit_verbs import GitCommit
 from mdplan.bot.git.identity import Signature, commit_message, signature
-from mdplan.bot.git.verbs import GitCommit
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.git.repository import find_base
 from mdplan.storage.fs.errors import StorageRefused

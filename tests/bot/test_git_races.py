@@ -11,7 +11,7 @@ import pytest
 from dulwich.objects import ShaFile
 
 from mdplan.bot.bot import RunOptions
-from mdplan.bot.git.verbs import MOST_ATTEMPTS, GitCommit, apply_to_branch
+from mdplan.bot.git.commit_verbs import MOST_ATTEMPTS, GitCommit, apply_to_branch
 from tests.bot.golden import load
 from tests.bot.repository import Repository, codes
 from tests.conftest import FULL, REPOSITORY

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.bot.manifest.schema import manifest_schema
+from mdplan.bot.manifest.manifest_schema import manifest_schema
 from mdplan.bot.manifest.source_map import SourceMap, read_source_map
 from tests.bot.golden import CASES, BotCase
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from mdplan.storage.fs.filesystem import FAILPOINT_VARIABLE
 from mdplan.storage.fs.root import Root
-from mdplan.storage.transaction.history import Transaction, transactions
+from mdplan.storage.transaction.transaction_log import Transaction, transactions
 from tests.concurrency.attempts import START, Attempt, Log, digest, lines_of
 from tests.concurrency.order import chain_of, contradictions, disorder
 from tests.concurrency.worker import Job, SectionJob

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from mdplan.checks.check import check_since
+from mdplan.checks.change_check import check_since
 from mdplan.diagnostics import Problems
-from mdplan.documents.files import OutlinedFiles
+from mdplan.documents.outlined_files import OutlinedFiles
 from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
 from tests.corpus.replayed_commits import BUNDLES

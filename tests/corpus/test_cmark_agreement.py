@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from cmarkgfm import cmark
 
-from mdplan.markdown.blocks.blocks import BlockKind
+from mdplan.markdown.blocks.block_structure import BlockKind
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.source import Source
 from tests.conftest import FULL

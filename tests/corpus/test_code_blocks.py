@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.markdown.blocks.blocks import Block, BlockKind
+from mdplan.markdown.blocks.block_structure import Block, BlockKind
 from mdplan.markdown.edits.fenced_code import read_fence
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.operation import Resolution

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code
-from mdplan.markdown.blocks.blocks import BlockKind
+from mdplan.markdown.blocks.block_structure import BlockKind
 from mdplan.markdown.edits.payload import read_payload
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from mdplan.storage.fs.file_name import is_temporary_name
 from mdplan.storage.fs.root import Root
-from mdplan.storage.transaction.history import Transaction, before_image, transactions
+from mdplan.storage.transaction.transaction_log import Transaction, before_image, transactions
 from tests.crash.scenario import digest
 from tests.crash.volume import Content, Image, tree_of
 

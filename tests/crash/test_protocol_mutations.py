@@ -9,7 +9,7 @@ import pytest
 from mdplan.storage.fs.filesystem import FileSystem
 from mdplan.storage.journal.journal_record import JournalEntry
 from mdplan.storage.transaction import restore, swap
-from mdplan.storage.transaction.place import FoundContents, StagedPlace
+from mdplan.storage.transaction.file_place import FoundContents, StagedPlace
 from mdplan.storage.transaction.restore import RestoreAction
 from mdplan.storage.transaction.root_state import RootState
 from mdplan.storage.transaction.staged import StagedTarget

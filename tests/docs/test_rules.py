@@ -12,7 +12,7 @@ from mdplan.markdown.blocks.rendered_text import heading_title
 from mdplan.markdown.edits.matches import EXCLUDED_BY_DEFAULT
 from mdplan.markdown.elements.node_kind import NodeKind
 from mdplan.markdown.section_id import canonical_heading
-from mdplan.planning.results.results import MOST_MATCHES as LISTED
+from mdplan.planning.results.edit_results import MOST_MATCHES as LISTED
 from mdplan.text.search.pattern import MOST_MATCHES
 from mdplan.text.search.pattern_cost import MOST_PARTS
 from tests.conftest import REPOSITORY

@@ -22,7 +22,7 @@ from mdplan.requests.batch import Batch
 from mdplan.requests.batch_reader import read_batch
 from mdplan.settings import Settings
 from mdplan.storage.transaction.commit import Durability
-from mdplan.text.diff.diff import file_diff
+from mdplan.text.diff.file_diff import file_diff
 from mdplan.text.diff.unified_diff import NotADiff, read_diff
 from mdplan.text.document_format import DocumentFormat
 from mdplan.text.source import Source, sha256_hex

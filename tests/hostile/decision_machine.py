@@ -33,10 +33,10 @@ from mdplan.engine.caller import CallerIdentity, client_actor
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews.open_plan import OpenPlan
 from mdplan.engine.reviews.review_service import DecisionTerms, ReviewService
+from mdplan.mcp.review_app.app_requests import DecideRequest, Verb
 from mdplan.mcp.review_app.chat_review import META_KEY, ChatReview, Decided
-from mdplan.mcp.review_app.requests import DecideRequest, Verb
 from mdplan.settings import Settings
-from mdplan.storage.user.decisions import Channel, Decision, DecisionStore, LineComment, Side
+from mdplan.storage.user.decision_log import Channel, Decision, DecisionStore, LineComment, Side
 from mdplan.storage.user.review_address import address_of
 from mdplan.storage.user.user_state import STATE_DIRECTORY_VARIABLE
 from mdplan.storage.workspace import Workspace

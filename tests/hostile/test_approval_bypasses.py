@@ -19,7 +19,7 @@ from mdplan.mcp.calls.current_call import mcp_caller
 from mdplan.mcp.protocol import elicitation
 from mdplan.mcp.server import build_server
 from mdplan.settings import Settings
-from mdplan.storage.user.decisions import Channel, Decision, DecisionStore
+from mdplan.storage.user.decision_log import Channel, Decision, DecisionStore
 from mdplan.storage.workspace import Workspace
 from tests.bot.golden import applied as bot_applied
 from tests.bot.repository import Repository

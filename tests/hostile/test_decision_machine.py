@@ -19,9 +19,9 @@ from mdplan.engine.plans import plan_library
 from mdplan.engine.reviews import review_service
 from mdplan.engine.reviews.open_plan import OpenPlan
 from mdplan.engine.reviews.review_service import DecisionTerms, ReviewService
+from mdplan.mcp.review_app.app_requests import Verb
 from mdplan.mcp.review_app.nonces import Nonces
-from mdplan.mcp.review_app.requests import Verb
-from mdplan.storage.user.decisions import Decision, DecisionHistory, DecisionStore
+from mdplan.storage.user.decision_log import Decision, DecisionHistory, DecisionStore
 from mdplan.storage.user.origins import Origins, Revisions
 from tests.conftest import FULL
 from tests.hostile.decision_machine import DecisionMachine

@@ -19,7 +19,7 @@ from mdplan.mcp.calls.current_call import mcp_caller
 from mdplan.mcp.protocol import elicitation
 from mdplan.mcp.server import build_server
 from mdplan.settings import Settings
-from mdplan.storage.user.decisions import Channel, Decision
+from mdplan.storage.user.decision_log import Channel, Decision
 from mdplan.storage.workspace import Workspace
 from tests.surfaces.command_line import mdplan
 from tests.surfaces.http_calls import http_server

@@ -12,7 +12,7 @@ from mdplan.engine.reviews.open_plan import OpenPlan
 from mdplan.engine.reviews.review_service import ReviewService
 from mdplan.mcp.answers.report_text import diff_uri
 from mdplan.mcp.guide.resources import resources
-from mdplan.mcp.toolsets.md_tools.history import history_tool
+from mdplan.mcp.toolsets.md_tools.md_history import history_tool
 from mdplan.settings import Settings
 from mdplan.storage.durability import Durability
 from mdplan.storage.journal.journal_record import JournalEntry

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdplan.merge.rendering import Merge
-from mdplan.merge.texts import merge_texts
+from mdplan.merge.text_merge import merge_texts
 from mdplan.text.document_format import DocumentFormat
 
 

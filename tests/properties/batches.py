@@ -12,11 +12,11 @@ from mdplan.operations import OPERATIONS
 from mdplan.operations.base.data import DataOperation
 from mdplan.operations.base.front_matter import FrontMatterOperation
 from mdplan.operations.base.ini import IniOperation
-from mdplan.operations.base.lines import LineOperation
 from mdplan.operations.base.list import ListOperation
 from mdplan.operations.base.match import MatchOperation
 from mdplan.operations.base.operation import Operation, SectionTargeted
 from mdplan.operations.base.table import TableOperation
+from mdplan.operations.base.whole_lines import LineOperation
 from mdplan.text.document_format import DocumentFormat
 from tests.properties.block_edits import code_block_edits, diff_edits, region_edits, toc_edits
 from tests.properties.data_edits import data_edits

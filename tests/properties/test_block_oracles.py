@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from mdplan.markdown.blocks.block import BlockKind
-from mdplan.markdown.blocks.blocks import parse_blocks
+from mdplan.markdown.blocks.block_structure import parse_blocks
 from mdplan.text.lines import LineIndex
 from tests.block_oracles import cmark_blocks, difference, tags_of
 from tests.conftest import FULL

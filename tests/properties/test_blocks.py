@@ -9,7 +9,7 @@ from hypothesis import assume, event, given, note, settings
 from hypothesis import strategies as st
 
 from mdplan.diagnostics import Code
-from mdplan.markdown.blocks.blocks import Block, BlockKind
+from mdplan.markdown.blocks.block_structure import Block, BlockKind
 from mdplan.markdown.edits.table_edits import cell_source
 from mdplan.markdown.elements.lists import MarkdownList, PlacedItem
 from mdplan.markdown.elements.tables import unescaped

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.derive.derive import Derivation, derive_batch
+from mdplan.derive.derivation import Derivation, derive_batch
 from mdplan.markdown.outline.outline import Outline
-from mdplan.memory.planning import RequestedFile, plan_in_memory
+from mdplan.memory.memory_planner import RequestedFile, plan_in_memory
 from mdplan.planning.replan.plan_result import PlannedBatch
 from mdplan.planning.replan.replanning import missing_preconditions
 from mdplan.requests.batch_reader import read_batch

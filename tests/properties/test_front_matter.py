@@ -8,7 +8,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from mdplan.diagnostics import Code
-from mdplan.markdown.front_matter.block import FrontMatterFormat
+from mdplan.markdown.front_matter.location import FrontMatterFormat
 from mdplan.markdown.front_matter.values import FrontMatterContent, read_content
 from mdplan.planning.build import BuiltFile
 from tests.edit_trials import Document

@@ -14,7 +14,7 @@ from mdplan.documents.seen_bases import Seen
 from mdplan.engine import committer
 from mdplan.mcp.calls.shown_files import ShownFiles, ShownVersion
 from mdplan.mcp.protocol import adapter
-from mdplan.mcp.toolsets.md_tools import calls, history
+from mdplan.mcp.toolsets.md_tools import md_calls, md_history
 from mdplan.requests.batch import Batch
 from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.workspace import Workspace
@@ -24,7 +24,7 @@ _PATCH = pytest.MonkeyPatch
 
 
 def no_guard(patch: _PATCH) -> None:
-    patch.setattr(calls, "seen_bases", lambda: None)
+    patch.setattr(md_calls, "seen_bases", lambda: None)
 
 
 def one_memory_for_all_clients(patch: _PATCH) -> None:
@@ -33,7 +33,7 @@ def one_memory_for_all_clients(patch: _PATCH) -> None:
 
 
 def looks_are_not_noted(patch: _PATCH) -> None:
-    patch.setattr(calls, "note_shown", lambda *_: None)
+    patch.setattr(md_calls, "note_shown", lambda *_: None)
 
 
 def only_hashes_of_the_first_look_count(patch: _PATCH) -> None:
@@ -48,7 +48,7 @@ def own_commits_are_not_noted(patch: _PATCH) -> None:
 
 
 def own_undo_is_not_noted(patch: _PATCH) -> None:
-    patch.setattr(history, "note_written", lambda *_: None)
+    patch.setattr(md_history, "note_written", lambda *_: None)
 
 
 def commits_on_unseen_versions_count_as_seen(patch: _PATCH) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 
-from mdplan.text.diff.diff import DiffStat, DiffText, find_hunks
+from mdplan.text.diff.file_diff import DiffStat, DiffText, find_hunks
 from mdplan.text.edit import EditList, Overlap, TextEdit
 from mdplan.text.lines import LineIndex
 from mdplan.text.source import ByteEdit, DecodeProblem, EncodeProblem, Source, splice, visible

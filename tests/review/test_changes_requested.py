@@ -9,7 +9,7 @@ from mdplan.engine.decisions.approval import approved_only
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews.open_plan import OpenPlan, ReviewState
 from mdplan.engine.reviews.review_service import DecisionTerms, ReviewService
-from mdplan.storage.user.decisions import (
+from mdplan.storage.user.decision_log import (
     Channel,
     Decision,
     DecisionStore,

@@ -12,7 +12,7 @@ from mdplan.engine.engine import Engine
 from mdplan.engine.reviews.review_service import ReviewService
 from mdplan.reports.review import ReviewReport
 from mdplan.settings import Settings
-from mdplan.storage.user.decisions import Decision, LineComment, Side
+from mdplan.storage.user.decision_log import Decision, LineComment, Side
 from mdplan.storage.workspace import Workspace
 
 GUIDE = "# Guide\n\none\n\n## B\n\ntwo\n\n## C\n\nthree\n"

@@ -11,7 +11,7 @@ from mdplan.engine.engine import Engine
 from mdplan.engine.reviews.open_plan import OpenPlan, ReviewState
 from mdplan.engine.reviews.review_service import ReviewService
 from mdplan.reports.plan import ApplyReport
-from mdplan.storage.user.decisions import Decision, DecisionStore, Verdict
+from mdplan.storage.user.decision_log import Decision, DecisionStore, Verdict
 from mdplan.text.source import Source
 
 GUIDE = b"# Guide\n\none\n\n## B\n\ntwo\n\n## C\n\nthree\n"

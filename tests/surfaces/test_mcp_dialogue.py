@@ -17,7 +17,7 @@ from mcp.types import Implementation
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews.open_plan import OpenPlan
 from mdplan.engine.reviews.review_service import DecisionTerms, ReviewService
-from mdplan.storage.user.decisions import Channel, Decision, LineComment, Side
+from mdplan.storage.user.decision_log import Channel, Decision, LineComment, Side
 from tests.surfaces.mcp_calls import GENERATIONS, Calls, Result, calls_to, process
 
 GUIDE: Final = "# Guide\n\none\n\n## B\n\ntwo\n\n## C\n\nthree\n"

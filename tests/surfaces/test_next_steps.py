@@ -11,7 +11,7 @@ import pytest
 import mdplan
 from mdplan import Document, Engine
 from mdplan.cli.program import build_program
-from mdplan.codegen.messages import messages_in
+from mdplan.codegen.pages.messages import messages_in
 from mdplan.mcp.toolsets import TOOLSETS
 from mdplan.operations import OPERATIONS
 from mdplan.reports.next_steps import Caller, in_words_of

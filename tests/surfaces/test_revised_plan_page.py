@@ -7,7 +7,7 @@ import pytest
 
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews.review_service import ReviewService
-from mdplan.storage.user.decisions import LineComment, Side
+from mdplan.storage.user.decision_log import LineComment, Side
 from tests.surfaces.review_calls import ReviewCalls
 
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.cli.console import NO_STYLE
-from mdplan.cli.review.choices import Talk
-from mdplan.cli.review.decision import Outcome, Verb, review_plan_in_terminal
-from mdplan.cli.review.quoted_diff import Place
+from mdplan.cli.review.decision import DecisionKind, ReviewEnd, review_plan_in_terminal
+from mdplan.cli.review.quoted_diff import QuotedLines
+from mdplan.cli.review.review_choices import Talk
+from mdplan.cli.terminal.console import NO_STYLE
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews.open_plan import OpenPlan
 from mdplan.engine.reviews.review_service import ReviewService
-from mdplan.storage.user.decisions import LineComment, Side
+from mdplan.storage.user.decision_log import LineComment, Side
 
 EDITS = [
     {"op": "replace_match", "pattern": "nightly", "replacement": "stable"},
@@ -52,7 +52,7 @@ class Person:
     shown: list[str] = field(default_factory=list)
     edited: list[str] = field(default_factory=list)
 
-    def review(self, plan: OpenPlan) -> Outcome | None:
+    def review(self, plan: OpenPlan) -> ReviewEnd | None:
         return review_plan_in_terminal(plan, self.talk(), NO_STYLE)
 
     def talk(self) -> Talk:
@@ -105,7 +105,7 @@ def test_keys_accept_and_reject_edits(
     outcome = Person([*typed, "a"]).review(opened(reviewing))
 
     assert outcome is not None
-    assert outcome.verb is Verb.APPROVE
+    assert outcome.verb is DecisionKind.APPROVE
     assert outcome.choices.rejected == rejected
     assert not outcome.choices.open_edits(range(3))
 
@@ -174,9 +174,9 @@ def test_comments_keep_their_lines(reviewing: ReviewService) -> None:
     person = Person("eeeeyyyc", writes=writes)
     outcome = person.review(opened(reviewing))
 
-    assert outcome.verb is Verb.REQUEST_CHANGES
+    assert outcome.verb is DecisionKind.REQUEST_CHANGES
     assert outcome.choices.comments == {0: "why?\n\nplease say"}
-    old, new = Place("guide.md", True, 3, 3), Place("guide.md", False, 3, 3)
+    old, new = QuotedLines("guide.md", True, 3, 3), QuotedLines("guide.md", False, 3, 3)
     hunk = next(place for place in outcome.choices.line_comments if place.first != place.last)
     assert outcome.choices.line_comments == {old: "it is weekly", new: "# Which?", hunk: "all of it"}
     assert "guide.md, line 3 before the plan: it is weekly" in person.text
@@ -228,7 +228,7 @@ def test_approval_lists_unanswered_edits_and_unviewed_files(reviewing: ReviewSer
     assert "1 of 4 edits accepted, 3 open; 1 of 2 files viewed." in person.text
     assert person.text.count("3 edits without an answer, in guide.md, other.md.") == 2
     assert "1 file not viewed: other.md." in person.text
-    assert outcome.verb is Verb.APPROVE
+    assert outcome.verb is DecisionKind.APPROVE
     assert not outcome.choices.rejected
 
 
@@ -244,7 +244,7 @@ def test_changes_are_requested_with_a_comment(reviewing: ReviewService) -> None:
     outcome = person.review(opened(reviewing))
 
     assert "Say what to change:" in person.text
-    assert (outcome.verb, outcome.choices.message) == (Verb.REQUEST_CHANGES, "Say more.")
+    assert (outcome.verb, outcome.choices.message) == (DecisionKind.REQUEST_CHANGES, "Say more.")
 
 
 def test_derived_link_edits_are_shown_without_a_prompt(reviewing: ReviewService, project: Path) -> None:
@@ -266,7 +266,7 @@ def test_undo_is_reviewed_as_a_whole(reviewing: ReviewService) -> None:
     person = Person("nr")
     outcome = person.review(plan)
     assert person.text.count("Accept this edit") == 1
-    assert outcome.verb is Verb.REJECT
+    assert outcome.verb is DecisionKind.REJECT
     assert outcome.choices.rejected == {edit.index for edit in plan.review.edits}
 
 

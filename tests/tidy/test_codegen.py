@@ -8,13 +8,13 @@ import pytest
 
 from mdplan.codegen import __main__ as program
 from mdplan.codegen import generated as codegen
-from mdplan.codegen.error_meanings import MEANINGS
 from mdplan.codegen.golden import GoldenCases
-from mdplan.codegen.messages import messages_in
+from mdplan.codegen.pages.error_meanings import MEANINGS
+from mdplan.codegen.pages.messages import messages_in
 from mdplan.diagnostics import Code
 from mdplan.mcp.guide.introductions import INTRODUCTIONS, tool_names
 from mdplan.operations import OPERATIONS
-from mdplan.reference.operations import operation_reference
+from mdplan.reference.operation_reference import operation_reference
 
 REPOSITORY = Path(__file__).parents[2]
 

@@ -5,8 +5,8 @@ import pytest
 from mdplan.diagnostics import Code
 from mdplan.markdown.blocks import block_verifier
 from mdplan.markdown.blocks.block import Block, BlockKind
+from mdplan.markdown.blocks.block_structure import parse_blocks
 from mdplan.markdown.blocks.block_verifier import first_unverified
-from mdplan.markdown.blocks.blocks import parse_blocks
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
 from tests.edit_trials import Document

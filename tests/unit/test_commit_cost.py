@@ -9,7 +9,7 @@ from mdplan.storage.fs.filesystem import FileSystem, Step
 from mdplan.storage.fs.root import Root
 from mdplan.storage.journal.lock import locked
 from mdplan.storage.transaction.commit import Durability
-from mdplan.storage.transaction.history import collect
+from mdplan.storage.transaction.transaction_log import collect
 from tests.commits import change, commit
 
 FILES = 20

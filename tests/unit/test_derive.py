@@ -2,10 +2,10 @@
 
 import pytest
 
-from mdplan.derive.derive import Derivation, derive_batch
+from mdplan.derive.derivation import Derivation, derive_batch
 from mdplan.diagnostics import Code
 from mdplan.markdown.outline.outline import Outline
-from mdplan.memory.planning import RequestedFile, plan_in_memory
+from mdplan.memory.memory_planner import RequestedFile, plan_in_memory
 from mdplan.planning.replan.plan_result import PlannedBatch
 from mdplan.requests.batch_reader import read_batch
 from mdplan.text.source import Source

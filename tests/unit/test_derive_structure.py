@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from mdplan.derive.derive import Derivation, derive_batch
+from mdplan.derive.derivation import Derivation, derive_batch
 from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.outline.outline import Outline
-from mdplan.memory.planning import RequestedFile
+from mdplan.memory.memory_planner import RequestedFile
 from mdplan.text.source import Source
 
 GUIDE = """\

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mdplan.checks.check import check_documents
+from mdplan.checks.change_check import check_documents
 from mdplan.diagnostics import Code
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.document_format import DocumentFormat

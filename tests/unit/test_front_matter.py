@@ -2,7 +2,7 @@
 
 import pytest
 
-from mdplan.markdown.front_matter.block import find_front_matter
+from mdplan.markdown.front_matter.location import find_front_matter
 from mdplan.markdown.front_matter.values import read_keys, read_values
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.source import Source

@@ -11,9 +11,9 @@ from mdplan.data.node import DataError
 from mdplan.data.yaml_scalars import scalar_text
 from mdplan.diagnostics import Code, Problems
 from mdplan.engine.engine import Engine, Settings
-from mdplan.markdown.front_matter import edits as front_matter_edits
+from mdplan.markdown.front_matter import block_edits as front_matter_edits
 from mdplan.markdown.front_matter import values as front_matter_values
-from mdplan.markdown.front_matter.edits import verify_elsewhere
+from mdplan.markdown.front_matter.block_edits import verify_elsewhere
 from mdplan.planning.build import BuiltFile
 from mdplan.requests.batch import Batch
 from mdplan.requests.batch_reader import read_batch

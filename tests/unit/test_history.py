@@ -17,7 +17,7 @@ from mdplan.requests.batch import Batch
 from mdplan.settings import Settings
 from mdplan.storage.fs.root import Root
 from mdplan.storage.transaction.commit import Durability
-from mdplan.storage.transaction.history import Transaction, TransactionFile
+from mdplan.storage.transaction.transaction_log import Transaction, TransactionFile
 from mdplan.text.source import sha256_hex
 from tests.golden_case import read_tree
 

@@ -5,7 +5,13 @@ from textwrap import dedent
 import pytest
 
 from mdplan.markdown.format_detection import document_format
-from mdplan.markdown.links.links import LinkCount, count_links, definitions, local_links, reference_uses
+from mdplan.markdown.links.document_links import (
+    LinkCount,
+    count_links,
+    definitions,
+    local_links,
+    reference_uses,
+)
 from mdplan.markdown.links.targets import find_anchors, resolvable_targets
 from mdplan.markdown.outline.inventory import find_code_blocks, find_tables, find_tasks
 from mdplan.markdown.outline.outline import Outline

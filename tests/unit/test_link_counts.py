@@ -4,7 +4,7 @@ from dataclasses import fields
 
 import pytest
 
-from mdplan.markdown.links.links import count_links, local_links
+from mdplan.markdown.links.document_links import count_links, local_links
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.source import Source
 from mdplan.text.span import Span

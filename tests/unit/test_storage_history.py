@@ -8,7 +8,7 @@ from mdplan.diagnostics import Code, Diagnostic, Severity
 from mdplan.storage.fs.filesystem import Step
 from mdplan.storage.fs.root import Root
 from mdplan.storage.journal.lock import locked
-from mdplan.storage.transaction.history import (
+from mdplan.storage.transaction.transaction_log import (
     Transaction,
     TransactionFile,
     before_image,

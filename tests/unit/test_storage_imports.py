@@ -8,7 +8,7 @@ LATER = {"ctypes", "filelock", "hmac", "json", "pathspec", "platformdirs"}
 def test_storage_loads_nothing_heavy() -> None:
     modules = (
         "mdplan.storage.transaction.commit",
-        "mdplan.storage.transaction.history",
+        "mdplan.storage.transaction.transaction_log",
         "mdplan.storage.user.plan_store",
         "mdplan.storage.transaction.recovery",
         "mdplan.storage.workspace",

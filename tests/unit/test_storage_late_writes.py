@@ -12,7 +12,7 @@ from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.filesystem import FileSystem, Step
 from mdplan.storage.fs.root import Root
 from mdplan.storage.transaction.commit import StagedFile
-from mdplan.storage.transaction.history import before_image
+from mdplan.storage.transaction.transaction_log import before_image
 from tests.commits import change, commit, creation, deletion, journal_of, recovered, sha256
 from tests.disk import FailingDisk, tree
 

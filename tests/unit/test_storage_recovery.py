@@ -18,8 +18,8 @@ from mdplan.storage.fs.root import Root
 from mdplan.storage.journal.journal_record import JournalEntry, JournalRecord, RecordBinding, encode_record
 from mdplan.storage.journal.lock import locked
 from mdplan.storage.transaction.commit import Durability, stage
-from mdplan.storage.transaction.history import Transaction, before_image, transactions
 from mdplan.storage.transaction.recovery import RecoveryResult, pending
+from mdplan.storage.transaction.transaction_log import Transaction, before_image, transactions
 from mdplan.storage.user.user_state import user_state_directory
 from tests.commits import change, commit, creation, deletion, journal_of, recovered, sha256
 from tests.disk import NOBODY, names_in, tree

@@ -12,9 +12,9 @@ from mdplan.storage.journal.journal_record import JournalEntry, JournalRecord
 from mdplan.storage.journal.lock import locked
 from mdplan.storage.journal.record_name import State
 from mdplan.storage.journal.state_folder import open_folders
-from mdplan.storage.transaction.history import before_image
-from mdplan.storage.transaction.place import FoundContents, temporary_names
+from mdplan.storage.transaction.file_place import FoundContents, temporary_names
 from mdplan.storage.transaction.restore import RestoreAction, plan_restore
+from mdplan.storage.transaction.transaction_log import before_image
 from tests.commits import journal_of, recovered, sha256
 from tests.disk import tree
 

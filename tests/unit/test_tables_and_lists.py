@@ -7,8 +7,8 @@ from types import FrameType
 
 import pytest
 
-from mdplan.markdown.blocks import blocks
-from mdplan.markdown.blocks.blocks import is_left_open
+from mdplan.markdown.blocks import block_structure
+from mdplan.markdown.blocks.block_structure import is_left_open
 from mdplan.markdown.elements.lists import ListItem, MarkdownList
 from mdplan.markdown.elements.tables import Alignment, TableSource
 from mdplan.markdown.outline.outline import Outline
@@ -180,7 +180,7 @@ def test_marker_after_another_is_indented_by_its_width() -> None:
 def test_fence_is_closed_only_by_its_last_line(text: str, is_open: bool) -> None:
     (fence,) = outline(text).blocks
 
-    assert fence.kind is blocks.BlockKind.FENCE
+    assert fence.kind is block_structure.BlockKind.FENCE
     assert is_left_open(fence, text) is is_open
 
 

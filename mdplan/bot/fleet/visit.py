@@ -22,7 +22,7 @@ from mdplan.bot.pulls.lifecycle import PullOptions, run_pull_request, run_pull_r
 from mdplan.bot.pulls.split import Split
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine.engine import Engine
-from mdplan.git.command import run_git, said_by
+from mdplan.git.git_program import run_git, said_by
 from mdplan.git.repository import BRANCHES
 from mdplan.settings import Settings
 from mdplan.storage.fs.errors import StorageRefused

@@ -16,7 +16,7 @@ from mdplan.bot.manifest.placeholders import Values, filled, misuse
 from mdplan.bot.manifest.source_map import Path
 from mdplan.data.json_values import value_matches
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.markdown.front_matter.block import FrontMatterFormat
+from mdplan.markdown.front_matter.location import FrontMatterFormat
 from mdplan.markdown.front_matter.values import FrontMatterContent
 from mdplan.markdown.outline.heading_path import find_by_path
 from mdplan.markdown.outline.outline import Outline

@@ -8,9 +8,9 @@ from dulwich.objects import ObjectID
 from dulwich.repo import Repo
 
 from mdplan.bot.bot_report import BotReport
-from mdplan.bot.git.commit import CommitText, commit_tree
+from mdplan.bot.git.commit_merge import checked_git, conflicts_of, merge_trees, name_of
 from mdplan.bot.git.identity import signature
-from mdplan.bot.git.tree_merge import checked_git, conflicts_of, merge_trees, name_of
+from mdplan.bot.git.plan_commit import CommitText, commit_tree
 from mdplan.bot.pulls.forge import Forge
 from mdplan.bot.pulls.remote import Remote, tracking
 from mdplan.diagnostics import Diagnostic

@@ -9,7 +9,7 @@ from typing import Final
 
 from mdplan.bot.bot import RunOptions
 from mdplan.bot.bot_report import BotReport, PullRequestPart
-from mdplan.bot.git.verbs import (
+from mdplan.bot.git.commit_verbs import (
     GitCommit,
     apply_to_branch,
     propose_on_commit,

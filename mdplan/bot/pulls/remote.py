@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from dulwich.objects import ObjectID
 from dulwich.repo import Repo
 
-from mdplan.bot.git.verbs import must_be_free, must_be_of_the_bot
+from mdplan.bot.git.commit_verbs import must_be_free, must_be_of_the_bot
 from mdplan.diagnostics import Code
-from mdplan.git.command import run_git, said_by
+from mdplan.git.git_program import run_git, said_by
 from mdplan.git.repository import BRANCHES, branch_tip, repository_error
 from mdplan.storage.fs.file_name import visible
 

@@ -6,8 +6,8 @@ from typing import Any, Final, TypeVar
 import click
 from click.core import ParameterSource
 
-from mdplan.cli.batches.reading import STANDARD_INPUT, has_no_input
-from mdplan.cli.completion import Completion
+from mdplan.cli.batches.batch_input import STANDARD_INPUT, has_no_input
+from mdplan.cli.completion.completed_values import Completion
 from mdplan.cli.options import intent_options
 from mdplan.cli.usage.misuse import Misuse
 

@@ -7,12 +7,13 @@ import click
 
 from mdplan.cli.batches.argument import override_options
 from mdplan.cli.batches.bad_input import BadInput
-from mdplan.cli.batches.reading import STANDARD_INPUT, has_no_input, read_input
-from mdplan.cli.completion import plans_and_files
+from mdplan.cli.batches.batch_input import STANDARD_INPUT, has_no_input, read_input
+from mdplan.cli.completion.completed_values import plans_and_files
 from mdplan.cli.options import approval_option
-from mdplan.cli.pending_plan import PLAN_ID, agrees, full_id, has_terminal, only_pending
-from mdplan.cli.plan_view import print_applied, print_diff, print_recovered, print_summary
+from mdplan.cli.pending_plan import PLAN_ID, full_id, only_pending
+from mdplan.cli.plan_output import print_applied, print_diff, print_recovered, print_summary
 from mdplan.cli.session import Session, engine_command
+from mdplan.cli.terminal.questions import agrees, has_terminal
 from mdplan.cli.usage.command import command
 from mdplan.cli.usage.misuse import Misuse
 from mdplan.diagnostics import Diagnostic, Exit

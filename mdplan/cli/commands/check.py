@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import click
 
-from mdplan.cli.console import shown
 from mdplan.cli.document_file import read_document
 from mdplan.cli.session import Session, engine_command
+from mdplan.cli.terminal.console import shown
 from mdplan.cli.usage.command import command
-from mdplan.cli.views.report import counted, problem_texts
+from mdplan.cli.views.report_view import counted, problem_texts
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.limit_options import FILES
 from mdplan.reports.check import CheckReport
@@ -61,7 +61,7 @@ def check(session: Session, *, paths: tuple[str, ...], since: str | None, form: 
 
 
 def _since(session: Session, reference: str, paths: tuple[str, ...]) -> CheckReport | Diagnostic:
-    from mdplan.checks.check import check_since
+    from mdplan.checks.change_check import check_since
 
     files = session.open_files()
     named = []
@@ -84,7 +84,7 @@ def _since(session: Session, reference: str, paths: tuple[str, ...]) -> CheckRep
 
 
 def _compared(old: str, new: str) -> CheckReport | Diagnostic:
-    from mdplan.checks.check import check_documents
+    from mdplan.checks.change_check import check_documents
 
     outlines = [read_document(path, new) for path in (old, new)]
     problem = next((each for each in outlines if isinstance(each, Diagnostic)), None)

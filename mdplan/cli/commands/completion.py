@@ -4,7 +4,7 @@ from typing import Final
 
 import click
 
-from mdplan.cli.console import Console
+from mdplan.cli.terminal.console import Console
 from mdplan.cli.usage.command import command
 from mdplan.diagnostics import Exit
 
@@ -22,7 +22,7 @@ def completion(context: click.Context, *, shell: str) -> Exit:
     """Print what makes SHELL complete mdplan's commands and options."""
     from click.shell_completion import get_completion_class
 
-    from mdplan.cli.shell_completion import use_own_shells
+    from mdplan.cli.completion.shell_completion import use_own_shells
 
     use_own_shells()
     made = get_completion_class(shell)

@@ -11,14 +11,14 @@ import click
 from mdplan.cli.document_file import read_document
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage.command import command
-from mdplan.cli.views.report import counted
+from mdplan.cli.views.report_view import counted
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.limit_options import FILES
 from mdplan.reports.base import Report
 
 # Commands with wrong arguments do not load the parser.
 if TYPE_CHECKING:
-    from mdplan.derive.files import FilesDerivation, Versions
+    from mdplan.derive.batch_derivation import FilesDerivation, Versions
     from mdplan.diagnostics import Problems
     from mdplan.markdown.outline.outline import Outline
 
@@ -83,9 +83,9 @@ def derive(
 def _derived(
     old: Path, new: Path, name: str | None, encoding: str | None, *, prefers_structure: bool
 ) -> "FilesDerivation | Problems":
-    from mdplan.derive.derive import derive_batch
-    from mdplan.derive.files import FilesDerivation, derive_files
-    from mdplan.memory.planning import RequestedFile
+    from mdplan.derive.batch_derivation import FilesDerivation, derive_files
+    from mdplan.derive.derivation import derive_batch
+    from mdplan.memory.memory_planner import RequestedFile
 
     if old.is_dir() or new.is_dir():
         if not (old.is_dir() and new.is_dir()) or name is not None:
@@ -106,7 +106,7 @@ def _derived(
 
 def _versions(old: Path, new: Path, encoding: str | None) -> "Iterator[Versions | Diagnostic]":
     """Both versions of each file that differs, by its path below both folders."""
-    from mdplan.derive.files import Versions
+    from mdplan.derive.batch_derivation import Versions
 
     for name in sorted({*_files(old), *_files(new)}):
         before, after = old / name, new / name

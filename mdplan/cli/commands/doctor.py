@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from mdplan.cli.console import Style, shown
 from mdplan.cli.session import Session, engine_command
+from mdplan.cli.terminal.console import Style, shown
 from mdplan.cli.usage.command import command
-from mdplan.cli.views.report import counted
+from mdplan.cli.views.report_view import counted
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import HISTORY
 from mdplan.reports.doctor import Check, DoctorReport
@@ -29,7 +29,7 @@ def doctor(session: Session) -> Exit:
     interrupted transactions and their files, and shows the size of the history. Exits with 6 if something
     needs fixing.
     """
-    from mdplan.engine.queries.doctor import examine
+    from mdplan.engine.queries.root_checks import examine
 
     report = examine(session.open_workspace(), session.settings())
     if not session.console.as_json:

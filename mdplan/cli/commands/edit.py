@@ -8,14 +8,14 @@ from typing import Any, Final
 
 import click
 
-from mdplan.cli.console import is_terminal
-from mdplan.cli.edits.content import edit_text
+from mdplan.cli.edits.edit_options import EditOptions
 from mdplan.cli.edits.examples import edit_command, example_command
 from mdplan.cli.edits.hints import CommandWords
 from mdplan.cli.edits.option_words import option_name
-from mdplan.cli.edits.options import EditOptions
 from mdplan.cli.edits.proposal import ApplyOptions, batch_of, choice_options, expand_globs, propose
+from mdplan.cli.edits.text_input import edit_text
 from mdplan.cli.session import Session, engine_command
+from mdplan.cli.terminal.console import is_terminal
 from mdplan.cli.usage.command import Group, command, wants_all
 from mdplan.cli.usage.misuse import Misuse
 from mdplan.cli.usage.suggestions import either
@@ -74,7 +74,7 @@ class OperationGroup(Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of operations in the help text."""
-        from mdplan.reference.operations import operation_reference
+        from mdplan.reference.operation_reference import operation_reference
 
         if wants_all(ctx):
             rows = [(op, operation_reference(op).summary) for op in self.list_commands(ctx)]
@@ -99,7 +99,7 @@ def edit() -> None:
 
 def _command(op: str) -> click.Command:
     """The command of the operation `op`."""
-    from mdplan.reference.operations import operation_reference
+    from mdplan.reference.operation_reference import operation_reference
 
     options = EditOptions.of(op)
 

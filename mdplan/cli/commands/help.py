@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mdplan.cli.completion import topics
-from mdplan.cli.console import Console
+from mdplan.cli.completion.completed_values import topics
+from mdplan.cli.terminal.console import Console
 from mdplan.cli.usage.command import command
 from mdplan.cli.usage.misuse import Misuse
 from mdplan.cli.usage.suggestions import either
 from mdplan.diagnostics import Exit
 
 if TYPE_CHECKING:
-    from mdplan.reference.operations import FieldReference
+    from mdplan.reference.operation_reference import FieldReference
 
 _WIDEST: Final = 100
 _BATCH: Final = """
@@ -101,7 +101,7 @@ def _meant(topic: str, known: list[str]) -> str:
 
 def _operation_list() -> str:
     from mdplan.operations import OPERATIONS
-    from mdplan.reference.operations import operation_reference
+    from mdplan.reference.operation_reference import operation_reference
 
     width = max(map(len, OPERATIONS))
     lines = [f"  {op:{width}}  {operation_reference(op).summary}" for op in OPERATIONS]
@@ -110,9 +110,9 @@ def _operation_list() -> str:
 
 
 def _operation_text(op: str) -> str:
+    from mdplan.cli.edits.edit_options import EditOptions
     from mdplan.cli.edits.examples import example_command
-    from mdplan.cli.edits.options import EditOptions
-    from mdplan.reference.operations import operation_reference
+    from mdplan.reference.operation_reference import operation_reference
     from mdplan.reports.next_steps import Caller, in_words_of
 
     reference = operation_reference(op)

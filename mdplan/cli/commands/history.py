@@ -4,11 +4,11 @@ from pathlib import Path
 
 import click
 
-from mdplan.cli.completion import transactions
-from mdplan.cli.plan_view import print_warnings, write_diff
+from mdplan.cli.completion.completed_values import transactions
+from mdplan.cli.plan_output import print_warnings, write_diff
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage.command import command
-from mdplan.cli.views.history import history_text, transaction_text
+from mdplan.cli.views.history_view import history_text, transaction_text
 from mdplan.diagnostics import Exit
 from mdplan.engine.history.history_list import list_transactions
 from mdplan.reports.history import HistoryReport

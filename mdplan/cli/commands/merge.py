@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mdplan.cli.console import Console, write_error
+from mdplan.cli.terminal.console import Console, write_error
 from mdplan.cli.usage.command import command
 from mdplan.cli.usage.misuse import Misuse
 from mdplan.diagnostics import Diagnostic, Exit
@@ -180,7 +180,7 @@ def merge_files(
     from mdplan.markdown.blocks.deadline import ParseTimeout, parse_time
     from mdplan.markdown.format_detection import document_format
     from mdplan.merge.rendering import MarkerStyle
-    from mdplan.merge.texts import merge_texts
+    from mdplan.merge.text_merge import merge_texts
     from mdplan.text.document_format import DocumentFormat
 
     try:

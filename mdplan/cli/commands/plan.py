@@ -6,8 +6,8 @@ import click
 
 from mdplan.cli.batches.argument import batch_argument, override_options
 from mdplan.cli.batches.bad_input import BadInput
-from mdplan.cli.batches.reading import read_input
-from mdplan.cli.plan_view import (
+from mdplan.cli.batches.batch_input import read_input
+from mdplan.cli.plan_output import (
     output_option,
     print_sarif,
     print_summary,
@@ -17,7 +17,7 @@ from mdplan.cli.plan_view import (
 )
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage.command import command
-from mdplan.cli.views.report import plan_size
+from mdplan.cli.views.report_view import plan_size
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import BATCHES, FILES, PATTERNS
 from mdplan.reports.plan import PlanReport

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from mdplan.cli.completion import assignments, headings, task_items
-from mdplan.cli.console import is_terminal
-from mdplan.cli.edits.content import edit_text, read_content
+from mdplan.cli.completion.completed_values import assignments, headings, task_items
 from mdplan.cli.edits.field_types import AssignmentType, section_target
 from mdplan.cli.edits.proposal import (
     ApplyOptions,
@@ -24,7 +22,9 @@ from mdplan.cli.edits.proposal import (
     propose,
 )
 from mdplan.cli.edits.shortcut_words import CODE_KINDS, shortcut_words
+from mdplan.cli.edits.text_input import edit_text, read_content
 from mdplan.cli.session import Session, engine_command
+from mdplan.cli.terminal.console import is_terminal
 from mdplan.cli.usage.command import command
 from mdplan.cli.usage.misuse import Misuse
 from mdplan.diagnostics import Code, Diagnostic, Exit
@@ -317,8 +317,8 @@ def _task_text(
         if len(texts) == len(found):
             hint = f"name one by its whole text: `{session.command_line(*tick, texts[0])}`"
         else:
+            from mdplan.cli.edits.edit_options import EditOptions
             from mdplan.cli.edits.examples import edit_command
-            from mdplan.cli.edits.options import EditOptions
 
             edit = {"item": texts[0], "done": not is_off, "itemOccurrence": 1}
             command = session.on_roots(edit_command(EditOptions.of("set_task"), file, edit))

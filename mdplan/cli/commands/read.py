@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import click
 
-from mdplan.cli.completion import headings
+from mdplan.cli.completion.completed_values import headings
 from mdplan.cli.edits.field_types import heading_path
 from mdplan.cli.options import field_option, field_options, given_fields
 from mdplan.cli.session import Session, engine_command

@@ -5,12 +5,12 @@ from typing import Literal
 
 import click
 
-from mdplan.cli.console import shown
-from mdplan.cli.pending_plan import has_terminal
-from mdplan.cli.plan_view import print_warnings
+from mdplan.cli.plan_output import print_warnings
 from mdplan.cli.session import Session, engine_command
+from mdplan.cli.terminal.console import shown
+from mdplan.cli.terminal.questions import has_terminal
 from mdplan.cli.usage.command import command
-from mdplan.cli.views.report import counted
+from mdplan.cli.views.report_view import counted
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import COMMITS
 from mdplan.reports.history import ForeignTransaction, RecoverReport

@@ -4,16 +4,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mdplan.cli.completion import plans
-from mdplan.cli.console import shown
-from mdplan.cli.page_review import (
+from mdplan.cli.completion.completed_values import plans
+from mdplan.cli.pending_plan import full_id, plan_row, short_id
+from mdplan.cli.review.page_review import (
     PageOptions,
     refuse_page_options,
     review_on_page,
     with_page_options,
 )
-from mdplan.cli.pending_plan import agrees, ask, full_id, has_terminal, plan_row, short_id
 from mdplan.cli.session import Session, engine_command
+from mdplan.cli.terminal.console import shown
+from mdplan.cli.terminal.questions import agrees, ask, has_terminal
 from mdplan.cli.usage.command import command
 from mdplan.cli.usage.misuse import Misuse
 from mdplan.diagnostics import Diagnostic, Exit
@@ -22,12 +23,12 @@ from mdplan.reports.base import to_wire
 from mdplan.reports.plan import ApplyReport
 
 if TYPE_CHECKING:
-    from mdplan.cli.review.choices import Talk
-    from mdplan.cli.review.decision import Outcome
+    from mdplan.cli.review.decision import ReviewEnd
+    from mdplan.cli.review.review_choices import Talk
     from mdplan.diagnostics import Problems
     from mdplan.engine.reviews.open_plan import OpenPlan, ReviewEntry
     from mdplan.engine.reviews.review_service import ReviewService
-    from mdplan.storage.user.decisions import Decision
+    from mdplan.storage.user.decision_log import Decision
 
 
 @command(
@@ -153,11 +154,11 @@ def _review(session: Session, reviewing: "ReviewService", plan_id: str, *, overr
 
 
 def _decide(
-    reviewing: "ReviewService", opened: "OpenPlan", outcome: "Outcome", *, overrides: bool
+    reviewing: "ReviewService", opened: "OpenPlan", outcome: "ReviewEnd", *, overrides: bool
 ) -> "Decision | Problems":
-    from mdplan.cli.review.decision import Verb
+    from mdplan.cli.review.decision import DecisionKind
     from mdplan.engine.reviews.review_service import DecisionTerms
-    from mdplan.storage.user.decisions import Channel, LineComment, Side
+    from mdplan.storage.user.decision_log import Channel, LineComment, Side
     from mdplan.storage.user.user_state import user_name
 
     choices = outcome.choices
@@ -179,11 +180,11 @@ def _decide(
     }
     plan_id = opened.plan.plan_id
     match outcome.verb:
-        case Verb.APPROVE:
+        case DecisionKind.APPROVE:
             return reviewing.approve(plan_id, user_name(), rejected=choices.rejected, **said)
-        case Verb.REQUEST_CHANGES:
+        case DecisionKind.REQUEST_CHANGES:
             return reviewing.request_changes(plan_id, user_name(), **said)
-        case Verb.REJECT:
+        case DecisionKind.REJECT:
             return reviewing.reject(plan_id, user_name(), **said)
 
 
@@ -210,7 +211,7 @@ def _opened(session: Session, reviewing: "ReviewService", plan_id: str) -> "Open
 
 def _decided(session: Session, reviewing: "ReviewService", decision: "Decision") -> Exit:
     """Say what a decision comes to, and offer to apply what it approves."""
-    from mdplan.cli.plan_view import print_applied
+    from mdplan.cli.plan_output import print_applied
     from mdplan.engine.apply_request import PlanRef
 
     console = session.console
@@ -232,7 +233,7 @@ def _decided(session: Session, reviewing: "ReviewService", decision: "Decision")
 
 
 def _talk(session: Session) -> "Talk":
-    from mdplan.cli.review.choices import Talk
+    from mdplan.cli.review.review_choices import Talk
 
     def tell(text: str) -> None:
         if text:

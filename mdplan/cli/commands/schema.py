@@ -5,8 +5,8 @@ from typing import Final
 
 import click
 
-from mdplan.cli.completion import REPORTS, SCHEMA_KINDS, schema_kinds, schema_names
-from mdplan.cli.console import Console
+from mdplan.cli.completion.completed_values import REPORTS, SCHEMA_KINDS, schema_kinds, schema_names
+from mdplan.cli.terminal.console import Console
 from mdplan.cli.usage.command import command
 from mdplan.cli.usage.misuse import Misuse
 from mdplan.cli.usage.suggestions import either
@@ -26,8 +26,8 @@ mdplan schema manifest          what `bot` takes"""
 def schema(*, kind: str, name: str | None) -> Exit:
     """Print a JSON Schema: of a batch, a plan file, a report, one operation, or a manifest."""
     from mdplan.operations import OPERATIONS
+    from mdplan.reference.json_schemas import SCHEMAS
     from mdplan.reference.operation_schema import operation_schema
-    from mdplan.reference.schema import SCHEMAS
 
     if kind in OPERATIONS and name is None:
         kind, name = "op", kind
@@ -40,7 +40,7 @@ def schema(*, kind: str, name: str | None) -> Exit:
     elif name is not None:
         raise Misuse(f"`{kind}` is one schema", f"leave `{name}` out")
     elif kind == "manifest":
-        from mdplan.bot.manifest.schema import manifest_schema
+        from mdplan.bot.manifest.manifest_schema import manifest_schema
 
         made = manifest_schema()
     else:

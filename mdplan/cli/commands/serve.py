@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from mdplan.cli.console import is_terminal
 from mdplan.cli.options import approval_option, limit_options
+from mdplan.cli.terminal.console import is_terminal
 from mdplan.cli.usage.command import command
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS, REPORTS
 from mdplan.mcp.guide.introductions import EDITOR_PATCH, INTRODUCTIONS, tool_names
 from mdplan.mcp.tool import Catalog
 from mdplan.text.visible_text import escaped
-from mdplan.web.http_options import read_http_options, with_http_options
+from mdplan.web.http.http_options import read_http_options, with_http_options
 
 if TYPE_CHECKING:
     from mdplan.settings import Settings
     from mdplan.storage.workspace import Workspace
-    from mdplan.web.http_app import HttpPart
+    from mdplan.web.http.http_app import HttpPart
 
 _LIMITS: Final = (*FILES, *PATTERNS, *BATCHES, *COMMITS, *HISTORY, *REPORTS)
 # In place of the names of all toolsets.
@@ -134,7 +134,7 @@ def serve(
     server = new_server(toolsets, read_only=read_only, needs_approval=needs_approval)
     if http is not None:
         from mdplan.mcp.protocol.http_part import PATH, mcp_part
-        from mdplan.web.http_server import serve_http
+        from mdplan.web.http.http_server import serve_http
 
         fill(server, load())
         parts = [mcp_part(server, http.max_body)]
@@ -155,7 +155,7 @@ def _review_part(workspace: "Workspace", settings: "Settings") -> "HttpPart":
     from mdplan.engine.engine import Engine
     from mdplan.engine.reviews.review_service import ReviewService
     from mdplan.storage.user.user_state import user_name
-    from mdplan.web.review_app import review_part
+    from mdplan.web.page_part import review_part
 
     def tell(link: str) -> None:
         # Whoever reads the link can approve. A client that started this server reads what is no terminal.

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mdplan.cli.completion import plans
+from mdplan.cli.completion.completed_values import plans
 from mdplan.cli.pending_plan import full_id, only_pending
-from mdplan.cli.plan_view import comparison_text, print_sarif, print_stored, write_diff
+from mdplan.cli.plan_output import comparison_text, print_sarif, print_stored, write_diff
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage.command import command
 from mdplan.diagnostics import Diagnostic, Exit, Problems
@@ -78,7 +78,7 @@ def _compare(session: Session, engine: "Engine", plan_id: str, against: str) -> 
 
 
 def _write_text(session: Session, engine: "Engine", plan_id: str) -> Problems:
-    from mdplan.cli.review_text import plan_text
+    from mdplan.cli.views.review_text import plan_text
 
     opened = _open(engine, plan_id)
     if isinstance(opened, tuple):

@@ -5,7 +5,7 @@ from typing import Final
 
 import click
 
-from mdplan.cli.completion import headings
+from mdplan.cli.completion.completed_values import headings
 from mdplan.cli.edits.field_types import heading_path
 from mdplan.cli.options import field_option, field_options, given_fields
 from mdplan.cli.session import Session, engine_command
@@ -45,7 +45,7 @@ def stat(session: Session, *, file: str, is_long: bool, under: tuple[str, ...], 
     FILE is relative to the folder that --root names, else to the current folder; without FILE it is that
     folder. With several roots NAME:PATH names a file too.
     """
-    from mdplan.cli.views.outline import outline_text
+    from mdplan.cli.views.outline_view import outline_text
     from mdplan.engine.queries.stat_files import stat_files
     from mdplan.reading.stat_text import stat_text
 

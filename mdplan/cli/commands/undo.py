@@ -6,9 +6,9 @@ from typing import Final
 
 import click
 
-from mdplan.cli.completion import transactions
+from mdplan.cli.completion.completed_values import transactions
 from mdplan.cli.options import approval_option
-from mdplan.cli.plan_view import print_diff, print_recovered, print_summary, print_undone, write_diff
+from mdplan.cli.plan_output import print_diff, print_recovered, print_summary, print_undone, write_diff
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage.command import command
 from mdplan.cli.usage.misuse import Misuse

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import click
 
+from mdplan.cli.edits.edit_options import CONTENT_FIELDS, EditOptions
 from mdplan.cli.edits.field_types import NameListType
-from mdplan.cli.edits.options import CONTENT_FIELDS, EditOptions
 from mdplan.field_names import snake_case
-from mdplan.reference.operations import operation_reference
+from mdplan.reference.operation_reference import operation_reference
 
 _WIDTH: Final = 76
 PATH_JOINT: Final = " / "

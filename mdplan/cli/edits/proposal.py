@@ -11,14 +11,20 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
-from mdplan.cli.edits.content import edit_text
 from mdplan.cli.edits.field_types import heading_path
+from mdplan.cli.edits.text_input import edit_text
 from mdplan.cli.options import approval_option, intent_options
-from mdplan.cli.pending_plan import ask, has_terminal
-from mdplan.cli.plan_view import print_applied, print_recovered, print_summary, print_warnings, write_diff
+from mdplan.cli.plan_output import (
+    print_applied,
+    print_recovered,
+    print_summary,
+    print_warnings,
+    write_diff,
+)
 from mdplan.cli.session import Session
+from mdplan.cli.terminal.questions import ask, has_terminal
 from mdplan.cli.usage.misuse import Misuse
-from mdplan.cli.views.report import counted, file_list, plan_size
+from mdplan.cli.views.report_view import counted, file_list, plan_size
 from mdplan.diagnostics import Code, Diagnostic, Exit, Problems
 from mdplan.field_names import snake_case
 from mdplan.reports.plan import PlanReport, as_apply_report

@@ -44,8 +44,8 @@ SHORTCUT_OPS: Final = tuple(_SHORTCUTS)
 def shortcut_words(op: str, section: str | None = None) -> "CommandWords":
     """The words of the shorter command for `op`, in which somebody named `section`."""
     # Loaded for problems alone.
+    from mdplan.cli.edits.edit_options import EditOptions
     from mdplan.cli.edits.hints import CommandWords
-    from mdplan.cli.edits.options import EditOptions
 
     shortcut = _SHORTCUTS[op]
     targets = dict.fromkeys(("heading", "headingPath", "sectionId"), shortcut.target or "")

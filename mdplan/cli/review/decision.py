@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from mdplan.cli.console import Style
-from mdplan.cli.review.choices import Choices, Talk
 from mdplan.cli.review.edit_walk import EditWalk
 from mdplan.cli.review.overview import file_list, named, overview, progress
 from mdplan.cli.review.quoted_diff import listed
+from mdplan.cli.review.review_choices import Choices, Talk
 from mdplan.cli.review.revision import revision_note
-from mdplan.cli.review_text import file_title, hunk_text
-from mdplan.cli.views.report import counted
+from mdplan.cli.terminal.console import Style
+from mdplan.cli.views.report_view import counted
+from mdplan.cli.views.review_text import file_title, hunk_text
 from mdplan.reports.review import ReviewReport
 from mdplan.review.plan_review import FileReview, PlanReview
 
@@ -38,7 +38,7 @@ _MESSAGE: Final = """\
 """
 
 
-class Verb(StrEnum):
+class DecisionKind(StrEnum):
     """What a person decides."""
 
     APPROVE = "approve"
@@ -47,16 +47,16 @@ class Verb(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ReviewEnd:
     """How a review ended: the decision, and the choices that it is about."""
 
-    verb: Verb
+    verb: DecisionKind
     choices: Choices
 
 
 def review_plan_in_terminal(
     opened: "OpenPlan", talk: Talk, style: Style, earlier: ReviewReport | None = None
-) -> Outcome | None:
+) -> ReviewEnd | None:
     """Show the edits of a plan, ask for each, then for the decision; None where nothing is decided.
 
     `earlier` is the review of the plan that this one revises.
@@ -70,19 +70,19 @@ def review_plan_in_terminal(
             return None
         talk.page(_derived(opened, choices, style))
         verb = _decision(opened.review, choices, talk, style)
-        if isinstance(verb, Verb):
-            return Outcome(verb, choices)
+        if isinstance(verb, DecisionKind):
+            return ReviewEnd(verb, choices)
         if not verb:
             return None
     return None
 
 
-def _decision(review: PlanReview, choices: Choices, talk: Talk, style: Style) -> Verb | bool:
+def _decision(review: PlanReview, choices: Choices, talk: Talk, style: Style) -> DecisionKind | bool:
     """What is decided about the plan; True to go back to the edits, False to quit."""
-    actions: dict[str, Callable[[], Verb | bool | None]] = {
-        "a": lambda: Verb.APPROVE if _approves(review, choices, talk) else None,
-        "c": lambda: Verb.REQUEST_CHANGES if _requests(choices, talk) else None,
-        "r": lambda: Verb.REJECT,
+    actions: dict[str, Callable[[], DecisionKind | bool | None]] = {
+        "a": lambda: DecisionKind.APPROVE if _approves(review, choices, talk) else None,
+        "c": lambda: DecisionKind.REQUEST_CHANGES if _requests(choices, talk) else None,
+        "r": lambda: DecisionKind.REJECT,
         "m": lambda: _write_message(choices, talk),
         "b": lambda: True,
         "f": lambda: talk.page(file_list(review, choices, style)),

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from mdplan.cli.console import Style, shown
-from mdplan.cli.review.choices import Choices, Talk
 from mdplan.cli.review.hunk_parts import parts_of_edit
 from mdplan.cli.review.overview import file_list, warning_list
 from mdplan.cli.review.quoted_diff import Comments, QuotedDiff, without
+from mdplan.cli.review.review_choices import Choices, Talk
 from mdplan.cli.review.revision import revision_text
-from mdplan.cli.review_text import edit_text, file_text, file_title, hunk_text
-from mdplan.cli.views.report import counted, problem_text
+from mdplan.cli.terminal.console import Style, shown
+from mdplan.cli.views.report_view import counted, problem_text
+from mdplan.cli.views.review_text import edit_text, file_text, file_title, hunk_text
 from mdplan.reports.review import ReviewReport
 from mdplan.review.plan_review import FileReview, ReviewedEdit, ReviewedFile, ReviewedHunk
 

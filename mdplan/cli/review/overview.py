@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from mdplan.cli.console import Style, shown
-from mdplan.cli.review.choices import Choices
-from mdplan.cli.review_text import intent_text
-from mdplan.cli.views.report import counted, problem_text
+from mdplan.cli.review.review_choices import Choices
+from mdplan.cli.terminal.console import Style, shown
+from mdplan.cli.views.report_view import counted, problem_text
+from mdplan.cli.views.review_text import intent_text
 from mdplan.review.plan_review import PlanReview, ReviewedFile
 
 if TYPE_CHECKING:

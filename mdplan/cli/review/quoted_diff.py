@@ -29,7 +29,7 @@ _TAIL: Final = (
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
+class QuotedLines:
     """Lines `first` to `last` of a file, in its text before the plan (`is_old`) or after it."""
 
     file: str
@@ -47,7 +47,7 @@ class Comments:
     """What a person wrote on one edit: on the whole of it, and on places."""
 
     whole: str
-    on_lines: Mapping[Place, str]
+    on_lines: Mapping[QuotedLines, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class _Quoted:
     """A line of the editor that the person did not write. `place` is None where it has none."""
 
     text: str
-    place: Place | None = None
+    place: QuotedLines | None = None
 
 
 class QuotedDiff:
@@ -73,7 +73,7 @@ class QuotedDiff:
         self._lines += map(_Quoted, _TAIL)
 
     @property
-    def places(self) -> frozenset[Place]:
+    def places(self) -> frozenset[QuotedLines]:
         """All places that a comment can be on here."""
         return frozenset(line.place for line in self._lines if line.place is not None)
 
@@ -92,7 +92,7 @@ class QuotedDiff:
 
     def read(self, text: str) -> Comments:
         """The comments in `text`, which was saved. Quoted lines that were deleted are not missed."""
-        written: dict[Place | None, list[str]] = {}
+        written: dict[QuotedLines | None, list[str]] = {}
         at, place = 0, None
         # Editors may take blanks from the ends of lines.
         for row in map(str.rstrip, text.split("\n")):
@@ -112,28 +112,28 @@ def _quoted(file: FileReview, hunk: ReviewedHunk) -> Iterator[_Quoted]:
     is_old = hunk.new_count == 0
     first, count = (hunk.old_start, hunk.old_count) if is_old else (hunk.new_start, hunk.new_count)
     header = f"> @@ -{hunk.old_start},{hunk.old_count} +{hunk.new_start},{hunk.new_count} @@"
-    yield _Quoted(header, Place(file.file.path, is_old, first, first + max(count, 1) - 1))
+    yield _Quoted(header, QuotedLines(file.file.path, is_old, first, first + max(count, 1) - 1))
     width = max((len(str(line.new_line or line.old_line)) for line in hunk.lines), default=1)
     for line in hunk.lines:
         yield _Quoted(f"> {line.new_line or line.old_line:>{width}} {_shown(line)}", _place(file, line))
 
 
-def _place(file: FileReview, line: ReviewedLine) -> Place:
+def _place(file: FileReview, line: ReviewedLine) -> QuotedLines:
     is_old = line.new_line is None
     number = (line.old_line if is_old else line.new_line) or 0
-    return Place(file.file.path, is_old, number, number)
+    return QuotedLines(file.file.path, is_old, number, number)
 
 
 def _shown(line: ReviewedLine) -> str:
     return line.sign + escaped(line.text)
 
 
-def without(comments: Mapping[Place, str], places: Iterable[Place]) -> dict[Place, str]:
+def without(comments: Mapping[QuotedLines, str], places: Iterable[QuotedLines]) -> dict[QuotedLines, str]:
     """`comments` but for those on `places`."""
     gone = frozenset(places)
     return {place: comment for place, comment in comments.items() if place not in gone}
 
 
-def listed(comments: Mapping[Place, str]) -> Sequence[str]:
+def listed(comments: Mapping[QuotedLines, str]) -> Sequence[str]:
     """Each comment in a line with its place, in the order of the files."""
     return [f"{place}: {' '.join(comment.split())}" for place, comment in sorted(comments.items())]

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from mdplan.cli.console import Style, shown
 from mdplan.cli.pending_plan import short_id
-from mdplan.cli.views.diff import diff_for_people
-from mdplan.cli.views.report import counted
+from mdplan.cli.terminal.console import Style, shown
+from mdplan.cli.views.diff_view import diff_for_people
+from mdplan.cli.views.report_view import counted
 from mdplan.reports.review import ReviewComment, ReviewReport
 
 

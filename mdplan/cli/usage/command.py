@@ -143,7 +143,7 @@ def wants_all(ctx: click.Context) -> bool:
 def _show_all(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 (click's)
     del parameter
     if value and not ctx.resilient_parsing:
-        from mdplan.cli.console import Console
+        from mdplan.cli.terminal.console import Console
 
         ctx.meta[_ALL] = True
         Console.plain().paged(ctx.get_help() + "\n")

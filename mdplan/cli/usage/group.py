@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from mdplan.cli.console import write_error
 from mdplan.cli.exit_codes import exit_code
+from mdplan.cli.terminal.console import write_error
 from mdplan.cli.usage.command import help_all_option, wants_all
 from mdplan.cli.usage.typed import remember
 from mdplan.diagnostics import Exit
@@ -109,13 +109,13 @@ class CommandGroup(click.Group):
 
     def _answer(self, *arguments: Any, **options: Any) -> object:  # noqa: ANN401 (as above)
         if "_MDPLAN_COMPLETE" in os.environ:
-            from mdplan.cli.shell_completion import use_own_shells
+            from mdplan.cli.completion.shell_completion import use_own_shells
 
             use_own_shells()
         try:
             return super().main(*arguments, **options)
         except click.ClickException as problem:
-            from mdplan.cli.console import Console
+            from mdplan.cli.terminal.console import Console
             from mdplan.cli.usage.misuse import misuse_text
 
             given = arguments[0] if arguments else options.get("args")

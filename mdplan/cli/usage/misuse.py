@@ -8,7 +8,7 @@ from typing import Final
 import click
 from click.core import ParameterSource
 
-from mdplan.cli.console import Style, shown
+from mdplan.cli.terminal.console import Style, shown
 from mdplan.cli.usage.suggestions import either, option_hint
 
 _TAKE_A_BATCH: Final = ("apply", "plan", "validate")

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
-from mdplan.cli.views.report import counted
+from mdplan.cli.views.report_view import counted
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.edit_numbers import EditNumbers
 from mdplan.review.plan_review import ChangeKind, FileReview, PlanReview, ReviewedFile, ReviewedHunk

@@ -13,7 +13,7 @@ from mdplan.plan import PREFIX, Plan
 from mdplan.planning.plan_document import read_document, untitled_id
 from mdplan.reports.plan import Approved
 from mdplan.storage.fs.root import Root
-from mdplan.storage.user.decisions import (
+from mdplan.storage.user.decision_log import (
     AddOutcome,
     Decision,
     DecisionHistory,

@@ -15,7 +15,7 @@ from mdplan.reports.base import refusal
 from mdplan.reports.history import HistoryReport
 from mdplan.reports.review import ReviewComment, ReviewReport
 from mdplan.storage.fs.root import Root
-from mdplan.storage.user.decisions import Decision, DecisionStore, Side
+from mdplan.storage.user.decision_log import Decision, DecisionStore, Side
 from mdplan.storage.user.origins import Revisions
 from mdplan.storage.workspace import Workspace
 

@@ -18,7 +18,7 @@ from mdplan.reports.base import to_wire
 from mdplan.reports.plan import Approved, FileReport, Receipt, UndoneTransaction
 from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.fs.root import Root
-from mdplan.storage.transaction.history import Transaction, transactions
+from mdplan.storage.transaction.transaction_log import Transaction, transactions
 from mdplan.storage.workspace import Workspace
 
 _LEAST_DIGITS: Final = 4

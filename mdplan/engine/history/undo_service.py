@@ -27,7 +27,7 @@ from mdplan.planning.replan.undo_plan import (
 )
 from mdplan.requests.batch import OnStale
 from mdplan.storage.fs.file_name import visible
-from mdplan.storage.transaction.history import before_image
+from mdplan.storage.transaction.transaction_log import before_image
 from mdplan.text.source import Source
 
 

@@ -19,7 +19,7 @@ from mdplan.requests.limits import Limits
 from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.fs.regular_file import FileBytes
-from mdplan.storage.transaction.history import before_image
+from mdplan.storage.transaction.transaction_log import before_image
 from mdplan.storage.workspace import Workspace
 from mdplan.text.source import Source, sha256_hex
 

@@ -7,7 +7,7 @@ from typing import Final
 from mdplan.diagnostics import Diagnostic
 from mdplan.engine.reviews.open_plan import OpenPlan
 from mdplan.review.plan_review import FileReview
-from mdplan.storage.user.decisions import MOST_LINE_COMMENTS, LineComment, Side
+from mdplan.storage.user.decision_log import MOST_LINE_COMMENTS, LineComment, Side
 from mdplan.text.source import visible
 
 # The lines that a comment quotes, and the characters of them.

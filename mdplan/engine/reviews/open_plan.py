@@ -18,7 +18,7 @@ from mdplan.review.plan_review import FileReview, PlanReview, ReviewedLine, Touc
 from mdplan.review.plan_search import FoundLine, found_lines
 from mdplan.review.touched_section import touched_section
 from mdplan.storage.fs.root import Root
-from mdplan.storage.user.decisions import Decision, DecisionHistory
+from mdplan.storage.user.decision_log import Decision, DecisionHistory
 from mdplan.text.source import Source
 
 _Seen = TypeVar("_Seen")

@@ -22,7 +22,7 @@ from mdplan.planning.replan.replay import FoundFile, bases_of, is_applied
 from mdplan.reports.review import ReviewReport
 from mdplan.review.plan_review import review_plan
 from mdplan.storage.fs.root import Root
-from mdplan.storage.user.decisions import (
+from mdplan.storage.user.decision_log import (
     MOST_COMMENT_CHARACTERS,
     UNDECIDED,
     Channel,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from mdplan.markdown.blocks.blocks import Block, BlockKind, BlockTree
+from mdplan.markdown.blocks.block_structure import Block, BlockKind, BlockTree
 from mdplan.text.diff.common_edges import common_start
 from mdplan.text.lines import LineIndex
 

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from mdplan.markdown.blocks.blocks import Block, BlockKind, parse_blocks
+from mdplan.markdown.blocks.block_structure import Block, BlockKind, parse_blocks
 from mdplan.text.edit import TextEdit
 from mdplan.text.lines import LineIndex
 from mdplan.text.source import Source

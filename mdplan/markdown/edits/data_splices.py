@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from mdplan.data.change import Change, Splice
 from mdplan.data.content import DataContent, data_edits, placed, verify_edits
-from mdplan.markdown.front_matter.block import FrontMatterFormat
-from mdplan.markdown.front_matter.edits import block_edits, new_block, verify_round_trip
+from mdplan.markdown.front_matter.block_edits import block_edits, new_block, verify_round_trip
+from mdplan.markdown.front_matter.location import FrontMatterFormat
 from mdplan.markdown.front_matter.values import FrontMatterContent, empty_content
 from mdplan.markdown.outline.data_content import data_content
 from mdplan.markdown.outline.outline import Outline

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from mdplan.markdown.blocks.blocks import Block
+from mdplan.markdown.blocks.block_structure import Block
 from mdplan.markdown.blocks.containers import prefix_after, with_prefix
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.diff.common_edges import common_edges

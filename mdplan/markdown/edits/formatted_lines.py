@@ -5,7 +5,7 @@ from itertools import chain, zip_longest
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.markdown.blocks.blocks import BlockKind, parse_blocks
+from mdplan.markdown.blocks.block_structure import BlockKind, parse_blocks
 from mdplan.markdown.blocks.rendered_text import heading_title
 from mdplan.markdown.edits.formatter import NOT_INSTALLED, FormattedBlock, format_blocks
 from mdplan.markdown.inline.reference_inline import rendered_html

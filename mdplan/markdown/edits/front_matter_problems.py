@@ -13,7 +13,7 @@ from mdplan.data.content import keys_of
 from mdplan.data.json_values import other_value as not_expected
 from mdplan.data.node import DataError, Names
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.markdown.front_matter.block import FrontMatterFormat
+from mdplan.markdown.front_matter.location import FrontMatterFormat
 from mdplan.markdown.front_matter.values import FrontMatterContent, Unreadable
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.document_format import DocumentFormat

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.markdown.blocks.blocks import Block, BlockKind, is_left_open, parse_blocks
+from mdplan.markdown.blocks.block_structure import Block, BlockKind, is_left_open, parse_blocks
 from mdplan.markdown.blocks.rendered_text import heading_title
 from mdplan.markdown.edits.payload import read_payload
 from mdplan.markdown.elements.lists import ItemMarker, Lists, MarkdownList, text_without_box

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.markdown.blocks.blocks import Block, BlockKind, is_left_open
+from mdplan.markdown.blocks.block_structure import Block, BlockKind, is_left_open
 from mdplan.markdown.blocks.containers import Containers, width_of
 from mdplan.markdown.edits.item_text import ItemText, check_item
 from mdplan.markdown.edits.list_spacing import item_to_set_apart

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.markdown.blocks.blocks import BlockKind
+from mdplan.markdown.blocks.block_structure import BlockKind
 from mdplan.markdown.edits.list_edits import last_shown_line, unverified
 from mdplan.markdown.elements.lists import ItemMarker, ListItem, MarkdownList
 from mdplan.markdown.outline.outline import Outline

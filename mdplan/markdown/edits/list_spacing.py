@@ -1,6 +1,6 @@
 """Blank lines that keep a list loose when one of its items goes (CommonMark 0.31.2, section 5.3)."""
 
-from mdplan.markdown.blocks.blocks import BlockKind
+from mdplan.markdown.blocks.block_structure import BlockKind
 from mdplan.markdown.elements.lists import ListItem, MarkdownList, PlacedItem, gaps_in
 from mdplan.markdown.outline.outline import Outline
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from mdplan.markdown.blocks.blocks import BlockKind
+from mdplan.markdown.blocks.block_structure import BlockKind
 from mdplan.markdown.edits.site_markup import SITE_KINDS, site_markup
 from mdplan.markdown.edits.soft_breaks import JoinedText, SoftBreak
 from mdplan.markdown.elements.node_kind import NodeKind

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from mdplan.markdown.blocks.blocks import Block, BlockKind, BlockTree, is_left_open, parse_blocks
+from mdplan.markdown.blocks.block_structure import Block, BlockKind, BlockTree, is_left_open, parse_blocks
 from mdplan.markdown.blocks.heading_source import atx_heading
 from mdplan.markdown.outline.anchor_lines import lead_starts
 from mdplan.markdown.outline.heading_path import MAX_LEVEL

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from mdplan.markdown.blocks.blocks import Block, BlockKind, ends_at_blank_line
+from mdplan.markdown.blocks.block_structure import Block, BlockKind, ends_at_blank_line
 from mdplan.markdown.blocks.containers import prefix_after, with_prefix, without_prefix
 from mdplan.markdown.edits.payload import Payload
 from mdplan.markdown.outline.outline import Outline

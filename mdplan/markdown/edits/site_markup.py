@@ -5,7 +5,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Final
 
-from mdplan.markdown.blocks.blocks import Block, BlockKind
+from mdplan.markdown.blocks.block_structure import Block, BlockKind
 from mdplan.markdown.elements.node_kind import NodeKind
 from mdplan.markdown.inline.inline_node import InlineKind
 from mdplan.markdown.outline.outline import Outline

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
-from mdplan.markdown.blocks.blocks import BlockKind
+from mdplan.markdown.blocks.block_structure import BlockKind
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.span import Span
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from mdplan.markdown.blocks.blocks import Block, BlockKind, BlockTree
+from mdplan.markdown.blocks.block_structure import Block, BlockKind, BlockTree
 from mdplan.markdown.edits.payload import Payload
 from mdplan.markdown.outline.enclosures import find_enclosures
 from mdplan.markdown.outline.outline import Outline

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Final
 
 from mdplan.markdown.blocks.block import CONTAINERS, TASK_BOX
-from mdplan.markdown.blocks.blocks import Block, BlockKind, BlockTree
+from mdplan.markdown.blocks.block_structure import Block, BlockKind, BlockTree
 from mdplan.markdown.blocks.containers import MARKER, Containers, blocks_with_containers, width_of
 from mdplan.markdown.blocks.rendered_text import composed, heading_title
 from mdplan.text.lines import LineIndex

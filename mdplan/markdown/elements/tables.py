@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Final
 
-from mdplan.markdown.blocks.blocks import Block, BlockKind, BlockTree
+from mdplan.markdown.blocks.block_structure import Block, BlockKind, BlockTree
 from mdplan.markdown.blocks.containers import Containers, blocks_with_containers
 from mdplan.markdown.blocks.parser import trim_characters
 from mdplan.markdown.blocks.rendered_text import composed, heading_title

@@ -9,8 +9,8 @@ from itertools import accumulate
 from typing import Final
 
 from mdplan.markdown.blocks.block import Block
+from mdplan.markdown.blocks.block_structure import parse_blocks
 from mdplan.markdown.blocks.block_tree import BlockTree
-from mdplan.markdown.blocks.blocks import parse_blocks
 from mdplan.markdown.blocks.pulldown import ParserFailure, is_nested_too_deep
 from mdplan.markdown.inline.event_nodes import FoundNodes, find_nodes
 from mdplan.markdown.inline.inline_node import InlineKind, InlineNode, document_order

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
-from mdplan.markdown.blocks.blocks import INLINE_KINDS, BlockKind
+from mdplan.markdown.blocks.block_structure import INLINE_KINDS, BlockKind
 from mdplan.markdown.inline.html_attributes import HtmlAttribute, unescaped
 from mdplan.markdown.inline.inline_node import InlineKind
 from mdplan.markdown.inline.link_parts import unescape

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from mdplan.markdown.blocks.blocks import BlockKind
+from mdplan.markdown.blocks.block_structure import BlockKind
 from mdplan.markdown.outline.enclosure import Enclosures, Tag
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.document_format import DocumentFormat

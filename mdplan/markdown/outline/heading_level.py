@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from mdplan.markdown.blocks.blocks import Block
+from mdplan.markdown.blocks.block_structure import Block
 from mdplan.markdown.blocks.heading_source import atx_heading, title_span
 from mdplan.text.edit import TextEdit
 from mdplan.text.source import Source

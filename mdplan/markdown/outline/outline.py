@@ -8,9 +8,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from unicodedata import normalize
 
-from mdplan.markdown.blocks.blocks import Block, BlockTree, parse_blocks, reparse_blocks
+from mdplan.markdown.blocks.block_structure import Block, BlockTree, parse_blocks, reparse_blocks
 from mdplan.markdown.blocks.deadline import new_document, with_deadline
-from mdplan.markdown.front_matter.block import FrontMatter, find_front_matter
+from mdplan.markdown.front_matter.location import FrontMatter, find_front_matter
 from mdplan.markdown.outline.anchor_lines import anchors_in
 from mdplan.markdown.outline.anchors import GITHUB_PREFIX
 from mdplan.markdown.outline.section import Section, read_sections

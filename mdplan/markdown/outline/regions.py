@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
-from mdplan.markdown.blocks.blocks import INLINE_KINDS, BlockKind
+from mdplan.markdown.blocks.block_structure import INLINE_KINDS, BlockKind
 from mdplan.markdown.inline.inline_node import InlineKind
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.region import Region, RegionMarker, Regions

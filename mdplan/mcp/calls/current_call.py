@@ -34,7 +34,7 @@ class PendingPlan:
     @property
     def is_decided(self) -> bool:
         """Whether somebody decided by now."""
-        from mdplan.storage.user.decisions import DecisionStore
+        from mdplan.storage.user.decision_log import DecisionStore
 
         return DecisionStore(self.root_path).history(self.plan_id).version != self.version
 
@@ -79,7 +79,7 @@ def _client() -> "Client":
 
 
 def _note_pending(plan: "Plan", root: "Root") -> None:
-    from mdplan.storage.user.decisions import DecisionStore
+    from mdplan.storage.user.decision_log import DecisionStore
     from mdplan.storage.user.review_address import address_of
 
     call = _CALL.get()

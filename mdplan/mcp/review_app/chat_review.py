@@ -14,11 +14,11 @@ from mdplan.engine.engine import Engine
 from mdplan.engine.reviews.open_plan import OpenPlan
 from mdplan.engine.reviews.review_service import DecisionTerms, ReviewService
 from mdplan.mcp.answers.result import cut_diff
+from mdplan.mcp.review_app.app_requests import DecideRequest, Verb
 from mdplan.mcp.review_app.nonces import Nonces
-from mdplan.mcp.review_app.requests import DecideRequest, Verb
 from mdplan.mcp.tool import PlanQuestion
 from mdplan.reports.plan import ApplyReport
-from mdplan.storage.user.decisions import Channel, Decision
+from mdplan.storage.user.decision_log import Channel, Decision
 from mdplan.storage.user.user_state import user_name
 from mdplan.text.visible_text import escaped
 from mdplan.web.labels import counted

@@ -10,19 +10,19 @@ from mdplan.engine.reviews.open_plan import OpenPlan
 from mdplan.mcp.answers.report_text import refusal_text
 from mdplan.mcp.arguments import catch_errors
 from mdplan.mcp.flat_schema import object_schema
-from mdplan.mcp.requests import read_arguments, request_schema
+from mdplan.mcp.review_app.app_links import APP_MIME_TYPE, APP_URI, ONLY_FOR_APP
+from mdplan.mcp.review_app.app_requests import DecideRequest, ShowRequest
 from mdplan.mcp.review_app.chat_review import NOT_THE_APP, ChatReview, Decided
-from mdplan.mcp.review_app.links import APP_MIME_TYPE, APP_URI, ONLY_FOR_APP
-from mdplan.mcp.review_app.requests import DecideRequest, ShowRequest
+from mdplan.mcp.strict_requests import read_arguments, request_schema
 from mdplan.mcp.tool import ResourceDefinition, ToolDefinition, ToolResult
 from mdplan.reports.base import Report, refusal, to_wire
 from mdplan.reports.next_steps import Caller, with_hints_for
-from mdplan.storage.user.decisions import Decision
+from mdplan.storage.user.decision_log import Decision
 from mdplan.web.labels import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewReport(Report):
+class AppReport(Report):
     """What the App receives: HTML to show, or what came of a decision. `message` says it in a sentence."""
 
     plan_id: str | None = None
@@ -89,7 +89,7 @@ def _tool(
         writes=writes,
         may_be_repeated=not writes,
         meta=ONLY_FOR_APP,
-        call=catch_errors(ReviewReport, read_and_call),
+        call=catch_errors(AppReport, read_and_call),
     )
 
 
@@ -112,7 +112,7 @@ def _show(review: ChatReview, request: ShowRequest) -> ToolResult:
         html = chat_file_html(opened, request.file, request.first)
     else:
         html = ""
-    report = ReviewReport(ok=True, plan_id=opened.plan.plan_id, state=opened.state, html=html)
+    report = AppReport(ok=True, plan_id=opened.plan.plan_id, state=opened.state, html=html)
     return _answer(report, f"The plan is {opened.state}.")
 
 
@@ -131,7 +131,7 @@ def _decide(review: ChatReview, request: DecideRequest) -> ToolResult:
             if applied.ok
             else f" It was not applied: {refusal_text(applied)}"
         )
-    report = ReviewReport(
+    report = AppReport(
         ok=True,
         plan_id=decision.plan_id,
         message=message,
@@ -155,10 +155,10 @@ def _outcome(decision: Decision) -> str:
     )
 
 
-def _answer(report: ReviewReport, text: str, meta: Mapping[str, Any] | None = None) -> ToolResult:
+def _answer(report: AppReport, text: str, meta: Mapping[str, Any] | None = None) -> ToolResult:
     return ToolResult(text=text, structured=to_wire(report), is_refusal=False, meta=meta or {})
 
 
 def _refused(problems: Problems, meta: Mapping[str, Any] | None = None) -> ToolResult:
-    report = with_hints_for(Caller.AGENT, refusal(ReviewReport, problems))
+    report = with_hints_for(Caller.AGENT, refusal(AppReport, problems))
     return ToolResult(text=refusal_text(report), structured=to_wire(report), is_refusal=True, meta=meta or {})

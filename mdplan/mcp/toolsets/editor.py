@@ -11,11 +11,10 @@ from mdplan.diagnostics import Problems
 from mdplan.engine.engine import Engine
 from mdplan.mcp.flat_schema import object_schema
 from mdplan.mcp.guide.introductions import EDITOR_PATCH
-from mdplan.mcp.requests import AnyRequest, Request, read_arguments, request_schema
+from mdplan.mcp.strict_requests import AnyRequest, Request, read_arguments, request_schema
 from mdplan.mcp.tool import ToolDefinition, ToolResult
-from mdplan.mcp.toolsets.editor_tools.calls import append, create, delete, get, insert, patch
-from mdplan.mcp.toolsets.editor_tools.line_editor import Failure
-from mdplan.mcp.toolsets.editor_tools.requests import (
+from mdplan.mcp.toolsets.editor_tools.editor_calls import append, create, delete, get, insert, patch
+from mdplan.mcp.toolsets.editor_tools.editor_requests import (
     AppendRequest,
     CreateRequest,
     DeleteRequest,
@@ -23,6 +22,7 @@ from mdplan.mcp.toolsets.editor_tools.requests import (
     InsertRequest,
     PatchRequest,
 )
+from mdplan.mcp.toolsets.editor_tools.line_editor import Failure
 from mdplan.reference.operation_schema import Schema
 
 _NAME_OF: Final[Mapping[type[Request], str]] = {

@@ -15,7 +15,7 @@ from mdplan.mcp.answers.answer_size import bounded, either_size, read_within, wi
 from mdplan.mcp.arguments import catch_errors
 from mdplan.mcp.calls.call_progress import report_progress
 from mdplan.mcp.flat_schema import NULLABLE, flat_report_schema
-from mdplan.mcp.requests import Request, hint_of, read_arguments, request_schema
+from mdplan.mcp.strict_requests import Request, hint_of, read_arguments, request_schema
 from mdplan.mcp.tool import ToolDefinition, ToolResult
 from mdplan.operations.base.fields import Ordinal
 from mdplan.reports.base import refusal, to_wire

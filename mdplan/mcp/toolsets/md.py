@@ -6,17 +6,17 @@ from typing import Any, Final
 
 from mdplan.engine.engine import Engine
 from mdplan.mcp.arguments import catch_errors
-from mdplan.mcp.review_app.links import SHOWS_APP
+from mdplan.mcp.review_app.app_links import SHOWS_APP
 from mdplan.mcp.tool import ToolDefinition, ToolResult
-from mdplan.mcp.toolsets.md_tools import schemas
-from mdplan.mcp.toolsets.md_tools.calls import (
+from mdplan.mcp.toolsets.md_tools import md_schemas
+from mdplan.mcp.toolsets.md_tools.md_calls import (
     call_apply,
     call_read,
     call_search,
     call_stat,
     call_validate,
 )
-from mdplan.mcp.toolsets.md_tools.history import history_tool
+from mdplan.mcp.toolsets.md_tools.md_history import history_tool
 from mdplan.mcp.toolsets.md_tools.verbosity import output_schema, with_verbosity
 from mdplan.reports.base import Report
 from mdplan.reports.plan import ApplyReport, PlanReport
@@ -84,7 +84,7 @@ def md_tools(engine: Engine, read_only: bool) -> tuple[ToolDefinition, ...]:  # 
             name=name,
             title=title,
             description=description,
-            input_schema=schemas.input_schema(name),
+            input_schema=md_schemas.input_schema(name),
             output_schema=output_schema((shape,), _ONLY_COMPACT.get(name, ())),
             writes=name == "md_apply",
             meta={

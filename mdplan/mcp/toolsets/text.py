@@ -5,20 +5,20 @@ from typing import Any, Final
 
 from mdplan.engine.engine import Engine
 from mdplan.mcp.guide.introductions import INTRODUCTIONS
-from mdplan.mcp.requests import AnyRequest, Request, read_arguments, request_schema
+from mdplan.mcp.strict_requests import AnyRequest, Request, read_arguments, request_schema
 from mdplan.mcp.tool import ToolDefinition, ToolResult
 from mdplan.mcp.toolsets.text_tools.editing import patch
-from mdplan.mcp.toolsets.text_tools.reading import inspect, read
+from mdplan.mcp.toolsets.text_tools.inspection import inspect, read
 from mdplan.mcp.toolsets.text_tools.replacing import replace
-from mdplan.mcp.toolsets.text_tools.requests import (
+from mdplan.mcp.toolsets.text_tools.text_requests import (
     SUCCESSORS,
     InspectRequest,
     ReplaceRequest,
     TextPatchRequest,
     TextReadRequest,
 )
-from mdplan.mcp.toolsets.text_tools.results import failure, refusal_result
-from mdplan.mcp.toolsets.text_tools.schemas import OUTPUTS
+from mdplan.mcp.toolsets.text_tools.text_results import failure, refusal_result
+from mdplan.mcp.toolsets.text_tools.text_schemas import OUTPUTS
 from mdplan.requests.model_reader import with_decoded_fields
 
 _WRITING: Final = frozenset({"TextPatch", "TextReplace"})

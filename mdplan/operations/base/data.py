@@ -20,7 +20,7 @@ from mdplan.markdown.edits.front_matter_problems import (
     no_block,
     unreadable,
 )
-from mdplan.markdown.front_matter.block import FrontMatterFormat
+from mdplan.markdown.front_matter.location import FrontMatterFormat
 from mdplan.markdown.front_matter.values import Unreadable, empty_content
 from mdplan.markdown.outline.data_content import data_content
 from mdplan.markdown.outline.outline import Outline

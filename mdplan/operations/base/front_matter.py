@@ -23,7 +23,7 @@ from mdplan.markdown.edits.front_matter_problems import (
     other_value,
     unreadable,
 )
-from mdplan.markdown.front_matter.block import FrontMatterFormat
+from mdplan.markdown.front_matter.location import FrontMatterFormat
 from mdplan.markdown.front_matter.values import MAX_DEPTH, FrontMatterContent, Unreadable, empty_content
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.operation import Claim, DataChanges, Operation, Resolution

@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_camel
 from mdplan.data.change import Change
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.edits.payload import Payload
-from mdplan.markdown.front_matter.block import FrontMatterFormat
+from mdplan.markdown.front_matter.location import FrontMatterFormat
 from mdplan.markdown.outline.heading_path import find_by_anchor, find_by_id, find_by_path
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section

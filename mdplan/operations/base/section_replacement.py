@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.blocks.blocks import Block
+from mdplan.markdown.blocks.block_structure import Block
 from mdplan.markdown.blocks.heading_attributes import attribute_lines, read_content, without_attributes
 from mdplan.markdown.blocks.heading_source import with_title
 from mdplan.markdown.blocks.rendered_text import render_text
@@ -20,7 +20,7 @@ from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.markdown.section_id import PREAMBLE_ID, folded
 from mdplan.operations.base.operation import Claim, Resolution
-from mdplan.operations.base.payload import LevelFitting
+from mdplan.operations.base.section_payload import LevelFitting
 from mdplan.text.edit import EditList
 from mdplan.text.source import Source
 from mdplan.text.span import Span

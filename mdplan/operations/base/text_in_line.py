@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.markdown.blocks.blocks import Block, BlockKind
+from mdplan.markdown.blocks.block_structure import Block, BlockKind
 from mdplan.markdown.blocks.containers import prefix_after, with_prefix
 from mdplan.markdown.edits.table_edits import with_escaped_pipes
 from mdplan.markdown.outline.outline import Outline

@@ -6,7 +6,7 @@ from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.field_names import short_name
-from mdplan.markdown.links.links import (
+from mdplan.markdown.links.document_links import (
     LocalLink,
     first_definitions,
     footnote_links,

@@ -8,9 +8,15 @@ from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.field_names import short_name
-from mdplan.markdown.blocks.blocks import INLINE_KINDS, BlockKind
+from mdplan.markdown.blocks.block_structure import INLINE_KINDS, BlockKind
 from mdplan.markdown.inline.inline_node import InlineKind
-from mdplan.markdown.links.links import Definition, ReferenceUse, definitions, normalized, reference_uses
+from mdplan.markdown.links.document_links import (
+    Definition,
+    ReferenceUse,
+    definitions,
+    normalized,
+    reference_uses,
+)
 from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.build import BuiltFile
 from mdplan.text.diff.common_edges import common_edges

@@ -10,12 +10,12 @@ from mdplan.diagnostics import Candidate, Code, Diagnostic, Problems
 from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.outline.heading_path import candidate
 from mdplan.markdown.outline.outline import Outline
-from mdplan.merge.choices import Choice, ConflictPlace, marker_style, places, resolved
+from mdplan.merge.conflict_choices import Choice, ConflictPlace, marker_style, places, resolved
 from mdplan.merge.rendering import Conflict
-from mdplan.merge.texts import merge_texts
+from mdplan.merge.text_merge import merge_texts
 from mdplan.plan import FileChange, Plan
 from mdplan.planning.replan.rebase import request_of
-from mdplan.text.diff.diff import file_diff, find_hunks
+from mdplan.text.diff.file_diff import file_diff, find_hunks
 from mdplan.text.diff.line_drift import LineDrift
 from mdplan.text.document_format import DocumentFormat
 from mdplan.text.edit import EditList

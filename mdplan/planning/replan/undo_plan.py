@@ -15,8 +15,8 @@ from mdplan.markdown.outline.outline import Outline
 from mdplan.plan import UNDO, EditResult, FileChange, Plan, Range
 from mdplan.planning.plan_document import new_plan
 from mdplan.planning.replan.replay import no_text
-from mdplan.planning.results.results import MOST_MATCHES
-from mdplan.text.diff.diff import DiffStat, find_hunks
+from mdplan.planning.results.edit_results import MOST_MATCHES
+from mdplan.text.diff.file_diff import DiffStat, find_hunks
 from mdplan.text.diff.line_drift import LineDrift
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lines import LineIndex

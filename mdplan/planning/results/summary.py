@@ -7,8 +7,8 @@ from mdplan.diagnostics import Diagnostic
 from mdplan.plan import FileChange, Plan
 from mdplan.planning.build import BuildResult, BuiltFile
 from mdplan.planning.plan_document import new_plan
+from mdplan.planning.results.edit_results import MOST_MATCHES, edit_results
 from mdplan.planning.results.fingerprints import effects_of
-from mdplan.planning.results.results import MOST_MATCHES, edit_results
 from mdplan.planning.results.section_mapping import SectionHashes
 from mdplan.planning.results.warnings import (
     broken_front_matter,
@@ -19,7 +19,7 @@ from mdplan.planning.results.warnings import (
 )
 from mdplan.reports.plan import FileReport
 from mdplan.requests.batch import Batch, normalized_edits
-from mdplan.text.diff.diff import DiffStat, DiffText
+from mdplan.text.diff.file_diff import DiffStat, DiffText
 
 
 def plan_of(made: BuildResult, batch: Batch) -> Plan:

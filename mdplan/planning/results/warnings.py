@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.blocks.blocks import Block, BlockKind
+from mdplan.markdown.blocks.block_structure import Block, BlockKind
 from mdplan.markdown.elements.tables import TableSource
 from mdplan.markdown.outline.enclosures import find_enclosures, may_have_tags
 from mdplan.markdown.outline.outline import Outline

@@ -15,7 +15,7 @@ from mdplan.storage.journal.journal import Journal
 from mdplan.storage.journal.journal_record import JournalRecord
 from mdplan.storage.journal.record_name import RecordName, State
 from mdplan.storage.journal.state_folder import JOURNAL_FOLDER, open_existing
-from mdplan.storage.transaction.place import place_of
+from mdplan.storage.transaction.file_place import place_of
 from mdplan.storage.transaction.restore import RestoreAction, plan_restore
 from mdplan.storage.transaction.rollback import conflict_of
 from mdplan.storage.user.user_state import has_key

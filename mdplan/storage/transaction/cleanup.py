@@ -16,7 +16,7 @@ from mdplan.storage.fs.root import STATE_FOLDER, Root
 from mdplan.storage.journal.journal import Journal
 from mdplan.storage.journal.journal_record import JournalRecord
 from mdplan.storage.journal.record_name import RecordName, State
-from mdplan.storage.transaction.place import StagedPlace, places_of, touched_folders
+from mdplan.storage.transaction.file_place import StagedPlace, places_of, touched_folders
 from mdplan.storage.transaction.rollback import kept_problem
 from mdplan.storage.transaction.root_state import RootState
 

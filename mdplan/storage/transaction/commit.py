@@ -27,7 +27,7 @@ from mdplan.storage.transaction.cleanup import (
     folders_to_sync,
     retire,
 )
-from mdplan.storage.transaction.place import touched_folders
+from mdplan.storage.transaction.file_place import touched_folders
 from mdplan.storage.transaction.preconditions import FilePrecondition, check_again, find_bases
 from mdplan.storage.transaction.rollback import roll_back
 from mdplan.storage.transaction.root_state import RootState

@@ -15,7 +15,7 @@ from mdplan.storage.journal.journal import Journal
 from mdplan.storage.journal.journal_record import JournalRecord
 from mdplan.storage.journal.record_name import State
 from mdplan.storage.journal.state_folder import JOURNAL_FOLDER, open_existing
-from mdplan.storage.transaction.place import StagedPlace, place_of
+from mdplan.storage.transaction.file_place import StagedPlace, place_of
 
 # A person cannot decide about more than this, and a stranger decides how many there are.
 MAX_TRANSACTIONS: Final = 20

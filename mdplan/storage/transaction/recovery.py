@@ -20,7 +20,7 @@ from mdplan.storage.journal.record_name import RecordName, State
 from mdplan.storage.journal.state_folder import JOURNAL_FOLDER, open_existing
 from mdplan.storage.transaction.blocking import blocking_names, blocking_transactions, interrupted_problem
 from mdplan.storage.transaction.cleanup import clean_up, is_clean, unretired_names
-from mdplan.storage.transaction.place import touched_folders, touched_paths
+from mdplan.storage.transaction.file_place import touched_folders, touched_paths
 from mdplan.storage.transaction.restore import Keep
 from mdplan.storage.transaction.rollback import roll_back
 from mdplan.storage.transaction.root_state import RootState

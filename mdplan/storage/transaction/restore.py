@@ -16,7 +16,7 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.fs.errors import of_error
 from mdplan.storage.fs.regular_file import UNFINISHED
 from mdplan.storage.journal.journal_record import JournalEntry
-from mdplan.storage.transaction.place import FoundContents, StagedPlace
+from mdplan.storage.transaction.file_place import FoundContents, StagedPlace
 
 Keep = Literal["current", "base"]
 # Another program that writes in a loop is followed this often; then both versions are left for a person.

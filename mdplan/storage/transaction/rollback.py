@@ -11,7 +11,7 @@ from mdplan.storage.fs.errors import StorageRefused, of_error
 from mdplan.storage.fs.regular_file import UNFINISHED, is_digest
 from mdplan.storage.journal.journal_record import JournalRecord
 from mdplan.storage.journal.record_name import RecordName, State
-from mdplan.storage.transaction.place import StagedPlace, places_of, temporary_names, touched_folders
+from mdplan.storage.transaction.file_place import StagedPlace, places_of, temporary_names, touched_folders
 from mdplan.storage.transaction.restore import Keep, restore
 from mdplan.storage.transaction.root_state import RootState
 

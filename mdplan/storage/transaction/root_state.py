@@ -12,7 +12,7 @@ from mdplan.storage.journal.journal import Journal
 from mdplan.storage.journal.journal_record import JournalRecord
 from mdplan.storage.journal.lock import RootLock
 from mdplan.storage.journal.record_name import RecordName
-from mdplan.storage.transaction.place import StagedPlace, place_of
+from mdplan.storage.transaction.file_place import StagedPlace, place_of
 
 
 @dataclass(frozen=True, slots=True)

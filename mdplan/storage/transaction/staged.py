@@ -11,7 +11,7 @@ from mdplan.storage.durability import Durability
 from mdplan.storage.fs.errors import StorageRefused, storage_errors
 from mdplan.storage.fs.filesystem import FileSystem
 from mdplan.storage.fs.regular_file import UNFINISHED_MODE
-from mdplan.storage.transaction.place import StagedPlace
+from mdplan.storage.transaction.file_place import StagedPlace
 
 # So many results are written before the first of them is synced: the disk takes them together.
 _OPEN_AT_ONCE: Final = 32

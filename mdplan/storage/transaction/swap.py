@@ -15,7 +15,7 @@ from mdplan.storage.fs.errors import StorageRefused, storage_errors
 from mdplan.storage.fs.filesystem import NO_LINK, FileSystem
 from mdplan.storage.fs.folders import folder_of
 from mdplan.storage.fs.regular_file import is_digest
-from mdplan.storage.transaction.place import StagedPlace
+from mdplan.storage.transaction.file_place import StagedPlace
 from mdplan.storage.transaction.restore import exchange_back
 from mdplan.storage.transaction.root_state import RootState
 from mdplan.storage.transaction.staged import StagedTarget

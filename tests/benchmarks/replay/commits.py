@@ -7,8 +7,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from mdplan.derive.batch_derivation import FilesDerivation, Versions, derive_files
 from mdplan.derive.candidate import short_batch
-from mdplan.derive.files import FilesDerivation, Versions, derive_files
 from mdplan.engine.engine import Engine
 from tests.benchmarks.replay.changes import Change, Repository
 from tests.benchmarks.replay.diffs import diff_write

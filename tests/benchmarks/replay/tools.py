@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from mdplan.derive.candidate import short_batch
-from mdplan.derive.derive import Derivation, derive_batch
+from mdplan.derive.derivation import Derivation, derive_batch
 from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.outline.outline import Outline
-from mdplan.memory.planning import RequestedFile, plan_in_memory
+from mdplan.memory.memory_planner import RequestedFile, plan_in_memory
 from mdplan.planning.replan.plan_result import PlannedBatch
 from mdplan.planning.replan.replanning import missing_preconditions
 from mdplan.reading.read import read_target

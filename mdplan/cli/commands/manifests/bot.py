@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from mdplan.bot.bot_report import BotReport
-from mdplan.cli.bot_merge import merge
-from mdplan.cli.bot_sarif import write_proposal_sarif, write_sarif
-from mdplan.cli.bot_view import (
+from mdplan.cli.commands.manifests.bot_merge import merge
+from mdplan.cli.commands.manifests.bot_output import (
     print_checked,
     print_commit,
     print_counts,
@@ -32,9 +31,8 @@ from mdplan.cli.commands.manifests.manifest_options import (
     stale_option,
     title_option,
 )
-from mdplan.cli.console import shown
 from mdplan.cli.options import approval_option
-from mdplan.cli.plan_view import (
+from mdplan.cli.plan_output import (
     output_option,
     print_applied,
     print_recovered,
@@ -42,10 +40,12 @@ from mdplan.cli.plan_view import (
     write_diff,
     write_document,
 )
-from mdplan.cli.progress import progress_listener
 from mdplan.cli.session import Session, engine_command
+from mdplan.cli.terminal.console import shown
+from mdplan.cli.terminal.progress_bar import progress_listener
 from mdplan.cli.usage.command import Command, Group
 from mdplan.cli.usage.misuse import Misuse
+from mdplan.cli.views.bot_sarif import write_proposal_sarif, write_sarif
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 
@@ -315,7 +315,7 @@ def _proposed(
 
     if ref is None:
         return propose(session.open_engine(), loaded, options, keeps=keeps)
-    from mdplan.bot.git.verbs import propose_on_commit
+    from mdplan.bot.git.commit_verbs import propose_on_commit
 
     return propose_on_commit(session.open_engine(), loaded, options, ref)
 
@@ -332,7 +332,7 @@ def _applied(
     engine, ref = session.open_engine(require_approval=given["require_approval"]), given["ref"]
     if ref is None:
         return apply_manifest(engine, loaded, options)
-    from mdplan.bot.git.verbs import GitCommit, apply_to_branch
+    from mdplan.bot.git.commit_verbs import GitCommit, apply_to_branch
 
     on_stale, rebuilds = wanted.pop("on_stale"), bool(wanted.pop("rebuilds"))
     commit = GitCommit(**wanted, rebases=on_stale == "rebase", rebuilds=rebuilds, merges=on_stale == "merge")

@@ -21,9 +21,9 @@ from mdplan.cli.commands.manifests.manifest_options import (
     stale_option,
     title_option,
 )
-from mdplan.cli.console import shown
-from mdplan.cli.progress import progress_listener
 from mdplan.cli.session import Session, engine_command
+from mdplan.cli.terminal.console import shown
+from mdplan.cli.terminal.progress_bar import progress_listener
 from mdplan.cli.usage.command import Command, Group
 from mdplan.diagnostics import Exit
 from mdplan.limit_options import BATCHES, FILES, PATTERNS

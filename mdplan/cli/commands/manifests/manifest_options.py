@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from mdplan.cli.progress import CHOICES
 from mdplan.cli.session import Session
+from mdplan.cli.terminal.progress_bar import CHOICES
 
 if TYPE_CHECKING:
     from mdplan.bot.manifest.loading import LoadedManifest

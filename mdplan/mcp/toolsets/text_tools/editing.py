@@ -6,8 +6,8 @@ from typing import Any, Final
 from mdplan.engine.engine import Engine
 from mdplan.markdown.format_detection import document_format
 from mdplan.mcp.tool import ToolResult
-from mdplan.mcp.toolsets.text_tools.requests import TextPatchRequest, target_of
-from mdplan.mcp.toolsets.text_tools.results import (
+from mdplan.mcp.toolsets.text_tools.text_requests import TextPatchRequest, target_of
+from mdplan.mcp.toolsets.text_tools.text_results import (
     LineChangePreview,
     failure,
     refusal_result,

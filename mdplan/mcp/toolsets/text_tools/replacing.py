@@ -6,8 +6,8 @@ from typing import Final
 from mdplan.engine.engine import Engine
 from mdplan.markdown.elements.node_kind import NodeKind
 from mdplan.mcp.tool import ToolResult
-from mdplan.mcp.toolsets.text_tools.requests import ReplaceRequest
-from mdplan.mcp.toolsets.text_tools.results import LineChangePreview, failure, success
+from mdplan.mcp.toolsets.text_tools.text_requests import ReplaceRequest
+from mdplan.mcp.toolsets.text_tools.text_results import LineChangePreview, failure, success
 from mdplan.mcp.toolsets.text_tools.writing import expected_source, write
 from mdplan.text.line_end_view import LineEndView, to_lf
 from mdplan.text.lines import LineIndex

@@ -7,8 +7,8 @@ from typing import Any, Final, TypeAlias
 from mdplan.diagnostics import Code, Diagnostic, Severity
 from mdplan.engine.engine import Engine
 from mdplan.mcp.tool import ToolResult
-from mdplan.mcp.toolsets.text_tools.requests import ReplaceRequest, TextPatchRequest
-from mdplan.mcp.toolsets.text_tools.results import (
+from mdplan.mcp.toolsets.text_tools.text_requests import ReplaceRequest, TextPatchRequest
+from mdplan.mcp.toolsets.text_tools.text_results import (
     HASH_DIGITS,
     LineChangePreview,
     failure,

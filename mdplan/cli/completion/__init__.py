@@ -1,0 +1,1 @@
+"""What the tab key offers, in every shell."""

@@ -1,0 +1,188 @@
+"""What the commands about plans print: the diff, the summary, the next step."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from mdplan.cli.pending_plan import short_id
+from mdplan.cli.session import Session
+from mdplan.cli.terminal.console import Style, shown
+from mdplan.cli.views.diff_view import diff_for_people
+from mdplan.cli.views.report_view import counted, file_list, plan_size, problem_texts
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.reports.plan import ApplyReport, PlanReport
+
+if TYPE_CHECKING:
+    from mdplan.engine.engine import Engine
+    from mdplan.reports.history import HistoryReport, RecoverReport
+    from mdplan.reports.review import PlanComparison
+
+
+# What `write_document` is told.
+output_option = click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the plan to FILE, which `mdplan apply FILE` takes.",
+)
+
+
+def print_diff(session: Session, engine: "Engine", report: PlanReport) -> Problems:
+    """Write the exact diff of a stored plan to standard output, or its picture to a terminal.
+
+    Gives what is wrong when its exact bytes cannot be had: a diff that is not exact is not printed as one.
+    """
+    if session.console.as_json or not report.diff or report.plan_id is None:
+        return ()
+    exact = report.diff.encode("utf-8") if _is_whole(report) else engine.diff_bytes(report.plan_id)
+    if not isinstance(exact, bytes):
+        return exact
+    write_diff(session, exact)
+    return ()
+
+
+def write_diff(session: Session, exact: bytes) -> None:
+    """Write a diff to standard output as it is, or its picture to a terminal."""
+    if session.console.as_json or not exact:
+        return
+    if session.console.diff_is_for_people:
+        # The summary that follows stands apart.
+        session.console.paged(diff_for_people(exact, session.console.out) + "\n")
+    else:
+        session.console.data(exact)
+
+
+def print_warnings(session: Session, report: "PlanReport | HistoryReport | RecoverReport") -> None:
+    """Say what to look out for."""
+    for text in problem_texts(report.warnings, session.console.err):
+        session.console.note(text)
+
+
+def print_summary(session: Session, report: PlanReport, document: Path | None = None) -> None:
+    """Say how much a plan changes, where it is, and how to apply it. `document` is the file it went to."""
+    console = session.console
+    print_warnings(session, report)
+    if report.no_op or report.plan_id is None:
+        console.note("Nothing to change: the files already have this content.")
+        return
+    listed = file_list(report.files, console.err)
+    if listed:
+        console.note(listed)
+    compared = report.review.comparison if report.review is not None else None
+    if compared is not None:
+        old = short_id(compared.against)
+        shows = session.command_line("show", short_id(report.plan_id), "--against", old)
+        console.note(f"It replaces plan {old}. To see what differs: {shows}")
+    plan_id = console.err.bold(short_id(report.plan_id))
+    if document is not None:
+        console.note(f"{plan_size(report)}. Plan {plan_id} written to {shown(str(document))}.")
+        console.note(f"To apply: {session.command_line('apply', _file_argument(document))}")
+    elif report.stored is False:
+        console.note(f"{plan_size(report)}. Plan {plan_id} not saved: the state folder cannot be written.")
+        console.note("To apply: add baseSha256 of every file to the batch, and apply the batch.")
+    else:
+        console.note(f"{plan_size(report)}. Plan {plan_id}{' saved' if report.stored else ''}.")
+        console.note(f"To apply: {session.command_line('apply', short_id(report.plan_id))}")
+
+
+def comparison_text(compared: "PlanComparison", style: Style) -> str:
+    """Which files two plans leave otherwise, and how many lines differ."""
+    if not compared.files:
+        return "The plans leave all files the same."
+    rows = [
+        f"  {shown(each.file)}  +{each.lines_added} -{each.lines_removed}"
+        + ("" if each.state == "changed" else f"  ({each.state})")
+        for each in compared.files
+    ]
+    ids = [style.bold(short_id(each)) for each in (compared.against, compared.plan_id)]
+    return "\n".join([*rows, f"From plan {ids[0]} to plan {ids[1]}."])
+
+
+def print_stored(session: Session, report: PlanReport) -> None:
+    """Say where a stored plan stands: applied, or how much it changes and how to apply it."""
+    if report.applied:
+        session.console.note("This plan is applied: its files have the planned text.")
+    else:
+        print_summary(session, report)
+
+
+def print_sarif(session: Session, report: PlanReport, source: str) -> None:
+    """Write the warnings of a plan, or all that is wrong with it, to standard output as SARIF.
+
+    `source` is the path of the batch, for what is wrong with no other file.
+    """
+    from mdplan.review.sarif import sarif_log
+
+    session.console.json(sarif_log(report.warnings if report.ok else report.diagnostics, source))
+
+
+def print_applied(session: Session, report: ApplyReport) -> None:
+    """Say what an apply did."""
+    console = session.console
+    if report.already_applied:
+        console.note(f"Already applied, nothing written: {plan_size(report)}.")
+        return
+    print_warnings(session, report)
+    if report.applied:
+        listed = file_list(report.files, console.err)
+        if listed:
+            console.note(listed)
+        plan_id = short_id(report.plan_id or "")
+        rebased = f", on the files as they are now, as plan {plan_id}" if report.rebased else ""
+        console.note(f"{console.err.bold('Applied', 'green')}: {plan_size(report)}{rebased}.")
+        if report.approved is not None:
+            comment = f": {shown(report.approved.comment)}" if report.approved.comment else ""
+            console.note(f"Approved by {shown(report.approved.decided_by)}{comment}")
+    else:
+        console.note("Nothing to change: the files already have this content.")
+
+
+def print_undone(session: Session, report: ApplyReport, *, is_redo: bool) -> None:
+    """Say what an undo did, and how to take it back; `is_redo` says that it took back an undo."""
+    console = session.console
+    if report.already_applied:
+        what = "Redone" if is_redo else "Undone"
+        console.note(f"{what} already, nothing written: {plan_size(report)}.")
+        return
+    print_warnings(session, report)
+    listed = file_list(report.files, console.err)
+    if listed:
+        console.note(listed)
+    rebased = ", kept later changes" if report.rebased else ""
+    done, back = ("Redone", "undo") if is_redo else ("Undone", "redo")
+    console.note(f"{console.err.bold(done, 'green')}: {plan_size(report)}{rebased}.")
+    if report.undone is not None:
+        by = f" by {shown(report.undone.actor)}" if report.undone.actor else ""
+        console.note(f"That was the transaction {report.undone.transaction}{by}.")
+    if report.receipt is not None:
+        console.note(f"To {back}: {session.command_line('undo', report.receipt.transaction)}")
+
+
+def print_recovered(session: Session, report: ApplyReport) -> None:
+    """Say which interrupted commits were rolled back first."""
+    recovered = report.recovered
+    if recovered is not None and recovered.rolled_back:
+        transactions = counted(len(recovered.rolled_back), "commit")
+        files = counted(len(recovered.files), "file")
+        were = "was" if len(recovered.rolled_back) == 1 else "were"
+        session.console.note(f"Recovered first: {transactions} that {were} interrupted, {files} put back.")
+
+
+def write_document(document: bytes, path: Path) -> Problems:
+    """Write a plan document to the file `path`. Gives what is wrong when that fails."""
+    try:
+        path.write_bytes(document + b"\n")
+    except OSError as error:
+        message = f"writing the plan to `{path}` failed: {error.strerror}"
+        return (Diagnostic(code=Code.IO_ERROR, message=message, hint="name another file after --output"),)
+    return ()
+
+
+def _is_whole(report: PlanReport) -> bool:
+    return bool(report.diff_exact) and not report.diff_truncated
+
+
+def _file_argument(path: Path) -> str:
+    return f"./{path}" if str(path).startswith("-") else str(path)

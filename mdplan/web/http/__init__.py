@@ -1,0 +1,1 @@
+"""HTTP: the server, its connections and options, and the guard before every route."""

@@ -1,0 +1,57 @@
+"""The page as a part of an HTTP application."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from starlette.requests import HTTPConnection
+
+from mdplan.engine.reviews.review_service import ReviewService
+from mdplan.storage.user.review_address import announce, withdraw
+from mdplan.web.actions import ReviewActions
+from mdplan.web.http.http_app import HttpPart
+from mdplan.web.routes import OPEN, VIEW, ReviewRoutes
+from mdplan.web.sessions import ReviewSessions
+
+
+def review_part(reviewing: ReviewService, user: Callable[[], str], tell: Callable[[str], None]) -> HttpPart:
+    """The page below a random path. `user` gives the name of who decides.
+
+    Once it is known where the server listens, `tell` gets the one-time link that opens a session that may
+    decide: only a terminal may show it. Until the server ends, servers of agents find in the user's state
+    directory where a plan can be viewed (see `review_address`).
+    """
+    visits = ReviewSessions()
+    roots = [root.path for root in reviewing.engine.workspace.roots]
+
+    deciding, viewing = visits.deciding, visits.viewing
+    opens, views = deciding.base + OPEN, viewing.base + VIEW
+
+    def is_visitor(connection: HTTPConnection) -> bool:
+        path, query = connection.url.path, connection.query_params
+        if path == opens and visits.is_link(query.get("token", "")):
+            return True
+        if path == views:
+            return visits.is_view_link(query.get("plan", ""), query.get("token", ""))
+        return any(each.covers(path) and each.of(connection.cookies) for each in (deciding, viewing))
+
+    def listening(url: str) -> None:
+        for root in roots:
+            announce(root, url + views, visits.view_key)
+        tell(f"{url}{opens}?token={visits.new_link()}")
+
+    @asynccontextmanager
+    async def running() -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            for root in roots:
+                withdraw(root)
+
+    return HttpPart(
+        routes=ReviewRoutes(ReviewActions(reviewing, user), visits).all(),
+        admissions=(is_visitor,),
+        # Scripts that are modules send the origin of their page, as forms do.
+        pages=(deciding.base, viewing.base),
+        running=running,
+        listening=listening,
+    )

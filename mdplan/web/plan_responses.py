@@ -1,0 +1,311 @@
+"""What the pages of one plan answer, and what its forms do."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from starlette.responses import JSONResponse, Response
+
+from mdplan.engine.reviews.open_plan import OpenPlan, ReviewState
+from mdplan.storage.user.decision_log import LineComment, Side
+from mdplan.web.actions import (
+    APPROVE,
+    APPROVE_AND_APPLY,
+    REJECT,
+    REQUEST_CHANGES,
+    DecisionForm,
+    ReviewActions,
+    no_such_edit,
+)
+from mdplan.web.diff.file_view import ShownComment
+from mdplan.web.merge_page import merge_chosen, merge_page, opened_merge
+from mdplan.web.pages import (
+    PlanPage,
+    context_cells_of,
+    file_page,
+    file_views,
+    more_of_file,
+    plan_page,
+    plan_title,
+    search_page,
+    section_page,
+)
+from mdplan.web.request_context import RequestContext, number_in
+from mdplan.web.responses import html, nothing, problems_page, redirect, refused, rendered, with_headers
+from mdplan.web.review_progress import can_approve, notes_of, progress_of
+from mdplan.web.sessions import EditChoice, FlashMessage, Mark, verdicts_key
+
+_MOST_WANTED: Final = 200
+
+PlanAnswer = Callable[[RequestContext, OpenPlan], Response]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanAnswers:
+    """Answers about plans, through `desk`."""
+
+    desk: ReviewActions
+
+    @property
+    def pages(self) -> Mapping[str, PlanAnswer]:
+        """The pages by their path below that of a plan."""
+        return {
+            "": self._plan,
+            "/state": self._state,
+            "/patch": self._patch,
+            "/merge": self._merge,
+            "/files": self._files,
+            "/file/{file:int}": self._file,
+            "/file/{file:int}/rest": self._rest,
+            "/file/{file:int}/lines": self._lines,
+            "/search": self._search,
+            "/edit/{edit:int}/section/{file:int}": self._section,
+        }
+
+    @property
+    def forms(self) -> Mapping[str, PlanAnswer]:
+        """The forms by their path below that of a plan."""
+        return {
+            "/edit/{edit:int}": self._mark,
+            "/file/{file:int}/viewed": self._viewed,
+            "/comment": self._comment,
+            "/comment/{comment:int}/delete": self._remove_comment,
+            "/decide": self._decide,
+            "/apply": self._apply,
+            "/replan": self._replan,
+            "/merge": self._merge_chosen,
+        }
+
+    def answer(
+        self, asked: RequestContext, answer: PlanAnswer, news: Callable[[RequestContext], str]
+    ) -> Response:
+        """What `answer` says about the plan, and the file of it, that was asked for."""
+        # What happens while the page is made is news to it.
+        asked = replace(asked, news=news(asked))
+        opened = self.desk.reviewing.open(asked.path["plan_id"])
+        if not isinstance(opened, OpenPlan):
+            return problems_page(asked.base, opened)
+        if int(asked.path.get("file", 0)) >= max(1, len(opened.review.files)):
+            return nothing()
+        return answer(asked, opened)
+
+    # Pages.
+
+    def _state(self, asked: RequestContext, opened: OpenPlan) -> Response:
+        return with_headers(JSONResponse({"state": opened.state, **_progress(asked, opened)}))
+
+    def _plan(self, asked: RequestContext, opened: OpenPlan) -> Response:
+        page = plan_page(opened, asked.session, asked.options, asked.number("page"))
+        return self._shown(asked, page, opened)
+
+    def _file(self, asked: RequestContext, opened: OpenPlan) -> Response:
+        page = file_page(opened, asked.session, asked.options, int(asked.path["file"]), asked.number("page"))
+        return self._shown(asked, page, opened)
+
+    def _files(self, asked: RequestContext, opened: OpenPlan) -> Response:
+        """The files that the reader gets to, one after the other."""
+        numbers = [number_in(each) for each in asked.query.get("files", "").split(",")]
+        indexes = [each for each in numbers if each is not None]
+        views = file_views(opened, asked.session, asked.options, indexes)
+        return html("files.html", {**self._of_diffs(asked, opened), "views": views, "goes_on": False})
+
+    def _rest(self, asked: RequestContext, opened: OpenPlan) -> Response:
+        first = number_in(asked.query.get("first", "")) or 0
+        view = more_of_file(opened, asked.session, asked.options, int(asked.path["file"]), first)
+        return html("files.html", {**self._of_diffs(asked, opened), "views": [view], "goes_on": True})
+
+    def _lines(self, asked: RequestContext, opened: OpenPlan) -> Response:
+        """Lines between hunks, by their numbers in the result."""
+        first, last = asked.number("first"), asked.number("last")
+        file = opened.review.files[int(asked.path["file"])]
+        cells = context_cells_of(opened, asked.session, asked.options, file, (first, last))
+        if not isinstance(cells, list):
+            return problems_page(asked.base, cells)
+        names_edits = asked.query.get("edits") == "1"
+        values = {**self._of_diffs(asked, opened), "file": file, "cells": cells, "names_edits": names_edits}
+        return html("lines.html", values)
+
+    def _search(self, asked: RequestContext, opened: OpenPlan) -> Response:
+        wanted = asked.query.get("q", "").strip()[:_MOST_WANTED]
+        found = search_page(opened, wanted)
+        return html("search.html", {**self._of_diffs(asked, opened), "found": found})
+
+    def _shown(self, asked: RequestContext, page: PlanPage, opened: OpenPlan) -> Response:
+        values = {
+            **self._of_diffs(asked, opened),
+            "plan": page,
+            "earlier": self.desk.reviewing.earlier(opened) if opened.revises is not None else None,
+            "notice": asked.session.notices.pop(opened.plan.plan_id, None),
+            # A view link shows one plan, and no news of others.
+            "news": asked.news if asked.session.may_decide else "",
+        }
+        return html("plan.html", values)
+
+    def _of_diffs(self, asked: RequestContext, opened: OpenPlan) -> dict[str, object]:
+        """What every template with diffs gets."""
+        return {
+            "base": asked.base,
+            "url": asked.plan_path(opened.plan.plan_id),
+            "query": asked.query_of_options,
+            "options": asked.options,
+            "form_token": asked.session.form_token,
+            "may_decide": asked.session.may_decide,
+            "may_mark": asked.session.may_decide and can_approve(opened) and opened.review.undoes is None,
+            "viewed": asked.session.notes_on(opened.plan.plan_id).viewed,
+            "is_stale": opened.state is ReviewState.STALE,
+        }
+
+    def _section(self, asked: RequestContext, opened: OpenPlan) -> Response:
+        index, file = int(asked.path["edit"]), int(asked.path["file"])
+        edit = next((each for each in opened.review.edits if each.index == index), None)
+        if edit is None or file not in edit.files:
+            return problems_page(asked.base, no_such_edit())
+        values = {
+            "base": asked.base,
+            "section": section_page(opened, edit, opened.review.files[file]),
+            "url": asked.plan_path(opened.plan.plan_id),
+        }
+        return html("section.html", values)
+
+    def _merge(self, asked: RequestContext, opened: OpenPlan) -> Response:
+        plan_id = opened.plan.plan_id
+        merge = opened_merge(self.desk.reviewing.engine, plan_id)
+        if isinstance(merge, FlashMessage):
+            asked.session.notices[plan_id] = merge
+            return redirect(asked.plan_path(plan_id))
+        values = {
+            "base": asked.base,
+            "merge": merge_page(merge, plan_title(opened.review)),
+            "url": asked.plan_path(plan_id),
+            "form_token": asked.session.form_token,
+            "may_decide": asked.session.may_decide,
+            "notice": asked.session.notices.pop(plan_id, None),
+        }
+        return html("merge.html", values)
+
+    def _patch(self, asked: RequestContext, opened: OpenPlan) -> Response:
+        diff = self.desk.reviewing.engine.diff_bytes(opened.plan.plan_id)
+        if not isinstance(diff, bytes):
+            return problems_page(asked.base, diff)
+        answer = Response(diff, media_type="application/octet-stream")
+        answer.headers["Content-Disposition"] = 'attachment; filename="plan.patch"'
+        return with_headers(answer)
+
+    # Forms.
+
+    def _mark(self, asked: RequestContext, opened: OpenPlan) -> Response:
+        index = int(asked.path["edit"])
+        if index not in {edit.index for edit in opened.review.edits}:
+            return problems_page(asked.base, no_such_edit())
+        given = asked.form.get("mark", "")
+        choice = EditChoice(given) if given in list(EditChoice) else EditChoice.NONE
+        self.desk.mark(asked.session, opened, index, Mark(choice, asked.form.get("comment", "")))
+        anchor = number_in(asked.form.get("at_file", ""))
+        name = f"edit-{index}" + (f"-file-{anchor}" if anchor is not None else "")
+        return self._noted(asked, opened, name)
+
+    def _viewed(self, asked: RequestContext, opened: OpenPlan) -> Response:
+        index = int(asked.path["file"])
+        self.desk.view(asked.session, opened, index, is_viewed=asked.form.get("viewed") == "1")
+        return self._noted(asked, opened, f"file-{index}")
+
+    def _comment(self, asked: RequestContext, opened: OpenPlan) -> Response:
+        numbers = [number_in(asked.form.get(name, "")) for name in ("file", "start", "end")]
+        file, start, end = (number if number is not None else 0 for number in numbers)
+        if file >= len(opened.review.files):
+            return nothing()
+        comment = LineComment(
+            file=opened.review.files[file].path,
+            side=Side.BEFORE if asked.form.get("side") == "old" else Side.AFTER,
+            start=min(start, end or start),
+            end=max(start, end),
+            text=asked.form.get("comment", ""),
+        )
+        number = self.desk.comment(asked.session, opened, comment)
+        if not isinstance(number, int):
+            return problems_page(asked.base, number)
+        return self._noted(asked, opened, f"comment-{number}", file)
+
+    def _remove_comment(self, asked: RequestContext, opened: OpenPlan) -> Response:
+        number = int(asked.path["comment"])
+        comments = asked.session.notes_on(opened.plan.plan_id).comments
+        path = comments[number].file if number in comments else ""
+        file = next((file.index for file in opened.review.files if file.path == path), 0)
+        self.desk.remove_comment(asked.session, opened, number)
+        return self._noted(asked, opened, f"file-{file}")
+
+    def _noted(
+        self, asked: RequestContext, opened: OpenPlan, anchor: str, commented: int | None = None
+    ) -> Response:
+        """After a note of the reader: what changed for a script, the page at `anchor` for all others."""
+        if not asked.wants_json:
+            return redirect(_back(asked, opened, anchor))
+        answer = _progress(asked, opened)
+        if commented is not None:
+            number = int(anchor.removeprefix("comment-"))
+            comment = ShownComment(asked.session.notes_on(opened.plan.plan_id).comments[number], number)
+            answer["html"] = rendered("comment.html", {**self._of_diffs(asked, opened), "each": comment})
+        return with_headers(JSONResponse(answer))
+
+    def _decide(self, asked: RequestContext, opened: OpenPlan) -> Response:
+        verb = asked.form.get("verb", "")
+        if verb not in {APPROVE, APPROVE_AND_APPLY, REQUEST_CHANGES, REJECT}:
+            return refused(400, "A decision is to approve, to apply, to request changes, or to reject.")
+        asked_about = (number_in(each) for each in asked.form.get("unviewed", "").split(","))
+        form = DecisionForm(
+            verb=verb,
+            comment=asked.form.get("comment", ""),
+            verdicts=asked.form.get("verdicts", ""),
+            version=asked.form.get("version", ""),
+            overrides=asked.form.get("override") == "1",
+            unviewed=frozenset(each for each in asked_about if each is not None),
+        )
+        unviewed = self.desk.unviewed(asked.session, opened, form)
+        if unviewed:
+            # Nothing was decided yet, so sending it again by a reload asks again.
+            progress = progress_of(opened, notes_of(opened, asked.session))
+            values = {**self._of_diffs(asked, opened), "form": form, "files": unviewed, "progress": progress}
+            return html("unviewed.html", values)
+        return redirect(asked.plan_path(self.desk.decide(asked.session, opened, form)))
+
+    def _apply(self, asked: RequestContext, opened: OpenPlan) -> Response:
+        decision = opened.decision
+        approved = decision.approved_plan_id if decision is not None else None
+        self.desk.apply(asked.session, opened.plan.plan_id, approved or opened.plan.plan_id)
+        return redirect(asked.plan_path(opened.plan.plan_id))
+
+    def _replan(self, asked: RequestContext, opened: OpenPlan) -> Response:
+        return redirect(asked.plan_path(self.desk.replan(asked.session, opened.plan.plan_id)))
+
+    def _merge_chosen(self, asked: RequestContext, opened: OpenPlan) -> Response:
+        plan_id = opened.plan.plan_id
+        merged = merge_chosen(self.desk.reviewing.engine, asked.session, plan_id, asked.form)
+        return redirect(asked.plan_path(merged) if merged else asked.plan_path(plan_id) + "/merge")
+
+
+def _progress(asked: RequestContext, opened: OpenPlan) -> dict[str, object]:
+    """How far the review is, for the script of the page."""
+    notes = notes_of(opened, asked.session)
+    progress = progress_of(opened, notes)
+    return {
+        "viewed": sorted(notes.viewed),
+        "marks": {index: mark.choice for index, mark in (notes.marks or {}).items()},
+        "verdicts": verdicts_key(notes.marks or {}),
+        "canApprove": progress.rejected < progress.edits,
+        "words": {
+            "viewed": progress.viewed_words,
+            "edits": progress.edits_words,
+            "comments": progress.comments_words,
+            "undecided": progress.undecided_words,
+        },
+    }
+
+
+def _back(asked: RequestContext, opened: OpenPlan, anchor: str) -> str:
+    """The page on which something was noted, at that place."""
+    path = asked.plan_path(opened.plan.plan_id)
+    file = number_in(asked.form.get("on_file", ""))
+    if file is not None and file < len(opened.review.files):
+        path += f"/file/{file}"
+    page = number_in(asked.form.get("page", "")) or 1
+    return f"{path}?{asked.query_of_options}&page={page}#{anchor}"
