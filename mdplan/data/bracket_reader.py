@@ -17,7 +17,7 @@ _TOML_BLANK: Final = re.compile(r"(?:[ \t\r\n]+|#[^\r\n]*)*")
 _JSON_STRING: Final = re.compile(
     r'"(?:[^"\\\r\n]|\\(?:\r\n|.))*"' + r"|'(?:[^'\\\r\n]|\\(?:\r\n|.))*'", re.DOTALL
 )
-_TOML_STRING: Final = re.compile(
+TOML_STRING: Final = re.compile(
     r'"""(?:[^\\]|\\.)*?"{3,5}|' + r"'''.*?'{3,5}" + r'|"(?:[^"\\\r\n]|\\.)*"' + r"|'[^'\r\n]*'", re.DOTALL
 )
 _JSON_WORD: Final = re.compile(r"[^\s,:\[\]{}\"'/]+")
@@ -66,7 +66,7 @@ class _Reader:
         self._text = text
         self._is_toml = language is Language.TOML
         self._blank = _TOML_BLANK if self._is_toml else _JSON_BLANK
-        self._string = _TOML_STRING if self._is_toml else _JSON_STRING
+        self._string = TOML_STRING if self._is_toml else _JSON_STRING
         self._word = _TOML_WORD if self._is_toml else _JSON_WORD
         self._sign = "=" if self._is_toml else ":"
 

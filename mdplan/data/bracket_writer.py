@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from mdplan.data.change import Branch, Inserted, Splice, changed, values_equal, within, within_list
 from mdplan.data.node import DataError, Entry, Kind, Node, values_of
@@ -50,7 +50,7 @@ class BracketWriter:
         if values_equal(old, value, in_order=True) and not branch.inner:
             return
         inside = branch if branch.is_inside else self._as_inside(node, old, branch)
-        if inside is not None and node.kind is not Kind.SCALAR and self._stays(node, inside):
+        if inside is not None and node.kind is not Kind.SCALAR and entry_stays(node, inside):
             self._edit_entries(node, inside)
             return
         if inside is not None and self._has_comment(node):
@@ -71,11 +71,6 @@ class BracketWriter:
         if node.kind is Kind.LIST and isinstance(value, list) and isinstance(old, list):
             return within_list(value, old, branch.changes)
         return None
-
-    def _stays(self, node: Node, branch: Branch) -> bool:
-        """Whether some entry of `node` stays."""
-        gone = {name for name, each in branch.inner.items() if each.is_removed}
-        return any(each.name not in gone for each in node.entries)
 
     def _may_be_long(self, node: Node) -> bool:
         """Whether a value in place of `node` can have lines of its own: it is not one line of several."""
@@ -103,11 +98,7 @@ class BracketWriter:
     def _slots(self, node: Node, branch: Branch) -> list[_Slot]:
         """The entries of the result in order."""
         slots: list[_Slot] = []
-        added = [
-            Inserted(len(node.entries), each.as_value, str(name), None, each.changes)
-            for name, each in branch.inner.items()
-            if node.entry(name) is None and not each.is_removed  # type: ignore[arg-type]
-        ]
+        added = added_entries(node, branch)
         for index, entry in enumerate([*node.entries, None]):
             slots += [
                 _Slot(new=new)
@@ -137,7 +128,7 @@ class BracketWriter:
 
     def _set_comma(self, entry: Entry, branch: Branch, *, is_wanted: bool) -> None:
         if is_wanted and entry.comma is None:
-            self._add(Span(_end(entry), _end(entry)), ",", branch.changes)
+            self._add(Span(entry.end, entry.end), ",", branch.changes)
         elif not is_wanted and entry.comma is not None:
             self._add(Span(entry.comma, entry.comma + 1), "", branch.changes)
 
@@ -148,7 +139,7 @@ class BracketWriter:
         for entry in node.entries:
             if id(entry) in kept:
                 continue
-            end = _end(entry) if entry.comma is None else entry.comma + 1
+            end = entry.end if entry.comma is None else entry.comma + 1
             span = self._own_lines(node, entry, end)
             if span is None and entry.start < last:
                 span = Span(entry.start, self._behind_blanks(end))
@@ -183,15 +174,15 @@ class BracketWriter:
             like = behind if before is None else before
             assert like is not None, "some entry stays"
             has_comma = has_trailing or index < len(slots) - 1
-            indent = self._indent_of(like) if is_long else None
+            indent = self._before_on_line(like) if is_long else None
             text = self._entry_text(node, slot.new, indent) + ("," if has_comma else "")
             changes = slot.new.changes or branch.changes
             if is_long:
-                self._insert_line(before, like, f"{self._indent_of(like)}{text}", changes)
+                self._insert_line(before, like, f"{self._before_on_line(like)}{text}", changes)
             elif before is None:
                 self._add(Span(like.start, like.start), f"{text}{self._gap(node)}", changes)
             else:
-                at = _end(before) if before.comma is None else before.comma + 1
+                at = before.end if before.comma is None else before.comma + 1
                 self._add(Span(at, at), f"{self._gap(node)}{text}", changes)
 
     def _insert_line(self, before: Entry | None, like: Entry, line: str, changes: Sequence[int]) -> None:
@@ -199,7 +190,7 @@ class BracketWriter:
             at = self._lines.start(self._lines.line_at(like.start))
             self._add(Span(at, at), f"{line}\n", changes)
             return
-        end = _end(before) if before.comma is None else before.comma + 1
+        end = before.end if before.comma is None else before.comma + 1
         at = self._lines.content_end(self._lines.line_at(end - 1))
         rest = self._text[end:at].strip(" \t")
         if not self._is_line_comment(rest):
@@ -210,7 +201,7 @@ class BracketWriter:
         if new.source is not None:
             moved = node.entry(new.source)
             assert moved is not None, "what moves is there"
-            return self._text[moved.start : _end(moved)]
+            return self._text[moved.start : moved.end]
         strings = [found for each in node.entries if (found := _string_in(each.node)) is not None]
         like = strings[-1] if strings and node.kind is Kind.LIST else None
         beside = self._text[node.entries[-1].node.start : node.entries[-1].node.end]
@@ -229,9 +220,6 @@ class BracketWriter:
     def _before_on_line(self, entry: Entry) -> str:
         return self._text[self._lines.start(self._lines.line_at(entry.start)) : entry.start]
 
-    def _indent_of(self, entry: Entry) -> str:
-        return self._before_on_line(entry)
-
     def _indent_at(self, offset: int) -> str:
         """White space that the line of `offset` begins with."""
         line = self._lines.content(self._lines.line_at(offset))
@@ -243,12 +231,12 @@ class BracketWriter:
             if entry.comma is not None:
                 between = to_lf(self._text[entry.comma + 1 : following.start])
                 return between if not between.strip() else " "
-        return _NO_GAP if self._writes.sign.strip() == self._writes.sign else " "
+        return "" if self._writes.sign.strip() == self._writes.sign else " "
 
     def _has_comment(self, node: Node) -> bool:
         """Whether comments stand between the entries of `node`."""
         ends = [each.start for each in node.entries] + [node.end]
-        starts = [node.start, *(_end(each) for each in node.entries)]
+        starts = [node.start, *(each.end for each in node.entries)]
         between = [self._text[start:end] for start, end in zip(starts, ends, strict=True)]
         return any(sign in text for text in between for sign in (*self._writes.comment_signs, "/*"))
 
@@ -266,16 +254,24 @@ class BracketWriter:
         self._splices.append(Splice(TextEdit(span, new_text), tuple(changes)))
 
 
-_NO_GAP: Final = ""
-
-
-def _end(entry: Entry) -> int:
-    return max(entry.node.end, entry.key.end if entry.key else 0)
-
-
 def _string_in(node: Node) -> Node | None:
     """The string whose quotes new strings in place of `node` take: itself, or the last of its items."""
     if node.kind is Kind.SCALAR:
         return node if isinstance(node.value, str) else None
     found = [each.node for each in node.entries if isinstance(each.node.value, str)]
     return found[-1] if found and node.kind is Kind.LIST else None
+
+
+def entry_stays(node: Node, branch: Branch) -> bool:
+    """Whether some entry of `node` stays."""
+    gone = {name for name, each in branch.inner.items() if each.is_removed}
+    return any(each.name not in gone for each in node.entries)
+
+
+def added_entries(node: Node, branch: Branch) -> list[Inserted]:
+    """Keys of `branch` that `node` does not have yet, as entries behind its own."""
+    return [
+        Inserted(len(node.entries), each.as_value, str(name), None, each.changes)
+        for name, each in branch.inner.items()
+        if node.entry(name) is None and not each.is_removed  # type: ignore[arg-type]
+    ]

@@ -4,7 +4,7 @@ import configparser
 from collections.abc import Hashable, Iterator
 from typing import Any
 
-from mdplan.data.change import REMOVED, Branch, Inserted, Splice
+from mdplan.data.change import Branch, Inserted, Splice, within
 from mdplan.data.node import DataError, Entry, Kind, Node, named
 from mdplan.plaintext.ini_edits import add_key, add_section, delete_key, new_key_line, set_value
 from mdplan.plaintext.ini_names import key_fault, section_fault, value_fault
@@ -99,12 +99,8 @@ class _IniWriter:
         elif branch.is_inside:
             self.edit_section(section, branch)
         elif isinstance(branch.value, dict):
-            old = {key.name for key in section.keys}
-            gone: dict[Hashable, Branch] = {
-                name: Branch(branch.changes, REMOVED) for name in old - branch.value.keys()
-            }
-            new = {name: Branch(branch.changes, value) for name, value in branch.value.items()}
-            self.edit_section(section, Branch(branch.changes, inner={**gone, **new}))
+            old = {key.name: key.value for key in section.keys}
+            self.edit_section(section, within(branch.value, old, branch.changes))
         else:
             raise DataError("a section cannot become a value", section.span.start)
 

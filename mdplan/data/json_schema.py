@@ -66,7 +66,7 @@ def known_schema(url: str) -> object:
 
 def violations(values: object, schema: object) -> tuple[Violation, ...]:
     """What `values` of a text violate. Raises `DataError` where that cannot be found out."""
-    if _has_opaque(values):
+    if any(isinstance(each, Opaque) for each in _all_values(values)):
         raise DataError("it has aliases or tags")
     if not isinstance(schema, dict | bool):
         raise DataError("it is no JSON Schema")
@@ -205,24 +205,15 @@ def _rule(error: ValidationError) -> str:
 
 def _has(schema: object, keyword: str) -> bool:
     """Whether `keyword` occurs anywhere in `schema`."""
-    waiting = [schema]
-    for each in waiting:
-        if isinstance(each, dict):
-            if keyword in each:
-                return True
-            waiting += each.values()
-        elif isinstance(each, list):
-            waiting += each
-    return False
+    return any(isinstance(each, dict) and keyword in each for each in _all_values(schema))
 
 
-def _has_opaque(values: object) -> bool:
-    waiting = [values]
+def _all_values(value: object) -> Iterator[object]:
+    """`value` and all that is in it; without recursion, for it may be deep."""
+    waiting = [value]
     for each in waiting:
-        if isinstance(each, Opaque):
-            return True
+        yield each
         waiting += each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
-    return False
 
 
 def place_of(violation: Violation) -> str:

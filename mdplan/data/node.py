@@ -106,6 +106,11 @@ class Entry:
     start: int
     comma: int | None = None
 
+    @property
+    def end(self) -> int:
+        """Where its key and value end."""
+        return max(self.node.end, self.key.end if self.key else 0)
+
 
 def values_of(node: Node | None) -> Any:  # noqa: ANN401 (any value)
     """What `node` says: dicts and lists of scalars. Keys without a name stay as `Unnamed`."""
@@ -150,5 +155,5 @@ def places_of(node: Node | None, parent: Path = ()) -> Iterator[tuple[Path, Span
         if isinstance(name, Unnamed):
             continue
         path = (*parent, name)
-        yield path, Span(each.start, max(each.node.end, each.key.end if each.key else 0))
+        yield path, Span(each.start, each.end)
         yield from places_of(each.node, path)

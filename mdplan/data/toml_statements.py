@@ -10,13 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from mdplan.data.bracket_reader import TOML_STRING
 from mdplan.data.node import DataError, Path
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
 
-_STRING: Final = re.compile(
-    r'"""(?:[^\\]|\\.)*?"{3,5}|' + r"'''.*?'{3,5}" + r'|"(?:[^"\\\r\n]|\\.)*"' + r"|'[^'\r\n]*'", re.DOTALL
-)
 _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
 _BLANKS: Final = re.compile(r"[ \t]*")
 _LINE_END: Final = re.compile(r"[\r\n]|\Z")
@@ -104,7 +102,7 @@ def _read_key(text: str, at: int) -> tuple[tuple[str, ...], tuple[Span, ...], in
     parts: list[Span] = []
     while True:
         at = _skip_blanks(text, at)
-        quoted, bare = _STRING.match(text, at), _BARE_KEY.match(text, at)
+        quoted, bare = TOML_STRING.match(text, at), _BARE_KEY.match(text, at)
         found = quoted or bare
         if found is None:
             raise DataError("a key of it cannot be followed", at)
@@ -120,7 +118,7 @@ def _value_end(text: str, at: int) -> int:
     """Offset behind the value that starts at `at`, without blanks or a comment behind it."""
     depth, end = 0, at
     while at < len(text):
-        string = _STRING.match(text, at)
+        string = TOML_STRING.match(text, at)
         plain = _IN_VALUE.match(text, at)
         character = text[at]
         if string:

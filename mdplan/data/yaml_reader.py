@@ -98,8 +98,7 @@ class _Reader:
             node.end = end
             self._find_commas(node)
         elif node.entries:
-            last = node.entries[-1]
-            node.end = max(last.node.end, last.key.end if last.key else 0)
+            node.end = node.entries[-1].end
             first = node.entries[0].start
             node.column = first - self._lines.start(self._lines.line_at(first))
             inner = first
@@ -178,15 +177,10 @@ class _Reader:
                 return _end(event)
             start = _start(event)
             key = self._node(event, depth)
-            is_merge = not key.style and key.kind is Kind.SCALAR and isinstance(key.value, Opaque)
             if self._is_strict and key.kind is not Kind.SCALAR:
                 raise DataError("one of its keys is a list or map", start)
-            if (
-                self._is_strict
-                and is_merge
-                and isinstance(key.value, Opaque)
-                and key.value.kind.endswith("merge")
-            ):
+            is_merge = isinstance(key.value, Opaque) and key.value.kind.endswith("merge") and not key.style
+            if self._is_strict and is_merge:
                 raise DataError("it has a merge key", start)
             has_name = key.kind is Kind.SCALAR and not isinstance(event, yaml.AliasEvent)
             name = event.value if has_name else Unnamed("", start)
@@ -231,8 +225,7 @@ class _Reader:
             return
         ends = [*(each.start for each in node.entries[1:]), node.end]
         for each, end in zip(node.entries, ends, strict=True):
-            at = max(each.node.end, each.key.end if each.key else 0)
-            found = _FLOW_COMMA.match(self._text, at, end)
+            found = _FLOW_COMMA.match(self._text, each.end, end)
             each.comma = found.end() - 1 if found else None
 
 

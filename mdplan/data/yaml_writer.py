@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from mdplan.data.bracket_writer import BracketWriter
+from mdplan.data.bracket_writer import BracketWriter, added_entries, entry_stays
 from mdplan.data.change import Branch, Inserted, Splice, changed, values_equal, within, within_list
 from mdplan.data.node import DataError, Entry, Kind, Node, values_of
 from mdplan.data.yaml_layout import FlowText, Layout, Written, flow_text, quote_of
@@ -102,12 +102,7 @@ class _BlockWriter:
                 self._delete(node, index, at.changes, moves=entry.name in moved)
             elif at is not None:
                 self._edit_entry(node, entry, at)
-        new = [
-            Inserted(len(node.entries), each.as_value, str(name), None, each.changes)
-            for name, each in branch.inner.items()
-            if node.entry(name) is None and not each.is_removed  # type: ignore[arg-type]
-        ]
-        for each in (*new, *branch.inserted):
+        for each in (*added_entries(node, branch), *branch.inserted):
             place = min(each.place, len(node.entries))
             if place == len(node.entries):
                 offset = end
@@ -163,7 +158,7 @@ class _BlockWriter:
                 inside = within(branch.value, old, branch.changes)
             elif isinstance(old, list) and isinstance(branch.value, list):
                 inside = within_list(branch.value, old, branch.changes)
-        if inside is not None and self._stays(entry.node, inside):
+        if inside is not None and entry_stays(entry.node, inside):
             if entry.node.is_flow:
                 self._flow.edit_value(entry.node, inside)
             else:
@@ -180,11 +175,6 @@ class _BlockWriter:
         if key.style in _BLOCK_STYLES:
             raise DataError("a key has several lines", key.start)
         self._add(key.span, string_text(branch.name, quote_of([key])), branch.changes)
-
-    def _stays(self, node: Node, branch: Branch) -> bool:
-        """Whether some entry of `node` stays where it is."""
-        gone = {name for name, each in branch.inner.items() if each.is_removed}
-        return any(each.name not in gone for each in node.entries)
 
     def _replace_item(self, node: Node, entry: Entry, value: object, changes: list[int]) -> None:
         """A list item in place of another, from its dash to its end."""
