@@ -54,6 +54,16 @@ def update_cases(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--update-cases"))
 
 
+@pytest.fixture
+def root(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A folder with the `FILES` of the test module: their content by their names."""
+    folder = tmp_path / "root"
+    folder.mkdir()
+    for name, content in request.module.FILES.items():
+        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    return folder
+
+
 @pytest.fixture(scope="session")
 def corpus() -> Path:
     """Folder of real documents, which are not ours to commit."""

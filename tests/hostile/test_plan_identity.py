@@ -22,15 +22,7 @@ EDITS = [
 ]
 BATCH = {"file": "a.md", "edits": EDITS}
 Document = dict[str, Any]
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    folder = tmp_path / "root"
-    folder.mkdir()
-    (folder / "a.md").write_text(TEXT)
-    (folder / "b.md").write_text("[to a](a.md#one)\n")
-    return folder
+FILES = {"a.md": TEXT, "b.md": "[to a](a.md#one)\n"}
 
 
 @pytest.fixture

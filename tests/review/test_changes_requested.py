@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.engine.decisions.approval import approved_only
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews.open_plan import OpenPlan, ReviewState
 from mdplan.engine.reviews.review_service import DecisionTerms, ReviewService
@@ -17,42 +16,15 @@ from mdplan.storage.user.decision_log import (
     Side,
     Verdict,
 )
+from tests.three_edits import EDITS, GUIDE, plan
 
-GUIDE = "# Guide\n\none\n\n## B\n\ntwo\n\n## C\n\nthree\n"
-EDITS = [
-    {"op": "replace_match", "pattern": word, "replacement": number}
-    for word, number in (("one", "1"), ("two", "2"), ("three", "3"))
-]
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    folder = tmp_path / "root"
-    folder.mkdir()
-    (folder / "a.md").write_text(GUIDE)
-    return folder
+FILES = {"a.md": GUIDE}
 
 
 @pytest.fixture
 def free(root: Path) -> Engine:
     """An engine that needs no approval."""
     return Engine.open([root])
-
-
-@pytest.fixture
-def strict(root: Path) -> Engine:
-    return Engine.open([root], approval=approved_only)
-
-
-@pytest.fixture
-def reviewing(strict: Engine) -> ReviewService:
-    return ReviewService(strict, clock=lambda: 1_000_000_000.0)
-
-
-def plan(engine: Engine, *edits: object, **more: object) -> str:
-    report = engine.plan({"file": "a.md", "edits": list(edits) or EDITS, **more})
-    assert report.ok, report.error
-    return report.plan_id
 
 
 def on_line(line: int, text: str, side: Side = Side.AFTER, end: int = 0) -> LineComment:

@@ -14,21 +14,9 @@ from mdplan.reports.review import ReviewReport
 from mdplan.settings import Settings
 from mdplan.storage.user.decision_log import Decision, LineComment, Side
 from mdplan.storage.workspace import Workspace
+from tests.three_edits import EDITS, GUIDE, change
 
-GUIDE = "# Guide\n\none\n\n## B\n\ntwo\n\n## C\n\nthree\n"
-
-
-def change(old: str, new: str) -> dict[str, Any]:
-    return {"op": "replace_match", "pattern": old, "replacement": new}
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    folder = tmp_path / "root"
-    folder.mkdir()
-    (folder / "a.md").write_text(GUIDE)
-    (folder / "b.md").write_text("# Other\n\none\n")
-    return folder
+FILES = {"a.md": GUIDE, "b.md": "# Other\n\none\n"}
 
 
 def engine_of(root: Path, name: str) -> Engine:
@@ -60,9 +48,6 @@ def commented(reviewing: ReviewService, plan_id: str) -> None:
         plan_id, "ann", comment="nearly", edit_comments={2: "good"}, line_comments=lines
     )
     assert isinstance(said, Decision), said
-
-
-EDITS = [change("one", "1"), change("two", "2"), change("three", "3")]
 
 
 def test_revised_plan_lists_the_comments_by_edit(agent: Engine, reviewing: ReviewService) -> None:

@@ -6,48 +6,19 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.engine.decisions.approval import approved_only
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews.open_plan import OpenPlan, ReviewState
 from mdplan.engine.reviews.review_service import ReviewService
 from mdplan.reports.plan import ApplyReport
 from mdplan.storage.user.decision_log import Decision, DecisionStore, Verdict
 from mdplan.text.source import Source
+from tests.three_edits import EDITS, GUIDE, plan
 
-GUIDE = b"# Guide\n\none\n\n## B\n\ntwo\n\n## C\n\nthree\n"
-EDITS = [
-    {"op": "replace_match", "pattern": word, "replacement": number}
-    for word, number in (("one", "1"), ("two", "2"), ("three", "3"))
-]
+FILES = {"a.md": GUIDE}
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    folder = tmp_path / "root"
-    folder.mkdir()
-    (folder / "a.md").write_bytes(GUIDE)
-    return folder
-
-
-@pytest.fixture
-def engine(root: Path) -> Engine:
-    """An engine that commits approved plans only."""
-    return Engine.open([root], approval=approved_only)
-
-
-@pytest.fixture
-def reviewing(engine: Engine) -> ReviewService:
-    return ReviewService(engine, clock=lambda: 1_000_000_000.0)
-
-
-def plan(engine: Engine, *edits: object, **more: object) -> str:
-    report = engine.plan({"file": "a.md", "edits": list(edits) or EDITS, **more})
-    assert report.ok, report.error
-    return report.plan_id
-
-
-def apply(engine: Engine, plan_id: str, **more: object) -> ApplyReport:
-    return engine.apply({"planId": plan_id, **more})
+def apply(strict: Engine, plan_id: str, **more: object) -> ApplyReport:
+    return strict.apply({"planId": plan_id, **more})
 
 
 def only_problem(report: ApplyReport) -> Diagnostic:
@@ -56,25 +27,25 @@ def only_problem(report: ApplyReport) -> Diagnostic:
     return problem
 
 
-def test_undecided_plan_is_pending_and_names_the_next_step(engine: Engine, root: Path) -> None:
-    plan_id = plan(engine)
+def test_undecided_plan_is_pending_and_names_the_next_step(strict: Engine, root: Path) -> None:
+    plan_id = plan(strict)
 
-    problem = only_problem(apply(engine, plan_id))
+    problem = only_problem(apply(strict, plan_id))
 
     assert (problem.code, problem.code.exit) == (Code.APPROVAL_REQUIRED, 5)
     assert plan_id in problem.message
     assert f"`mdplan review --terminal {plan_id[:23]}`" in problem.hint
     assert "`mdplan review`" in problem.hint
-    assert (root / "a.md").read_bytes() == GUIDE
+    assert (root / "a.md").read_text() == GUIDE
 
 
 def test_approved_plan_is_applied_with_the_comment(
-    engine: Engine, reviewing: ReviewService, root: Path
+    strict: Engine, reviewing: ReviewService, root: Path
 ) -> None:
-    plan_id = plan(engine)
+    plan_id = plan(strict)
     reviewing.approve(plan_id, "ann", comment="fine,\n but slow")
 
-    report = apply(engine, plan_id)
+    report = apply(strict, plan_id)
 
     assert report.ok
     assert report.applied
@@ -82,11 +53,11 @@ def test_approved_plan_is_applied_with_the_comment(
     assert (root / "a.md").read_bytes() == b"# Guide\n\n1\n\n## B\n\n2\n\n## C\n\n3\n"
 
 
-def test_rejection_reaches_the_next_call_with_its_comment(engine: Engine, reviewing: ReviewService) -> None:
-    plan_id = plan(engine)
+def test_rejection_reaches_the_next_call_with_its_comment(strict: Engine, reviewing: ReviewService) -> None:
+    plan_id = plan(strict)
     reviewing.reject(plan_id, "ann", comment="not now", edit_comments={1: "why?"})
 
-    problem = only_problem(apply(engine, plan_id))
+    problem = only_problem(apply(strict, plan_id))
 
     assert (problem.code, problem.code.exit) == (Code.PLAN_REJECTED, 5)
     assert problem.message == f'ann rejected the plan {plan_id}: "not now" on edit 2 of a.md: "why?"'
@@ -94,15 +65,15 @@ def test_rejection_reaches_the_next_call_with_its_comment(engine: Engine, review
 
 @pytest.mark.requirement("review-2")
 def test_refusal_of_the_whole_plan_names_the_approved_part(
-    engine: Engine, reviewing: ReviewService, root: Path
+    strict: Engine, reviewing: ReviewService, root: Path
 ) -> None:
-    plan_id = plan(engine)
+    plan_id = plan(strict)
     decision = reviewing.approve(
         plan_id, "ann", rejected=[1], comment="nearly", edit_comments={1: "leave two alone"}
     )
     part = decision.approved_plan_id
 
-    problem = only_problem(apply(engine, plan_id))
+    problem = only_problem(apply(strict, plan_id))
     assert problem.code is Code.PLAN_REJECTED
     assert problem.message == (
         f"ann approved the plan {plan_id} without edit 2 of a.md: "
@@ -110,9 +81,9 @@ def test_refusal_of_the_whole_plan_names_the_approved_part(
     )
     assert f'{{"planId": "{part}"}}' in problem.hint
     assert part != plan_id
-    assert (root / "a.md").read_bytes() == GUIDE
+    assert (root / "a.md").read_text() == GUIDE
 
-    report = apply(engine, part)
+    report = apply(strict, part)
     assert report.applied
     assert (
         report.approved.comment == f'"nearly" on edit 2 of a.md in the plan {plan_id[:23]}: "leave two alone"'
@@ -120,9 +91,9 @@ def test_refusal_of_the_whole_plan_names_the_approved_part(
     assert (root / "a.md").read_bytes() == b"# Guide\n\n1\n\n## B\n\ntwo\n\n## C\n\n3\n"
 
 
-def test_part_that_needs_a_rejected_edit_is_refused(engine: Engine, reviewing: ReviewService) -> None:
+def test_part_that_needs_a_rejected_edit_is_refused(strict: Engine, reviewing: ReviewService) -> None:
     plan_id = plan(
-        engine,
+        strict,
         {"op": "replace_match", "pattern": "one", "replacement": "four"},
         {"op": "replace_match", "pattern": "four", "replacement": "five"},
         sequential=True,
@@ -134,26 +105,26 @@ def test_part_that_needs_a_rejected_edit_is_refused(engine: Engine, reviewing: R
     assert reviewing.open(plan_id).state is ReviewState.PENDING
 
 
-def test_all_edits_rejected_is_a_rejection(engine: Engine, reviewing: ReviewService) -> None:
-    decision = reviewing.approve(plan(engine), "ann", rejected=[0, 1, 2], comment="no")
+def test_all_edits_rejected_is_a_rejection(strict: Engine, reviewing: ReviewService) -> None:
+    decision = reviewing.approve(plan(strict), "ann", rejected=[0, 1, 2], comment="no")
 
     assert (decision.verdict, decision.approved_plan_id) == (Verdict.REJECTED, None)
 
 
-def test_approval_covers_exactly_one_plan(engine: Engine, reviewing: ReviewService) -> None:
-    reviewing.approve(plan(engine), "ann")
+def test_approval_covers_exactly_one_plan(strict: Engine, reviewing: ReviewService) -> None:
+    reviewing.approve(plan(strict), "ann")
 
-    assert only_problem(apply(engine, plan(engine, EDITS[0]))).code is Code.APPROVAL_REQUIRED
+    assert only_problem(apply(strict, plan(strict, EDITS[0]))).code is Code.APPROVAL_REQUIRED
 
 
 def test_edited_file_makes_an_approved_plan_stale(
-    engine: Engine, reviewing: ReviewService, root: Path
+    strict: Engine, reviewing: ReviewService, root: Path
 ) -> None:
-    plan_id = plan(engine)
+    plan_id = plan(strict)
     reviewing.approve(plan_id, "ann")
-    (root / "a.md").write_bytes(GUIDE + b"\nmore\n")
+    (root / "a.md").write_text(GUIDE + "\nmore\n")
 
-    assert only_problem(apply(engine, plan_id)).code is Code.STALE_BASE
+    assert only_problem(apply(strict, plan_id)).code is Code.STALE_BASE
     opened = reviewing.open(plan_id)
     assert (opened.state, [problem.code for problem in opened.stale]) == (
         ReviewState.STALE,
@@ -163,23 +134,23 @@ def test_edited_file_makes_an_approved_plan_stale(
 
 
 def test_rebased_plan_needs_an_approval_of_its_own(
-    engine: Engine, reviewing: ReviewService, root: Path
+    strict: Engine, reviewing: ReviewService, root: Path
 ) -> None:
-    plan_id = plan(engine)
+    plan_id = plan(strict)
     reviewing.approve(plan_id, "ann")
-    (root / "a.md").write_bytes(GUIDE + b"\nmore\n")
+    (root / "a.md").write_text(GUIDE + "\nmore\n")
 
-    report = apply(engine, plan_id, onStale="rebase")
+    report = apply(strict, plan_id, onStale="rebase")
     assert only_problem(report).code is Code.APPROVAL_REQUIRED
-    replanned = engine.replan(plan_id)
+    replanned = strict.replan(plan_id)
     assert replanned.plan_id == report.plan_id
     reviewing.approve(replanned.plan_id, "ann")
 
-    assert apply(engine, replanned.plan_id).applied
+    assert apply(strict, replanned.plan_id).applied
 
 
-def test_stale_plan_is_not_approved(engine: Engine, reviewing: ReviewService, root: Path) -> None:
-    plan_id = plan(engine)
+def test_stale_plan_is_not_approved(strict: Engine, reviewing: ReviewService, root: Path) -> None:
+    plan_id = plan(strict)
     (root / "a.md").write_bytes(b"other\n")
 
     assert [problem.code for problem in reviewing.approve(plan_id, "ann")] == [Code.STALE_BASE]
@@ -187,13 +158,13 @@ def test_stale_plan_is_not_approved(engine: Engine, reviewing: ReviewService, ro
 
 
 def test_undo_needs_approval_and_can_be_reviewed(
-    engine: Engine, reviewing: ReviewService, root: Path
+    strict: Engine, reviewing: ReviewService, root: Path
 ) -> None:
-    plan_id = plan(engine)
+    plan_id = plan(strict)
     reviewing.approve(plan_id, "ann")
-    apply(engine, plan_id)
+    apply(strict, plan_id)
 
-    refused = engine.undo()
+    refused = strict.undo()
     assert only_problem(refused).code is Code.APPROVAL_REQUIRED
     opened = reviewing.open(refused.plan_id)
     assert opened.review.undoes is not None
@@ -204,18 +175,18 @@ def test_undo_needs_approval_and_can_be_reviewed(
         "three",
     ]
     reviewing.approve(refused.plan_id, "ann")
-    assert engine.undo().applied
-    assert (root / "a.md").read_bytes() == GUIDE
+    assert strict.undo().applied
+    assert (root / "a.md").read_text() == GUIDE
 
 
-def test_list_shows_the_state_of_each_plan(engine: Engine, reviewing: ReviewService, root: Path) -> None:
+def test_list_shows_the_state_of_each_plan(strict: Engine, reviewing: ReviewService, root: Path) -> None:
     states = {}
     waiting, approved, rejected, applied = (
-        plan(engine, EDITS[0] | {"replacement": f"{n}"}) for n in range(4)
+        plan(strict, EDITS[0] | {"replacement": f"{n}"}) for n in range(4)
     )
     (root / "b.md").write_bytes(b"b\n")
-    stale = engine.plan({"file": "b.md", "edits": [{"op": "append_to_file", "markdown": "c"}]}).plan_id
-    engine.plan({"file": "a.md", "edits": [EDITS[0] | {"replacement": "one"}]})
+    stale = strict.plan({"file": "b.md", "edits": [{"op": "append_to_file", "markdown": "c"}]}).plan_id
+    strict.plan({"file": "a.md", "edits": [EDITS[0] | {"replacement": "one"}]})
     (root / "b.md").write_bytes(b"d\n")
     reviewing.approve(approved, "ann")
     reviewing.reject(rejected, "ann")
@@ -229,18 +200,18 @@ def test_list_shows_the_state_of_each_plan(engine: Engine, reviewing: ReviewServ
         stale: ReviewState.STALE,
     }
     reviewing.approve(applied, "ann")
-    apply(engine, applied)
+    apply(strict, applied)
     states = {entry.review.plan_id: entry.state for entry in reviewing.entries()}
     assert states[applied] is ReviewState.APPLIED
     assert states[waiting] is states[approved] is ReviewState.STALE
     assert states[rejected] is ReviewState.REJECTED
 
 
-def test_applied_plan_shows_its_diff(engine: Engine, reviewing: ReviewService, root: Path) -> None:
-    plan_id = plan(engine)
+def test_applied_plan_shows_its_diff(strict: Engine, reviewing: ReviewService, root: Path) -> None:
+    plan_id = plan(strict)
     reviewing.approve(plan_id, "ann")
     before = reviewing.open(plan_id).file(0)
-    apply(engine, plan_id)
+    apply(strict, plan_id)
     (root / "a.md").write_bytes(b"moved on\n")
 
     opened = reviewing.open(plan_id)
@@ -249,17 +220,17 @@ def test_applied_plan_shows_its_diff(engine: Engine, reviewing: ReviewService, r
     assert opened.file(0) == before
 
 
-def test_plan_whose_part_was_applied_counts_as_applied(engine: Engine, reviewing: ReviewService) -> None:
-    plan_id = plan(engine)
+def test_plan_whose_part_was_applied_counts_as_applied(strict: Engine, reviewing: ReviewService) -> None:
+    plan_id = plan(strict)
     decision = reviewing.approve(plan_id, "ann", rejected=[0])
-    apply(engine, decision.approved_plan_id)
+    apply(strict, decision.approved_plan_id)
 
     assert reviewing.open(plan_id).state is ReviewState.APPLIED
 
 
 @pytest.mark.parametrize("comment", ["x" * 2001])
-def test_too_long_comment_is_refused(engine: Engine, reviewing: ReviewService, comment: str) -> None:
-    plan_id = plan(engine)
+def test_too_long_comment_is_refused(strict: Engine, reviewing: ReviewService, comment: str) -> None:
+    plan_id = plan(strict)
 
     for problems in (
         reviewing.reject(plan_id, "ann", comment=comment),
@@ -269,12 +240,12 @@ def test_too_long_comment_is_refused(engine: Engine, reviewing: ReviewService, c
     assert reviewing.open(plan_id).decision is None
 
 
-def test_unsaved_decision_does_not_count(engine: Engine, reviewing: ReviewService, state_dir: Path) -> None:
-    plan_id = plan(engine)
+def test_unsaved_decision_does_not_count(strict: Engine, reviewing: ReviewService, state_dir: Path) -> None:
+    plan_id = plan(strict)
     (state_dir / "journal.key").write_bytes(b"short")
 
     assert [problem.code for problem in reviewing.approve(plan_id, "ann")] == [Code.IO_ERROR]
-    assert only_problem(apply(engine, plan_id)).code is Code.APPROVAL_REQUIRED
+    assert only_problem(apply(strict, plan_id)).code is Code.APPROVAL_REQUIRED
 
 
 def test_unknown_plan_is_reported(reviewing: ReviewService) -> None:
@@ -287,9 +258,9 @@ def test_unknown_plan_is_reported(reviewing: ReviewService) -> None:
         assert [problem.code for problem in outcome] == [Code.PLAN_NOT_FOUND]
 
 
-def test_file_changed_during_review_is_stale(engine: Engine, reviewing: ReviewService, root: Path) -> None:
+def test_file_changed_during_review_is_stale(strict: Engine, reviewing: ReviewService, root: Path) -> None:
     """Files of large plans are read when they are looked at, and may be others by then."""
-    opened = reviewing.open(plan(engine))
+    opened = reviewing.open(plan(strict))
     changed = replace(opened, bases=[Source.from_text("other\n")])
 
     assert [problem.code for problem in changed.file(0)] == [Code.STALE_BASE]

@@ -45,12 +45,7 @@ class Person:
         return ElicitResult(action="accept" if self.opens else "decline")
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    folder = tmp_path / "root"
-    folder.mkdir()
-    (folder / "a.md").write_text("# A\n\nold\n\nmore\n")
-    return folder
+FILES = {"a.md": "# A\n\nold\n\nmore\n"}
 
 
 @pytest.fixture

@@ -22,14 +22,7 @@ from tests.surfaces.test_mcp_schemas import MOST_OF_INPUT
 
 APP = "ui://mdplan/review"
 BATCH = {"file": "a.md", "edits": [{"op": "replace_match", "pattern": "old", "replacement": "new"}]}
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    folder = tmp_path / "root"
-    folder.mkdir()
-    (folder / "a.md").write_text("# A\n\nold\n")
-    return folder
+FILES = {"a.md": "# A\n\nold\n"}
 
 
 @contextmanager

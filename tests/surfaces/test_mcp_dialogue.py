@@ -19,8 +19,8 @@ from mdplan.engine.reviews.open_plan import OpenPlan
 from mdplan.engine.reviews.review_service import DecisionTerms, ReviewService
 from mdplan.storage.user.decision_log import Channel, Decision, LineComment, Side
 from tests.surfaces.mcp_calls import GENERATIONS, Calls, Result, calls_to, process
+from tests.three_edits import GUIDE, change
 
-GUIDE: Final = "# Guide\n\none\n\n## B\n\ntwo\n\n## C\n\nthree\n"
 APPS: Final = advertise(EXTENSION_ID, {"mimeTypes": [APP_MIME_TYPE]})
 AGENT: Final = Implementation(name="robo", version="4.2")
 WORDS: Final = {"title": "Write numbers as digits", "description": "The style guide wants it."}
@@ -30,16 +30,7 @@ COMMENTS: Final = ((3, "Spell it out."), (11, "Say what three there are."))
 Answer = Callable[[str, bool, tuple[tuple[int, str], ...]], None]
 
 
-def change(old: str, new: str) -> dict[str, Any]:
-    return {"op": "replace_match", "pattern": old, "replacement": new}
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    folder = tmp_path / "root"
-    folder.mkdir()
-    (folder / "a.md").write_text(GUIDE)
-    return folder
+FILES = {"a.md": GUIDE}
 
 
 @dataclass

@@ -42,14 +42,7 @@ Use foo, then foo, then foo.
 More of it [above](#installation).
 """
 NAME = "README.md"
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    folder = tmp_path / "root"
-    folder.mkdir()
-    (folder / NAME).write_bytes(README.encode())
-    return folder
+FILES = {NAME: README}
 
 
 @pytest.fixture(params=GENERATIONS)

@@ -25,14 +25,7 @@ from tests.surfaces.stdio_lines import SECONDS, Lines, lines_to
 
 GUIDE = "# Guide\r\n\r\nVersion\u2028 1.0.\r\n"
 EDIT = {"op": "replace_match", "pattern": "1.0", "replacement": "2.0\x85"}
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    folder = tmp_path / "root"
-    folder.mkdir()
-    (folder / "guide.md").write_bytes(GUIDE.encode())
-    return folder
+FILES = {"guide.md": GUIDE}
 
 
 def server_of(root: Path) -> object:

@@ -56,12 +56,7 @@ class TasksOfClient(ClientExtension):
         return [ResultClaim(result_type="task", model=CreatedTask, resolve=_no_resolve)]
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    folder = tmp_path / "root"
-    folder.mkdir()
-    (folder / "a.md").write_text("# A\n\nold\n")
-    return folder
+FILES = {"a.md": "# A\n\nold\n"}
 
 
 @pytest.fixture

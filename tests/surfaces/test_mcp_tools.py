@@ -41,14 +41,7 @@ Run v1.0.0.
 Of plugins.
 """
 LIMIT = 50_000
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    folder = tmp_path / "root"
-    folder.mkdir()
-    (folder / "guide.md").write_bytes(GUIDE.encode())
-    return folder
+FILES = {"guide.md": GUIDE}
 
 
 @pytest.fixture

@@ -28,14 +28,7 @@ ONE = {"op": "replace_match", "pattern": "one", "replacement": "1"}
 TWO = {"op": "replace_match", "pattern": "two", "replacement": "2"}
 WORDS = {"title": "Write numbers as digits", "description": "The style guide wants it.\n\nSee *numbers*."}
 AGENT = Client("robo", "4.2")
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    folder = tmp_path / "root"
-    folder.mkdir()
-    (folder / "a.md").write_text(GUIDE)
-    return folder
+FILES = {"a.md": GUIDE}
 
 
 def engine_of(root: Path, client: Client = AGENT) -> Engine:

@@ -73,14 +73,7 @@ ROUTES = (
     ("POST", "/plan/{id}/apply"),
     ("POST", "/plan/{id}/replan"),
 )
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    folder = tmp_path / "root"
-    folder.mkdir()
-    (folder / "guide.md").write_text(GUIDE)
-    return folder
+FILES = {"guide.md": GUIDE}
 
 
 @pytest.fixture

@@ -21,14 +21,7 @@ from tests.surfaces.command_line import mdplan
 
 SECONDS = 60
 HOW_TO = (REPOSITORY / "docs" / "how-to" / "review-plans.md").read_text(encoding="utf-8")
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    folder = tmp_path / "root"
-    folder.mkdir()
-    (folder / "guide.md").write_text("# Guide\n\nold\n")
-    return folder
+FILES = {"guide.md": "# Guide\n\nold\n"}
 
 
 @contextmanager

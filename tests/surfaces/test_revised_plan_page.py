@@ -1,7 +1,6 @@
 """The page of a plan that replaces another one: what was said of that, and what differs."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -9,10 +8,7 @@ from mdplan.engine.engine import Engine
 from mdplan.engine.reviews.review_service import ReviewService
 from mdplan.storage.user.decision_log import LineComment, Side
 from tests.surfaces.review_calls import ReviewCalls
-
-
-def change(old: str, new: str) -> dict[str, Any]:
-    return {"op": "replace_match", "pattern": old, "replacement": new}
+from tests.three_edits import change
 
 
 @pytest.fixture

@@ -1,0 +1,20 @@
+"""A plan of three edits and who decides on it, for the tests of decisions."""
+
+from pathlib import Path
+
+import pytest
+
+from mdplan.engine.decisions.approval import approved_only
+from mdplan.engine.engine import Engine
+from mdplan.engine.reviews.review_service import ReviewService
+
+
+@pytest.fixture
+def strict(root: Path) -> Engine:
+    """An engine that commits approved plans only."""
+    return Engine.open([root], approval=approved_only)
+
+
+@pytest.fixture
+def reviewing(strict: Engine) -> ReviewService:
+    return ReviewService(strict, clock=lambda: 1_000_000_000.0)
