@@ -6,13 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
-from mdplan.requests.operation_names import IMPLIED
+from mdplan.operations import IMPLIED, OPERATIONS
 
 Edit = Mapping[str, Any]
 # Pieces that a tokenizer of a model makes one token of, or nearly so: an escape, a word, three digits, marks.
 _PIECE: Final = re.compile(r"\\.| ?[^\W\d_]{1,9}|\d{1,3}|\s+|[^\w\s\\]{1,3}|.", re.DOTALL)
-
-_OF_TEXT: Final = frozenset({"replace_match", "replace_lines", "insert_lines", "delete_lines", "apply_diff"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +31,7 @@ class CandidateEdits:
     @property
     def is_of_text(self) -> bool:
         """Whether an edit is one of text or lines, whatever these mean."""
-        return any(edit["op"] in _OF_TEXT for edit in self.edits)
+        return any(OPERATIONS[edit["op"]].finds_text for edit in self.edits)
 
     @property
     def breaks_lines(self) -> bool:

@@ -12,14 +12,13 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from mdplan.operations import OPERATIONS
+from mdplan.operations import IMPLIED, OPERATIONS
 from mdplan.operations.base.data import DataOperation, PlacedOperation
 from mdplan.operations.base.front_matter import FrontMatterOperation
 from mdplan.operations.base.operation import Operation, SectionTargeted
 from mdplan.reference.json_schemas import batch_schema, report_schema
 from mdplan.reference.operation_schema import Schema, inlined, model_schema, operation_schema
 from mdplan.reports.base import Report
-from mdplan.requests.operation_names import IMPLIED
 
 # Mark of a field that callers may give as null because the document that names it does so.
 NULLABLE: Final = "x-nullable"

@@ -1,68 +1,53 @@
 """The edit operations, one file each, loaded on first use.
 
-To add one, write a module that is named after the operation, and add its name here.
+To add one, write a module that is named after the operation, and add its name to a topic here.
 """
 
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from mdplan.operations.base.operation import Operation
+# Names of operations are read by commands that load no model.
+if TYPE_CHECKING:
+    from mdplan.operations.base.operation import Operation
 
-_NAMES: Final = (
-    "add_list_item",
-    "add_to_front_matter_list",
-    "add_to_list",
-    "append_to_file",
-    "append_to_section",
-    "apply_diff",
-    "create_file",
-    "create_page",
-    "delete_file",
-    "delete_front_matter",
-    "delete_ini_key",
-    "delete_lines",
-    "delete_section",
-    "delete_table_row",
-    "delete_value",
-    "format_section",
-    "insert_lines",
-    "insert_section",
-    "move_item",
-    "move_section",
-    "order_sections",
-    "prepend_to_section",
-    "preview_match",
-    "remove_from_front_matter_list",
-    "remove_from_list",
-    "remove_list_item",
-    "rename_file",
-    "rename_heading",
-    "rename_key",
-    "replace_code_block",
-    "replace_ini_section",
-    "replace_lines",
-    "replace_match",
-    "replace_range",
-    "replace_region",
-    "replace_section",
-    "set_front_matter",
-    "set_heading_level",
-    "set_ini_key",
-    "set_task",
-    "set_value",
-    "sort_list",
-    "update_toc",
-    "upsert_section",
-    "upsert_table_row",
-)
+# The names of all operations by what they change: help lists them so.
+TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
+    "Sections": (
+        "append_to_section", "prepend_to_section", "insert_section", "replace_section", "upsert_section",
+        "delete_section", "move_section", "order_sections", "rename_heading", "set_heading_level",
+        "format_section",
+    ),
+    "Blocks": (
+        "add_list_item", "remove_list_item", "set_task", "sort_list", "upsert_table_row",
+        "delete_table_row", "replace_region", "update_toc",
+    ),
+    "Keys": (
+        "set_front_matter", "delete_front_matter", "add_to_front_matter_list",
+        "remove_from_front_matter_list", "set_ini_key", "delete_ini_key", "replace_ini_section",
+        "set_value", "delete_value", "rename_key", "add_to_list", "remove_from_list", "move_item",
+    ),
+    "Text": (
+        "replace_match", "preview_match", "replace_range", "replace_code_block", "apply_diff",
+        "insert_lines", "replace_lines", "delete_lines",
+    ),
+    "Files": ("create_file", "create_page", "append_to_file", "rename_file", "delete_file"),
+}  # fmt: skip
+# Fields that one operation alone has together: with them an edit needs no name. None that only deletes.
+IMPLIED: Final[Mapping[str, frozenset[str]]] = {
+    "replace_match": frozenset({"pattern", "replacement"}),
+    "replace_lines": frozenset({"lines", "markdown"}),
+    "insert_lines": frozenset({"line", "markdown"}),
+    "apply_diff": frozenset({"diff"}),
+}
+_NAMES: Final = tuple(sorted(name for names in TOPICS.values() for name in names))
 
 
-class _Registry(Mapping[str, type[Operation]]):
+class _Registry(Mapping[str, "type[Operation]"]):
     """The models by name. Each is imported when it is looked up: a batch needs few of them."""
 
-    def __getitem__(self, op: str) -> type[Operation]:
+    def __getitem__(self, op: str) -> "type[Operation]":
         if op not in _NAMES:
             raise KeyError(op)
         return _load(op)
@@ -78,7 +63,7 @@ class _Registry(Mapping[str, type[Operation]]):
 
 
 @cache
-def _load(op: str) -> type[Operation]:
+def _load(op: str) -> "type[Operation]":
     model: type[Operation] = getattr(import_module(f"{__name__}.{op}"), class_name(op))
     return model
 
@@ -88,4 +73,9 @@ def class_name(op: str) -> str:
     return "".join(word.capitalize() for word in op.split("_"))
 
 
-OPERATIONS: Final[Mapping[str, type[Operation]]] = _Registry()
+def moves_text(op: str) -> bool:
+    """Whether edits of `op` take text to another place; False for what is no operation, as an undo."""
+    return op in _NAMES and _load(op).moves_text
+
+
+OPERATIONS: "Final[Mapping[str, type[Operation]]]" = _Registry()

@@ -26,6 +26,7 @@ class AppendToFile(Operation):
     example: ClassVar[dict[str, object]] = {"op": "append_to_file", "markdown": "- 2026-05-02: descaled"}
     needs_markdown: ClassVar = False
     repeats: ClassVar = True
+    may_begin_file: ClassVar = True
 
     op: Literal["append_to_file"]
     markdown: str = Field(description="Lines to add.")

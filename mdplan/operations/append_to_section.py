@@ -27,6 +27,7 @@ class AppendToSection(PayloadOperation):
     }
     accepts_root: ClassVar = True
     repeats: ClassVar = True
+    may_begin_file: ClassVar = True
 
     op: Literal["append_to_section"]
     extent: Literal["auto", "subtree"] = Field(

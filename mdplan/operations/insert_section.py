@@ -27,6 +27,8 @@ class InsertSection(PayloadOperation):
     }
     accepts_root: ClassVar = True
     repeats: ClassVar = True
+    once_condition: ClassVar = "hasSection: TITLE"
+    may_begin_file: ClassVar = True
 
     op: Literal["insert_section"]
     position: SectionPosition = Field(description="Position relative to the target section.")

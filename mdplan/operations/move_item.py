@@ -18,6 +18,7 @@ class MoveItem(PlacedOperation):
 
     may_stay_last: ClassVar = False
     example: ClassVar[dict[str, object]] = {"op": "move_item", "key": "nav.Guide", "before": "Home"}
+    moves_text: ClassVar = True
 
     op: Literal["move_item"]
 

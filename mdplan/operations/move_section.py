@@ -42,6 +42,7 @@ class MoveSection(LevelFitting):
         "toHeadingPath": ["Use"],
         "position": "after",
     }
+    moves_text: ClassVar = True
 
     op: Literal["move_section"]
     to_section_id: str | None = Field(default=None, description="Section ID of the section to move to.")

@@ -34,6 +34,7 @@ class OrderSections(SectionTargeted):
     example: ClassVar[dict[str, object]] = {"op": "order_sections", "order": ["Brew", "Install"]}
     target_is_required: ClassVar = False
     accepts_root: ClassVar = True
+    moves_text: ClassVar = True
 
     op: Literal["order_sections"]
     order: Annotated[tuple[str, ...], Field(min_length=1)] = Field(

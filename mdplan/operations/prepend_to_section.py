@@ -23,6 +23,7 @@ class PrependToSection(PayloadOperation):
     }
     accepts_root: ClassVar = True
     repeats: ClassVar = True
+    may_begin_file: ClassVar = True
 
     op: Literal["prepend_to_section"]
 

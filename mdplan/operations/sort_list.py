@@ -30,6 +30,7 @@ class SortList(ListOperation):
     """
 
     example: ClassVar[dict[str, object]] = {"op": "sort_list", "heading": "Brew", "descending": True}
+    moves_text: ClassVar = True
 
     op: Literal["sort_list"]
     descending: bool = Field(default=False, strict=True, description="Last text first.")

@@ -31,6 +31,7 @@ class UpsertSection(PayloadOperation):
         "createIfMissing": True,
     }
     accepts_root: ClassVar = True
+    may_begin_file: ClassVar = True
 
     op: Literal["upsert_section"]
     mode: Literal["replace", "append", "prepend"] = Field(

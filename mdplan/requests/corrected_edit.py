@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from mdplan.field_names import EDIT_SYNONYMS, camel_case, meant_fields
-from mdplan.operations import OPERATIONS
+from mdplan.operations import IMPLIED, OPERATIONS
 from mdplan.operations.base.operation import Operation
 from mdplan.requests.model_reader import validated, wire_names
-from mdplan.requests.operation_names import IMPLIED, meant_operations
+from mdplan.requests.operation_names import meant_operations
 
 # Fields in which other tools name the operation.
 _OP_NAMES: Final = ("op", "operation", "type", "action")

@@ -5,14 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from mdplan.field_names import EDIT_SYNONYMS, camel_case
-
-# Fields that one operation alone has together; none of them is implied that only deletes.
-IMPLIED: Final[Mapping[str, frozenset[str]]] = {
-    "replace_match": frozenset({"pattern", "replacement"}),
-    "replace_lines": frozenset({"lines", "markdown"}),
-    "insert_lines": frozenset({"line", "markdown"}),
-    "apply_diff": frozenset({"diff"}),
-}
+from mdplan.operations import IMPLIED
 
 # Operations that can be meant, the likeliest first.
 _SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {

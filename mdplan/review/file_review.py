@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
+from mdplan.operations import moves_text
 from mdplan.plan import Plan
 from mdplan.review.edit_places import places_of
 from mdplan.review.file_context import gaps_of, same_lines, text_and_end
@@ -15,7 +16,6 @@ from mdplan.review.word_marks import WordMarks
 from mdplan.text.diff.file_diff import Hunk
 from mdplan.text.lines import LineIndex
 
-_MOVES: Final = frozenset({"move_section", "order_sections", "sort_list", "move_item"})
 _END_NAMES: Final = {"\n": "LF", "\r\n": "CRLF", "\r": "CR"}
 
 
@@ -24,7 +24,7 @@ def review_file(plan: Plan, review: PlanReview, sides: FileSides) -> FileReview:
     file = next(file for file in review.files if file.path == sides.change.path)
     made = places_of(sides, plan.results, sequential=bool(plan.options.get("sequential")))
     places, marks = LinePlaces(sides, made), WordMarks()
-    movers = frozenset(result.edit_index for result in plan.results if result.op in _MOVES)
+    movers = frozenset(result.edit_index for result in plan.results if moves_text(result.op))
     return FileReview(
         file=file,
         hunks=with_moves([_hunk(hunk, places, marks) for hunk in sides.hunks], movers),

@@ -9,7 +9,7 @@ FILES = {path.stem for path in Path(operations.__file__).parent.glob("*.py")} - 
 
 
 def test_each_operation_has_its_file_and_each_file_is_listed() -> None:
-    assert set(OPERATIONS) == FILES
+    assert sorted(OPERATIONS) == sorted(FILES)
     assert {op: model.__module__.rpartition(".")[2] for op, model in OPERATIONS.items()} == {
         op: op for op in OPERATIONS
     }

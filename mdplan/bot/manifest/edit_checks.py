@@ -134,7 +134,7 @@ def repeating_edits(edits: Sequence[Any], path: Path) -> Iterator[ManifestProble
             continue
         op = op_of(edit) if isinstance(edit, Mapping) else None
         if isinstance(op, str) and op in OPERATIONS and OPERATIONS[op].repeats and not _is_conditional(edit):
-            condition = "hasSection: TITLE" if op == "insert_section" else "hasText: TEXT"
+            condition = OPERATIONS[op].once_condition
             yield _misplaced(
                 f"`{op}` would change the file again in every run",
                 f"add a condition to the rule: `when: {{not: {{{condition}}}}}`",

@@ -4,7 +4,7 @@ import shlex
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 
@@ -23,29 +23,6 @@ from mdplan.diagnostics import Exit
 from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.reports.next_steps import Caller, in_words_of
 from mdplan.reports.plan import ApplyReport
-
-# Operations by what they change, for the first screen of help.
-TOPICS: Final = {
-    "Sections": (
-        "append_to_section", "prepend_to_section", "insert_section", "replace_section", "upsert_section",
-        "delete_section", "move_section", "order_sections", "rename_heading", "set_heading_level",
-        "format_section",
-    ),
-    "Blocks": (
-        "add_list_item", "remove_list_item", "set_task", "sort_list", "upsert_table_row",
-        "delete_table_row", "replace_region", "update_toc",
-    ),
-    "Keys": (
-        "set_front_matter", "delete_front_matter", "add_to_front_matter_list",
-        "remove_from_front_matter_list", "set_ini_key", "delete_ini_key", "replace_ini_section",
-        "set_value", "delete_value", "rename_key", "add_to_list", "remove_from_list", "move_item",
-    ),
-    "Text": (
-        "replace_match", "preview_match", "replace_range", "replace_code_block", "apply_diff",
-        "insert_lines", "replace_lines", "delete_lines",
-    ),
-    "Files": ("create_file", "create_page", "append_to_file", "rename_file", "delete_file"),
-}  # fmt: skip
 
 
 class OperationGroup(Group):
@@ -79,6 +56,8 @@ class OperationGroup(Group):
         if wants_all(ctx):
             rows = [(op, operation_reference(op).summary) for op in self.list_commands(ctx)]
         else:
+            from mdplan.operations import TOPICS
+
             rows = [(topic, ", ".join(names)) for topic, names in TOPICS.items()]
         with formatter.section("Operations"):
             formatter.write_dl(rows)

@@ -64,6 +64,13 @@ class EditOptions:
         return "headingPath" in self.schemas and _SECTION not in self.schemas
 
     @property
+    def may_begin_file(self) -> bool:
+        """Whether people try it on a file that they want to begin."""
+        from mdplan.operations import OPERATIONS
+
+        return OPERATIONS[self.op].may_begin_file
+
+    @property
     def rare(self) -> frozenset[str]:
         """Names of the parameters that the first screen of help leaves out."""
         return frozenset(snake_case(name) for name in (*_RARE, *_SECTION_FIELDS) if name not in self.required)

@@ -42,15 +42,6 @@ _KEY: Final = re.compile(r'`(\["[^"\]]*"(?:, (?:"[^"\]]*"|\d+))*, \d+\])`')
 _VERB: Final = re.compile(r"\b(?:add|send|use) $")
 _DECODER: Final = json.JSONDecoder()
 
-# Operations that people try on a file that they want to begin.
-_ADDING: Final = (
-    "append_to_section",
-    "append_to_file",
-    "prepend_to_section",
-    "insert_section",
-    "upsert_section",
-)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandWords:
@@ -131,7 +122,7 @@ def for_command(
     elif problem.code is Code.MATCH_COUNT_MISMATCH and "differs in case" in hint:
         flag = words.given("caseSensitive", False)  # noqa: FBT003 (the value of a field)
         hint = f"{hint}; `{flag}` matches any case" if flag else hint
-    elif problem.code is Code.FILE_NOT_FOUND and problem.file and words.options.op in _ADDING:
+    elif problem.code is Code.FILE_NOT_FOUND and problem.file and words.options.may_begin_file:
         joint = " To" if hint.endswith("?") else "; to"
         hint = f"{hint}{joint} create it: `mdplan edit create_file {shlex.quote(problem.file)}`"
     return replace(problem, message=message, hint=hint)

@@ -78,6 +78,7 @@ class MatchOperation(SectionTargeted):
     accepts_nested: ClassVar = True
     needs_markdown: ClassVar = False
     needs_one_match: ClassVar[bool] = True
+    finds_text: ClassVar[bool] = True
 
     pattern: Annotated[str, Field(min_length=1)] = Field(description="Text or regular expression to find.")
     match_type: MatchType = Field(default=MatchType.LITERAL, description="literal or regex.")

@@ -176,6 +176,14 @@ class Operation(WireModel, ABC):
     is_listed_page: ClassVar[bool] = False
     # Made again, the edit changes the file again: a manifest needs a condition for it.
     repeats: ClassVar[bool] = False
+    # The condition of a manifest with which such an edit is made once.
+    once_condition: ClassVar[str] = "hasText: TEXT"
+    # Whether people try it on a file that they want to begin.
+    may_begin_file: ClassVar[bool] = False
+    # Whether the text that it takes away comes back in another place.
+    moves_text: ClassVar[bool] = False
+    # Whether it finds its place by text or lines, whatever these mean in the document.
+    finds_text: ClassVar[bool] = False
 
     op: str
 

@@ -19,6 +19,7 @@ class LineOperation(Operation):
     """An operation on whole lines."""
 
     edits_source: ClassVar[bool] = True
+    finds_text: ClassVar[bool] = True
 
     expected_text: str | None = Field(
         default=None, description="What these lines contain now; the last line end is optional."

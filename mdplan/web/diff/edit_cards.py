@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mdplan.diagnostics import Diagnostic
+from mdplan.operations import moves_text
 from mdplan.plan import EditResult
 from mdplan.review.plan_review import ReviewedEdit, ReviewedFile
 from mdplan.web.diff.edit_lines import EditLines, line_facts
@@ -71,7 +72,7 @@ def _moves(result: EditResult, file: ReviewedFile) -> Iterator[str]:
     """Which way text goes that an edit of `result` moves from one file to another."""
     if result.to_file is None:
         return
-    verb = "moved" if result.op == "move_section" else "writes text"
+    verb = "moved" if moves_text(result.op) else "writes text"
     yield (
         f"{verb} to {shown(result.to_file)}"
         if file.path == result.file

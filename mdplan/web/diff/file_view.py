@@ -7,6 +7,7 @@ from typing import Final
 
 from mdplan.diagnostics import Problems
 from mdplan.engine.reviews.open_plan import OpenPlan
+from mdplan.operations import moves_text
 from mdplan.review.plan_review import FileReview, Gap, ReviewedFile, ReviewedHunk, ReviewedLine
 from mdplan.storage.user.decision_log import LineComment, Side
 from mdplan.web.diff.diff_rows import Cell, DiffOptions, OtherFile, Row, cells_of, context_cells, side_by_side
@@ -200,7 +201,7 @@ class FileViews:
     def _other(self, index: int, file: ReviewedFile) -> OtherFile | None:
         """The other file of an edit that moves a section between two files."""
         edit = self._edits.get(index)
-        if edit is None or edit.op != "move_section" or len(edit.files) != 2:
+        if edit is None or not moves_text(edit.op) or len(edit.files) != 2:
             return None
         other = next(each for each in edit.files if each != file.index)
         found = self._opened.file(other)
