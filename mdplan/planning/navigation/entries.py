@@ -1,15 +1,16 @@
 """Entries of navigation files, after pages were renamed and deleted: they name what they named."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from mdplan.data.address import shown
-from mdplan.data.change import REMOVED, Change, KeyChange, value_at
-from mdplan.data.content import DataContent, data_edits, placed, verify_edits
+from mdplan.data.change import REMOVED, KeyChange, value_at
+from mdplan.data.content import DataContent
 from mdplan.data.node import DataError, Path, Unnamed
 from mdplan.diagnostics import Code, Diagnostic
+from mdplan.markdown.edits.data_splices import data_splices, verify_splices
 from mdplan.markdown.elements.lists import ListItem, MarkdownList
 from mdplan.markdown.links.destinations import destinations
 from mdplan.markdown.links.link_path import folder_of, followed
@@ -27,8 +28,8 @@ _LINK_ALONE: Final = re.compile(r"\[[^\[\]]*\]\([^()\s]*\)")
 
 
 @dataclass(frozen=True, slots=True)
-class _Affected:
-    """An entry that names a page which moves to the path `now`, or goes. `change` makes it right."""
+class AffectedPage:
+    """The value at `path`: it names a `page` that is `now` elsewhere, or gone; `change` makes it right."""
 
     path: Path
     page: str
@@ -56,10 +57,13 @@ def update_entries(
         return built
     navigation = beside_its_pages(navigation, strings_of(content.values), before)
     found = list(_affected(navigation, content.values, pages))
-    if not found:
-        return built
-    updated = _changed(built, content, found) if may_rewrite else None
-    left = [each for each in found if each.change is None] if updated else found
+    return follow_pages(built, found, may_rewrite=may_rewrite) if found else built
+
+
+def follow_pages(built: BuiltFile, found: Sequence[AffectedPage], *, may_rewrite: bool) -> BuiltFile:
+    """`built` with the changes of all that was `found` affected; BROKEN_LINK for what stays as it is."""
+    updated = _changed(built, found) if may_rewrite else None
+    left = [each for each in found if updated is None or each.change is None]
     result = updated or built
     warnings = tuple(_warning(result.result, each).at(file=built.file.path) for each in left)
     count = result.references_updated + len(found) - len(left)
@@ -95,7 +99,9 @@ def _items_at(listing: MarkdownList, offset: int) -> Iterator[ListItem]:
             yield item
 
 
-def _affected(navigation: Navigation, values: object, pages: Mapping[str, str | None]) -> Iterator[_Affected]:
+def _affected(
+    navigation: Navigation, values: object, pages: Mapping[str, str | None]
+) -> Iterator[AffectedPage]:
     for path, value in strings_of(values):
         page = next((each for each in navigation.page(path, value) if each in pages), None)
         if page is None:
@@ -103,10 +109,10 @@ def _affected(navigation: Navigation, values: object, pages: Mapping[str, str | 
         now = pages[page]
         if now is None:
             gone = _own_entry(values, path) if path[-1] != REDIRECT else None
-            yield _Affected(path, page, None, KeyChange(gone, REMOVED) if gone else None)
+            yield AffectedPage(path, page, None, KeyChange(gone, REMOVED) if gone else None)
             continue
         written = navigation.written(now, value)
-        yield _Affected(path, page, now, KeyChange(path, written) if written else None)
+        yield AffectedPage(path, page, now, KeyChange(path, written) if written else None)
 
 
 def strings_of(values: object, path: Path = ()) -> Iterator[tuple[Path, str]]:
@@ -137,46 +143,36 @@ def _own_entry(values: Any, path: Path) -> Path | None:  # noqa: ANN401 (any val
     return path[:-2] if is_only and len(path) > 2 and isinstance(path[-3], int) else path
 
 
-def _changed(built: BuiltFile, content: DataContent, found: list[_Affected]) -> BuiltFile | None:
+def _changed(built: BuiltFile, found: Sequence[AffectedPage]) -> BuiltFile | None:
+    """`built` with these changes alone; None where there are none, or they cannot be made."""
     by_key = {each.change.key: each.change for each in found if each.change is not None}
     gone = [key for key, change in by_key.items() if change.value is REMOVED]
-    changes: list[Change] = [
+    changes = [
         change for key, change in by_key.items() if not any(key != each == key[: len(each)] for each in gone)
     ]
-    edits = edits_of(built.result, content, changes) if changes else None
-    return None if edits is None else with_post_edits(built, edits)
-
-
-def edits_of(outline: Outline, content: DataContent, changes: list[Change]) -> EditList | None:
-    """Edits of `outline`, which says `content`, that make `changes` alone; None where that cannot be done."""
     try:
-        splices = placed(data_edits(content, changes), 0, outline.source.lines)
-        edits = EditList.of(splice.edit for splice in splices)
-        if not isinstance(edits, EditList):
+        edits = EditList.of(splice.edit for splice in data_splices(built.result, changes, None))
+        if not changes or not isinstance(edits, EditList):
             return None
-        verify_edits(content, edits, changes)
+        verify_splices(built.result, edits, changes, None)
     except DataError:
         return None
-    return edits
+    return with_post_edits(built, edits)
 
 
-def _warning(outline: Outline, each: _Affected) -> Diagnostic:
-    return warning_of(outline, each.path, each.page, each.now, can_update=each.change is not None)
-
-
-def warning_of(outline: Outline, path: Path, page: str, now: str | None, *, can_update: bool) -> Diagnostic:
-    """BROKEN_LINK for the value at `path` of `outline`: its `page` is `now` elsewhere, or gone."""
+def _warning(outline: Outline, affected: AffectedPage) -> Diagnostic:
+    """BROKEN_LINK for what names an `affected` page in `outline`."""
     content = data_content(outline)
-    span = content.places.get(path) if isinstance(content, DataContent) else None
+    span = content.places.get(affected.path) if isinstance(content, DataContent) else None
     start = outline.front_matter.content.start if outline.front_matter else 0
     place = outline.source.lines.position(span.start + start) if span else None
     where = f" at line {place.line}" if place else ""
-    becomes = f"is now `{now}`" if now else "this plan deletes"
-    key = shown(path)
+    becomes = f"is now `{affected.now}`" if affected.now else "this plan deletes"
+    key = shown(affected.path)
     return Diagnostic.warning(
         Code.BROKEN_LINK,
-        f"the entry `{key}`{where} names `{page}`, which {becomes}",
+        f"the entry `{key}`{where} names `{affected.page}`, which {becomes}",
         f'change it with set_value or delete_value and `"key": "{key}"`'
-        + ('; `"updateReferences": "workspace"` updates entries' if can_update else ""),
+        + ('; `"updateReferences": "workspace"` updates entries' if affected.change else ""),
         place=place,
     )

@@ -24,8 +24,8 @@ from mdplan.markdown.links.link_target import FileTree, TargetKind
 _FolderOf = Callable[[str, Any], str | None]
 # The key of a redirect's page.
 REDIRECT: Final = "destination"
-_EXTERNAL: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//")
-_TAIL: Final = re.compile(r"[#?].*", re.DOTALL)
+EXTERNAL: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//")
+TAIL: Final = re.compile(r"[#?].*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +58,9 @@ class Navigation:
 
     def page(self, path: Path, value: object) -> Sequence[str]:
         """Files that the `value` at `path` may name; none where it names no page."""
-        if not isinstance(value, str) or not self.kind.names_page(path) or _EXTERNAL.match(value):
+        if not isinstance(value, str) or not self.kind.names_page(path) or EXTERNAL.match(value):
             return ()
-        named = followed(self.folder, _TAIL.sub("", value).lstrip("/"))
+        named = followed(self.folder, TAIL.sub("", value).lstrip("/"))
         if not named or named.lower().endswith(MARKDOWN_SUFFIXES) or self.kind.has_suffix:
             return (named,)
         return tuple(named + suffix for suffix in MARKDOWN_SUFFIXES)
@@ -70,7 +70,7 @@ class Navigation:
         link = link_between(self.folder, page)
         if leads_out(link) and not self.kind.may_lead_out:
             return None
-        body = _TAIL.sub("", like)
+        body = TAIL.sub("", like)
         has_suffix = body.lower().endswith(MARKDOWN_SUFFIXES) if body else self.kind.has_suffix
         link = link if has_suffix or self.kind.has_suffix else without_suffix(link, MARKDOWN_SUFFIXES)
         is_dotted = like.startswith("./") and not leads_out(link)
