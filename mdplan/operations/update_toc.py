@@ -87,7 +87,7 @@ class UpdateToc(Operation):
     def _contents(self, outline: Outline, found: RegionText) -> str:
         behind = found.region.end.span.end
         sections = [section for section in outline.sections if section.heading_start >= behind]
-        form = form_of(outline, found.content, sections, MAX_LEVEL)
+        form = form_of(outline, found.content, sections)
         form = ContentsForm(
             self.bullet or form.bullet,
             form.indent if self.bullet in (None, form.bullet) else " " * (len(self.bullet) + 1),

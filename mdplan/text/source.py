@@ -36,7 +36,6 @@ else:
 # Encodings whose bytes depend on what came before, or that write two code points as one character: a
 # piece of them cannot be copied or encoded alone.
 _STATEFUL: Final = r"iso2022|hz|utf_?7|punycode|idna|escape|^utf_(16|32)$|jis_?2004|jisx0213|big5hkscs"
-_SURROGATE: Final = "[\udc80-\udcff]"
 # How `visible` shows a byte that is no text.
 SHOWN_BYTE: Final = re.compile(r"\\x[89a-f][0-9a-f]")
 _BOMS: Final = (
@@ -179,7 +178,7 @@ class Source:
         """
         if self.is_exact:
             return None
-        shown = {visible(character) for character in re.findall(_SURROGATE, self.text)}
+        shown = {visible(character) for character in _INVALID_BYTE.findall(self.text)}
         surplus: Counter[str] = Counter()
         for edit in edits:
             surplus.update(SHOWN_BYTE.findall(edit.new_text))
@@ -289,7 +288,7 @@ def _decode_unmarked(data: bytes) -> Source:
         return _source(data, data.decode("utf-8"), "utf-8", b"", 0)
     except UnicodeDecodeError:
         text = data.decode("utf-8", "surrogateescape")
-        return _source(data, text, "utf-8", b"", len(re.findall(_SURROGATE, text)))
+        return _source(data, text, "utf-8", b"", len(_INVALID_BYTE.findall(text)))
 
 
 def _encode(text: str, encoding: str) -> bytes:

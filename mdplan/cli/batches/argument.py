@@ -7,7 +7,6 @@ import click
 from click.core import ParameterSource
 
 from mdplan.cli.batches.batch_input import STANDARD_INPUT, has_no_input
-from mdplan.cli.completion.completed_values import Completion
 from mdplan.cli.options import intent_options
 from mdplan.cli.usage.misuse import Misuse
 
@@ -20,18 +19,10 @@ _OVERRIDES: Final = {
 }
 
 
-def batch_argument(name: str = "batch", offer: Completion | None = None) -> Callable[[Decorated], Decorated]:
-    """Give a command its BATCH, or what `name` says: a file, or standard input when it is - or left out.
-
-    The tab key finds files, or what `offer` gives.
-    """
-    return click.argument(
-        name,
-        type=click.Path(readable=False, allow_dash=True),
-        default=STANDARD_INPUT,
-        shell_complete=offer,
-        callback=_not_a_keyboard,
-    )
+def batch_argument(function: Decorated) -> Decorated:
+    """Give a command its BATCH: a file, or standard input when it is - or left out."""
+    kind = click.Path(readable=False, allow_dash=True)
+    return click.argument("batch", type=kind, default=STANDARD_INPUT, callback=_not_a_keyboard)(function)
 
 
 def override_options(function: Decorated) -> Decorated:

@@ -27,7 +27,7 @@ from mdplan.reports.plan import PlanReport
     example="mdplan plan batch.yaml",
     rare=("allow_outline_change", "allow_duplicate_headings", "description", "revises"),
 )
-@batch_argument()
+@batch_argument
 @output_option
 @click.option("--check", is_flag=True, help="Exit with 1 if anything would change.")
 @override_options
@@ -61,7 +61,7 @@ def plan(session: Session, *, batch: str, output: Path | None, check: bool, **ov
     example="mdplan validate batch.yaml",
     rare=("allow_outline_change", "allow_duplicate_headings", "description", "revises"),
 )
-@batch_argument()
+@batch_argument
 @click.option(
     "--format",
     "form",

@@ -8,6 +8,7 @@ from typing import Final
 from mdplan.markdown.blocks.heading_attributes import without_attributes
 from mdplan.markdown.blocks.rendered_text import heading_title, render_text
 from mdplan.markdown.inline.inline_node import InlineKind, InlineNode
+from mdplan.markdown.outline.heading_path import MAX_LEVEL
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 
@@ -37,11 +38,11 @@ class ContentsForm:
     max_level: int
 
 
-def form_of(outline: Outline, old: str, sections: Sequence[Section], deepest: int) -> ContentsForm:
+def form_of(outline: Outline, old: str, sections: Sequence[Section]) -> ContentsForm:
     """The form of the contents `old`, which list `sections`; where they do not show it, the usual one.
 
     Where they link to two headings or more, levels are those of the headings that they link to. Else they
-    begin with level 1 if several headings have it, and end with `deepest`.
+    begin with level 1 if several headings have it, and end with the deepest that there is.
     """
     items = [item for line in old.split("\n") if (item := _ITEM.match(line))]
     listed = [anchor for item in items for anchor in _ANCHOR.findall(item.string)[-1:]]
@@ -53,12 +54,12 @@ def form_of(outline: Outline, old: str, sections: Sequence[Section], deepest: in
     indents = [item["indent"] for item in items if item["indent"]]
     indent = min(indents, key=len) if indents and not items[0]["indent"] else " " * (len(bullet) + 1)
     if len(linked) < _FEWEST:
-        return ContentsForm(bullet, indent, 1 if titles > 1 else 2, deepest)
+        return ContentsForm(bullet, indent, 1 if titles > 1 else 2, MAX_LEVEL)
     is_cut = any(
         each.level > max(linked) and each.anchor not in listed and not is_omitted(outline, each)
         for each in sections
     )
-    return ContentsForm(bullet, indent, min(linked), max(linked) if is_cut else deepest)
+    return ContentsForm(bullet, indent, min(linked), max(linked) if is_cut else MAX_LEVEL)
 
 
 def is_omitted(outline: Outline, section: Section) -> bool:

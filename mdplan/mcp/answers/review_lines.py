@@ -9,7 +9,7 @@ _SHORT: Final = len("sha256-") + 16
 _QUOTED: Final = 200
 
 
-def review_lines(review: ReviewReport, *, with_diff: bool = True) -> Iterator[str]:
+def review_lines(review: ReviewReport) -> Iterator[str]:
     """`review` in lines; the diff of a revised plan is behind them."""
     plan = review.plan_id[:_SHORT]
     said = f": {_one_line(review.comment)}" if review.comment else ""
@@ -26,7 +26,7 @@ def review_lines(review: ReviewReport, *, with_diff: bool = True) -> Iterator[st
     yield f"From that plan to {compared.plan_id[:_SHORT]}: {files or 'no difference'}"
     if compared.diff_truncated:
         yield "The diff between the plans is cut."
-    if with_diff and compared.diff:
+    if compared.diff:
         yield compared.diff.removesuffix("\n")
 
 
