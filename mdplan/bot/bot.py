@@ -97,13 +97,13 @@ class Bot:
     job: Job
     options: RunOptions
 
-    def plan(self, held: ExitStack) -> BotResult:
+    def plan(self, resources: ExitStack) -> BotResult:
         """The plan of all files, or what is wrong with them; its diff lasts as long as `held`.
 
         Raises `StorageRefused` for an executor or a folder that cannot be opened.
         """
         spool = Spool()
-        held.callback(spool.close)
+        resources.callback(spool.close)
         found = RunFindings()
         with self.job.tree.open() as workspace:
             candidates = find_candidates(self.job.loaded, workspace, self.job.tree)

@@ -15,8 +15,8 @@ from typing import Any, Final, TypeVar, cast
 from mdplan.diagnostics import Code
 from mdplan.storage.fs.errors import StorageRefused
 
-Given = TypeVar("Given")
-Made = TypeVar("Made")
+Task = TypeVar("Task")
+Result = TypeVar("Result")
 
 DASK: Final = "dask://"
 _PRELOADED: Final = "mdplan.bot.file_planner"
@@ -69,10 +69,10 @@ def open_executor(address: str | None, jobs: int, parts: int) -> Iterator[Execut
 
 
 def in_order(
-    executor: Executor, task: Callable[..., Made], given: Iterable[Given], *first: object, jobs: int
-) -> Iterator[Made]:
+    executor: Executor, task: Callable[..., Result], given: Iterable[Task], *first: object, jobs: int
+) -> Iterator[Result]:
     """`task(*first, each)` for each of `given`, in their order; few are under way at a time."""
-    waiting: deque[Future[Made]] = deque()
+    waiting: deque[Future[Result]] = deque()
     rest = iter(given)
     for each in islice(rest, jobs * _IN_FLIGHT_EACH):
         waiting.append(executor.submit(task, *first, each))

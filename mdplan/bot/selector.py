@@ -106,7 +106,7 @@ class Selector:
         if isinstance(shape, Diagnostic):
             return (shape,)
         data = None if isinstance(read, Diagnostic) else read.data
-        looked = _InspectedFile(
+        inspected = _InspectedFile(
             self.documents,
             name,
             data,
@@ -117,8 +117,8 @@ class Selector:
         )
         edits: list[FilledEdit] = []
         problems: list[Diagnostic] = []
-        for number in self._possible(candidate.rules, looked):
-            for found in self._asked(self.loaded.manifest.files[number], ("files", number), looked):
+        for number in self._possible(candidate.rules, inspected):
+            for found in self._expanded(self.loaded.manifest.files[number], ("files", number), inspected):
                 match found:
                     case FilledEdit():
                         edits.append(found)
@@ -128,7 +128,7 @@ class Selector:
                         problems.append(found.at(file=candidate.path))
         # A loop meets the same problem with every entry.
         return tuple(dict.fromkeys(problems)) or self._as_batch(
-            candidate.path, shape, self._open_edits(edits, looked)
+            candidate.path, shape, self._open_edits(edits, inspected)
         )
 
     def _shape(self, candidate: CandidateFile) -> dict[str, str] | Diagnostic:
@@ -148,14 +148,14 @@ class Selector:
         where = f"{self.loaded.name}:{place.line}:{place.col}"
         return replace(problem, message=f"{problem.message} (asked for at {where})", edit_index=None)
 
-    def _asked(
-        self, rule: Rule, path: Path, looked: _InspectedFile
+    def _expanded(
+        self, rule: Rule, path: Path, inspected: _InspectedFile
     ) -> Iterator[FilledEdit | ManifestProblem | Diagnostic]:
-        outline = looked.outline
+        outline = inspected.outline
         if isinstance(outline, Diagnostic):
             yield outline
             return
-        values = looked.values(outline, self._asked_values[int(path[1])])
+        values = inspected.values(outline, self._needed_values[int(path[1])])
         if rule.when is not None:
             answer = is_met(rule.when, FileFacts(outline, values), (*path, "when"))
             if answer is not True:
@@ -166,18 +166,18 @@ class Selector:
             yield each if isinstance(each, ManifestProblem) else _addressed(each, outline)
 
     @cached_property
-    def _asked_values(self) -> list[frozenset[str]]:
+    def _needed_values(self) -> list[frozenset[str]]:
         """The values that each rule may use; to find them for all others would cost the most."""
         return [
             frozenset(name for name, sign in _ON_DEMAND.items() if sign in str(rule))
             for rule in self.loaded.manifest.files
         ]
 
-    def _possible(self, rules: Sequence[int], looked: _InspectedFile) -> Sequence[int]:
+    def _possible(self, rules: Sequence[int], inspected: _InspectedFile) -> Sequence[int]:
         """Those of `rules` that can have anything to do in a file of these bytes."""
-        if looked.data is None:
+        if inspected.data is None:
             return rules
-        raw = BytePrefilter(looked.data, looked.encoding)
+        raw = BytePrefilter(inspected.data, inspected.encoding)
         conditions = ((number, self.loaded.manifest.files[number].when) for number in rules)
         met = [
             number for number, when in conditions if when is None or may_be_met(when, raw, self.loaded.values)
@@ -206,7 +206,7 @@ class Selector:
         """For each rule whether an edit of it waits for another."""
         return [any(edit.get(ONLY_IF_CHANGED) for edit in rule.edits) for rule in self.loaded.manifest.files]
 
-    def _open_edits(self, edits: list[FilledEdit], looked: _InspectedFile) -> list[FilledEdit]:
+    def _open_edits(self, edits: list[FilledEdit], inspected: _InspectedFile) -> list[FilledEdit]:
         """`edits` without those of whole files that are already done."""
 
         def is_there(path: str) -> bool:
@@ -215,14 +215,14 @@ class Selector:
                 self.documents.workspace.status_of(name), Diagnostic
             )
 
-        file = FileState(looked.data, looked.encoding, is_there)
+        file = FileState(inspected.data, inspected.encoding, is_there)
         left = [
             each
             for each in edits
             if (model := _operation(each.edit)) is None or not model.file_already_satisfied(each.edit, file)
         ]
         # Edits of a file that has its new name were made under the old one.
-        return left if looked.data is not None or len(left) == len(edits) else []
+        return left if inspected.data is not None or len(left) == len(edits) else []
 
     def _as_batch(
         self, path: str, shape: Mapping[str, str], edits: list[FilledEdit]

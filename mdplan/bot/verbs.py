@@ -24,16 +24,16 @@ class Proposal:
     """What a manifest would do: the report, and the plan; None where there is nothing to do, or a refusal."""
 
     report: BotReport
-    made: BotResult
+    result: BotResult
 
     @property
     def plan(self) -> Plan | None:
         """The plan."""
-        return self.made.plan
+        return self.result.plan
 
     def diff(self) -> Iterator[bytes]:
         """The parts of the exact diff."""
-        return self.made.diff()
+        return self.result.diff()
 
     def document(self) -> bytes:
         """The plan as a file, which `mdplan apply` takes; empty where there is none."""
@@ -48,12 +48,12 @@ def propose(
 
     Raises `StorageRefused` as `Bot.plan` does.
     """
-    with ExitStack() as held:
-        made = _bot(engine, loaded, options).plan(held)
-        report = bot_report(made, {})
-        if made.plan is not None and keeps:
-            report = replace(report, stored=engine.keep(made.plan))
-        yield Proposal(report=with_interrupted(report, engine.workspace), made=made)
+    with ExitStack() as resources:
+        result = _bot(engine, loaded, options).plan(resources)
+        report = bot_report(result, {})
+        if result.plan is not None and keeps:
+            report = replace(report, stored=engine.keep(result.plan))
+        yield Proposal(report=with_interrupted(report, engine.workspace), result=result)
 
 
 def apply_manifest(engine: Engine, loaded: LoadedManifest, options: RunOptions) -> BotReport:
@@ -64,33 +64,35 @@ def apply_manifest(engine: Engine, loaded: LoadedManifest, options: RunOptions) 
     """
     # What a commit left half done is no base to plan on.
     recovered = engine.recovery.recover_pending()
-    with ExitStack() as held:
-        made = _bot(engine, loaded, options).plan(held)
-    if made.plan is None:
-        return with_recovered(bot_report(made, {}), recovered)
-    options.on_event("committing", {"files": len(made.plan.files), "planId": made.plan.plan_id})
-    committed = engine.commit(made.plan)
+    with ExitStack() as resources:
+        result = _bot(engine, loaded, options).plan(resources)
+    if result.plan is None:
+        return with_recovered(bot_report(result, {}), recovered)
+    options.on_event("committing", {"files": len(result.plan.files), "planId": result.plan.plan_id})
+    committed = engine.commit(result.plan)
     if not committed.ok:
-        return with_recovered(replace(bot_report(made, _as_fields(committed)), ok=False), recovered)
+        return with_recovered(replace(bot_report(result, _as_fields(committed)), ok=False), recovered)
     transaction = committed.receipt.transaction if committed.receipt is not None else None
     options.on_event("committed", {"transaction": transaction})
-    return with_recovered(bot_report(made, _as_fields(committed)), recovered)
+    return with_recovered(bot_report(result, _as_fields(committed)), recovered)
 
 
 def _bot(engine: Engine, loaded: LoadedManifest, options: RunOptions) -> Bot:
     return Bot(Job(tree=FolderTree.of(engine.workspace), settings=engine.settings, loaded=loaded), options)
 
 
-def bot_report(made: BotResult, committed: dict[str, Any]) -> BotReport:
+def bot_report(result: BotResult, committed: dict[str, Any]) -> BotReport:
     """The report on `made`, with what is known of its commit."""
-    found = made.found
+    found = result.found
     known = committed
     if not known:
-        known = {"no_op": True, "edits_applied": 0} if made.plan is None else report_fields(made.plan, None)
-    problems: Problems = (*known.pop("diagnostics", ()), *made.problems)
+        known = (
+            {"no_op": True, "edits_applied": 0} if result.plan is None else report_fields(result.plan, None)
+        )
+    problems: Problems = (*known.pop("diagnostics", ()), *result.problems)
     warnings = (*found.warnings, *known.pop("warnings", ()))
     error = next((problem for problem in problems if problem.severity is Severity.ERROR), None)
-    if error is not None and made.plan is None:
+    if error is not None and result.plan is None:
         known = {}
     known |= {"ok": error is None, "error": error, "diagnostics": problems, "warnings": warnings}
     # They are in the plan, and would be most of the report.

@@ -59,8 +59,8 @@ class VerdictCache:
         cache = cls(folder=PrivateFolder("\0".join(identity), "verdicts"), key=None)
         if not job.history:
             facts = [__version__, identity, job.loaded.located.data, job.loaded.values.known]
-            said = json.dumps([*facts, repr(job.settings)], default=str)
-            cache.key = hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
+            identity_json = json.dumps([*facts, repr(job.settings)], default=str)
+            cache.key = hashlib.sha256(identity_json.encode("utf-8", "surrogatepass")).hexdigest()
             cache._load()
         return cache
 
@@ -104,8 +104,8 @@ class VerdictCache:
     def _load(self) -> None:
         try:
             with self._database() as database:
-                asked = "select path, rules, stamp, digest, verdict from verdicts where job = ?"
-                for path, rules, stamp, digest, verdict in database.execute(asked, (self.key,)):
+                query = "select path, rules, stamp, digest, verdict from verdicts where job = ?"
+                for path, rules, stamp, digest, verdict in database.execute(query, (self.key,)):
                     self.rows[path] = _Row(rules, stamp, digest, FileStatus(verdict))
         except sqlite3.OperationalError:
             return  # Another run has it, or it has no tables yet.

@@ -9,7 +9,7 @@ from itertools import accumulate, pairwise
 from mdplan.derive.candidate import CandidateEdits, cost_of
 from mdplan.derive.document_change import Change, ChangedRun
 from mdplan.derive.section_candidates import address_of
-from mdplan.markdown.edits.matches import EXCLUDED_BY_DEFAULT, UNDECIDED, kept_out_by
+from mdplan.markdown.edits.matches import EXCLUDED_BY_DEFAULT, UNDECIDED, exclusion_of
 from mdplan.text.diff.line_blocks import LineComparison
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.span import Span
@@ -285,7 +285,7 @@ class MatchCandidates:
 
     def _include(self, span: Span) -> list[str] | None:
         """The kind of node that has to be included to find `span`."""
-        kind = kept_out_by(self._change.old, span, EXCLUDED_BY_DEFAULT)
+        kind = exclusion_of(self._change.old, span, EXCLUDED_BY_DEFAULT)
         return None if kind is None or kind == UNDECIDED else [str(kind)]
 
 

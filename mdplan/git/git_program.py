@@ -50,6 +50,6 @@ def run_git(
         ) from error
 
 
-def said_by(done: "subprocess.CompletedProcess[bytes]") -> str:
+def error_text(done: "subprocess.CompletedProcess[bytes]") -> str:
     """What git said when it failed, on one line."""
     return visible(" ".join((done.stderr or done.stdout).decode("utf-8", "replace").split()))

@@ -200,21 +200,21 @@ def _why(outline: Outline, found: MisplacedHunk) -> tuple[str, str] | None:
     """What is known of a hunk that does not apply, and what to do about it; None where lines differ."""
     view, lines = outline.view, outline.source.lines
     at = [found.applied_at] if found.applied_at is not None else found.places
-    told = [lines.position(view.span_in_text(Span(offset, offset)).start).line for offset in at]
+    other_lines = [lines.position(view.span_in_text(Span(offset, offset)).start).line for offset in at]
     if found.applied_at is not None:
         return (
-            f": its result is at line {told[0]} already",
+            f": its result is at line {other_lines[0]} already",
             "the diff seems to be applied: omit it, or make a new one from the current file",
         )
-    if len(told) == 1:
+    if len(other_lines) == 1:
         return (
-            f": its lines are at line {told[0]}, before those of the hunk in front of it",
+            f": its lines are at line {other_lines[0]}, before those of the hunk in front of it",
             "put the hunks in the order of their lines, or send each as a separate edit",
         )
-    if told:
+    if other_lines:
         return (
-            f", and its lines are at {len(told)} other places",
-            f"they are at lines {', '.join(map(str, told))}: show more lines around the change",
+            f", and its lines are at {len(other_lines)} other places",
+            f"they are at lines {', '.join(map(str, other_lines))}: show more lines around the change",
         )
     old = to_lf(found.hunk.old)
     if not old.endswith("\n") and f"{old}\n" in view.text:

@@ -142,12 +142,12 @@ class ReplaceCodeBlock(SectionTargeted):
 
 def _listed(scope: Sequence[Block], indexes: Sequence[int]) -> str:
     """Blocks of `scope` in words: ``0 (sh, lines 5-9), 1 (lines 12-14)``."""
-    told = []
+    descriptions = []
     for index in indexes[:_MOST_LISTED]:
         language = visible(fence_language(scope[index]) or "")[:_LONGEST_LANGUAGE]
         lines = f"lines {scope[index].first_line}-{scope[index].last_line}"
-        told.append(f"{index} ({language}, {lines})" if language else f"{index} ({lines})")
-    return ", ".join(told) + (", …" if len(indexes) > _MOST_LISTED else "")
+        descriptions.append(f"{index} ({language}, {lines})" if language else f"{index} ({lines})")
+    return ", ".join(descriptions) + (", …" if len(indexes) > _MOST_LISTED else "")
 
 
 def _left_open(outline: Outline, block: Block) -> Diagnostic:

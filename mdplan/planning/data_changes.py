@@ -22,17 +22,19 @@ def data_parts(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[Part]
     written once, and a map that loses all its keys is seen to be empty.
     Errors: DATA_INVALID, FRONT_MATTER_INVALID.
     """
-    asked = [item for item in resolved if _changes_of(item)]
-    if not asked:
+    data_edits = [item for item in resolved if _changes_of(item)]
+    if not data_edits:
         return []
     try:
-        return _parts(outline, asked)
+        return _parts(outline, data_edits)
     except DataError as error:
         from mdplan.markdown.edits.front_matter_problems import cannot_change
 
         # Which edit it was is looked for only now, so that a sound batch is read again once.
-        sound = bisect_left(range(1, len(asked)), 1, key=lambda count: _fails(outline, asked[:count]))
-        return (cannot_change(outline, error).at(edit_index=asked[sound].index),)
+        sound = bisect_left(
+            range(1, len(data_edits)), 1, key=lambda count: _fails(outline, data_edits[:count])
+        )
+        return (cannot_change(outline, error).at(edit_index=data_edits[sound].index),)
 
 
 def created_twice(resolved: Sequence[ResolvedEdit], numbers: EditNumbers) -> Problems:
@@ -59,23 +61,23 @@ def _changes_of(item: ResolvedEdit) -> tuple[Change, ...]:
     return item.resolution.data.changes if item.resolution.data else ()
 
 
-def _fails(outline: Outline, asked: Sequence[ResolvedEdit]) -> int:
+def _fails(outline: Outline, data_edits: Sequence[ResolvedEdit]) -> int:
     """1 where the changes of `asked` cannot be made together, else 0."""
     try:
-        _parts(outline, asked)
+        _parts(outline, data_edits)
     except DataError:
         return 1
     return 0
 
 
-def _parts(outline: Outline, asked: Sequence[ResolvedEdit]) -> list[Part]:
+def _parts(outline: Outline, data_edits: Sequence[ResolvedEdit]) -> list[Part]:
     """Raises `DataError` where the changes cannot be made, or not be proven."""
     # They load YAML, and few batches change keys.
     from mdplan.markdown.edits.data_splices import data_splices, verify_splices
 
-    changes = [change for item in asked for change in _changes_of(item)]
-    owners = [item.index for item in asked for _ in _changes_of(item)]
-    formats = (item.resolution.data.creates for item in asked if item.resolution.data is not None)
+    changes = [change for item in data_edits for change in _changes_of(item)]
+    owners = [item.index for item in data_edits for _ in _changes_of(item)]
+    formats = (item.resolution.data.creates for item in data_edits if item.resolution.data is not None)
     creates = next((each for each in formats if each is not None), None)
     splices = data_splices(outline, changes, creates)
     edits = EditList.of(splice.edit for splice in splices)

@@ -71,10 +71,10 @@ class _PlaceIndex:
         self.result = built.result
         self._result_text = built.result.source.text
         self.intended = IntendedChanges(built)
-        asked = [item.resolution for item in built.resolved if item.resolution.may_change_outline]
-        self.parents_may_change = bool(asked)
+        intended = [item.resolution for item in built.resolved if item.resolution.may_change_outline]
+        self.parents_may_change = bool(intended)
         self.relevelled = frozenset(
-            index for resolution in asked for claim in resolution.claims for index in claim.takes
+            index for resolution in intended for claim in resolution.claims for index in claim.takes
         )
 
     def is_touched(self, heading: Span) -> bool:
@@ -273,16 +273,16 @@ def _left_open(built: BuiltFile) -> Iterator[Diagnostic]:
 def _frame_changed(built: BuiltFile) -> Iterator[Diagnostic]:
     """Front matter or region markers that come or go."""
     had, has = built.base.front_matter, built.result.front_matter
-    asked = [item.resolution.data for item in built.resolved if item.resolution.data]
-    may_go, may_come = any(each.removes for each in asked), any(each.creates for each in asked)
+    intended = [item.resolution.data for item in built.resolved if item.resolution.data]
+    may_go, may_come = any(each.removes for each in intended), any(each.creates for each in intended)
     if had and has and may_go:
         yield Diagnostic(
             code=Code.OUTLINE_CHANGED,
             message="what follows the front matter would become front matter",
             hint="put another line before it first, in a separate edit",
         )
-    comes, goes = had is None and has is not None, had is not None and has is None
-    is_unasked = (comes and not may_come) or (goes and not may_go)
+    is_created, is_removed = had is None and has is not None, had is not None and has is None
+    is_unasked = (is_created and not may_come) or (is_removed and not may_go)
     if is_unasked and not IntendedChanges(built).explain_front_matter():
         yield Diagnostic(
             code=Code.OUTLINE_CHANGED,

@@ -14,7 +14,7 @@ from mdplan.requests.search import SearchRequest
 _MOST_TEXT: Final = 200
 
 
-def asked_values(outline: Outline, request: SearchRequest) -> dict[str, Any] | None:
+def matching_values(outline: Outline, request: SearchRequest) -> dict[str, Any] | None:
     """The values of the keys that `request` asks about, as JSON; None where one is not as it asks.
 
     Keys are addresses, such as `a.b` or `nav[0].Home`. `where` gives values, of which a list has one where it
@@ -45,8 +45,8 @@ def _values(outline: Outline, request: SearchRequest) -> dict[str, Any] | None:
         if value is REMOVED:
             return None
         found[key] = value
-    is_so = all(_has_value(content, found[key], expected) for key, expected in request.where.items())
-    return found if is_so else None
+    is_match = all(_has_value(content, found[key], expected) for key, expected in request.where.items())
+    return found if is_match else None
 
 
 def _value_at(values: object, key: str) -> object:

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Final
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.markdown.edits.matches import UNDECIDED, Eligible, find_matches, kept_out_by
+from mdplan.markdown.edits.matches import UNDECIDED, Eligible, exclusion_of, find_matches
 from mdplan.markdown.elements.node_kind import NodeKind
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.pattern_problem import pattern_problem
@@ -112,7 +112,7 @@ def _hit(outline: Outline, span: Span, request: SearchRequest, ends: _SectionEnd
         line=place.line,
         col=place.col,
         text=_text_of_hit(outline, span, line, place.col) if lines.count else "",
-        within=kept_out_by(outline, span, _EVERY_KIND),
+        within=exclusion_of(outline, span, _EVERY_KIND),
         before=_lines(outline, line - context, line - 1) if context else None,
         behind=_lines(outline, last + 1, last + context) if context else None,
         section_end_hint=end_hint,

@@ -110,14 +110,14 @@ class ReviewActions:
                 "Your decision was not saved: your choices have changed since the page was loaded."
             )
             return plan_id
-        said: dict[str, Any] = {
+        feedback: dict[str, Any] = {
             "comment": _comment(form.comment),
             "edit_comments": {index: mark.comment for index, mark in marks.items() if mark.comment},
             "line_comments": tuple(session.notes_on(plan_id).comments.values()),
             "terms": DecisionTerms(saw=form.version, channel=Channel.PAGE, overrides=form.overrides),
         }
         rejected = frozenset(index for index, mark in marks.items() if mark.is_rejected)
-        decided = self._decided(plan_id, form, said, rejected)
+        decided = self._decided(plan_id, form, feedback, rejected)
         if not isinstance(decided, Decision):
             session.notices[plan_id] = FlashMessage("Your decision was not saved.", decided)
             return plan_id
@@ -131,14 +131,14 @@ class ReviewActions:
         return plan_id
 
     def _decided(
-        self, plan_id: str, form: DecisionForm, said: dict[str, Any], rejected: frozenset[int]
+        self, plan_id: str, form: DecisionForm, feedback: dict[str, Any], rejected: frozenset[int]
     ) -> Decision | Problems:
         """The decision of `form`, with what the reader `said`."""
         if form.verb == REJECT:
-            return self.reviewing.reject(plan_id, self.user(), **said)
+            return self.reviewing.reject(plan_id, self.user(), **feedback)
         if form.verb == REQUEST_CHANGES:
-            return self.reviewing.request_changes(plan_id, self.user(), **said)
-        return self.reviewing.approve(plan_id, self.user(), rejected=rejected, **said)
+            return self.reviewing.request_changes(plan_id, self.user(), **feedback)
+        return self.reviewing.approve(plan_id, self.user(), rejected=rejected, **feedback)
 
     def apply(self, session: ReviewSession, plan_id: str, approved_plan_id: str) -> None:
         """Commit what was approved of the plan `plan_id`."""

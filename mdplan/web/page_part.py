@@ -20,24 +20,24 @@ def review_part(reviewing: ReviewService, user: Callable[[], str], tell: Callabl
     decide: only a terminal may show it. Until the server ends, servers of agents find in the user's state
     directory where a plan can be viewed (see `review_address`).
     """
-    visits = ReviewSessions()
+    sessions = ReviewSessions()
     roots = [root.path for root in reviewing.engine.workspace.roots]
 
-    deciding, viewing = visits.deciding, visits.viewing
+    deciding, viewing = sessions.deciding, sessions.viewing
     opens, views = deciding.base + OPEN, viewing.base + VIEW
 
-    def is_visitor(connection: HTTPConnection) -> bool:
+    def has_session(connection: HTTPConnection) -> bool:
         path, query = connection.url.path, connection.query_params
-        if path == opens and visits.is_link(query.get("token", "")):
+        if path == opens and sessions.is_link(query.get("token", "")):
             return True
         if path == views:
-            return visits.is_view_link(query.get("plan", ""), query.get("token", ""))
+            return sessions.is_view_link(query.get("plan", ""), query.get("token", ""))
         return any(each.covers(path) and each.of(connection.cookies) for each in (deciding, viewing))
 
     def listening(url: str) -> None:
         for root in roots:
-            announce(root, url + views, visits.view_key)
-        tell(f"{url}{opens}?token={visits.new_link()}")
+            announce(root, url + views, sessions.view_key)
+        tell(f"{url}{opens}?token={sessions.new_link()}")
 
     @asynccontextmanager
     async def running() -> AsyncIterator[None]:
@@ -48,8 +48,8 @@ def review_part(reviewing: ReviewService, user: Callable[[], str], tell: Callabl
                 withdraw(root)
 
     return HttpPart(
-        routes=ReviewRoutes(ReviewActions(reviewing, user), visits).all(),
-        admissions=(is_visitor,),
+        routes=ReviewRoutes(ReviewActions(reviewing, user), sessions).all(),
+        admissions=(has_session,),
         # Scripts that are modules send the origin of their page, as forms do.
         pages=(deciding.base, viewing.base),
         running=running,

@@ -44,7 +44,7 @@ PlanAnswer = Callable[[RequestContext, OpenPlan], Response]
 class PlanAnswers:
     """Answers about plans, through `desk`."""
 
-    desk: ReviewActions
+    actions: ReviewActions
 
     @property
     def pages(self) -> Mapping[str, PlanAnswer]:
@@ -77,215 +77,222 @@ class PlanAnswers:
         }
 
     def answer(
-        self, asked: RequestContext, answer: PlanAnswer, news: Callable[[RequestContext], str]
+        self, context: RequestContext, answer: PlanAnswer, news: Callable[[RequestContext], str]
     ) -> Response:
         """What `answer` says about the plan, and the file of it, that was asked for."""
         # What happens while the page is made is news to it.
-        asked = replace(asked, news=news(asked))
-        opened = self.desk.reviewing.open(asked.path["plan_id"])
+        context = replace(context, news=news(context))
+        opened = self.actions.reviewing.open(context.path["plan_id"])
         if not isinstance(opened, OpenPlan):
-            return problems_page(asked.base, opened)
-        if int(asked.path.get("file", 0)) >= max(1, len(opened.review.files)):
+            return problems_page(context.base, opened)
+        if int(context.path.get("file", 0)) >= max(1, len(opened.review.files)):
             return nothing()
-        return answer(asked, opened)
+        return answer(context, opened)
 
     # Pages.
 
-    def _state(self, asked: RequestContext, opened: OpenPlan) -> Response:
-        return with_headers(JSONResponse({"state": opened.state, **_progress(asked, opened)}))
+    def _state(self, context: RequestContext, opened: OpenPlan) -> Response:
+        return with_headers(JSONResponse({"state": opened.state, **_progress(context, opened)}))
 
-    def _plan(self, asked: RequestContext, opened: OpenPlan) -> Response:
-        page = plan_page(opened, asked.session, asked.options, asked.number("page"))
-        return self._shown(asked, page, opened)
+    def _plan(self, context: RequestContext, opened: OpenPlan) -> Response:
+        page = plan_page(opened, context.session, context.options, context.number("page"))
+        return self._shown(context, page, opened)
 
-    def _file(self, asked: RequestContext, opened: OpenPlan) -> Response:
-        page = file_page(opened, asked.session, asked.options, int(asked.path["file"]), asked.number("page"))
-        return self._shown(asked, page, opened)
+    def _file(self, context: RequestContext, opened: OpenPlan) -> Response:
+        page = file_page(
+            opened, context.session, context.options, int(context.path["file"]), context.number("page")
+        )
+        return self._shown(context, page, opened)
 
-    def _files(self, asked: RequestContext, opened: OpenPlan) -> Response:
+    def _files(self, context: RequestContext, opened: OpenPlan) -> Response:
         """The files that the reader gets to, one after the other."""
-        numbers = [number_in(each) for each in asked.query.get("files", "").split(",")]
+        numbers = [number_in(each) for each in context.query.get("files", "").split(",")]
         indexes = [each for each in numbers if each is not None]
-        views = file_views(opened, asked.session, asked.options, indexes)
-        return html("files.html", {**self._of_diffs(asked, opened), "views": views, "goes_on": False})
+        views = file_views(opened, context.session, context.options, indexes)
+        return html("files.html", {**self._of_diffs(context, opened), "views": views, "goes_on": False})
 
-    def _rest(self, asked: RequestContext, opened: OpenPlan) -> Response:
-        first = number_in(asked.query.get("first", "")) or 0
-        view = more_of_file(opened, asked.session, asked.options, int(asked.path["file"]), first)
-        return html("files.html", {**self._of_diffs(asked, opened), "views": [view], "goes_on": True})
+    def _rest(self, context: RequestContext, opened: OpenPlan) -> Response:
+        first = number_in(context.query.get("first", "")) or 0
+        view = more_of_file(opened, context.session, context.options, int(context.path["file"]), first)
+        return html("files.html", {**self._of_diffs(context, opened), "views": [view], "goes_on": True})
 
-    def _lines(self, asked: RequestContext, opened: OpenPlan) -> Response:
+    def _lines(self, context: RequestContext, opened: OpenPlan) -> Response:
         """Lines between hunks, by their numbers in the result."""
-        first, last = asked.number("first"), asked.number("last")
-        file = opened.review.files[int(asked.path["file"])]
-        cells = context_cells_of(opened, asked.session, asked.options, file, (first, last))
+        first, last = context.number("first"), context.number("last")
+        file = opened.review.files[int(context.path["file"])]
+        cells = context_cells_of(opened, context.session, context.options, file, (first, last))
         if not isinstance(cells, list):
-            return problems_page(asked.base, cells)
-        names_edits = asked.query.get("edits") == "1"
-        values = {**self._of_diffs(asked, opened), "file": file, "cells": cells, "names_edits": names_edits}
+            return problems_page(context.base, cells)
+        names_edits = context.query.get("edits") == "1"
+        values = {**self._of_diffs(context, opened), "file": file, "cells": cells, "names_edits": names_edits}
         return html("lines.html", values)
 
-    def _search(self, asked: RequestContext, opened: OpenPlan) -> Response:
-        wanted = asked.query.get("q", "").strip()[:_MOST_WANTED]
+    def _search(self, context: RequestContext, opened: OpenPlan) -> Response:
+        wanted = context.query.get("q", "").strip()[:_MOST_WANTED]
         found = search_page(opened, wanted)
-        return html("search.html", {**self._of_diffs(asked, opened), "found": found})
+        return html("search.html", {**self._of_diffs(context, opened), "found": found})
 
-    def _shown(self, asked: RequestContext, page: PlanPage, opened: OpenPlan) -> Response:
+    def _shown(self, context: RequestContext, page: PlanPage, opened: OpenPlan) -> Response:
         values = {
-            **self._of_diffs(asked, opened),
+            **self._of_diffs(context, opened),
             "plan": page,
-            "earlier": self.desk.reviewing.earlier(opened) if opened.revises is not None else None,
-            "notice": asked.session.notices.pop(opened.plan.plan_id, None),
+            "earlier": self.actions.reviewing.earlier(opened) if opened.revises is not None else None,
+            "notice": context.session.notices.pop(opened.plan.plan_id, None),
             # A view link shows one plan, and no news of others.
-            "news": asked.news if asked.session.may_decide else "",
+            "news": context.news if context.session.may_decide else "",
         }
         return html("plan.html", values)
 
-    def _of_diffs(self, asked: RequestContext, opened: OpenPlan) -> dict[str, object]:
+    def _of_diffs(self, context: RequestContext, opened: OpenPlan) -> dict[str, object]:
         """What every template with diffs gets."""
         return {
-            "base": asked.base,
-            "url": asked.plan_path(opened.plan.plan_id),
-            "query": asked.query_of_options,
-            "options": asked.options,
-            "form_token": asked.session.form_token,
-            "may_decide": asked.session.may_decide,
-            "may_mark": asked.session.may_decide and can_approve(opened) and opened.review.undoes is None,
-            "viewed": asked.session.notes_on(opened.plan.plan_id).viewed,
+            "base": context.base,
+            "url": context.plan_path(opened.plan.plan_id),
+            "query": context.query_of_options,
+            "options": context.options,
+            "form_token": context.session.form_token,
+            "may_decide": context.session.may_decide,
+            "may_mark": context.session.may_decide and can_approve(opened) and opened.review.undoes is None,
+            "viewed": context.session.notes_on(opened.plan.plan_id).viewed,
             "is_stale": opened.state is ReviewState.STALE,
         }
 
-    def _section(self, asked: RequestContext, opened: OpenPlan) -> Response:
-        index, file = int(asked.path["edit"]), int(asked.path["file"])
+    def _section(self, context: RequestContext, opened: OpenPlan) -> Response:
+        index, file = int(context.path["edit"]), int(context.path["file"])
         edit = next((each for each in opened.review.edits if each.index == index), None)
         if edit is None or file not in edit.files:
-            return problems_page(asked.base, no_such_edit())
+            return problems_page(context.base, no_such_edit())
         values = {
-            "base": asked.base,
+            "base": context.base,
             "section": section_page(opened, edit, opened.review.files[file]),
-            "url": asked.plan_path(opened.plan.plan_id),
+            "url": context.plan_path(opened.plan.plan_id),
         }
         return html("section.html", values)
 
-    def _merge(self, asked: RequestContext, opened: OpenPlan) -> Response:
+    def _merge(self, context: RequestContext, opened: OpenPlan) -> Response:
         plan_id = opened.plan.plan_id
-        merge = opened_merge(self.desk.reviewing.engine, plan_id)
+        merge = opened_merge(self.actions.reviewing.engine, plan_id)
         if isinstance(merge, FlashMessage):
-            asked.session.notices[plan_id] = merge
-            return redirect(asked.plan_path(plan_id))
+            context.session.notices[plan_id] = merge
+            return redirect(context.plan_path(plan_id))
         values = {
-            "base": asked.base,
+            "base": context.base,
             "merge": merge_page(merge, plan_title(opened.review)),
-            "url": asked.plan_path(plan_id),
-            "form_token": asked.session.form_token,
-            "may_decide": asked.session.may_decide,
-            "notice": asked.session.notices.pop(plan_id, None),
+            "url": context.plan_path(plan_id),
+            "form_token": context.session.form_token,
+            "may_decide": context.session.may_decide,
+            "notice": context.session.notices.pop(plan_id, None),
         }
         return html("merge.html", values)
 
-    def _patch(self, asked: RequestContext, opened: OpenPlan) -> Response:
-        diff = self.desk.reviewing.engine.diff_bytes(opened.plan.plan_id)
+    def _patch(self, context: RequestContext, opened: OpenPlan) -> Response:
+        diff = self.actions.reviewing.engine.diff_bytes(opened.plan.plan_id)
         if not isinstance(diff, bytes):
-            return problems_page(asked.base, diff)
+            return problems_page(context.base, diff)
         answer = Response(diff, media_type="application/octet-stream")
         answer.headers["Content-Disposition"] = 'attachment; filename="plan.patch"'
         return with_headers(answer)
 
     # Forms.
 
-    def _mark(self, asked: RequestContext, opened: OpenPlan) -> Response:
-        index = int(asked.path["edit"])
+    def _mark(self, context: RequestContext, opened: OpenPlan) -> Response:
+        index = int(context.path["edit"])
         if index not in {edit.index for edit in opened.review.edits}:
-            return problems_page(asked.base, no_such_edit())
-        given = asked.form.get("mark", "")
+            return problems_page(context.base, no_such_edit())
+        given = context.form.get("mark", "")
         choice = EditChoice(given) if given in list(EditChoice) else EditChoice.NONE
-        self.desk.mark(asked.session, opened, index, Mark(choice, asked.form.get("comment", "")))
-        anchor = number_in(asked.form.get("at_file", ""))
+        self.actions.mark(context.session, opened, index, Mark(choice, context.form.get("comment", "")))
+        anchor = number_in(context.form.get("at_file", ""))
         name = f"edit-{index}" + (f"-file-{anchor}" if anchor is not None else "")
-        return self._noted(asked, opened, name)
+        return self._noted(context, opened, name)
 
-    def _viewed(self, asked: RequestContext, opened: OpenPlan) -> Response:
-        index = int(asked.path["file"])
-        self.desk.view(asked.session, opened, index, is_viewed=asked.form.get("viewed") == "1")
-        return self._noted(asked, opened, f"file-{index}")
+    def _viewed(self, context: RequestContext, opened: OpenPlan) -> Response:
+        index = int(context.path["file"])
+        self.actions.view(context.session, opened, index, is_viewed=context.form.get("viewed") == "1")
+        return self._noted(context, opened, f"file-{index}")
 
-    def _comment(self, asked: RequestContext, opened: OpenPlan) -> Response:
-        numbers = [number_in(asked.form.get(name, "")) for name in ("file", "start", "end")]
+    def _comment(self, context: RequestContext, opened: OpenPlan) -> Response:
+        numbers = [number_in(context.form.get(name, "")) for name in ("file", "start", "end")]
         file, start, end = (number if number is not None else 0 for number in numbers)
         if file >= len(opened.review.files):
             return nothing()
         comment = LineComment(
             file=opened.review.files[file].path,
-            side=Side.BEFORE if asked.form.get("side") == "old" else Side.AFTER,
+            side=Side.BEFORE if context.form.get("side") == "old" else Side.AFTER,
             start=min(start, end or start),
             end=max(start, end),
-            text=asked.form.get("comment", ""),
+            text=context.form.get("comment", ""),
         )
-        number = self.desk.comment(asked.session, opened, comment)
+        number = self.actions.comment(context.session, opened, comment)
         if not isinstance(number, int):
-            return problems_page(asked.base, number)
-        return self._noted(asked, opened, f"comment-{number}", file)
+            return problems_page(context.base, number)
+        return self._noted(context, opened, f"comment-{number}", file)
 
-    def _remove_comment(self, asked: RequestContext, opened: OpenPlan) -> Response:
-        number = int(asked.path["comment"])
-        comments = asked.session.notes_on(opened.plan.plan_id).comments
+    def _remove_comment(self, context: RequestContext, opened: OpenPlan) -> Response:
+        number = int(context.path["comment"])
+        comments = context.session.notes_on(opened.plan.plan_id).comments
         path = comments[number].file if number in comments else ""
         file = next((file.index for file in opened.review.files if file.path == path), 0)
-        self.desk.remove_comment(asked.session, opened, number)
-        return self._noted(asked, opened, f"file-{file}")
+        self.actions.remove_comment(context.session, opened, number)
+        return self._noted(context, opened, f"file-{file}")
 
     def _noted(
-        self, asked: RequestContext, opened: OpenPlan, anchor: str, commented: int | None = None
+        self, context: RequestContext, opened: OpenPlan, anchor: str, commented: int | None = None
     ) -> Response:
         """After a note of the reader: what changed for a script, the page at `anchor` for all others."""
-        if not asked.wants_json:
-            return redirect(_back(asked, opened, anchor))
-        answer = _progress(asked, opened)
+        if not context.wants_json:
+            return redirect(_back(context, opened, anchor))
+        answer = _progress(context, opened)
         if commented is not None:
             number = int(anchor.removeprefix("comment-"))
-            comment = ShownComment(asked.session.notes_on(opened.plan.plan_id).comments[number], number)
-            answer["html"] = rendered("comment.html", {**self._of_diffs(asked, opened), "each": comment})
+            comment = ShownComment(context.session.notes_on(opened.plan.plan_id).comments[number], number)
+            answer["html"] = rendered("comment.html", {**self._of_diffs(context, opened), "each": comment})
         return with_headers(JSONResponse(answer))
 
-    def _decide(self, asked: RequestContext, opened: OpenPlan) -> Response:
-        verb = asked.form.get("verb", "")
+    def _decide(self, context: RequestContext, opened: OpenPlan) -> Response:
+        verb = context.form.get("verb", "")
         if verb not in {APPROVE, APPROVE_AND_APPLY, REQUEST_CHANGES, REJECT}:
             return refused(400, "A decision is to approve, to apply, to request changes, or to reject.")
-        asked_about = (number_in(each) for each in asked.form.get("unviewed", "").split(","))
+        asked_about = (number_in(each) for each in context.form.get("unviewed", "").split(","))
         form = DecisionForm(
             verb=verb,
-            comment=asked.form.get("comment", ""),
-            verdicts=asked.form.get("verdicts", ""),
-            version=asked.form.get("version", ""),
-            overrides=asked.form.get("override") == "1",
+            comment=context.form.get("comment", ""),
+            verdicts=context.form.get("verdicts", ""),
+            version=context.form.get("version", ""),
+            overrides=context.form.get("override") == "1",
             unviewed=frozenset(each for each in asked_about if each is not None),
         )
-        unviewed = self.desk.unviewed(asked.session, opened, form)
+        unviewed = self.actions.unviewed(context.session, opened, form)
         if unviewed:
             # Nothing was decided yet, so sending it again by a reload asks again.
-            progress = progress_of(opened, notes_of(opened, asked.session))
-            values = {**self._of_diffs(asked, opened), "form": form, "files": unviewed, "progress": progress}
+            progress = progress_of(opened, notes_of(opened, context.session))
+            values = {
+                **self._of_diffs(context, opened),
+                "form": form,
+                "files": unviewed,
+                "progress": progress,
+            }
             return html("unviewed.html", values)
-        return redirect(asked.plan_path(self.desk.decide(asked.session, opened, form)))
+        return redirect(context.plan_path(self.actions.decide(context.session, opened, form)))
 
-    def _apply(self, asked: RequestContext, opened: OpenPlan) -> Response:
+    def _apply(self, context: RequestContext, opened: OpenPlan) -> Response:
         decision = opened.decision
         approved = decision.approved_plan_id if decision is not None else None
-        self.desk.apply(asked.session, opened.plan.plan_id, approved or opened.plan.plan_id)
-        return redirect(asked.plan_path(opened.plan.plan_id))
+        self.actions.apply(context.session, opened.plan.plan_id, approved or opened.plan.plan_id)
+        return redirect(context.plan_path(opened.plan.plan_id))
 
-    def _replan(self, asked: RequestContext, opened: OpenPlan) -> Response:
-        return redirect(asked.plan_path(self.desk.replan(asked.session, opened.plan.plan_id)))
+    def _replan(self, context: RequestContext, opened: OpenPlan) -> Response:
+        return redirect(context.plan_path(self.actions.replan(context.session, opened.plan.plan_id)))
 
-    def _merge_chosen(self, asked: RequestContext, opened: OpenPlan) -> Response:
+    def _merge_chosen(self, context: RequestContext, opened: OpenPlan) -> Response:
         plan_id = opened.plan.plan_id
-        merged = merge_chosen(self.desk.reviewing.engine, asked.session, plan_id, asked.form)
-        return redirect(asked.plan_path(merged) if merged else asked.plan_path(plan_id) + "/merge")
+        merged = merge_chosen(self.actions.reviewing.engine, context.session, plan_id, context.form)
+        return redirect(context.plan_path(merged) if merged else context.plan_path(plan_id) + "/merge")
 
 
-def _progress(asked: RequestContext, opened: OpenPlan) -> dict[str, object]:
+def _progress(context: RequestContext, opened: OpenPlan) -> dict[str, object]:
     """How far the review is, for the script of the page."""
-    notes = notes_of(opened, asked.session)
+    notes = notes_of(opened, context.session)
     progress = progress_of(opened, notes)
     return {
         "viewed": sorted(notes.viewed),
@@ -301,11 +308,11 @@ def _progress(asked: RequestContext, opened: OpenPlan) -> dict[str, object]:
     }
 
 
-def _back(asked: RequestContext, opened: OpenPlan, anchor: str) -> str:
+def _back(context: RequestContext, opened: OpenPlan, anchor: str) -> str:
     """The page on which something was noted, at that place."""
-    path = asked.plan_path(opened.plan.plan_id)
-    file = number_in(asked.form.get("on_file", ""))
+    path = context.plan_path(opened.plan.plan_id)
+    file = number_in(context.form.get("on_file", ""))
     if file is not None and file < len(opened.review.files):
         path += f"/file/{file}"
-    page = number_in(asked.form.get("page", "")) or 1
-    return f"{path}?{asked.query_of_options}&page={page}#{anchor}"
+    page = number_in(context.form.get("page", "")) or 1
+    return f"{path}?{context.query_of_options}&page={page}#{anchor}"

@@ -36,14 +36,14 @@ Answer = Callable[[RequestContext], Response]
 class ReviewRoutes:
     """The routes over one `desk`, for the visits of `visits`."""
 
-    def __init__(self, desk: ReviewActions, visits: ReviewSessions) -> None:
-        self._desk = desk
-        self._plans = PlanAnswers(desk)
-        self._visits = visits
+    def __init__(self, actions: ReviewActions, sessions: ReviewSessions) -> None:
+        self._actions = actions
+        self._plans = PlanAnswers(actions)
+        self._sessions = sessions
 
     def all(self) -> tuple[BaseRoute, ...]:
         """Every route, the more special ones first."""
-        deciding, viewing = self._visits.deciding, self._visits.viewing
+        deciding, viewing = self._sessions.deciding, self._sessions.viewing
         links = (_only_get(deciding.base + OPEN, self._open), _only_get(viewing.base + VIEW, self._view))
         return (*links, *self._pages(deciding), *self._pages(viewing))
 
@@ -51,12 +51,12 @@ class ReviewRoutes:
         pages: dict[str, Answer] = {
             "": self._list,
             "news": self._news,
-            "static/{name}": lambda asked: static(asked.path["name"]) or nothing(),
+            "static/{name}": lambda context: static(context.path["name"]) or nothing(),
             **{_PLAN + path: self._on_plan(answer) for path, answer in self._plans.pages.items()},
         }
         forms = {_PLAN + path: self._on_plan(answer) for path, answer in self._plans.forms.items()}
         return (
-            _page(sessions, sessions.base.rstrip("/"), lambda asked: redirect(asked.base)),
+            _page(sessions, sessions.base.rstrip("/"), lambda context: redirect(context.base)),
             *(_page(sessions, sessions.base + path, answer) for path, answer in pages.items()),
             *(_form(sessions, sessions.base + path, answer) for path, answer in forms.items()),
         )
@@ -66,37 +66,37 @@ class ReviewRoutes:
 
         A redirect would come without the new cookie, when the link was followed from a page of another site.
         """
-        sessions = self._visits.deciding
+        sessions = self._sessions.deciding
         plan_id = request.query_params.get("plan", "")
         target = plan_path(sessions.base, plan_id) if plan_id else sessions.base
         if sessions.of(request.cookies) is not None:
             return redirect(target)
-        value = self._visits.start(request.query_params.get("token", ""))
-        return _opened(sessions, value, target) if value is not None else _no_visit()
+        value = self._sessions.start(request.query_params.get("token", ""))
+        return _opened(sessions, value, target) if value is not None else _no_session()
 
     async def _view(self, request: Request) -> Response:
         """Start a session that shows one plan, by a link that a client of a server of agents received."""
-        sessions = self._visits.viewing
+        sessions = self._sessions.viewing
         plan_id = request.query_params.get("plan", "")
-        value = self._visits.start_view(plan_id, request.query_params.get("token", ""))
+        value = self._sessions.start_view(plan_id, request.query_params.get("token", ""))
         if value is None:
-            return _no_visit()
+            return _no_session()
         return _opened(sessions, value, plan_path(sessions.base, plan_id))
 
     # Answers.
 
-    def _list(self, asked: RequestContext) -> Response:
-        news = self._news_for(asked)
-        page = listed_plans(self._desk.reviewing, asked.number("page"))
-        return html("list.html", {"base": asked.base, "page": page, "news": news})
+    def _list(self, context: RequestContext) -> Response:
+        news = self._news_for(context)
+        page = listed_plans(self._actions.reviewing, context.number("page"))
+        return html("list.html", {"base": context.base, "page": page, "news": news})
 
-    def _news(self, asked: RequestContext) -> Response:
-        return with_headers(JSONResponse({"news": self._news_for(asked)}))
+    def _news(self, context: RequestContext) -> Response:
+        return with_headers(JSONResponse({"news": self._news_for(context)}))
 
-    def _news_for(self, asked: RequestContext) -> str:
+    def _news_for(self, context: RequestContext) -> str:
         """A text that changes with plans and decisions, and with what other windows of the browser note."""
-        notes = sorted((plan_id, notes.version) for plan_id, notes in asked.session.notes.items())
-        return _digest(f"{self._desk.review_changes()}\n{notes}")
+        notes = sorted((plan_id, notes.version) for plan_id, notes in context.session.notes.items())
+        return _digest(f"{self._actions.review_changes()}\n{notes}")
 
     def _on_plan(self, answer: PlanAnswer) -> Answer:
         return partial(self._plans.answer, answer=answer, news=self._news_for)
@@ -109,9 +109,9 @@ def _page(sessions: SessionStore, path: str, answer: Answer) -> Route:
     async def endpoint(request: Request) -> Response:
         session = sessions.of(request.cookies)
         if session is None:
-            return _no_visit()
-        asked = _asked(request, sessions, session, {})
-        return await _in_thread(answer, asked) if _is_shown(asked) else refused(403, _VIEW_ONLY)
+            return _no_session()
+        context = _context_of(request, sessions, session, {})
+        return await _in_thread(answer, context) if _is_shown(context) else refused(403, _VIEW_ONLY)
 
     return Route(path, endpoint, methods=["GET"])
 
@@ -120,13 +120,13 @@ def _form(sessions: SessionStore, path: str, answer: Answer) -> Route:
     async def endpoint(request: Request) -> Response:
         session = sessions.of(request.cookies)
         if session is None:
-            return _no_visit()
+            return _no_session()
         if not session.may_decide:
             return refused(403, _VIEW_ONLY)
         form = _form_of(await request.body())
         if form is None or not session.owns(form.get("form_token", "")):
             return refused(403, "This form belongs to a page that is no longer open. Reload the page.")
-        return await _in_thread(answer, _asked(request, sessions, session, form))
+        return await _in_thread(answer, _context_of(request, sessions, session, form))
 
     return Route(path, endpoint, methods=["POST"])
 
@@ -146,13 +146,13 @@ def _only_get(path: str, endpoint: Callable[[Request], Awaitable[Response]]) -> 
     return route
 
 
-def _is_shown(asked: RequestContext) -> bool:
+def _is_shown(context: RequestContext) -> bool:
     """Whether a session may see the page that it asks for: a view link shows one plan and style sheets."""
-    plan_id, static_name = asked.path.get("plan_id"), asked.path.get("name")
-    return asked.session.may_decide or static_name is not None or asked.session.may_see(plan_id or "")
+    plan_id, static_name = context.path.get("plan_id"), context.path.get("name")
+    return context.session.may_decide or static_name is not None or context.session.may_see(plan_id or "")
 
 
-def _asked(
+def _context_of(
     request: Request, sessions: SessionStore, session: ReviewSession, form: Mapping[str, str]
 ) -> RequestContext:
     return RequestContext(
@@ -165,9 +165,9 @@ def _asked(
     )
 
 
-async def _in_thread(answer: Answer, asked: RequestContext) -> Response:
+async def _in_thread(answer: Answer, context: RequestContext) -> Response:
     # Plans are read, and files are: the loop goes on serving concurrently.
-    return await anyio.to_thread.run_sync(answer, asked)
+    return await anyio.to_thread.run_sync(answer, context)
 
 
 def _form_of(body: bytes) -> Mapping[str, str] | None:
@@ -190,5 +190,5 @@ _VIEW_ONLY: Final = (
 )
 
 
-def _no_visit() -> Response:
+def _no_session() -> Response:
     return refused(401, "Open the link that the server printed when it started; it works once.")

@@ -8,7 +8,7 @@ import pytest
 
 from mdplan.cli.review.decision import DecisionKind, ReviewEnd, review_plan_in_terminal
 from mdplan.cli.review.quoted_diff import QuotedLines
-from mdplan.cli.review.review_choices import Talk
+from mdplan.cli.review.review_choices import TerminalDialog
 from mdplan.cli.terminal.console import NO_STYLE
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews.open_plan import OpenPlan
@@ -55,7 +55,7 @@ class Person:
     def review(self, plan: OpenPlan) -> ReviewEnd | None:
         return review_plan_in_terminal(plan, self.talk(), NO_STYLE)
 
-    def talk(self) -> Talk:
+    def talk(self) -> TerminalDialog:
         typed: Iterator[str] = iter(self.lines)
 
         def ask(question: str) -> str | None:
@@ -66,7 +66,7 @@ class Person:
             self.edited.append(text)
             return self.writes(text) if callable(self.writes) else next(self.writes)(text)
 
-        return Talk(ask=ask, tell=self.shown.append, page=self.shown.append, edit=edit)
+        return TerminalDialog(ask=ask, tell=self.shown.append, page=self.shown.append, edit=edit)
 
     @property
     def text(self) -> str:

@@ -34,8 +34,8 @@ class FleetOptions:
 
 def fleet_key(loaded: LoadedManifest, more: Sequence[object]) -> str:
     """The key of a manifest with its values, and of all that decides what a branch looks like."""
-    said = json.dumps([loaded.located.data, loaded.values.known, *map(repr, more)], default=str)
-    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
+    identity_json = json.dumps([loaded.located.data, loaded.values.known, *map(repr, more)], default=str)
+    return hashlib.sha256(identity_json.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def run_fleet(

@@ -22,7 +22,7 @@ from mdplan.bot.pulls.lifecycle import PullOptions, run_pull_request, run_pull_r
 from mdplan.bot.pulls.split import Split
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine.engine import Engine
-from mdplan.git.git_program import run_git, said_by
+from mdplan.git.git_program import error_text, run_git
 from mdplan.git.repository import BRANCHES
 from mdplan.settings import Settings
 from mdplan.storage.fs.errors import StorageRefused
@@ -203,7 +203,7 @@ def _git(clone: str, *arguments: str) -> str:
     with Repo(clone) as repository:
         done = run_git(repository, *arguments, variables={b"GIT_TERMINAL_PROMPT": b"0"}, settings={})
     if done.returncode:
-        said = said_by(done)
-        message = f"`git {arguments[0]}` failed: {said}"
+        output = error_text(done)
+        message = f"`git {arguments[0]}` failed: {output}"
         raise StorageRefused.of(Code.IO_ERROR, message, "check the address of the repository")
     return done.stdout.decode("utf-8", "replace")

@@ -80,10 +80,10 @@ def propose_on_commit(
     place = RepositoryLocation.of(engine.workspace)
     with place.open() as repository:
         base = find_base(repository, ref)
-    with ExitStack() as held:
-        made = _bot(engine, loaded, options, place, base).plan(held)
-        report = replace(bot_report(made, {}), base_commit=base.commit.decode())
-        yield Proposal(report=report, made=made)
+    with ExitStack() as resources:
+        result = _bot(engine, loaded, options, place, base).plan(resources)
+        report = replace(bot_report(result, {}), base_commit=base.commit.decode())
+        yield Proposal(report=report, result=result)
 
 
 def apply_to_branch(
@@ -129,27 +129,27 @@ class _Attempt:
             foreign = self._foreign(repository, branch, at, base, text[1])
         if foreign is not None and not self.wanted.merges:
             raise foreign
-        with ExitStack() as held:
-            made = _bot(self.engine, self.loaded, self.options, self.place, base).plan(held)
-        if made.plan is None:
-            if foreign is not None and not made.problems:
+        with ExitStack() as resources:
+            result = _bot(self.engine, self.loaded, self.options, self.place, base).plan(resources)
+        if result.plan is None:
+            if foreign is not None and not result.problems:
                 # Nothing is left to do, and the branch has more than that.
                 raise foreign
-            return replace(bot_report(made, {}), base_commit=base.commit.decode())
-        facts = {"files": len(made.plan.files), "planId": made.plan.plan_id}
+            return replace(bot_report(result, {}), base_commit=base.commit.decode())
+        facts = {"files": len(result.plan.files), "planId": result.plan.plan_id}
         self.options.on_event("committing", facts)
         if (
             foreign is None
             and at is not None
             and at != base.commit
-            and self._is_there(made.plan, base, at, text[1])
+            and self._is_there(result.plan, base, at, text[1])
         ):
-            return _committed_report(made, base, branch, at.decode())
-        commit = self._committed(made.plan, base, branch, at, text, merges=foreign is not None)
+            return _committed_report(result, base, branch, at.decode())
+        commit = self._committed(result.plan, base, branch, at, text, merges=foreign is not None)
         if commit is None:
             return None
         self.options.on_event("committed", {"commit": commit, "branch": branch})
-        return _committed_report(made, base, branch, commit)
+        return _committed_report(result, base, branch, commit)
 
     def _foreign(
         self, repository: Repo, branch: str, at: ObjectID | None, base: BaseCommit, bot: Signature
@@ -261,10 +261,10 @@ def _tree(engine: Engine, place: RepositoryLocation, base: BaseCommit) -> Commit
     return CommitTree(place, base.commit, scope.allow, scope.deny)
 
 
-def _committed_report(made: BotResult, base: BaseCommit, branch: str, commit: str) -> BotReport:
-    assert made.plan is not None
-    fields: dict[str, Any] = report_fields(made.plan, None)
-    report = bot_report(made, fields)
+def _committed_report(result: BotResult, base: BaseCommit, branch: str, commit: str) -> BotReport:
+    assert result.plan is not None
+    fields: dict[str, Any] = report_fields(result.plan, None)
+    report = bot_report(result, fields)
     return replace(
         report, applied=True, base_commit=base.commit.decode(), commit=commit, branch=branch, undoable=False
     )

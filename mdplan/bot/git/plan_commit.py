@@ -206,8 +206,8 @@ def _locked(branch: str, lock: str) -> StorageRefused:
 
 
 def _failed(problem: str, stderr: bytes, hint: str) -> StorageRefused:
-    said = visible(stderr.decode("utf-8", "replace").strip().removeprefix("fatal: "))
-    return repository_error(Code.IO_ERROR, f"{problem}: {said}", hint)
+    message = visible(stderr.decode("utf-8", "replace").strip().removeprefix("fatal: "))
+    return repository_error(Code.IO_ERROR, f"{problem}: {message}", hint)
 
 
 def _components(path: str) -> tuple[bytes, ...]:

@@ -84,8 +84,8 @@ class YamlMistake(NamedTuple):
 def yaml_mistake(error: "MarkedYAMLError") -> YamlMistake:
     """The mistake that PyYAML found with `error`; its own words, and no hint, where that is a rare one."""
     mark = error.problem_mark or error.context_mark
-    said = f"{error.context or ''}: {error.problem or ''}"
-    found = next((known for known in _KNOWN if known.pattern.search(said)), None)
+    message = f"{error.context or ''}: {error.problem or ''}"
+    found = next((known for known in _KNOWN if known.pattern.search(message)), None)
     if found is None:
         return YamlMistake(error.problem or error.context or "it cannot be read", "", mark)
     return YamlMistake(found.reason, found.hint, (found.at_start and error.context_mark) or mark)

@@ -7,7 +7,7 @@ from dulwich.repo import Repo
 
 from mdplan.bot.git.commit_verbs import must_be_free, must_be_of_the_bot
 from mdplan.diagnostics import Code
-from mdplan.git.git_program import run_git, said_by
+from mdplan.git.git_program import error_text, run_git
 from mdplan.git.repository import BRANCHES, branch_tip, repository_error
 from mdplan.storage.fs.file_name import visible
 
@@ -74,11 +74,11 @@ class Remote:
         done = run_git(self.repository, *arguments, variables={b"GIT_TERMINAL_PROMPT": b"0"}, settings={})
         if done.returncode == 0:
             return done.stdout.decode("utf-8", "replace").strip()
-        said = said_by(done)
+        output = error_text(done)
         if b"stale info" in done.stdout + done.stderr:
-            message = f"the branch was pushed by others while this ran: {said}"
+            message = f"the branch was pushed by others while this ran: {output}"
             raise repository_error(Code.STALE_BASE, message, "run the command again")
-        message = f"`git {arguments[0]}` failed: {said}"
+        message = f"`git {arguments[0]}` failed: {output}"
         raise repository_error(Code.IO_ERROR, message, f"check the remote `{visible(self.name)}`")
 
 

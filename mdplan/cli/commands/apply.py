@@ -78,11 +78,11 @@ def apply(  # noqa: PLR0913 (one parameter for each option)
     is_named = plan is not None or not has_no_input()
     is_asked = isinstance(data, str) and not (is_named or yes or check)
     if is_asked:
-        code = _asked(session, engine, str(data))
+        code = _confirm(session, engine, str(data))
         if code is not None:
             return code
-    wishes = {**overrides, "dry_run": check, "on_stale": "merge" if merge else "rebase" if rebase else None}
-    report = engine.apply(with_options(request, wishes))
+    options = {**overrides, "dry_run": check, "on_stale": "merge" if merge else "rebase" if rebase else None}
+    report = engine.apply(with_options(request, options))
     code = _finish(session, engine, report, data, check=check)
     if is_asked and report.receipt is not None:
         session.console.note(f"To undo: {session.command_line('undo', report.receipt.transaction)}")
@@ -116,7 +116,7 @@ def _data(session: Session, engine: "Engine", plan: str | None) -> object | BadI
     return BadInput(found) if isinstance(found, Diagnostic) else found
 
 
-def _asked(session: Session, engine: "Engine", plan_id: str) -> Exit | None:
+def _confirm(session: Session, engine: "Engine", plan_id: str) -> Exit | None:
     """Show the pending plan and ask whether to apply it; the exit code where it is not applied."""
     report = engine.show(plan_id)
     problems = print_diff(session, engine, report) if report.ok else report.diagnostics

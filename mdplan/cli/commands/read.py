@@ -93,8 +93,8 @@ def read(
     if report.diagnostics and target.heading is not None and not session.console.as_json:
         from mdplan.cli.edits.hints import for_section_option
 
-        told = (for_section_option(each, "--section", target.heading) for each in report.diagnostics)
-        report = replace(report, diagnostics=tuple(told))
+        diagnostics = (for_section_option(each, "--section", target.heading) for each in report.diagnostics)
+        report = replace(report, diagnostics=tuple(diagnostics))
     return session.finish(report)
 
 

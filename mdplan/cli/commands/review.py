@@ -24,7 +24,6 @@ from mdplan.reports.plan import ApplyReport
 
 if TYPE_CHECKING:
     from mdplan.cli.review.decision import ReviewEnd
-    from mdplan.cli.review.review_choices import Talk
     from mdplan.diagnostics import Problems
     from mdplan.engine.reviews.open_plan import OpenPlan, ReviewEntry
     from mdplan.engine.reviews.review_service import ReviewService
@@ -163,7 +162,7 @@ def _decide(
 
     choices = outcome.choices
     terms = DecisionTerms(saw=opened.decisions.version, channel=Channel.TERMINAL, overrides=overrides)
-    said: dict[str, Any] = {
+    feedback: dict[str, Any] = {
         "comment": choices.message,
         "edit_comments": choices.comments,
         "line_comments": [
@@ -181,11 +180,11 @@ def _decide(
     plan_id = opened.plan.plan_id
     match outcome.verb:
         case DecisionKind.APPROVE:
-            return reviewing.approve(plan_id, user_name(), rejected=choices.rejected, **said)
+            return reviewing.approve(plan_id, user_name(), rejected=choices.rejected, **feedback)
         case DecisionKind.REQUEST_CHANGES:
-            return reviewing.request_changes(plan_id, user_name(), **said)
+            return reviewing.request_changes(plan_id, user_name(), **feedback)
         case DecisionKind.REJECT:
-            return reviewing.reject(plan_id, user_name(), **said)
+            return reviewing.reject(plan_id, user_name(), **feedback)
 
 
 def _opened(session: Session, reviewing: "ReviewService", plan_id: str) -> "OpenPlan | Exit":
@@ -233,7 +232,7 @@ def _decided(session: Session, reviewing: "ReviewService", decision: "Decision")
 
 
 def _talk(session: Session) -> "Talk":
-    from mdplan.cli.review.review_choices import Talk
+    from mdplan.cli.review.review_choices import TerminalDialog
 
     def tell(text: str) -> None:
         if text:
@@ -250,7 +249,7 @@ def _talk(session: Session) -> "Talk":
             tell(f"{failed.message}; set EDITOR to the command of your editor")
             return None
 
-    return Talk(ask=ask, tell=tell, page=page, edit=edit)
+    return TerminalDialog(ask=ask, tell=tell, page=page, edit=edit)
 
 
 _APPLIED = Diagnostic.invalid(

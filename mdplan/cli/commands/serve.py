@@ -113,8 +113,8 @@ def serve(
         workspace = Workspace.open(roots, allow, deny)
     except StorageRefused as refused:
         for problem in refused.problems:
-            told = f"error: {problem.code}: {problem.message}\n  hint: {problem.hint}"
-            click.echo(escaped(told), err=True)
+            message = f"error: {problem.code}: {problem.message}\n  hint: {problem.hint}"
+            click.echo(escaped(message), err=True)
         return refused.problems[0].code.exit
     read_only, needs_approval = offered["read_only"], offered["require_approval"]
 

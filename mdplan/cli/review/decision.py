@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from mdplan.cli.review.edit_walk import EditWalk
 from mdplan.cli.review.overview import file_list, named, overview, progress
 from mdplan.cli.review.quoted_diff import listed
-from mdplan.cli.review.review_choices import Choices, Talk
+from mdplan.cli.review.review_choices import Choices, TerminalDialog
 from mdplan.cli.review.revision import revision_note
 from mdplan.cli.terminal.console import Style
 from mdplan.cli.views.report_view import counted
@@ -55,7 +55,7 @@ class ReviewEnd:
 
 
 def review_plan_in_terminal(
-    opened: "OpenPlan", talk: Talk, style: Style, earlier: ReviewReport | None = None
+    opened: "OpenPlan", talk: TerminalDialog, style: Style, earlier: ReviewReport | None = None
 ) -> ReviewEnd | None:
     """Show the edits of a plan, ask for each, then for the decision; None where nothing is decided.
 
@@ -77,7 +77,9 @@ def review_plan_in_terminal(
     return None
 
 
-def _decision(review: PlanReview, choices: Choices, talk: Talk, style: Style) -> DecisionKind | bool:
+def _decision(
+    review: PlanReview, choices: Choices, talk: TerminalDialog, style: Style
+) -> DecisionKind | bool:
     """What is decided about the plan; True to go back to the edits, False to quit."""
     actions: dict[str, Callable[[], DecisionKind | bool | None]] = {
         "a": lambda: DecisionKind.APPROVE if _approves(review, choices, talk) else None,
@@ -98,13 +100,13 @@ def _decision(review: PlanReview, choices: Choices, talk: Talk, style: Style) ->
     return decided
 
 
-def _requests(choices: Choices, talk: Talk) -> bool:
+def _requests(choices: Choices, talk: TerminalDialog) -> bool:
     if not choices.n_comments:
         talk.tell("Say what to change: `m` writes a message, and `b` goes back to comment on edits.\n")
     return bool(choices.n_comments)
 
 
-def _approves(review: PlanReview, choices: Choices, talk: Talk) -> bool:
+def _approves(review: PlanReview, choices: Choices, talk: TerminalDialog) -> bool:
     """Whether the person approves, also what they have not seen or answered, which is named."""
     everything = [edit.index for edit in review.edits]
     if len(choices.rejected) == len(everything):
@@ -123,7 +125,7 @@ def _approves(review: PlanReview, choices: Choices, talk: Talk) -> bool:
     return talk.agrees(f"Approve {accepts}?")
 
 
-def _write_message(choices: Choices, talk: Talk) -> None:
+def _write_message(choices: Choices, talk: TerminalDialog) -> None:
     saved = talk.edit(choices.message + _MESSAGE)
     if saved is not None:
         rows = [row for row in saved.split("\n") if not row.startswith(">")]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from mdplan.cli.review.hunk_parts import parts_of_edit
 from mdplan.cli.review.overview import file_list, warning_list
 from mdplan.cli.review.quoted_diff import Comments, QuotedDiff, without
-from mdplan.cli.review.review_choices import Choices, Talk
+from mdplan.cli.review.review_choices import Choices, TerminalDialog
 from mdplan.cli.review.revision import revision_text
 from mdplan.cli.terminal.console import Style, shown
 from mdplan.cli.views.report_view import counted, problem_text
@@ -45,7 +45,12 @@ class EditWalk:
     """
 
     def __init__(
-        self, opened: "OpenPlan", choices: Choices, talk: Talk, style: Style, earlier: ReviewReport | None
+        self,
+        opened: "OpenPlan",
+        choices: Choices,
+        talk: TerminalDialog,
+        style: Style,
+        earlier: ReviewReport | None,
     ) -> None:
         self._opened = opened
         self._review = opened.review

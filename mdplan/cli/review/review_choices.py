@@ -40,7 +40,7 @@ class Choices:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Talk:
+class TerminalDialog:
     """How a review talks to its person.
 
     `ask` gives the line that is typed after a question, None at the end of the input. `tell` writes a text,

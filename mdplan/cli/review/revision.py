@@ -53,8 +53,8 @@ def _decided(earlier: ReviewReport) -> str:
     if earlier.verdict is None:
         return ""
     comments = len(earlier.comments) + bool(earlier.comment)
-    said = f", {counted(comments, 'comment')}" if comments else ""
-    return f"{earlier.verdict} by {shown(earlier.decided_by or '')}{said}"
+    comment_count = f", {counted(comments, 'comment')}" if comments else ""
+    return f"{earlier.verdict} by {shown(earlier.decided_by or '')}{comment_count}"
 
 
 def _place(comment: ReviewComment) -> str:

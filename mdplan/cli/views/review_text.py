@@ -94,8 +94,8 @@ def hunk_text(
     rows += [style.paint("   updated links", "bright_black")] if hunk.is_derived else []
     shows_ends = len({line.line_end for each in file.hunks for line in each.lines if line.line_end}) > 1
     for line in hunk.lines:
-        stands_back = of is not None and bool(line.edits) and of not in line.edits
-        rows.append(_line(line, style, shows_end=shows_ends, stands_back=stands_back))
+        is_dimmed = of is not None and bool(line.edits) and of not in line.edits
+        rows.append(_line(line, style, shows_end=shows_ends, is_dimmed=is_dimmed))
         if not line.line_end:
             rows.append(style.paint("\\ No newline at end of file", "bright_black"))
     return "".join(row + "\n" for row in rows)
@@ -118,8 +118,8 @@ def edit_text(review: PlanReview, edit: ReviewedEdit, within: str | None = None)
     return ": ".join([parts[0], ", ".join(parts[1:])]) if parts[1:] else parts[0]
 
 
-def _line(line: ReviewedLine, style: Style, *, shows_end: bool, stands_back: bool) -> str:
-    colour = "bright_black" if stands_back else _COLOURS.get(line.sign)
+def _line(line: ReviewedLine, style: Style, *, shows_end: bool, is_dimmed: bool) -> str:
+    colour = "bright_black" if is_dimmed else _COLOURS.get(line.sign)
     end = "\\r" if shows_end and line.line_end == "\r\n" else ""
     if colour is None:
         return f" {escaped(line.text)}{end}"

@@ -57,10 +57,10 @@ def _error_page(code: Code, golden: GoldenCases, texts: tuple[tuple[str, str], .
     else:
         exit_code = f"Exit code {code.exit.value}: {_EXITS[code.exit]}."
     shown = golden.diagnostics.get(code)
-    told = tuple(_example(code, shown, golden)) if shown is not None else tuple(_messages(code, texts))
+    content = tuple(_example(code, shown, golden)) if shown is not None else tuple(_messages(code, texts))
     operations = golden.operations.get(code, ())
     where = f"## Seen with\n\n{linked(operations, '../operations')}" if operations else ""
-    return page(code, exit_code, MEANINGS[code], *told, where)
+    return page(code, exit_code, MEANINGS[code], *content, where)
 
 
 def _example(code: Code, shown: Mapping[str, Any], golden: GoldenCases) -> Iterator[str]:

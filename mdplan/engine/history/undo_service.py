@@ -99,17 +99,13 @@ class UndoService:
         if not stale:
             return PlannedUndo(plan, bases_of(plan, found))
         if on_stale == "refuse":
-            return tuple(map(_with_way_out, stale))
-        carry = merge_undone if on_stale == "merge" else rebase_undone
+            return tuple(map(_with_rebase_hint, stale))
+        rebase = merge_undone if on_stale == "merge" else rebase_undone
         undone = self._undone(past, committed)
-        carried = _plan_of(
-            past, (_carried(each, now, carry) for each, now in zip(undone, found, strict=True))
+        plan = _plan_of(
+            past, (_on_current_file(each, now, rebase) for each, now in zip(undone, found, strict=True))
         )
-        return (
-            PlannedUndo(carried, bases_of(carried, found), rebased=True)
-            if isinstance(carried, Plan)
-            else carried
-        )
+        return PlannedUndo(plan, bases_of(plan, found), rebased=True) if isinstance(plan, Plan) else plan
 
     def is_redo(self, past: PastTransaction) -> bool:
         """Whether taking back `past` is a redo: it is an undo, and not one that was a redo itself."""
@@ -192,10 +188,10 @@ def _plan_of(past: PastTransaction, files: Iterable[UndoneFile | Problems]) -> P
     return tuple(problems) or plan
 
 
-def _carried(
+def _on_current_file(
     undone: UndoneFile | Problems,
     now: FoundFile,
-    carry: Callable[[UndoneFile, Source], UndoneFile | Problems],
+    rebase: Callable[[UndoneFile, Source], UndoneFile | Problems],
 ) -> UndoneFile | Problems:
     """`undone` on the file as it is `now`, where `carry` brings it."""
     if not isinstance(undone, UndoneFile):
@@ -205,13 +201,13 @@ def _carried(
         return undone
     source = now.read()
     if source is not None and change.base_sha256 is not None and now.renamed_sha256 is None:
-        return carry(undone, source)
+        return rebase(undone, source)
     problem = stale_file(change, now)
     assert problem is not None, "it is not the base"
     return (problem,)
 
 
-def _with_way_out(problem: Diagnostic) -> Diagnostic:
+def _with_rebase_hint(problem: Diagnostic) -> Diagnostic:
     """What keeps an undo from files that moved on, with the next step where there is one."""
     if problem.code is not Code.STALE_BASE:
         return problem

@@ -252,10 +252,10 @@ class PlanCache:
     def load(self, plan_id: str) -> tuple[Plan, Root] | Diagnostic:
         """As `PlanLibrary.load`. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED."""
         with self._lock:
-            held = self._cached.get(plan_id)
-            if held is not None:
+            cached = self._cached.get(plan_id)
+            if cached is not None:
                 self._cached.move_to_end(plan_id)
-                return held
+                return cached
         loaded = self._library.load(plan_id)
         if not isinstance(loaded, Diagnostic) and _size(loaded[0]) <= _MOST:
             self._cache(loaded)

@@ -21,11 +21,11 @@ def read_files(files: OutlinedFiles, request: ReadRequest | Mapping[str, Any]) -
 
     `ok` is true when all were read. Decoded JSON is read first, with the errors of that.
     """
-    asked = _asked(request) if isinstance(request, Mapping) else request
+    asked = _read_request(request) if isinstance(request, Mapping) else request
     return _read_all(files, asked) if isinstance(asked, ReadRequest) else refusal(ReadReport, asked)
 
 
-def _asked(data: Mapping[str, Any]) -> ReadRequest | Problems:
+def _read_request(data: Mapping[str, Any]) -> ReadRequest | Problems:
     from mdplan.requests.query_reader import read_read_request
 
     return read_read_request(data)

@@ -34,11 +34,11 @@ def search_files(
     REGEX_TIMEOUT, BATCH_TOO_LARGE; INVALID_ARGUMENT for a cursor that is none; those of listing; those of
     reading a request that is decoded JSON.
     """
-    asked = _asked(request) if isinstance(request, Mapping) else request
+    asked = _read_request(request) if isinstance(request, Mapping) else request
     return _search(files, asked, tick) if isinstance(asked, SearchRequest) else refusal(SearchReport, asked)
 
 
-def _asked(data: Mapping[str, Any]) -> SearchRequest | Problems:
+def _read_request(data: Mapping[str, Any]) -> SearchRequest | Problems:
     from mdplan.requests.query_reader import read_search_request
 
     return read_search_request(data)
@@ -101,9 +101,9 @@ def _search_source(
 def _search_chosen(file: str, outline: Outline, search: "_Search") -> SearchedFile | Diagnostic | None:
     """The same where the front matter is to be as the request says; without a pattern the file itself."""
     # Most searches ask nothing of the kind.
-    from mdplan.reading.front_matter_conditions import asked_values, uncounted_keys
+    from mdplan.reading.front_matter_conditions import matching_values, uncounted_keys
 
-    values = asked_values(outline, search.request)
+    values = matching_values(outline, search.request)
     if values is None:
         search.note_uncounted(file, uncounted_keys(outline, search.request))
         return None

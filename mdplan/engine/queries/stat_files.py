@@ -21,11 +21,11 @@ def stat_files(files: OutlinedFiles, request: StatRequest | Mapping[str, Any]) -
 
     A commit that was interrupted is a warning. Decoded JSON is read first, with the errors of that.
     """
-    asked = _asked(request) if isinstance(request, Mapping) else request
+    asked = _read_request(request) if isinstance(request, Mapping) else request
     return _stat(files, asked) if isinstance(asked, StatRequest) else refusal(StatReport, asked)
 
 
-def _asked(data: Mapping[str, Any]) -> StatRequest | Problems:
+def _read_request(data: Mapping[str, Any]) -> StatRequest | Problems:
     from mdplan.requests.query_reader import read_stat_request
 
     return read_stat_request(data)

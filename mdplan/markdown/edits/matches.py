@@ -87,7 +87,7 @@ def find_matches(
     for match in found:
         span = view.span_in_text(match.span)
         normalized = normalized or len(span) != len(match.span)
-        reason = kept_out_by(outline, span, excluded_kinds)
+        reason = exclusion_of(outline, span, excluded_kinds)
         if reason is None:
             eligible.append(Eligible(span, match))
         else:
@@ -108,7 +108,7 @@ def _find_joined(
     excluded: Counter[str] = Counter()
     for match in found:
         span = view.span_in_text(joined.span_in_view(match.span))
-        reason = kept_out_by(outline, span, excluded_kinds)
+        reason = exclusion_of(outline, span, excluded_kinds)
         if reason is not None:
             excluded[reason] += 1
             continue
@@ -117,19 +117,17 @@ def _find_joined(
     return Matches(eligible=tuple(eligible), excluded=dict(excluded), line_ends_normalized=False)
 
 
-def kept_out_by(outline: Outline, match: Span, kinds: frozenset[NodeKind]) -> str | None:
+def exclusion_of(outline: Outline, match: Span, kinds: frozenset[NodeKind]) -> str | None:
     """What keeps `match` out: the kind of the first protected text that it lies in or cuts, or undecided."""
-    found = next((each for each in _protected_blocks(outline, match, kinds) if each.keeps_out(match)), None)
+    found = next((each for each in _protected_blocks(outline, match, kinds) if each.excludes(match)), None)
     if found is None and kinds & _INLINE_KINDS:
-        found = next(
-            (each for each in _protected_nodes(outline, match, kinds) if each.keeps_out(match)), None
-        )
+        found = next((each for each in _protected_nodes(outline, match, kinds) if each.excludes(match)), None)
     if found is None and kinds & SITE_KINDS:
         around = Span(max(match.start - 1, 0), match.end + 1)
         pieces = (
             _Protected(kind, piece, piece, piece) for kind, piece in site_markup(outline, around, kinds)
         )
-        found = next((each for each in pieces if each.keeps_out(match)), None)
+        found = next((each for each in pieces if each.excludes(match)), None)
     return found.kind if found else None
 
 
@@ -147,7 +145,7 @@ class _Protected:
     inner: Span
     whole: Span | None
 
-    def keeps_out(self, match: Span) -> bool:
+    def excludes(self, match: Span) -> bool:
         if not len(match):
             return self.inner.start <= match.start <= self.inner.end
         if self.whole is None:

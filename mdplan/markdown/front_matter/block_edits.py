@@ -49,7 +49,7 @@ def verify_round_trip(
     front_matter: FrontMatter | None,
     content: FrontMatterContent,
     edits: EditList,
-    asked: Sequence[Change],
+    changes: Sequence[Change],
 ) -> None:
     """Raise `DataError` unless `edits` of the document `text` make the changes `asked`, and no other.
 
@@ -65,12 +65,12 @@ def verify_round_trip(
         )
     except DataError as error:
         raise DataError(f"after the change {error.reason}") from error
-    verify_values(content.data, result.data, asked)
+    verify_values(content.data, result.data, changes)
     if front_matter is not None and found.format is FrontMatterFormat.YAML:
-        verify_elsewhere(text[: front_matter.span.end], block, asked)
+        verify_elsewhere(text[: front_matter.span.end], block, changes)
 
 
-def verify_elsewhere(old: str, new: str, asked: Sequence[Change]) -> None:
+def verify_elsewhere(old: str, new: str, changes: Sequence[Change]) -> None:
     """Raise `DataError` unless python-frontmatter, a reader of its own, finds other keys as they were.
 
     Site tools find blocks by rules like its own. A block that it cannot read before the change is skipped,
@@ -81,7 +81,7 @@ def verify_elsewhere(old: str, new: str, asked: Sequence[Change]) -> None:
         return
     if after is None:
         raise DataError("other readers of front matter would no longer read the block")
-    touched = {element for change in asked for element in (*change.key[:1], getattr(change, "name", None))}
+    touched = {element for change in changes for element in (*change.key[:1], getattr(change, "name", None))}
     kept = [
         {key: value for key, value in read.items() if isinstance(key, str) and key not in touched}
         for read in (before, after)

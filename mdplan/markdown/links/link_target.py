@@ -105,18 +105,18 @@ def _file_at(tree: FileTree, path: str, style: LinkStyle, rules: SiteRules) -> L
     """The file at `path`, or the one that it names in another form; else what is at `path`."""
     if leads_out(path) or not (path or rules.index_names):
         return LinkedPath(path, TargetKind.OTHER)
-    held = tree.at(path) if path else TargetKind.OTHER
-    if held is TargetKind.FILE:
-        return LinkedPath(path, held, style)
+    kind = tree.at(path) if path else TargetKind.OTHER
+    if kind is TargetKind.FILE:
+        return LinkedPath(path, kind, style)
     for form, form_style in ((path, style), *rules.forms(path, style)):
         # A folder is named as such, unless a page stands for it.
-        if held is TargetKind.NOTHING or form_style.is_index:
+        if kind is TargetKind.NOTHING or form_style.is_index:
             if tree.at(form) is TargetKind.FILE:
                 return LinkedPath(form, TargetKind.FILE, form_style)
             spelled = tree.spelled(form) if rules.ignores_case else None
             if spelled is not None and tree.at(spelled) is TargetKind.FILE:
                 return LinkedPath(spelled, TargetKind.FILE, form_style)
-    return LinkedPath(path, held)
+    return LinkedPath(path, kind)
 
 
 def has_anchor(destination: Destination, anchors: frozenset[str]) -> bool:

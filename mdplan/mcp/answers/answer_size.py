@@ -12,13 +12,13 @@ from mdplan.reports.base import Report, refusal, to_wire
 from mdplan.reports.read import ReadReport, ReadResult, SearchedFile, SearchReport
 from mdplan.requests.read import ReadRequest
 
-Made = TypeVar("Made")
+Content = TypeVar("Content")
 AnyReport = TypeVar("AnyReport", bound=Report)
 
 
 def fitted(
-    make: Callable[[int], Made], amount: int, most: int, size: Callable[[Made], int] = size_of
-) -> Made:
+    make: Callable[[int], Content], amount: int, most: int, size: Callable[[Content], int] = size_of
+) -> Content:
     """What `make` makes of `amount`, or of less where that is larger than `most`; of 1 at the least."""
     made = make(amount)
     while (found := size(made)) > most and amount > 1:

@@ -12,12 +12,12 @@ _QUOTED: Final = 200
 def review_lines(review: ReviewReport) -> Iterator[str]:
     """`review` in lines; the diff of a revised plan is behind them."""
     plan = review.plan_id[:_SHORT]
-    said = f": {_one_line(review.comment)}" if review.comment else ""
+    comment = f": {_one_line(review.comment)}" if review.comment else ""
     if review.verdict is None:
         yield f"Nobody decided about the plan {plan}."
     else:
         what = "requested changes to" if review.verdict == "changes requested" else review.verdict
-        yield f"{review.decided_by} {what} the plan {plan} ({review.channel}){said}"
+        yield f"{review.decided_by} {what} the plan {plan} ({review.channel}){comment}"
     yield from map(_comment, review.comments)
     compared = review.comparison
     if compared is None:

@@ -269,14 +269,14 @@ class _Progress:
 
     def __init__(self, context: Context[Any, Any]) -> None:
         self._context = context
-        self._told = 0
+        self._reported = 0
         self._next = time.monotonic() + PROGRESS_SECONDS
 
     def __call__(self, done: int, total: int | None) -> None:
         # The protocol wants numbers that grow; a plan that is made a second time starts again.
-        if done <= self._told or time.monotonic() < self._next:
+        if done <= self._reported or time.monotonic() < self._next:
             return
-        self._told = done
+        self._reported = done
         # A client that went away is no reason to stop.
         with suppress(Exception):
             anyio.from_thread.run(self._context.report_progress, done, total)

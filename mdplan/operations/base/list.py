@@ -163,11 +163,11 @@ def _lists_of(outline: Outline, section: Section | None) -> Sequence[MarkdownLis
 
 def _not_found(lists: Sequence[MarkdownList], section: Section | None, wanted: int | None) -> Diagnostic:
     place = "the file" if section is None else "the section"
-    told = (
+    descriptions = (
         f"lines {each.block.first_line}-{each.last_line}, marker `{each.sign}`, items: {len(each.items)}"
         for each in lists[:_MOST_LISTED]
     )
-    listed = ", ".join(f"{index} ({words})" for index, words in enumerate(told))
+    listed = ", ".join(f"{index} ({words})" for index, words in enumerate(descriptions))
     listed += ", …" if len(lists) > _MOST_LISTED else ""
     if wanted is None and lists:
         message = f"{place} has {len(lists)} lists, and the edit does not say which"

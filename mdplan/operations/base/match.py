@@ -13,8 +13,8 @@ from mdplan.markdown.edits.matches import (
     UNDECIDED,
     Eligible,
     Matches,
+    exclusion_of,
     find_matches,
-    kept_out_by,
 )
 from mdplan.markdown.elements.node_kind import NodeKind
 from mdplan.markdown.outline.outline import Outline
@@ -250,7 +250,7 @@ class MatchOperation(SectionTargeted):
         folded = outline.folded
 
         def in_excluded_node(span: Span) -> str:
-            kind = kept_out_by(outline, view.span_in_text(span), self._excluded_kinds())
+            kind = exclusion_of(outline, view.span_in_text(span), self._excluded_kinds())
             return f"skipped: in {kind}" if kind else ""
 
         wanted = SearchTerm(text=pattern, any_case=not self.case_sensitive, or_exact=False)

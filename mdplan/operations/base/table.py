@@ -183,11 +183,11 @@ def _not_found(
 
 def _listed(tables: Sequence[TableSource]) -> str:
     """Tables in words: ``0 (lines 5-9: `Tool`, `Version`)``."""
-    told = (
+    descriptions = (
         f"{index} (lines {table.block.first_line}-{table.block.last_line}: {_quoted(table.columns)})"
         for index, table in enumerate(tables[:_MOST_LISTED])
     )
-    return ", ".join(told) + (", …" if len(tables) > _MOST_LISTED else "")
+    return ", ".join(descriptions) + (", …" if len(tables) > _MOST_LISTED else "")
 
 
 def _quoted(names: Sequence[str]) -> str:

@@ -107,20 +107,20 @@ class _Labels:
         base, result = self.built.base, self.built.result
         position = result.source.lines.position(place.start)
         old, new = base.text_of(use.span), result.text_of(place)
-        said, hint = "was deleted", "keep the definition, or change the link too"
+        change, hint = "was deleted", "keep the definition, or change the link too"
         if normalized(result, place) == use.label:
             now = self._renamed(use.label)
             if now is not None:
-                said = f"now {_name(now.label)}, line {self._line(now)}"
+                change = f"now {_name(now.label)}, line {self._line(now)}"
                 hint = f"rename the link too, or write {self._with_label(place, now.label)}"
         elif use.label in self._after:
-            said = f"was {_name(old)}, line {self._line(self._after[use.label])}"
+            change = f"was {_name(old)}, line {self._line(self._after[use.label])}"
             hint = f"rename that too, or write {self._with_label(place, old)}"
         else:
-            said, hint = f"was {_name(old)}", "give the link and its definition the same label"
+            change, hint = f"was {_name(old)}", "give the link and its definition the same label"
         return Diagnostic.warning(
             Code.BROKEN_LINK,
-            f"line {position.line}: no definition of {_name(new)} ({said})",
+            f"line {position.line}: no definition of {_name(new)} ({change})",
             hint,
             place=position,
         )

@@ -29,11 +29,11 @@ def may_repeat(batch: Batch) -> bool:
 
 def is_same_request(plan: Plan, batch: Batch) -> bool:
     """Whether `plan` was made of what `batch` asks for, apart from the spelling of paths."""
-    asked = [(file.encoding, file.format, list(normalized_edits(file))) for file in batch.files]
+    requested = [(file.encoding, file.format, list(normalized_edits(file))) for file in batch.files]
     planned = [
         (change.encoding, change.format, list(edits))
         for change, edits in zip(plan.files, plan.requested, strict=True)
         if edits
     ]
-    is_same = canonical_json([planned, dict(plan.options)]) == canonical_json([asked, batch.options])
+    is_same = canonical_json([planned, dict(plan.options)]) == canonical_json([requested, batch.options])
     return is_same and plan.intent == batch.intent

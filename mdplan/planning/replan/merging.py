@@ -127,10 +127,10 @@ def not_kept(path: str) -> Diagnostic:
 
 def _whole_files(plan: Plan) -> list[dict[str, Any]]:
     """The files that `plan` creates, deletes or renames, as it was asked."""
-    asked = [change for change, edits in zip(plan.files, plan.requested, strict=True) if edits]
+    edited = [change for change, edits in zip(plan.files, plan.requested, strict=True) if edits]
     return [
         file
-        for file, change in zip(request_of(plan, with_bases=True)["files"], asked, strict=True)
+        for file, change in zip(request_of(plan, with_bases=True)["files"], edited, strict=True)
         if change.base_sha256 is None or change.result_sha256 is None or change.new_path is not None
     ]
 

@@ -38,8 +38,8 @@ def replan_with_preconditions(plan: Planner, batch: Batch) -> PlannedBatch | Pro
     rebased = plan(batch.without_bases())
     if not isinstance(rebased, PlannedBatch):
         return (*planned, *rebased)
-    loose = missing_preconditions(rebased.files)
-    return (*planned, *loose) if loose else replace(rebased, rebased=True)
+    unguarded_edits = missing_preconditions(rebased.files)
+    return (*planned, *unguarded_edits) if unguarded_edits else replace(rebased, rebased=True)
 
 
 def replan_with_guards(plan: Planner, batch: Batch, add_guards: AddGuards) -> PlannedBatch | Problems:
@@ -61,7 +61,7 @@ def replan_with_guards(plan: Planner, batch: Batch, add_guards: AddGuards) -> Pl
 
 def plan_part(plan: Planner, whole: Plan, accept: Sequence[int], limits: Limits) -> PlannedBatch | Problems:
     """Plan of the edits `accept` of the plan `whole`, on its bases. Errors: those of planning, STALE_BASE."""
-    planned = _asked(plan, request_of(whole, with_bases=True) | {"accept": list(accept)}, limits)
+    planned = _plan_request(plan, request_of(whole, with_bases=True) | {"accept": list(accept)}, limits)
     return (other_bases(whole, planned.plan) or planned) if isinstance(planned, PlannedBatch) else planned
 
 
@@ -73,11 +73,11 @@ def plan_on_new_base(plan: Planner, stale: Plan, limits: Limits) -> PlannedBatch
     numeric = numeric_addresses(stale)
     if numeric:
         return numeric
-    planned = _asked(plan, request_of(stale, with_bases=False), limits)
+    planned = _plan_request(plan, request_of(stale, with_bases=False), limits)
     return (other_effects(stale, planned.files) or planned) if isinstance(planned, PlannedBatch) else planned
 
 
-def _asked(plan: Planner, request: dict[str, Any], limits: Limits) -> PlannedBatch | Problems:
+def _plan_request(plan: Planner, request: dict[str, Any], limits: Limits) -> PlannedBatch | Problems:
     batch = read_batch(request, limits)
     return plan(batch) if isinstance(batch, Batch) else batch
 
@@ -88,11 +88,13 @@ def missing_preconditions(built_files: Sequence[BuiltFile]) -> Problems:
     for built in built_files:
         if built.file.requested.base_sha256 is not None:
             continue
-        loose = [item for item in (*built.resolved, *built.arriving_edits) if not _has_evidence(item)]
-        if loose:
+        unguarded_edits = [
+            item for item in (*built.resolved, *built.arriving_edits) if not _has_evidence(item)
+        ]
+        if unguarded_edits:
             field = "baseSha256" if built.resolved else "toBaseSha256"
-            unguarded = "the edit" if len(loose) == 1 else f"{len(loose)} edits"
-            why = loose[0].operation.why_unguarded
+            unguarded = "the edit" if len(unguarded_edits) == 1 else f"{len(unguarded_edits)} edits"
+            why = unguarded_edits[0].operation.why_unguarded
             guard = (
                 "a literal `pattern` of exact case, which guards itself: by default it must match once"
                 if why
@@ -106,7 +108,7 @@ def missing_preconditions(built_files: Sequence[BuiltFile]) -> Problems:
                     hint=f"look at the file, and send its hash as `{field}`, or {guard}; "
                     "or plan the batch first, and apply its planId",
                     file=built.file.path,
-                    edit_index=loose[0].index,
+                    edit_index=unguarded_edits[0].index,
                 )
             )
     return tuple(problems)

@@ -71,10 +71,10 @@ class _Bases(Sequence[Source]):
 class _Results(Sequence[bytes | None]):
     """What a plan makes of `bases`; `held` are some of them, by their positions."""
 
-    def __init__(self, plan: Plan, bases: Sequence[Source], held: Mapping[int, bytes]) -> None:
+    def __init__(self, plan: Plan, bases: Sequence[Source], cached: Mapping[int, bytes]) -> None:
         self._plan = plan
         self._bases = bases
-        self._held = held
+        self._cached = cached
 
     def __len__(self) -> int:
         return len(self._plan.files)
@@ -86,8 +86,8 @@ class _Results(Sequence[bytes | None]):
     def __getitem__(self, at: int | slice) -> bytes | Sequence[bytes | None] | None:
         if isinstance(at, slice):
             return [self[index] for index in range(*at.indices(len(self)))]
-        if at in self._held:
-            return self._held[at]
+        if at in self._cached:
+            return self._cached[at]
         replayed = replay_file(self._plan.files[at], self._bases[at])
         return None if isinstance(replayed, Diagnostic) else replayed.result
 
@@ -125,7 +125,7 @@ def replay(
     Without `with_diff` there is none: that of many files is large. Errors: PLAN_TAMPERED where base and edits
     do not give the result hash that the plan names; STALE_BASE.
     """
-    held: dict[int, bytes] = {}
+    cached: dict[int, bytes] = {}
     sizes: list[int] = []
     diff: list[bytes] = []
     room = CACHED_BYTES
@@ -140,12 +140,12 @@ def replay(
         sizes.append(len(replayed.result or b""))
         room -= sizes[-1]
         if replayed.result is not None and room >= 0:
-            held[index] = replayed.result
+            cached[index] = replayed.result
         old = None if change.base_sha256 is None else path
         new = None if change.result_sha256 is None else new_path or path
         if with_diff:
             diff.append(file_diff(old, new, find_hunks(base.data, replayed.byte_edits)))
-    return Replay(results=_Results(plan, bases, held), sizes=sizes, diff=b"".join(diff))
+    return Replay(results=_Results(plan, bases, cached), sizes=sizes, diff=b"".join(diff))
 
 
 @dataclass(frozen=True, slots=True)

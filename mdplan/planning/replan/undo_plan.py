@@ -103,10 +103,10 @@ def _on(change: FileChange, current: Source, edits: EditList) -> UndoneFile | Pr
     if isinstance(byte_edits, EncodeProblem):
         return (_unencodable(change.path, current),)
     result = splice(current.data, byte_edits)
-    carried = replace(
+    rebased = replace(
         change, base_sha256=current.sha256, result_sha256=sha256_hex(result), edits=edits, base_sections={}
     )
-    return UndoneFile(carried, current)
+    return UndoneFile(rebased, current)
 
 
 def undo_plan(transaction: str, files: Iterable[UndoneFile]) -> Plan:

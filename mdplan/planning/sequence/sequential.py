@@ -32,13 +32,13 @@ def build_in_sequence(file: SnapshotFile, batch: Batch) -> BuiltFile | Problems:
     written: dict[int, tuple[Span, ...]] = {}
     problems: list[Diagnostic] = []
     for index, operation in enumerate(file.requested.edits, start=file.first_edit):
-        carried = remap_operation(operation, done)
-        if not isinstance(carried, Operation):
-            problems += (problem.at(file=file.path, edit_index=index) for problem in carried)
+        remapped = remap_operation(operation, done)
+        if not isinstance(remapped, Operation):
+            problems += (problem.at(file=file.path, edit_index=index) for problem in remapped)
             continue
         step = replace(
             file,
-            requested=file.requested.model_copy(update={"edits": (carried,)}),
+            requested=file.requested.model_copy(update={"edits": (remapped,)}),
             outline=done.current,
             first_edit=index,
         )

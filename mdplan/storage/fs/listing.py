@@ -89,7 +89,7 @@ def _with_rules(root: Root, path: str, rules: _Rules) -> _Rules:
 def _is_ignored(path: str, rules: _Rules) -> bool:
     """Whether the innermost rule that speaks of `path` ignores it (gitignore(5)); folders end in a slash."""
     for folder, spec in rules:
-        said = spec.check_file(path.removeprefix(folder)).include
-        if said is not None:
-            return said
+        is_included = spec.check_file(path.removeprefix(folder)).include
+        if is_included is not None:
+            return is_included
     return False

@@ -221,23 +221,23 @@ def _digest(
 
     digest, size = hashlib.sha256(), 0
     # What is held, as long as what was read is the same.
-    held = known.data if known is not None and len(known.data) == expected else None
+    unchanged = known.data if known is not None and len(known.data) == expected else None
     while size <= at_most:
         # One byte more than is expected shows whether it has grown; a larger buffer costs more than that.
         rest = expected - size + 1 if size <= expected else _HASHED_AT_ONCE
         wanted = min(_HASHED_AT_ONCE, rest, at_most + 1 - size)
         part = filesystem.read(descriptor, wanted)
-        if held is not None and not held.startswith(part, size):
-            digest.update(held[:size])
-            held = None
-        if held is None:
+        if unchanged is not None and not unchanged.startswith(part, size):
+            digest.update(unchanged[:size])
+            unchanged = None
+        if unchanged is None:
             digest.update(part)
         size += len(part)
         if len(part) == wanted:
             continue
-        if held is not None and known is not None and size == expected:
+        if unchanged is not None and known is not None and size == expected:
             return known.sha256
-        digest.update(held[:size] if held is not None else b"")
+        digest.update(unchanged[:size] if unchanged is not None else b"")
         return digest.hexdigest()
     return None
 

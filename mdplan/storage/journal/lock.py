@@ -96,12 +96,12 @@ def locked(root: Root, timeout: float = DEFAULT_TIMEOUT) -> Iterator[RootLock]:
     Raises `StorageRefused`: LOCK_TIMEOUT, LOCK_UNSUPPORTED, STATE_DIR_UNSAFE (the state folder or the lock is
     a link, another user's, or writable for others), and what the making of the folder gives.
     """
-    with ExitStack() as held:
+    with ExitStack() as resources:
         outer: list[RootLock] = []
         for above in roots_above(root):
-            held.callback(above.close)
-            outer.append(held.enter_context(locked_alone(above, timeout)))
-        yield held.enter_context(locked_alone(root, timeout, tuple(outer)))
+            resources.callback(above.close)
+            outer.append(resources.enter_context(locked_alone(above, timeout)))
+        yield resources.enter_context(locked_alone(root, timeout, tuple(outer)))
 
 
 @contextmanager

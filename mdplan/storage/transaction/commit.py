@@ -230,7 +230,7 @@ def _targets(
     return tuple(
         StagedTarget(
             file=base.file,
-            place=replace(place, base=_held(base.file)),
+            place=replace(place, base=_known_content(base.file)),
             status=base.status,
             model=_model(staged.state, base, own),
         )
@@ -239,7 +239,7 @@ def _targets(
     )
 
 
-def _held(file: StagedFile) -> KnownContent | None:
+def _known_content(file: StagedFile) -> KnownContent | None:
     if file.base is None or file.base_sha256 is None:
         return None
     return KnownContent(file.base, file.base_sha256)

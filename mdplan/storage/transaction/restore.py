@@ -50,13 +50,13 @@ def restore(places: Sequence[StagedPlace], keep: Keep | None = None) -> RestoreR
     restored: list[StagedPlace] = []
     conflicts: list[StagedPlace] = []
     problems: list[Diagnostic] = []
-    looked: list[tuple[StagedPlace, FoundContents]] = []
+    inspected: list[tuple[StagedPlace, FoundContents]] = []
     for place in places:
         try:
-            looked.append((place, place.found()))
+            inspected.append((place, place.found()))
         except OSError as error:
             problems.append(_failed(error, place))
-    for place, found in reversed(looked):
+    for place, found in reversed(inspected):
         way = plan_restore(place.entry, found, known=place.known)
         if way is RestoreAction.NOTHING or (way is RestoreAction.CONFLICT and keep == "current"):
             continue
@@ -97,13 +97,13 @@ def exchange_back(place: StagedPlace, source: str) -> bool:
     stops. Raises `OSError`.
     """
     disk = place.folders.root.filesystem
-    came_out, placed = place.entry.result, place.content(source)
+    expected, placed = place.entry.result, place.content(source)
     for _ in range(_MOST_EXCHANGES):
         disk.exchange(place.folder, source, place.leaf)
         taken = place.content(source)
-        if taken == came_out:
+        if taken == expected:
             return True
-        came_out, placed = placed, taken
+        expected, placed = placed, taken
     return False
 
 
@@ -114,8 +114,8 @@ def _plan_for_replaced(entry: JournalEntry, found: FoundContents) -> RestoreActi
     if source is None:
         # The result waits, or was never written: the target was not replaced, and is someone's own. But a
         # result in place whose old content is gone is no work of ours, and cannot be put back.
-        waits = found.temporary is not None
-        return RestoreAction.NOTHING if waits or found.target != entry.result else RestoreAction.CONFLICT
+        is_staged = found.temporary is not None
+        return RestoreAction.NOTHING if is_staged or found.target != entry.result else RestoreAction.CONFLICT
     # What was displaced goes back also where it is not the base: someone wrote it at the last moment.
     if found.target == entry.result:
         return RestoreAction.PUT_BACK

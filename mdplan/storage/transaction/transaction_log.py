@@ -32,7 +32,7 @@ _STATES: Final[dict[State, Literal["committed", "rolled back"]]] = {
 }
 # What `collect` may remove: records that no recovery needs.
 _COLLECTED: Final = frozenset({State.KEPT, State.UNDONE, State.BROKEN})
-_LOOKED_AT_EVERY: Final = 16
+_COLLECT_EVERY: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +120,8 @@ def collect(
         return tuple(replace(problem, severity=Severity.WARNING) for problem in refused.problems)
     try:
         newest = state.journal.newest()
-        is_due = newest > 0 and newest % _LOOKED_AT_EVERY == 0
-        if not is_due and not state.journal.has_more(max_transactions + _LOOKED_AT_EVERY, *_COLLECTED):
+        is_due = newest > 0 and newest % _COLLECT_EVERY == 0
+        if not is_due and not state.journal.has_more(max_transactions + _COLLECT_EVERY, *_COLLECTED):
             return ()
         with storage_errors(root.show(STATE_FOLDER), "cleaning up the history of"):
             sizes = state.images.sizes()

@@ -170,6 +170,6 @@ def _line(entry: TransactionEntry) -> str:
         (f"planned with {entry.client}" if entry.client and not entry.client.is_mdplan else ""),
         (f"approved by {entry.approved.decided_by}" if entry.approved else ""),
     )
-    told = ", ".join(remark for remark in remarks if remark)
+    notes = ", ".join(remark for remark in remarks if remark)
     title = f"{entry.title}: " if entry.title else ""
-    return f"{entry.transaction} {time} {title}{files}" + (f" ({told})" if told else "")
+    return f"{entry.transaction} {time} {title}{files}" + (f" ({notes})" if notes else "")

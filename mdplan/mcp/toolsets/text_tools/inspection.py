@@ -82,18 +82,18 @@ def _structure(engine: Engine, request: InspectRequest) -> ToolResult:
         if front is not None:
             lines = {"startLine": front.start_line, "endLine": front.end_line}
             listed = {"frontmatter": {**lines, "keys": list(front.keys or ())[:most_entries]}, **listed}
-        return {**facts, "structure": listed, **_left_out(lists, most_entries)}
+        return {**facts, "structure": listed, **_truncation_notice(lists, most_entries)}
 
     return success(fitted(content, _MOST_ENTRIES, engine.settings.report_characters))
 
 
-def _left_out(lists: Mapping[str, Sequence[Any]], listed: int) -> dict[str, Any]:
+def _truncation_notice(lists: Mapping[str, Sequence[Any]], listed: int) -> dict[str, Any]:
     """What is told where a document has more of something than is `listed`."""
     cut = [f"{len(entries)} {name}" for name, entries in lists.items() if len(entries) > listed]
     if not cut:
         return {}
-    told = f"The document has {', '.join(cut)}: the first {listed} are listed"
-    return {"truncated": True, "suggestion": f"{told}. Find the others with mode search"}
+    notice = f"The document has {', '.join(cut)}: the first {listed} are listed"
+    return {"truncated": True, "suggestion": f"{notice}. Find the others with mode search"}
 
 
 def _of_markdown(report: StatReport) -> dict[str, list[Any]]:
