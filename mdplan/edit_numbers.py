@@ -27,7 +27,7 @@ class EditNumbers:
         return f"edit {number}" + (f" of {of}" if of and path != within else "")
 
     def number(self, index: int, *, within: str | None = None) -> str:
-        """The same without the noun: ``2 of guide.md``, or ``2`` within that file."""
+        """The number of the edit at `index`: ``2 of guide.md``, or ``2`` within that file."""
         return self.named(index, within=within).removeprefix("edit ")
 
     def listed(self, indexes: Iterable[int], *, within: str | None = None) -> str:

@@ -200,7 +200,7 @@ class Plan:
 def canonical_json(value: object) -> bytes:
     """`value` as JSON with sorted keys and no white space, in UTF-8: equal values give equal bytes.
 
-    Lone surrogates, which represent bytes that are no text, are escaped: they cannot be UTF-8.
+    Lone surrogates, which represent bytes that are not text, are escaped: they cannot be UTF-8.
     """
     text = _ENCODER.encode(value)
     try:

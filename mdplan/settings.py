@@ -54,7 +54,7 @@ class Settings:
         )
 
     def limited(self, given: Mapping[LimitOption, Any]) -> "Settings":
-        """The same with limits as options gave them; None where one was not given."""
+        """These settings with the limits that options gave; None where one was not given."""
         changed: dict[str, Any] = {}
         batch: dict[str, Any] = {}
         for limit, number in given.items():

@@ -98,7 +98,7 @@ class Bot:
     options: RunOptions
 
     def plan(self, resources: ExitStack) -> BotResult:
-        """The plan of all files, or what is wrong with them; its diff lasts as long as `held`.
+        """The plan of all files, or what is wrong with them; its diff lasts as long as `resources`.
 
         Raises `StorageRefused` for an executor or a folder that cannot be opened.
         """
@@ -191,7 +191,7 @@ class Bot:
         return [candidate for candidate in candidates if candidate.path in members]
 
     def _linking(self, selected: set[str]) -> list[str]:
-        """The files whose links are looked at: those of the manifest, or all."""
+        """The files whose links are examined: those of the manifest, or all."""
         if self.job.loaded.manifest.update_references != "workspace":
             return sorted(selected)
         with self.job.tree.open() as workspace:

@@ -1,4 +1,4 @@
-"""What the bot hands back."""
+"""The report of the bot."""
 
 from dataclasses import dataclass
 
@@ -24,12 +24,12 @@ class PullRequestPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BotReport(ApplyReport):
-    """Of `bot plan`, `bot apply` and `bot check`.
+    """The report of `bot plan`, `bot apply` and `bot check`.
 
-    The manifest names `files_named` files. Of these nothing is asked of `files_left_out`, `files_hold`
-    are as they should be, `files_changed` are in the plan, and `files_refused` cannot be planned: then there
-    is no plan, unless the bot was told to keep going. Files that the plan changes for their links alone are
-    among those of `files`, and not counted here. The diff and the edits are not in the report.
+    The manifest names `files_named` files: `files_left_out` meet no condition, `files_hold` already match,
+    `files_changed` are in the plan, and `files_refused` cannot be planned. With refused files there is no
+    plan, unless the bot keeps going. Files that change only because of their links are in `files` and not
+    counted here. The report contains neither the diff nor the edits.
 
     With `--git`, `base_commit` is the commit that was planned on; `commit` is the one that was made, and
     `branch` the full name of the branch that it went to. There is no receipt then: git keeps the history.

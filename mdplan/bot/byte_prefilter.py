@@ -59,7 +59,7 @@ class BytePrefilter:
 
     @cached_property
     def _headings(self) -> list[bytes]:
-        """What stands behind the marks of lines that may be ATX headings, in lower case."""
+        """What is after the marks of lines that may be ATX headings, in lower case."""
         return [line.lower() for line in _ATX.findall(self._lines)]
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The files that a manifest names, in order: nothing of them is read."""
+"""The files that a manifest names, in order, found without reading them."""
 
 from collections.abc import Iterator
 from typing import Final

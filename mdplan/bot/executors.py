@@ -1,4 +1,4 @@
-"""Where planning runs: in this process, in processes beside it, or on a Dask cluster."""
+"""Where planning runs: in this process, in processes next to it, or on a Dask cluster."""
 
 import multiprocessing
 import os
@@ -48,10 +48,10 @@ def default_jobs() -> int:
 
 @contextmanager
 def open_executor(address: str | None, jobs: int, parts: int) -> Iterator[Executor]:
-    """The executor for work of so many `parts`: the cluster at `address`, or up to `jobs` processes.
+    """The executor for `parts` pieces of work: the cluster at `address`, or up to `jobs` processes.
 
-    A single part is not worth a process. Raises `StorageRefused`: INVALID_ARGUMENT for what is no address,
-    IO_ERROR for a cluster that does not answer.
+    A single part is planned in this process. Raises `StorageRefused`: INVALID_ARGUMENT for an invalid
+    address, IO_ERROR for a cluster that does not answer.
     """
     if address is not None:
         with _dask(address) as executor:

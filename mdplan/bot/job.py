@@ -72,7 +72,7 @@ class FolderTree:
         return file_stamps(self.roots, paths)
 
     def open(self) -> Workspace:
-        """The same workspace once more. Raises `StorageRefused`."""
+        """A second handle of the same workspace. Raises `StorageRefused`."""
         return Workspace.open(self.roots, self.allow, self.deny)
 
     def changed_since(self, reference: str) -> frozenset[str]:
@@ -102,7 +102,7 @@ class Job:
     history: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def with_history(self, candidates: Iterable["CandidateFile"]) -> "Job":
-        """The same with the history of `candidates`, where a rule uses it. Raises `StorageRefused`."""
+        """The job with the git history of `candidates`, if a rule uses it. Raises `StorageRefused`."""
         if not any(f"{GIT_FACTS}." in str(rule) for rule in self.loaded.manifest.files):
             return self
         return replace(self, history=self.tree.history([each.path for each in candidates]))

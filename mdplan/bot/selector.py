@@ -143,7 +143,7 @@ class Selector:
         return shape
 
     def of_manifest(self, problem: Diagnostic, path: Path) -> Diagnostic:
-        """`problem` of a file, which says where in the manifest the edit stands that met it."""
+        """`problem` of a file, with the position of its edit in the manifest."""
         place = self.loaded.located.place(path)
         where = f"{self.loaded.name}:{place.line}:{place.col}"
         return replace(problem, message=f"{problem.message} (asked for at {where})", edit_index=None)

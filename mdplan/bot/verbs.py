@@ -1,4 +1,4 @@
-"""`plan`, `check` and `apply` of a manifest, on the engine that all other verbs use."""
+"""`plan`, `check` and `apply` of a manifest."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -21,7 +21,7 @@ from mdplan.reports.plan import ApplyReport
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """What a manifest would do: the report, and the plan; None where there is nothing to do, or a refusal."""
+    """What a manifest would do: the report, and the plan; None without changes or with a refusal."""
 
     report: BotReport
     result: BotResult
@@ -57,12 +57,12 @@ def propose(
 
 
 def apply_manifest(engine: Engine, loaded: LoadedManifest, options: RunOptions) -> BotReport:
-    """Plan what `loaded` asks, and commit it: all files or none.
+    """Plan and commit what `loaded` asks for: all files or none.
 
     With `options.keep_going` the files that can be planned. Raises `StorageRefused` as `Bot.plan` does.
     Errors: those of planning; STALE_BASE where a file changed concurrently; those of the commit.
     """
-    # What a commit left half done is no base to plan on.
+    # A half-finished commit must not be the base of a plan.
     recovered = engine.recovery.recover_pending()
     with ExitStack() as resources:
         result = _bot(engine, loaded, options).plan(resources)
@@ -82,7 +82,7 @@ def _bot(engine: Engine, loaded: LoadedManifest, options: RunOptions) -> Bot:
 
 
 def bot_report(result: BotResult, committed: dict[str, Any]) -> BotReport:
-    """The report on `made`, with what is known of its commit."""
+    """The report on `result`, with the fields of its commit."""
     found = result.found
     known = committed
     if not known:

@@ -1,4 +1,4 @@
-"""What the last run found of files that need no change, so that the next one reads only what changed since.
+"""A cache of verdicts on unchanged files, so that the next run reads only what changed since.
 
 A verdict belongs to the bytes of a file, to all that the manifest says, and to the version of mdplan. It lies
 in the user's state directory, where nothing that comes with a repository can put one.
@@ -42,9 +42,9 @@ class _Row:
 
 @dataclass(kw_only=True)
 class VerdictCache:
-    """Verdicts about the files of one job; without a `key` there are none, and none are kept.
+    """Verdicts about the files of one job; without a `key` nothing is read or stored.
 
-    Whatever is wrong with the file that has them, the run goes on without it.
+    If the database cannot be used, the run continues without it.
     """
 
     folder: PrivateFolder
@@ -54,7 +54,7 @@ class VerdictCache:
 
     @classmethod
     def of(cls, job: Job) -> "VerdictCache":
-        """The verdicts of earlier runs of `job`. What git knows of a file is no part of its bytes."""
+        """The verdicts of earlier runs of `job`; none if it uses git history, which a hash does not cover."""
         identity = job.tree.identity
         cache = cls(folder=PrivateFolder("\0".join(identity), "verdicts"), key=None)
         if not job.history:
@@ -67,9 +67,9 @@ class VerdictCache:
     def known(
         self, candidates: Sequence[CandidateFile], stamps: Mapping[str, str]
     ) -> Iterator[FileOutcome | CandidateFile]:
-        """Each of `candidates`, or what is known of it where its stamp is that of the last run.
+        """The cached outcome of each candidate whose stamp is unchanged; else the candidate.
 
-        A candidate that has another stamp gets the digest that its bytes must have.
+        A candidate with another stamp gets the digest for which the cached verdict still counts.
         """
         self.stamps = stamps
         for candidate in candidates:
@@ -82,7 +82,7 @@ class VerdictCache:
                 yield replace(candidate, known=(row.digest, row.verdict))
 
     def keep(self, candidates: Iterable[CandidateFile], outcomes: Mapping[str, FileOutcome]) -> None:
-        """Keep what `outcomes` say of unchanged `candidates`, and forget the others of them."""
+        """Store the `outcomes` of unchanged `candidates`, and delete the rows of the others."""
         rows = [
             (self.key, each.path, _rules(each), self.stamps.get(each.path, ""), found.digest, found.verdict)
             for each in candidates

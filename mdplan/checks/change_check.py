@@ -54,7 +54,7 @@ def check_changes(
 
 
 def check_documents(path: str, old: Outline, new: Outline) -> CheckReport:
-    """What the later version `new` of the document `path` lost; links are checked inside of it alone."""
+    """What the later version `new` of the document `path` lost; links are checked inside it alone."""
     problems = (
         *document_problems(old, new),
         *retargeted(old, new),

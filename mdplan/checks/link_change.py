@@ -58,7 +58,7 @@ class LinkCheck:
         yield from self._newly_broken(document)
 
     def problems_elsewhere(self, changed: Iterable[ChangedDocument]) -> Iterator[tuple[str, Diagnostic]]:
-        """The same of files that did not change, but link to one that did, with their paths."""
+        """Warnings about links in unchanged files to a changed one, with the path of each file."""
         documents = list(changed)
         names = frozenset(
             page_key(each.old_path) for each in documents if each.old_path and _may_break_links(each)

@@ -1,4 +1,4 @@
-"""A document that a command reads by its path, from inside or outside of the root."""
+"""A document that a command reads by its path, from inside or outside the root."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -18,7 +18,7 @@ def exit_code(run: Callable[[], object]) -> int:
         code = run()
         return int(code) if isinstance(code, int) else Exit.DONE
     except KeyboardInterrupt:
-        # Behind the ^C that a terminal shows.
+        # After the ^C that a terminal shows.
         write_error("\ninterrupted")
         return Exit.INTERRUPTED
     except OSError as error:

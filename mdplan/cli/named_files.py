@@ -16,7 +16,7 @@ def base_folder(roots: Sequence[str]) -> str:
 def named_file(file: str, roots: Sequence[str]) -> str:
     """`file` as the engine takes it: absolute, or with the name of its root where there are several.
 
-    What is not in the root that `--root` names, but is in the current folder and inside of that root, is
+    What is not in the root that `--root` names, but is in the current folder and inside that root, is
     meant: before mdplan 0.2 all names were relative to the current folder.
     """
     if len(roots) > 1 and ":" in file.partition("/")[0]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mdplan.reports.review import PlanComparison
 
 
-# What `write_document` is told.
+# What `write_document` is reported.
 output_option = click.option(
     "--output",
     "-o",
@@ -48,7 +48,7 @@ def write_diff(session: Session, exact: bytes) -> None:
     if session.console.as_json or not exact:
         return
     if session.console.diff_is_for_people:
-        # The summary that follows stands apart.
+        # The summary that follows is apart.
         session.console.paged(diff_for_people(exact, session.console.out) + "\n")
     else:
         session.console.data(exact)
@@ -101,7 +101,7 @@ def comparison_text(compared: "PlanComparison", style: Style) -> str:
 
 
 def print_stored(session: Session, report: PlanReport) -> None:
-    """Say where a stored plan stands: applied, or how much it changes and how to apply it."""
+    """Say where a stored plan is: applied, or how much it changes and how to apply it."""
     if report.applied:
         session.console.note("This plan is applied: its files have the planned text.")
     else:

@@ -12,7 +12,7 @@ from mdplan.cli.program import build_program
 
 @cache
 def all_commands() -> dict[str, click.Context]:
-    """Contexts of the program and all its commands by their whole names, those of groups behind the group."""
+    """Contexts of the program and all its commands by their whole names, those of groups after the group."""
     program = build_program()
     return {context.command_path: context for context in _below(click.Context(program, info_name=NAME))}
 

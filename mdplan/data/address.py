@@ -1,8 +1,8 @@
 r"""Which key or item a caller means: a JSON Pointer, a dotted path, or an array.
 
 `/nav/0/Home` is a pointer. `nav[0].Home` is dotted: `[0]` counts, also from the end, `[=text]` is an item by
-its value and `[name=Build]` one by a key in it; `\.` is a dot in a name. A name behind a list means the item
-that has such a key. Dots stand between maps, but some names have dots themselves, such as `ms.date`: what is
+its value and `[name=Build]` one by a key in it; `\.` is a dot in a name. A name after a list means the item
+that has such a key. Dots are between maps, but some names have dots themselves, such as `ms.date`: what is
 there decides.
 """
 
@@ -39,7 +39,7 @@ Step = str | Item
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The `path` of what is there, and the names behind it that are `missing`."""
+    """The `path` of what is there, and the names after it that are `missing`."""
 
     path: Path
     missing: tuple[str, ...] = ()

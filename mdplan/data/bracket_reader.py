@@ -71,12 +71,12 @@ class _Reader:
         self._sign = "=" if self._is_toml else ":"
 
     def skip(self, at: int) -> int:
-        """Offset behind the blanks and comments at `at`."""
+        """Offset after the blanks and comments at `at`."""
         found = self._blank.match(self._text, at)
         return found.end() if found else at
 
     def value(self, at: int) -> tuple[Node, int]:
-        """The value at `at`, and the offset behind it."""
+        """The value at `at`, and the offset after it."""
         stack: list[_Open] = []
         while True:
             node, at = self._start(at, len(stack))
@@ -108,7 +108,7 @@ class _Reader:
         return Node(Kind.SCALAR, at, word.end(), self._word_value(word[0], at)), word.end()
 
     def _next_value(self, stack: list[_Open], at: int) -> int:
-        """Offset of the next value, or behind the last bracket where none is open; closes what ends."""
+        """Offset of the next value, or after the last bracket where none is open; closes what ends."""
         while stack:
             top = stack[-1]
             at = self.skip(at)

@@ -23,7 +23,7 @@ class ValueText(Protocol):
         """The key `name`, written like that of `like` where that can be."""
 
     def value(self, value: object, like: Node | None, indent: str | None) -> str:
-        """`value`, written like the string `like`; on several lines behind `indent` if that is given."""
+        """`value`, written like the string `like`; on several lines after `indent` if that is given."""
 
 
 @dataclass(slots=True)
@@ -148,7 +148,7 @@ class BracketWriter:
             self._add(span, "", branch.inner[entry.name].changes)
 
     def _own_lines(self, node: Node, entry: Entry, end: int) -> Span | None:
-        """The lines of `entry` with a comment behind it, if nothing else is on them."""
+        """The lines of `entry` with a comment after it, if nothing else is on them."""
         first = self._lines.line_at(entry.start)
         last = self._lines.line_at(end - 1)
         rest = self._text[end : self._lines.content_end(last)].strip(" \t")
@@ -226,7 +226,7 @@ class BracketWriter:
         return line[: len(line) - len(line.lstrip(" \t"))]
 
     def _gap(self, node: Node) -> str:
-        """What is behind commas: nothing in a list or map that is written without blanks."""
+        """What is after commas: nothing in a list or map that is written without blanks."""
         for entry, following in zip(node.entries, node.entries[1:], strict=False):
             if entry.comma is not None:
                 between = to_lf(self._text[entry.comma + 1 : following.start])
@@ -234,7 +234,7 @@ class BracketWriter:
         return "" if self._writes.sign.strip() == self._writes.sign else " "
 
     def _has_comment(self, node: Node) -> bool:
-        """Whether comments stand between the entries of `node`."""
+        """Whether comments are between the entries of `node`."""
         ends = [each.start for each in node.entries] + [node.end]
         starts = [node.start, *(each.end for each in node.entries)]
         between = [self._text[start:end] for start, end in zip(starts, ends, strict=True)]
@@ -269,7 +269,7 @@ def entry_stays(node: Node, branch: Branch) -> bool:
 
 
 def added_entries(node: Node, branch: Branch) -> list[Inserted]:
-    """Keys of `branch` that `node` does not have yet, as entries behind its own."""
+    """Keys of `branch` that `node` does not have yet, as entries after its own."""
     return [
         Inserted(len(node.entries), each.as_value, str(name), None, each.changes)
         for name, each in branch.inner.items()

@@ -80,7 +80,7 @@ class Inserted:
 
 @dataclass(slots=True)
 class Branch:
-    """Changes at one value: its own new `value`, or those inside of it.
+    """Changes at one value: its own new `value`, or those inside it.
 
     `changes` are the indexes of the changes that it was made of.
     """
@@ -115,7 +115,7 @@ class Branch:
 
 
 def branch_of(changes: Sequence[Change]) -> Branch:
-    """`changes`, no key of which lies inside of another's, as one of the outermost value."""
+    """`changes`, no key of which lies inside another's, as one of the outermost value."""
     top = Branch()
     for index, change in enumerate(changes):
         branch = top
@@ -137,7 +137,7 @@ def branch_of(changes: Sequence[Change]) -> Branch:
     return top
 
 
-# Behind all entries.
+# After all entries.
 LAST: Final = 1 << 60
 
 

@@ -66,7 +66,7 @@ class DataContent:
 
     @cached_property
     def places(self) -> dict[Path, Span]:
-        """Where keys and items with their values stand; of a table of TOML its header, if it has one."""
+        """Where keys and items with their values are; of a table of TOML its header, if it has one."""
         if self.language is not Language.TOML:
             return dict(places_of(self.root))
         return {
@@ -76,14 +76,14 @@ class DataContent:
 
     @cached_property
     def ranges(self) -> tuple[tuple[Path, Span], ...]:
-        """The same in the order of the text; a table of TOML reaches to the next one that is not in it."""
+        """Keys and items with their spans, in text order; a TOML table ends at the next one outside it."""
         places = dict(self.places)
         headers = (
             [each for each in self.statements if isinstance(each, TomlHeader)]
             if self.language is Language.TOML
             else []
         )
-        # From the end, so that each table finds where the one behind it begins in a few steps.
+        # From the end, so that each table finds where the one after it begins in a few steps.
         behind: list[tuple[Path, int]] = [((), len(self.text))]
         for header in reversed(headers):
             while len(behind) > 1 and behind[-1][0][: len(header.path)] == header.path:
@@ -116,7 +116,7 @@ def read_data(language: Language, text: str, *, is_strict: bool = False) -> Data
 
 
 def data_edits(content: DataContent, changes: Sequence[Change]) -> list[Splice]:
-    """Text edits of `content` that make `changes`; no key of them lies inside of another's.
+    """Text edits of `content` that make `changes`; no key of them lies inside another's.
 
     New lines end in LF. Raises `DataError` where that cannot be done by cutting.
     """
@@ -231,7 +231,7 @@ def _toml_values(text: str) -> dict[str, Any]:
 
 
 def keys_of(values: Any, parent: Path = ()) -> list[Path]:  # noqa: ANN401 (any value)
-    """Paths of all keys of maps that are not in lists, with those inside of them."""
+    """Paths of all keys of maps that are not in lists, with those inside them."""
     found: list[Path] = []
     for name, value in values.items() if isinstance(values, dict) else ():
         if isinstance(name, Unnamed):

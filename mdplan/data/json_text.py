@@ -18,7 +18,7 @@ class JsonText:
     comment_signs: tuple[str, ...] = ("//",)
 
     def __init__(self, text: str, root: Node | None) -> None:
-        """Take the indentation, the sign behind keys and the quotes from what is there."""
+        """Take the indentation, the sign after keys and the quotes from what is there."""
         indent = _INDENT.search(text)
         self._unit = indent[1] if indent else "  "
         self._is_ascii = text.isascii() and _ESCAPED.search(text) is not None

@@ -41,7 +41,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Unnamed:
-    """The name of a key that no path can name: one of several equal ones, or a key that is no text."""
+    """The name of a key that no path can name: one of several equal ones, or a key that is not text."""
 
     text: str
     index: int
@@ -60,7 +60,7 @@ class Node:
     """A value. `span` is its text, without an anchor before it.
 
     `style` is the quote or block sign of a scalar, `is_flow` says that a list or map is in brackets.
-    `column` is where the keys or dashes of a list or map on lines of its own stand.
+    `column` is where the keys or dashes of a list or map on lines of its own are.
     `end` is where its last character ends, also where YAML lets the node reach further.
     """
 
@@ -97,7 +97,7 @@ class Node:
 class Entry:
     """A key with its value, or an item of a list, which has no `key`.
 
-    `start` is where it begins: its key, its dash, or its value. `comma` is the offset of the comma behind it.
+    `start` is where it begins: its key, its dash, or its value. `comma` is the offset of the comma after it.
     """
 
     name: str | int | Unnamed

@@ -25,7 +25,7 @@ _IN_VALUE: Final = re.compile(r"[^\"'#\[\]{}\r\n]+")
 class TomlHeader:
     """A line ``[path]`` or ``[[path]]``; `span` is the whole line, `parts` are the names in it.
 
-    In `path` the number of a table is behind the name that several tables have.
+    In `path` the number of a table is after the name that several tables have.
     """
 
     path: Path
@@ -97,7 +97,7 @@ def _table_path(names: tuple[str, ...], counts: dict[Path, int], *, is_array: bo
 
 
 def _read_key(text: str, at: int) -> tuple[tuple[str, ...], tuple[Span, ...], int]:
-    """Dotted key at `at`, the places of its names, and the offset behind it and the blanks that follow."""
+    """Dotted key at `at`, the places of its names, and the offset after it and the blanks that follow."""
     names: list[str] = []
     parts: list[Span] = []
     while True:
@@ -115,7 +115,7 @@ def _read_key(text: str, at: int) -> tuple[tuple[str, ...], tuple[Span, ...], in
 
 
 def _value_end(text: str, at: int) -> int:
-    """Offset behind the value that starts at `at`, without blanks or a comment behind it."""
+    """Offset after the value that starts at `at`, without blanks or a comment after it."""
     depth, end = 0, at
     while at < len(text):
         string = TOML_STRING.match(text, at)

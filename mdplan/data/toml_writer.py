@@ -1,7 +1,7 @@
 """TOML, edited by cutting at statements.
 
-A new key goes behind the last one of its table, a new map behind everything, as a table of its own; inside of
-tables new maps stand on one line. A table without a header of its own goes with its last key.
+A new key goes after the last one of its table, a new map after everything, as a table of its own; inside
+tables new maps are on one line. A table without a header of its own goes with its last key.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -127,7 +127,7 @@ class _TomlWriter:
             self._insert(spans[count - 1].end, "\n" + block.rstrip("\r\n") + "\n", new.changes)
 
     def _rename(self, key: Path, branch: Branch) -> None:
-        """Another name for the last name of `key`, wherever it stands."""
+        """Another name for the last name of `key`, wherever it is."""
         assert branch.name is not None, "it was asked for"
         depth = sum(isinstance(each, str) for each in key) - 1
         for each in self._statements:
@@ -153,7 +153,7 @@ class _TomlWriter:
         self._insert(at, f"{key_text(str(new.name))} = {value_text(new.value)}\n", new.changes)
 
     def _line_before(self, path: Path, place: int, old: Mapping[str, Any]) -> int:
-        """Start of the line of the key number `place` of the table `path`, or behind its last key."""
+        """Start of the line of the key number `place` of the table `path`, or after its last key."""
         name = list(old)[place] if place < len(old) else None
         following = self._assigned.get((*path, name)) if name is not None else None
         if following is not None:
@@ -192,7 +192,7 @@ class _TomlWriter:
             self._add_table(name, _map_of(branch.as_value), branch.changes)
 
     def _place_for(self, parent: Path, last: TomlAssignment | None) -> tuple[int, str, str]:
-        """Where new keys of the table `parent` go, behind its `last` one; and what is around them."""
+        """Where new keys of the table `parent` go, after its `last` one; and what is around them."""
         if last is not None:
             return last.span.end, "", ""
         if parent in self._headers:
@@ -221,7 +221,7 @@ class _TomlWriter:
         return next(own, dotted[-1] if dotted else None)
 
     def _before_first(self, parent: Path) -> int:
-        """Start of the first header inside of the table `parent`, with the comments right above it."""
+        """Start of the first header inside the table `parent`, with the comments right above it."""
         first = next(
             each
             for each in self._statements
@@ -284,7 +284,7 @@ class _TomlWriter:
         )
 
     def _end(self) -> int:
-        """Offset behind the last line that is not blank."""
+        """Offset after the last line that is not blank."""
         line = self._lines.count
         while line and not self._lines.content(line).strip(" \t"):
             line -= 1

@@ -13,7 +13,7 @@ _INDENT: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A value: what is behind the colon, and the whole lines below it, without line ends."""
+    """A value: what is after the colon, and the whole lines below it, without line ends."""
 
     head: str
     lines: tuple[str, ...] = ()
@@ -23,7 +23,7 @@ class Written:
 class Layout:
     """How a block is laid out. Columns are those of a map in a map, and of a list in a map, beyond the map's.
 
-    `flow_lists` says that lists stand in brackets, `literals` that strings may become literal blocks.
+    `flow_lists` says that lists are in brackets, `literals` that strings may become literal blocks.
     """
 
     indent: int = _INDENT

@@ -121,7 +121,7 @@ class _Reader:
             raise DataError("it is nested too deeply, or has too many values", at)
 
     def _without_properties(self, event: Any) -> tuple[int, int]:  # noqa: ANN401 (as above)
-        """Where a value starts behind its anchor and tag; and the same, but with the tag that it has."""
+        """Where a value starts after its anchor and tag; and the same, but with the tag that it has."""
         at: int = _start(event)
         with_tag: int | None = None
         for _ in range((event.anchor is not None) + (event.tag is not None)):

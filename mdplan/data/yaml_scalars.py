@@ -28,7 +28,7 @@ _RESOLVER: Final = yaml.resolver.Resolver()
 
 
 def scalar_text(value: object, quote: str = "", *, in_flow: bool = False) -> str:
-    """`value`, which is no list or map, on one line.
+    """`value`, which is not a list or map, on one line.
 
     `quote` is the mark that strings should stand in, if it can carry them: ``'``, ``"``, or none.
     """

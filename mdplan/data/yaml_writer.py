@@ -1,6 +1,6 @@
 """YAML, edited by cutting at node marks: all bytes that belong to no changed key stay.
 
-A value has a head, which is behind its colon or dash, and may have whole lines below it. Comments behind a
+A value has a head, which is after its colon or dash, and may have whole lines below it. Comments after a
 head, and between keys, belong to neither.
 """
 
@@ -85,7 +85,7 @@ class _BlockWriter:
         )
 
     def _behind_text(self, least: int) -> int:
-        """Offset behind the last line that is not blank, or `least` where that is further."""
+        """Offset after the last line that is not blank, or `least` where that is further."""
         lines = self._lines
         line = lines.count
         while line and lines.start(line) >= least and not lines.content(line).strip(" \t"):
@@ -93,7 +93,7 @@ class _BlockWriter:
         return max(lines.end(line) if line else 0, least)
 
     def _edit_entries(self, node: Node, branch: Branch, end: int) -> None:
-        """Changes of the keys or items of a value on lines of its own, behind which `end` is."""
+        """Changes of the keys or items of a value on lines of its own, after which `end` is."""
         before = node.entries[0]
         moved = {each.source for each in branch.inserted}
         for index, entry in enumerate(node.entries):
@@ -114,7 +114,7 @@ class _BlockWriter:
             self._insert_lines(offset, self._entry_lines(node, each, offset), each.changes)
 
     def _insert_first(self, node: Node, first: Entry, new: Inserted) -> None:
-        """A new entry before the `first` one, which may stand behind the dash of a list around it."""
+        """A new entry before the `first` one, which may be after the dash of a list around it."""
         line = self._lines.start(self._lines.line_at(first.start))
         lines = self._entry_lines(node, new, first.start)
         if self._text[line : first.start].strip(" "):
@@ -185,7 +185,7 @@ class _BlockWriter:
         lines = list(layout.item_lines(value, node.column, quote, len(between) if is_beside else 1))
         is_short = entry.node.kind is Kind.SCALAR or entry.node.is_flow or not entry.node.entries
         if is_short and entry.node.style not in _BLOCK_STYLES and is_beside:
-            # A comment behind the old value stays there.
+            # A comment after the old value stays there.
             self._add(entry.node.span, lines[0][node.column + 1 :].lstrip(" "), changes)
             if len(lines) > 1:
                 self._insert_lines(self._end_of(entry.node), lines[1:], changes)
@@ -202,7 +202,7 @@ class _BlockWriter:
         if not colon or self._text[line : entry.start].strip(" -"):
             raise DataError("a key does not begin its line", entry.start)
         if entry.node.anchor is not None:
-            # What is behind the colon begins with the anchor, which stays.
+            # What is after the colon begins with the anchor, which stays.
             found = self._text.find(f"&{entry.node.anchor}", colon)
             colon = found + 1 + len(entry.node.anchor) if found >= 0 else colon
         head, lines = self._parts_of(entry.node, colon)
@@ -228,7 +228,7 @@ class _BlockWriter:
         return layout.written(value, parent.column, quote)
 
     def _layout_at(self, offset: int) -> Layout:
-        """Layout of lines before `offset`: a literal block would swallow indented comments behind it."""
+        """Layout of lines before `offset`: a literal block would swallow indented comments after it."""
         lines = self._lines
         line = lines.line_at(offset) if offset < len(self._text) else lines.count + 1
         while line <= lines.count and not lines.content(line):
@@ -264,7 +264,7 @@ class _BlockWriter:
         return self._lines.start(line)
 
     def _end_of(self, node: Node) -> int:
-        """Offset behind the last line of a value, with a comment on that line, without blank lines below."""
+        """Offset after the last line of a value, with a comment on that line, without blank lines below."""
         leaf = node
         while _is_block_collection(leaf):
             leaf = leaf.entries[-1].node
@@ -279,7 +279,7 @@ class _BlockWriter:
         return self._lines.end(last)
 
     def _delete(self, node: Node, index: int, changes: list[int], *, moves: bool) -> None:
-        """Delete the lines of an entry; the first one of a map behind a dash goes up to the next one."""
+        """Delete the lines of an entry; the first one of a map after a dash goes up to the next one."""
         entry = node.entries[index]
         start = self._lines.start(self._lines.line_at(entry.start))
         if moves and not self._text[start : entry.start].strip(" "):
@@ -300,7 +300,7 @@ class _BlockWriter:
         self._replace_lines(Span(offset, offset), lines, changes)
 
     def _replace_lines(self, span: Span, lines: Iterable[str], changes: Sequence[int]) -> None:
-        """`lines` in place of those of `span`; behind a last line without a line end one is put first."""
+        """`lines` in place of those of `span`; after a last line without a line end one is put first."""
         text = "".join(f"{line}\n" for line in lines)
         start = span.start
         is_cut = start == len(self._text) and start and self._text[start - 1] not in "\r\n"

@@ -45,7 +45,7 @@ class CandidateEdits:
 
 
 def cost_of(edits: Iterable[Edit]) -> int:
-    """About how many tokens `edits` are in their short form, with a comma behind each."""
+    """About how many tokens `edits` are in their short form, with a comma after each."""
     return sum(1 + len(_PIECE.findall(_compact(short_edit(edit)))) for edit in edits)
 
 

@@ -87,7 +87,7 @@ def _edits(old: Any, new: Any, path: _Path) -> Iterator[_Placed]:  # noqa: ANN40
 
 
 def _new_keys(old: dict[str, Any], new: dict[str, Any], path: _Path) -> Iterator[_Placed]:
-    """Keys of `new` alone, each behind the one before it that stays, unless it comes last."""
+    """Keys of `new` alone, each after the one before it that stays, unless it comes last."""
     names = list(new)
     last = max((index for index, name in enumerate(names) if name in old), default=-1)
     for index, name in enumerate(names):

@@ -35,7 +35,7 @@ class ChangedRun:
         return self.old_start == self.old_end
 
     def grown(self, before: int, after: int) -> "ChangedRun":
-        """The hunk with so many unchanged lines before and behind it."""
+        """The hunk with so many unchanged lines before and after it."""
         return replace(
             self,
             old_start=self.old_start - before,

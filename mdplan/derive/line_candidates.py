@@ -36,7 +36,7 @@ def diff_candidate(change: Change, hunk: ChangedRun) -> CandidateEdits:
     """The hunk as a unified diff, which can write anything; it shows lines until one of them is unique."""
     start, end = hunk.old_start, hunk.old_end
     if start == end:
-        # What stands on one side of an insertion does not prove that the other side is unchanged.
+        # What is on one side of an insertion does not prove that the other side is unchanged.
         start, end = max(start - 1, hunk.floor), min(end + 1, hunk.ceiling)
         while start > hunk.floor and not change.old_lines[start].strip():
             start -= 1
@@ -96,12 +96,12 @@ def _insertion(change: Change, hunk: ChangedRun) -> Iterator[CandidateEdits]:
             yield _between(change, at, *edge, markdown)
             return
         start, end = at - 1, at + 1
-        # A blank line says nothing of what stands on its other side.
+        # A blank line says nothing of what is on its other side.
         while end < hunk.ceiling and not change.old_lines[end - 1].strip() and end - at < _MOST_WIDENED:
             end += 1
         while start > hunk.floor and not change.old_lines[start].strip() and at - start < _MOST_WIDENED:
             start -= 1
-        # Of several lines the place is behind the first, or before the last.
+        # Of several lines the place is after the first, or before the last.
         if at in (start + 1, end - 1) and _has_unique(change, start, end):
             yield _between(change, at, start, end, markdown)
     elif at == count > 0 and change.old_lines[-1].strip():
@@ -116,7 +116,7 @@ def _insertion(change: Change, hunk: ChangedRun) -> Iterator[CandidateEdits]:
 def _edge_of_block(change: Change, hunk: ChangedRun) -> tuple[int, int] | None:
     """The lines that prove lines added to a block, at its end or its start: of it, and the blank line there.
 
-    How many blank lines there are, and which block is behind them, changes more often than the block. But a
+    How many blank lines there are, and which block is after them, changes more often than the block. But a
     block of its own is between two others, so that both have to be there: somebody may have written it too.
     Items, rows and definitions move from section to section one by one, so that the line before has to be
     there as well: the heading, where they are alone.
@@ -165,7 +165,7 @@ def _first_unique(change: Change, lines: Iterable[int]) -> int | None:
 
 
 def _between(change: Change, at: int, start: int, end: int, markdown: str) -> CandidateEdits:
-    """Insertion at `at` by the lines ``[start, end)``: behind the first of them, or before the last."""
+    """Insertion at `at` by the lines ``[start, end)``: after the first of them, or before the last."""
     position = None if at == start + 1 else "before"
     line = f"{start + 1}:{_hashes(change, start, end)}"
     return CandidateEdits.of("insert_lines", line=line, position=position, markdown=markdown)

@@ -23,7 +23,7 @@ _MOST_SEGMENTS = 10
 _FEWEST_CHARACTERS = 20
 _FEWEST_OF_ROW = 40
 _MOST_CHARACTERS = 600
-# Whether context is taken before and behind the change.
+# Whether context is taken before and after the change.
 _WAYS = ((True, True), (True, False), (False, True))
 _MOST_WORDS = 40
 _COMPARISONS = 100_000
@@ -172,7 +172,7 @@ class MatchCandidates:
 
     def _edit(self, segment: Segment) -> dict[str, object] | None:
         """A replacement of the shortest pattern around `segment` that occurs once."""
-        # What stands on one side of an insertion does not prove that the other side is unchanged.
+        # What is on one side of an insertion does not prove that the other side is unchanged.
         is_one_sided = not (segment.opens or segment.closes) or segment.span == self._end
         ways = _WAYS if is_one_sided else _WAYS[:1]
         inside = self._in_line(segment)
@@ -298,7 +298,7 @@ def _is_word(character: str) -> bool:
 
 
 def _breaks(edit: Mapping[str, object]) -> int:
-    """Lines that end inside of the pattern of `edit`."""
+    """Lines that end inside the pattern of `edit`."""
     return str(edit["pattern"]).count("\n")
 
 

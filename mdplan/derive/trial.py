@@ -45,7 +45,7 @@ class Trials:
     def batch(self, edits: Iterable[Edit], options: dict[str, Any]) -> dict[str, Any]:
         """The batch of `edits` on this document."""
         listed = [dict(edit) for edit in edits]
-        # A single edit goes beside the file.
+        # A single edit goes next to the file.
         given = listed[0] if len(listed) == 1 else {"edits": listed}
         return {**self._requested.fields(), **options, **given}
 

@@ -32,7 +32,7 @@ _Found = TypeVar("_Found")
 
 @dataclass(frozen=True, slots=True)
 class Documents(OutlinedFiles):
-    """The same files, as batches and plans need them."""
+    """`OutlinedFiles` with what batches and plans need: snapshots, bases and backups."""
 
     def snapshot(
         self, batch: Batch, tick: ProgressCallback = no_progress

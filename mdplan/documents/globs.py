@@ -24,7 +24,7 @@ def files_of(
 ) -> Iterator[FileName] | Diagnostic:
     """The files that match `glob` and none of `exclude`, sorted; without `git_ignored` none that git ignores.
 
-    Errors: those of `Workspace.iter_files`; INVALID_ARGUMENT for an `exclude` that is no glob.
+    Errors: those of `Workspace.iter_files`; INVALID_ARGUMENT for an `exclude` that is not a glob.
     """
     for each in exclude:
         problem = cost_problem(each) or glob_problem(each)

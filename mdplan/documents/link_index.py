@@ -1,4 +1,4 @@
-"""The files of a root beside those of a batch, looked at where links lead: the second pass of a snapshot."""
+"""The files of a root next to those of a batch, looked at where links lead: the second pass of a snapshot."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -40,7 +40,7 @@ class LinkIndex:
         return cls(documents, documents.workspace.root_of(name))
 
     def at(self, path: str) -> TargetKind:
-        """What is at `path`, from the root; links and what must not be looked at count as something."""
+        """What is at `path`, from the root; links and what must not be examined count as something."""
         if self._root.scope.is_limited and self._root.scope.refusal(path) is not None:
             return TargetKind.OTHER
         folder = folder_of(path)

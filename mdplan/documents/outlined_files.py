@@ -75,7 +75,7 @@ class OutlineCache:
 class OutlinedFiles:
     """Files of `workspace` as text, up to `max_file_bytes` and `max_lines` each; it keeps some `outlines`.
 
-    `limits` hold inside of each of them. `given_rules` of the site go before those of its roots.
+    `limits` hold inside each of them. `given_rules` of the site go before those of its roots.
     """
 
     workspace: Workspace

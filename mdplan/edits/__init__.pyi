@@ -588,7 +588,7 @@ class RemoveFromFrontMatterList(Edit):
     r"""Remove items from a list in the front matter.
 
     Every item that equals one of the values goes, with a comment on its lines; an item that is not in the
-    list is no problem, and where none of them is, nothing changes. A list that loses its last item stays
+    list is not a problem, and where none of them is, nothing changes. A list that loses its last item stays
     as `[]`. Other items keep their bytes.
     """
     def __init__(
@@ -602,9 +602,9 @@ class RemoveFromFrontMatterList(Edit):
 class RemoveFromList(Edit):
     r"""Remove items from a list in a YAML, JSON or TOML file, or in front matter.
 
-    Every item that equals one of the values goes, with a comment on its lines; an item that is not in the
-    list is no problem. A list that loses its last item stays as `[]`. One item by its number or by a key in
-    it goes with delete_value.
+    Every item that equals one of the values goes, with a comment on its lines; a value that is not in the
+    list is ignored. A list that loses its last item stays as `[]`. To remove one item by its number or by a
+    key in it, use delete_value.
     """
     def __init__(
         self,

@@ -197,7 +197,7 @@ class Engine:
         *,
         stores: bool = True,
     ) -> PlanResult:
-        """The same, with diff and document; `overrides` are fields of the batch. `keep` stores it later."""
+        """Plan of a batch with diff and document; `overrides` are fields of the batch. `keep` stores it."""
         batch = self._read_batch(data)
         if not isinstance(batch, Batch):
             return PlanResult(with_interrupted(refusal(PlanReport, batch), self.workspace))

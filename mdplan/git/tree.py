@@ -92,7 +92,7 @@ class CommitTree:
         return Workspace((Root("", path, path, descriptor, scope, filesystem),))
 
     def of_repository(self) -> "CommitTree":
-        """All files of the commit, also those outside of the root."""
+        """All files of the commit, also those outside the root."""
         return CommitTree(replace(self.place, below=""), self.commit, (), ())
 
     def changed_since(self, reference: str) -> frozenset[str]:

@@ -78,7 +78,7 @@ def _redescribed(fields: Mapping[str, Schema], described: Mapping[str, str]) -> 
 def edit_schema() -> Schema:
     """One object for every listed operation: `op`, which others can imply, and all fields, each optional.
 
-    Every model pays for each word of it with each request: what each operation takes stands once, at `op`,
+    Every model pays for each word of it with each request: what each operation takes is once, at `op`,
     and a field is described only where its name leaves a doubt; the guide describes all.
     """
     properties: dict[str, Schema] = {}

@@ -1,6 +1,6 @@
 """The server: which tools, resources and prompts it has, over one engine.
 
-What it says of itself needs no engine, and is told before one is loaded.
+What it says of itself needs no engine, and is reported before one is loaded.
 """
 
 from collections.abc import Sequence

@@ -39,7 +39,7 @@ class ToolDefinition:
 
     @property
     def shows_app(self) -> bool:
-        """Whether hosts show an App beside its result."""
+        """Whether hosts show an App next to its result."""
         return "ui" in self.meta
 
     @property

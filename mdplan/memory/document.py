@@ -34,7 +34,7 @@ _NO_LINE_LIMIT: Final = 1 << 62
 
 
 class Document:
-    r"""Text that is no file: its outline, places, and what edits make of it. Nothing is read or written.
+    r"""Text that is not a file: its outline, places, and what edits make of it. Nothing is read or written.
 
     The document itself never changes. Edits are given to `plan` and `apply`, or collected by `section` and
     `front_matter`; `apply` returns a report with the new text, or with the problems. Threads may share a
@@ -237,7 +237,7 @@ class Document:
         return DocumentReport(ok=True, **planned.report_fields())
 
     def apply(self, edits: AnyEdit | Sequence[AnyEdit] = (), **options: Any) -> "DocumentReport":  # noqa: ANN401
-        """The same, with the result: `report.text`, and `report.document` to go on with.
+        """Apply the collected edits and `edits`: `report.text` is the result, `report.document` its document.
 
         Without any edit the result is this document.
         """
@@ -281,7 +281,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class DocumentReport(PlanReport):
-    """Of `Document.plan` and `Document.apply`; of `apply`, with the `document` that came of it.
+    """The report of `Document.plan` and `Document.apply`; `document` is the result of `apply`.
 
     >>> document = Document.from_text("# A")
     >>> document.apply([edits.RenameHeading(heading="A", new_title="B")]).text

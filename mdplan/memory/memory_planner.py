@@ -25,7 +25,7 @@ class RequestedFile:
     encoding: str | None
 
     def fields(self) -> dict[str, Any]:
-        """The same as fields of a batch."""
+        """Name, format and encoding as fields of a batch."""
         given = {"file": self.name, "format": self.format, "encoding": self.encoding}
         return {name: value for name, value in given.items() if value is not None}
 

@@ -14,7 +14,7 @@ def with_gaps(texts: Texts, documents: Sequence[DocumentTree], pieces: Sequence[
     """`pieces` with the blank lines between them; their empty ranges say where they are.
 
     Between two pieces that follow each other in a side are the blank lines of that side, merged as lines are.
-    Between others are those beside them: none between members of a tight list.
+    Between others are those next to them: none between members of a tight list.
     """
     found: list[Piece] = []
     stops: _Places = (0, 0, 0)

@@ -307,7 +307,7 @@ def _broken(ours: MatchedSide, theirs: MatchedSide, result: DocumentTree) -> Ite
 def _contradicted(
     ours: MatchedSide, theirs: MatchedSide, result: DocumentTree, lines: Sequence[ResultLine]
 ) -> Iterator[Flaw]:
-    """Items such as "None." that would get other items beside them."""
+    """Items such as "None." that would get other items next to them."""
     for number, line in enumerate(lines):
         if not _NOTHING.match(line.text) or _is_only_item(result, number):
             continue

@@ -92,7 +92,7 @@ def _cuts(texts: Texts) -> Iterator[tuple[range, tuple[int, ...], int]]:
 
 
 def _behind(parts: Sequence[_Part], index: int) -> int | None:
-    """The index behind the section at `index` with all below it; None where something in it changed."""
+    """The index after the section at `index` with all below it; None where something in it changed."""
     level, shifts = parts[index].level, parts[index].shifts
     while shifts is not None and parts[index].shifts == shifts:
         index += 1
@@ -115,7 +115,7 @@ def _parts(texts: Texts) -> list[_Part]:
         ) and not any(_LOCAL.search(texts.base[line]) for line in range(start, stop))
         numbers = tuple(shift or 0 for shift in shifts) if is_same else None
         found.append(_Part(headings[0][start], start, stop, numbers))
-    # Behind the last heading may be definitions of the whole document.
+    # After the last heading may be definitions of the whole document.
     return [*found, *(_Part(level, line, line, None) for line, level in [*headings[0].items()][-1:])]
 
 

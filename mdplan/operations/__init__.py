@@ -74,7 +74,7 @@ def class_name(op: str) -> str:
 
 
 def moves_text(op: str) -> bool:
-    """Whether edits of `op` take text to another place; False for what is no operation, as an undo."""
+    """Whether edits of `op` take text to another place; False for what is not an operation, as an undo."""
     return op in _NAMES and _load(op).moves_text
 
 

@@ -63,7 +63,7 @@ class ApplyDiff(Operation):
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """One text edit for each run of changed lines.
 
-        Errors: INVALID_ARGUMENT for what is no diff of the text of one file; DIFF_DOES_NOT_APPLY for every
+        Errors: INVALID_ARGUMENT for what is not a diff of the text of one file; DIFF_DOES_NOT_APPLY for every
         hunk that does not match the file.
         """
         file = self._file()
@@ -113,7 +113,7 @@ class ApplyDiff(Operation):
 
 
 def _without_bom(hunk: DiffHunk) -> DiffHunk:
-    """`hunk` without a byte order mark in the lines that begin both sides: it is no part of the text."""
+    """`hunk` without a byte order mark in the lines that begin both sides: it is not part of the text."""
     sides = [next((line for line in hunk.lines if line.sign != other), None) for other in "+-"]
     if hunk.old_start > 1 or any(line is None or not line.text.startswith("\ufeff") for line in sides):
         return hunk

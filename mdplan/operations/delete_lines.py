@@ -28,7 +28,7 @@ class DeleteLines(LineOperation):
     lines: LinesField = Field(description='1-based {start, end}, inclusive; or "12:a3f-14:b07" from md_read.')
 
     def located(self, outline: Outline) -> "LineOperation | Diagnostic":
-        """The same with the numbers that hashes stand for. Errors: TEXT_MISMATCH."""
+        """The edit with line numbers instead of line hashes. Errors: TEXT_MISMATCH."""
         is_hashed = self.lines.start_hash or self.lines.end_hash
         return self.with_lines(outline, self.lines) if is_hashed else self
 

@@ -47,7 +47,7 @@ class InsertLines(LineOperation):
         return with_line_hash(given)
 
     def located(self, outline: Outline) -> "LineOperation | Diagnostic":
-        """The same with the number that hashes stand for. Errors: TEXT_MISMATCH."""
+        """The edit with a line number instead of line hashes. Errors: TEXT_MISMATCH."""
         if self.line_hash is None:
             return self
         hashes = self.line_hash.removeprefix(START).removesuffix(END).split(",")

@@ -160,7 +160,7 @@ class MoveSection(LevelFitting):
         return self.position or "lastChild"
 
     def needs_precondition(self, resolution: Resolution) -> bool:
-        """The same of the destination."""
+        """Whether an address with a count, of the section or the destination, needs a precondition."""
         to = resolution.destination
         is_counted = self.to_section_id is not None and to is not None and to.repeats > 1
         return is_counted or super().needs_precondition(resolution)

@@ -119,7 +119,7 @@ def _edits(outline: Outline, moves: Sequence[tuple[Section, Section]]) -> tuple[
 
 
 def _below(outline: Outline, last: Section, text: Span) -> Span:
-    """The section below `last`, or the place behind its `text` where there is none."""
+    """The section below `last`, or the place after its `text` where there is none."""
     stop = outline.members(last).stop
     return outline.sections[stop].span if stop < len(outline.sections) else Span(text.end, text.end)
 

@@ -13,7 +13,7 @@ class RemoveFromFrontMatterList(FrontMatterListOperation):
     """Remove items from a list in the front matter.
 
     Every item that equals one of the values goes, with a comment on its lines; an item that is not in the
-    list is no problem, and where none of them is, nothing changes. A list that loses its last item stays
+    list is not a problem, and where none of them is, nothing changes. A list that loses its last item stays
     as `[]`. Other items keep their bytes.
     """
 

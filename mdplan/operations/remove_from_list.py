@@ -13,9 +13,9 @@ from mdplan.operations.base.operation import Resolution
 class RemoveFromList(DataListOperation):
     """Remove items from a list in a YAML, JSON or TOML file, or in front matter.
 
-    Every item that equals one of the values goes, with a comment on its lines; an item that is not in the
-    list is no problem. A list that loses its last item stays as `[]`. One item by its number or by a key in
-    it goes with delete_value.
+    Every item that equals one of the values goes, with a comment on its lines; a value that is not in the
+    list is ignored. A list that loses its last item stays as `[]`. To remove one item by its number or by a
+    key in it, use delete_value.
     """
 
     example: ClassVar[dict[str, object]] = {"op": "remove_from_list", "key": "plugins", "value": "search"}

@@ -34,7 +34,7 @@ class ReplaceLines(LineOperation):
     markdown: str = Field(description="New lines.")
 
     def located(self, outline: Outline) -> "LineOperation | Diagnostic":
-        """The same with the numbers that hashes stand for. Errors: TEXT_MISMATCH."""
+        """The edit with line numbers instead of line hashes. Errors: TEXT_MISMATCH."""
         is_hashed = self.lines.start_hash or self.lines.end_hash
         return self.with_lines(outline, self.lines) if is_hashed else self
 

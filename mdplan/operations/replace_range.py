@@ -49,7 +49,7 @@ class ReplaceRange(Operation):
         return self
 
     def located(self, outline: Outline) -> "ReplaceRange | Diagnostic":
-        """The same with the numbers that hashes of its lines stand for. Errors: TEXT_MISMATCH."""
+        """The edit with line numbers instead of line hashes. Errors: TEXT_MISMATCH."""
         start, end = self.range.start, self.range.end
         if not (start.line_hash or end.line_hash) or end.line < start.line:
             return self

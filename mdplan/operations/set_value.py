@@ -51,7 +51,7 @@ class SetValue(PlacedOperation):
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """One replacement or insertion.
 
-        Errors: those of `read`, `find` and `place_in`; INVALID_ARGUMENT where a key on its way is no map.
+        Errors: those of `read`, `find` and `place_in`; INVALID_ARGUMENT where a key on its way is not a map.
         """
         target = self.read(outline, may_create=self.create_if_missing)
         found = target if isinstance(target, Diagnostic) else self.find(outline, target)

@@ -1,4 +1,4 @@
-"""Whether a text is INI, by what stands in it."""
+"""Whether a text is INI, by what is in it."""
 
 from mdplan.plaintext.ini_line import header_name, read_line
 from mdplan.text.lines import LineIndex

@@ -1,4 +1,4 @@
-"""Edits of the sections and keys of an INI file, in the style of what stands there."""
+"""Edits of the sections and keys of an INI file, in the style of what is there."""
 
 from collections.abc import Sequence
 
@@ -35,7 +35,7 @@ def delete_key(ini: IniOutline, key: IniKey) -> tuple[TextEdit, ...]:
 
 
 def add_key(ini: IniOutline, section: IniSection, name: str, value: str) -> TextEdit:
-    """Insertion of a key behind the last one of `section`; behind its comments where it has none."""
+    """Insertion of a key after the last one of `section`; after its comments where it has none."""
     lines = ini.source.lines
     indent = indent_for(ini, section)
     line = indent + _assigned(name, separator_for(ini, section, name, indent), value)

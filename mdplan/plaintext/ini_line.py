@@ -29,12 +29,12 @@ class IniLine:
 
     @property
     def is_blank(self) -> bool:
-        """Whether nothing stands in it."""
+        """Whether nothing is in it."""
         return not len(self.text) and self.comment is None
 
     @property
     def is_comment(self) -> bool:
-        """Whether nothing but a comment stands in it."""
+        """Whether nothing but a comment is in it."""
         return not len(self.text) and self.comment is not None
 
 
@@ -86,7 +86,7 @@ def read_assignment(text: str, start: int) -> IniAssignment | None:
 
 
 def has_comment(text: str) -> bool:
-    """Whether a comment would begin somewhere in `text`, if it stood behind white space."""
+    """Whether a comment would begin somewhere in `text`, if it was after white space."""
     return _COMMENT.search(text) is not None
 
 

@@ -11,7 +11,7 @@ def section_fault(name: str) -> str | None:
 
 
 def key_fault(name: str) -> str | None:
-    """The same of the name of a key."""
+    """Why no line can contain the key `name`, as the end of a sentence about it; None where one can."""
     if name.startswith("["):
         return "begins with a bracket, as a section does"
     if has_separator(name):
@@ -20,7 +20,7 @@ def key_fault(name: str) -> str | None:
 
 
 def value_fault(value: str) -> str | None:
-    """The same of a value, which may be empty."""
+    """Why no line can contain `value`, which may be empty; None where one can."""
     if not value:
         return None
     if has_comment(value):

@@ -37,7 +37,7 @@ class IniOutline:
         return self.source.text[span.start : span.end]
 
     def sections_named(self, name: str | None) -> tuple[IniSection, ...]:
-        """Sections of that name; None is that of what stands before the first header."""
+        """Sections of that name; None is that of what is before the first header."""
         return self._by_name.get(name, ())
 
     def keys_named(self, section: str | None, key: str) -> tuple[IniKey, ...]:
@@ -59,7 +59,7 @@ class IniOutline:
 
     @property
     def section_names(self) -> Collection[str | None]:
-        """Names of sections, each once; None is that of what stands before the first header."""
+        """Names of sections, each once; None is that of what is before the first header."""
         return self._by_name.keys()
 
     def key_names(self, section: str | None) -> Collection[str]:

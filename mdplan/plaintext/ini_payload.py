@@ -12,7 +12,7 @@ class IniPayload:
     """Lines without blank ones at their edges. `header` is the name of the section that they begin with.
 
     `last_indent` is the indentation of the last key, which deeper lines after it would continue; None where
-    the last line with text is no key. `other_sections` are headers after the first line.
+    the last line with text is not a key. `other_sections` are headers after the first line.
     """
 
     header: str | None

@@ -7,14 +7,14 @@ from mdplan.plaintext.ini_outline import IniOutline
 from mdplan.plaintext.ini_section import IniKey, IniSection
 
 _SEPARATOR: Final = " = "
-# So many keys before a new one say how it is written, and whether the signs stand below each other.
+# So many keys before a new one say how it is written, and whether the signs are below each other.
 _NEIGHBOURS: Final = 3
 
 
 def separator_for(ini: IniOutline, section: IniSection, name: str, indent: str) -> str:
     """The sign after a key `name` of `section` with its white space, as after the last keys there.
 
-    Where their signs stand below each other, it is there too, if the name is short enough.
+    Where their signs are below each other, it is there too, if the name is short enough.
     """
     written = [_separator(ini, key) for key in section.keys[-_NEIGHBOURS:] if key.assignment.separator]
     column = _sign_column(ini, section)
@@ -53,19 +53,19 @@ def usual_indent(ini: IniOutline) -> str:
 
 
 def spaced(separator: str) -> str:
-    """`separator` for a value behind it: with a blank behind the sign where one stands before it."""
+    """`separator` for a value after it: with a blank after the sign where one is before it."""
     return separator + " " if separator[0].isspace() and not separator[-1].isspace() else separator
 
 
 def _with_value_first(ini: IniOutline, keys: Iterable[IniKey]) -> Iterator[str]:
-    """What separates `keys`; behind a sign without a value the white space may be missing."""
+    """What separates `keys`; after a sign without a value the white space may be missing."""
     assigned = [key for key in keys if key.assignment.separator]
     assigned.sort(key=lambda key: not len(key.assignment.value))
     return (_separator(ini, key) for key in assigned)
 
 
 def _sign_column(ini: IniOutline, section: IniSection) -> int | None:
-    """Where in their lines the signs of the last keys stand, if that is below each other on purpose."""
+    """Where in their lines the signs of the last keys are, if that is below each other on purpose."""
     ends: set[int] = set()
     columns: set[int] = set()
     for key in section.keys[-_NEIGHBOURS:]:

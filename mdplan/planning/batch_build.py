@@ -72,7 +72,7 @@ def _at_once(
 
 
 def _in_sequence(snapshot: Sequence[SnapshotFile], batch: Batch) -> Iterator[BuiltFile | Problems]:
-    """The same, each edit against the result of those before it."""
+    """Resolve, check, build and verify each file, each edit against the result of the edits before it."""
     from mdplan.planning.sequence.sequential import build_in_sequence
 
     for file in snapshot:

@@ -23,7 +23,7 @@ class BuiltFile:
 
     `earlier` and `later` map the index of an edit of a sequential batch to the edits that lead from the base
     to the document it saw, and from there to the result; in a snapshot batch every edit saw the base.
-    `changed` has pieces of base and result, in order, outside of which both have the same blocks; None where
+    `changed` has pieces of base and result, in order, outside which both have the same blocks; None where
     that is not known. `arrivals` are edits of other files that move text to this one, with what they do here.
     `references_updated` counts the links that were rewritten besides, and `warnings` tell of broken ones.
     """
@@ -58,7 +58,7 @@ class BuiltFile:
     def hunks(self) -> tuple[Hunk, ...]:
         """Hunks of the diff from base to result."""
         base = self.base.source.data
-        # A file that goes takes along what is no text of it: its byte order mark.
+        # A file that goes takes along what is not text of it: its byte order mark.
         return find_hunks(base, [ByteEdit(0, len(base), b"")] if self.file.is_deleted else self.byte_edits)
 
     @cached_property

@@ -17,7 +17,7 @@ def find_conflicts(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Prob
 
     Their claims overlap; or one owns text in a section that the other deletes, replaces, moves or re-levels,
     or whose whole heading it replaces as text; or they name one part, or one of them a part of the other's.
-    An insertion strictly inside of another edit's span overlaps it; at its edge it does not.
+    An insertion strictly inside another edit's span overlaps it; at its edge it does not.
     """
     found: dict[frozenset[int], Diagnostic] = {}
     for conflict in (

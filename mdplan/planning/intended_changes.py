@@ -1,8 +1,8 @@
-"""Changes of the outline that the text of an edit of lines plainly makes itself.
+"""Changes of the outline that the text of a line edit makes on purpose.
 
-Edits of lines say the source of a document: who writes a heading, or takes one, changes what is below it, and
-who writes both fences of a code block means what is between them. Where only one end of a block is written,
-the other end was not seen, and text is swallowed.
+Line edits write Markdown source: an edit that writes or removes a heading changes what is below it, and an
+edit that writes both fences of a code block intends what is between them. An edit that writes only one end
+of a block swallows text by accident.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,10 +19,10 @@ _SWALLOWING: Final = frozenset({BlockKind.FENCE, BlockKind.HTML})
 
 
 class IntendedChanges:
-    """What edits of lines took of the base, and wrote into the result."""
+    """Explains changes of the outline by what line edits removed from the base or wrote into the result."""
 
     def __init__(self, built: BuiltFile) -> None:
-        """Of `built`, whose other edits intend nothing of it."""
+        """Collect the intended changes of `built`."""
         self._base, self._result = built.base, built.result
         edits = [item for item in built.resolved if item.operation.edits_source]
         self._taken = [

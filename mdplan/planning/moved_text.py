@@ -28,7 +28,7 @@ _MOST_NAMES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class MovedText:
-    """What is inserted into the other file, and warnings about IDs that mean something else there."""
+    """The text to insert into the other file, and warnings about IDs that exist there too."""
 
     payload: Payload
     warnings: Problems = ()
@@ -36,7 +36,7 @@ class MovedText:
 
 @dataclass(slots=True)
 class _Labels:
-    """What the labels of one file, with those that the batch moved there, define; labels are normalized.
+    """The labels that one file defines, including those that the batch moved there; labels are normalized.
 
     `targets` are those of links. `notes` are the texts of footnotes, empty where the batch brought them.
     """
@@ -55,7 +55,7 @@ class _Labels:
 
 @dataclass(frozen=True, slots=True)
 class _Defined:
-    """What a file defines, by label: links, and the lines of footnotes."""
+    """Definitions of a file by label: links, and the lines of footnotes."""
 
     links: Mapping[str, Definition]
     notes: Mapping[str, Span]
@@ -75,7 +75,7 @@ class MovedTexts:
         labels change where `there` has other definitions of these.
         """
         outline = file.outline
-        # Each file is looked through once, however many sections move.
+        # Each file is scanned once, however many sections move.
         if there.path not in self._labels:
             self._labels[there.path] = _Labels.of(there)
         if file.path not in self._defined:
@@ -144,7 +144,7 @@ def _used_definitions(outline: Outline, text: Span, defined: _Defined) -> _Used:
 
 
 def _free_label(label: str, taken: set[str]) -> str:
-    """A label like `label` that is none of `taken`: the next number, or the same words with a number."""
+    """A variant of `label` that is not in `taken`: the next number, or the same words with a number."""
     last = len(taken) + 2
     if label.isdecimal():
         numbers = (str(int(label) + number).zfill(len(label)) for number in range(1, last))
@@ -165,7 +165,7 @@ def _relabelled(outline: Outline, span: Span, new_labels: Mapping[str, str]) -> 
 
 
 def _target(file: SnapshotFile, found: Definition) -> str:
-    """What a definition of `file` names: an address, or a path from the root with its fragment."""
+    """The target of a definition of `file`: a URL, or a path from the root with its fragment."""
     if is_external(found.href):
         return found.href
     path, sign, fragment = found.href.partition("#")

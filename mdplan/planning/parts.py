@@ -16,7 +16,7 @@ from mdplan.text.span import BY_PLACE, Span
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A text edit, and where the new text of which batch edits stands in it."""
+    """A text edit, and where the new text of which batch edits is in it."""
 
     edit: TextEdit
     pieces: tuple[tuple[int, Span], ...]
@@ -66,7 +66,7 @@ def _edits_of(resolved: Iterable[ResolvedEdit]) -> list[Part]:
 
 
 def _together(resolved: Iterable[ResolvedEdit]) -> Iterator[ResolvedEdit]:
-    """`resolved`; those that share the start of their text stand behind the first of them, without it."""
+    """`resolved`; those that share the start of their text are after the first of them, without it."""
     groups: dict[tuple[Span, str] | int, list[ResolvedEdit]] = {}
     for item in resolved:
         start = item.resolution.shared_start

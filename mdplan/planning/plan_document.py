@@ -116,7 +116,7 @@ def _content(plan: Plan, *, with_sections: bool = False) -> Iterator[bytes]:
 
 
 def _after_plan_id(plan: Plan) -> Iterator[bytes]:
-    """The members behind it, and the end of the document."""
+    """The members after it, and the end of the document."""
     if plan.intent.title:
         yield b',"title":' + canonical_json(plan.intent.title)
     yield b',"warnings":' + canonical_json(to_wire(plan.warnings)) + b"}"

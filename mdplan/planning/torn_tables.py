@@ -1,4 +1,4 @@
-"""Tables that edits around or inside of their rows would tear."""
+"""Tables that edits around or inside their rows would tear."""
 
 import re
 from collections.abc import Iterator

@@ -60,7 +60,7 @@ def verify_paths(built: BuiltFile, batch: Batch) -> Problems:
 
 
 class _PlaceIndex:
-    """Where the headings of the base stand in the result, and which of them an edit wrote into."""
+    """Where the headings of the base are in the result, and which of them an edit wrote into."""
 
     def __init__(self, built: BuiltFile) -> None:
         self._edits = built.edits
@@ -78,7 +78,7 @@ class _PlaceIndex:
         )
 
     def is_touched(self, heading: Span) -> bool:
-        """Whether an edit replaces text of `heading`, or inserts strictly inside of it."""
+        """Whether an edit replaces text of `heading`, or inserts strictly inside it."""
         index = bisect_right(self._starts, heading.end) - 1
         while index >= 0 and self._spans[index].end >= heading.start:
             span = self._spans[index]
@@ -123,7 +123,7 @@ class _PlaceIndex:
 def _compared_headings(built: BuiltFile, places: _PlaceIndex) -> tuple[Iterable[Section], Iterable[Section]]:
     """Sections of the base and of the result that may have changed.
 
-    Outside of what was scanned again a heading is what it was, and so is its parent while the headings that
+    Outside what was scanned again a heading is what it was, and so is its parent while the headings that
     were scanned again are as many as before, with the same levels, each in the place of one.
     """
     base, result = built.base, built.result
@@ -220,7 +220,7 @@ def _outline_changed(outline: Outline, sections: Sequence[Section], what: str, w
 
 
 def _swallowed(built: BuiltFile) -> Iterator[Diagnostic]:
-    """Inserted blocks that landed inside of a fence or comment, and blocks that an edit left open."""
+    """Inserted blocks that landed inside a fence or comment, and blocks that an edit left open."""
     result = built.result
     for item in (*built.resolved, *built.arriving_edits):
         if not item.resolution.insertions:

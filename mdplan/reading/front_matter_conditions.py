@@ -1,4 +1,4 @@
-"""Whether a file of keys, or front matter, says what a search asks for, and what it says there."""
+"""Conditions of a search on front matter or a data file: `where`, `has` and `min`."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -28,7 +28,7 @@ def matching_values(outline: Outline, request: SearchRequest) -> dict[str, Any] 
 
 
 def uncounted_keys(outline: Outline, request: SearchRequest) -> tuple[str, ...]:
-    """The keys at which `min` asks for several items and the value is no list; none where `where` differs."""
+    """Keys with `min` above 1 whose value is not a list; empty if `where` does not match."""
     found = _values(outline, request) or {}
     counted = request.min.items() if found else ()
     return tuple(key for key, least in counted if least > 1 and not isinstance(found[key], list | Mapping))

@@ -36,7 +36,7 @@ def has_keys(outline: Outline) -> bool:
 
 
 def ini_section_count(outline: Outline) -> int:
-    """How many sections an INI file has, with what stands before the first one; 0 for other formats."""
+    """How many sections an INI file has, with what is before the first one; 0 for other formats."""
     if outline.format is not DocumentFormat.INI:
         return 0
     return len(_ini(outline).sections)

@@ -43,7 +43,7 @@ def read_target(
 
     With `addresses` each line begins with its own, such as ``12:a3f``.
 
-    Where it is longer it is cut at the end of a block, else of a line, else inside of a line. Errors: those
+    Where it is longer it is cut at the end of a block, else of a line, else inside a line. Errors: those
     of `find_place`; INVALID_ARGUMENT for a cursor that is none of this place, STALE_BASE for one of another
     version of the file.
     """
@@ -97,7 +97,7 @@ def _hash(outline: Outline, place: ReadLocation) -> str | None:
 
 
 def _cut(outline: Outline, start: int, budget: int) -> int:
-    """The last place behind `start`, at most `budget` characters on, at which a text can be cut."""
+    """The last place after `start`, at most `budget` characters on, at which a text can be cut."""
     limit = start + budget
     blocks = outline.tree.roots_backwards(limit)
     # A heading stays with its text.

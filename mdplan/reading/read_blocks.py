@@ -69,7 +69,7 @@ def listing(outline: Outline, wanted: Indexed, scope: Span) -> ReadLocation | Di
         Code.LIST_NOT_FOUND,
         "list",
     )
-    # The block of a list has the blank lines behind it.
+    # The block of a list has the blank lines after it.
     return (
         place
         if isinstance(place, Diagnostic)

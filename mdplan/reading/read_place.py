@@ -96,7 +96,7 @@ def _covering(
 
 
 def _behind_anchor(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
-    """The section of a heading's anchor; behind another anchor the lines to the next heading (DESIGN 15)."""
+    """The section of a heading's anchor; after another anchor the lines to the next heading (DESIGN 15)."""
     section = find_by_anchor(outline, target.anchor or "")
     if not isinstance(section, Diagnostic):
         return _of_section(outline, section, target)

@@ -27,7 +27,7 @@ _EVERY_KIND: Final = frozenset(NodeKind)
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Which matches of a search are listed: `count` of them, behind the first `skipped`."""
+    """Which matches of a search are listed: `count` of them, after the first `skipped`."""
 
     skipped: int
     count: int

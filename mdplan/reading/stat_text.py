@@ -149,7 +149,7 @@ def inventory_lines(report: StatReport) -> Iterator[str]:
     yield from _list("lists", lists, totals.get("lists"))
     if report.tasks and report.tasks.total:
         yield f"tasks: {report.tasks.done} of {report.tasks.total} done"
-    # In full detail the anchors of headings stand next to them.
+    # In full detail the anchors of headings are next to them.
     with_generated = report.detail == "brief"
     anchors = [f"#{each.id} {each.line}" for each in report.anchors or () if each.explicit or with_generated]
     yield from _list("anchors" if with_generated else "explicit anchors", anchors, totals.get("anchors"))

@@ -22,7 +22,7 @@ class FieldReference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationReference:
-    """One operation: a sentence, the paragraphs behind it, its fields (required ones first), an edit.
+    """One operation: a sentence, the paragraphs after it, its fields (required ones first), an edit.
 
     `file` is the name of a file of the kind that the edit is for.
     """

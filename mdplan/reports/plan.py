@@ -154,7 +154,7 @@ class LineShift:
 class ContextBlock:
     """Text of whole lines of a result; their numbers are 1-based and inclusive.
 
-    Where context is cut short, the last block may end inside of its last line.
+    Where context is cut short, the last block may end inside its last line.
     """
 
     start_line: int
@@ -168,7 +168,7 @@ class WrittenFile:
 
     `line_map` says where the lines of the base are now: ranges in order, and lines of the base in none of
     them were replaced or deleted. `context` has the lines around each change as they are now: three before
-    and behind it, and the first and last three of its own. Where a report would hold too much of either, the
+    and after it, and the first and last three of its own. Where a report would hold too much of either, the
     later ones are omitted, and `line_map_truncated` or `context_truncated` is true.
     """
 
@@ -207,7 +207,7 @@ class UndoneTransaction:
 class ApplyReport(PlanReport):
     """Of `apply`. `applied` says whether the files now have their result; `receipt` is of the transaction.
 
-    With `rebased` the files had moved on, and the same edits were planned on them again. `written` is of the
+    With `rebased` the files had changed, and the same edits were planned on them again. `written` is of the
     files that this call changed. `undoable` says whether the history has all that an undo needs, `durable`
     whether the commit would survive a loss of power now. `recovered` lists the interrupted
     commits that were repaired first.
@@ -230,5 +230,5 @@ class ApplyReport(PlanReport):
 
 
 def as_apply_report(report: PlanReport) -> ApplyReport:
-    """The same, as what `apply` and `undo` hand back: of a dry run, nothing was committed."""
+    """`report` in the form that `apply` and `undo` return; nothing was committed."""
     return ApplyReport(**{field.name: getattr(report, field.name) for field in fields(report)})

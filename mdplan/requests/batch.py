@@ -74,7 +74,7 @@ class FileEdits(WireModel):
 
 
 class GlobEdits(FileEdits):
-    """The same edits in each file that the glob `file` matches."""
+    """Edits for each file that the glob `file` matches."""
 
     def of_file(self, file: str) -> FileEdits:
         """The edits of one of these files."""
@@ -84,7 +84,7 @@ class GlobEdits(FileEdits):
 
 
 class MatchingEdits(GlobEdits):
-    """The same in those of these files that have the text which the edits look for."""
+    """Edits for each file that the glob `file` matches and that contains the text that the edits look for."""
 
 
 class Batch(WireModel):

@@ -106,7 +106,7 @@ def _path_problems(file: FileEdits, first_index: int) -> Iterator[Diagnostic]:
 
 
 def _with_edits(fields: dict[str, Any]) -> dict[str, Any]:
-    """The `fields` of a batch; a single edit in place of `edits`, or its fields beside them, become edits."""
+    """The `fields` of a batch, in which a single edit, or fields of one, become the list `edits`."""
     if "edits" in fields:
         edits = decoded_json(fields["edits"])
         return {**fields, "edits": [edits] if isinstance(edits, dict) else edits}

@@ -18,7 +18,7 @@ _LONGEST: Final = 400
 def corrected_edit(op: object, edit: Mapping[str, Any]) -> str:
     """`edit` as JSON with a known operation and its fields; empty where that is not certain.
 
-    The operation is `op`, what stands in a field such as ``operation``, or what the other fields imply.
+    The operation is `op`, what is in a field such as ``operation``, or what the other fields imply.
     """
     named = next((name for name in _OP_NAMES if isinstance(edit.get(name), str)), None)
     word = op if isinstance(op, str) else edit[named] if named else None

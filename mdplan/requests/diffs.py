@@ -15,7 +15,7 @@ _NAMED: Final = "name the file in its header, as in `--- a/docs/guide.md` and `+
 def fold_diff(fields: dict[str, Any], files: object) -> tuple[dict[str, Any], Any, Diagnostic | None]:
     """The `fields` of a batch without its `diff`, which becomes an edit of its one file, or part of `files`.
 
-    Errors: INVALID_ARGUMENT for what is no diff, or cannot be made by edits.
+    Errors: INVALID_ARGUMENT for what is not a diff, or cannot be made by edits.
     """
     if "file" in fields or fields.get("diff") is None:
         return with_diff_as_edit(fields), files, None

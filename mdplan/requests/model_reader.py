@@ -127,7 +127,7 @@ def value_problem(error: Mapping[str, Any], model: Model, where: str, hint: str)
 
 
 def _meaning(model: Model, location: Sequence[str | int]) -> str:
-    """What the field at `location` in a `model` is for, behind a colon; nothing where nobody says."""
+    """What the field at `location` in a `model` is for, after a colon; nothing where nobody says."""
     *parents, name = location
     field = _fields_of(_model_at(model, parents)).get(str(name))
     text = field.description if field is not None else None
@@ -138,7 +138,7 @@ def _meaning(model: Model, location: Sequence[str | int]) -> str:
 
 
 def _as_wanted(kind: str, given: object) -> str:
-    """The `given` value in the form that was wanted, behind a colon, where that is plain to see."""
+    """The `given` value in the form that was wanted, after a colon, where that is plain to see."""
     if kind == "string_type" and isinstance(given, int | float) and not is_huge(given):
         return f": {json.dumps(json.dumps(given))}"
     if kind in _OBJECTS and isinstance(given, list) and [type(each) for each in given] == [int, int]:

@@ -59,7 +59,7 @@ def read_search_request(data: Mapping[str, Any]) -> SearchRequest | Problems:
 def read_read_request(data: Mapping[str, Any]) -> ReadRequest | Problems:
     """Request of decoded JSON `data`: one target next to the options, or a list `targets`.
 
-    Beside `targets`, a `file` is the file of those that name none. Errors: INVALID_ARGUMENT, UNKNOWN_FIELD;
+    Next to `targets`, a `file` is the file of those that name none. Errors: INVALID_ARGUMENT, UNKNOWN_FIELD;
     all of them.
     """
     fields = with_decoded_fields(ReadRequest, _given(data, _READ_SYNONYMS))

@@ -1,4 +1,4 @@
-"""One file of a plan, line by line, with the edits behind each line and the words that changed."""
+"""One file of a plan, line by line, with the edits after each line and the words that changed."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby

@@ -58,7 +58,7 @@ class FileSides:
 
     @cached_property
     def view(self) -> Source:
-        """The base as UTF-8: hunks are cut at LF bytes, which other encodings have inside of characters."""
+        """The base as UTF-8: hunks are cut at LF bytes, which other encodings have inside characters."""
         return _as_utf8(self.base.text)
 
     @cached_property

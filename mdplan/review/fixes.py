@@ -12,7 +12,7 @@ class Fix:
     """The lines `first` to `last` of the file `file`, 1-based, get the text `new` in place of `old`.
 
     Both texts have their line ends; lines end at LF alone. Lines that are inserted come with the line before
-    them, or the one behind at the start of a file.
+    them, or the one after at the start of a file.
     """
 
     file: str

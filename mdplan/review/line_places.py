@@ -27,7 +27,7 @@ class LinePlaces:
         return self._named(_meeting(self._new_starts, self._new_ends, start, end), self._written, start, end)
 
     def is_derived(self, start: int, end: int) -> bool:
-        """Whether text edits that nobody asked for stand in the bytes ``[start, end)`` of the base."""
+        """Whether text edits that nobody asked for are in the bytes ``[start, end)`` of the base."""
         owners = self.made.owners
         return any(not owners[index] for index in _meeting(self._old_starts, self._old_ends, start, end))
 
@@ -55,12 +55,12 @@ class LinePlaces:
 
     @cached_property
     def old_lines(self) -> list[int]:
-        """Where the lines of the base start, and behind them where it ends."""
+        """Where the lines of the base start, and after them where it ends."""
         return _line_starts(self.sides.view.data)
 
     @cached_property
     def new_lines(self) -> list[int]:
-        """The same of the result."""
+        """Where the lines of the result start, and after them where it ends."""
         return _line_starts(self.sides.result_view.data)
 
     def _named(self, indexes: Iterator[int], places: "_Places", start: int, end: int) -> Owners:

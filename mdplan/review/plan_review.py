@@ -1,7 +1,7 @@
 r"""A plan as people review it: frozen values, from which every surface makes its own picture.
 
 Texts are as they are in the files. They are hostile: whoever shows them escapes them for the place where they
-are shown. Unknown bytes of a file stand in them as ``\xNN``, so every text is valid Unicode.
+are shown. Unknown bytes of a file are in them as ``\xNN``, so every text is valid Unicode.
 """
 
 from collections.abc import Iterator, Mapping

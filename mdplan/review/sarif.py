@@ -97,7 +97,7 @@ def _change(fix: Fix, codes: Sequence[str]) -> dict[str, Any]:
 
 
 def _deleted(fix: Fix) -> dict[str, int]:
-    """The place of the old text; a last line without a line end ends behind its last character."""
+    """The place of the old text; a last line without a line end ends after its last character."""
     first = {"startLine": fix.first, "startColumn": 1}
     if fix.old.endswith("\n"):
         return {**first, "endLine": fix.last + 1, "endColumn": 1}

@@ -14,7 +14,7 @@ from typing import Final
 from mdplan.text.diff.line_blocks import ComparedBlock, LineComparison
 
 # What comparing the words of one file may cost, and of one block of it, in pairs of words. Past it, the words
-# between those that stand once on both sides are marked without being compared.
+# between those that are once on both sides are marked without being compared.
 _MOST_OF_A_FILE: Final = 400_000
 _MOST_OF_A_BLOCK: Final = 40_000
 # Blocks that share less than this part of their letters are other texts, in which marks would be noise.

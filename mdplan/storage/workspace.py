@@ -142,7 +142,7 @@ class Workspace:
     def iter_files(self, pattern: str, *, respect_gitignore: bool = False) -> Iterator[FileName] | Diagnostic:
         """The regular files below a folder (`.` is the root), or matching a glob with git's rules, sorted.
 
-        Links are not followed; `.git`, `.mdplan`, names that `locate` refuses and files outside of `allow`
+        Links are not followed; `.git`, `.mdplan`, names that `locate` refuses and files outside `allow`
         and `deny` are omitted; with `respect_gitignore` also what git would ignore. Errors: those of
         `locate`; INVALID_ARGUMENT for a glob that is none or takes too long; those of `Root.open_folder`.
         """
@@ -162,7 +162,7 @@ class Workspace:
 
     def _split(self, path: str) -> tuple[Root, str] | Diagnostic:
         """The root that `path` means, and what of `path` is relative to it, unchecked."""
-        # A single slash and what begins with two are no files anywhere; the rules for names say so.
+        # A single slash and what begins with two are not files anywhere; the rules for names say so.
         if path.startswith("/") and path != "/" and not path.startswith("//"):
             return self._split_absolute(path)
         if len(self.roots) == 1:

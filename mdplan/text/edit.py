@@ -40,7 +40,7 @@ class Overlap:
 class EditList:
     """Edits of one text. Invariant: sorted by span and pairwise disjoint; build it with `of`.
 
-    Several insertions at one offset keep the order in which they were given, and stand before a
+    Several insertions at one offset keep the order in which they were given, and are before a
     replacement that starts there.
     """
 
@@ -48,7 +48,7 @@ class EditList:
 
     @classmethod
     def of(cls, edits: Iterable[TextEdit]) -> "EditList | Overlap":
-        """Sort `edits`; two that share a code point, or an insertion inside of a span, are an `Overlap`."""
+        """Sort `edits`; two that share a code point, or an insertion inside a span, are an `Overlap`."""
         given = list(edits)
         places = [BY_PLACE(edit.span) for edit in given]
         order = sorted(range(len(given)), key=places.__getitem__)
@@ -96,7 +96,7 @@ class EditList:
         )
 
     def map_offset(self, offset: int, *, after: bool = False) -> int | None:
-        """Where the place `offset` of the base is in the result; None inside of replaced text.
+        """Where the place `offset` of the base is in the result; None inside replaced text.
 
         A place at which text was inserted moves after that text with `after`, else stays before it. So
         with `after` the code point after the place is followed, and None means that it is gone; without,
@@ -111,7 +111,7 @@ class EditList:
         return offset + self._growth[index]
 
     def unmap_offset(self, offset: int) -> int | None:
-        """Where the place `offset` of the result is in the base; None inside of new text."""
+        """Where the place `offset` of the result is in the base; None inside new text."""
         spans = self.result_spans
         index = bisect_right(spans, offset, key=lambda span: span.start) - 1
         if index < 0:
@@ -128,5 +128,5 @@ class EditList:
 
     @cached_property
     def _growth(self) -> list[int]:
-        """How much longer the text is behind the first n edits, for n from 0."""
+        """How much longer the text is after the first n edits, for n from 0."""
         return [0, *accumulate(len(edit.new_text) - len(edit.span) for edit in self.edits)]

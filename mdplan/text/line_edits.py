@@ -66,7 +66,7 @@ def replace_lines(source: Source, first: int, last: int, lines: Sequence[str]) -
 
 
 def _append_lines(source: Source, line: int, lines: Sequence[str]) -> TextEdit:
-    """Insertion of `lines` behind `line`, before the line end of that."""
+    """Insertion of `lines` after `line`, before the line end of that."""
     end = source.lines.content_end(line)
     line_end = source.lines.ending(line) or line_end_around(source.lines, end)
     return TextEdit.insert(end, "".join(line_end + each for each in lines))

@@ -8,7 +8,7 @@ from typing import Final
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
 
-# `\r\n`, `\r?\n` and `(?:\r\n|\n)` as regular expressions spell them, behind an even run of backslashes.
+# `\r\n`, `\r?\n` and `(?:\r\n|\n)` as regular expressions spell them, after an even run of backslashes.
 _SPELT_LINE_END: Final = re.compile(r"(?<!\\)((?:\\\\)*)(?:\\r\??\\n|\(\?:\\r\\n\|\\n\))")
 
 

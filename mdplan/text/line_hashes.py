@@ -29,7 +29,7 @@ class LineHashes:
         return f"{line}:{digest[:length]}"
 
     def places(self, start: str, end: str, distance: int) -> Sequence[int]:
-        """The lines of the hash `start` that have a line of the hash `end` so many lines behind them.
+        """The lines of the hash `start` that have a line of the hash `end` so many lines after them.
 
         `start` may be several hashes with commas between them, those of the lines from there on.
         """

@@ -33,7 +33,7 @@ class LineIndex:
         if self.has_cr:
             starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
         else:
-            # Each is behind all earlier lines and as many line ends.
+            # Each is after all earlier lines and as many line ends.
             lengths = accumulate(map(len, text.split("\n")), initial=0)
             starts = [*map(add, lengths, count())][:-1]
         if starts[-1] == len(text):

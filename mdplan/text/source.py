@@ -36,7 +36,7 @@ else:
 # Encodings whose bytes depend on what came before, or that write two code points as one character: a
 # piece of them cannot be copied or encoded alone.
 _STATEFUL: Final = r"iso2022|hz|utf_?7|punycode|idna|escape|^utf_(16|32)$|jis_?2004|jisx0213|big5hkscs"
-# How `visible` shows a byte that is no text.
+# How `visible` shows a byte that is not text.
 SHOWN_BYTE: Final = re.compile(r"\\x[89a-f][0-9a-f]")
 _BOMS: Final = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -86,7 +86,7 @@ class EncodeProblem:
 class Source:
     """Decoded text of one file and its bytes.
 
-    `text` is without the byte order mark. Bytes that are not valid in `encoding` stand in it as lone
+    `text` is without the byte order mark. Bytes that are not valid in `encoding` are in it as lone
     surrogates (PEP 383) and are counted by `invalid_bytes`. `sha256` is the hex digest of `data`.
     """
 
@@ -192,7 +192,7 @@ class Source:
     def planned_byte_edits(self, edits: "EditList") -> "tuple[ByteEdit, ...] | EncodeProblem":
         """The same for edits of a plan, whose result a hash proves.
 
-        Bytes of a base that stand in their new text as lone surrogates, because an undo puts them back, come
+        Bytes of a base that are in their new text as lone surrogates, because an undo puts them back, come
         out as they were.
         """
         encoded: list[bytes] = []
@@ -260,7 +260,7 @@ def _known_encoding(encoding: str) -> str | DecodeProblem:
     """Python's name of a stateless text encoding."""
     try:
         info = codecs.lookup(encoding)
-        "".encode(encoding)  # Refuses the codecs that are no text encodings, such as base64.
+        "".encode(encoding)  # Refuses the codecs that are not text encodings, such as base64.
     except (LookupError, ValueError, TypeError):
         return DecodeProblem(DecodeFailure.UNKNOWN_ENCODING, "no such text encoding")
     name = info.name.replace("-", "_")

@@ -22,14 +22,14 @@ def escaped(text: str) -> str:
 
 
 def escaped_but_for_colours(text: str) -> str:
-    """The same, in which sequences that set colours stay; those of a file were escaped before."""
+    """`text` escaped, except sequences that set colours; those of a file were escaped before."""
     parts = re.split(_COLOUR, text)
     parts[::2] = map(escaped, parts[::2])
     return "".join(parts)
 
 
 def escaped_json(text: str) -> str:
-    r"""JSON `text` that means the same, with hidden characters as ``\uNNNN``, so that it can be looked at."""
+    r"""JSON `text` that means the same, with hidden characters as ``\uNNNN``, so that it can be examined."""
     return re.sub(_NOT_ASCII, lambda match: _json_escape(match[0]) if is_hidden(match[0]) else match[0], text)
 
 

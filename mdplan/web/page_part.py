@@ -1,4 +1,4 @@
-"""The page as a part of an HTTP application."""
+"""The review page as a part of an HTTP application."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -14,11 +14,11 @@ from mdplan.web.sessions import ReviewSessions
 
 
 def review_part(reviewing: ReviewService, user: Callable[[], str], tell: Callable[[str], None]) -> HttpPart:
-    """The page below a random path. `user` gives the name of who decides.
+    """The review page below a random path. `user` returns the name of the reviewer.
 
-    Once it is known where the server listens, `tell` gets the one-time link that opens a session that may
-    decide: only a terminal may show it. Until the server ends, servers of agents find in the user's state
-    directory where a plan can be viewed (see `review_address`).
+    Once the server listens, `tell` receives the one-time link to a session that may decide: only a terminal
+    may show it. Until the server stops, MCP servers find the address for viewing a plan in the user's state
+    directory (see `review_address`).
     """
     sessions = ReviewSessions()
     roots = [root.path for root in reviewing.engine.workspace.roots]

@@ -93,7 +93,7 @@ class PlanPage:
 
     @property
     def state(self) -> ReviewState:
-        """Where the plan stands."""
+        """Where the plan is."""
         return self.opened.state
 
     @property

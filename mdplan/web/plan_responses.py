@@ -42,7 +42,7 @@ PlanAnswer = Callable[[RequestContext, OpenPlan], Response]
 
 @dataclass(frozen=True, slots=True)
 class PlanAnswers:
-    """Answers about plans, through `desk`."""
+    """HTTP responses about plans, through `actions`."""
 
     actions: ReviewActions
 

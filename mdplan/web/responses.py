@@ -117,7 +117,7 @@ def _environment() -> Environment:
 
 
 def _code_spans(text: str) -> Markup:
-    """A message, in which what stands between backticks is code."""
+    """A message, in which what is between backticks is code."""
     parts = _TOOL.sub(r"`mdplan \1`", shown(text)).split("`")
     if len(parts) % 2 == 0:
         return escape("`".join(parts))

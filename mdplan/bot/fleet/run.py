@@ -18,7 +18,7 @@ from mdplan.reports.base import Report
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetReport(Report):
-    """Of `mdplan fleet`: its repositories with their states, in the order of the list."""
+    """The report of `mdplan fleet`: its repositories with their states, in the order of the list."""
 
     repositories: tuple[FleetRepository, ...] = ()
 

@@ -83,7 +83,7 @@ def commit_message(
 ) -> bytes:
     """What a commit says: what was `given`, else what it is for, else that it is of `manifest`.
 
-    The plan is its last trailer, behind the `client` that made it and a title that is not the subject.
+    The plan is its last trailer, after the `client` that made it and a title that is not the subject.
     """
     name = manifest.replace("\\", "/").rpartition("/")[2]
     purpose = "\n\n".join(filter(None, (intent.title, intent.description)))

@@ -1,4 +1,4 @@
-"""What can be known to be wrong with the edits of a manifest before any file is looked at."""
+"""What can be known to be wrong with the edits of a manifest before any file is examined."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,8 +1,8 @@
-"""From the edits of a manifest to those of one file: loops are unrolled, placeholders filled in.
+"""Expands the edits of a manifest for one file: unrolls loops and fills in placeholders.
 
-Two loops there are. Among edits, ``{forEach, as, edits}`` represents its edits once for each entry of a list.
-In place of a text, ``{forEach, as, text, between, before, after}`` represents its text once for each of them:
-rows of a table, items, sections.
+There are two kinds of loop. Among edits, ``{forEach, as, edits}`` repeats its edits for each entry of a list.
+In place of a text, ``{forEach, as, text, between, before, after}`` repeats its text for each entry: rows of a
+table, items, sections.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from mdplan.diagnostics import Diagnostic
 
 LOOP: Final = "forEach"
 EDIT_LOOP: Final = frozenset({LOOP, "as", "edits", "comment"})
-# Fields of an edit that say something about it, and are no part of what is planned.
+# Fields of an edit for the bot, which are not part of the planned operation.
 ONLY_IF_CHANGED: Final = "onlyIfChanged"
 AT: Final = "at"
 ABOUT_EDITS: Final = frozenset({"comment", ONLY_IF_CHANGED, AT})
@@ -40,7 +40,7 @@ class FilledEdit:
 
 @dataclass(frozen=True, slots=True)
 class ManifestProblem:
-    """What is wrong, and where in the manifest."""
+    """A problem and its path in the manifest."""
 
     problem: Diagnostic
     path: Path
@@ -49,7 +49,7 @@ class ManifestProblem:
 def expand_edits(
     edits: Sequence[Any], values: Values, path: Path
 ) -> list[FilledEdit] | list[ManifestProblem]:
-    """The edits at `path` of a manifest with all that `values` say; or all that is wrong with them."""
+    """The edits at `path` of a manifest, filled in from `values`; or all of their problems."""
     found: list[FilledEdit] = []
     problems: list[ManifestProblem] = []
     for each in _edits(edits, values, path):
@@ -81,12 +81,12 @@ def filled_in(value: Any, values: Values, path: Path) -> Any | ManifestProblem: 
 
 
 def is_edit_loop(edit: object) -> bool:
-    """Whether `edit` stands for several."""
+    """Whether `edit` is a loop over edits."""
     return isinstance(edit, Mapping) and LOOP in edit and "edits" in edit
 
 
 def is_text_loop(value: object) -> bool:
-    """Whether `value` stands for a text that a loop makes."""
+    """Whether `value` is a loop that makes a text."""
     return isinstance(value, Mapping) and LOOP in value and "text" in value
 
 
@@ -133,7 +133,7 @@ def _looped_text(loop: Mapping[str, Any], values: Values, path: Path) -> str | M
 
 
 def _entries(loop: Mapping[str, Any], values: Values, path: Path) -> list[Values] | ManifestProblem:
-    """The values inside of `loop`, once for each entry of its list."""
+    """The values for each iteration of `loop`."""
     found = values.find(VariableName(str(loop[LOOP])))
     if isinstance(found, Diagnostic):
         return ManifestProblem(found, (*path, LOOP))

@@ -1,7 +1,7 @@
 """The manifest as a model: what should be true of which files.
 
 It is strict like a batch: unknown fields are refused with the nearest name. Edits are kept as they were
-written, for placeholders may stand anywhere in them; `edit_checks` looks at what can be known before.
+written, for placeholders may be anywhere in them; `edit_checks` looks at what can be known before.
 """
 
 from typing import Annotated, Any, Literal
@@ -18,7 +18,7 @@ def _as_list(given: object) -> object:
     return (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list) else given
 
 
-# One text, or several; in a schema both forms stand.
+# One text, or several; in a schema both forms are.
 Texts = Annotated[tuple[str, ...], BeforeValidator(_as_list, json_schema_input_type=str | list[str])]
 Comment = Annotated[Any, Field(default=None, description="For people.")]
 

@@ -1,7 +1,7 @@
 """Placeholders: ``{{name}}`` in a text of a manifest represents a value, ``{{{{`` for two braces.
 
 They are strict: a name that nothing has is an error, and so is an opening that is not closed. A text that is
-one placeholder and nothing else is that value, whatever it is; inside of other text it must be a text, a
+one placeholder and nothing else is that value, whatever it is; inside other text it must be a text, a
 number, true or false. So it must in a field that takes text: see `text_fields`. Filters follow the name:
 ``{{name | default: none | cell}}``.
 """
@@ -41,7 +41,7 @@ class Values:
     known: Mapping[str, Any]
 
     def having(self, **more: Any) -> "Values":  # noqa: ANN401 (any JSON)
-        """The same with `more` names, which hide others."""
+        """These values and `more`, which shadow values of the same name."""
         return Values({**self.known, **more})
 
     def find(self, name: VariableName) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
@@ -152,7 +152,7 @@ def filled(text: str, values: Values) -> Any | Diagnostic:  # noqa: ANN401 (any 
 
 
 def text_of(value: float) -> str:
-    """A number, true or false of JSON as it is written inside of a text."""
+    """A number, true or false of JSON as it is written inside a text."""
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 

@@ -40,7 +40,7 @@ class SourceMap:
     places: Mapping[Path, Position]
 
     def place(self, path: Path) -> Position:
-        """Where what is at `path` stands; of what is missing, where that stands which it is missing from."""
+        """The position of the value at `path`; if it is missing, that of its nearest parent."""
         while path not in self.places:
             path = path[:-1]
         return self.places[path]
@@ -124,7 +124,7 @@ class _Reader:
         self._seen: set[int] = set()
 
     def value(self, node: "Node", path: Path) -> Any:  # noqa: ANN401 (any JSON)
-        """The value of `node`, which stands at `path`. Raises `_SyntaxProblem`."""
+        """The value of `node`, which is at `path`. Raises `_SyntaxProblem`."""
         from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
         if id(node) in self._seen:

@@ -1,7 +1,7 @@
 """Numbers, true and false of data in the fields of an edit that take text.
 
 A placeholder that is alone is its value, so that a front matter key can get a number. A cell, a heading
-or a payload has text only: there it is written as it would be inside of a longer text.
+or a payload has text only: there it is written as it would be inside a longer text.
 """
 
 from collections.abc import Mapping, Sequence
@@ -72,7 +72,7 @@ def _of_field(model: type[Any], name: str) -> tuple[Any, ...]:
 
 
 def _below(wanted: tuple[Any, ...], part: str | int) -> tuple[Any, ...]:
-    """The types of what stands at `part`, a name or an index, in a value of one of `wanted`."""
+    """The types of what is at `part`, a name or an index, in a value of one of `wanted`."""
     found: list[Any] = []
     for each in wanted:
         origin = get_origin(each)

@@ -1,4 +1,4 @@
-"""Splits the files of a manifest into parts, each for a branch and a pull request of its own."""
+"""Splits the files of a manifest into parts, each with its own branch and pull request."""
 
 import re
 from collections import defaultdict
@@ -35,7 +35,7 @@ class SplitBy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """How to split: `by` what, with the depth of folders, the key of front matter or the number of files."""
+    """How to split: the criterion `by`, and its folder depth, front matter key or number of files."""
 
     by: SplitBy
     argument: str = ""

@@ -83,7 +83,7 @@ def _from_yaml(text: str, where: str, name: str) -> Any:  # noqa: ANN401 (any JS
 
 
 def _no_batch(name: str, where: str) -> Diagnostic:
-    """`name` has text, but that is no batch: a page that somebody wants to edit, perhaps."""
+    """`name` has text, but that is not a batch: a page that somebody wants to edit, perhaps."""
     is_page = name.lower().endswith(_PAGES)
     what = f"{where} is a document, not a batch of edits" if is_page else f"{where} is not a batch of edits"
     page = escaped(name) if is_page else "FILE"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeriveReport(Report):
-    """Of `derive`: the batch; None where both versions are the same."""
+    """The report of `derive`: the batch; None where both versions are the same."""
 
     batch: dict[str, Any] | None = None
 

@@ -137,7 +137,7 @@ def _command(op: str) -> click.Command:
 
 
 def _unknown(name: str, operations: list[str]) -> tuple[str, str]:
-    """Message and hint for a word that is no operation: a misspelled one, or a file that came first."""
+    """Message and hint for a word that is not an operation: a misspelled one, or a file that came first."""
     from mdplan.requests.operation_names import meant_operations
 
     meant = meant_operations(name, operations)
@@ -159,7 +159,7 @@ def _check_words(options: EditOptions, edit: dict[str, Any], files: tuple[str, .
         return
     flags = [*(["--section"] if needs_section else []), *map(option_name, missing)]
     words = [word for word in files[1:] if not Path(folder, word).exists()]
-    # Words that are no files are those values, in the order of the options, where there are as many.
+    # Words that are not files are those values, in the order of the options, where there are as many.
     given = words if len(words) == len(flags) else []
     values = ["HEADING"] if needs_section else []
     values += [options.placeholder(name) for name in missing]

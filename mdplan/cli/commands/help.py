@@ -61,7 +61,7 @@ A manifest is a YAML or JSON file: which files, under which conditions, which ed
 `mdplan bot check MANIFEST` says with its exit code whether it is so. Edits are those of a batch (`mdplan help
 OPERATION`); `mdplan schema manifest` shows all fields.
 """
-# Topics beside operations and commands: the files that commands take.
+# Topics next to operations and commands: the files that commands take.
 FILES: Final = {"batch": _BATCH, "manifest": _MANIFEST}
 
 

@@ -112,7 +112,7 @@ def replace(session: Session, *, words: tuple[str, ...], **given: Any) -> Exit: 
     if given["word"]:
         edit["pattern"] = rf"(?<!\w)(?:{old if given['regex'] else re.escape(old)})(?!\w)"
     if given["word"] and not given["regex"] and _REFERENCE.search(new):
-        # NEW is plain text here: an empty group behind the backslash keeps `\1` from naming a group.
+        # NEW is plain text here: an empty group after the backslash keeps `\1` from naming a group.
         edit["pattern"] = f"(?P<empty>){edit['pattern']}"
         edit["replacement"] = _REFERENCE.sub(r"\\\\g<empty>", new)
     if given["ignore_case"]:
@@ -155,7 +155,7 @@ def append(
     if text is None and is_terminal(sys.stdin):
         content = edit_text("", ".md")
     else:
-        # Nothing in a pipe, or a closed one, is no text, and "" is an empty one.
+        # Nothing in a pipe, or a closed one, is not text, and "" is an empty one.
         content = read_content(text) if text is not None else read_content("-") or None
     if content is None:
         raise Misuse(
@@ -201,7 +201,7 @@ def tick(
 
 
 def _check_order(command: str, file: str, words: tuple[str, ...], folder: str) -> None:
-    """Raise a usage error where one of the `words` behind the missing `file` is a file: that comes first."""
+    """Raise a usage error where one of the `words` after the missing `file` is a file: that comes first."""
     named = [word for word in words if word and Path(folder, word).is_file()]
     if len(named) == 1 and not Path(folder, file).exists():
         others = [word for word in words if word != named[0]]

@@ -188,7 +188,7 @@ def _decide(
 
 
 def _opened(session: Session, reviewing: "ReviewService", plan_id: str) -> "OpenPlan | Exit":
-    """The plan, or one that was made anew of it where its files moved on; the exit where there is none."""
+    """The plan, or one that was made anew of it where its files changed; the exit where there is none."""
     opened = reviewing.open(plan_id)
     if isinstance(opened, tuple):
         return session.refuse(*opened)
@@ -231,7 +231,7 @@ def _decided(session: Session, reviewing: "ReviewService", decision: "Decision")
     return code
 
 
-def _talk(session: Session) -> "Talk":
+def _talk(session: Session) -> "TerminalDialog":
     from mdplan.cli.review.review_choices import TerminalDialog
 
     def tell(text: str) -> None:

@@ -1,6 +1,6 @@
-"""What the tab key offers beside commands, options and files: plans, transactions, operations.
+"""What the tab key offers next to commands, options and files: plans, transactions, operations.
 
-A shell asks while somebody types, so only the newest are looked at, and a root that cannot be opened offers
+A shell asks while somebody types, so only the newest are examined, and a root that cannot be opened offers
 nothing.
 """
 

@@ -26,7 +26,7 @@ from mdplan.reports.next_steps import Caller, in_words_of
 
 # Fields with text that is often long: it can come from a file, standard input or an editor.
 CONTENT_FIELDS: Final = ("markdown", "replacement", "diff")
-# What people call a field, beside its own name.
+# What people call a field, next to its own name.
 _ALIASES: Final = {"markdown": ("text",), "pattern": ("find",), "replacement": ("replace",)}
 _HEADING_PATHS: Final = ("headingPath", "parentPath", "toHeadingPath")
 # Guards and rare fields: last in the help.

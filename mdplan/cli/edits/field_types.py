@@ -74,7 +74,7 @@ class IndexOrNameType(click.ParamType[Any]):
     name = "index"
 
     def __init__(self, name_field: str | None) -> None:
-        """Put what is no index into `name_field`; without one only an index is accepted."""
+        """Put what is not an index into `name_field`; without one only an index is accepted."""
         self.name_field = name_field
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)

@@ -269,7 +269,7 @@ def _answer(session: Session, report: PlanReport) -> str:
 
 
 def _edited(batch: dict[str, Any]) -> dict[str, Any]:
-    """`batch` as the user leaves it in an editor, as YAML. Raises a usage error where it is no batch."""
+    """`batch` as the user leaves it in an editor, as YAML. Raises a usage error where it is not a batch."""
     import yaml
 
     text = yaml.safe_dump(batch, sort_keys=False, allow_unicode=True, width=100)

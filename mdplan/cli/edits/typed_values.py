@@ -47,7 +47,7 @@ def is_date(text: str) -> bool:
 
 
 class _NotJsonError(Exception):
-    """A map has a key that is no text, the same key twice, or a key without a value."""
+    """A map has a key that is not text, the same key twice, or a key without a value."""
 
 
 def _plain(text: str) -> Any:  # noqa: ANN401 (any scalar)

@@ -41,7 +41,7 @@ def with_page_options(command: Command) -> Command:
 
 
 def refuse_page_options(instead: str) -> None:
-    """A usage error for an option of the page beside the option `instead`, which needs no page."""
+    """A usage error for an option of the page next to the option `instead`, which needs no page."""
     source_of = click.get_current_context().get_parameter_source
     for name in ("host", "port", "no_browser"):
         if source_of(name) is ParameterSource.COMMANDLINE:

@@ -1,7 +1,7 @@
 """The text of the editor in which a person comments: the diff of an edit, quoted line by line.
 
-A comment is written below the line that it is about, as in a reply to a mail. What stands above all quoted
-lines is on the edit as a whole, what stands below the header of a hunk on all its lines.
+A comment is written below the line that it is about, as in a reply to a mail. What is above all quoted
+lines is on the edit as a whole, what is below the header of a hunk on all its lines.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

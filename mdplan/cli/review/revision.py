@@ -1,4 +1,4 @@
-"""What was said of the plan that another one revises, and what that does otherwise."""
+"""The comments on the plan that another plan revises, and the diff between the two."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ def revision_note(earlier: ReviewReport | None) -> str:
 
 
 def revision_text(earlier: ReviewReport | None, style: Style) -> str:
-    """What was said of the revised plan, comment by comment, and the diff between the plans."""
+    """The comments on the revised plan, and the diff between the plans."""
     if earlier is None:
         return "This plan revises no other plan.\n"
     return "".join(f"{line}\n" for line in _lines(earlier, style)) + _difference(earlier, style)

@@ -83,7 +83,7 @@ class Console:
         _write(sys.stdout, data)
 
     def paged(self, text: str) -> None:
-        """The same through the user's pager, where a terminal shows more of it than fits."""
+        """Write `text` to standard output, through the user's pager if it does not fit on the terminal."""
         if not self.shows_in_pager(text):
             self.text(text)
 

@@ -10,7 +10,7 @@ _WORDS: Final = "mdplan.typed_words"
 
 
 def remember(context: click.Context, words: Sequence[str]) -> None:
-    """Keep the `words` behind `mdplan` for `retyped`."""
+    """Keep the `words` after `mdplan` for `retyped`."""
     context.meta[_WORDS] = tuple(words)
 
 

@@ -24,7 +24,7 @@ def write_proposal_sarif(proposal: "Proposal", manifest: str, path: Path | None)
 def write_sarif(
     problems: Iterable[Diagnostic], manifest: str, path: Path | None, fixes: Iterable["Fix"] = ()
 ) -> Problems:
-    """The same of `problems` and `fixes`."""
+    """Write `problems` and `fixes` to the file `path`, if it is given; returns why that failed."""
     if path is None:
         return ()
     from mdplan.reports.next_steps import Caller, hint_for

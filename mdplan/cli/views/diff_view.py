@@ -40,7 +40,7 @@ def _files(lines: list[bytes]) -> Iterator[list[bytes]]:
 
 
 def _rows(file: list[bytes]) -> Iterator[tuple[bytes, bool]]:
-    """Each line, and whether it stands in a hunk: the counts tell, since a removed ``-- x`` is ``--- x``."""
+    """Each line, and whether it is in a hunk: the counts tell, since a removed ``-- x`` is ``--- x``."""
     old = new = 0
     for line in file:
         header = _HUNK.match(line) if not (old or new) else None

@@ -1,7 +1,7 @@
 """A plan as a comment on a pull request, in Markdown as GitHub shows it.
 
 Text of files and of callers is hostile there: it could end its block, link somewhere, or call people by their
-name. So all of it stands in code: in fences that are longer than any run of backticks in them, in code spans,
+name. So all of it is in code: in fences that are longer than any run of backticks in them, in code spans,
 or HTML-escaped in the code of a summary. GitHub looks for names and links in none of these.
 """
 
@@ -16,7 +16,7 @@ from mdplan.edit_numbers import EditNumbers
 from mdplan.review.plan_review import ChangeKind, FileReview, PlanReview, ReviewedFile, ReviewedHunk
 from mdplan.text.visible_text import escaped
 
-# What GitHub takes, in UTF-16 units, less some room for what a workflow puts before and behind it.
+# What GitHub takes, in UTF-16 units, less some room for what a workflow puts before and after it.
 MOST_CHARACTERS: Final = 65_536 - 1_536
 _FILES_IN_TABLE: Final = 100
 _WARNINGS: Final = 30
@@ -24,7 +24,7 @@ _LINES_UNFOLDED: Final = 40
 # What the table and the warnings together leave to the diff, at least.
 _MOST_BEFORE_DIFF: Final = 30_000
 _MOST_MESSAGE: Final = 500
-# The list of the files that are not shown, and what stands around it.
+# The list of the files that are not shown, and what is around it.
 _MOST_NAMES: Final = 2_000
 _FOR_THE_REST: Final = _MOST_NAMES + 400
 # Summary, name, fences and a hunk of one line.
@@ -154,7 +154,7 @@ def _file(review: PlanReview, file: FileReview, room: int) -> str | None:
 
 
 def _edits(review: PlanReview, file: FileReview) -> str:
-    """The edits of one file, by the names that stand at its hunks."""
+    """The edits of one file, by the names that are at its hunks."""
     wanted = frozenset(file.file.edits[:_WARNINGS])
     rows = []
     for edit in review.edits:
@@ -192,7 +192,7 @@ def _own_name(numbers: EditNumbers, index: int, file: str | None) -> str:
 
 
 def _line(text: str) -> str:
-    """`text` of a file as it may stand on one line of a fence."""
+    """`text` of a file as it may be on one line of a fence."""
     return escaped(text).replace("\n", "\\n")
 
 
@@ -210,7 +210,7 @@ def _code(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """The same in a cell of a table, where a bar ends the cell even in code."""
+    """`text` as a code span in a table cell, where a bar ends the cell even in code."""
     return _code(text).replace("|", "\\|")
 
 

@@ -1,7 +1,7 @@
-"""Messages and hints of codes that no golden case can show, as they stand in the code.
+"""Messages and hints of codes that no golden case can show, as they are in the code.
 
-A full disk, another process or another user is no folder of files. So what is told then is read from the modules:
-where a diagnostic is made with texts that stand there, and from what is made of errors of the system. What is filled
+A full disk, another process or another user is not a folder of files. So what is reported then is read from the modules:
+where a diagnostic is made with texts that are there, and from what is made of errors of the system. What is filled
 in shows as an ellipsis.
 """
 
@@ -66,7 +66,7 @@ def _message(
 
 
 def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
-    """Nodes below `scope` that are in no function inside of it."""
+    """Nodes below `scope` that are in no function inside it."""
     for node in ast.iter_child_nodes(scope):
         if not isinstance(node, ast.FunctionDef):
             yield node
@@ -86,7 +86,7 @@ def _named_texts(nodes: Iterable[ast.AST]) -> dict[str, str]:
 
 
 def _text(node: ast.expr | None, names: dict[str, str]) -> str | None:
-    """A text as it stands in the code; None where it is put together elsewhere."""
+    """A text as it is in the code; None where it is put together elsewhere."""
     match node:
         case ast.Constant(value=str(text)):
             return text

@@ -80,7 +80,7 @@ def _files(case: CaseText | None, role: str) -> Iterator[str]:
 
 
 def _remarks(reference: OperationReference) -> Iterator[str]:
-    """What the models say beside their fields."""
+    """What the models say next to their fields."""
     model = OPERATIONS[reference.op]
     if not reference.fields:
         yield "It has no fields."

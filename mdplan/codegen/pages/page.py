@@ -54,7 +54,7 @@ def linked(names: Iterable[str], folder: str) -> str:
 
 
 def with_linked_codes(text: str, folder: str) -> str:
-    """`text`, in which each code that stands there is a link to its page in `folder`."""
+    """`text`, in which each code that is there is a link to its page in `folder`."""
     return _CODE.sub(lambda found: f"[`{found[1]}`]({folder}/{found[1]}.md)" if found[1] else found[0], text)
 
 

@@ -91,7 +91,7 @@ class PastTransaction:
 
     @property
     def is_committed(self) -> bool:
-        """Whether it stands, or stood until it was undone; False for one that recovery rolled back."""
+        """Whether it was committed, even if it was undone later; False for one that recovery rolled back."""
         return self.stored.state == _COMMITTED
 
     @property
@@ -149,7 +149,7 @@ class PastTransaction:
         return plan if isinstance(plan, Plan) and plan.plan_id == self.plan_id else None
 
     def plan_now(self) -> Plan | None:
-        """The same with the paths that its files have now; None where the record does not say.
+        """The committed plan with the present paths of its files; None where the record lacks them.
 
         A root may have had another name then, or none, as it was alone.
         """

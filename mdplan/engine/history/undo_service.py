@@ -77,7 +77,7 @@ class UndoService:
         """The plan that takes `past` back, on the files that it left, or `on_stale` as they are now.
 
         Errors: NOT_UNDOABLE for every file that the history lacks something of; STALE_BASE, FILE_EXISTS,
-        FILE_NOT_FOUND, MERGE_CONFLICT where files moved on; PARSE_TIMEOUT; those of reading.
+        FILE_NOT_FOUND, MERGE_CONFLICT where files changed; PARSE_TIMEOUT; those of reading.
         """
         committed = past.plan_now()
         if past.hides_files:
@@ -208,7 +208,7 @@ def _on_current_file(
 
 
 def _with_rebase_hint(problem: Diagnostic) -> Diagnostic:
-    """What keeps an undo from files that moved on, with the next step where there is one."""
+    """What keeps an undo from files that changed, with the next step where there is one."""
     if problem.code is not Code.STALE_BASE:
         return problem
     hint = '`"onStale": "rebase"` undoes it if other lines have changed'

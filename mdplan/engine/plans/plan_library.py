@@ -222,7 +222,7 @@ class StoredPlans:
         return self._documents.replay(plan, paths, bases_of(plan, found))
 
     def repeated(self, batch: Batch) -> Plan | None:
-        """Plan of the last commit on the files of `batch`, if it was this batch and its result stands."""
+        """Plan of the last commit on the files of `batch`, if it was this batch and its result is."""
         paths = [file.file for file in batch.files]
         last = self._library.last_commit_on(paths) if may_repeat(batch) else None
         plan = last.plan() if last is not None else None

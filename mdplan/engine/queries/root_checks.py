@@ -64,7 +64,7 @@ def _folder(root: Root) -> _Finding:
 
 
 def _state_folder(root: Root, settings: Settings) -> Iterator[_Finding]:
-    """The state folder, the lock in it, and whether files can change places beside it."""
+    """The state folder, the lock in it, and whether files can change places next to it."""
     name = "state folder"
     try:
         folder = open_existing(root, JOURNAL_FOLDER)

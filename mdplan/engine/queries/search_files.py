@@ -1,4 +1,4 @@
-"""`search`: where a pattern stands in files."""
+"""`search`: where a pattern is in files."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -99,7 +99,7 @@ def _search_source(
 
 
 def _search_chosen(file: str, outline: Outline, search: "_Search") -> SearchedFile | Diagnostic | None:
-    """The same where the front matter is to be as the request says; without a pattern the file itself."""
+    """Hits in a file whose front matter meets the request; without a pattern the file itself."""
     # Most searches ask nothing of the kind.
     from mdplan.reading.front_matter_conditions import matching_values, uncounted_keys
 

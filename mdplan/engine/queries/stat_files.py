@@ -1,4 +1,4 @@
-"""`stat`: the structure of files, which is looked at and not changed."""
+"""`stat`: the structure of files, which is examined and not changed."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace

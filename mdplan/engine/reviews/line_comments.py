@@ -18,7 +18,7 @@ _MOST_CHARACTERS: Final = 2_000
 def placed_comments(
     opened: OpenPlan, comments: Sequence[LineComment]
 ) -> tuple[LineComment, ...] | Diagnostic:
-    """`comments` with the text of their lines and the edits behind them.
+    """`comments` with the text of their lines and the edits after them.
 
     Errors: INVALID_ARGUMENT for a file that is not of the plan, or lines that it does not have.
     """

@@ -1,4 +1,4 @@
-"""A plan that is examined, as every place of review shows it, and where plans stand."""
+"""A plan under review, as every user interface shows it, and the states of plans."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _Seen = TypeVar("_Seen")
 
 
 class ReviewState(StrEnum):
-    """Where a plan stands. A plan that was approved in part is approved; its part is a plan of its own."""
+    """Where a plan is. A plan that was approved in part is approved; its part is a plan of its own."""
 
     PENDING = "waiting"
     APPROVED = "approved"

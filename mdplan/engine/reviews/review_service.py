@@ -57,7 +57,7 @@ class ReviewService:
         self._clock = clock
 
     def entries(self, limit: int = 50, skip: int = 0) -> list[ReviewEntry]:
-        """The plans of the newest `limit` behind the first `skip`, the last saved first.
+        """The plans of the newest `limit` after the first `skip`, the last saved first.
 
         Those that cannot be read are omitted, and so are those that change nothing.
         """
@@ -329,7 +329,7 @@ class _DecisionState:
 def _state(
     plan: Plan, decided: _DecisionState, found: Sequence[FoundFile] | None, committed: frozenset[str]
 ) -> ReviewState:
-    """Where `plan` stands, whose files are as `found`; None where they cannot be read."""
+    """The state of `plan`, whose files are as `found`; None where they cannot be read."""
     if found is not None and is_applied(plan, found):
         return ReviewState.APPLIED
     is_base = found is not None and all(

@@ -48,7 +48,7 @@ def parse_blocks(text: str, lines: LineIndex, start: int = 0, *, reference: bool
 def reparse_blocks(
     tree: BlockTree, edits: "EditList", text: str, lines: LineIndex, start: int
 ) -> tuple[BlockTree, tuple[tuple[Span, Span], ...] | None]:
-    """The same of `text`, which `edits` made of the text of `tree`, parsed from heading to heading.
+    """Blocks of `text`, the result of `edits` on the text of `tree`; only changed sections are parsed.
 
     All blocks end before an ATX heading in no container (CommonMark 0.31.2, section 4.2). So parsing begins
     with the last such heading before an edit, and ends with the first one after it, if that is a heading as
@@ -69,7 +69,7 @@ def _reparse(
 ) -> tuple[BlockTree, tuple[tuple[Span, Span], ...]]:
     headings: list[Block] = []
     changed: list[tuple[Span, Span]] = []
-    # How many headings of the tree are done, and how far the text behind them has moved.
+    # How many headings of the tree are done, and how far the text after them has moved.
     done = growth = lines = 0
     runs = _edited_parts(tree, edits)
     for part, stop, grown in runs:
@@ -95,7 +95,7 @@ def _reparse(
 
 
 def _edited_parts(tree: BlockTree, edits: "EditList") -> list[tuple[int, int, int]]:
-    """Runs of parts that `edits` touch: the first one, the one behind them, and the growth of the text."""
+    """Runs of parts that `edits` touch: the first one, the one after them, and the growth of the text."""
     runs: list[tuple[int, int, int]] = []
     growth = 0
     for edit in edits:
@@ -110,7 +110,7 @@ def _edited_parts(tree: BlockTree, edits: "EditList") -> list[tuple[int, int, in
 
 
 def _part_before(tree: BlockTree, offset: int) -> int:
-    """The last part whose heading ends at `offset` or before it; behind a lone CR a LF may be inserted."""
+    """The last part whose heading ends at `offset` or before it; after a lone CR a LF may be inserted."""
     part = tree.part_at(offset)
     while part:
         end = tree.part_headings[part - 1].span.end

@@ -39,7 +39,7 @@ def first_unverified(tree: BlockTree, spans: Iterable[Span]) -> Block | None:
 
 
 def _first_other(tree: BlockTree, part: int, spans: Sequence[Span]) -> Block | None:
-    """The same among the blocks of one part."""
+    """The first unverified root block of one part."""
     blocks = tree.blocks_of(part)
     if not blocks:
         return None
@@ -62,7 +62,7 @@ def _roots(blocks: Sequence[Block]) -> Iterator[Sequence[Block]]:
 
 
 def _near(roots: list[list[Block]], spans: Sequence[Span]) -> list[list[Block]]:
-    """Those of `roots` that touch one of `spans`, and those beside them."""
+    """Those of `roots` that touch one of `spans`, and those next to them."""
     touching = {
         index
         for index, root in enumerate(roots)

@@ -1,4 +1,4 @@
-"""Lines inside of quotes and list items: where their own text starts, and what new lines beside them need."""
+"""Lines inside quotes and list items: where their own text starts, and what new lines next to them need."""
 
 import re
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _TAB_STOP: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """How far the marks of containers go in a line: `at` is behind them, `prefix` repeats them."""
+    """How far the marks of containers go in a line: `at` is after them, `prefix` repeats them."""
 
     at: int
     prefix: str
@@ -50,7 +50,7 @@ class Containers:
     def text_start(self, text: str, lines: LineIndex, line: int) -> int | None:
         """Offset of the first character of `line` (1-based) after the containers' marks and white space.
 
-        None where a mark is missing: the line is a lazy continuation, or not inside of these containers.
+        None where a mark is missing: the line is a lazy continuation, or not inside these containers.
         """
         walk = self._walk(text, lines, line)
         return None if walk is None else walk.at
@@ -113,13 +113,13 @@ def prefix_after(first: str) -> str:
     """What the lines after a block's first one begin with, where its own begins with `first`.
 
     `first` is what is before the text of the block: indentation, the marks of quotes, which every line
-    repeats, and those of list items, in whose place blanks stand (CommonMark 0.31.2, sections 5.1 and 5.2).
+    repeats, and those of list items, in whose place blanks are (CommonMark 0.31.2, sections 5.1 and 5.2).
     """
     return _MARK_OF_ITEM.sub(" ", first)
 
 
 def with_prefix(prefix: str, line: str) -> str:
-    """`line` behind `prefix`; an empty one gets no blanks at its end."""
+    """`line` after `prefix`; an empty one gets no blanks at its end."""
     if not line:
         return prefix.rstrip(" \t")
     # One blank after the mark of a quote belongs to the mark.

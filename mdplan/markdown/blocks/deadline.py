@@ -40,7 +40,7 @@ _limit: Final[ContextVar[_Deadline | None]] = ContextVar("parse_time", default=N
 def parse_time(seconds: float, clock: Callable[[], float]) -> Iterator[None]:
     """Within it, parsing takes no more than so many seconds on `clock`, or raises `ParseTimeout`.
 
-    Inside of another limit that one holds. Time that passes elsewhere does not count.
+    Inside another limit that one holds. Time that passes elsewhere does not count.
     """
     if _limit.get() is not None:
         yield
@@ -71,7 +71,7 @@ def with_deadline(parser: Callable[_Arguments, _Result]) -> Callable[_Arguments,
 
 
 def new_document() -> None:
-    """Every document has all of the time for itself."""
+    """Restart the time limit: it applies to each document separately."""
     limit = _limit.get()
     if limit is not None:
         limit.spent = 0.0
@@ -84,7 +84,7 @@ def check_deadline() -> None:
 
 
 def check_deadline_often() -> None:
-    """The same, for what counts by itself how often it asks."""
+    """Raise `ParseTimeout` when the time is over; reads the clock on every call."""
     limit = _limit.get()
     if limit is None or limit.started is None:
         return

@@ -38,7 +38,7 @@ def add_definitions(roots: list[BlockNode], lines: PartLines, text: str) -> None
 
 
 class _Line(NamedTuple):
-    """What a line has behind the marks of its containers, with tabs as spaces, and these, outermost first."""
+    """What a line has after the marks of its containers, with tabs as spaces, and these, outermost first."""
 
     number: int
     parents: tuple[BlockNode, ...]
@@ -47,7 +47,7 @@ class _Line(NamedTuple):
 
 def _definitions(lines_range: Sequence[_Line]) -> Iterator[tuple[_Line, int]]:
     """First lines of the definitions in `stretch`, each with how many lines it takes."""
-    # A definition can only reach into a line that may begin another one inside of its title.
+    # A definition can only reach into a line that may begin another one inside its title.
     starts = [at for at, line in enumerate(lines_range) if line.text.startswith("[")]
     stops = [*starts, len(lines_range)]
     behind = 0

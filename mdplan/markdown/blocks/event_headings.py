@@ -83,7 +83,7 @@ class _Reader:
         self._quotes.append(False)
 
     def _take_table(self, place: Range) -> None:
-        """Behind a row that is none to GitHub, text that is a row to the parser can be a heading."""
+        """After a row that is none to GitHub, text that is a row to the parser can be a heading."""
         start, end = self.prepared.offset(place["start"]), self.prepared.offset(place["end"])
         line_end = self._source.find("\n", end)
         text = self._source[start : line_end if line_end >= 0 else len(self._source)]

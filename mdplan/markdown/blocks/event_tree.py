@@ -1,4 +1,4 @@
-"""The tree of blocks that the events of pulldown-cmark describe, with line numbers inside of one part."""
+"""The tree of blocks that the events of pulldown-cmark describe, with line numbers inside one part."""
 
 import re
 from bisect import bisect_right
@@ -27,12 +27,12 @@ _KINDS: Final = {
 _HTML_WITH_BLANK_LINES: Final = re.compile(
     r"<(?:[!?]|(?:script|pre|style|textarea)(?=[\s>]|$))", re.IGNORECASE
 )
-# A range that begins inside of a tab begins with the mark before it.
+# A range that begins inside a tab begins with the mark before it.
 _MARKER: Final = re.compile(r"[ \t>]*([-+*]|[0-9]{1,9}[.)])")
 _FENCE: Final = re.compile(r"`{3,}|~{3,}")
 _WHITE: Final = re.compile(r"[ \t\r\n]*")
 _QUOTE_MARK: Final = re.compile(r"[ \t]*>")
-# CommonMark 0.31.2, section 4.2: closing marks stand after a blank.
+# CommonMark 0.31.2, section 4.2: closing marks are after a blank.
 _CLOSING_MARKS: Final = re.compile(r"[ \t]#+\Z")
 
 
@@ -79,7 +79,7 @@ class PartLines:
         self._length = len(text)
 
     def end(self, line: int) -> int:
-        """Offset behind `line` and its line end."""
+        """Offset after `line` and its line end."""
         return min(self.starts[line + 1], self._length)
 
 
@@ -235,7 +235,7 @@ class _Reader:
 
 
 def has_indented_row(table: Sequence[str]) -> bool:
-    """Whether a line below the first two of `table` is indented like code: to GitHub it is no row."""
+    """Whether a line below the first two of `table` is indented like code: to GitHub it is not a row."""
     least = max(_indentation(table[0]) + 1, 4)
     return any(_indentation(row) >= least for row in table[2:])
 

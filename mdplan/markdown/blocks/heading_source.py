@@ -1,4 +1,4 @@
-"""The source of one heading: where its text stands, and how to write another one."""
+"""The source of one heading: where its text is, and how to write another one."""
 
 import re
 from typing import Final

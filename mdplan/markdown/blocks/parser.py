@@ -53,7 +53,7 @@ def block_parser(max_nesting: int = MAX_NESTING) -> "MarkdownIt":
 def new_formatting_parser(renderer: type) -> "MarkdownIt":
     """Parser of whole texts with footnotes, whose `renderer` writes Markdown; its plugins are the caller's.
 
-    Definitions and footnotes are tokens where they stand. Raises `RecursionError` for deep nesting.
+    Definitions and footnotes are tokens where they are. Raises `RecursionError` for deep nesting.
     """
     from mdit_py_plugins.footnote import footnote_plugin
 
@@ -115,7 +115,7 @@ def _configured(max_nesting: int, renderer: type | None = None) -> "MarkdownIt":
 
 
 def _behind_headings(table: "BlockRule") -> "BlockRule":
-    """The rule for tables, for its place behind headings: a row of dashes alone underlines a heading."""
+    """The rule for tables, for its place after headings: a row of dashes alone underlines a heading."""
 
     def table_after_headings(state: "StateBlock", start_line: int, end_line: int, silent: bool) -> bool:
         if start_line + 1 < end_line:
@@ -132,7 +132,7 @@ def _behind_headings(table: "BlockRule") -> "BlockRule":
 
 
 def _lone_pipe(state: "StateBlock", start_line: int, _end_line: int, silent: bool) -> bool:
-    """A line of nothing but `|` is no row, as on GitHub. Tables end where a quote may begin, and so here."""
+    """Treat a line of nothing but `|` as the end of a table, as GitHub does."""
     if not silent or state.parentType != "table":
         return False
     return state.src[state.bMarks[start_line] : state.eMarks[start_line]].strip(" \t\v\f") == "|"

@@ -12,7 +12,7 @@ _MARKUP: Final = re.compile(r"[\\`*_~\[<&\r\n]")
 _HARD_BREAK: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
 _LINE_END: Final = re.compile(r"[ \t]*(?:\r\n?|\n)")
 # Bytes that are not valid UTF-8 are lone surrogates, which the parser does not take: characters for private
-# use stand in for them.
+# use are in for them.
 _FOR_PARSER: Final = {code: code + 0x102000 for code in range(0xD800, 0xE000)}
 _FROM_PARSER: Final = {stand_in: code for code, stand_in in _FOR_PARSER.items()}
 _FOOTNOTE: Final = re.compile(r"\[\^([^\]\s]+)\]")
@@ -35,7 +35,7 @@ def heading_title(content: str) -> str:
 
 
 def text_for_anchor(content: str) -> str:
-    """The same without the alternative text of images, which GitHub leaves out of anchors."""
+    """Rendered text of `content` without image alternative text, which GitHub omits from anchors."""
     return _render(content, with_images=False) if "![" in content else render_text(content)
 
 

@@ -49,7 +49,7 @@ def format_lines(outline: Outline, span: Span) -> tuple[TextEdit, ...] | Diagnos
 
 
 def _edits(source: Source, lines_before: int, blocks: Sequence[FormattedBlock]) -> Iterator[TextEdit]:
-    """Edits of `blocks`, which stand after `lines_before` lines, and of the blank lines between them.
+    """Edits of `blocks`, which are after `lines_before` lines, and of the blank lines between them.
 
     A blank line that is missing is put to the block before it, so that a heading after it still starts where
     the next line does.

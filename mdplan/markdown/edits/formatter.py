@@ -70,7 +70,7 @@ def _is_kept(node: "RenderTreeNode") -> bool:
 
 
 def _block(lines: Sequence[str], own: range, new_text: str | None) -> FormattedBlock:
-    """The block of the lines `own`, 0-based, with the blank ones behind it; where it ends the parser errs."""
+    """The block of the lines `own`, 0-based, with the blank ones after it; where it ends the parser errs."""
     end = own.stop
     while end > own.start + 1 and not lines[end - 1].strip(" \t"):
         end -= 1

@@ -1,6 +1,6 @@
 """Which key of front matter a caller means, and what is wrong with it or with the front matter.
 
-A caller may write a path with dots. Dots stand between maps, but some names have dots themselves, such as
+A caller may write a path with dots. Dots are between maps, but some names have dots themselves, such as
 `ms.date`: what is there decides.
 """
 
@@ -48,7 +48,7 @@ def unreadable(outline: Outline, why: Unreadable) -> Diagnostic:
 
 
 def cannot_change(outline: Outline, error: DataError) -> Diagnostic:
-    """The same for a change that cannot be made, or not be proven to be the only one."""
+    """The problem of a change that cannot be made, or whose side effects cannot be ruled out."""
     return _invalid(outline, f"cannot be edited this way: {error.reason}", position_of(outline, error.offset))
 
 
@@ -158,7 +158,7 @@ def kind_of(value: object) -> str:
 
 
 def place_of(outline: Outline, content: FrontMatterContent, key: Names) -> Position | None:
-    """Where `key`, or the nearest map around it, stands; None where that is not known."""
+    """Where `key`, or the nearest map around it, is; None where that is not known."""
     lengths = range(len(key), 0, -1)
     found = next((content.places[key[:n]] for n in lengths if key[:n] in content.places), None)
     return position_of(outline, found.start if found else None)
@@ -186,7 +186,7 @@ def find_key(content: FrontMatterContent, given: str | Sequence[str]) -> Names |
     """The path that `given` means in `content`, whether it is there or not.
 
     An array is taken as it is. A string with dots means the one key that is there and can be read so; where
-    none is, dots stand between maps. Errors: INVALID_ARGUMENT where that cannot be told: several keys are
+    none is, dots are between maps. Errors: INVALID_ARGUMENT where that cannot be told: several keys are
     there, or others next to the missing one have dots in their names.
     """
     key = elements_of(given)

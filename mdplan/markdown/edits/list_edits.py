@@ -22,7 +22,7 @@ _INTERRUPTING_ITEM: Final = re.compile(r"[ \t>]*(?:[-+*]|1[.)])[ \t]+[^ \t\r\n]"
 
 @dataclass(frozen=True, slots=True)
 class ItemInsertion:
-    """The edit that adds an item. `leads` says that the item before which it stands is of its own list."""
+    """The edit that adds an item. `leads` says that the item before which it is is of its own list."""
 
     edit: TextEdit
     leads: bool = False
@@ -73,7 +73,7 @@ def insert_item(
 def last_shown_line(item: ListItem) -> int:
     """The last line of `item` before link definitions at its end, which show nothing.
 
-    The blank line before them would make the list loose if an item came behind them.
+    The blank line before them would make the list loose if an item came after them.
     """
     shown = [child for child in item.children if child.kind is not BlockKind.DEFINITION]
     is_paragraph = bool(shown) and shown[-1].kind is BlockKind.PARAGRAPH
@@ -157,7 +157,7 @@ def _open_item_before(outline: Outline, block: Block, containers: Containers) ->
 def _swallowed(
     outline: Outline, containers: Containers, before: PlacedItem | None, line: int
 ) -> Diagnostic | None:
-    """OUTLINE_CHANGED where the item `before` would take what stands from `line` on, when it comes next."""
+    """OUTLINE_CHANGED where the item `before` would take what is from `line` on, when it comes next."""
     marker = outline.lists.marker(before.listing, before.position) if before is not None else None
     taken = _taken_line(outline, containers, marker, line) if marker is not None else None
     if before is None or taken is None:
@@ -279,7 +279,7 @@ def _with_blank_line(outline: Outline, claimed: Span, gone: Span, prefix: str) -
 
 
 def _behind(outline: Outline, line: int, written: list[str], prefix: str) -> TextEdit:
-    """Insertion of whole lines behind `line`, and of a blank line before text that would continue them."""
+    """Insertion of whole lines after `line`, and of a blank line before text that would continue them."""
     lines = outline.source.lines
     offset = lines.end(line)
     line_end = line_end_around(lines, offset)
@@ -293,7 +293,7 @@ def _behind(outline: Outline, line: int, written: list[str], prefix: str) -> Tex
 def _before(
     outline: Outline, listing: MarkdownList, position: int, written: list[str], prefix: str
 ) -> ItemInsertion | Diagnostic:
-    """Insertion of whole lines before the item at `position`, which may stand behind an outer marker."""
+    """Insertion of whole lines before the item at `position`, which may be after an outer marker."""
     lines = outline.source.lines
     first = listing.items[position].first_line
     line_end = line_end_around(lines, lines.start(first))
@@ -334,7 +334,7 @@ def _first_block(outline: Outline, line: int) -> Block | None:
 
 
 def _interrupts(outline: Outline, block: Block) -> bool:
-    """Whether `block` could stand right behind a paragraph that it is no part of."""
+    """Whether `block` could be right after a paragraph that it is not part of."""
     if block.kind is BlockKind.HEADING:
         return block.markup.startswith("#")
     if block.kind is BlockKind.LIST:

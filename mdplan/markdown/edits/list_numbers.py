@@ -1,4 +1,4 @@
-"""Numbers of the items behind one that comes or goes."""
+"""Numbers of the items after one that comes or goes."""
 
 from typing import Final
 

@@ -50,7 +50,7 @@ def sort_items(
 def _cannot_move(
     item: ListItem, own: ItemMarker, other: ItemMarker, listing: MarkdownList
 ) -> Diagnostic | None:
-    """INVALID_ARGUMENT where the lines of `item` would not belong to it behind the marker `other`."""
+    """INVALID_ARGUMENT where the lines of `item` would not belong to it after the marker `other`."""
     if own.prefix != other.prefix or listing.containers.share_line(item.first_line):
         return Diagnostic.invalid(
             f"the item at line {item.first_line} is not indented like the item whose place it takes",

@@ -16,7 +16,7 @@ def item_to_set_apart(outline: Outline, placed: PlacedItem) -> ListItem | None:
     if len(items) == 1:
         return _item_around(outline, listing)
     is_last = position + 1 == len(items)
-    # The gap before the item stays, and that behind it goes with it.
+    # The gap before the item stays, and that after it goes with it.
     lost = position if is_last else position + 1
     is_kept = any(gap != lost for gap in listing.gaps) or _is_another_spaced(listing, position)
     is_loose = bool(listing.gaps or listing.spaced_items)
@@ -26,7 +26,7 @@ def item_to_set_apart(outline: Outline, placed: PlacedItem) -> ListItem | None:
 
 
 def _item_around(outline: Outline, nested: MarkdownList) -> ListItem | None:
-    """The same where all of the list `nested` goes, for the list around it.
+    """The item of the outer list that needs a blank line before it when all of the list `nested` goes.
 
     Blank lines before `nested` go with it at the end of the item that it is in, and stay otherwise.
     """

@@ -62,11 +62,11 @@ def find_matches(
     *,
     soft_breaks: bool = False,
 ) -> Matches | PatternProblem:
-    """Matches of `pattern` inside of `scope`, which are spans of the source.
+    """Matches of `pattern` inside `scope`, which are spans of the source.
 
     With `soft_breaks` a blank of the pattern also matches a line end inside a paragraph.
 
-    A match is excluded when it lies wholly inside of a node of `excluded_kinds` or cuts its edge; one that
+    A match is excluded when it lies wholly inside a node of `excluded_kinds` or cuts its edge; one that
     contains the whole node with its delimiters counts. Those of a destination are the brackets around it; a
     bare URL has none and must be part of a longer match. Where inline nodes cannot be proven, a match is
     excluded as undecided.

@@ -44,7 +44,7 @@ class Payload:
         return self.starts_with_heading and self.headings[0].span.start > 0
 
     def split(self) -> "tuple[Payload, Payload]":
-        """The text before the first section, with the blank lines behind it but for one, and the rest."""
+        """The text before the first section, with the blank lines after it but for one, and the rest."""
         before, rest = self.text[: self._first_section], self.text[self._first_section :]
         return _parsed(before.removesuffix("\n").removesuffix("\n")), _parsed(rest)
 
@@ -73,7 +73,7 @@ def fit_levels(payload: Payload, shallowest: int, *, own_level: int | None = Non
     """`payload` with one number added to the levels of its headings.
 
     Headings are never lifted. The number is just enough that the shallowest of them is at level
-    `shallowest` or deeper. With `own_level` the first heading is brought to that level, and is no part of
+    `shallowest` or deeper. With `own_level` the first heading is brought to that level, and is not part of
     this. Where a heading would go below level 6, the level that it would have is returned. A setext heading
     that goes below level 2 becomes ATX.
     """

@@ -41,7 +41,7 @@ class RegionText:
 
 
 def read_region(outline: Outline, region: Region) -> RegionText | None:
-    """The text of `region`; None where its two markers do not stand in the same quote or list item."""
+    """The text of `region`; None where its two markers are not in the same quote or list item."""
     container = outline.tree.container_at(region.start.span.start)
     if outline.tree.container_at(region.end.span.start) is not container:
         return None
@@ -84,7 +84,7 @@ def replace_region_text(outline: Outline, old: RegionText, payload: Payload) -> 
     """Edit that makes the text of `payload` that of the region; None where that cannot be done.
 
     The first line of the text follows on the line of the start marker, and the end marker on its last, with
-    as many blank lines between as there were. A region inside of a line takes one line only: more of them
+    as many blank lines between as there were. A region inside a line takes one line only: more of them
     make it lines of its own, if nothing else is on its line.
     """
     if old.lines is not None:
@@ -126,7 +126,7 @@ def _without_blanks(span: Span, text: str) -> Span:
 
 
 def _blank_edges(lines: tuple[str, ...]) -> tuple[int, int]:
-    """How many blank lines stand before and behind the text; where there is none, around a new one."""
+    """How many blank lines are before and after the text; where there is none, around a new one."""
     blank = [not line.strip(_BLANKS) for line in lines]
     if all(blank):
         return min(len(lines), 1), max(len(lines) - 1, 1) if lines else 0
@@ -141,7 +141,7 @@ def _without_blank_edges(lines: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _tail(payload: Payload, blank_lines: int) -> list[str]:
-    """Blank lines behind `payload`: HTML that only a blank line ends would take in what follows."""
+    """Blank lines after `payload`: HTML that only a blank line ends would take in what follows."""
     last = payload.tree.roots[-1] if payload.tree.roots else None
     is_open = last is not None and ends_at_blank_line(last, payload.text)
     return [""] * max(blank_lines, int(is_open))

@@ -18,7 +18,7 @@ _SIGNS: Final = {
     NodeKind.MDX: re.compile(r"\{|^(?:import|export)\b", re.MULTILINE),
 }
 _CLOSING: Final = {"{{": "}}", "{%": "%}"}
-# Pandoc manual, "Math", and GitHub: no blanks inside of single marks, and no letters outside.
+# Pandoc manual, "Math", and GitHub: no blanks inside single marks, and no letters outside.
 _MATH: Final = re.compile(
     r"(?<![\\$\w])\$\$(?P<display>[^$]++)\$\$|(?<![\\$\w])\$(?=[^\s$])[^$\n\r]*+(?<=[^\s\\])\$(?![\w$])"
 )

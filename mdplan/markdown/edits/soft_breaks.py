@@ -38,7 +38,7 @@ class JoinedText:
         ends = [0, *(span.end for span in self.breaks)]
         pieces = [view[end:start] for end, start in zip(ends, starts, strict=True)]
         self.text = _BLANK.join(pieces)
-        # How much shorter the text is behind so many breaks.
+        # How much shorter the text is after so many breaks.
         self._shorter = [0, *accumulate(len(span) - 1 for span in self.breaks)]
         self._blanks = [span.start - less for span, less in zip(self.breaks, self._shorter, strict=False)]
         self._view = view

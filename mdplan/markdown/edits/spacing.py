@@ -36,12 +36,12 @@ def start_of_body(outline: Outline, section: Section) -> int:
 
 
 def end_of_body(outline: Outline, section: Section) -> int:
-    """Offset behind the last line of the section's own body that is not blank."""
+    """Offset after the last line of the section's own body that is not blank."""
     return _behind_text(outline, within_enclosures(outline, section.body))
 
 
 def end_of_subtree(outline: Outline, section: Section) -> int:
-    """Offset behind the last line of the whole section that is not blank; for the preamble, of the file."""
+    """Offset after the last line of the whole section that is not blank; for the preamble, of the file."""
     if section.is_root:
         return _behind_text(outline, Span(section.span.start, outline.content_end))
     return _behind_text(outline, within_enclosures(outline, Span(section.body.start, section.span.end)))
@@ -153,12 +153,12 @@ def _leads_into(tree: BlockTree, text: str, start: int, payload: Payload) -> boo
 
 
 def _are_one_list(before: Block, after: Block) -> bool:
-    """Whether two lists, one behind the other, are one: they have the same kind of marker."""
+    """Whether two lists, one after the other, are one: they have the same kind of marker."""
     return before.kind is BlockKind.LIST and after.kind is BlockKind.LIST and before.markup == after.markup
 
 
 def _is_loose(tree: BlockTree, listing: Block, text: str) -> bool:
-    """Whether a blank line stands before one of the items of `listing`."""
+    """Whether a blank line is before one of the items of `listing`."""
     items = [
         block
         for block in tree.inside(listing.span)
@@ -174,7 +174,7 @@ def replace_blocks(outline: Outline, span: Span, payload: Payload) -> tuple[Text
     """Edits that make the text of `payload` of the whole lines of `span`.
 
     `span` ends after text, not after blank lines. Lines at its start and end that stay the same, but for
-    their line ends, are not touched. A block of the kind that stood there is as close to its neighbour;
+    their line ends, are not touched. A block of the kind that was there is as close to its neighbour;
     between others a blank line is added where there is none. An empty span becomes an insertion.
     """
     old = outline.text_of(span)
@@ -199,7 +199,7 @@ def replace_blocks(outline: Outline, span: Span, payload: Payload) -> tuple[Text
 
 
 def _are_alike(old: Block | None, new: Block | None) -> bool:
-    """Whether `new` can be where `old` stood, as close to its neighbours.
+    """Whether `new` can be where `old` was, as close to its neighbours.
 
     HTML cannot: some of it ends at a blank line only, and some of it cannot follow text.
     """
@@ -248,7 +248,7 @@ def _delete_tail(outline: Outline, span: Span) -> TextEdit:
 
 
 def end_of_text_before(outline: Outline, offset: int) -> int:
-    """Offset behind the last line before the line start `offset` that is not blank; front matter is text."""
+    """Offset after the last line before the line start `offset` that is not blank; front matter is text."""
     lines = outline.source.lines
     while offset > outline.body_start and not line_before_has_text(outline, offset):
         offset = lines.start(lines.line_at(offset - 1))

@@ -21,7 +21,7 @@ _STARTS_BLOCK: Final = re.compile(
 
 
 class _Flush(Enum):
-    """Side of a cell that its text stands at."""
+    """Side of a cell that its text is at."""
 
     LEFT = auto()
     CENTER = auto()
@@ -34,7 +34,7 @@ def has_line_end(value: str) -> bool:
 
 
 def cell_source(value: str) -> str:
-    r"""`value`, inline Markdown, as the source of a cell: pipes are escaped, also inside of code.
+    r"""`value`, inline Markdown, as the source of a cell: pipes are escaped, also inside code.
 
     A pipe that is escaped already stays so; one after an even run of backslashes gets one more.
     """
@@ -108,7 +108,7 @@ def _new_row(table: TableSource, sources: list[str]) -> str:
 
 
 def _more_cells(table: TableSource, row: TableRow, sources: list[str]) -> str:
-    """Text behind the end of `row` that adds cells to it."""
+    """Text after the end of `row` that adds cells to it."""
     before, behind = table.padding
     closes = row.trails or not row.cells
     areas = [
@@ -152,7 +152,7 @@ def _needs_pipe(source: str) -> bool:
 
 
 def _pads(table: TableSource, row: TableRow, column: int) -> tuple[int, int] | None:
-    """White space before and behind the text of a cell; None where there is no text."""
+    """White space before and after the text of a cell; None where there is no text."""
     if column >= len(row.cells):
         return None
     area = row.cells[column]
@@ -171,7 +171,7 @@ def _area(
     behind: int | None,
     like: TableRow | None = None,
 ) -> str:
-    """`source` with its padding, at least `before` and `behind`; without `behind` it ends the row.
+    """`source` with its padding, at least `before` and `after`; without `after` it ends the row.
 
     `like` is the row whose cell it replaces.
     """
@@ -205,7 +205,7 @@ def _target_width(table: TableSource, column: int, like: TableRow | None) -> int
 
 
 def _flush(table: TableSource, column: int, like: TableRow | None) -> _Flush:
-    """Where text stands in cells of `column`: as aligned, unless the row `like` it, or the last, differs."""
+    """Where text is in cells of `column`: as aligned, unless the row `like` it, or the last, differs."""
     row = like or (table.rows[-1] if table.rows else table.header)
     before, behind = _pads(table, row, column) or (0, 0)
     alignment = table.alignments[column]

@@ -39,12 +39,12 @@ class ListItem:
 
     @property
     def is_spaced(self) -> bool:
-        """Whether blank lines stand between the blocks directly in it."""
+        """Whether blank lines are between the blocks directly in it."""
         return bool(gaps_in(self.children))
 
     @property
     def mark(self) -> str | None:
-        """What stands in the box of a task item: a space, ``x`` or ``X``; None for other items."""
+        """What is in the box of a task item: a space, ``x`` or ``X``; None for other items."""
         box = _box_of(self.children[0]) if self.children else None
         return box[1] if box else None
 
@@ -52,14 +52,14 @@ class ListItem:
     def text(self) -> str:
         """Inline Markdown of the paragraph or heading that it begins with, white space collapsed.
 
-        The box of a task is no part of it. Empty where the item begins with another block.
+        The box of a task is not part of it. Empty where the item begins with another block.
         """
         return text_without_box(self.children[0]) if self.children else ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MarkdownList:
-    """One list. `index` (0-based) counts the lists that stand in no other list; nested ones have none.
+    """One list. `index` (0-based) counts the lists that are in no other list; nested ones have none.
 
     `block.markup` is the bullet, or the delimiter of its numbers. `containers` are those around it.
     """
@@ -86,7 +86,7 @@ class MarkdownList:
 
     @property
     def is_spaced(self) -> bool:
-        """Whether blank lines stand between its items; of a single item, between the blocks in it."""
+        """Whether blank lines are between its items; of a single item, between the blocks in it."""
         return bool(self.gaps if len(self.items) > 1 else self.spaced_items)
 
     @cached_property
@@ -138,7 +138,7 @@ class ItemMarker:
 
     @property
     def indentation(self) -> str:
-        """Spaces that further lines of the item need behind `prefix`."""
+        """Spaces that further lines of the item need after `prefix`."""
         return " " * (width_of(self.prefix + self.text + self.spacing) - width_of(self.prefix))
 
 
@@ -157,7 +157,7 @@ class Lists:
         self.outermost = tuple(listing for listing in self.all if listing.index is not None)
 
     def outermost_in(self, span: Span) -> tuple[MarkdownList, ...]:
-        """Lists that start in `span` and stand in no other list, in document order."""
+        """Lists that start in `span` and are in no other list, in document order."""
         first, end = (
             bisect_left(self.outermost, offset, key=lambda listing: listing.block.span.start)
             for offset in (span.start, span.end)
@@ -172,7 +172,7 @@ class Lists:
         return self._by_text.get(composed(text), ())
 
     def items_rendered(self, text: str) -> tuple[PlacedItem, ...]:
-        """The same by what a reader sees of their texts."""
+        """Items, of nested lists too, whose rendered text is `text`, in document order."""
         return self._by_rendered_text.get(composed(text), ())
 
     @property
@@ -181,7 +181,7 @@ class Lists:
         return self._by_rendered_text.keys()
 
     def item_right_before(self, block: Block, containers: Containers) -> PlacedItem | None:
-        """The last item of the list that stands right before `block`, in the same `containers`."""
+        """The last item of the list that is right before `block`, in the same `containers`."""
         key = (block.span.start, block.depth)
         index = bisect_left(self.all, key, key=_order) - 1
         while index >= 0 and self.all[index].block.depth > block.depth:

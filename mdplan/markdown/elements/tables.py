@@ -1,4 +1,4 @@
-"""Tables as they stand in the source: rows, cells with their padding, alignments (GFM, tables extension)."""
+"""Tables as they are in the source: rows, cells with their padding, alignments (GFM, tables extension)."""
 
 import re
 from collections import Counter, defaultdict
@@ -106,7 +106,7 @@ class TableSource:
 
     @cached_property
     def padding(self) -> tuple[int, int]:
-        """Spaces that stand before and behind the texts of cells at least: 0 or 1, by the header row."""
+        """Spaces that are before and after the texts of cells at least: 0 or 1, by the header row."""
         areas = [self.text[area.start : area.end] for area in self.header.cells]
         before = any(area[:1].isspace() for area in areas)
         return int(before), int(any(area[-1:].isspace() for area in areas))
@@ -127,7 +127,7 @@ class TableSource:
         return self.text[area.start : area.end].strip(trim_characters())
 
     def text_in(self, row: TableRow, column: int) -> str:
-        """The same without the backslashes of escaped pipes: the inline Markdown of the cell."""
+        """Inline Markdown of a cell: its source without the backslashes of escaped pipes."""
         return unescaped(self.source_in(row, column))
 
     def columns_named(self, name: str) -> tuple[int, ...]:
@@ -236,7 +236,7 @@ def tables_with_header(tables: Sequence[TableSource], header: str) -> tuple[Tabl
 
 
 def unescaped(cell: str) -> str:
-    """`cell` with every escaped pipe as a pipe; inside of code, too, as GFM has it."""
+    """`cell` with every escaped pipe as a pipe; inside code, too, as GFM has it."""
     return cell.replace("\\|", "|")
 
 

@@ -1,6 +1,6 @@
 """Changes of front matter as text edits, and the proof that they change nothing else.
 
-The new block is read again: it must stand where the old one stood, and say what the old one said with the
+The new block is read again: it must be where the old one was, and say what the old one said with the
 changes that were asked for. Where that cannot be had the changes are refused.
 """
 
@@ -22,7 +22,7 @@ _FENCES: Final = {FrontMatterFormat.YAML: "---", FrontMatterFormat.TOML: "+++"}
 def block_edits(
     front_matter: FrontMatter, content: FrontMatterContent, lines: LineIndex, changes: Sequence[Change]
 ) -> tuple[Splice, ...]:
-    """Edits of a document that make `changes` in its block; no key of them lies inside of another's.
+    """Edits of a document that make `changes` in its block; no key of them lies inside another's.
 
     `lines` are those of the document. Keys that go, and the parents of keys that are no maps, were looked for
     before. Raises `DataError` where the block cannot be cut so.
@@ -74,7 +74,7 @@ def verify_elsewhere(old: str, new: str, changes: Sequence[Change]) -> None:
     """Raise `DataError` unless python-frontmatter, a reader of its own, finds other keys as they were.
 
     Site tools find blocks by rules like its own. A block that it cannot read before the change is skipped,
-    and so are keys that are no text to it, such as `yes`.
+    and so are keys that are not text to it, such as `yes`.
     """
     before, after = _read_elsewhere(old), _read_elsewhere(new)
     if before is None:
@@ -102,7 +102,7 @@ def _read_elsewhere(block: str) -> dict[Any, Any] | None:
 
 
 def _with_first_line(content: FrontMatterContent, splices: list[Splice]) -> list[Splice]:
-    """`splices`, and the deletion of blank lines that would stand first: behind such there is no block."""
+    """`splices`, and the deletion of blank lines that would be first: after such there is no block."""
     deletions = {
         splice.edit.span.start: splice
         for splice in splices

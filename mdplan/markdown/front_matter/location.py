@@ -27,7 +27,7 @@ class FrontMatterFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """`span` is the block with both fences, `content` what stands between them."""
+    """`span` is the block with both fences, `content` what is between them."""
 
     format: FrontMatterFormat
     span: Span
@@ -51,6 +51,6 @@ def find_front_matter(text: str) -> FrontMatter | None:
 
 
 def _closing(text: str, fence: str, at: int) -> re.Match[str] | None:
-    """First closing fence behind `at`; `^` of `re` knows no lone CR, so those count as line starts here."""
+    """First closing fence after `at`; `^` of `re` knows no lone CR, so those count as line starts here."""
     line_start = r"(?:(?<=\n)|(?<=\r)(?!\n))" if "\r" in text else "^"
     return re.compile(line_start + _CLOSE[fence], re.MULTILINE).search(text, at)

@@ -52,7 +52,7 @@ class FrontMatterContent:
 
     @property
     def places(self) -> dict[Path, Span]:
-        """Where keys with their values stand in `text`; of a table of TOML its header, if it has one."""
+        """Where keys with their values are in `text`; of a table of TOML its header, if it has one."""
         return self.data.places
 
 
@@ -69,7 +69,7 @@ def read_content(
     text: str,
     most_characters: int = FRONT_MATTER_CHARACTERS,
 ) -> FrontMatterContent:
-    """What `text`, which stands between fences, says. Raises `DataError`."""
+    """What `text`, which is between fences, says. Raises `DataError`."""
     if len(text) > most_characters:
         raise DataError(f"it has more than {most_characters} characters")
     data = read_data(Language(format), text, is_strict=True)
@@ -92,7 +92,7 @@ def content_of(
 def read_values(
     text: str, front_matter: FrontMatter, most_characters: int = FRONT_MATTER_CHARACTERS
 ) -> dict[str, Any] | None:
-    """Values of `front_matter` in `text` by key; None when it is no mapping or cannot be read safely."""
+    """Values of `front_matter` in `text` by key; None when it is not a mapping or cannot be read safely."""
     found = content_of(text, front_matter, most_characters)
     return found.values if isinstance(found, FrontMatterContent) else None
 

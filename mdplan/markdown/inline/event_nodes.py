@@ -60,7 +60,7 @@ def find_nodes(text: str, span: Span, prefix: str, find_href: FindHref) -> Found
 
 
 class _Open:
-    """A link or image whose end is still to come; `last` is the offset behind what was found in it."""
+    """A link or image whose end is still to come; `last` is the offset after what was found in it."""
 
     __slots__ = ("data", "end", "kind", "last", "start")
 
@@ -170,7 +170,7 @@ class _Reader:
         elif data == "CodeBlock":
             self._is_code = False
         elif self._open:
-            # Emphasis ends inside of a link.
+            # Emphasis ends inside a link.
             self._open[-1].last = self._offset(last)
 
     def _leaf(self, kind: str, start: int, end: int) -> None:
@@ -348,7 +348,7 @@ class _Reader:
                 self._add_url(*found)
 
     def _content_start(self, at: int) -> int:
-        """Where the content before `at` in its line starts, behind the marks of containers."""
+        """Where the content before `at` in its line starts, after the marks of containers."""
         if self._cell is not None:
             return self._cell.start
         if not self._line.start <= at < self._line.end:

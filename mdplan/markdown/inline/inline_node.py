@@ -1,4 +1,4 @@
-"""Inline nodes as values: what they are and where their parts stand."""
+"""Inline nodes as values: what they are and where their parts are."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ class InlineNode:
     All spans are in the source text; one over several lines contains what is before their text, such as
     the marks of a quote. `span` is the whole node with its delimiters; of a footnote definition the mark
     ``[^label]:``, of inline HTML one tag or comment.
-    `text` is what a reader sees: link text, alternative text, the inside of a code span, the text of a
+    `text` is what a reader sees: link text, alternative text, the inside a code span, the text of a
     wiki link where it has its own.
     `label` is the label of a reference as written, without brackets; that of a collapsed or shortcut
     reference is its text. A link or image with a label has its destination in a definition.
@@ -67,5 +67,5 @@ class InlineNode:
 
 
 def document_order(node: InlineNode) -> tuple[int, int]:
-    """Sort key: nodes in the order of their start, each before those inside of it."""
+    """Sort key: nodes in the order of their start, each before those inside it."""
     return (node.span.start, -node.span.end)

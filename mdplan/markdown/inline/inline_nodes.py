@@ -82,7 +82,7 @@ class InlineMap:
     def nodes_in(self, span: Span) -> tuple[InlineNode, ...]:
         """Nodes that share a code point with `span`, or contain it if it is empty, in document order.
 
-        A node comes before the nodes inside of it.
+        A node comes before the nodes inside it.
         """
         return tuple(node for section in self._sections_in(span) for node in section.nodes_in(span))
 

@@ -14,14 +14,14 @@ _PLAIN: Final = re.compile(r"text.*|(?:soft|hard)break|(?:em|strong|s)_(?:open|c
 
 
 def rendered_html(text: str, definitions: Mapping[str, object]) -> str:
-    """HTML of `text`, which has LF line ends, with one blank for each run of white space outside of code.
+    """HTML of `text`, which has LF line ends, with one blank for each run of white space outside code.
 
     `definitions` is the environment of a block pass: what labels in the text can mean. Raises
     `RecursionError` for text that is nested too deep.
     """
     html: str = html_parser().render(text, deepcopy(dict(definitions)))
     pieces = _SHOWN_AS_IT_IS.split(html)
-    # Between two pieces of text stand a match and the name of its tag.
+    # Between two pieces of text are a match and the name of its tag.
     outside = (_SPACE.sub(" ", piece) for piece in pieces[::3])
     inside = (*pieces[1::3], "")
     return "".join(text + code for text, code in zip(outside, inside, strict=True)).strip(" ")

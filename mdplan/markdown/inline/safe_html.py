@@ -25,7 +25,7 @@ def safe_html(text: str) -> str | None:
     """`text` (valid Unicode, any line ends) as HTML; None where it is nested too deep to be shown.
 
     What hides or steers, such as characters that turn the direction of text, shows as an escape. Headings
-    are paragraphs of a class, so that they are no headings of the page around them.
+    are paragraphs of a class, so that they are not headings of the page around them.
     """
     lines = escaped(text.replace("\r\n", "\n").replace("\r", "\n"))
     parser = _parser()

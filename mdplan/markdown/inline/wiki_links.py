@@ -47,7 +47,7 @@ def wiki_links(
 
 
 def is_escaped(text: str, at: int) -> bool:
-    """Whether an odd number of backslashes stands before `at`."""
+    """Whether an odd number of backslashes is before `at`."""
     first = at
     while first and text[first - 1] == "\\":
         first -= 1

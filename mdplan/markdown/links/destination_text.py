@@ -84,7 +84,7 @@ def _fits_wiki_link(text: str, source: Source) -> bool:
 
 
 def _encoded(text: str, written: str, form: DestinationForm, outline: Outline) -> str:
-    """`text` as it can stand in place of `written`."""
+    """`text` as it can be in place of `written`."""
     source = outline.source
     beyond_ascii = (
         not _ENCODED_BEYOND_ASCII.search(written) and source.encoding in _UNICODE and not source.invalid_bytes

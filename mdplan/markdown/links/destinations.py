@@ -143,7 +143,7 @@ def _of_attributes(outline: Outline, area: Span) -> Iterator[Destination]:
 
 
 def _of_shortcodes(outline: Outline, area: Span) -> Iterator[Destination]:
-    """What Hugo's `ref` and `relref` name, outside of code.
+    """What Hugo's `ref` and `relref` name, outside code.
 
     Hugo also finds a page by its name alone, so that one which names no file may be right.
     """

@@ -199,7 +199,7 @@ def reference_uses(outline: Outline, span: Span | None = None) -> tuple[Referenc
 
 
 def first_definitions(outline: Outline) -> dict[str, Span]:
-    """Of each label the definition that counts, as `all_definitions` has it."""
+    """The definition that counts for each label, by normalized label."""
     return {label: spans[0] for label, spans in all_definitions(outline).items()}
 
 
@@ -251,7 +251,7 @@ def relabelling(outline: Outline, span: Span, new_labels: Mapping[str, str]) -> 
 
 
 def _kind_of(node: InlineNode) -> str | None:
-    """Field of `LinkCount` that counts `node`; None for what is no link."""
+    """Field of `LinkCount` that counts `node`; None for what is not a link."""
     match node.kind:
         case InlineKind.LINK:
             return "inline" if node.label is None else "reference"
@@ -284,7 +284,7 @@ def _names_heading(href: str, targets: frozenset[str]) -> bool:
 
 
 def _footnotes(outline: Outline, areas: Sequence[Span]) -> Iterator[tuple[str, Span, bool]]:
-    """Labels of footnote references, where they stand, and whether the footnote is defined."""
+    """Labels of footnote references, where they are, and whether the footnote is defined."""
     text = outline.source.text
     for area in areas:
         for node in nodes_near(outline, area, _FOOTNOTE):

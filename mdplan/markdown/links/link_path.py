@@ -40,7 +40,7 @@ def followed(folder: str, link: str) -> str:
 
 
 def leads_out(path: str) -> bool:
-    """Whether `path`, from the root, is outside of it."""
+    """Whether `path`, from the root, is outside it."""
     return path == _OUTSIDE or path.startswith("../")
 
 

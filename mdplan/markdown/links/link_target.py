@@ -28,7 +28,7 @@ from mdplan.markdown.outline.slugs import heading_slug
 
 
 class TargetKind(Enum):
-    """What is at a path: a file, nothing, or something else: a folder, or what cannot be looked at."""
+    """What is at a path: a file, nothing, or something else: a folder, or what cannot be examined."""
 
     FILE = auto()
     OTHER = auto()

@@ -96,7 +96,7 @@ def lead_starts(text: str, starts: Sequence[int], body_start: int) -> dict[int, 
 
 
 def _lead(text: str, heading: int, floor: int) -> int:
-    """Where the anchor lines above `heading` start, behind `floor`."""
+    """Where the anchor lines above `heading` start, after `floor`."""
     # So far and no farther: blank lines without end cost nothing.
     first = max(floor, heading - _FARTHEST)
     lead = end = heading

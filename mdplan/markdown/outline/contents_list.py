@@ -86,7 +86,7 @@ def head_of(old: str) -> str:
 def contents_list(outline: Outline, sections: Iterable[Section], form: ContentsForm) -> str:
     """One item for each of `sections` that has an anchor, below that of its parent; lines end in LF.
 
-    Its text is that of the heading as written, where that is the same inside of a link; else what a reader
+    Its text is that of the heading as written, where that is the same inside a link; else what a reader
     sees of it, with escapes.
     """
     return "\n".join(_items(outline, sections, form))

@@ -128,7 +128,7 @@ class _Reading:
 
 
 def _readings(element: str) -> tuple[_Reading, ...]:
-    """`element` as it stands, as the Markdown of a heading, and both again behind a level."""
+    """`element` as it is, as the Markdown of a heading, and both again after a level."""
     found: list[_Reading] = []
     qualified = re.match(_QUALIFIED, element.strip())
     forms: list[tuple[int | None, str]] = [(None, " ".join(element.split()))]

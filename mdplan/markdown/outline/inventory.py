@@ -1,4 +1,4 @@
-"""What a document holds beside its sections: code blocks, tables and tasks."""
+"""Inventory of a document besides its sections: code blocks, tables and tasks."""
 
 import re
 from dataclasses import dataclass

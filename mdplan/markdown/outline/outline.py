@@ -48,7 +48,7 @@ class Outline:
     of quotes and lists; `headings` has both in document order, and `in_order` the preamble before them.
     `content_end` is where the last section ends: the end of the text, or the start of a trailing run of
     link-reference and footnote definitions, which belongs to no section. After edits, `changed` has the
-    pieces of the text before and of this one outside of which both have the same blocks; it is None where all
+    pieces of the text before and of this one outside which both have the same blocks; it is None where all
     was parsed.
 
     INI and plain text have neither front matter nor blocks nor inline nodes: all of it is the preamble.
@@ -195,13 +195,13 @@ class Outline:
 
     @cached_property
     def folded(self) -> "FoldedText":
-        """The same view, in which texts that were not found are looked for once more."""
+        """The view prepared for the search of near misses."""
         from mdplan.text.search.folded_text import FoldedText
 
         return FoldedText(self.view.text)
 
     def with_digits(self, prefix: str) -> list[Section]:
-        """Sections whose IDs begin with the lower-case hex digits `prefix`; nested ones behind others."""
+        """Sections whose IDs begin with the lower-case hex digits `prefix`; nested ones after others."""
         name = ID_PREFIX + prefix
         if name in self._by_id:
             return [self._by_id[name]]
@@ -250,7 +250,7 @@ class Outline:
 
     @cached_property
     def _by_composed_anchor(self) -> dict[str, Section]:
-        """The same with each anchor in normal form C (Unicode Standard Annex 15)."""
+        """Sections by anchor in normal form C (Unicode Standard Annex 15)."""
         return {normalize("NFC", anchor): section for anchor, section in self._by_anchor.items()}
 
     @cached_property
@@ -329,7 +329,7 @@ class Outline:
                 yield other
 
     def members(self, section: Section) -> range:
-        """Indexes of `section` and of all sections inside of it."""
+        """Indexes of `section` and of all sections inside it."""
         if section.is_root:
             return range(len(self.sections))
         return range(section.index, bisect_left(self._starts, section.span.end, section.index))
@@ -354,7 +354,7 @@ class Outline:
         return self._sha256(section.span)[:_SHORT_HASH]
 
     def body_sha256(self, section: Section) -> str:
-        """The same of its own body."""
+        """First 16 hex digits of SHA-256 over the bytes of the section's own body."""
         return self._sha256(section.body)[:_SHORT_HASH]
 
     def hashed_part(self, section: Section, expected: str) -> Span | None:

@@ -26,7 +26,7 @@ class Region:
 
     @property
     def inside(self) -> Span:
-        """What stands between the two comments, with the line end behind the first."""
+        """What is between the two comments, with the line end after the first."""
         return Span(self.start.span.end, self.end.span.start)
 
 

@@ -29,7 +29,7 @@ CONTENTS: Final = "toc"
 def find_regions(outline: Outline) -> Regions:
     """Regions of a document, which notes them; they may be in each other.
 
-    Markers in code, in front matter and inside of another comment are text. Where two regions cross, the
+    Markers in code, in front matter and inside another comment are text. Where two regions cross, the
     one whose end comes first is a pair, and the markers of the other are unpaired.
     """
     if outline.regions is None:
@@ -64,7 +64,7 @@ def _regions(outline: Outline) -> Regions:
 
 
 def _markers(outline: Outline) -> Iterator[RegionMarker]:
-    """Comments that are markers; blocks and inline nodes are looked at only where one could be."""
+    """Comments that are markers; blocks and inline nodes are examined only where one could be."""
     text = outline.source.text
     found = [*_MARKER.finditer(text, outline.body_start)]
     ends_of_contents = frozenset[int]()

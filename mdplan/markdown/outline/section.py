@@ -19,7 +19,7 @@ class Section:
 
     `span` is the whole section, with the anchor lines above its heading; `body` is the text between the
     heading, with the line of attributes below it, and the first subsection. A nested section is a heading
-    inside of a quote or a list: it has no body and delimits nothing.
+    inside a quote or a list: it has no body and delimits nothing.
 
     `path` holds rendered headings, outermost first. `ordinal` (1-based) counts the sections whose folded
     paths are equal, `repeats` says how many of them there are. `index` counts top-level sections, from 0 for
@@ -44,7 +44,7 @@ class Section:
 
     @property
     def heading_start(self) -> int:
-        """Where its heading starts, behind the anchor lines above it; for the preamble, where that starts."""
+        """Where its heading starts, after the anchor lines above it; for the preamble, where that starts."""
         return self.span.start if self.heading is None else self.heading.span.start
 
     @property

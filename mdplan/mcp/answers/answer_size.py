@@ -57,7 +57,7 @@ def hit_count(report: SearchReport) -> int:
 
 
 def first_hits(report: SearchReport, count: int) -> SearchReport:
-    """`report` with the first `count` of its hits; its cursor goes on behind them."""
+    """`report` with the first `count` of its hits; its cursor goes on after them."""
     listed = hit_count(report)
     if count >= listed:
         return report

@@ -85,7 +85,7 @@ def cut_diff(diff: str, room: int) -> str:
     for line in diff.split("\n"):
         if offset > room:
             break
-        # In a hunk every line begins with a space, a sign or a backslash, so these two begin outside of one.
+        # In a hunk every line begins with a space, a sign or a backslash, so these two begin outside one.
         starts_file, starts_hunk = line.startswith("diff --git "), line.startswith("@@ ")
         if starts_file or (starts_hunk and not in_header):
             kept = offset

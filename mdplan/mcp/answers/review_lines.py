@@ -10,7 +10,7 @@ _QUOTED: Final = 200
 
 
 def review_lines(review: ReviewReport) -> Iterator[str]:
-    """`review` in lines; the diff of a revised plan is behind them."""
+    """`review` in lines; the diff of a revised plan is after them."""
     plan = review.plan_id[:_SHORT]
     comment = f": {_one_line(review.comment)}" if review.comment else ""
     if review.verdict is None:

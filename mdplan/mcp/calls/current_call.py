@@ -58,7 +58,7 @@ _CALL: Final[ContextVar[CurrentCall | None]] = ContextVar("call", default=None)
 
 
 def mcp_caller() -> "CallerIdentity":
-    """What an engine behind MCP tools is told about the call that it serves."""
+    """The current MCP call, as an engine sees it."""
     from mdplan.engine.caller import CallerIdentity
 
     return CallerIdentity(actor=_actor, client=_client, on_pending=_note_pending)

@@ -110,7 +110,7 @@ def _in_folder(folder: str, lines: Mapping[str, Collection[str]], files: Iterabl
 
 
 def _remarkable(results: Sequence[EditResult], *, is_alone: bool) -> Iterator[EditResult]:
-    """The results that say more than that the edit was made; what `is_alone` is summed up beside it."""
+    """The results that say more than that the edit was made; what `is_alone` is summed up next to it."""
     for result in results:
         counts_say_more = not is_alone and (result.matches_found or 0) > 1
         kept = replace(
@@ -150,7 +150,7 @@ def _wire(report: PlanReport, shortened: PlanReport, *, is_remembered: bool) -> 
         wire["editResults"] = [_edit(each) for each in shortened.edit_results]
     if shortened.warnings:
         wire["warnings"] = [problem_wire(each) for each in shortened.warnings]
-    # The diff is long, and stands behind what is short.
+    # The diff is long, and is after what is short.
     return {name: wire[name] for name in sorted(wire, key=lambda name: name == "diff")}
 
 

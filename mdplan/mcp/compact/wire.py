@@ -49,7 +49,7 @@ def _is_default(name: str, item: object) -> bool:
 
 
 def compact_wire(report: Report) -> dict[str, Any]:
-    """`report` as decoded JSON: `error` is the first problem, and `diagnostics` are those behind it."""
+    """`report` as decoded JSON: `error` is the first problem, and `diagnostics` are those after it."""
     problems = listed_problems(report)[1:] if not report.ok else ()
     wire: dict[str, Any] = pruned(to_wire(replace(report, error=None, diagnostics=())))
     if report.error is not None:

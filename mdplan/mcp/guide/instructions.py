@@ -50,7 +50,7 @@ def server_instructions(paragraphs: Mapping[str, str]) -> str:
 
 
 def usage_guide(paragraphs: Mapping[str, str]) -> str:
-    """The same with what belongs to the toolset `md`, if that is one of them: all operations."""
+    """The instructions, and all operations if the toolset `md` is among `paragraphs`."""
     parts = [server_instructions(paragraphs)]
     if "md" in paragraphs:
         parts += [_MD, "## Operations\n", *(_chapter(name, model) for name, model in OPERATIONS.items())]

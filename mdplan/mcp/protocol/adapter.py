@@ -57,7 +57,7 @@ _ABOUT_CONNECTIONS: Final = frozenset({"initialize", "server/discover", "ping"})
 _READER: Final = 1
 _POLL_SECONDS: Final = 0.02
 _PARAMETER: Final = re.compile(r"\{\+?(\w+)\}")
-# Progress of a call is told when it takes longer than this, and again after as long.
+# Progress of a call is reported when it takes longer than this, and again after as long.
 PROGRESS_SECONDS: Final = 1.0
 # By the channel to a client, and forgotten with it.
 _SHOWN: Final[WeakKeyDictionary[object, ShownFiles]] = WeakKeyDictionary()
@@ -153,7 +153,7 @@ class _AnyArguments(FuncMetadata):
     """Arguments of any shape: the SDK would drop unknown ones in silence, and we refuse them by name."""
 
     def validate_arguments(self, arguments_to_validate: dict[str, Any]) -> dict[str, Any]:
-        """All arguments, as the one parameter of the function behind the tool."""
+        """All arguments, as the one parameter of the function after the tool."""
         return {"arguments": arguments_to_validate}
 
 

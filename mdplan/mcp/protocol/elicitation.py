@@ -179,7 +179,7 @@ async def _asked_at_once(plan: PendingPlan, message: str, context: Context[Any, 
 
 
 async def _decided(plan: PendingPlan, context: Context[Any, Any]) -> bool:
-    """Whether there is a decision on `plan` in time. A client that listens is told that the call lives."""
+    """Whether `plan` is decided in time. Meanwhile a client that listens receives progress."""
     with anyio.move_on_after(0 if has_task() else DECISION_SECONDS):
         seconds = 0.0
         while not plan.is_decided:

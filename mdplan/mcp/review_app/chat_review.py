@@ -23,7 +23,7 @@ from mdplan.storage.user.user_state import user_name
 from mdplan.text.visible_text import escaped
 from mdplan.web.labels import counted
 
-# What the App receives beside a plan, in the `_meta` of a result.
+# What the App receives next to a plan, in the `_meta` of a result.
 META_KEY: Final = "mdplan/review"
 # What a form shows of a diff.
 _MOST_OF_A_DIFF: Final = 4_000

@@ -1,4 +1,4 @@
-"""What proves that a call comes from the App: a value that the server gives to the App alone.
+"""Nonces, which prove that a call comes from the App: the server sends them to the App only.
 
 The host gives the `_meta` of a tool's result to the App and not to the model. A tool that only the App may
 call cannot rely on that: some hosts let the model call it too, and `visibility` is only a wish.

@@ -1,4 +1,4 @@
-"""The toolset `editor`: reading and editing text files by lines, with what must stand there as the guard.
+"""The toolset `editor`: reading and editing text files by lines, with what must be there as the guard.
 
 Names, shapes and error texts are those of requirement 04. Edits of all files of a call are one transaction.
 """

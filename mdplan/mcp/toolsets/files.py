@@ -97,7 +97,7 @@ class FileReadRequest(Request):
         return self
 
     def to_target(self) -> ReadTarget:
-        """The same as a target of `read`."""
+        """The request as a target of `read`."""
         if self.tail is not None:
             return ReadTarget(file=self.path, last_lines=self.tail)
         if self.head is not None:

@@ -65,7 +65,7 @@ _META: Final[Mapping[str, Mapping[str, Any]]] = {
 # Claude Code then asks its user before each call, in every permission mode.
 _ASKS_USER: Final = {"anthropic/requiresUserInteraction": True}
 
-# What compact answers have beside the fields of a report.
+# What compact answers have next to the fields of a report.
 _ONLY_COMPACT: Final = {
     "md_stat": ("outline", "inventory"),
     "md_search": ("listing",),

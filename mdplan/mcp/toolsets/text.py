@@ -69,7 +69,7 @@ def text_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
             input_schema=request_schema(model),
             output_schema=OUTPUTS[name],
             writes=name in _WRITING,
-            # The same text may stand at several places, and may be inserted twice.
+            # The same text may be at several places, and may be inserted twice.
             may_be_repeated=name not in _WRITING,
             call=call,
         )

@@ -31,7 +31,7 @@ class DocumentTree:
 
     @cached_property
     def root(self) -> MergeNode:
-        """The whole document; its definitions behind the last section are the last child."""
+        """The whole document; its definitions after the last section are the last child."""
         blocks, lines = self.outline.blocks, self.outline.source.lines
         start = 0
         children: list[MergeNode] = []
@@ -184,7 +184,7 @@ def row_text(row: str) -> str:
 
 
 def _nested(blocks: Sequence[Block], depth: int) -> list[list[Block]]:
-    """The blocks at `depth`, each with those in it behind it."""
+    """The blocks at `depth`, each with those in it after it."""
     groups: list[list[Block]] = []
     for block in blocks:
         if block.depth == depth or not groups:

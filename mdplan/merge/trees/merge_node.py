@@ -34,7 +34,7 @@ SETS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class MergeNode:
-    """A run of 0-based lines: `head`, then those of `children`, up to `stop`; blank lines behind it excluded.
+    """A run of 0-based lines: `head`, then those of `children`, up to `stop`; blank lines after it excluded.
 
     `style` must be the same for two nodes to be the same: the kind of block, or the markers of a list.
     `label` names it among its siblings: the title of a section, the link of an item, the key of an entry.

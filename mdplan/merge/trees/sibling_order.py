@@ -9,7 +9,7 @@ Name = TypeVar("Name", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class SiblingPlace(Generic[Name]):
-    """One known sibling, None for the place before the first, and what each side adds behind it."""
+    """One known sibling, None for the place before the first, and what each side adds after it."""
 
     known: Name | None
     ours: tuple[Name, ...]
@@ -72,7 +72,7 @@ def _known_order(base: Sequence[Name], ours: Sequence[Name], theirs: Sequence[Na
     if has_moved and other_has_moved and _kept(theirs, own) != _kept(ours, other):
         return None
     order = other if other_has_moved and not has_moved else own
-    # What that side deleted goes back behind what was before it.
+    # What that side deleted goes back after what was before it.
     behind = _added(base, set(order))
     return [
         name for anchor in (None, *order) for name in (anchor, *behind.get(anchor, ())) if name is not None

@@ -120,7 +120,7 @@ def _list(spot: _Spot, found: ValueMerge) -> Any:  # noqa: ANN401 (any value)
             result.append((name, merged))
     kept = [name for name, _ in result if name in names[1]]
     if kept != [name for name in ours if name in set(kept)]:
-        # Theirs moved items: one change of the whole list in place of those inside of it.
+        # Theirs moved items: one change of the whole list in place of those inside it.
         depth = len(spot.paths[1])
         found.changes = [each for each in found.changes if each.key[:depth] != spot.paths[1]]
         found.changes.append(KeyChange(spot.paths[1], [value for _, value in result]))

@@ -266,7 +266,7 @@ def new_entry(path: Path, place: int | None, name: str, value: object) -> Change
 def _claims(
     outline: Outline, target: Target, parts: Sequence[tuple[Path, str]], splices: Sequence[Splice]
 ) -> Iterator[Claim]:
-    """Of each part the text of its key and value, or the place where it comes to stand."""
+    """Claims of each part: the text of its key and value, or the place where it will be inserted."""
     is_markdown = outline.format is DocumentFormat.MARKDOWN
     start = outline.front_matter.content.start if outline.front_matter else 0
     first = min((splice.edit.span.start for splice in splices), default=start)

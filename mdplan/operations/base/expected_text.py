@@ -1,4 +1,4 @@
-"""What a caller hears when `expectedText` does not stand where it should."""
+"""Diagnostics for an `expectedText` that is not where it should be."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +14,7 @@ from mdplan.text.span import Span
 def with_nearest_lines(outline: Outline, problem: Diagnostic, expected: str, at: Span | None) -> Diagnostic:
     """`problem` with the lines that come closest to the lines `expected`.
 
-    `at` is where those lines should stand; None where the file does not have the place.
+    `at` is where those lines should be; None where the file does not have the place.
     """
     wanted = SearchTerm(
         text=to_lf(expected).removesuffix("\n"), whole_lines=True, addressed=_in_view(outline, at)
@@ -25,7 +25,7 @@ def with_nearest_lines(outline: Outline, problem: Diagnostic, expected: str, at:
 def with_nearest_ranges(outline: Outline, problem: Diagnostic, expected: str, at: Span | None) -> Diagnostic:
     """`problem` with the ranges that come closest to the text `expected`.
 
-    `at` is where that text should stand; None where the file does not have the place.
+    `at` is where that text should be; None where the file does not have the place.
     """
     addressed = _in_view(outline, at)
     lines = outline.folded.lines

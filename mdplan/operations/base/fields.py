@@ -57,7 +57,7 @@ class PositionField(WireModel):
         return with_line_hash(given)
 
     def to_position(self) -> Position:
-        """The same place as a value of the core."""
+        """The place as a `Position`."""
         return Position(self.line, self.col)
 
 

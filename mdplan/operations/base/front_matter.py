@@ -83,7 +83,7 @@ class FrontMatterOperation(Operation):
     ) -> Names | Diagnostic:
         """The key `given`, which may be missing, after the guard on it.
 
-        Errors: those of `find_key`; INVALID_ARGUMENT where a key on its way is no map; KEY_NOT_FOUND and
+        Errors: those of `find_key`; INVALID_ARGUMENT where a key on its way is not a map; KEY_NOT_FOUND and
         TEXT_MISMATCH where there is a guard.
         """
         assert given is not None, "the models ask for it"
@@ -192,7 +192,7 @@ def _claims(
     changes: Sequence[KeyChange],
     splices: Sequence[Splice],
 ) -> Iterator[Claim]:
-    """Of each key the text with its value, or the place where it comes to stand."""
+    """Claims of each key: its text with its value, or the place where it will be inserted."""
     start = outline.front_matter.content.start if outline.front_matter else 0
     starts = {changes[index].key: splice.edit.span.start for splice in splices for index in splice.changes}
     for key in keys:

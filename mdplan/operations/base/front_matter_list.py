@@ -42,7 +42,7 @@ class FrontMatterListOperation(FrontMatterOperation):
         return self.value if isinstance(self.value, list) else [self.value]
 
     def list_at(self, outline: Outline, block: FrontMatterBlock, key: Names) -> list[Any] | Diagnostic:
-        """The list of `key`. Errors: KEY_NOT_FOUND, and INVALID_ARGUMENT for a value that is no list."""
+        """The list of `key`. Errors: KEY_NOT_FOUND, and INVALID_ARGUMENT for a value that is not a list."""
         found = value_at(block.content.values, key)
         if isinstance(found, list):
             return found

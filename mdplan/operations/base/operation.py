@@ -46,7 +46,7 @@ class MatchReport:
 
 
 class InsertRank(IntEnum):
-    """Where an insertion goes, in the order in which those of one section stand."""
+    """Where an insertion goes, in the order in which those of one section are."""
 
     BODY_START = 0
     BODY_END = 1

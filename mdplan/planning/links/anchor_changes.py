@@ -67,7 +67,7 @@ def changed_anchors(built: BuiltFile, arrived: Mapping[int, BuiltFile]) -> Ancho
 
 
 def _may_have_explicit(built: BuiltFile, keys: AbstractSet[str]) -> bool:
-    """Whether anchors that HTML names may change, or stand before those of headings that do, with `keys`."""
+    """Whether anchors that HTML names may change, or are before those of headings that do, with `keys`."""
     if built.changed is None:
         return True
     base, result = built.base.source.text, built.result.source.text
@@ -114,7 +114,7 @@ def _place_of_tag(built: BuiltFile, tag: Span, starts: Sequence[int]) -> int | N
 def _headings(built: BuiltFile) -> Iterator[tuple[Section, Section | None]]:
     """The headings of the base with themselves in the result; None where they are gone.
 
-    Left out are headings with the same anchor outside of what the edits touch.
+    Left out are headings with the same anchor outside what the edits touch.
     """
     base, fresh = _touched(built)
     yield from _renumbered(built)
@@ -171,7 +171,7 @@ def _retitled(built: BuiltFile, section: Section) -> Section | None:
 
 
 def _moved(built: BuiltFile, item: ResolvedEdit) -> Iterator[tuple[int, Section]]:
-    """The headings that `item` moves inside of the file, by where they started."""
+    """The headings that `item` moves inside the file, by where they started."""
     if item.resolution.destination is None or item.outline is not built.base:
         return
     section = item.resolution.section

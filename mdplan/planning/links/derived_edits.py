@@ -25,7 +25,7 @@ from mdplan.text.span import BY_PLACE, Position
 
 
 class LinkSource(FileTree, Protocol):
-    """The files of a root beside those of a batch: the second pass of the snapshot."""
+    """The files of a root next to those of a batch: the second pass of the snapshot."""
 
     def linking_to(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
         """Markdown files that may link to a file of one of `names` (as `page_key` writes them), sorted.
@@ -55,7 +55,7 @@ def derive_link_edits(
     """`built_files` with their links rewritten as `scope` says, and further files whose links were rewritten.
 
     Entries of files that list the pages of a site are links too. Links that came with text from another file
-    are corrected whatever `scope` says. What breaks is told as BROKEN_LINK warnings: of the files of the
+    are corrected whatever `scope` says. What breaks is reported as BROKEN_LINK warnings: of the files of the
     batch, and with the scope ``workspace`` of all others.
     Errors: those of `LinkSource.refusal`.
     """

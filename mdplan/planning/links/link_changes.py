@@ -1,4 +1,4 @@
-"""What a batch does to the places that links name."""
+"""Changes of link targets: paths and anchors that a batch renames, moves or deletes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -49,12 +49,12 @@ class LinkChanges:
 
     @cached_property
     def affected(self) -> frozenset[str]:
-        """Files that links can name otherwise than before, or no more."""
+        """Files whose path or anchors change, so that links to them may have to change."""
         return frozenset(self.after.paths) | frozenset(self.anchors)
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The `page_key` of each of them."""
+        """The `page_key` of each affected file."""
         return frozenset(self.places)
 
     @cached_property

@@ -160,7 +160,7 @@ def _fragments(written: str) -> Iterator[str]:
 
 
 def _readings(match: re.Match[str]) -> Iterator[str]:
-    """What the text of `match` may be: all of it, or what stands before a sign that may end it."""
+    """What the text of `match` may be: all of it, or what is before a sign that may end it."""
     written = match[match.lastgroup or 0]
     yield written
     if match.lastgroup == "bare":

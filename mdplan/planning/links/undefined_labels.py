@@ -47,7 +47,7 @@ def undefined_labels(built: BuiltFile) -> Iterator[Diagnostic]:
 
 
 def _relabelled(base: Outline, edits: EditList) -> Iterator[ReferenceUse]:
-    """Links and images of `base` inside of whose labels an edit begins and ends, each once."""
+    """Links and images of `base` inside whose labels an edit begins and ends, each once."""
     text = base.source.text
     last = -1
     for edit in edits:

@@ -89,7 +89,7 @@ def beside_its_pages(navigation: Navigation, named: Iterable[tuple[Path, str]], 
     """`navigation`, whose strings are `named`, with its own folder as the start of entries where these do so.
 
     They do where the folder that the tool looks in is a default, none of them is a file below it, and one is
-    beside the navigation.
+    next to the navigation.
     """
     beside = replace(navigation, folder=folder_of(navigation.path))
     strings = list(named)

@@ -1,4 +1,4 @@
-"""A plan on a base that moved on: the same edits, if they still do the same to the same text."""
+"""A plan on a base that changed: the same edits, if they still do the same to the same text."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final

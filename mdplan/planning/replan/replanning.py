@@ -1,6 +1,6 @@
 """Replanning: with preconditions, in part, or on a base that changed.
 
-`plan` is the engine's way from a batch to its plan; each function here asks it once or twice.
+`plan` turns a batch into its plan; each function here calls it once or twice.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -20,14 +20,14 @@ from mdplan.requests.limits import Limits
 from mdplan.text.span import Span
 
 Planner: TypeAlias = Callable[[Batch], PlannedBatch | Problems]
-# Adds guards to a batch, but for the files of some paths.
+# Adds guards to a batch, except for the files of some paths.
 AddGuards: TypeAlias = Callable[[Batch, Collection[str | None]], Batch]
 
 
 def replan_with_preconditions(plan: Planner, batch: Batch) -> PlannedBatch | Problems:
     """Plan of a batch that is guarded by base hashes or by the evidence of its edits.
 
-    Where a base hash does not hold and the batch asks to be rebased, evidence alone can pin it: it fixes what
+    If a base hash does not match and the batch allows a rebase, evidence alone can guard it: it fixes what
     is removed and where text is inserted. Errors: those of planning, PRECONDITION_REQUIRED.
     """
     planned = plan(batch)
@@ -43,10 +43,10 @@ def replan_with_preconditions(plan: Planner, batch: Batch) -> PlannedBatch | Pro
 
 
 def replan_with_guards(plan: Planner, batch: Batch, add_guards: AddGuards) -> PlannedBatch | Problems:
-    """Plan of a batch whose files `add_guards` gives base hashes that its caller did not send.
+    """Plan of a batch to which `add_guards` adds base hashes that its caller did not send.
 
-    A file that is not at such a hash needs none where the edits themselves prove what they change: they were
-    made for a part of it, and another part may have changed. Errors: as `replan_with_preconditions`.
+    A file with another hash needs no guard if the evidence of its edits suffices: they were made for a part
+    of it, and another part may have changed. Errors: as `replan_with_preconditions`.
     """
     guarded = add_guards(batch, ())
     planned = replan_with_preconditions(plan, guarded)
@@ -139,7 +139,7 @@ def _without_blanks(text: str, span: Span) -> Span:
 
 
 def other_base(plan: Plan, given: str | None) -> Diagnostic | None:
-    """STALE_BASE when the `baseSha256` beside a plan ID is not that of the plan's one file."""
+    """STALE_BASE when the `baseSha256` next to a plan ID is not that of the plan's one file."""
     bases = [change.base_sha256 for change in plan.files]
     if given is None or (len(bases) == 1 and (bases[0] or "").startswith(given.lower())):
         return None

@@ -69,7 +69,7 @@ class _Bases(Sequence[Source]):
 
 
 class _Results(Sequence[bytes | None]):
-    """What a plan makes of `bases`; `held` are some of them, by their positions."""
+    """What a plan makes of `bases`; `cached` are some of the results, by position."""
 
     def __init__(self, plan: Plan, bases: Sequence[Source], cached: Mapping[int, bytes]) -> None:
         self._plan = plan

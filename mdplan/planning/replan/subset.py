@@ -1,4 +1,4 @@
-"""The plan of some edits of a batch: what was accepted, and whether it stands without the rest."""
+"""The plan of the accepted edits of a batch, which must do the same without the rest."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

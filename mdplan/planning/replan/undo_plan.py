@@ -1,8 +1,8 @@
 """An undo as a plan: the inverse text edits of a transaction, on the files that it left.
 
 It is a plan like any other: with an ID, a diff and base hashes, stored, shown and applied by its ID, and
-refused when a file moved on. What was asked for is one edit for each file, `undo`, which is no operation that
-a batch can hold; so a part of it cannot be accepted alone. Its own transaction can be undone in turn.
+refused when a file changed. It requests one edit for each file, `undo`, which batches cannot contain, so
+it cannot be accepted in part. Its own transaction can be undone in turn.
 """
 
 from collections.abc import Iterable, Sequence

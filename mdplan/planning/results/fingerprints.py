@@ -19,7 +19,7 @@ def effects_of(built_files: Iterable[BuiltFile]) -> tuple[tuple[Effect, ...], ..
 
 
 def changes_of(item: ResolvedEdit) -> list[tuple[Span, str]]:
-    """What one edit replaces by what, in the document that it saw, without blank lines behind deletions."""
+    """What one edit replaces by what, in the document that it saw, without blank lines after deletions."""
     resolution = item.resolution
     changes = [(edit.span, edit.new_text) for edit in resolution.edits]
     changes += [(_without_blank_tail(item.outline, span), "") for span in resolution.deletions]
@@ -45,7 +45,7 @@ def _effect(outline: Outline, span: Span, new_text: str) -> Effect:
 
 
 def _around(outline: Outline, offset: int) -> str:
-    """The line before and the line behind an insertion; the line it stands in, inside of one."""
+    """The line before and the line after an insertion; the line it stands in, inside one."""
     lines = outline.source.lines
     if not lines.count:
         return ""

@@ -93,7 +93,7 @@ class KnownContent:
 
 @dataclass(frozen=True, slots=True)
 class FileSnapshot:
-    """What is at a name, as `content_of` tells it; and its status, if anything was there to be looked at."""
+    """What is at a name, as `content_of` tells it; and its status, if anything was there to be examined."""
 
     content: str | None
     status: os.stat_result | None = None
@@ -114,7 +114,7 @@ def content_of(
 def take_snapshot(
     filesystem: FileSystem, folder: int, leaf: str, at_most: int, known: KnownContent | None = None
 ) -> FileSnapshot:
-    """The same with the status of it. Raises `OSError`."""
+    """What `content_of` returns, with the status of the file. Raises `OSError`."""
     try:
         status = filesystem.status_of(folder, leaf)
         if not stat.S_ISREG(status.st_mode) or status.st_mode & stat.S_ISVTX:
@@ -220,7 +220,7 @@ def _digest(
     import hashlib
 
     digest, size = hashlib.sha256(), 0
-    # What is held, as long as what was read is the same.
+    # The known content, as long as what was read equals it.
     unchanged = known.data if known is not None and len(known.data) == expected else None
     while size <= at_most:
         # One byte more than is expected shows whether it has grown; a larger buffer costs more than that.

@@ -55,7 +55,7 @@ class BlobStore:
             self._filesystem.release(descriptor)
 
     def status(self, digest: str) -> os.stat_result | None:
-        """The status of an image; None when there is none. What is in it is looked at when it is read."""
+        """The status of an image; None when there is none. What is in it is examined when it is read."""
         try:
             return self._filesystem.status_of(self.folder, digest)
         except FileNotFoundError:

@@ -74,7 +74,7 @@ class Journal:
         return found
 
     def newest_first(self, *states: State) -> Iterator[RecordName]:
-        """The same from the other end; a caller that needs but a few pays for those."""
+        """The names of this user's records, newest first, as a lazy iterator."""
         return filter(self.is_own, self._sorted(states))
 
     def foreign(self, *states: State) -> list[RecordName]:
@@ -200,7 +200,7 @@ class Journal:
         return seal(self.root.path, text.encode("ascii"))[:_MARK_DIGITS]
 
     def _check_seal(self, name: RecordName) -> bool:
-        """The same as `is_own`, read from the disk. Raises `OSError`."""
+        """Whether this user's key sealed the record, read from the disk. Raises `OSError`."""
         disk = self.root.filesystem
         descriptor = disk.open_file(self.folder, str(name))
         try:
@@ -219,7 +219,7 @@ class Journal:
             disk.release(descriptor)
 
     def _check_body(self, head: RecordHead, start: bytes, descriptor: int, identity: tuple[int, ...]) -> bool:
-        """The same for a record of mdplan 0.1, whose seal covers all that follows its head."""
+        """Check the seal of a record of mdplan 0.1, which covers everything after its head."""
         if identity in _known_foreign or self._wasted > _MOST_WASTED_BYTES:
             return False
         rest = iter(lambda: self.root.filesystem.read(descriptor, _READ_AT_ONCE), b"")

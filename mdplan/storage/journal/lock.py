@@ -106,7 +106,7 @@ def locked(root: Root, timeout: float = DEFAULT_TIMEOUT) -> Iterator[RootLock]:
 
 @contextmanager
 def locked_alone(root: Root, timeout: float, outer: tuple[RootLock, ...] = ()) -> Iterator[RootLock]:
-    """The same for `root` without those that it lies in, whose locks are `outer`."""
+    """Hold the lock of `root` only; `outer` are the locks of the roots that contain it."""
     deadline = time.monotonic() + timeout
     filesystem = root.filesystem
     state_folder = open_state_folder(root)

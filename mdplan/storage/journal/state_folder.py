@@ -56,7 +56,7 @@ def open_state_folder(root: Root) -> int:
 
 
 def open_folders(root: Root, state_folder: int) -> StateFolders:
-    """Open the folders inside of it, made if they are missing. Raises `StorageRefused`."""
+    """Open the folders inside it, made if they are missing. Raises `StorageRefused`."""
     filesystem = root.filesystem
     opened: list[int] = []
     try:
@@ -168,7 +168,7 @@ def check_lock_file(root: Root, status: os.stat_result) -> None:
 
 
 def _check_before_writing(root: Root, state_folder: int) -> None:
-    """A folder that is a trap stays as it is. Its lock is looked at again when it is taken."""
+    """A folder that is a trap stays as it is. Its lock is checked again when it is taken."""
     with suppress(FileNotFoundError):
         check_lock_file(root, root.filesystem.status_of(state_folder, LOCK_FILE))
 

@@ -42,7 +42,7 @@ def clean_up(state: RootState, record: JournalRecord) -> CleanupResult:
 
 
 def clean_up_after(state: RootState, record: JournalRecord, places: Iterable[StagedPlace]) -> CleanupResult:
-    """The same right after the commit of `record`, whose `places` are known, and what each of them has."""
+    """`clean_up` right after the commit of `record`, when its `places` and their contents are known."""
     left = [(place, (place.displaced,)) for place in places if place.entry.base is not None]
     return _clean(state, record, left, [])
 
@@ -98,14 +98,14 @@ def _changed(place: StagedPlace, name: str, *, kept: bool) -> Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class UnretiredTransaction:
-    """A committed transaction that left nothing beside its targets, and the folders they are in."""
+    """A committed transaction that left nothing next to its targets, and the folders they are in."""
 
     name: RecordName
     folders: frozenset[str]
 
 
 def unretired_names(journal: Journal, *, everything: bool = False) -> list[RecordName]:
-    """The records of committed transactions that are to be looked at, the oldest first."""
+    """The records of committed transactions that are to be examined, the oldest first."""
     names = journal.names(State.DONE)
     return names if everything else names[-_MOST_LOOKED_AT:]
 
@@ -124,7 +124,7 @@ def find_unretired(state: RootState) -> list[UnretiredTransaction]:
 
 
 def folders_to_sync(waiting: Iterable[UnretiredTransaction]) -> set[str]:
-    """The folders that a commit has to sync beside its own, so that no crowd of transactions waits."""
+    """The folders that a commit has to sync next to its own, so that no crowd of transactions waits."""
     many = list(waiting)
     return {folder for each in many for folder in each.folders} if len(many) > _MOST_UNRETIRED else set()
 

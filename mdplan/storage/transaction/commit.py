@@ -59,7 +59,7 @@ class CommitResult:
 
 
 class Staged:
-    """A transaction that is written beside its targets; `publish` or `discard` uses it up."""
+    """A transaction that is written next to its targets; `publish` or `discard` uses it up."""
 
     def __init__(self, lock: RootLock, durability: Durability) -> None:
         self.durability = durability
@@ -108,7 +108,7 @@ def stage(  # noqa: PLR0913 - Each says another thing about the one commit, by i
     `transaction` is its ID, 8 to 32 hex digits. `note` is a JSON object that becomes part of the history, as
     values or as the one line that says it. `max_bytes` is the limit on the size of a base. Folders that
     created files need are made; `removed_folders` are removed after the commit if they are empty then.
-    Raises `StorageRefused` with the problems of all files, and leaves nothing behind then: those of
+    Raises `StorageRefused` with the problems of all files, and leaves nothing after then: those of
     `unsettled` and `find_bases`, what `LaterContent` raises,
     LOCK_TIMEOUT, NO_SPACE, OWNER_CHANGE, PERMISSION_DENIED, IO_ERROR.
     """

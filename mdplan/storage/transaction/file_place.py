@@ -52,11 +52,11 @@ class StagedPlace:
         return content_of(self.folders.root.filesystem, self.folder, name, self.entry.at_most, self.base)
 
     def whole_content(self, name: str) -> str | None:
-        """The same, with the digest also of what is larger than both base and result. Raises `OSError`."""
+        """What is there under `name`, hashed also if it is larger than base and result. Raises `OSError`."""
         return self.seen(name).content
 
     def seen(self, name: str) -> FileSnapshot:
-        """The same with its status. Raises `OSError`."""
+        """What is there under `name`, with its status. Raises `OSError`."""
         return take_snapshot(self.folders.root.filesystem, self.folder, name, MAX_IMAGE_BYTES, self.base)
 
     @property
@@ -69,7 +69,7 @@ class StagedPlace:
         return FoundContents(self.content(self.leaf), self.content(self.temporary), self.content(self.aside))
 
     def is_clean(self) -> bool:
-        """Whether nothing lies beside the target. Raises `OSError`."""
+        """Whether nothing lies next to the target. Raises `OSError`."""
         disk = self.folders.root.filesystem
         for name in (self.temporary, self.aside):
             with suppress(FileNotFoundError):

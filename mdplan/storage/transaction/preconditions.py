@@ -1,4 +1,4 @@
-"""The files of a commit before anything is done to them: looked at, and refused with all reasons at once."""
+"""Checks the files of a commit before anything is written, and reports all problems at once."""
 
 import hashlib
 import os
@@ -16,10 +16,10 @@ from mdplan.storage.transaction.staged import StagedFile, StagedTarget
 
 @dataclass(frozen=True, slots=True)
 class FilePrecondition:
-    """A file of a commit as it was found: as the journal names it, and its status if there is a base.
+    """A checked file of a commit: its journal entry, and its status if there is a base.
 
-    `missing` are folders that a created file needs. `problem` is why the file cannot be what the commit takes
-    it for; in `Preconditions` there is none.
+    `missing` are folders that a created file needs. `problem` is why the commit cannot use the file; it is
+    None in `Preconditions`.
     """
 
     file: StagedFile
@@ -38,7 +38,7 @@ class Preconditions:
 
 
 def find_bases(folders: Folders, files: Sequence[StagedFile], max_bytes: int) -> Preconditions:
-    """Read every base once, and see that it is as the plan saw it and may be replaced.
+    """Read every base once, and check that it is unchanged since the plan and may be replaced.
 
     Raises `StorageRefused` with the problems of all files: STALE_BASE, FILE_EXISTS, ALIAS_CONFLICT (two names
     of one file), what `Root.read` and `Root.write_refusal` give.
@@ -65,7 +65,7 @@ def find_bases(folders: Folders, files: Sequence[StagedFile], max_bytes: int) ->
 
 
 def check_again(targets: Sequence[StagedTarget]) -> None:
-    """Look once more, while there is nothing to undo. Raises `StorageRefused`: STALE_BASE, FILE_EXISTS, …."""
+    """Check again, right before anything is replaced. Raises `StorageRefused`: STALE_BASE, FILE_EXISTS, …."""
     problems = [problem for target in targets if (problem := _changed_since(target)) is not None]
     if problems:
         raise StorageRefused(tuple(problems))
@@ -167,7 +167,7 @@ def _changed_since(target: StagedTarget) -> Diagnostic | None:
 
 
 def _traits(status: os.stat_result) -> tuple[int, ...]:
-    """What changes when another program writes a file, but for moments that the clock cannot tell apart."""
+    """Fields that change when another program writes a file, within the resolution of the clock."""
     return (
         status.st_dev,
         status.st_ino,

@@ -53,7 +53,7 @@ class _Findings:
 def pending(root: Root) -> Problems:
     """What a commit below `root` would have to recover first, without recovering it or taking the lock.
 
-    A commit that another process is making right now is no problem. Where all is well this costs one listing
+    A running commit of another process is not a problem. Without pending transactions this costs one listing
     of a folder. Errors: RECOVERY_REQUIRED, RECOVERY_CONFLICT, JOURNAL_CORRUPT, STATE_DIR_UNSAFE.
     """
     try:

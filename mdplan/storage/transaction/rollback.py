@@ -76,7 +76,7 @@ def conflict_of(shown: str) -> Diagnostic:
 
 
 def _unstage(state: RootState, places: Iterable[StagedPlace]) -> Problems:
-    """Remove what was staged; nothing has to be looked at, since nothing else can have those names."""
+    """Remove what was staged; nothing has to be examined, since nothing else can have those names."""
     problems: list[Diagnostic] = []
     for place in places:
         for name in (place.temporary, place.aside):
@@ -91,7 +91,7 @@ def _unstage(state: RootState, places: Iterable[StagedPlace]) -> Problems:
 def _clean_up(
     state: RootState, record: JournalRecord, places: Iterable[StagedPlace], *, keeps: bool
 ) -> Problems:
-    """Take away what lies beside the targets; a problem for each name where that is not possible."""
+    """Take away what lies next to the targets; a problem for each name where that is not possible."""
     problems: list[Diagnostic] = []
     for place in places:
         for name in (place.temporary, place.aside):
@@ -108,7 +108,7 @@ def _clean_up(
 
 
 def _take(state: RootState, place: StagedPlace, name: str, *, keeps: bool) -> Diagnostic | None:
-    """Remove one name beside a target. Content that is in no plan and has no other name is always kept."""
+    """Remove one name next to a target. Content that is in no plan and has no other name is always kept."""
     content = place.whole_content(name)
     if content is None:
         return None

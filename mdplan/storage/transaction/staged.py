@@ -1,4 +1,4 @@
-"""Files that are written beside their targets and not visible yet."""
+"""Files that are written next to their targets and not visible yet."""
 
 import errno
 import os

@@ -1,7 +1,7 @@
 """The transactions of a root, as the journal keeps them, and the contents that they displaced.
 
 All of it is readable without the lock. It lies in the root, so it is input like any other: a record that this
-user's key did not seal is no part of it, and an image that its digest does not match is never used.
+user's key did not seal is not part of it, and an image that its digest does not match is never used.
 """
 
 import hashlib

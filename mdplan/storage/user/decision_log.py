@@ -3,7 +3,7 @@
 Each event is a file of its own, named by the plan and a number. Only one event can get a number, so of two
 decisions that saw the same version one is refused. An event contains the seal of the one before it.
 
-Decisions are in the user's state directory, outside of every root. A file without the user's seal for the
+Decisions are in the user's state directory, outside every root. A file without the user's seal for the
 root is no event. A program that runs as the same user can read the key: against that program, approval is a
 guard rail and a record, not a boundary.
 """

@@ -27,7 +27,7 @@ _COLLECT_SECONDS: Final = 3600.0
 _PLANS: Final = "plans"
 _PROBE: Final = "probe"
 _BASES: Final = b"\n#bases\n"
-# Begins a line behind the contents: which program made the plan.
+# Begins a line after the contents: which program made the plan.
 _CLIENT: Final = b"#client "
 # Contents are stored with a plan up to this size together.
 _MOST_BASES: Final = 4 << 20
@@ -70,7 +70,7 @@ class PlanStore:
     ) -> bool:
         """Store a plan under its full ID; False when it cannot be stored.
 
-        `document` is one line; behind it are `bases`, the contents that a merge needs, up to some size, and
+        `document` is one line; after it are `bases`, the contents that a merge needs, up to some size, and
         the `client` that made the plan: the first one that did. Plans that were saved longer than
         `kept_seconds` before `now` are removed.
         """

@@ -58,7 +58,7 @@ class PrivateFolder:
         self._write(folder, data, lambda temporary: self.filesystem.rename(folder, temporary, name))
 
     def write_new(self, folder: int, name: str, data: bytes) -> None:
-        """The same for a new file, which is on the disk afterwards. Raises `FileExistsError`."""
+        """Write a new file atomically; it is on the disk afterwards. Raises `FileExistsError`."""
         self._write(
             folder, data, lambda temporary: self.filesystem.rename_new(folder, temporary, folder, name)
         )

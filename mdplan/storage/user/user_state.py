@@ -122,7 +122,7 @@ def _seal(root_path: str, data: Iterable[bytes]) -> str:
 def _key(directory: str) -> bytes | None:
     """The user's key, made when it is missing; None when it cannot be kept, or could be known to others.
 
-    The user's directory is no part of any commit, so it is reached by a disk of its own.
+    The user's directory is not part of any commit, so it is reached by a disk of its own.
     """
     disk = FileSystem()
     try:

@@ -31,7 +31,7 @@ class ChangedLines(NamedTuple):
 
 
 class KeptLines(NamedTuple):
-    """Lines ``[start, end)`` of the base, 1-based, that stand `shift` lines further down in the result."""
+    """Lines ``[start, end)`` of the base, 1-based, that are `shift` lines further down in the result."""
 
     start: int
     end: int
@@ -66,7 +66,7 @@ def changed_lines(base: LineIndex, edits: EditList, result: LineIndex) -> Iterat
 
 
 def kept_lines(changes: Sequence[ChangedLines], count: int) -> Iterator[KeptLines]:
-    """The lines of a base of `count` lines that are outside of all its `changes`, in order."""
+    """The lines of a base of `count` lines that are outside all its `changes`, in order."""
     start = 1
     shift = 0
     for change in changes:
@@ -103,7 +103,7 @@ def _regions(base: LineIndex, edits: EditList, result: LineIndex) -> Iterator[Ch
 def _region(
     base: LineIndex, result: LineIndex, first: int, last: int, before: int, behind: int
 ) -> ChangedLines:
-    """Lines `first` to `last` of `base`; `before` and `behind` them the result is that much longer."""
+    """Lines `first` to `last` of `base`; `before` and `after` them the result is that much longer."""
     return ChangedLines(
         old_start=first,
         old_end=min(last, base.count) + 1,

@@ -82,7 +82,7 @@ def file_diff(path: str | None, new_path: str | None, hunks: Sequence[Hunk]) -> 
     """
     if path == new_path and not hunks:
         return b""
-    # Without hunks, names stand in the header alone, where a blank would end them.
+    # Without hunks, names are in the header alone, where a blank would end them.
     special = _SPECIAL if hunks else _SPECIAL_OR_BLANK
     old = _git_name("a/", path or new_path or "", special)
     new = _git_name("b/", new_path or path or "", special)

@@ -1,4 +1,4 @@
-"""Where the hunks of a diff stand in a text: exactly as they say, or nowhere.
+"""Where the hunks of a diff are in a text: exactly as they say, or nowhere.
 
 Nothing is fuzzy: every line that a hunk shows of its base must be there, in order. Only the place may be
 another one, if there is just one, and line ends may be others.
@@ -37,7 +37,7 @@ class PlacedHunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MisplacedHunk:
-    """A hunk that does not stand where it says, at the offset `stated` of the view (None: no such line).
+    """A hunk that does not are where it says, at the offset `stated` of the view (None: no such line).
 
     `places` are where it is instead: several, or one before the hunk in front of it. `applied_at` is
     where its result is already.
@@ -63,7 +63,7 @@ class HunkPlaces:
         self._text = view.text if self._has_newline else view.text + "\n"
 
     def place(self, hunks: Sequence[DiffHunk]) -> list[PlacedHunk | MisplacedHunk]:
-        """Where each of `hunks` stands, which come in the order of their places."""
+        """Where each of `hunks` is, which come in the order of their places."""
         found: list[PlacedHunk | MisplacedHunk] = []
         behind = shift = 0
         for hunk in hunks:
@@ -112,7 +112,7 @@ class HunkPlaces:
         )
 
     def _result_at(self, hunk: DiffHunk) -> int | None:
-        """Where all that `hunk` makes stands already: where it says, or at one place if it tells enough."""
+        """Where all that `hunk` makes is already: where it says, or at one place if it tells enough."""
         new = to_lf(hunk.new)
         start = self._offset(hunk.new_start)
         if not new.strip() or all(line.sign != "+" for line in hunk.lines):
@@ -140,18 +140,18 @@ class HunkPlaces:
         return at if at >= 0 else None
 
     def _is_anchored(self, hunk: DiffHunk, old: str, start: int) -> bool:
-        """Whether `hunk` shows what stands on both sides of its changes, be it an end of the file."""
+        """Whether `hunk` shows what is on both sides of its changes, be it an end of the file."""
         begins = hunk.has_context_before or start == 0
         return begins and (hunk.has_context_behind or start + len(old) >= self._length)
 
     def _fits(self, old: str, start: int) -> bool:
-        """Whether the whole lines `old` stand at `start`; without a last line end they end the text."""
+        """Whether the whole lines `old` are at `start`; without a last line end they end the text."""
         if not (self._starts_line(start) and self._text.startswith(old, start)):
             return False
         return old.endswith("\n") or (start + len(old) == self._length and not self._has_newline)
 
     def _places(self, old: str, behind: int) -> Iterator[int]:
-        """Where `old` fits, from `behind` on."""
+        """Where `old` fits, from `after` on."""
         at = self._text.find(old, behind)
         while at >= 0:
             if self._fits(old, at):
@@ -162,7 +162,7 @@ class HunkPlaces:
         return offset == 0 or self._text[offset - 1] == "\n"
 
     def _offset(self, line: int) -> int | None:
-        """Start of `line`, 1-based, of those that end at LF; the end of the text for the one behind all."""
+        """Start of `line`, 1-based, of those that end at LF; the end of the text for the one after all."""
         if line == len(self._starts) + 1:
             return len(self._text)
         return self._starts[line - 1] if 1 <= line <= len(self._starts) else None

@@ -35,7 +35,7 @@ class LineComparison:
         self.comparisons_left = comparisons
 
     def differing(self, old: list[Line], new: list[Line]) -> Iterator[ComparedBlock]:
-        """The blocks of `old` and `new` that differ, in order; all lines outside of them are the same."""
+        """The blocks of `old` and `new` that differ, in order; all lines outside them are the same."""
         if len(old) == 1 == len(new):
             # Most edits stay within their line.
             yield from () if old == new else (ComparedBlock(0, 1, 0, 1),)
@@ -73,7 +73,7 @@ def _trimmed(old: list[Line], new: list[Line], block: ComparedBlock) -> Compared
 
 
 def _anchors(old: list[Line], new: list[Line], block: ComparedBlock) -> list[tuple[int, int]]:
-    """Indexes of lines that stand exactly once on both sides: the longest list that keeps their order.
+    """Indexes of lines that are exactly once on both sides: the longest list that keeps their order.
 
     This is the idea of the patience diff. It takes the time of a sort, so it needs no limit.
     """
@@ -102,7 +102,7 @@ def _anchors(old: list[Line], new: list[Line], block: ComparedBlock) -> list[tup
 
 
 def _compare(old: list[Line], new: list[Line], gap: ComparedBlock) -> Iterator[ComparedBlock]:
-    """The blocks inside of `gap` that differ."""
+    """The blocks inside `gap` that differ."""
     matcher = SequenceMatcher(
         None, old[gap.old_start : gap.old_end], new[gap.new_start : gap.new_end], autojunk=False
     )

@@ -15,7 +15,7 @@ from mdplan.text.span import Span
 class LineDrift:
     """The lines in which a text differs from what it became. Line ends count to their lines.
 
-    `blocks` are 0-based, half-open and in order; the lines outside of them are the same.
+    `blocks` are 0-based, half-open and in order; the lines outside them are the same.
     """
 
     blocks: tuple[ComparedBlock, ...]
@@ -56,12 +56,12 @@ class LineDrift:
 
     @cached_property
     def _ends(self) -> list[int]:
-        """The line behind each block, 1-based."""
+        """The line after each block, 1-based."""
         return [block.old_end + 1 for block in self.blocks]
 
 
 def _surroundings(lines: LineIndex, span: Span) -> tuple[int, int]:
-    """The lines before and behind those of `span`, 1-based; 0 and ``count + 1`` are the edges of the text."""
+    """The lines before and after those of `span`, 1-based; 0 and ``count + 1`` are the edges of the text."""
     is_between = span.start == span.end and span.start == lines.start(lines.line_at(span.start))
     if span.start == span.end == lines.start(lines.count + 1) and _is_ended(lines):
         return lines.count, lines.count + 1

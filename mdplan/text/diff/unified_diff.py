@@ -78,7 +78,7 @@ class DiffHunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileDiff:
-    """What a diff does to one file. Names are without their prefix; None where the side is no file.
+    """What a diff does to one file. Names are without their prefix; None where the side is not a file.
 
     Both names are None where the diff is of hunks alone. They may differ without a renaming: `diff -u` takes
     two files. `obstacle` says in words what it asks for next to text and name, if anything. `source` is the
@@ -152,7 +152,7 @@ def _with_header(lines: list[str]) -> tuple[list[str], int]:
 
 
 def _is_cut(lines: Sequence[str], hunk: "Hunk") -> bool:
-    """Whether lines of the body stand behind the place where the header of `hunk` lets it end."""
+    """Whether lines of the body are after the place where the header of `hunk` lets it end."""
     at = max(line.diff_line_no or 0 for line in hunk)
     while at < len(lines) and (lines[at] == "\n" or lines[at] == _NO_NEWLINE):
         at += 1
@@ -177,7 +177,7 @@ def _has_stray_mark(hunk: "Hunk") -> bool:
 
 
 def _ends_hunk(lines: Sequence[str], at: int) -> bool:
-    """Whether the header of a file, or the signature of a mail, stands at the index `at`."""
+    """Whether the header of a file, or the signature of a mail, is at the index `at`."""
     is_header = lines[at].startswith("--- ") and at + 1 < len(lines) and lines[at + 1].startswith("+++ ")
     return is_header or _SIGNATURE.fullmatch(lines[at]) is not None
 

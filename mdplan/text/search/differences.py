@@ -21,7 +21,7 @@ _PLAIN_BLANKS: Final = _IN_LINE | {"\n"}
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One difference, at `offset` of the text. `detail` says what stands there, and what does not."""
+    """One difference, at `offset` of the text. `detail` says what is there, and what does not."""
 
     kind: str
     detail: str
@@ -71,7 +71,7 @@ def _gap_end(folding: Folding, text: str, at: int, end: int) -> int:
 def _character_ends(
     folding: Folding, text: tuple[str, int, int], wanted: tuple[str, int, int]
 ) -> tuple[int, int]:
-    """Ends of the next characters of both that fold to the same, with the accents behind them."""
+    """Ends of the next characters of both that fold to the same, with the accents after them."""
     (left, here, left_end), (right, there, right_end) = text, wanted
     ahead = 0
     while here < left_end or there < right_end:
@@ -148,7 +148,7 @@ def _in_blanks(text: str, gap: Span, given: str) -> Iterator[Difference]:
 
 
 def _blank_runs(dropped: str) -> list[list[int]]:
-    """Offsets of the white space before, between and behind the other characters of `dropped`."""
+    """Offsets of the white space before, between and after the other characters of `dropped`."""
     runs: list[list[int]] = [[]]
     for at, character in enumerate(dropped):
         if dropped_kind(character) is Dropped.BLANK:
@@ -159,7 +159,7 @@ def _blank_runs(dropped: str) -> list[list[int]]:
 
 
 def _first_apart(places: Sequence[int], gap: Span, skipped: int) -> int:
-    """The one of `places` behind the `skipped` ones, or where it would be."""
+    """The one of `places` after the `skipped` ones, or where it would be."""
     if skipped < len(places):
         return places[skipped]
     return places[-1] + 1 if places else gap.end

@@ -25,7 +25,7 @@ _MARKS: Final = frozenset({Dropped.DASH, Dropped.MARKUP})
 class SearchTerm:
     """A `text` with LF line ends that was not found.
 
-    With `whole_lines` it is lines, else any text. `addressed` is where it should stand; the search starts
+    With `whole_lines` it is lines, else any text. `addressed` is where it should be; the search starts
     there. With `any_case` case is no difference. Without `or_exact` a place that has the exact text is no
     near miss.
     """
@@ -98,7 +98,7 @@ class FoldedSearch:
                 yield core
 
     def _exact_spans(self) -> Iterator[Span]:
-        """Where the very text stands, for a text of which folding leaves nothing, and which is not blank."""
+        """Where the very text is, for a text of which folding leaves nothing, and which is not blank."""
         wanted = self._wanted.text
         if not wanted.strip():
             return
@@ -152,7 +152,7 @@ class FoldedSearch:
 
 
 def _occurrences(text: str, wanted: str, start: int, end: int, near: int) -> Iterator[int]:
-    """Where `wanted` stands in ``text[start:end]``, the closest to `near` first."""
+    """Where `wanted` is in ``text[start:end]``, the closest to `near` first."""
 
     def ahead() -> Iterator[int]:
         at = text.find(wanted, max(near, start), end)

@@ -112,11 +112,11 @@ class FoldedText:
         return at
 
     def end_in_text(self, index: int) -> int:
-        """Offset behind the character that ``folded[index - 1]`` was made from."""
+        """Offset after the character that ``folded[index - 1]`` was made from."""
         return self.start_in_text(index - 1) + 1
 
     def index_at(self, offset: int) -> int:
-        """How much of the folded text was made from what stands before `offset`."""
+        """How much of the folded text was made from what is before `offset`."""
         block = min(offset, len(self.text)) // _BLOCK
         return self._starts[block] + len(self.text[block * _BLOCK : offset].translate(self.folding))
 

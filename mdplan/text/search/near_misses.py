@@ -25,7 +25,7 @@ def find_near_misses(
     within: Span,
     remark: Callable[[Span], str] = lambda _: "",
 ) -> tuple[NearMiss, ...]:
-    """Up to three places inside of `within` that differ least from `wanted`, the best first.
+    """Up to three places inside `within` that differ least from `wanted`, the best first.
 
     First those that are the same when folded; only where there is none, those that differ in few characters.
     `remark` says in a few words what else is to be known of a place, if anything; places with a remark come

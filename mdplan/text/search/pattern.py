@@ -60,7 +60,7 @@ class Pattern:
     dot_all: bool = False
 
     def find(self, text: str, within: Span, seconds: float) -> tuple[PatternMatch, ...] | PatternProblem:
-        """Matches in `text` inside of `within`, from left to right, without overlaps.
+        """Matches in `text` inside `within`, from left to right, without overlaps.
 
         A regular expression that has not found them all after `seconds` is given up.
         """

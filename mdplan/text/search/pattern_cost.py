@@ -31,7 +31,7 @@ def has_too_many_parts(pattern: str) -> bool:
 def _parts(pattern: str) -> int:
     """Characters, sets and groups of `pattern`, each as often as it must occur.
 
-    Where brackets could stand in a comment or in a set of sets, it is more than any pattern may have.
+    Where brackets could be in a comment or in a set of sets, it is more than any pattern may have.
     """
     sums = [0]
     last = 0

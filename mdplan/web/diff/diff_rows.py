@@ -1,4 +1,4 @@
-"""Hunks as rows of a table: one column of text, or before and after beside each other."""
+"""Hunks as rows of a table: one column of text, or before and after next to each other."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -99,10 +99,10 @@ def context_cells(lines: Iterable[ReviewedLine], options: DiffOptions) -> Iterat
 
 
 def side_by_side(cells: Sequence[Cell]) -> Iterator[Row]:
-    """`cells` in pairs: what stays beside itself, what goes beside what comes in its place.
+    """`cells` in pairs: what stays next to itself, what goes next to what comes in its place.
 
-    Lines that moved are beside nothing. Blank lines that stay belong to the changes around them: a diff takes
-    them for the same where paragraphs between them are others.
+    Moved lines have no counterpart. Unchanged blank lines belong to the changes around them, because a diff
+    keeps them between different paragraphs.
     """
     for stays, run in groupby(cells, key=lambda cell: cell.kind == "same" and bool(cell.text.strip())):
         block = list(run)

@@ -6,7 +6,7 @@ from typing import Final
 
 from mdplan.review.plan_review import ReviewedFile
 
-# Below so many folders inside of each other, rows show the rest of the path.
+# Below so many folders inside each other, rows show the rest of the path.
 _MOST_NESTED: Final = 12
 
 

@@ -21,7 +21,7 @@ MOST_LOOSE_EDITS: Final = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditName:
-    """An edit that is named beside a hunk, and the name of its card on this page."""
+    """An edit that is named next to a hunk, and the name of its card on this page."""
 
     index: int
     number: str
@@ -45,7 +45,7 @@ class ShownComment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HunkView:
-    """A hunk, or as much of it as is on this page. `cards` are edits that stand here for the first time.
+    """A hunk, or as much of it as is on this page. `cards` are edits that are here for the first time.
 
     `gap` are the lines before it that no hunk shows; None in the middle of a hunk. `rows` are its lines in
     pairs where the reader wants them side by side; else `cells` are its lines.
@@ -66,7 +66,7 @@ class FileView:
 
     `cards` are its edits without lines that can be shown, `more_cards` counts those that are omitted.
     `problems` say why its text cannot be shown. `next` is the first line that is not shown, a 0-based count
-    through all hunks; None where nothing follows, and then `last_gap` are the lines behind the last hunk.
+    through all hunks; None where nothing follows, and then `last_gap` are the lines after the last hunk.
     `pages` is how many pages of its own the file would fill. `comments` are by side and last line; those that
     are on no line of this page are in `loose_comments`.
     """

@@ -1,4 +1,4 @@
-"""Which removed line belongs beside which added one: a new title beside the old one."""
+"""Which removed line belongs next to which added one: a new title next to the old one."""
 
 import re
 from collections import Counter
@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 _MOST_COMPARISONS: Final = 10_000
 # Lines that share less than this part of their words are no pair.
 _LEAST_SHARED: Final = 0.35
-# What two headings of one level are worth without a common word, so that a new title is beside the old one.
+# What two headings of one level are worth without a common word, so that a new title is next to the old one.
 _HEADINGS: Final = 0.5
 _BLANK: Final = 0.05
 _HEADING: Final = re.compile(r" {0,3}(#{1,6})[ \t]")
@@ -31,7 +31,7 @@ class _Line(NamedTuple):
 def paired(old: Sequence[str], new: Sequence[str]) -> Iterator[Pair]:
     """Indexes of the lines `old` and `new`, each once and in order; None where a line has no counterpart.
 
-    Lines that are alike are beside each other. Between two such pairs the others go by their position.
+    Lines that are alike are next to each other. Between two such pairs the others go by their position.
     """
     at_old = at_new = 0
     for old_index, new_index in (*_anchors(old, new), (len(old), len(new))):

@@ -1,4 +1,4 @@
-"""One HTTP application of the routes of several surfaces, behind one guard."""
+"""One HTTP application of the routes of several surfaces, after one guard."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext

@@ -1,4 +1,4 @@
-"""`mdplan serve --http`: the socket, what the terminal is told, and the end."""
+"""`mdplan serve --http`: the socket, what the terminal is reported, and the end."""
 
 import logging
 import os

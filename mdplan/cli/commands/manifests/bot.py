@@ -356,7 +356,7 @@ def _run_options(session: Session, given: dict[str, Any]) -> "RunOptions":
 
 
 def _exit(report: BotReport) -> Exit:
-    """How a command that commits nothing ends: REFUSED where there is a plan beside problems."""
+    """How a command that commits nothing ends: REFUSED where there is a plan next to problems."""
     return Exit.REFUSED if _went_on(report) else _exit_of_error(report)
 
 
@@ -365,5 +365,5 @@ def _exit_of_error(report: BotReport) -> Exit:
 
 
 def _went_on(report: BotReport) -> bool:
-    """Whether there is a plan beside problems, of what could be planned."""
+    """Whether there is a plan next to problems, of what could be planned."""
     return not report.ok and report.plan_id is not None

@@ -45,14 +45,14 @@ def get(engine: Engine, request: GetRequest) -> dict[str, Any]:
 
 
 def _contents(document: EditorDocument, ranges: Sequence[EditedRange]) -> list[dict[str, Any]] | Failure:
-    """Lines of `ranges`; bytes that are no text are refused where one of them has some."""
+    """Lines of `ranges`; bytes that are not text are refused where one of them has some."""
     contents = [_content(document, lines) for lines in ranges]
     is_text = all(visible(each["content"]) == each["content"] for each in contents)
     return contents if is_text else not_decoded(document.encoding)
 
 
 def _content(document: EditorDocument, lines: EditedRange) -> dict[str, Any]:
-    """Lines as read; behind the end of the file there is no content."""
+    """Lines as read; after the end of the file there is no content."""
     last = document.line_count if lines.end is None else min(lines.end, document.line_count)
     table = document.source.lines
     text = document.source.text[table.start(lines.start) : table.end(last)] if lines.start <= last else ""
@@ -149,7 +149,7 @@ def _as_ending(document: EditorDocument, text: str) -> str:
 
 
 def insert(engine: Engine, request: InsertRequest) -> dict[str, Any]:
-    """Insert lines beside lines that are as expected."""
+    """Insert lines next to lines that are as expected."""
 
     def edits(document: EditorDocument) -> list[dict[str, Any]] | Failure:
         made: list[dict[str, Any]] = []

@@ -74,7 +74,7 @@ class AppendRequest(Request):
 
 
 class Insertion(Request):
-    """Lines to insert beside a line."""
+    """Lines to insert next to a line."""
 
     content_to_insert: str = Field(min_length=1, description="Lines to insert.")
     position: Literal["after", "before"] = Field(description="Where, relative to the line.")

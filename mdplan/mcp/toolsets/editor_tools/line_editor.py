@@ -1,4 +1,4 @@
-"""Requests that name lines and what stands there, as edits of a batch; and reports in their own words.
+"""Requests that name lines and what is there, as edits of a batch; and reports in their own words.
 
 The texts of reasons, suggestions and hints are those that requirement 04 documents.
 """
@@ -72,7 +72,7 @@ class Expected:
     exact: bool
 
     def mismatch(self, start: int, end: int) -> Failure:
-        """What is told where the lines `start` to `end` hold something else."""
+        """What is reported where the lines `start` to `end` hold something else."""
         if self.what == OLD_STRING:
             how = "exactly match file content" if self.exact else "match the actual file content"
             return Failure(
@@ -111,7 +111,7 @@ class EditorDocument:
     def checked(self, lines: EditedRange, expected: Expected) -> tuple[int, int] | Failure:
         """First and last line of `lines`, which must be in the file and hold what is `expected`.
 
-        An empty file has no line, but nothing stands at the first one: then the last line is 0.
+        An empty file has no line, but nothing is at the first one: then the last line is 0.
         """
         start, end = lines.start, self.line_count if lines.end is None else lines.end
         if not self.line_count and start == 1 and end <= 1 and not expected.text.strip("\r\n"):
@@ -167,7 +167,7 @@ def failures_of(problem: Diagnostic, encoding: str | None = None) -> Failure:
 
 
 def not_decoded(encoding: str | None = None) -> Failure:
-    """Refusal of bytes that are no text of `encoding`, which is UTF-8 when absent."""
+    """Refusal of bytes that are not text of `encoding`, which is UTF-8 when absent."""
     reason = f"Failed to decode file with {encoding or 'utf-8'} encoding"
     return Failure(reason, hint="Try specifying the correct encoding for this file")
 

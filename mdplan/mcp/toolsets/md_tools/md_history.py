@@ -78,7 +78,7 @@ def history_tool(engine: Engine, *, read_only: bool) -> ToolDefinition:
     fields = request_properties(HistoryRequest, _FIELDS)
     if read_only:
         fields = {name: fields[name] for name in ("transaction", "planId", "file", "limit")}
-    # The choices stand at md_apply.
+    # The choices are at md_apply.
     fields = {
         name: {key: value for key, value in each.items() if key != "enum" or name == "action"}
         for name, each in fields.items()

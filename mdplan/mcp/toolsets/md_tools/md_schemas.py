@@ -36,7 +36,7 @@ _READ_IN_WORDS: Final[Mapping[str, Schema]] = {
     "list": {"type": "object", "description": "{index}."},
     "targets": {"type": "array", "items": {"type": "object"}},
 }
-# The choices stand at the first tool.
+# The choices are at the first tool.
 _VERBOSITY: Final[Schema] = {"type": "string"}
 _KINDS: Final[Schema] = {"type": "array", "items": {"type": "string"}}
 _SEARCH_FIELDS: Final = {

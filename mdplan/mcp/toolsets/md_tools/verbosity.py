@@ -38,7 +38,7 @@ def with_verbosity(
 
 
 def output_schema(shapes: tuple[type[Report], ...], only_compact: tuple[str, ...] = ()) -> Schema:
-    """Schema of answers, compact and full: the fields of these reports, without what is inside of most.
+    """Schema of answers, compact and full: the fields of these reports, without what is inside most.
 
     `only_compact` are texts that compact answers have in place of lists.
     """

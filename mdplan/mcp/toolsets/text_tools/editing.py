@@ -126,7 +126,7 @@ def _indented(content: str, first: str) -> str:
 
 
 def _edits_at_heading(request: TextPatchRequest, found: ReadResult) -> list[dict[str, Any]]:
-    """Edits of the heading line alone, or before it; what follows a new heading in `content` stands below."""
+    """Edits of the heading line alone, or before it; what follows a new heading in `content` is below."""
     place, content = {"sectionId": found.section_id}, request.content or ""
     if request.target.before_heading is not None:
         if _HEADING.match(content.lstrip("\r\n")):

@@ -88,7 +88,7 @@ def _structure(engine: Engine, request: InspectRequest) -> ToolResult:
 
 
 def _truncation_notice(lists: Mapping[str, Sequence[Any]], listed: int) -> dict[str, Any]:
-    """What is told where a document has more of something than is `listed`."""
+    """Fields that say which lists of a document were cut to `listed` entries."""
     cut = [f"{len(entries)} {name}" for name, entries in lists.items() if len(entries) > listed]
     if not cut:
         return {}
@@ -97,7 +97,7 @@ def _truncation_notice(lists: Mapping[str, Sequence[Any]], listed: int) -> dict[
 
 
 def _of_markdown(report: StatReport) -> dict[str, list[Any]]:
-    """What the document has, by its names; headings are sections still."""
+    """The inventory of a document by field name; headings are still section entries."""
     return {
         "headings": [section for section in report.sections if section.level and not section.nested],
         "codeBlocks": [
@@ -262,7 +262,7 @@ def read(engine: Engine, request: TextReadRequest) -> ToolResult:
 
 
 def _notes(request: TextReadRequest, source: Source, shown: str) -> dict[str, Any]:
-    """What a reader must know of the text that is `shown`: it ends early, or has bytes as escapes."""
+    """Notes on the text that is `shown`: it ends early, or contains escaped bytes."""
     fields, lines = escape_notice(source, shown), request.target.lines
     if lines is not None and lines.end > source.lines.count:
         early = f"The file ends at line {source.lines.count}"

@@ -52,7 +52,7 @@ def replace(engine: Engine, request: ReplaceRequest) -> ToolResult:
     )
     if done.report.applied:
         facts["linesChanged"] = sum(last - first + 1 for first, last in touched)
-    # Where there are others, only one was replaced: those behind it moved with the lines that it brought.
+    # Where there are others, only one was replaced: those after it moved with the lines that it brought.
     grown = to_lf(request.new_text).count("\n") - to_lf(request.old_text).count("\n")
     others = [
         source.lines.line_at(span.start) + (grown if span.start > replaced[0].start else 0)
@@ -73,7 +73,7 @@ def replace(engine: Engine, request: ReplaceRequest) -> ToolResult:
 
 
 def _found(source: Source, text: str, seconds: float, *, case_sensitive: bool = True) -> list[Span]:
-    """Where `text` stands, from left to right, as far as it is found within `seconds`."""
+    """Where `text` is, from left to right, as far as it is found within `seconds`."""
     view = LineEndView(source.text, source.lines)
     pattern = Pattern(text=to_lf(text), case_sensitive=case_sensitive)
     found = pattern.find(view.text, Span(0, len(view.text)), seconds)
@@ -104,7 +104,7 @@ _USE: Final = "Use first, last, all, or a number up to that"
 def _touched(source: Source, spans: Sequence[Span], new_text: str) -> list[tuple[int, int]]:
     """First and last of the lines that `spans` lie in, in order and without overlaps.
 
-    Where a line end goes and `new_text` brings none, the line behind is joined and belongs to them.
+    Where a line end goes and `new_text` brings none, the line after is joined and belongs to them.
     """
     lines, touched = source.lines, list[tuple[int, int]]()
     for span in spans:

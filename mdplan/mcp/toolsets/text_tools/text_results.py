@@ -75,7 +75,7 @@ def failure(message: str, *suggestions: str) -> ToolResult:
 
 
 def refusal_result(problems: Problems, source: Source | None = None, target: str = "") -> ToolResult:
-    """The same for `problems` of the engine with a place of `source`, which the caller named as `target`."""
+    """A refusal for `problems` of the engine; the caller named the place of `source` as `target`."""
     messages = dict.fromkeys(_message(problem, target) for problem in problems)
     suggestions = dict.fromkeys(each for problem in problems for each in _suggestions(problem, source))
     return failure("; ".join(messages), *suggestions)
@@ -127,7 +127,7 @@ def write_result(before: Source, after: Source, change: LineChangePreview) -> di
     """What an edit did.
 
     `affectedLines` are the lines that were replaced or deleted, by their old numbers; of an insertion, which
-    has none, the new lines. `context` is what stands around the change now.
+    has none, the new lines. `context` is what is around the change now.
     """
     old, new = before.lines, after.lines
     affected = (change.start, change.removed) if change.removed else (change.new_start, change.added)
@@ -156,7 +156,7 @@ def numbered(lines: LineIndex, first: int, last: int) -> list[dict[str, Any]]:
 
 
 def _around(lines: LineIndex, first: int, last: int) -> list[dict[str, Any]]:
-    """The same, with long lines cut."""
+    """Numbered lines `first` to `last`, with long lines cut."""
     return [{**line, "text": _cut(line["text"], _MOST_OF_A_LINE)} for line in numbered(lines, first, last)]
 
 

@@ -66,7 +66,7 @@ def write(
 ) -> WriteOutcome | ToolResult:
     """Commit `edits` of the file of `request` as it was read; the caller named their place as `target`.
 
-    With `keeps_outline` an edit that changes headings outside of its text is refused; without, it is made
+    With `keeps_outline` an edit that changes headings outside its text is refused; without, it is made
     and warned of: it says which text it means, not which section.
     """
     encoding = {} if request.encoding is None else {"encoding": request.encoding}
