@@ -24,6 +24,7 @@ from mdplan.reports.plan import ApplyReport
 
 if TYPE_CHECKING:
     from mdplan.cli.review.decision import ReviewEnd
+    from mdplan.cli.review.review_choices import TerminalDialog
     from mdplan.diagnostics import Problems
     from mdplan.engine.reviews.open_plan import OpenPlan, ReviewEntry
     from mdplan.engine.reviews.review_service import ReviewService
