@@ -17,6 +17,7 @@ from mdplan.cli.commands.manifests.bot_output import (
     print_planned_on_commit,
 )
 from mdplan.cli.commands.manifests.manifest_options import (
+    author_option,
     base_option,
     branch_option,
     check_commits,
@@ -27,6 +28,7 @@ from mdplan.cli.commands.manifests.manifest_options import (
     load_for,
     manifest_options,
     progress_option,
+    remote_option,
     split_option,
     stale_option,
     title_option,
@@ -201,9 +203,7 @@ def check(session: Session, *, sarif: Path | None, **given: Any) -> Exit:  # noq
 @_options
 @click.option("--branch", metavar="NAME", help="With --git: the branch to commit to.  [default: REF]")
 @click.option("--message", "-m", metavar="TEXT", help="With --git: the commit message.")
-@click.option(
-    "--author", metavar="'NAME <ADDRESS>'", help="With --git: the commit author.  [default: from git]"
-)
+@author_option
 @click.option(
     "--rebuild",
     is_flag=True,
@@ -252,11 +252,11 @@ def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
 @_options
 @base_option
 @branch_option
-@click.option("--remote", metavar="NAME", default="origin", show_default=True, help="Remote to push to.")
+@remote_option
 @split_option
 @title_option
 @label_option
-@click.option("--author", metavar="'NAME <ADDRESS>'", help="Author of the commit; else who git says.")
+@author_option
 @forge_option
 @commits_option
 @stale_option

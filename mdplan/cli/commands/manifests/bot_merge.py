@@ -3,6 +3,12 @@
 import click
 
 from mdplan.bot.bot_report import BotReport
+from mdplan.cli.commands.manifests.manifest_options import (
+    author_option,
+    base_option,
+    forge_option,
+    remote_option,
+)
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.terminal.console import shown
 from mdplan.cli.usage.command import Command
@@ -14,16 +20,10 @@ _SHORT = 12
 
 @click.command(cls=Command, example="mdplan bot merge docs-update --base main")
 @click.argument("branch")
-@click.option("--base", metavar="BRANCH", default="main", show_default=True, help="Branch to merge from.")
-@click.option("--remote", metavar="NAME", default="origin", show_default=True, help="Remote of both.")
-@click.option("--author", metavar="'NAME <ADDRESS>'", help="Author of the commit; else who git says.")
-@click.option(
-    "--forge",
-    type=click.Choice(["github", "none"]),
-    default="github",
-    show_default=True,
-    help="none: push the branch, and comment on no pull request.",
-)
+@base_option
+@remote_option
+@author_option
+@forge_option
 @engine_command(BotReport, FILES, tells_people=True)
 def merge(session: Session, *, branch: str, base: str, remote: str, author: str | None, forge: str) -> Exit:
     """Merge the base into BRANCH of a pull request, and push it.

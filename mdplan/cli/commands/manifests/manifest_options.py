@@ -38,7 +38,13 @@ def _split_of(context: click.Context, parameter: click.Parameter, given: str | N
 
 # Options of more than one command.
 base_option: Final = click.option(
-    "--base", metavar="BRANCH", default="main", show_default=True, help="Branch to merge into."
+    "--base", metavar="BRANCH", default="main", show_default=True, help="Base branch of the pull request."
+)
+remote_option: Final = click.option(
+    "--remote", metavar="NAME", default="origin", show_default=True, help="Remote of the branches."
+)
+author_option: Final = click.option(
+    "--author", metavar="'NAME <ADDRESS>'", help="Author of the commit; else who git says."
 )
 branch_option: Final = click.option(
     "--branch", metavar="NAME", help="Branch of the bot.  [default: mdplan/MANIFEST]"
