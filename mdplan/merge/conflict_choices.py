@@ -7,7 +7,7 @@ from enum import StrEnum
 from itertools import zip_longest
 from typing import Final
 
-from mdplan.merge.rendering import Conflict, MarkerStyle, Merge
+from mdplan.merge.conflict_markers import Conflict, MarkerStyle, Merge
 
 # Characters that end a line to Python alone are text.
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+\Z")

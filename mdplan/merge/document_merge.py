@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from mdplan.merge.conflict_markers import MarkerStyle, Merge, final_end, lines_of, rendered
 from mdplan.merge.gaps import joined, with_gaps
 from mdplan.merge.guards import MatchedSide, flaws, unpadded
 from mdplan.merge.line_merge import kept_lines, split_conflict
@@ -19,7 +20,6 @@ from mdplan.merge.pieces import (
     result_lines,
     swapped,
 )
-from mdplan.merge.rendering import MarkerStyle, Merge, final_end, lines_of, rendered
 from mdplan.merge.shortening import shortened
 from mdplan.merge.trees.document_tree import DocumentTree
 from mdplan.merge.trees.tree_merge import TreeMerge

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from mdplan.merge.rendering import Merge
+from mdplan.merge.conflict_markers import Merge
 
 GIT_IS_CLEAN: Final = "git's result is used: no rule for Markdown asks for another one"
 GIT_IS_WRONG: Final = "git's result is not used: {}"

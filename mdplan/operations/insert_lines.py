@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.fields import LinesField, Ordinal, PlaceHashes
-from mdplan.operations.base.line_text import END, START, with_line_hash
+from mdplan.operations.base.line_addresses import END, START, with_line_hash
 from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.operations.base.whole_lines import LineOperation, as_lines, located_lines
 from mdplan.text.edit import TextEdit

@@ -7,8 +7,8 @@ from functools import cached_property
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.outline.outline import Outline
+from mdplan.planning.attributed_edits import AttributedEdit, parts_of, without_joins
 from mdplan.planning.data_changes import data_parts
-from mdplan.planning.parts import Part, parts_of, without_joins
 from mdplan.planning.resolve import ResolvedEdit, too_long
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.text.diff.file_diff import Hunk, file_diff, find_hunks
@@ -114,7 +114,7 @@ def build_file(
 
 
 def _make(
-    file: SnapshotFile, edits: EditList, parts: Sequence[Part]
+    file: SnapshotFile, edits: EditList, parts: Sequence[AttributedEdit]
 ) -> tuple[tuple[ByteEdit, ...], Source] | Diagnostic:
     """What `edits` are in bytes, and the result, if it keeps within the limits of the document."""
     source, limits = file.outline.source, file.outline.limits
@@ -162,7 +162,7 @@ def result_source(
     return result
 
 
-def _written(edits: EditList, parts: Sequence[Part]) -> dict[int, tuple[Span, ...]]:
+def _written(edits: EditList, parts: Sequence[AttributedEdit]) -> dict[int, tuple[Span, ...]]:
     starts = {id(edit): span.start for edit, span in zip(edits, edits.result_spans, strict=True)}
     written: defaultdict[int, list[Span]] = defaultdict(list)
     for part in parts:
@@ -172,7 +172,7 @@ def _written(edits: EditList, parts: Sequence[Part]) -> dict[int, tuple[Span, ..
     return {index: tuple(sorted(spans)) for index, spans in written.items()}
 
 
-def _overlap(file: SnapshotFile, first: Part, second: Part) -> Diagnostic:
+def _overlap(file: SnapshotFile, first: AttributedEdit, second: AttributedEdit) -> Diagnostic:
     indexes = sorted({index for part in (first, second) for index, _ in part.pieces})
     return Diagnostic(
         code=Code.CONFLICTING_EDITS,
@@ -185,7 +185,7 @@ def _overlap(file: SnapshotFile, first: Part, second: Part) -> Diagnostic:
 
 
 def _shown_byte(
-    file: SnapshotFile, edit: int, escape: str, edits: EditList, parts: Sequence[Part]
+    file: SnapshotFile, edit: int, escape: str, edits: EditList, parts: Sequence[AttributedEdit]
 ) -> Diagnostic:
     return Diagnostic(
         code=Code.ENCODING_UNKNOWN,
@@ -197,13 +197,13 @@ def _shown_byte(
     )
 
 
-def _edit_index(edits: EditList, edit: int, parts: Sequence[Part]) -> int:
+def _edit_index(edits: EditList, edit: int, parts: Sequence[AttributedEdit]) -> int:
     """Index in the batch of the edit `edit` of `edits`."""
     return next(part.pieces[0][0] for part in parts if part.edit is edits.edits[edit])
 
 
 def _unencodable(
-    file: SnapshotFile, problem: EncodeProblem, edits: EditList, parts: Sequence[Part]
+    file: SnapshotFile, problem: EncodeProblem, edits: EditList, parts: Sequence[AttributedEdit]
 ) -> Diagnostic:
     index = _edit_index(edits, problem.edit, parts)
     if problem.character is None:

@@ -9,13 +9,13 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.edit_numbers import EditNumbers
 from mdplan.markdown.front_matter.location import FrontMatterFormat
 from mdplan.markdown.outline.outline import Outline
-from mdplan.planning.parts import Part
+from mdplan.planning.attributed_edits import AttributedEdit
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.text.edit import EditList
 from mdplan.text.span import Span
 
 
-def data_parts(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[Part] | Problems:
+def data_parts(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[AttributedEdit] | Problems:
     """Text edits of all `resolved` that change keys of the file of `outline`, or of its front matter.
 
     Several keys in one map, or in a block that is yet to be created, are one matter: braces and fences are
@@ -70,7 +70,7 @@ def _fails(outline: Outline, data_edits: Sequence[ResolvedEdit]) -> int:
     return 0
 
 
-def _parts(outline: Outline, data_edits: Sequence[ResolvedEdit]) -> list[Part]:
+def _parts(outline: Outline, data_edits: Sequence[ResolvedEdit]) -> list[AttributedEdit]:
     """Raises `DataError` where the changes cannot be made, or not be proven."""
     # They load YAML, and few batches change keys.
     from mdplan.markdown.edits.data_splices import data_splices, verify_splices
@@ -87,6 +87,8 @@ def _parts(outline: Outline, data_edits: Sequence[ResolvedEdit]) -> list[Part]:
     return [_part(splice, owners) for splice in splices]
 
 
-def _part(splice: Splice, owners: Sequence[int]) -> Part:
+def _part(splice: Splice, owners: Sequence[int]) -> AttributedEdit:
     indexes = sorted({owners[change] for change in splice.changes})
-    return Part(splice.edit, tuple((index, Span(0, len(splice.edit.new_text))) for index in indexes))
+    return AttributedEdit(
+        splice.edit, tuple((index, Span(0, len(splice.edit.new_text))) for index in indexes)
+    )

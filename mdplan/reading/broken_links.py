@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from mdplan.markdown.links.document_links import local_links
 from mdplan.markdown.outline.outline import Outline
-from mdplan.reading.shown import escape_for_message
+from mdplan.reading.bounded_names import escape_for_message
 from mdplan.reports.stat import BrokenLink
 from mdplan.text.span import Span
 

@@ -6,8 +6,8 @@ from typing import Final
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.outline.outline import Outline
+from mdplan.reading.bounded_names import escape_for_message
 from mdplan.reading.plain_text import ini_section_count
-from mdplan.reading.shown import escape_for_message
 from mdplan.reports.base import refusal
 from mdplan.reports.stat import BrokenLink, FileRow, StatReport
 from mdplan.requests.stat import StatRequest

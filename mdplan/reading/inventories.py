@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, TypedDict, TypeVar, cast
 from mdplan.markdown.links.targets import find_anchors
 from mdplan.markdown.outline.inventory import find_code_blocks, find_tables, find_tasks
 from mdplan.markdown.outline.outline import Outline
-from mdplan.reading.shown import escape_for_message, shown_names
+from mdplan.reading.bounded_names import escape_for_message, shown_names
 from mdplan.reports.stat import (
     AnchorEntry,
     BrokenLink,

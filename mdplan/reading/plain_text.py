@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, TypedDict, TypeVar
 
 from mdplan.markdown.outline.outline import Outline
-from mdplan.reading.shown import escape_for_message
+from mdplan.reading.bounded_names import escape_for_message
 from mdplan.reports.ini import CommentBlockEntry, IniKeyEntry, IniSectionEntry, TextSectionEntry
 from mdplan.text.document_format import DocumentFormat
 from mdplan.text.span import Lines

@@ -8,9 +8,9 @@ from typing import Final
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.blocks.block_structure import BlockKind
 from mdplan.markdown.outline.outline import Outline
+from mdplan.reading.bounded_names import escape_for_message, shown_names
 from mdplan.reading.document_place import ReadLocation
 from mdplan.reading.read_place import find_place
-from mdplan.reading.shown import escape_for_message, shown_names
 from mdplan.reports.read import OutlineRow, ReadResult
 from mdplan.requests.read import ReadTarget
 from mdplan.text.lines import LineIndex

@@ -11,8 +11,8 @@ from mdplan.markdown.edits.matches import UNDECIDED, Eligible, exclusion_of, fin
 from mdplan.markdown.elements.node_kind import NodeKind
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.pattern_problem import pattern_problem
+from mdplan.reading.bounded_names import shown_names
 from mdplan.reading.read_place import lines_like
-from mdplan.reading.shown import shown_names
 from mdplan.reports.read import SearchedFile, SearchGroup, SearchHit
 from mdplan.requests.search import SearchRequest
 from mdplan.text.document_format import DocumentFormat

@@ -11,8 +11,8 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.markdown.section_id import section_id_digits
+from mdplan.reading.bounded_names import escape_for_message, shown_names
 from mdplan.reading.plain_text import PlainTextFields, has_keys, ini_section_count, plain_text_fields
-from mdplan.reading.shown import escape_for_message, shown_names
 from mdplan.reports.base import refusal
 from mdplan.reports.ini import KeyEntry
 from mdplan.reports.stat import BrokenLink, FrontMatterEntry, SectionEntry, StatReport

@@ -8,7 +8,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.merge.rendering import Merge
+from mdplan.merge.conflict_markers import Merge
 from mdplan.merge.text_merge import merge_texts
 from mdplan.text.document_format import DocumentFormat
 

@@ -12,7 +12,7 @@ from mdplan.markdown.outline.outline import Outline
 from mdplan.operations import OPERATIONS
 from mdplan.operations.base.operation import Resolution
 from mdplan.plaintext.ini_outline import IniOutline
-from mdplan.planning.parts import Part, without_joins
+from mdplan.planning.attributed_edits import AttributedEdit, without_joins
 from mdplan.text.document_format import DocumentFormat
 from mdplan.text.edit import EditList
 from mdplan.text.line_end_view import to_lf
@@ -107,7 +107,7 @@ def result_of(text: str, edit: Edit) -> str | None:
         event(f"{edit['op']}: {resolution[0].code}")
         return None
     event(f"{edit['op']}: {'changed' if resolution.edits else 'no change'}")
-    parts = without_joins(text, LineIndex(text), [Part(each, ()) for each in resolution.edits])
+    parts = without_joins(text, LineIndex(text), [AttributedEdit(each, ()) for each in resolution.edits])
     edits = EditList.of([part.edit for part in parts])
     assert isinstance(edits, EditList)
     result = edits.apply(text)

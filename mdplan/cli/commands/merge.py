@@ -20,8 +20,8 @@ from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.text.source import sha256_hex
 
 if TYPE_CHECKING:
+    from mdplan.merge.conflict_markers import Merge
     from mdplan.merge.git_result import GitResult
-    from mdplan.merge.rendering import Merge
 
 _EXAMPLES: Final = """\
 mdplan merge base.md ours.md theirs.md -o merged.md
@@ -179,7 +179,7 @@ def merge_files(
     """
     from mdplan.markdown.blocks.deadline import ParseTimeout, parse_time
     from mdplan.markdown.format_detection import document_format
-    from mdplan.merge.rendering import MarkerStyle
+    from mdplan.merge.conflict_markers import MarkerStyle
     from mdplan.merge.text_merge import merge_texts
     from mdplan.text.document_format import DocumentFormat
 
@@ -211,7 +211,7 @@ def _merges_alike(data: Sequence[bytes]) -> bool:
 
 
 def _merge_of_git(files: tuple[str, ...], marker_size: int, note: str) -> "Merge":
-    from mdplan.merge.rendering import Conflict, Merge
+    from mdplan.merge.conflict_markers import Conflict, Merge
 
     result = _result_of_git(files, marker_size)
     whole = Conflict((), "git found conflicts", 1, "", "", "")

@@ -11,7 +11,7 @@ from mdplan.cli.edits.edit_options import EditOptions
 from mdplan.cli.edits.examples import PATH_JOINT, option_words
 from mdplan.cli.edits.field_types import heading_path
 from mdplan.cli.edits.option_words import option_name
-from mdplan.cli.usage.typed import retyped
+from mdplan.cli.usage.typed_command import retyped
 from mdplan.diagnostics import Candidate, Code, Diagnostic
 from mdplan.reports.next_steps import Caller, in_words_of
 

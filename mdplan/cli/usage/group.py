@@ -11,7 +11,7 @@ import click
 from mdplan.cli.exit_codes import exit_code
 from mdplan.cli.terminal.console import write_error
 from mdplan.cli.usage.command import help_all_option, wants_all
-from mdplan.cli.usage.typed import remember
+from mdplan.cli.usage.typed_command import remember
 from mdplan.diagnostics import Exit
 from mdplan.interrupts import interrupt_commands
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from mdplan.mcp.compact.wire import compact_wire
+from mdplan.mcp.compact.compact_json import compact_wire
 from mdplan.reports.history import HistoryReport, TransactionEntry
 
 

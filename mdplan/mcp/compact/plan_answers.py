@@ -11,8 +11,8 @@ from mdplan.mcp.answers.report_text import plan_text, refusal_text
 from mdplan.mcp.answers.result import with_short_diff
 from mdplan.mcp.answers.short_report import within
 from mdplan.mcp.calls.current_call import shown_files
+from mdplan.mcp.compact.compact_json import compact_wire, problem_wire, pruned, short
 from mdplan.mcp.compact.shown_diff import shown_diff
-from mdplan.mcp.compact.wire import compact_wire, problem_wire, pruned, short
 from mdplan.mcp.tool import ToolResult
 from mdplan.plan import EditResult, MatchResult
 from mdplan.reports.base import to_wire

@@ -12,9 +12,17 @@ from mdplan.data.change import Change, KeyChange, NewEntry, values_equal
 from mdplan.data.content import DataContent, data_edits, read_data, verify_edits
 from mdplan.data.node import DataError, Language, Path
 from mdplan.markdown.front_matter.location import find_front_matter
+from mdplan.merge.conflict_markers import (
+    Conflict,
+    MarkerStyle,
+    Merge,
+    MergedText,
+    final_end,
+    lines_of,
+    rendered,
+)
 from mdplan.merge.line_merge import merge_lines, split_conflict
 from mdplan.merge.pieces import Origin, Piece, Texts, conflict
-from mdplan.merge.rendering import Conflict, MarkerStyle, Merge, MergedText, final_end, lines_of, rendered
 from mdplan.merge.trees.value_merge import ValueConflict, ValueMerge, merge_values
 from mdplan.text.edit import EditList, Overlap
 

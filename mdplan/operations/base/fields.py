@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
-from mdplan.operations.base.line_text import lines_of_text, with_line_hash
+from mdplan.operations.base.line_addresses import lines_of_text, with_line_hash
 from mdplan.text.span import Position
 
 

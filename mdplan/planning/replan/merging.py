@@ -11,7 +11,7 @@ from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.outline.heading_path import candidate
 from mdplan.markdown.outline.outline import Outline
 from mdplan.merge.conflict_choices import Choice, ConflictPlace, marker_style, places, resolved
-from mdplan.merge.rendering import Conflict
+from mdplan.merge.conflict_markers import Conflict
 from mdplan.merge.text_merge import merge_texts
 from mdplan.plan import FileChange, Plan
 from mdplan.planning.replan.rebase import request_of

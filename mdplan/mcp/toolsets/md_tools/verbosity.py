@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.mcp.answers.report_text import refusal_text
-from mdplan.mcp.compact.wire import compact_wire
+from mdplan.mcp.compact.compact_json import compact_wire
 from mdplan.mcp.flat_schema import flat_report_schema, object_schema
 from mdplan.mcp.tool import ToolResult
 from mdplan.reference.operation_schema import Schema

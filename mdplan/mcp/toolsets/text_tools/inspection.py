@@ -20,8 +20,8 @@ from mdplan.mcp.toolsets.text_tools.text_results import (
     success,
     target_text,
 )
+from mdplan.reading.bounded_names import escape_for_message
 from mdplan.reading.read_text import read_text
-from mdplan.reading.shown import escape_for_message
 from mdplan.reports.read import SearchGroup, SearchReport
 from mdplan.reports.stat import SectionEntry, StatReport
 from mdplan.requests.read import CodeBlockName, LinesToRead, ReadTarget

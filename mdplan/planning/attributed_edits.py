@@ -15,7 +15,7 @@ from mdplan.text.span import BY_PLACE, Span
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class AttributedEdit:
     """A text edit, and where the new text of which batch edits is in it."""
 
     edit: TextEdit
@@ -33,7 +33,7 @@ class _Gap:
 _Insertion = tuple[BlockInsertion, int]
 
 
-def parts_of(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[Part]:
+def parts_of(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[AttributedEdit]:
     """Text edits of all edits.
 
     What is inserted at one place, and what is deleted there, is one text edit, so that the blank lines
@@ -56,9 +56,9 @@ def parts_of(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[Part]:
     return parts + _edits_of(_together(item for item in resolved if item.resolution.comes_last))
 
 
-def _edits_of(resolved: Iterable[ResolvedEdit]) -> list[Part]:
+def _edits_of(resolved: Iterable[ResolvedEdit]) -> list[AttributedEdit]:
     return [
-        Part(edit, ((item.index, Span(0, len(edit.new_text))),))
+        AttributedEdit(edit, ((item.index, Span(0, len(edit.new_text))),))
         for item in resolved
         if item.resolution.data is None
         for edit in item.resolution.edits
@@ -101,17 +101,17 @@ def _reach(outline: Outline, gap: Span) -> int:
     return end_of_text_before(outline, gap.start) if ends_file else gap.start
 
 
-def _filled(outline: Outline, gap: _Gap, insertions: Sequence[_Insertion]) -> Part:
+def _filled(outline: Outline, gap: _Gap, insertions: Sequence[_Insertion]) -> AttributedEdit:
     """The edit that deletes the lines of `gap`, with what is inserted there in their place."""
     gone = tuple((index, Span(0, 0)) for index in gap.indexes)
     if not insertions:
-        return Part(delete_blocks(outline, gap.span), gone)
+        return AttributedEdit(delete_blocks(outline, gap.span), gone)
     start = min(gap.span.start, insertions[0][0].offset)
     placed = place_blocks(outline, Span(start, gap.span.end), [each.payload for each, _ in insertions])
-    return Part(placed.edit, (*_pieces(insertions, placed.spans), *gone))
+    return AttributedEdit(placed.edit, (*_pieces(insertions, placed.spans), *gone))
 
 
-def _inserted(outline: Outline, insertions: Sequence[_Insertion]) -> Iterator[Part]:
+def _inserted(outline: Outline, insertions: Sequence[_Insertion]) -> Iterator[AttributedEdit]:
     """One text edit for all blocks that go to one place; `insertions` are in order."""
     at = 0
     while at < len(insertions):
@@ -121,7 +121,7 @@ def _inserted(outline: Outline, insertions: Sequence[_Insertion]) -> Iterator[Pa
             end += 1
         here = insertions[at:end]
         placed = place_blocks(outline, Span(offset, offset), [each.payload for each, _ in here])
-        yield Part(placed.edit, _pieces(here, placed.spans))
+        yield AttributedEdit(placed.edit, _pieces(here, placed.spans))
         at = end
 
 
@@ -129,7 +129,7 @@ def _pieces(insertions: Sequence[_Insertion], spans: Sequence[Span]) -> tuple[tu
     return tuple((index, span) for (_, index), span in zip(insertions, spans, strict=True))
 
 
-def without_joins(text: str, lines: LineIndex, parts: Sequence[Part]) -> list[Part]:
+def without_joins(text: str, lines: LineIndex, parts: Sequence[AttributedEdit]) -> list[AttributedEdit]:
     """`parts` of edits of `text`, in order; where one would leave a CR just before an LF it adds an LF.
 
     `lines` is the index of the text. So the line end before becomes CRLF, and the line after keeps its own.
@@ -137,8 +137,8 @@ def without_joins(text: str, lines: LineIndex, parts: Sequence[Part]) -> list[Pa
     ordered = sorted(parts, key=lambda part: BY_PLACE(part.edit.span))
     if not lines.has_cr and not any("\r" in part.edit.new_text for part in ordered):
         return ordered
-    last = Part(TextEdit.insert(len(text) + 1, ""), ())
-    kept: list[Part] = []
+    last = AttributedEdit(TextEdit.insert(len(text) + 1, ""), ())
+    kept: list[AttributedEdit] = []
     before = ""
     end = 0
     for part, following in pairwise([*ordered, last]):
