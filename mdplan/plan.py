@@ -5,7 +5,7 @@ A plan has the text edits of each file, the hash of the bytes that it changes, a
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NewType
 
@@ -164,16 +164,16 @@ class Plan:
     `requested` holds, file by file, the normalized edits of the batch, and `options` its options, so that
     the same can be asked again; files that the engine changes besides have no edits in it. `effects` holds
     what each edit removes and inserts, and where. `intent` is what the plan is for, in the words of its
-    author.
+    author. The sequences of the plan of a manifest load their entries from the disk when they are read.
     """
 
     plan_id: PlanId
     engine: str
-    files: tuple[FileChange, ...]
-    requested: tuple[tuple[Mapping[str, Any], ...], ...]
+    files: Sequence[FileChange]
+    requested: Sequence[Sequence[Mapping[str, Any]]]
     options: Mapping[str, bool | str]
-    effects: tuple[tuple[Effect, ...], ...]
-    results: tuple[EditResult, ...]
+    effects: Sequence[tuple[Effect, ...]]
+    results: Sequence[EditResult]
     warnings: tuple[Diagnostic, ...]
     intent: Intent = NO_INTENT
 

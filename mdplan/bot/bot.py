@@ -11,23 +11,21 @@ from itertools import islice
 from typing import Any, Final, TypeAlias, TypeVar
 
 from mdplan.bot.candidates import find_candidates
-from mdplan.bot.coupling import StandalonePlan, changed_places, find_coupled_files
+from mdplan.bot.coupling import changed_places, find_coupled_files
 from mdplan.bot.executors import in_order, open_executor
 from mdplan.bot.file_planner import FilePlanner, links_of_chunk, plan_chunk
 from mdplan.bot.job import (
     CandidateFile,
-    ChangedPlaces,
     FileOutcome,
     FileStatus,
     Job,
     PackedJob,
-    PackedPlan,
-    unpacked_plan,
 )
 from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.bot.plan_group import GroupPlan, plan_group
 from mdplan.bot.section_near_misses import SkippedNearMiss, near_miss_warnings
 from mdplan.bot.spool import Spool
+from mdplan.bot.spooled_plans import SpooledPlans, StandalonePlan
 from mdplan.bot.verdict_cache import VerdictCache, is_kept
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.links.link_path import MARKDOWN_SUFFIXES
@@ -40,8 +38,6 @@ Item = TypeVar("Item")
 
 _CHUNK: Final = 32
 _PARTS_EACH: Final = 4
-# Most files have none, and there may be many files.
-_NO_PLACES: Final[ChangedPlaces] = {}
 
 
 def ignore_events(_event: str, _facts: Mapping[str, Any]) -> None:
@@ -98,7 +94,7 @@ class Bot:
     options: RunOptions
 
     def plan(self, resources: ExitStack) -> BotResult:
-        """The plan of all files, or what is wrong with them; its diff lasts as long as `resources`.
+        """The plan of all files, or what is wrong with them; it lasts as long as `resources`.
 
         Raises `StorageRefused` for an executor or a folder that cannot be opened.
         """
@@ -159,9 +155,8 @@ class Bot:
         elif outcome.verdict is FileStatus.REFUSED:
             self._refuse(outcome.path, outcome.problems, found)
         elif outcome.plan is not None:
-            aside = _put_aside(outcome.plan, outcome.diff, spool)
-            found.alone[outcome.path] = replace(
-                aside, places=outcome.places or _NO_PLACES, needs_others=outcome.needs_others
+            found.alone[outcome.path] = StandalonePlan.of(
+                outcome.plan, outcome.diff, spool, outcome.places, needs_others=outcome.needs_others
             )
 
     def _refuse(self, path: str, problems: Problems, found: RunFindings) -> None:
@@ -212,7 +207,7 @@ class Bot:
         found.alone.clear()
         joint = self._plan_group(together, found) if together else None
         if joint is not None and joint.plan is not None:
-            made.append(_put_aside(PackedPlan.of(joint.plan), joint.diff, spool))
+            made.append(StandalonePlan.of(joint.plan, joint.diff, spool))
         problems = tuple(found.problems)
         if problems and not self.options.keep_going:
             return _refused(problems, found)
@@ -221,14 +216,11 @@ class Bot:
         )
         if too_many is not None:
             return _refused((too_many,), found)
-        diffs = [each.diff for each in made]
-        plans = _read_once(made, spool)
-        plan = merge_plans(plans, self._options(), self.job.loaded.intent) if made else None
+        plans = SpooledPlans(made, spool)
+        plan = merge_plans(plans, plans.warnings, self._options(), self.job.loaded.intent) if made else None
         if plan is not None and not isinstance(plan, Plan):
             return _refused((*problems, *plan), found)
-        return BotResult(
-            plan=plan, problems=problems, found=found, diff=lambda: (spool.get(each) for each in diffs)
-        )
+        return BotResult(plan=plan, problems=problems, found=found, diff=plans.diffs)
 
     def _plan_group(self, together: list[CandidateFile], found: RunFindings) -> GroupPlan:
         planner = FilePlanner(self.job)
@@ -245,23 +237,6 @@ class Bot:
     def _options(self) -> dict[str, bool | str]:
         options = self.job.loaded.manifest.options
         return {name: value for name, value in options.items() if value and value != "none"}
-
-
-def _put_aside(plan: PackedPlan, diff: bytes, spool: Spool) -> StandalonePlan:
-    return StandalonePlan(
-        plan=spool.put(plan.data),
-        diff=spool.put(diff),
-        written=plan.written,
-        edits=plan.edits,
-        has_broken_links=plan.has_broken_links,
-    )
-
-
-def _read_once(made: list[StandalonePlan], spool: Spool) -> Iterator[Plan]:
-    """The plans of `made`, which it empties, so that no two copies of them are in memory."""
-    made.reverse()
-    while made:
-        yield unpacked_plan(spool.get(made.pop().plan))
 
 
 def _too_many(job: Job, files: int, edits: int) -> Diagnostic | None:

@@ -7,27 +7,9 @@ would say of it.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
 from mdplan.bot.job import ChangedPlaces
-from mdplan.bot.spool import SpoolEntry
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StandalonePlan:
-    """A file that is to be changed as it was planned alone, and what others may link to of it.
-
-    `plan`, the packed plan, and `diff` are on the disk; the other facts are those of `PackedPlan` and
-    `FileOutcome`.
-    """
-
-    plan: SpoolEntry
-    diff: SpoolEntry
-    written: tuple[str, ...]
-    edits: int
-    has_broken_links: bool
-    places: ChangedPlaces = field(default_factory=dict)
-    needs_others: bool = False
+from mdplan.bot.spooled_plans import StandalonePlan
 
 
 def changed_places(standalone: Iterable[StandalonePlan]) -> ChangedPlaces:

@@ -27,7 +27,6 @@ from mdplan.engine.planner import Planner
 from mdplan.markdown.links.link_path import page_key
 from mdplan.planning.links.link_changes import LinkChanges
 from mdplan.planning.links.link_names import linked_places, text_of_bytes
-from mdplan.planning.replan.merge_plans import ready_to_merge
 from mdplan.planning.replan.plan_result import PlannedBatch
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.requests.batch import Batch
@@ -124,7 +123,7 @@ class FilePlanner:
         return FileOutcome(
             path=path,
             verdict=FileStatus.CHANGES,
-            plan=PackedPlan.of(ready_to_merge(planned.plan)),
+            plan=PackedPlan.of(planned.plan),
             diff=planned.diff,
             places=self._changed_places(planned),
             needs_others=any(edit.other_file is not None for edit in left.batch.files[0].edits),

@@ -11,6 +11,7 @@ from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.bot.section_near_misses import SkippedNearMiss
 from mdplan.diagnostics import LINK_CODES, Problems
 from mdplan.plan import Plan
+from mdplan.planning.replan.merge_plans import ready_to_merge
 from mdplan.settings import Settings
 from mdplan.storage.fs.stamps import file_stamps
 from mdplan.storage.workspace import Workspace
@@ -118,7 +119,7 @@ class PackedJob:
     @classmethod
     def of(cls, job: Job) -> "PackedJob":
         """`job`, packed."""
-        data = pickle.dumps(job, protocol=pickle.HIGHEST_PROTOCOL)
+        data = _packed(job)
         return cls(hashlib.sha256(data).hexdigest(), data)
 
     def unpacked(self) -> Job:
@@ -130,33 +131,47 @@ class PackedJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackedPlan:
-    """A pickled plan, with what the bot needs to know of it before all files are planned.
+    """A plan in three pickled pieces, with what the bot needs to know of it before all files are planned.
 
-    It changes the files `written`, with so many `edits`. `has_broken_links` says that a link in it would lead
-    to nothing, if no other file changed.
+    It has no files that stay as they are. `changes` are its files with the edits that were requested. It
+    changes the files `written`, with so many `edits`.
     """
 
-    data: bytes = field(repr=False)
+    changes: bytes = field(repr=False)
+    effects: bytes = field(repr=False)
+    results: bytes = field(repr=False)
     written: tuple[str, ...]
     edits: int
-    has_broken_links: bool
+    warnings: Problems
 
     @classmethod
     def of(cls, plan: Plan) -> "PackedPlan":
         """`plan`, packed."""
+        kept = ready_to_merge(plan)
         return cls(
-            data=pickle.dumps(plan, protocol=pickle.HIGHEST_PROTOCOL),
-            written=tuple(change.path for change in plan.files),
-            edits=len(plan.results),
-            has_broken_links=any(warning.code in LINK_CODES for warning in plan.warnings),
+            changes=_packed(tuple(zip(kept.files, kept.requested, strict=True))),
+            effects=_packed(kept.effects),
+            results=_packed(kept.results),
+            written=tuple(change.path for change in kept.files),
+            edits=len(kept.results),
+            warnings=kept.warnings,
         )
 
+    @property
+    def has_broken_links(self) -> bool:
+        """Whether a link in it would lead to nothing, if no other file changed."""
+        return any(warning.code in LINK_CODES for warning in self.warnings)
 
-def unpacked_plan(data: bytes) -> Plan:
-    """The plan in `data`. It comes from a process that this one started, or gave work to."""
-    plan = pickle.loads(data)  # noqa: S301 (made by `PackedPlan.of` in this run)
-    assert isinstance(plan, Plan)
-    return plan
+
+def _packed(value: object) -> bytes:
+    return pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
+
+
+def unpacked(piece: bytes) -> tuple[Any, ...]:
+    """A piece of a packed plan. It comes from a process that this one started, or gave work to."""
+    found = pickle.loads(piece)  # noqa: S301 (made by `PackedPlan.of` in this run)
+    assert isinstance(found, tuple)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +203,8 @@ class FileStatus(StrEnum):
 class FileOutcome:
     """What became of the file `path`.
 
-    Of one that changes: its `plan`, without files that stay as they are, and the exact `diff`. The process
-    that asks puts both on the disk, so it does not unpack the plan. Links to
-    `places` may have to change in other files.
+    Of one that changes: its `plan` and the exact `diff`. The process that asks puts both on the disk, so it
+    does not unpack the plan. Links to `places` may have to change in other files.
     `misses` are sections that are nearly those that were to be deleted. `digest` is the SHA-256 of the bytes
     that were read.
     """

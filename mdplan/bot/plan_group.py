@@ -5,11 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mdplan.bot.file_planner import FilePlanner
-from mdplan.bot.job import CandidateFile, FileStatus
+from mdplan.bot.job import CandidateFile, FileStatus, PackedPlan
 from mdplan.bot.selector import SelectedEdits
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.plan import Plan
-from mdplan.planning.replan.merge_plans import ready_to_merge
 from mdplan.planning.replan.plan_result import PlannedBatch
 
 
@@ -17,7 +15,7 @@ from mdplan.planning.replan.plan_result import PlannedBatch
 class GroupPlan:
     """What came of it: no plan where nothing changes. `refused` has the problems of files, by path."""
 
-    plan: Plan | None
+    plan: PackedPlan | None
     diff: bytes
     refused: Mapping[str, Problems]
     verdicts: Mapping[FileStatus, int]
@@ -51,7 +49,7 @@ def _made(
 ) -> GroupPlan:
     changed = sum(not change.is_no_op for change in planned.plan.files if change.path in selected)
     return GroupPlan(
-        plan=None if planned.plan.is_no_op else ready_to_merge(planned.plan),
+        plan=None if planned.plan.is_no_op else PackedPlan.of(planned.plan),
         diff=planned.diff,
         refused=refused,
         verdicts={

@@ -1,18 +1,10 @@
-"""Bytes that are put aside and asked for later, on the disk once they are many."""
+"""Bytes that are put aside and read again later, on the disk once they are many."""
 
-from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
 from typing import Final
 
 _IN_MEMORY: Final = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class SpoolEntry:
-    """Where bytes are in a spool."""
-
-    start: int
-    length: int
+_LENGTH_BYTES: Final = 8
 
 
 class Spool:
@@ -22,19 +14,20 @@ class Spool:
         self._file = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 (it is closed with its owner)
         self._end = 0
 
-    def put(self, data: bytes) -> SpoolEntry:
-        """Put `data` aside."""
-        self._file.seek(self._end)
+    def put(self, data: bytes) -> int:
+        """Put `data` aside; the number by which `get` finds it."""
+        start = self._end
+        self._file.seek(start)
+        self._file.write(len(data).to_bytes(_LENGTH_BYTES, "big"))
         self._file.write(data)
-        put = SpoolEntry(self._end, len(data))
-        self._end += len(data)
-        return put
+        self._end += _LENGTH_BYTES + len(data)
+        return start
 
-    def get(self, put: SpoolEntry) -> bytes:
+    def get(self, start: int) -> bytes:
         """What was put aside there."""
-        self._file.seek(put.start)
-        return self._file.read(put.length)
+        self._file.seek(start)
+        return self._file.read(int.from_bytes(self._file.read(_LENGTH_BYTES), "big"))
 
     def close(self) -> None:
-        """Let go of all of it."""
+        """Delete all of it."""
         self._file.close()

@@ -14,7 +14,7 @@ from mdplan.engine.engine import Engine
 from mdplan.engine.history.interrupted import with_interrupted
 from mdplan.engine.history.recovery_service import with_recovered
 from mdplan.plan import Plan
-from mdplan.planning.plan_document import write_document
+from mdplan.planning.plan_document import document_parts
 from mdplan.planning.results.summary import report_fields
 from mdplan.reports.plan import ApplyReport
 
@@ -35,9 +35,9 @@ class Proposal:
         """The parts of the exact diff."""
         return self.result.diff()
 
-    def document(self) -> bytes:
-        """The plan as a file, which `mdplan apply` takes; empty where there is none."""
-        return b"" if self.plan is None else write_document(self.plan)
+    def document(self) -> Iterator[bytes]:
+        """The parts of the plan as a file, which `mdplan apply` takes; none where there is no plan."""
+        return iter(()) if self.plan is None else document_parts(self.plan, with_sections=True)
 
 
 @contextmanager
@@ -66,15 +66,19 @@ def apply_manifest(engine: Engine, loaded: LoadedManifest, options: RunOptions) 
     recovered = engine.recovery.recover_pending()
     with ExitStack() as resources:
         result = _bot(engine, loaded, options).plan(resources)
+        return with_recovered(_committed(engine, result, options), recovered)
+
+
+def _committed(engine: Engine, result: BotResult, options: RunOptions) -> BotReport:
     if result.plan is None:
-        return with_recovered(bot_report(result, {}), recovered)
+        return bot_report(result, {})
     options.on_event("committing", {"files": len(result.plan.files), "planId": result.plan.plan_id})
     committed = engine.commit(result.plan)
     if not committed.ok:
-        return with_recovered(replace(bot_report(result, _as_fields(committed)), ok=False), recovered)
+        return replace(bot_report(result, _as_fields(committed)), ok=False)
     transaction = committed.receipt.transaction if committed.receipt is not None else None
     options.on_event("committed", {"transaction": transaction})
-    return with_recovered(bot_report(result, _as_fields(committed)), recovered)
+    return bot_report(result, _as_fields(committed))
 
 
 def _bot(engine: Engine, loaded: LoadedManifest, options: RunOptions) -> Bot:

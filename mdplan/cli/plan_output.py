@@ -1,5 +1,6 @@
 """What the commands about plans print: the diff, the summary, the next step."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -170,10 +171,12 @@ def print_recovered(session: Session, report: ApplyReport) -> None:
         session.console.note(f"Recovered first: {transactions} that {were} interrupted, {files} put back.")
 
 
-def write_document(document: bytes, path: Path) -> Problems:
-    """Write a plan document to the file `path`. Gives what is wrong when that fails."""
+def write_document(parts: Iterable[bytes], path: Path) -> Problems:
+    """Write the `parts` of a plan document to the file `path`. Gives what is wrong when that fails."""
     try:
-        path.write_bytes(document + b"\n")
+        with path.open("wb") as file:
+            file.writelines(parts)
+            file.write(b"\n")
     except OSError as error:
         message = f"writing the plan to `{path}` failed: {error.strerror}"
         return (Diagnostic(code=Code.IO_ERROR, message=message, hint="name another file after --output"),)

@@ -48,8 +48,8 @@ def new_plan(  # noqa: PLR0913 (one parameter for each part)
     requested: Sequence[Sequence[Mapping[str, Any]]],
     *,
     options: Mapping[str, bool | str],
-    effects: tuple[tuple[Effect, ...], ...],
-    results: tuple[EditResult, ...],
+    effects: Sequence[tuple[Effect, ...]],
+    results: Sequence[EditResult],
     warnings: tuple[Diagnostic, ...],
     intent: Intent = NO_INTENT,
 ) -> Plan:
@@ -57,14 +57,19 @@ def new_plan(  # noqa: PLR0913 (one parameter for each part)
     plan = Plan(
         plan_id=PlanId(""),
         engine=__version__,
-        files=tuple(files),
-        requested=tuple(map(tuple, requested)),
+        files=files,
+        requested=requested,
         options=options,
         effects=effects,
         results=results,
         warnings=warnings,
         intent=intent,
     )
+    return with_plan_id(plan)
+
+
+def with_plan_id(plan: Plan) -> Plan:
+    """`plan` with the ID of its content."""
     return replace(plan, plan_id=plan_id_of(plan))
 
 

@@ -216,7 +216,7 @@ def test_keep_going_plans_the_files_without_problems(engine: Engine, root: Path,
 
 def test_plan_file_is_verified_before_it_is_applied(engine: Engine, root: Path, manifest: str) -> None:
     with propose(engine, load(manifest), HERE, keeps=False) as proposal:
-        document = json.loads(proposal.document())
+        document = json.loads(b"".join(proposal.document()))
     forged = json.loads(json.dumps(document))
     forged["files"][0]["textEdits"][0][2] = "forged"
     before = digests(root)

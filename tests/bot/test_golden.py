@@ -20,7 +20,7 @@ def test_plan_document_is_applied_without_a_stored_plan(case: BotCase, tmp_path:
     engine = open_engine(root)
     manifest = case.write_manifest(tmp_path / "manifest")
     with propose(engine, load(manifest), HERE, keeps=False) as proposal:
-        document = json.loads(proposal.document())
+        document = json.loads(b"".join(proposal.document()))
 
     report = engine.apply(document)
 

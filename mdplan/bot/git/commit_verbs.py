@@ -131,25 +131,25 @@ class _Attempt:
             raise foreign
         with ExitStack() as resources:
             result = _bot(self.engine, self.loaded, self.options, self.place, base).plan(resources)
-        if result.plan is None:
-            if foreign is not None and not result.problems:
-                # Nothing is left to do, and the branch has more than that.
-                raise foreign
-            return replace(bot_report(result, {}), base_commit=base.commit.decode())
-        facts = {"files": len(result.plan.files), "planId": result.plan.plan_id}
-        self.options.on_event("committing", facts)
-        if (
-            foreign is None
-            and at is not None
-            and at != base.commit
-            and self._is_there(result.plan, base, at, text[1])
-        ):
-            return _committed_report(result, base, branch, at.decode())
-        commit = self._committed(result.plan, base, branch, at, text, merges=foreign is not None)
-        if commit is None:
-            return None
-        self.options.on_event("committed", {"commit": commit, "branch": branch})
-        return _committed_report(result, base, branch, commit)
+            if result.plan is None:
+                if foreign is not None and not result.problems:
+                    # Nothing is left to do, and the branch has more than that.
+                    raise foreign
+                return replace(bot_report(result, {}), base_commit=base.commit.decode())
+            facts = {"files": len(result.plan.files), "planId": result.plan.plan_id}
+            self.options.on_event("committing", facts)
+            if (
+                foreign is None
+                and at is not None
+                and at != base.commit
+                and self._is_there(result.plan, base, at, text[1])
+            ):
+                return _committed_report(result, base, branch, at.decode())
+            commit = self._committed(result.plan, base, branch, at, text, merges=foreign is not None)
+            if commit is None:
+                return None
+            self.options.on_event("committed", {"commit": commit, "branch": branch})
+            return _committed_report(result, base, branch, commit)
 
     def _foreign(
         self, repository: Repo, branch: str, at: ObjectID | None, base: BaseCommit, bot: Signature

@@ -48,7 +48,7 @@ def plan(session: Session, *, batch: str, output: Path | None, check: bool, **ov
     report = draft.report
     if not report.ok:
         return session.finish(report, data)
-    problems = write_document(draft.document, output) if output else ()
+    problems = write_document([draft.document], output) if output else ()
     if problems:
         return session.refuse(*problems)
     write_diff(session, draft.diff)

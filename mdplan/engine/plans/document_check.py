@@ -14,7 +14,7 @@ from mdplan.engine.apply_request import PlanDocument, PlanRef
 from mdplan.engine.history.undo_service import PlannedUndo, UndoService
 from mdplan.engine.plans.plan_library import PlanLibrary
 from mdplan.plan import Plan
-from mdplan.planning.plan_document import read_document
+from mdplan.planning.plan_document import read_document, with_plan_id
 from mdplan.planning.replan.merge_plans import ready_to_merge
 from mdplan.planning.replan.plan_result import PlannedBatch
 from mdplan.planning.replan.rebase import request_of
@@ -92,8 +92,8 @@ class DocumentCheck:
         again = planned.plan
         # The plan of a manifest leaves out files that stay as they are. It plans each file alone, so it may
         # warn of a link to a file that the same plan creates.
-        as_manifest = ready_to_merge(
-            replace(again, warnings=_with_link_warnings(again.warnings, plan.warnings))
+        as_manifest = with_plan_id(
+            ready_to_merge(replace(again, warnings=_with_link_warnings(again.warnings, plan.warnings)))
         )
         return next((each for each in (again, as_manifest) if each.plan_id == plan.plan_id), None)
 

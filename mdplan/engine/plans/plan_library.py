@@ -14,6 +14,7 @@ from mdplan.engine.history.past_transactions import History, PastTransaction
 from mdplan.plan import PREFIX, Plan
 from mdplan.planning.plan_document import (
     PLAN_OUTDATED,
+    document_parts,
     plan_id_of,
     read_document,
     untitled_id,
@@ -84,9 +85,8 @@ class PlanLibrary:
         Origins(root.path).add(plan.plan_id, untitled_id(plan))
         client = (self.client_of(origin.plan_id, root) if origin is not None else None) or self._client()
         contents = (base.data for base in bases)
-        return self._store_of(root).save_plan(
-            plan.plan_id, document or write_document(plan), now, contents, client
-        )
+        parts = (document,) if document else document_parts(plan, with_sections=True)
+        return self._store_of(root).save_plan(plan.plan_id, parts, now, contents, client)
 
     def client_of(self, plan_id: str, root: Root) -> Client | None:
         """The program that made a stored plan of `root`, as far as it is known."""

@@ -117,8 +117,8 @@ def undo_plan(transaction: str, files: Iterable[UndoneFile]) -> Plan:
         changes.append(_counted(file.change, file.source))
         results.append(_result(index, file))
     return new_plan(
-        files=changes,
-        requested=[({"op": UNDO, "transaction": transaction},) for _ in changes],
+        files=tuple(changes),
+        requested=tuple(({"op": UNDO, "transaction": transaction},) for _ in changes),
         options={},
         effects=tuple(() for _ in changes),
         results=tuple(results),

@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.plan import FileChange, Plan
+from mdplan.plan import FileChange, MatchResult, Plan
 from mdplan.planning.build import BuildResult, BuiltFile
 from mdplan.planning.plan_document import new_plan
 from mdplan.planning.results.edit_results import MOST_MATCHES, edit_results
@@ -31,8 +31,8 @@ def plan_of(made: BuildResult, batch: Batch) -> Plan:
             warnings += find(built)
         warnings += built.warnings
     return new_plan(
-        files=[_change(built) for built in built_files],
-        requested=[normalized_edits(built.file.requested) for built in built_files],
+        files=tuple(_change(built) for built in built_files),
+        requested=tuple(normalized_edits(built.file.requested) for built in built_files),
         options=batch.options,
         effects=effects_of(built_files),
         results=edit_results(built_files),
@@ -45,11 +45,19 @@ def report_fields(plan: Plan, diff: bytes | None) -> dict[str, Any]:
     """What every report on `plan` says, as the fields of a `PlanReport`; None where there is no diff."""
     files = tuple(FileReport.of(change) for change in plan.files)
     shown = DiffText.of(diff) if diff is not None else None
+    only = files[0] if len(files) == 1 else None
     excluded = Counter[str]()
+    matches: list[MatchResult] = []
+    warnings: list[Diagnostic] = []
+    applied = found = replaced = 0
+    # Read once: the results of the plan of a manifest are on the disk.
     for result in plan.results:
         excluded.update(result.excluded_matches or {})
-    only = files[0] if len(files) == 1 else None
-    matches = [match for result in plan.results for match in result.matches] if only else []
+        matches += result.matches if only else ()
+        warnings += result.warnings
+        applied += not result.no_op
+        found += result.matches_found or 0
+        replaced += result.matches_replaced or 0
     return {
         "plan_id": plan.plan_id,
         "title": plan.intent.title or None,
@@ -60,13 +68,13 @@ def report_fields(plan: Plan, diff: bytes | None) -> dict[str, Any]:
         "files": files,
         "diff": shown.text if shown else None,
         "diff_exact": shown.exact if shown else None,
-        "edits_applied": sum(not result.no_op for result in plan.results),
-        "matches_found": sum(result.matches_found or 0 for result in plan.results),
-        "matches_replaced": sum(result.matches_replaced or 0 for result in plan.results),
+        "edits_applied": applied,
+        "matches_found": found,
+        "matches_replaced": replaced,
         "matches": tuple(matches[:MOST_MATCHES]) or None,
         "excluded_matches": dict(excluded),
         "edit_results": plan.results,
-        "warnings": (*(warning for result in plan.results for warning in result.warnings), *plan.warnings),
+        "warnings": (*warnings, *plan.warnings),
     }
 
 

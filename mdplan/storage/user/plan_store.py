@@ -5,16 +5,19 @@ a command: where nothing can be stored, that is what the answer says.
 """
 
 import base64
+import errno
+import os
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from mdplan.client import Client
 from mdplan.diagnostics import Diagnostic
 from mdplan.storage.fs.filesystem import FileSystem
-from mdplan.storage.fs.regular_file import read_regular_file
+from mdplan.storage.fs.regular_file import read_regular_file, stat_file
 from mdplan.storage.user.private_folder import PrivateFolder
 
 DEFAULT_KEPT_SECONDS: Final = 30 * 24 * 3600.0
@@ -31,6 +34,7 @@ _BASES: Final = b"\n#bases\n"
 _CLIENT: Final = b"#client "
 # Contents are stored with a plan up to this size together.
 _MOST_BASES: Final = 4 << 20
+_READ_AT_ONCE: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,25 +67,25 @@ class PlanStore:
     def save_plan(
         self,
         plan_id: str,
-        document: bytes,
+        document: Iterable[bytes],
         now: float,
         bases: Iterable[bytes] = (),
         client: Client | None = None,
     ) -> bool:
         """Store a plan under its full ID; False when it cannot be stored.
 
-        `document` is one line; after it are `bases`, the contents that a merge needs, up to some size, and
-        the `client` that made the plan: the first one that did. Plans that were saved longer than
-        `kept_seconds` before `now` are removed.
+        The parts of `document` are one line; after it are `bases`, the contents that a merge needs, up to
+        some size, and the `client` that made the plan: the first one that did. Plans that were saved longer
+        than `kept_seconds` before `now` are removed.
         """
         named = _PLAN_ID.fullmatch(plan_id)
-        if named is None or len(document) > MAX_DOCUMENT_BYTES:
+        if named is None:
             return False
         try:
             with self._place.open(makes=True) as folder:
                 name = f"{named[1]}.json"
-                client = _client_in(self._read(folder, name) or b"") or client
-                self._place.write(folder, name, document + _packed(bases, client))
+                client = _client_in(self._read_end(folder, name)) or client
+                self._place.write_parts(folder, name, chain(_limited(document), [_packed(bases, client)]))
                 self._collect(folder, now)
         except OSError:
             return False
@@ -130,6 +134,19 @@ class PlanStore:
         found = read_regular_file(self._filesystem, folder, name, name, MAX_DOCUMENT_BYTES)
         return None if isinstance(found, Diagnostic) else found.data
 
+    def _read_end(self, folder: int, name: str) -> bytes:
+        """The last bytes of a stored file, with the line of its client; none where there is no file."""
+        if isinstance(stat_file(self._filesystem, folder, name, name), Diagnostic):
+            return b""
+        descriptor = self._filesystem.open_file(folder, name)
+        try:
+            end = b""
+            while part := self._filesystem.read(descriptor, _READ_AT_ONCE):
+                end = (end + part)[-_READ_AT_ONCE:]
+            return end
+        finally:
+            self._filesystem.release(descriptor)
+
     def list_plans(self) -> tuple[StoredPlan, ...]:
         """All plans in the store, the newest first."""
         try:
@@ -158,6 +175,16 @@ class PlanStore:
         if self._collected_at is None or now - self._collected_at >= _COLLECT_SECONDS:
             self._collected_at = now
             self._place.remove_older(folder, now - self._kept_seconds)
+
+
+def _limited(document: Iterable[bytes]) -> Iterator[bytes]:
+    """The parts of `document`. Raises `OSError` when they are too long to be stored."""
+    room = MAX_DOCUMENT_BYTES
+    for part in document:
+        room -= len(part)
+        if room < 0:
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+        yield part
 
 
 def _packed(bases: Iterable[bytes], client: Client | None) -> bytes:

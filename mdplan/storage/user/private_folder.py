@@ -7,7 +7,7 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from mdplan.storage.fs.filesystem import FileSystem
@@ -55,21 +55,26 @@ class PrivateFolder:
 
     def write(self, folder: int, name: str, data: bytes) -> None:
         """Write a file so that it is never seen in parts, not even after a loss of power."""
-        self._write(folder, data, lambda temporary: self.filesystem.rename(folder, temporary, name))
+        self.write_parts(folder, name, (data,))
+
+    def write_parts(self, folder: int, name: str, parts: Iterable[bytes]) -> None:
+        """The same with the content in `parts`."""
+        self._write(folder, parts, lambda temporary: self.filesystem.rename(folder, temporary, name))
 
     def write_new(self, folder: int, name: str, data: bytes) -> None:
         """Write a new file atomically; it is on the disk afterwards. Raises `FileExistsError`."""
         self._write(
-            folder, data, lambda temporary: self.filesystem.rename_new(folder, temporary, folder, name)
+            folder, (data,), lambda temporary: self.filesystem.rename_new(folder, temporary, folder, name)
         )
         self.filesystem.sync_directory(folder)
 
-    def _write(self, folder: int, data: bytes, put_in_place: Callable[[str], None]) -> None:
+    def _write(self, folder: int, parts: Iterable[bytes], put_in_place: Callable[[str], None]) -> None:
         temporary = f".mdplan-{os.urandom(8).hex()}-1.tmp"
         try:
             descriptor = self.filesystem.create(folder, temporary)
             try:
-                self.filesystem.write(descriptor, data)
+                for part in parts:
+                    self.filesystem.write(descriptor, part)
                 self.filesystem.sync(descriptor)
             finally:
                 self.filesystem.close(descriptor)

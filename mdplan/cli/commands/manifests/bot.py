@@ -145,8 +145,8 @@ def plan(session: Session, *, output: Path | None, sarif: Path | None, **given: 
         write_sarif(loaded, given["manifest"], sarif)
         return session.refuse(*loaded)
     with _proposed(session, loaded, options, given["ref"], keeps=True) as proposal:
-        document = proposal.document() if output is not None else b""
-        problems = write_document(document, output) if output is not None and document else ()
+        output = output if proposal.plan is not None else None
+        problems = write_document(proposal.document(), output) if output is not None else ()
         problems = problems or write_proposal_sarif(proposal, given["manifest"], sarif)
         code = problems[0].code.exit if problems else _exit(proposal.report)
         options.on_event("ended", {"exit": int(code)})
@@ -159,11 +159,10 @@ def plan(session: Session, *, output: Path | None, sarif: Path | None, **given: 
                 session.console.data(part)
         session.finish(proposal.report)
         if proposal.report.ok or proposal.plan is not None:
-            written = output if document else None
             if given["ref"] is None:
-                print_summary(session, proposal.report, written)
+                print_summary(session, proposal.report, output)
             else:
-                print_planned_on_commit(session, proposal.report, given["manifest"], given["ref"], written)
+                print_planned_on_commit(session, proposal.report, given["manifest"], given["ref"], output)
             print_counts(session, proposal.report)
         return code
 
