@@ -8,6 +8,8 @@ import pytest
 from mdplan.bot.manifest.manifest_schema import manifest_schema
 from mdplan.bot.manifest.source_map import SourceMap, read_source_map
 from tests.bot.golden import CASES, BotCase
+from tests.conftest import REPOSITORY
+from tests.docs.pages import blocks_of
 
 jsonschema = pytest.importorskip("jsonschema", reason="jsonschema, which comes with mcp, is missing")
 ACCEPTED = [case for case in CASES if case.after is not None]
@@ -29,6 +31,22 @@ def test_accepted_manifest_fits_the_schema(case: BotCase, tmp_path: Path) -> Non
 @pytest.mark.parametrize("case", REFUSED, ids=str)
 def test_manifest_with_unknown_fields_does_not_fit_the_schema(case: BotCase, tmp_path: Path) -> None:
     assert errors_of(case, tmp_path) != []
+
+
+PAGES = ("bot-recipes.md", "bot-on-a-branch.md", "run-the-bot-in-ci.md")
+SHOWN = [
+    pytest.param(block.text, id=block.info[-1])
+    for page in PAGES
+    for block in blocks_of(REPOSITORY / "docs" / "how-to" / page)
+    if block.text.startswith(("files:", "vars:", "data:", "updateReferences:"))
+]
+
+
+@pytest.mark.parametrize("text", SHOWN)
+def test_manifest_of_the_documentation_fits_the_schema(text: str) -> None:
+    located = read_source_map(text, "manifest.yml")
+    assert isinstance(located, SourceMap), located
+    assert list(jsonschema.Draft202012Validator(manifest_schema()).iter_errors(located.data)) == []
 
 
 def test_manifest_schema_is_a_valid_schema() -> None:

@@ -62,7 +62,7 @@ label_option: Final = click.option(
     "--label", "labels", metavar="NAME", multiple=True, help="Label of it; repeatable."
 )
 keep_going_option: Final = click.option(
-    "--keep-going", is_flag=True, help="Skip files that cannot be planned; exit with 3."
+    "--keep-going", is_flag=True, help="Skip files that cannot be planned; it still fails."
 )
 forge_option: Final = click.option(
     "--forge",
