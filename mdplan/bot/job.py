@@ -104,7 +104,7 @@ class Job:
 
     def with_history(self, candidates: Iterable["CandidateFile"]) -> "Job":
         """The job with the git history of `candidates`, if a rule uses it. Raises `StorageRefused`."""
-        if not any(f"{GIT_FACTS}." in str(rule) for rule in self.loaded.manifest.files):
+        if not any(self.loaded.uses(rule, GIT_FACTS) for rule in self.loaded.manifest.files):
             return self
         return replace(self, history=self.tree.history([each.path for each in candidates]))
 

@@ -169,7 +169,7 @@ class Selector:
     def _needed_values(self) -> list[frozenset[str]]:
         """The values that each rule may use; to find them for all others would cost the most."""
         return [
-            frozenset(name for name, sign in _ON_DEMAND.items() if sign in str(rule))
+            frozenset(name for name in _ON_DEMAND if self.loaded.uses(rule, name))
             for rule in self.loaded.manifest.files
         ]
 
@@ -294,5 +294,4 @@ def _sections(outline: Outline) -> list[dict[str, Any]]:
 
 _FRONT_MATTER: Final = "frontMatter"
 _SECTIONS: Final = "sections"
-# What a rule that uses a value has in its text.
-_ON_DEMAND: Final = {GIT_FACTS: f"{GIT_FACTS}.", _FRONT_MATTER: _FRONT_MATTER, _SECTIONS: _SECTIONS}
+_ON_DEMAND: Final = (GIT_FACTS, _FRONT_MATTER, _SECTIONS)

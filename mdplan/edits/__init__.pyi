@@ -948,9 +948,9 @@ class SetValue(Edit):
 
     Only the bytes of the value change: comments, quotes, order, indentation and anchors stay. A map
     instead of a map, or a list instead of a list, changes only the entries that differ. A new key comes
-    last in its map, or where `before`, `after` or `inOrder` say; `createIfMissing` makes the maps on its
-    way, and front matter. JSON may have comments and be JSON5. A file of several YAML documents is a list
-    of them: `[0].kind`.
+    last in its map, or where `before`, `after` or `inOrder` say; one that is there stays in its place.
+    `createIfMissing` makes the maps on its way, and front matter. JSON may have comments and be JSON5. A
+    file of several YAML documents is a list of them: `[0].kind`.
 
     The result is read again, by another reader where there is one. What an alias repeats, a key that occurs
     twice, and what cannot be cut is refused.

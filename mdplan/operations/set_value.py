@@ -22,9 +22,9 @@ class SetValue(PlacedOperation):
 
     Only the bytes of the value change: comments, quotes, order, indentation and anchors stay. A map
     instead of a map, or a list instead of a list, changes only the entries that differ. A new key comes
-    last in its map, or where `before`, `after` or `inOrder` say; `createIfMissing` makes the maps on its
-    way, and front matter. JSON may have comments and be JSON5. A file of several YAML documents is a list
-    of them: `[0].kind`.
+    last in its map, or where `before`, `after` or `inOrder` say; one that is there stays in its place.
+    `createIfMissing` makes the maps on its way, and front matter. JSON may have comments and be JSON5. A
+    file of several YAML documents is a list of them: `[0].kind`.
 
     The result is read again, by another reader where there is one. What an alias repeats, a key that occurs
     twice, and what cannot be cut is refused.
@@ -69,10 +69,8 @@ class SetValue(PlacedOperation):
         warnings = tuple(type_changes(target.content.values, changes))
         return replace(resolution, warnings=(*resolution.warnings, *warnings))
 
-    def _other(self, target: Target, path: Path) -> Change | Diagnostic | None:
-        """Another value of what is there; None where it has that value."""
-        if self.has_place:
-            return Diagnostic.invalid(f"`{shown(path)}` is there already", "move it with move_item")
+    def _other(self, target: Target, path: Path) -> Change | None:
+        """Another value of what is there, in its place; None where it has that value."""
         old = value_at(target.content.values, path)
         value = dated(target.content.language, self._value(target), old)
         return None if values_equal(old, as_read(value)) else KeyChange(path, value)

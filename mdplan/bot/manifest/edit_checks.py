@@ -16,7 +16,15 @@ from mdplan.bot.manifest.expansion import (
     is_edit_loop,
     is_text_loop,
 )
-from mdplan.bot.manifest.placeholders import Values, VariableName, has_placeholder, misuse, placeholders_in
+from mdplan.bot.manifest.placeholders import (
+    OF_FILES,
+    Template,
+    Values,
+    VariableName,
+    has_placeholder,
+    misuse,
+    placeholders_in,
+)
 from mdplan.bot.manifest.places import PagePlace
 from mdplan.bot.manifest.source_map import Path
 from mdplan.diagnostics import Code, Diagnostic
@@ -24,8 +32,6 @@ from mdplan.operations import OPERATIONS
 from mdplan.requests.batch_reader import read_batch
 from mdplan.requests.operation_names import op_of
 
-# What is known of a file only when it is read.
-OF_FILES: Final = frozenset({"path", "name", "stem", "folder", "frontMatter", "git", "sections"})
 _ANY_FILE: Final = "a.md"
 
 
@@ -122,8 +128,23 @@ class EditChecks:
         if name.parts[0] in inside or name.parts[0] in self.of_files:
             return None
         known = self.values.having(**dict.fromkeys(inside | self.of_files))
-        found = known.find(name)
+        found = known.written(name)
+        if isinstance(found, Template):
+            return self._misuse_in(found)
         return found if isinstance(found, Diagnostic) else None
+
+    def _misuse_in(self, template: Template) -> Diagnostic | None:
+        """What is wrong with the placeholders of a variable; one variable cannot use another."""
+        found = placeholders_in(template)
+        if isinstance(found, Diagnostic):
+            return found
+        for each in found:
+            if each.name.parts[0] == "vars":
+                reason = f"a variable uses `{each.name.text}`, and variables cannot use each other"
+                return misuse(reason, "write both where they are used, or the text of one into the other")
+            if not each.has_default and (problem := self._misuse(each.name, frozenset())):
+                return problem
+        return None
 
 
 def repeating_edits(edits: Sequence[Any], path: Path) -> Iterator[ManifestProblem]:

@@ -9,7 +9,7 @@ from mdplan.bot.manifest.data_files import read_data
 from mdplan.bot.manifest.input_files import InputFiles
 from mdplan.bot.manifest.loading import LoadedManifest, checked, read_manifest
 from mdplan.bot.manifest.model import Manifest
-from mdplan.bot.manifest.placeholders import Values
+from mdplan.bot.manifest.placeholders import Values, with_templates
 from mdplan.bot.manifest.snippets import split_name
 from mdplan.bot.manifest.source_map import SourceMap, read_source_map
 from mdplan.diagnostics import Diagnostic, Problems
@@ -71,7 +71,7 @@ def _values(
             problems.append(_placed(found, path, located, name))
         elif isinstance(found, Diagnostic):
             problems.append(found)
-    variables = {**manifest.vars, **given.variables}
+    variables = {**with_templates(manifest.vars), **given.variables}
     return tuple(problems) or Values({"vars": variables, "env": environment, "data": data})
 
 

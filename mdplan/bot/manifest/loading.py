@@ -1,5 +1,6 @@
 """From the text of a manifest to its model and its values, or to all that is wrong, by line and column."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -8,9 +9,9 @@ from pydantic import ValidationError
 from pydantic.alias_generators import to_camel
 
 from mdplan.bot.manifest.edit_checks import EditChecks, has_unconditional, repeating_edits
-from mdplan.bot.manifest.expansion import ManifestProblem
-from mdplan.bot.manifest.model import Condition, Manifest
-from mdplan.bot.manifest.placeholders import Values, filled, misuse
+from mdplan.bot.manifest.expansion import LOOP, ManifestProblem
+from mdplan.bot.manifest.model import Condition, Manifest, Rule
+from mdplan.bot.manifest.placeholders import Values, filled, misuse, templates_in
 from mdplan.bot.manifest.source_map import Path, SourceMap
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.plan import MOST_DESCRIPTION, MOST_TITLE, Intent
@@ -32,6 +33,11 @@ class LoadedManifest:
     located: SourceMap
     values: Values
     intent: Intent
+
+    def uses(self, rule: Rule, name: str) -> bool:
+        """Whether `rule`, or a variable that is filled in for each file, may use the value `name`."""
+        used = re.compile(rf"(?:\{{\{{[ \t]*|'{LOOP}': ['\"]){name}\b")
+        return any(map(used.search, (str(rule), *templates_in(self.values.known))))
 
     def problem(self, misplaced: ManifestProblem) -> Diagnostic:
         """INVALID_ARGUMENT at its place in the manifest."""

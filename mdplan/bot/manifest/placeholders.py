@@ -22,6 +22,46 @@ _PIECE: Final = re.compile(r"\{\{\{\{|\{\{")
 _SHOWN: Final = 60
 
 
+# What is known of a file only when it is read.
+OF_FILES: Final = frozenset({"path", "name", "stem", "folder", "frontMatter", "git", "sections"})
+# Names that a variable of the manifest may use; any other pair of braces in one is text.
+_OF_VARIABLES: Final = re.compile(rf"\{{\{{[ \t]*(?:{'|'.join(sorted(OF_FILES))}|vars|env|data)\b")
+
+
+class Template(str):
+    """A variable of the manifest that has placeholders itself: they are filled in where it is used."""
+
+    __slots__ = ()
+
+
+def with_templates(value: Any) -> Any:  # noqa: ANN401 (any JSON)
+    """`value` of a variable that a manifest contains, with its texts that have placeholders marked."""
+    match value:
+        case str():
+            return Template(value) if _OF_VARIABLES.search(value) else value
+        case Mapping():
+            return {name: with_templates(part) for name, part in value.items()}
+        case list() | tuple():
+            return [with_templates(item) for item in value]
+        case _:
+            return value
+
+
+def templates_in(value: object) -> Iterator[Template]:
+    """The templates in `value`, decoded JSON."""
+    match value:
+        case Template():
+            yield value
+        case Mapping():
+            for part in value.values():
+                yield from templates_in(part)
+        case list() | tuple():
+            for item in value:
+                yield from templates_in(item)
+        case _:
+            pass
+
+
 @dataclass(frozen=True, slots=True)
 class VariableName:
     """A placeholder: its dotted `text`, as it is looked up."""
@@ -45,7 +85,12 @@ class Values:
         return Values({**self.known, **more})
 
     def find(self, name: VariableName) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
-        """What `name` stands for. Errors: INVALID_ARGUMENT."""
+        """What `name` stands for, with its own placeholders filled in. Errors: INVALID_ARGUMENT."""
+        value = self.written(name)
+        return filled(value, self) if isinstance(value, Template) else value
+
+    def written(self, name: VariableName) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
+        """What `name` stands for, as it is written. Errors: INVALID_ARGUMENT."""
         value: Any = self.known
         for depth, part in enumerate(name.parts):
             is_index = isinstance(value, list) and part.isdecimal() and int(part) < len(value)

@@ -172,11 +172,6 @@ class PlacedOperation(DataOperation):
             raise ValueError(msg)
         return self
 
-    @property
-    def has_place(self) -> bool:
-        """Whether a place was given."""
-        return self.before is not None or self.after is not None or self.in_order
-
     def place_in(
         self,
         values: Any,  # noqa: ANN401 (any value)
