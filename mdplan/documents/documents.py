@@ -318,7 +318,7 @@ def _lfs_refusal(name: FileName, data: bytes) -> Diagnostic | None:
     return Diagnostic(
         code=Code.READ_ONLY,
         message=f"`{name}` is a pointer of Git LFS, not the document itself",
-        hint="edit it in a work tree in which `git lfs pull` has fetched the content",
+        hint="skip it, in a manifest by `exclude`; or fetch the content with `git lfs pull`",
         file=str(name),
     )
 

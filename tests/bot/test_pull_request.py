@@ -273,6 +273,29 @@ def test_each_part_has_a_branch_and_a_pull_request(
     assert len({file for files in changed for file in files}) == 4
 
 
+@pytest.mark.parametrize(
+    ("rules", "owner"),
+    [
+        ("* @all\ndocs/* @direct", "all"),
+        ("* @all\n/docs/deep/* @direct", "direct"),
+        ("* @all\n/docs/ @below", "below"),
+        ("* @all\n**/* @each", "each"),
+        ("* @all\n/docs/deep/My\\ Page.md @page # a comment", "page"),
+        ("* @all\n!/docs/ @nobody\n[Docs] @section\n[D]ocs/ @range", "all"),
+        ("* @all\n/docs/deep/", "other"),
+        ("* @all\n/docs\\", "all"),
+    ],
+)
+def test_owners_are_those_that_the_forge_asks(
+    forge: FakeForge, people: Repository, remote: Repository, tmp_path: Path, rules: str, owner: str
+) -> None:
+    people.push({"CODEOWNERS": rules.encode(), "docs/deep/My Page.md": b"nightly\n", "docs/one.md": b""})
+    report = run_split(remote, tmp_path / "1", "codeowners")
+
+    assert report.ok, report.error
+    assert [part.name for part in report.pull_requests] == [owner]
+
+
 def test_pull_request_of_an_empty_part_is_closed(
     forge: FakeForge, people: Repository, remote: Repository, tmp_path: Path
 ) -> None:

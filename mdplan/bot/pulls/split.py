@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePosixPath
@@ -17,11 +18,14 @@ from mdplan.markdown.front_matter.values import FrontMatterContent
 from mdplan.markdown.outline.slugs import heading_slug
 from mdplan.settings import Settings
 
-# Where GitHub looks for it, in this order.
-_CODEOWNERS: Final = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
+# Where GitHub looks for it, in this order, and GitLab.
+_CODEOWNERS: Final = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
 _OTHERS: Final = "other"
 _MOST_BYTES: Final = 3 << 20
-_COMMENT: Final = re.compile(r"(?:^|\s)#.*")
+_COMMENT: Final = re.compile(r"(?:^|(?<!\\)\s)#.*")
+_BLANKS: Final = re.compile(r"(?<!\\)\s+")
+# GitHub ignores rules with these, which `.gitignore` knows; in GitLab they begin a section.
+_NO_PATTERN: Final = re.compile(r"!|.*[\[\]]")
 
 
 class SplitBy(StrEnum):
@@ -101,12 +105,34 @@ def _value(documents: Documents, file: str, key: str) -> str:
 
 def _owners(files: Sequence[str], tree: CommitTree) -> list[str]:
     """The owners of each of `files` by the file CODEOWNERS of the repository: the last rule that matches."""
-    rules = [(GitIgnoreSpec.from_lines([pattern]), " ".join(owners)) for pattern, *owners in _rules(tree)]
+    rules: list[tuple[_OwnedFiles, str]] = []
+    for pattern, *owners in _rules(tree):
+        # Forges ignore a rule that is none.
+        with suppress(ValueError):
+            rules.append((_OwnedFiles.of(pattern), " ".join(owners)))
     found: list[str] = []
     for file in files:
         path = f"{tree.place.below}/{file}".lstrip("/")
-        found.append(next((owners for spec, owners in reversed(rules) if spec.match_file(path)), ""))
+        found.append(next((owners for owned, owners in reversed(rules) if owned.has(path)), ""))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class _OwnedFiles:
+    """The files that a pattern of CODEOWNERS names: as `.gitignore` does, but ``docs/*`` is one level."""
+
+    spec: GitIgnoreSpec
+    is_one_level: bool
+
+    @classmethod
+    def of(cls, pattern: str) -> "_OwnedFiles":
+        is_one_level = pattern.endswith("/*") and not pattern.endswith("**/*")
+        return cls(GitIgnoreSpec.from_lines([pattern]), is_one_level)
+
+    def has(self, path: str) -> bool:
+        """Whether the file at `path`, from the top of the repository, is one of them."""
+        folder = path.rpartition("/")[0]
+        return self.spec.match_file(path) and not (self.is_one_level and self.spec.match_file(folder))
 
 
 def _rules(tree: CommitTree) -> list[list[str]]:
@@ -117,5 +143,6 @@ def _rules(tree: CommitTree) -> list[list[str]]:
             read = name if isinstance(name, Diagnostic) else workspace.read(name, _MOST_BYTES)
             if not isinstance(read, Diagnostic):
                 lines = read.data.decode("utf-8", "replace").splitlines()
-                return [words for line in lines if (words := _COMMENT.sub("", line).split())]
+                rules = (_BLANKS.split(_COMMENT.sub("", line).strip()) for line in lines)
+                return [words for words in rules if words[0] and not _NO_PATTERN.match(words[0])]
     return []

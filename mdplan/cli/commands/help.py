@@ -57,6 +57,10 @@ A manifest is a YAML or JSON file: which files, under which conditions, which ed
           replacement: "{{vars.new}}"
           matchSelection: all
 
+Placeholders are {{vars.NAME}}, {{data.NAME}} and {{env.NAME}}; of each file {{path}}, {{folder}},
+{{name}}, {{stem}}, {{frontMatter.KEY}}, {{sections}} and {{git.changed}}. `{{{{` is two braces.
+Filters follow a bar: {{path | slug}}; there are `default`, `cell`, `code`, `date` and `slug`.
+
 `mdplan bot plan MANIFEST` shows what would change, `mdplan bot apply MANIFEST` makes it so, and
 `mdplan bot check MANIFEST` says with its exit code whether it is so. Edits are those of a batch (`mdplan help
 OPERATION`); `mdplan schema manifest` shows all fields.
