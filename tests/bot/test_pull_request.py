@@ -211,6 +211,30 @@ def test_error_of_the_forge_is_reported_with_its_reason(
     assert again.pull_request == forge.pulls[0]["html_url"]
 
 
+@pytest.mark.parametrize("api", ["forge.example", "http://127.0.0.1:1"])
+def test_wrong_address_of_the_api_is_refused(
+    forge: FakeForge,
+    remote: Repository,
+    manifest: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    api: str,
+) -> None:
+    monkeypatch.setenv("GITHUB_API_URL", api)
+    report = run_bot(remote, manifest, tmp_path / "1")
+
+    assert codes(report) == ["IO_ERROR"]
+    assert report.error is not None
+    assert "GITHUB_API_URL" in report.error.hint
+
+
+def test_empty_address_of_the_api_is_that_of_github(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_API_URL", "")
+    monkeypatch.setenv("GH_TOKEN", "secret")
+
+    assert GitHub.of_environment("https://github.com/acme/docs").api == "https://api.github.com"
+
+
 @pytest.mark.parametrize(
     ("address", "name"),
     [

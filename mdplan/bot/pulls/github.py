@@ -58,7 +58,7 @@ class GitHub:
             message = f"the remote `{address}` names no repository of GitHub"
             hint = "set GITHUB_REPOSITORY to OWNER/NAME, or use `--forge none`"
             raise repository_error(Code.INVALID_ARGUMENT, message, hint)
-        return cls(os.environ.get("GITHUB_API_URL", _API).rstrip("/"), name, token)
+        return cls((os.environ.get("GITHUB_API_URL") or _API).rstrip("/"), name, token)
 
     @property
     def committer(self) -> bytes:
@@ -141,25 +141,24 @@ class GitHub:
 
     def _send(self, method: str, address: str, given: object) -> Any:  # noqa: ANN401 (any JSON)
         path = address.removeprefix(f"{self.api}/repos/{self.name}/")
-        request = urllib.request.Request(  # noqa: S310 (the user names the API)
-            address,
-            method=method,
-            data=None if given is None else json.dumps(given).encode(),
-            headers={
-                "Accept": "application/vnd.github+json",
-                "Authorization": f"Bearer {self.token}",
-                "Content-Type": "application/json",
-                "X-GitHub-Api-Version": "2022-11-28",
-            },
-        )
+        headers = {
+            "Accept": "application/vnd.github+json",
+            "Authorization": f"Bearer {self.token}",
+            "Content-Type": "application/json",
+            "X-GitHub-Api-Version": "2022-11-28",
+        }
+        data = None if given is None else json.dumps(given).encode()
         try:
+            request = urllib.request.Request(address, data, headers, method=method)  # noqa: S310 (of the user)
             with urllib.request.urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310
                 return json.loads(answer.read() or b"null")
         except urllib.error.HTTPError as error:
             said = error.read(2000).decode("utf-8", "replace")
             raise _refused(method, path, f"{error.code} {_message(said)}") from error
         except (OSError, ValueError) as error:
-            raise _refused(method, path, str(error)) from error
+            message = f"GitHub cannot be asked at `{self.api}`: {error}"
+            hint = "run the command again, or set GITHUB_API_URL"
+            raise repository_error(Code.IO_ERROR, message, hint) from error
 
 
 def _pull(found: Any) -> PullRequest:  # noqa: ANN401 (any JSON)
