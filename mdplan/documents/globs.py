@@ -6,14 +6,12 @@ from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.operations.base.operation import Operation
-from mdplan.operations.replace_match import ReplaceMatch
 from mdplan.requests.batch import Batch, FileEdits, GlobEdits, MatchingEdits
 from mdplan.requests.batch_reader import too_large
 from mdplan.requests.limits import Limits
 from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.fs.scope import compiled, cost_problem, glob_problem
 from mdplan.storage.workspace import Workspace
-from mdplan.text.search.pattern import MatchType
 
 _MOST_LISTED: Final = 20
 _MOST_BYTES: Final = 1 << 30
@@ -116,6 +114,9 @@ def _needed_texts(edits: Sequence[Operation]) -> tuple[bytes, ...]:
 
     A line end in a text stands for any, so only its longest line counts.
     """
+    from mdplan.operations.replace_match import ReplaceMatch
+    from mdplan.text.search.pattern import MatchType
+
     texts: list[bytes] = []
     for edit in edits:
         is_plain = (

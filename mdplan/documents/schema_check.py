@@ -6,13 +6,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
-from mdplan.data.content import DataContent, read_data
-from mdplan.data.node import DataError, Language
 from mdplan.diagnostics import Code, Diagnostic, Severity
 from mdplan.documents.documents import Documents
 from mdplan.field_names import short_name
 from mdplan.markdown.links.link_path import folder_of, followed, leads_out
-from mdplan.markdown.outline.data_content import data_content
 from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.build import BuiltFile
 from mdplan.storage.fs.file_name import FileName
@@ -37,7 +34,7 @@ def schema_problems(
     for built in files:
         if built.file.is_deleted or not built.edits:
             continue
-        if given is not None and data_content(built.result) is not None:
+        if given is not None and _is_data(built.result):
             yield from _checked(built, given, is_asked=True)
         own = _own_schema(documents, files, built)
         if own is not None and (given is None or own.path != given.path):
@@ -56,6 +53,7 @@ class _Schema:
     def content(self) -> Any:  # noqa: ANN401 (any value)
         """What it says; a Diagnostic where it cannot be read."""
         from mdplan.data.json_schema import known_schema
+        from mdplan.data.node import DataError
 
         if "://" in self.path:
             known = known_schema(self.path)
@@ -75,6 +73,9 @@ class _Schema:
 
 
 def _values(path: str, text: str) -> object:
+    from mdplan.data.content import read_data
+    from mdplan.data.node import DataError, Language
+
     if path.lower().endswith((".yaml", ".yml")):
         return read_data(Language.YAML, text).values
     try:
@@ -87,11 +88,14 @@ def _own_schema(documents: Documents, files: Sequence[BuiltFile], built: BuiltFi
     text = built.result.source.text
     if not any(sign in text for sign in _SIGNS) or built.result.format is DocumentFormat.TEXT:
         return None
+    # Few files name a schema: what reads data is loaded for these.
+    from mdplan.data.content import DataContent
+    from mdplan.data.json_schema import known_schema, named_schema
+    from mdplan.markdown.outline.data_content import data_content
+
     content = data_content(built.result)
     if not isinstance(content, DataContent):
         return None
-    from mdplan.data.json_schema import known_schema, named_schema
-
     named = named_schema(content.text, content.values)
     if named is None or ("://" in named and known_schema(named) is None):
         return None
@@ -104,6 +108,7 @@ def _own_schema(documents: Documents, files: Sequence[BuiltFile], built: BuiltFi
 
 def _checked(built: BuiltFile, schema: _Schema, *, is_asked: bool) -> Iterator[Diagnostic]:
     from mdplan.data.json_schema import new_violations, place_of, violations
+    from mdplan.data.node import DataError
 
     path = built.file.path
     if isinstance(schema.content, Diagnostic):
@@ -134,7 +139,16 @@ def _checked(built: BuiltFile, schema: _Schema, *, is_asked: bool) -> Iterator[D
         )
 
 
+def _is_data(outline: Outline) -> bool:
+    from mdplan.markdown.outline.data_content import data_content
+
+    return data_content(outline) is not None
+
+
 def _values_of(outline: Outline) -> object:
+    from mdplan.data.content import DataContent
+    from mdplan.markdown.outline.data_content import data_content
+
     content = data_content(outline)
     return content.values if isinstance(content, DataContent) else {}
 

@@ -6,7 +6,7 @@ Every surface is a thin adapter onto this class; none of them edits text by itse
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
@@ -23,45 +23,44 @@ from mdplan.engine.apply_request import (
     with_options,
 )
 from mdplan.engine.caller import CallerIdentity
-from mdplan.engine.committer import Committer, PlanCommitter
 from mdplan.engine.decisions.approval import Approval, ApprovalGate, no_approval
 from mdplan.engine.decisions.feedback import Feedback, reviews_report
-from mdplan.engine.history.history_list import list_transactions, show_transaction
 from mdplan.engine.history.interrupted import with_interrupted
 from mdplan.engine.history.past_transactions import History
-from mdplan.engine.history.recovery_service import Recovery
-from mdplan.engine.history.undo_service import UndoService
 from mdplan.engine.planner import Planner
-from mdplan.engine.plans.comparison import PlanComparer, compare_plans
-from mdplan.engine.plans.document_check import DocumentCheck
 from mdplan.engine.plans.merge_service import MergeService
 from mdplan.engine.plans.plan_library import PlanCache, PlanLibrary, StoredPlans
 from mdplan.plan import Plan
 from mdplan.planning.plan_document import write_document
 from mdplan.planning.replan.plan_result import PlannedBatch, PlanResult
-from mdplan.planning.replan.replanning import plan_on_new_base
 from mdplan.progress import ProgressCallback, no_progress
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import ApplyReport, PlanReport, as_apply_report
-from mdplan.reports.review import ComparisonReport
 from mdplan.requests.batch import Batch, OnStale
 from mdplan.requests.batch_reader import read_batch
 from mdplan.settings import DEFAULT_SETTINGS, Settings
 from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.root import Root
-from mdplan.storage.transaction.restore import Keep
 from mdplan.storage.workspace import Workspace
 from mdplan.text.source import Source
 
-# Each verb loads what it needs when it is called: making the classes of all reports takes longer than a plan.
+# Each verb loads what it needs when it is called: making the classes of all reports takes longer than a plan,
+# and so does making those of a commit.
 if TYPE_CHECKING:
+    from mdplan.engine.committer import Committer, PlanCommitter
+    from mdplan.engine.history.recovery_service import Recovery
+    from mdplan.engine.history.undo_service import UndoService
+    from mdplan.engine.plans.comparison import PlanComparer
+    from mdplan.engine.plans.document_check import DocumentCheck
     from mdplan.reports.doctor import DoctorReport
     from mdplan.reports.history import HistoryReport, RecoverReport
     from mdplan.reports.read import ReadReport, SearchReport
+    from mdplan.reports.review import ComparisonReport
     from mdplan.reports.stat import StatReport
     from mdplan.requests.read import ReadRequest
     from mdplan.requests.search import SearchRequest
     from mdplan.requests.stat import StatRequest
+    from mdplan.storage.transaction.restore import Keep
 
 
 class Engine:
@@ -93,36 +92,76 @@ class Engine:
         self.library = PlanLibrary(workspace, self.past, settings.plans_kept_days, caller.client)
         self.planner = Planner(self.documents, settings.batch)
         self.stored = StoredPlans(self.documents, self.library)
-        self.undoing = UndoService(self.documents, self.past)
-        self.document_check = DocumentCheck(
-            self.documents, self.library, self.planner.plan, self.undoing, settings.batch
-        )
-        self.recovery = Recovery(workspace, settings.lock_timeout)
         self.gate = ApprovalGate.of(
             required=settings.require_approval, own_check=approval, on_pending=caller.on_pending
         )
-        self.committing = Committer(
+        self.merging = MergeService(self.documents, self.library, self.planner, settings.batch)
+        self.feedback = Feedback(
+            self.library, PlanCache(self.library), lambda: self.comparer, self.past, caller.client
+        )
+        self._clock = clock
+        self._caller = caller
+
+    @cached_property
+    def undoing(self) -> "UndoService":
+        """Undo of past transactions."""
+        from mdplan.engine.history.undo_service import UndoService
+
+        return UndoService(self.documents, self.past)
+
+    @cached_property
+    def comparer(self) -> "PlanComparer":
+        """Comparison of plans."""
+        from mdplan.engine.plans.comparison import PlanComparer
+
+        return PlanComparer(self.documents, self.library, self.merging.past)
+
+    @cached_property
+    def document_check(self) -> "DocumentCheck":
+        """The check of plan documents that callers send."""
+        from mdplan.engine.plans.document_check import DocumentCheck
+
+        return DocumentCheck(
+            self.documents, self.library, self.planner.plan, self.undoing, self.settings.batch
+        )
+
+    @cached_property
+    def recovery(self) -> "Recovery":
+        """Recovery from interrupted commits."""
+        from mdplan.engine.history.recovery_service import Recovery
+
+        return Recovery(self.workspace, self.settings.lock_timeout)
+
+    @cached_property
+    def committing(self) -> "Committer":
+        """Commits of plans."""
+        from mdplan.engine.committer import Committer
+
+        return Committer(
             documents=self.documents,
             library=self.library,
             undoing=self.undoing,
-            settings=settings,
-            clock=clock,
+            settings=self.settings,
+            clock=self._clock,
             gate=self.gate,
-            caller=caller,
+            caller=self._caller,
         )
-        self.merging = MergeService(self.documents, self.library, self.planner, settings.batch)
-        self.commits = PlanCommitter(
+
+    @cached_property
+    def commits(self) -> "PlanCommitter":
+        """Commits of plans and undos that may need to be planned again."""
+        from mdplan.engine.committer import PlanCommitter
+
+        return PlanCommitter(
             documents=self.documents,
             planner=self.planner,
             undoing=self.undoing,
             merging=self.merging,
             committing=self.committing,
-            limits=settings.batch,
+            limits=self.settings.batch,
             save=lambda planned, origin: self.keep(planned, origin=origin),
             revise=self._revise,
         )
-        comparer = PlanComparer(self.documents, self.library, self.merging.past)
-        self.feedback = Feedback(self.library, PlanCache(self.library), comparer, self.past, caller.client)
 
     @classmethod
     def open(
@@ -224,6 +263,8 @@ class Engine:
             report = self.undo(undone, dry_run=True, rebases=True)
             self.library.derive(report.plan_id, *loaded)
             return report
+        from mdplan.planning.replan.replanning import plan_on_new_base
+
         planned = plan_on_new_base(self.planner.plan, loaded[0], self.settings.batch)
         if not isinstance(planned, PlannedBatch):
             return refusal(PlanReport, planned)
@@ -263,9 +304,7 @@ class Engine:
     def keep(self, planned: PlannedBatch | Plan, document: bytes = b"", origin: Plan | None = None) -> bool:
         """Store what was just planned, perhaps derived from `origin`; False where that is impossible."""
         plan, bases = (planned, ()) if isinstance(planned, Plan) else (planned.plan, planned.bases)
-        return self.library.save(
-            plan, self._root_of(plan), self.committing.clock(), document or None, origin, bases
-        )
+        return self.library.save(plan, self._root_of(plan), self._clock(), document or None, origin, bases)
 
     def commit(self, plan: Plan) -> ApplyReport:
         """Commit `plan`; the report has no diff. Errors: STALE_BASE, PLAN_TAMPERED; those of storage."""
@@ -315,10 +354,14 @@ class Engine:
 
     def history(self, limit: int = 20, file: str | None = None) -> "HistoryReport":
         """Past transactions, the newest first; of `file` alone, if given. Errors: those of locating it."""
+        from mdplan.engine.history.history_list import list_transactions
+
         return list_transactions(self.workspace, limit, file)
 
     def transaction(self, transaction: str) -> "HistoryReport":
         """One transaction, with its diff. Errors: NOT_UNDOABLE."""
+        from mdplan.engine.history.history_list import show_transaction
+
         return show_transaction(self.workspace, transaction, self.transaction_diff(transaction))
 
     def transaction_diff(self, transaction: str) -> bytes | Problems:
@@ -326,12 +369,14 @@ class Engine:
         past = self.undoing.find(transaction)
         return (past,) if isinstance(past, Diagnostic) else self.undoing.diff(past)
 
-    def compare(self, plan_id: str, against: str) -> ComparisonReport:
+    def compare(self, plan_id: str, against: str) -> "ComparisonReport":
         """What the plan `plan_id` does otherwise than the plan `against`, from one result to the other.
 
         Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; STALE_BASE where the text of a file is no longer known.
         """
-        return compare_plans(self.library, self.feedback.comparer, plan_id, against)
+        from mdplan.engine.plans.comparison import compare_plans
+
+        return compare_plans(self.library, self.comparer, plan_id, against)
 
     def reviews(self, plan_id: str | None = None) -> "HistoryReport":
         """What people said of a plan; without an ID, of plans of this client that are not made again yet.
@@ -340,7 +385,7 @@ class Engine:
         """
         return reviews_report(self.feedback, self.workspace, plan_id)
 
-    def recover(self, keep: Keep | None = None, foreign: Collection[str] = ()) -> "RecoverReport":
+    def recover(self, keep: "Keep | None" = None, foreign: Collection[str] = ()) -> "RecoverReport":
         """Recover this user's interrupted commits, and those in `foreign`; `keep` decides conflicts."""
         return self.recovery.recover(keep, foreign)
 

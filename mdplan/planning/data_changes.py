@@ -2,9 +2,8 @@
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from mdplan.data.change import Change, Splice
-from mdplan.data.node import DataError
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.edit_numbers import EditNumbers
 from mdplan.markdown.front_matter.location import FrontMatterFormat
@@ -13,6 +12,10 @@ from mdplan.planning.attributed_edits import AttributedEdit
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.text.edit import EditList
 from mdplan.text.span import Span
+
+# Few batches change keys: what reads and writes data is loaded for these.
+if TYPE_CHECKING:
+    from mdplan.data.change import Change, Splice
 
 
 def data_parts(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[AttributedEdit] | Problems:
@@ -25,6 +28,8 @@ def data_parts(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[Attri
     data_edits = [item for item in resolved if _changes_of(item)]
     if not data_edits:
         return []
+    from mdplan.data.node import DataError
+
     try:
         return _parts(outline, data_edits)
     except DataError as error:
@@ -57,12 +62,14 @@ def created_twice(resolved: Sequence[ResolvedEdit], numbers: EditNumbers) -> Pro
     return ()
 
 
-def _changes_of(item: ResolvedEdit) -> tuple[Change, ...]:
+def _changes_of(item: ResolvedEdit) -> "tuple[Change, ...]":
     return item.resolution.data.changes if item.resolution.data else ()
 
 
 def _fails(outline: Outline, data_edits: Sequence[ResolvedEdit]) -> int:
     """1 where the changes of `asked` cannot be made together, else 0."""
+    from mdplan.data.node import DataError
+
     try:
         _parts(outline, data_edits)
     except DataError:
@@ -72,7 +79,7 @@ def _fails(outline: Outline, data_edits: Sequence[ResolvedEdit]) -> int:
 
 def _parts(outline: Outline, data_edits: Sequence[ResolvedEdit]) -> list[AttributedEdit]:
     """Raises `DataError` where the changes cannot be made, or not be proven."""
-    # They load YAML, and few batches change keys.
+    from mdplan.data.node import DataError
     from mdplan.markdown.edits.data_splices import data_splices, verify_splices
 
     changes = [change for item in data_edits for change in _changes_of(item)]
@@ -87,7 +94,7 @@ def _parts(outline: Outline, data_edits: Sequence[ResolvedEdit]) -> list[Attribu
     return [_part(splice, owners) for splice in splices]
 
 
-def _part(splice: Splice, owners: Sequence[int]) -> AttributedEdit:
+def _part(splice: "Splice", owners: Sequence[int]) -> AttributedEdit:
     indexes = sorted({owners[change] for change in splice.changes})
     return AttributedEdit(
         splice.edit, tuple((index, Span(0, len(splice.edit.new_text))) for index in indexes)

@@ -411,7 +411,9 @@ def test_foreign_record_is_listed_and_never_undone(
         removed_folders=(),
         undoable=True,
     )
-    monkeypatch.setattr("mdplan.engine.history.past_transactions.transactions", lambda root: iter([strange]))
+    monkeypatch.setattr(
+        "mdplan.storage.transaction.transaction_log.transactions", lambda root: iter([strange])
+    )
 
     (entry,) = engine.history().transactions
 

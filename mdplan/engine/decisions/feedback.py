@@ -2,22 +2,25 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mdplan.client import Client
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.engine.decisions.approval import rejection_of, shown_part
 from mdplan.engine.history.past_transactions import History
-from mdplan.engine.plans.comparison import ComparedResults, PlanComparer
 from mdplan.engine.plans.plan_library import PlanCache, PlanLibrary
 from mdplan.plan import Plan
 from mdplan.reports.base import refusal
-from mdplan.reports.history import HistoryReport
-from mdplan.reports.review import ReviewComment, ReviewReport
 from mdplan.storage.fs.root import Root
 from mdplan.storage.user.decision_log import Decision, DecisionStore, Side
 from mdplan.storage.user.origins import Revisions
 from mdplan.storage.workspace import Workspace
+
+# Few plans were reviewed: the comparison and the reports are loaded for these.
+if TYPE_CHECKING:
+    from mdplan.engine.plans.comparison import ComparedResults, PlanComparer
+    from mdplan.reports.history import HistoryReport
+    from mdplan.reports.review import ReviewComment, ReviewReport
 
 # Decisions that are looked through for the one that a plan was made in answer to: the last ones.
 _MOST_DECISIONS: Final = 10
@@ -29,7 +32,7 @@ class Feedback:
 
     library: PlanLibrary
     plans: PlanCache
-    comparer: PlanComparer
+    comparer: "Callable[[], PlanComparer]"
     past: History
     client: Callable[[], Client]
 
@@ -55,7 +58,7 @@ class Feedback:
             Revisions(root.path).add(plan.plan_id, old)
         return ()
 
-    def of(self, plan: Plan, root: Root) -> ReviewReport | None:
+    def of(self, plan: Plan, root: Root) -> "ReviewReport | None":
         """What people said of `plan`; else of the plan in whose place it was made, and what differs."""
         standing = DecisionStore(root.path).history(plan.plan_id)
         decision = rejection_of(root.path, plan, standing) or standing.decision
@@ -63,14 +66,17 @@ class Feedback:
             return self._report(decision, plan, root)
         return self.earlier(plan, root)
 
-    def earlier(self, plan: Plan, root: Root) -> ReviewReport | None:
+    def earlier(self, plan: Plan, root: Root) -> "ReviewReport | None":
         """What people said of the plan in whose place `plan` was made, and what differs."""
         old_id = Revisions(root.path).last_of(plan.plan_id)
         loaded = self.plans.load(old_id) if old_id is not None else None
         if loaded is None or isinstance(loaded, Diagnostic):
             return None
+        from mdplan.engine.plans.comparison import ComparedResults
+        from mdplan.reports.review import ReviewReport
+
         old = loaded[0]
-        compared = self.comparer.compare(plan, old)
+        compared = self.comparer().compare(plan, old)
         decision = DecisionStore(root.path).of(old.plan_id)
         report = (
             self._report(decision, old, root) if decision is not None else ReviewReport(plan_id=old.plan_id)
@@ -80,7 +86,7 @@ class Feedback:
         comments = tuple(_dated(comment, compared) for comment in report.comments)
         return replace(report, comments=comments, comparison=compared.comparison)
 
-    def pending(self, root: Root) -> Iterator[ReviewReport]:
+    def pending(self, root: Root) -> "Iterator[ReviewReport]":
         """What people said of plans of this client, and nothing was made in their place yet."""
         revisions = Revisions(root.path)
         for decision, plan in self._open_requests(root):
@@ -105,7 +111,9 @@ class Feedback:
     def _is_committed(self, plan_id: str) -> bool:
         return self.past.of_plan(plan_id) is not None
 
-    def _report(self, decision: Decision, plan: Plan, root: Root) -> ReviewReport:
+    def _report(self, decision: Decision, plan: Plan, root: Root) -> "ReviewReport":
+        from mdplan.reports.review import ReviewComment, ReviewReport
+
         decision, numbers = shown_part(decision, plan, root)
         on_edits = [
             ReviewComment(text=text, edit_index=index, edit=numbers.named(index))
@@ -136,8 +144,11 @@ class Feedback:
         )
 
 
-def reviews_report(feedback: Feedback, workspace: Workspace, plan_id: str | None) -> HistoryReport:
+def reviews_report(feedback: Feedback, workspace: Workspace, plan_id: str | None) -> "HistoryReport":
     """The reviews of one plan, or of those that wait for their author. Errors: of loading the plan."""
+    from mdplan.reports.history import HistoryReport
+    from mdplan.reports.review import ReviewReport
+
     if plan_id is None:
         found = tuple(review for root in workspace.roots for review in feedback.pending(root))
         return HistoryReport(ok=True, reviews=found)
@@ -148,12 +159,12 @@ def reviews_report(feedback: Feedback, workspace: Workspace, plan_id: str | None
     return HistoryReport(ok=True, reviews=(review or ReviewReport(plan_id=loaded[0].plan_id),))
 
 
-def _in_order(comment: ReviewComment) -> tuple[bool, int, str, int]:
+def _in_order(comment: "ReviewComment") -> tuple[bool, int, str, int]:
     index = comment.edit_index
     return index is None, index or 0, comment.file or "", comment.start_line or 0
 
 
-def _dated(comment: ReviewComment, compared: ComparedResults) -> ReviewComment:
+def _dated(comment: "ReviewComment", compared: "ComparedResults") -> "ReviewComment":
     """`comment`, marked where its lines are others now."""
     if comment.file is None or comment.side != Side.AFTER or comment.start_line is None:
         return comment

@@ -7,7 +7,7 @@ receipts, repeated batches and undo are read from it, and nothing else has to be
 import heapq
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from mdplan.client import Client
 from mdplan.diagnostics import Diagnostic
@@ -18,8 +18,10 @@ from mdplan.reports.base import to_wire
 from mdplan.reports.plan import Approved, FileReport, Receipt, UndoneTransaction
 from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.fs.root import Root
-from mdplan.storage.transaction.transaction_log import Transaction, transactions
 from mdplan.storage.workspace import Workspace
+
+if TYPE_CHECKING:
+    from mdplan.storage.transaction.transaction_log import Transaction
 
 _LEAST_DIGITS: Final = 4
 _LEAST_PLAN_DIGITS: Final = 12
@@ -67,7 +69,7 @@ class PastTransaction:
     """One transaction of `root`, `stored` in its history."""
 
     root: Root
-    stored: Transaction
+    stored: "Transaction"
 
     @property
     def id(self) -> str:
@@ -263,6 +265,8 @@ class History:
 
 def list_root(root: Root) -> Iterator[PastTransaction | Diagnostic]:
     """The transactions of `root` with a file that may be shown, the newest first."""
+    from mdplan.storage.transaction.transaction_log import transactions
+
     for found in transactions(root):
         past = found if isinstance(found, Diagnostic) else PastTransaction(root, found)
         if isinstance(past, Diagnostic) or past.shown_paths or not past.stored.files:

@@ -14,12 +14,10 @@ from mdplan.planning.replan.plan_result import PlannedBatch
 from mdplan.planning.replan.replay import FoundFile, stale_file
 from mdplan.progress import ProgressCallback, no_progress
 from mdplan.requests.batch import Batch
-from mdplan.requests.batch_reader import read_batch
 from mdplan.requests.limits import Limits
 from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.fs.regular_file import FileBytes
-from mdplan.storage.transaction.transaction_log import before_image
 from mdplan.storage.workspace import Workspace
 from mdplan.text.source import Source, sha256_hex
 
@@ -105,6 +103,7 @@ class MergeService:
         choices: "Choices" = MappingProxyType({}),
     ) -> PlannedBatch | Problems:
         from mdplan.planning.replan.merging import merged_request
+        from mdplan.requests.batch_reader import read_batch
 
         files = self._all_sides(stale, found, kept)
         if isinstance(files, tuple):
@@ -156,6 +155,8 @@ class MergeService:
         """
         if sha256 in kept:
             return kept[sha256]
+        from mdplan.storage.transaction.transaction_log import before_image
+
         data = before_image(self.documents.workspace.root_of(name), sha256) or self._last_commit(name)
         return data if data is not None and sha256_hex(data).startswith(sha256) else None
 
