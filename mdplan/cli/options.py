@@ -12,7 +12,6 @@ import click
 from mdplan.diagnostics import Diagnostic
 from mdplan.field_names import spelled_as, value_has_surrogate
 from mdplan.limit_options import LimitOption, in_words
-from mdplan.plan import MOST_DESCRIPTION, MOST_TITLE, Intent
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -33,6 +32,8 @@ def approval_option(command: Decorated) -> Decorated:
 
 def _short_text(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
     """The value as a plan has it; a usage error for one that is too long."""
+    from mdplan.plan import MOST_DESCRIPTION, MOST_TITLE, Intent
+
     is_title = "title" in (parameter.name or "")
     given = Intent.of(value or "", "") if is_title else Intent.of("", value or "")
     if not given.is_short or value_has_surrogate(value or ""):

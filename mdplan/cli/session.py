@@ -9,8 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from mdplan.cli.batches.bad_input import BadInput
-from mdplan.cli.batches.sent_numbers import numbers_of
 from mdplan.cli.named_files import base_folder, named_file
 from mdplan.cli.options import session_options
 from mdplan.cli.terminal.console import Console, shown
@@ -19,6 +17,7 @@ from mdplan.limit_options import LimitOption
 from mdplan.reports.base import Report, refusal, to_wire
 
 if TYPE_CHECKING:
+    from mdplan.cli.batches.bad_input import BadInput
     from mdplan.documents.outlined_files import OutlinedFiles
     from mdplan.engine.engine import Engine
     from mdplan.settings import Settings
@@ -83,7 +82,7 @@ class Session:
         """End with `problems`, errors all or some of them."""
         return self.finish(refusal(self.shape, problems))
 
-    def refuse_input(self, bad: BadInput) -> Exit:
+    def refuse_input(self, bad: "BadInput") -> Exit:
         """End with what cannot be read, and the line where that is."""
         return self.finish(refusal(self.shape, (bad.problem,)), excerpt=bad.excerpt)
 
@@ -120,6 +119,7 @@ class Session:
         return base_folder(self.roots)
 
     def _print_problems(self, problems: Problems, batch: object, excerpt: str) -> None:
+        from mdplan.cli.batches.sent_numbers import numbers_of
         from mdplan.cli.usage.shell_words import in_shell
         from mdplan.cli.views.report_view import problem_texts
 

@@ -2,16 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.edits.payload import Payload
 from mdplan.markdown.links.link_target import FileTree
 from mdplan.operations.base.operation import Resolution, SectionTargeted
-from mdplan.planning.moved_text import MovedTexts
 from mdplan.planning.replan.stale import stale_base
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.text.document_format import DocumentFormat
+
+if TYPE_CHECKING:
+    from mdplan.planning.moved_text import MovedTexts
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,10 @@ def find_cross_file_moves(
     Errors: INVALID_ARGUMENT for a file that no section can move to, STALE_BASE, PRECONDITION_REQUIRED, those
     of `Operation.resolve_in_target`.
     """
+    if not any(file.other_paths for file in snapshot):
+        return CrossFileMoves()
+    from mdplan.planning.moved_text import MovedTexts
+
     files = {file.path: file for file in snapshot}
     texts = MovedTexts()
     by_file: dict[str, list[ResolvedEdit]] = {}
@@ -67,7 +74,7 @@ def refuse_in_sequence(file: SnapshotFile) -> Problems:
 
 
 def _arrival(
-    file: SnapshotFile, item: ResolvedEdit, exported: Payload, there: SnapshotFile, texts: MovedTexts
+    file: SnapshotFile, item: ResolvedEdit, exported: Payload, there: SnapshotFile, texts: "MovedTexts"
 ) -> ResolvedEdit | Problems:
     """What `item` of `file` does in the file `there`."""
     refused = _refusal(file, item, there)

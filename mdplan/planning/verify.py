@@ -8,7 +8,6 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.blocks.block_structure import BlockKind, is_left_open
 from mdplan.markdown.blocks.block_verifier import first_unverified
 from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.regions import find_regions
 from mdplan.markdown.outline.section import Section
 from mdplan.markdown.section_id import folded
 from mdplan.planning.build import BuiltFile
@@ -291,6 +290,8 @@ def _frame_changed(built: BuiltFile) -> Iterator[Diagnostic]:
         )
     if not _may_change_comments(built):
         return
+    from mdplan.markdown.outline.regions import find_regions
+
     before = Counter(region.name for region in find_regions(built.base).pairs)
     if not before:
         return

@@ -1,9 +1,11 @@
 """Starting is cheap: what is heavy is imported where it is used, and only then."""
 
+import hashlib
 import json
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -180,6 +182,48 @@ def test_edit_imports_only_what_reads_and_verifies_it(command: str, tmp_path: Pa
 
     assert loaded & HEAVY == {"pydantic", "markdown_it", "mdit_py_plugins"}
     assert loaded & {"mdplan.reference.json_schemas", "mdplan.documents.site_links"} == set()
+
+
+# Modules of ours that a command loads without need take as long as libraries: those of other commands, of
+# data files, of tables and of regions. A name that ends in a dot stands for all of a package.
+NOT_FOR_A_LOOK = (
+    *("mdplan.engine.engine", "mdplan.operations.", "mdplan.planning.", "mdplan.plan", "mdplan.data."),
+    *("mdplan.cli.batches.", "mdplan.storage.transaction.", "hashlib", "shutil"),
+)
+NOT_FOR_A_COMMIT = (
+    *("mdplan.bot.", "mdplan.data.", "mdplan.engine.plans.comparison", "mdplan.engine.history.history_list"),
+    *("mdplan.markdown.elements.", "mdplan.markdown.front_matter.values", "mdplan.markdown.outline.regions"),
+    *("mdplan.operations.replace_match", "mdplan.planning.moved_text", "mdplan.reports.history"),
+    *("mdplan.storage.transaction.foreign", "subprocess"),
+)
+NOT_FOR_A_PLAN = (
+    *NOT_FOR_A_COMMIT,
+    *(
+        "mdplan.engine.committer",
+        "mdplan.engine.plans.document_check",
+        "mdplan.engine.history.recovery_service",
+    ),
+    *("mdplan.engine.history.undo_service", "mdplan.storage.journal.journal", "mdplan.storage.transaction."),
+)
+SKIPPED = {"stat": NOT_FOR_A_LOOK, "read": NOT_FOR_A_LOOK, "plan": NOT_FOR_A_PLAN, "apply": NOT_FOR_A_COMMIT}
+
+
+@pytest.mark.parametrize(("command", "skipped"), SKIPPED.items(), ids=SKIPPED)
+def test_a_command_imports_nothing_that_only_others_need(
+    command: str, skipped: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "a.md").write_bytes(PLAIN)
+    edit = {"op": "append_to_section", "heading": "Install `kettle`", "markdown": "Pour."}
+    batch = json.dumps(
+        {"file": "a.md", "baseSha256": hashlib.sha256(PLAIN).hexdigest(), "edits": [edit]},
+    )
+    subject = "-" if command in {"plan", "apply"} else str(tmp_path / "a.md")
+
+    loaded = loaded_by("-m", "mdplan", command, subject, "--root", str(tmp_path), stdin=batch)
+
+    assert all(find_spec(name.removesuffix(".")) for name in skipped), "each name is that of a module"
+    packages = tuple(name for name in skipped if name.endswith("."))
+    assert {name for name in loaded if name in skipped or name.startswith(packages)} == set()
 
 
 def test_front_matter_loads_its_readers(tmp_path: Path) -> None:

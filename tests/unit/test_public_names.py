@@ -24,7 +24,10 @@ from tests.conftest import REPOSITORY
 NAMES = [name for name in mdplan.__all__ if name != "__version__"]
 SNAPSHOT = REPOSITORY / "tests" / "snapshots" / "public_names.txt"
 # For mdplan's own modules, as the docstrings of their classes say.
-INNER = {"draft", "source", "keep", "commit", "invalid", "warning", "file_exists", "of"}
+INNER = {
+    *("draft", "source", "keep", "commit", "invalid", "warning", "file_exists", "of"),
+    *("commits", "committing", "comparer", "document_check", "recovery", "undoing"),
+}
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 OPTIONS = doctest.REPORT_NDIFF | doctest.NORMALIZE_WHITESPACE

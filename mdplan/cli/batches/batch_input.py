@@ -8,8 +8,6 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from mdplan.bot.manifest.source_map import read_source_map
-from mdplan.bot.manifest.yaml_mistakes import SEVERAL
 from mdplan.cli.batches.bad_input import BadInput
 from mdplan.cli.batches.json_problem import json_problem
 from mdplan.cli.batches.text_files import with_text_files
@@ -71,6 +69,10 @@ def _from_json(text: str, where: str) -> Any:  # noqa: ANN401 (any JSON)
 
 
 def _from_yaml(text: str, where: str, name: str) -> Any:  # noqa: ANN401 (any JSON)
+    # Few batches are YAML.
+    from mdplan.bot.manifest.source_map import read_source_map
+    from mdplan.bot.manifest.yaml_mistakes import SEVERAL
+
     located = read_source_map(text, "batch.yaml", where, _EXAMPLE)
     is_yaml = name.lower().endswith(_YAML)
     if isinstance(located, Diagnostic):

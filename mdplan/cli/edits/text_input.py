@@ -2,9 +2,7 @@
 
 import os
 import shlex
-import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -44,6 +42,9 @@ def edit_text(text: str, suffix: str, environment: Mapping[str, str] = os.enviro
 
     Raises a usage error where there is no editor, or it fails.
     """
+    import subprocess
+    import tempfile
+
     editor = next((environment[name] for name in _EDITORS if environment.get(name)), "vi")
     with tempfile.TemporaryDirectory(prefix="mdplan-") as folder:
         path = Path(folder) / f"content{suffix}"

@@ -1,7 +1,6 @@
 """The standard streams: what goes to which, how it is coloured, and what happens when nobody reads it."""
 
 import os
-import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -91,6 +90,8 @@ class Console:
         """Show `text` in the user's pager; False where it fits on the screen, or there is no pager."""
         if not self.pages or not is_terminal(sys.stdout):
             return False
+        import shutil
+
         if text.count("\n") < shutil.get_terminal_size().lines:
             return False
         from mdplan.cli.terminal.pager import page

@@ -19,7 +19,12 @@ These are the public names of `mdplan`; all else may change with any version.
 The examples run as tests, one after the other, in a folder with the [sample documents](../how-to/use-from-python.md).
 Reports and diagnostics have their fields in snake_case; `to_wire` gives them as JSON, as the other surfaces do."""
 # Methods for mdplan's own modules, as the docstrings of their classes say.
-_INNER: Final = frozenset({"commit", "draft", "file_exists", "invalid", "keep", "of", "source", "warning"})
+_INNER: Final = frozenset(
+    {
+        *("commit", "draft", "file_exists", "invalid", "keep", "of", "source", "warning"),
+        *("commits", "committing", "comparer", "document_check", "recovery", "undoing"),
+    }
+)
 _CALLED: Final = frozenset({"classmethod", "property", "staticmethod"})
 _PROMPT: Final = ">>> "
 

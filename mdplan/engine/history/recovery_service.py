@@ -3,19 +3,22 @@
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from mdplan.diagnostics import Diagnostic, Severity
 from mdplan.engine.history.interrupted import without_hidden
-from mdplan.reports.history import ForeignFile, ForeignTransaction, RecoverReport
 from mdplan.reports.plan import ApplyReport, RecoveredTransactions
 from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.root import Root
 from mdplan.storage.journal.lock import locked
 from mdplan.storage.journal.state_folder import has_journal
-from mdplan.storage.transaction.foreign import ForeignTransactionState, foreign_commits
 from mdplan.storage.transaction.recovery import RecoveryResult, pending, recover
 from mdplan.storage.workspace import Workspace
+
+# Every commit asks whether one before was interrupted; few were.
+if TYPE_CHECKING:
+    from mdplan.reports.history import ForeignTransaction, RecoverReport
+    from mdplan.storage.transaction.foreign import ForeignTransactionState
 
 AnyApplied = TypeVar("AnyApplied", bound=ApplyReport)
 
@@ -42,12 +45,14 @@ class Recovery:
 
     def recover(
         self, keep: Literal["current", "base"] | None, foreign: Collection[str] = ()
-    ) -> RecoverReport:
+    ) -> "RecoverReport":
         """Recover all roots from this user's interrupted commits, and from those of the IDs in `foreign`.
 
         `keep` settles conflicts: the files as they are, or as they were before. Errors: those of recovery,
         RECOVERY_CONFLICT among them; those of locking.
         """
+        from mdplan.reports.history import RecoverReport
+
         recovered: list[RecoveryResult] = []
         problems: list[Diagnostic] = []
         for root in self._workspace.roots:
@@ -70,11 +75,13 @@ class Recovery:
             warnings=tuple(problem for problem in problems if problem.severity is Severity.WARNING),
         )
 
-    def foreign(self) -> tuple[ForeignTransaction, ...]:
+    def foreign(self) -> "tuple[ForeignTransaction, ...]":
         """The interrupted transactions of others, with what a recovery of them would change.
 
         They are none in a root whose journal cannot be read, which `recover` reports.
         """
+        from mdplan.storage.transaction.foreign import foreign_commits
+
         found: list[ForeignTransaction] = []
         for root in self._workspace.roots:
             with suppress(StorageRefused):
@@ -90,7 +97,9 @@ class Recovery:
         )
 
 
-def _foreign_of(root: Root, commit: ForeignTransactionState) -> ForeignTransaction:
+def _foreign_of(root: Root, commit: "ForeignTransactionState") -> "ForeignTransaction":
+    from mdplan.reports.history import ForeignFile, ForeignTransaction
+
     files = (file for file in commit.files if root.scope.refusal(file.path) is None)
     return ForeignTransaction(
         transaction=commit.transaction,

@@ -4,12 +4,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 from pydantic.alias_generators import to_camel
 
-from mdplan.data.change import Change
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.edits.payload import Payload
 from mdplan.markdown.front_matter.location import FrontMatterFormat
@@ -24,6 +23,9 @@ from mdplan.operations.base.fields import (
 from mdplan.operations.base.file_state import FileState
 from mdplan.text.edit import TextEdit
 from mdplan.text.span import Span
+
+if TYPE_CHECKING:
+    from mdplan.data.change import Change
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +110,7 @@ class DataChanges:
     `creates` is the format of the front matter that they are to create; `removes` says that all of it goes.
     """
 
-    changes: tuple[Change, ...] = ()
+    changes: "tuple[Change, ...]" = ()
     creates: FrontMatterFormat | None = None
     removes: bool = False
 

@@ -6,10 +6,8 @@ A kind is known by the name of its file. Files that are programs (`sidebars.js`,
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from mdplan.data.change import value_at
-from mdplan.data.node import Path
 from mdplan.markdown.links.link_path import (
     MARKDOWN_SUFFIXES,
     folder_of,
@@ -19,6 +17,9 @@ from mdplan.markdown.links.link_path import (
     without_suffix,
 )
 from mdplan.markdown.links.link_target import FileTree, TargetKind
+
+if TYPE_CHECKING:
+    from mdplan.data.node import Path
 
 # From the path of the file and what it says to the folder that its entries begin in; None for no such one.
 _FolderOf = Callable[[str, Any], str | None]
@@ -40,9 +41,9 @@ class NavigationKind:
 
     tool: str
     folder: _FolderOf
-    names_page: Callable[[Path], bool]
+    names_page: "Callable[[Path], bool]"
     entry: Callable[[str, str], object] | None
-    top: Path = ()
+    top: "Path" = ()
     pages_keys: frozenset[str] | None = None
     has_suffix: bool = True
     may_lead_out: bool = False
@@ -56,7 +57,7 @@ class Navigation:
     kind: NavigationKind
     folder: str
 
-    def page(self, path: Path, value: object) -> Sequence[str]:
+    def page(self, path: "Path", value: object) -> Sequence[str]:
         """Files that the `value` at `path` may name; none where it names no page."""
         if not isinstance(value, str) or not self.kind.names_page(path) or EXTERNAL.match(value):
             return ()
@@ -85,7 +86,9 @@ def navigation_of(path: str, values: Any) -> Navigation | None:  # noqa: ANN401 
     return None if kind is None or folder is None else Navigation(path, kind, folder)
 
 
-def beside_its_pages(navigation: Navigation, named: Iterable[tuple[Path, str]], tree: FileTree) -> Navigation:
+def beside_its_pages(
+    navigation: Navigation, named: "Iterable[tuple[Path, str]]", tree: FileTree
+) -> Navigation:
     """`navigation`, whose strings are `named`, with its own folder as the start of entries where these do so.
 
     They do where the folder that the tool looks in is a default, none of them is a file below it, and one is
@@ -124,11 +127,15 @@ def _own_folder(path: str, values: object) -> str | None:
 
 
 def _mkdocs_folder(path: str, values: Any) -> str | None:  # noqa: ANN401 (any value)
+    from mdplan.data.change import value_at
+
     given = value_at(values, ("docs_dir",))
     return followed(folder_of(path), given if isinstance(given, str) else "docs")
 
 
 def _zensical_folder(path: str, values: Any) -> str | None:  # noqa: ANN401 (any value)
+    from mdplan.data.change import value_at
+
     given = value_at(values, ("project", "docs_dir"))
     return followed(folder_of(path), given if isinstance(given, str) else "docs")
 
@@ -154,11 +161,11 @@ def _docs_above(path: str, values: object) -> str | None:
     return None
 
 
-def _below(*start: str) -> Callable[[Path], bool]:
+def _below(*start: str) -> "Callable[[Path], bool]":
     return lambda path: path[: len(start)] == start
 
 
-def _at_key(*names: str) -> Callable[[Path], bool]:
+def _at_key(*names: str) -> "Callable[[Path], bool]":
     return lambda path: bool(path) and path[-1] in names
 
 

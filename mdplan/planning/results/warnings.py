@@ -3,17 +3,19 @@
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.blocks.block_structure import Block, BlockKind
-from mdplan.markdown.elements.tables import TableSource
 from mdplan.markdown.outline.enclosures import find_enclosures, may_have_tags
 from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.build import BuiltFile
 from mdplan.text.diff.changed_lines import changed_lines
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Position, Span
+
+if TYPE_CHECKING:
+    from mdplan.markdown.elements.tables import TableSource
 
 _MANY: Final = 100
 
@@ -169,7 +171,7 @@ def _overlaps_one(spans: Sequence[Span], area: Span) -> bool:
 
 
 def overlong_rows(
-    outline: Outline, tables: Iterable[TableSource], known: Container[str]
+    outline: Outline, tables: "Iterable[TableSource]", known: Container[str]
 ) -> Iterator[Diagnostic]:
     """TABLE_TORN for rows of `tables` with text in more cells than there are columns.
 

@@ -5,7 +5,6 @@ a cloned repository, so nothing acts on it unless a person asks for that. One ke
 binds each of them to the place where it was written.
 """
 
-import hashlib
 import os
 import stat
 import sys
@@ -110,6 +109,7 @@ def _seal(root_path: str, data: Iterable[bytes]) -> str:
     key = _key(user_state_directory())
     if key is None:
         return ""
+    import hashlib
     import hmac
 
     mark = hmac.new(key, os.fsencode(root_path) + b"\0", hashlib.sha256)
