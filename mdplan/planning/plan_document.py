@@ -215,7 +215,7 @@ def _file_to_json(
         "resultSha256": change.result_sha256,
         "linesAdded": change.lines_added,
         "linesRemoved": change.lines_removed,
-        "baseSections": dict(change.base_sections.items()) if with_sections else {},
+        "baseSections": dict(change.base_sections) if with_sections else {},
         "referencesUpdated": change.references_updated,
         "requested": list(requested),
         "textEdits": edit_list_to_json(change.edits),

@@ -1,11 +1,9 @@
 """What became of the section of each edit, so that the next edit can name it and guard it by its hash."""
 
 from bisect import bisect_right
-from collections.abc import ItemsView, Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
-from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.markdown.section_id import SectionId
 from mdplan.planning.build import BuiltFile
@@ -92,31 +90,3 @@ def _replacement(edits: EditList, offset: int) -> tuple[Span, Span]:
     end = edits.map_offset(edit.span.end)
     assert end is not None, "the end of an edit is outside it"
     return edit.span, Span(end - len(edit.new_text), end)
-
-
-class SectionHashes(Mapping[str, str]):
-    """Hash of each top-level section's own text, by section ID, of `outline`; made when one is asked for."""
-
-    def __init__(self, outline: Outline) -> None:
-        self._outline = outline
-
-    @cached_property
-    def _hashes(self) -> dict[str, str]:
-        return self._outline.own_hashes()
-
-    def __getitem__(self, section_id: str) -> str:
-        return self._hashes[section_id]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._hashes)
-
-    def __len__(self) -> int:
-        return len(self._hashes)
-
-    def items(self) -> ItemsView[str, str]:
-        """All of them at once; `Mapping` would ask for one after the other."""
-        return self._hashes.items()
-
-    def __reduce__(self) -> tuple[type[dict[str, str]], tuple[dict[str, str]]]:
-        # Another process gets the hashes, and not the document that they are of.
-        return dict, (self._hashes,)

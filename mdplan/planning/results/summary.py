@@ -9,7 +9,6 @@ from mdplan.planning.build import BuildResult, BuiltFile
 from mdplan.planning.plan_document import new_plan
 from mdplan.planning.results.edit_results import MOST_MATCHES, edit_results
 from mdplan.planning.results.fingerprints import effects_of
-from mdplan.planning.results.section_mapping import SectionHashes
 from mdplan.planning.results.warnings import (
     broken_front_matter,
     broken_rows,
@@ -89,7 +88,7 @@ def _change(built: BuiltFile) -> FileChange:
         edits=built.edits,
         lines_added=stat.added,
         lines_removed=stat.removed,
-        base_sections=SectionHashes(built.base) if built.file.exists else {},
+        base_sections=built.base.own_hashes() if built.file.exists else {},
         new_path=built.file.new_path,
         references_updated=built.references_updated,
     )
