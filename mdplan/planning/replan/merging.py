@@ -15,12 +15,13 @@ from mdplan.merge.conflict_markers import Conflict
 from mdplan.merge.text_merge import merge_texts
 from mdplan.plan import FileChange, Plan
 from mdplan.planning.replan.rebase import request_of
+from mdplan.planning.replan.replay import ReplayedFile, replay_file
 from mdplan.text.diff.file_diff import file_diff, find_hunks
 from mdplan.text.diff.line_drift import LineDrift
 from mdplan.text.document_format import DocumentFormat
 from mdplan.text.edit import EditList
 from mdplan.text.line_end_view import to_lf
-from mdplan.text.source import EncodeProblem, Source, sha256_hex, splice, visible
+from mdplan.text.source import EncodeProblem, Source, visible
 from mdplan.text.span import Position
 
 _MOST_CONFLICTS: Final = 20
@@ -157,13 +158,8 @@ def _as_diff(sides: Sides, edits: EditList) -> dict[str, Any]:
 
 def theirs_of(change: FileChange, base: Source) -> str | None:
     """What the text edits of `change` make of `base`; None where that is not what the plan says."""
-    if base.sha256 != change.base_sha256 or any(edit.span.end > len(base.text) for edit in change.edits):
-        return None
-    byte_edits = base.planned_byte_edits(change.edits)
-    if (
-        isinstance(byte_edits, EncodeProblem)
-        or sha256_hex(splice(base.data, byte_edits)) != change.result_sha256
-    ):
+    replayed = replay_file(change, base) if base.sha256 == change.base_sha256 else None
+    if not isinstance(replayed, ReplayedFile) or replayed.result is None:
         return None
     return change.edits.apply(base.text)
 

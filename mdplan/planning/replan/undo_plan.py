@@ -14,7 +14,7 @@ from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.outline.outline import Outline
 from mdplan.plan import UNDO, EditResult, FileChange, Plan, Range
 from mdplan.planning.plan_document import new_plan
-from mdplan.planning.replan.replay import no_text
+from mdplan.planning.replan.replay import no_text, replay_file
 from mdplan.planning.results.edit_results import MOST_MATCHES
 from mdplan.text.diff.file_diff import DiffStat, find_hunks
 from mdplan.text.diff.line_drift import LineDrift
@@ -53,10 +53,9 @@ def undo_file(change: FileChange, before: bytes | None) -> UndoneFile | Diagnost
         return not_undoable(change.path, "its content from before the transaction is not in the history")
     if change.result_sha256 is None:
         return _created_again(change, base)
-    fits = all(edit.span.end <= len(base.text) for edit in change.edits)
-    byte_edits = base.planned_byte_edits(change.edits) if fits else EncodeProblem(0, None)
-    left = None if isinstance(byte_edits, EncodeProblem) else _decoded(splice(base.data, byte_edits), change)
-    if left is None or left.sha256 != change.result_sha256:
+    replayed = replay_file(change, base)
+    left = None if isinstance(replayed, Diagnostic) else _decoded(replayed.result or b"", change)
+    if left is None:
         return not_undoable(change.path, "its entry in the history does not give what the transaction left")
     if change.base_sha256 is None:
         edits = EditList((TextEdit.delete(Span(0, len(left.text))),) if left.text else ())
