@@ -154,8 +154,7 @@ def test_base_is_parsed_once_for_any_number_of_edits(parsed: dict[str, list[int]
 
     assert len(parsed["outline"]) == 1
     assert sum(parsed["inline"]) <= 2 * len(base.source.text)
-    # All append the same text, and each gives another title.
-    assert (len(parsed["payload"]), len(parsed["heading"])) == (1, count)
+    assert (len(parsed["payload"]), len(parsed["heading"])) == (count, count)
     assert max(parsed["payload"] + parsed["heading"]) < 30
 
 

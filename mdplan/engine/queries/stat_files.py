@@ -48,8 +48,7 @@ def _stat_file(files: OutlinedFiles, request: StatRequest) -> StatReport:
     if isinstance(outline, Diagnostic):
         return refusal(StatReport, (outline,))
     if not request.links:
-        # Of files that are examined again and again, most have not changed.
-        return outline.latest((str(name), request), lambda: stat_report(str(name), outline, request))
+        return stat_report(str(name), outline, request)
     find = _link_finder(files, files.workspace.root_of(name))
     return stat_report(str(name), outline, request, find(name.path))
 

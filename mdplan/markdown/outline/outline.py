@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -106,7 +106,6 @@ class Outline:
         self.nested = tuple(section for section in self.headings if section.nested)
         self.sections = tuple(section for section in self.in_order if not section.nested)
         self._derived: dict[Callable[[Source], Any], Any] = {}
-        self._latest: tuple[Hashable, Any] | None = None
 
     def edited(self, edits: "EditList", source: Source) -> "Outline":
         """Outline of `source`, which `edits` made of this one's."""
@@ -127,15 +126,6 @@ class Outline:
         if make not in self._derived:
             self._derived[make] = make(self.source)
         found: _Derived = self._derived[make]
-        return found
-
-    def latest(self, key: Hashable, make: Callable[[], _Derived]) -> _Derived:
-        """What `make` gives for `key`, which tells all that it depends on besides; kept for the next call."""
-        known = self._latest
-        if known is None or known[0] != key:
-            # One assignment, so that threads find a key with what belongs to it.
-            self._latest = known = (key, make())
-        found: _Derived = known[1]
         return found
 
     @property

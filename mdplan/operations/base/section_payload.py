@@ -80,11 +80,7 @@ class PayloadOperation(LevelFitting):
 
         Errors: those of `find_section` and `read_payload`.
         """
-        # One text often goes to many sections.
-        section, payload = (
-            self.find_section(outline),
-            outline.latest(("payload", self.markdown), self.read_payload),
-        )
+        section, payload = self.find_section(outline), self.read_payload()
         if isinstance(section, Section) and isinstance(payload, Diagnostic):
             payload = self._payload_as_open(outline, section) or payload
         if isinstance(section, Section) and isinstance(payload, Payload):
