@@ -156,7 +156,12 @@ class Bot:
             self._refuse(outcome.path, outcome.problems, found)
         elif outcome.plan is not None:
             found.alone[outcome.path] = StandalonePlan.of(
-                outcome.plan, outcome.diff, spool, outcome.places, needs_others=outcome.needs_others
+                outcome.plan,
+                outcome.diff,
+                spool,
+                outcome.places,
+                needs_others=outcome.needs_others,
+                all_open=outcome.all_open,
             )
 
     def _refuse(self, path: str, problems: Problems, found: RunFindings) -> None:
@@ -200,12 +205,15 @@ class Bot:
         self, candidates: list[CandidateFile], together: list[CandidateFile], found: RunFindings, spool: Spool
     ) -> BotResult:
         """One plan of what was planned alone and what is planned together."""
+        all_open: set[str] = set()
         for member in together:
-            was = FileStatus.SATISFIED if found.alone.pop(member.path, None) is None else FileStatus.CHANGES
-            found.verdicts[was] -= 1
+            alone = found.alone.pop(member.path, None)
+            found.verdicts[FileStatus.SATISFIED if alone is None else FileStatus.CHANGES] -= 1
+            if alone is not None and alone.all_open:
+                all_open.add(member.path)
         made = [found.alone[each.path] for each in candidates if each.path in found.alone]
         found.alone.clear()
-        joint = self._plan_group(together, found) if together else None
+        joint = self._plan_group(together, frozenset(all_open), found) if together else None
         if joint is not None and joint.plan is not None:
             made.append(StandalonePlan.of(joint.plan, joint.diff, spool))
         problems = tuple(found.problems)
@@ -222,10 +230,12 @@ class Bot:
             return _refused((*problems, *plan), found)
         return BotResult(plan=plan, problems=problems, found=found, diff=plans.diffs)
 
-    def _plan_group(self, together: list[CandidateFile], found: RunFindings) -> GroupPlan:
+    def _plan_group(
+        self, together: list[CandidateFile], all_open: frozenset[str], found: RunFindings
+    ) -> GroupPlan:
         planner = FilePlanner(self.job)
         try:
-            joint = plan_group(planner, together, keep_going=self.options.keep_going)
+            joint = plan_group(planner, together, all_open, keep_going=self.options.keep_going)
         finally:
             planner.workspace.close()
         for path, problems in joint.refused.items():

@@ -127,6 +127,7 @@ class FilePlanner:
             diff=planned.diff,
             places=self._changed_places(planned),
             needs_others=any(edit.other_file is not None for edit in left.batch.files[0].edits),
+            all_open=left is selected,
             misses=misses,
         )
 

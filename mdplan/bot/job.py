@@ -204,7 +204,8 @@ class FileOutcome:
     """What became of the file `path`.
 
     Of one that changes: its `plan` and the exact `diff`. The process that asks puts both on the disk, so it
-    does not unpack the plan. Links to `places` may have to change in other files.
+    does not unpack the plan. Links to `places` may have to change in other files. If it is
+    `all_open`, no edit that the manifest asks for is done yet.
     `misses` are sections that are nearly those that were to be deleted. `digest` is the SHA-256 of the bytes
     that were read.
     """
@@ -216,6 +217,7 @@ class FileOutcome:
     diff: bytes = b""
     places: ChangedPlaces = field(default_factory=dict)
     needs_others: bool = False
+    all_open: bool = False
     misses: tuple[SkippedNearMiss, ...] = ()
     digest: bytes = b""
 

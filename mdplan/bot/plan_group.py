@@ -1,7 +1,7 @@
 """Files that have a word in each other, planned as one batch."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from mdplan.bot.file_planner import FilePlanner
@@ -21,12 +21,25 @@ class GroupPlan:
     verdicts: Mapping[FileStatus, int]
 
 
-def plan_group(planner: FilePlanner, together: Sequence[CandidateFile], *, keep_going: bool) -> GroupPlan:
-    """The plan of the files `together`; with `keep_going` without those that have problems."""
+def plan_group(
+    planner: FilePlanner,
+    together: Sequence[CandidateFile],
+    all_open: Collection[str],
+    *,
+    keep_going: bool,
+) -> GroupPlan:
+    """The plan of the files `together`; with `keep_going` without those that have problems.
+
+    Of the files `all_open` it is known that no edit is done yet.
+    """
     refused: dict[str, Problems] = {}
     selected: dict[str, SelectedEdits] = {}
     for candidate in together:
-        found = planner.open_edits(candidate)
+        found = (
+            planner.selecting.select(candidate)
+            if candidate.path in all_open
+            else planner.open_edits(candidate)
+        )
         if isinstance(found, SelectedEdits):
             selected[candidate.path] = found
         elif found is not None:

@@ -28,6 +28,7 @@ class StandalonePlan:
     has_broken_links: bool
     places: ChangedPlaces = field(default_factory=dict)
     needs_others: bool = False
+    all_open: bool = False
 
     @classmethod
     def of(
@@ -38,6 +39,7 @@ class StandalonePlan:
         places: ChangedPlaces | None = None,
         *,
         needs_others: bool = False,
+        all_open: bool = False,
     ) -> "StandalonePlan":
         """Put `plan` and `diff` into `spool`."""
         return cls(
@@ -51,6 +53,7 @@ class StandalonePlan:
             has_broken_links=plan.has_broken_links,
             places=places or _NO_PLACES,
             needs_others=needs_others,
+            all_open=all_open,
         )
 
 

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,8 @@ from mdplan.bot.plan_group import GroupPlan
 from mdplan.bot.verbs import propose
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
+from mdplan.engine.planner import Planner
+from mdplan.requests.batch import Batch
 from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.filesystem import FileSystem, Step
 from mdplan.storage.workspace import Workspace
@@ -81,9 +84,9 @@ def test_only_pages_whose_links_change_are_planned_together(
     )
     plan, seen = mdplan.bot.bot.plan_group, list[str]()
 
-    def recorded(planner: FilePlanner, files: list[CandidateFile], **how: bool) -> GroupPlan:
+    def recorded(planner: FilePlanner, files: list[CandidateFile], *more: Any, **how: bool) -> GroupPlan:
         seen.extend(file.path for file in files)
-        return plan(planner, files, **how)
+        return plan(planner, files, *more, **how)
 
     monkeypatch.setattr(mdplan.bot.bot, "plan_group", recorded)
     report = applied(open_engine(tmp_path), str(tmp_path / "bot.yml"))
@@ -92,6 +95,28 @@ def test_only_pages_whose_links_change_are_planned_together(
     assert seen == together
     is_led = "old" in link.lower().replace("%6f", "o")
     assert ("two.md#new" in (tmp_path / "one.md").read_text()) is is_led
+
+
+def test_linked_pages_are_planned_once_alone_and_once_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "one.md").write_text("# One\n\nAn old [link](two.md#old).\n", encoding="utf-8")
+    (tmp_path / "two.md").write_text("# Two\n\n## old\n", encoding="utf-8")
+    (tmp_path / "bot.yml").write_text(
+        "updateReferences: file\n"
+        "files: [{glob: '*.md', edits: [{op: replace_match, pattern: old, replacement: new}]}]"
+    )
+    plan, batches = Planner.plan, list[list[str]]()
+
+    def recorded(planner: Planner, batch: Batch) -> Any:
+        batches.append([file.file for file in batch.files])
+        return plan(planner, batch)
+
+    monkeypatch.setattr(Planner, "plan", recorded)
+    report = applied(open_engine(tmp_path), str(tmp_path / "bot.yml"))
+
+    assert report.ok, report.error
+    assert batches == [["one.md"], ["two.md"], ["one.md", "two.md"]]
 
 
 @pytest.mark.parametrize(("most", "code"), [(11, Code.BATCH_TOO_LARGE), (12, None)])
