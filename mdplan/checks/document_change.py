@@ -10,7 +10,7 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.field_names import short_name
 from mdplan.markdown.blocks.block_structure import Block, BlockKind, is_left_open
 from mdplan.markdown.front_matter.values import FrontMatterContent, Unreadable
-from mdplan.markdown.outline.enclosures import find_enclosures
+from mdplan.markdown.outline.enclosure_search import find_enclosures
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.regions import find_regions
 from mdplan.planning.results.warnings import overlong_rows, unreadable_front_matter

@@ -49,7 +49,7 @@ class BuiltFile:
         """Edits from the document that the edit `index` saw to the result."""
         return self.later.get(index, self.edits)
 
-    @property
+    @cached_property
     def base(self) -> Outline:
         """Outline of the base."""
         return self.file.outline

@@ -77,14 +77,14 @@ class _Reader:
 
     def _take_footnote(self, place: Range) -> None:
         """Two definitions in one line are in each other to GitHub, and side by side to the parser."""
-        start = self.prepared.offset(place["start"])
+        start, _ = self.prepared.bounds(place)
         if "]:" in self._source[self._source.rfind("\n", 0, start) + 1 : start]:
             raise DoubtfulText
         self._quotes.append(False)
 
     def _take_table(self, place: Range) -> None:
         """After a row that is none to GitHub, text that is a row to the parser can be a heading."""
-        start, end = self.prepared.offset(place["start"]), self.prepared.offset(place["end"])
+        start, end = self.prepared.bounds(place)
         line_end = self._source.find("\n", end)
         text = self._source[start : line_end if line_end >= 0 else len(self._source)]
         if _UNDERLINE.search(text):
@@ -93,7 +93,7 @@ class _Reader:
                 raise DoubtfulText
 
     def _take_heading(self, place: Range) -> None:
-        start, end = self.prepared.offset(place["start"]), self.prepared.offset(place["end"])
+        start, end = self.prepared.bounds(place)
         text = self._source[start:end].strip(" \t\r\n")
         if "\n" in text:
             text = without_prefixes(text, sum(self._quotes))
@@ -119,7 +119,7 @@ class _Reader:
         )
 
     def _take_html(self, place: Range) -> None:
-        start, end = self.prepared.offset(place["start"]), self.prepared.offset(place["end"])
+        start, end = self.prepared.bounds(place)
         if not _RAW_HTML.match(self._source, start, end):
             return
         found = _RAW_HTML_END.search(self._source, start, end)

@@ -167,7 +167,8 @@ class _Reader:
             # The range of an escaped character begins after the backslash.
             self._start -= self._text.startswith("\\", self._start - 1) if self._start else 0
         # A paragraph ends with a line, which the ranges of some references do not reach.
-        end = self._text.find("\n", max(self.prepared.offset(place["end"]) - 1, self._start))
+        _, end = self.prepared.bounds(place)
+        end = self._text.find("\n", max(end - 1, self._start))
         self._end = max(self._end, end if end >= 0 else len(self._text))
 
     def _open_container(self, kind: BlockKind, place: Range) -> None:
@@ -217,7 +218,7 @@ class _Reader:
 
     def _bounds(self, place: Range) -> tuple[int, int]:
         """Start and end in code points; a range can begin with white space of the line before."""
-        start, end = self.prepared.offset(place["start"]), self.prepared.offset(place["end"])
+        start, end = self.prepared.bounds(place)
         white = _WHITE.match(self._text, start, end)
         return (white.end() if white else start), end
 
@@ -225,12 +226,13 @@ class _Reader:
         return bisect_right(self._lines.starts, offset) - 1
 
     def _text_of(self, place: Range) -> str:
-        start, end = self.prepared.offset(place["start"]), self.prepared.offset(place["end"])
+        start, end = self.prepared.bounds(place)
         return self._text[start:end].replace("\\|", "|").strip(" \t\v\f")
 
     def _code_of(self, text: str, place: Range) -> str:
         """A piece of code as it is in the source, if it is there: a tab can be spaces in part."""
-        source = self._text[self.prepared.offset(place["start"]) : self.prepared.offset(place["end"])]
+        start, end = self.prepared.bounds(place)
+        source = self._text[start:end]
         return source if len(source) == len(text) else text
 
 

@@ -81,6 +81,12 @@ class PreparedText:
             [] if self._is_ascii else list(accumulate(map(_code_points, self._pieces()), initial=0))
         )
 
+    def bounds(self, place: Range) -> tuple[int, int]:
+        """Start and end of the range of an event in code points."""
+        if self._is_ascii:
+            return place["start"], place["end"]
+        return self.offset(place["start"]), self.offset(place["end"])
+
     def offset(self, byte: int) -> int:
         """The code point at a byte offset of an event."""
         if self._is_ascii:

@@ -11,7 +11,7 @@ from typing import Final
 
 from mdplan.markdown.blocks.block_structure import Block, BlockKind, BlockTree
 from mdplan.markdown.edits.payload import Payload
-from mdplan.markdown.outline.enclosures import find_enclosures
+from mdplan.markdown.outline.enclosure_search import find_enclosures
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.text.diff.common_edges import common_edges

@@ -15,7 +15,7 @@ from mdplan.markdown.edits.spacing import (
     replace_blocks,
     start_of_body,
 )
-from mdplan.markdown.outline.enclosures import find_enclosures
+from mdplan.markdown.outline.enclosure_search import find_enclosures
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.markdown.section_id import PREAMBLE_ID, folded

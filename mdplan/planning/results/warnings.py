@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.blocks.block_structure import Block, BlockKind
-from mdplan.markdown.outline.enclosures import find_enclosures, may_have_tags
+from mdplan.markdown.outline.enclosure_search import find_enclosures, may_have_tags
 from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.build import BuiltFile
 from mdplan.text.diff.changed_lines import changed_lines

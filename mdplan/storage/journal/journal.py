@@ -140,10 +140,10 @@ class Journal:
         """Write `record` as the newest one; with `syncs` its content is on the disk then."""
         name = RecordName(min(self.newest() + 1, _LAST_SEQUENCE), record.transaction, State.NEW)
         name = replace(name, mark=self._mark(name))
-        data = encode_record(record, self._binding(name))
+        data, file_name = encode_record(record, self._binding(name)), str(name)
         filesystem = self.root.filesystem
         with storage_errors(self.shown, "writing the journal"):
-            descriptor = filesystem.create(self.folder, str(name))
+            descriptor = filesystem.create(self.folder, file_name)
             try:
                 filesystem.write(descriptor, data)
                 if syncs:
@@ -152,7 +152,7 @@ class Journal:
                 filesystem.release(descriptor)
                 raise
             filesystem.close(descriptor)
-        self._listed()[State.NEW].add(str(name))
+        self._listed()[State.NEW].add(file_name)
         self._newest = name.sequence
         self._is_own[name.sequence, name.transaction, name.mark] = True
         return name
@@ -160,10 +160,11 @@ class Journal:
     def advance(self, name: RecordName, state: State) -> RecordName:
         """Give the transaction another state; its new name."""
         moved = replace(name, state=state)
+        old, new = str(name), str(moved)
         with storage_errors(self.shown, "writing the journal"):
-            self.root.filesystem.rename(self.folder, str(name), str(moved))
-        self._listed()[name.state].discard(str(name))
-        self._listed()[state].add(str(moved))
+            self.root.filesystem.rename(self.folder, old, new)
+        self._listed()[name.state].discard(old)
+        self._listed()[state].add(new)
         return moved
 
     def contains(self, name: RecordName) -> bool:
