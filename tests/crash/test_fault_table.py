@@ -98,7 +98,7 @@ FAULT_TABLE: dict[str, tuple[str, ...]] = {
         f"{LATE}test_foreign_writer_before_a_deletion_wins",
         f"{LATE}test_newest_version_of_a_repeated_writer_wins",
         f"{LATE}test_endless_writer_leaves_the_transaction_pending",
-        f"{CRASH}stranger.py::test_file_of_another_program_is_never_replaced",
+        f"{CRASH}foreign_program.py::test_file_of_another_program_is_never_replaced",
         f"{CONCURRENCY}foreign_writer.py::test_newest_foreign_version_is_in_place_after_every_commit",
     ),
     "another program writes into a file that it has open: its bytes are kept, and told": (
