@@ -263,7 +263,7 @@ Problems = tuple[Diagnostic, ...]
 
 
 class Refused(Exception):  # noqa: N818 (it is no error of the program)
-    """What `Report.unwrap` raises for a report that is not `ok`; `diagnostics` has all problems.
+    """The exception of `Report.unwrap` for a report that is not `ok`; `diagnostics` has all problems.
 
     The message has each of them with its code, place and hint, so that a traceback shows what to do.
 

@@ -61,7 +61,7 @@ class RunOptions:
 
 @dataclass(kw_only=True)
 class RunFindings:
-    """What planning has found so far."""
+    """The findings of planning so far."""
 
     named: int = 0
     verdicts: dict[FileStatus, int] = field(default_factory=lambda: dict.fromkeys(FileStatus, 0))
@@ -75,7 +75,7 @@ class RunFindings:
 
 @dataclass(frozen=True, kw_only=True)
 class BotResult:
-    """What came of a manifest: its `plan`, None where there is none or nothing to do.
+    """The result of a manifest: its `plan`, None for a refusal or without changes.
 
     `problems` are all that were found, `found` has the counts, and `diff` gives the parts of the exact diff.
     """

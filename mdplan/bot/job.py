@@ -191,7 +191,7 @@ ChangedPlaces: TypeAlias = Mapping[str, frozenset[str] | None]
 
 
 class FileStatus(StrEnum):
-    """What became of a candidate. `SATISFIED` is a file that already matches the manifest."""
+    """The outcome of a candidate. `SATISFIED` is a file that already matches the manifest."""
 
     SKIPPED = "skipped"
     SATISFIED = "holds"
@@ -201,7 +201,7 @@ class FileStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileOutcome:
-    """What became of the file `path`.
+    """The outcome of the file `path`.
 
     Of one that changes: its `plan` and the exact `diff`. The process that asks puts both on the disk, so it
     does not unpack the plan. Links to `places` may have to change in other files. If it is

@@ -13,7 +13,7 @@ from mdplan.planning.replan.plan_result import PlannedBatch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupPlan:
-    """What came of it: no plan where nothing changes. `refused` has the problems of files, by path."""
+    """The plan of a group, None if nothing changes; `refused` has the problems of files by path."""
 
     plan: PackedPlan | None
     diff: bytes

@@ -32,7 +32,7 @@ def check_since(
 def check_changes(
     before: OutlinedFiles, after: OutlinedFiles, changes: Iterable[tuple[str | None, str | None]]
 ) -> CheckReport:
-    """What documents lost between two versions of a root; `changes` are their old and new paths."""
+    """Find what documents lost between two versions of a root; `changes` are their old and new paths."""
     changed: list[ChangedDocument] = []
     skipped: list[Diagnostic] = []
     for old, new in changes:

@@ -1,4 +1,4 @@
-"""What a change did to one document, apart from its links."""
+"""Damage that a change did to one document, apart from its links."""
 
 import datetime as dt
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What a change did to the links of a folder: those that broke, and those that name another place now."""
+"""Links of a folder that a change broke, or that now name another place."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

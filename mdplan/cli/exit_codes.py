@@ -1,4 +1,4 @@
-"""What a process owes its caller at the end: a code, and what went wrong."""
+"""The end of a process: its exit code and its error message."""
 
 import os
 import sys

@@ -184,7 +184,7 @@ def given_fields(options: Mapping[str, Any]) -> dict[str, Any] | Diagnostic:
 
 
 def _kind_of(annotation: Any, rules: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ANN401 (any annotation)
-    """What click is told of the values of a field."""
+    """The click type of a field."""
     kinds = get_args(annotation) if get_origin(annotation) in {Union, UnionType} else (annotation,)
     # Where a field takes one or several, the command line takes several.
     kind = next((each for each in kinds if get_origin(each) is tuple), kinds[0])

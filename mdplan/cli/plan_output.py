@@ -1,4 +1,4 @@
-"""What the commands about plans print: the diff, the summary, the next step."""
+"""Output of the commands about plans: the diff, the summary, the next step."""
 
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the commands that use the engine share: their options, the engine, and how they end."""
+"""Shared parts of the commands that use the engine: their options, the engine, and their exit."""
 
 import functools
 import itertools

@@ -16,7 +16,7 @@ from mdplan.text.edit import TextEdit
 
 
 class KeyMarker(Enum):
-    """What a key is set to that is deleted, or stays what it is."""
+    """Markers for keys that are deleted, or stay as they are."""
 
     REMOVED = "gone"
     KEPT = "kept"

@@ -39,7 +39,7 @@ _Errors = Iterator[ValidationError]
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """What the value at `path` violates: `rule`, a keyword of the schema with what it asks for.
+    """A schema violation: the value at `path` violates `rule`, a keyword of the schema.
 
     `kind` is the same in two texts for the same violation, wherever items of lists are.
     """

@@ -32,7 +32,7 @@ class DataError(ValueError):
 
 
 class Kind(StrEnum):
-    """What a node is."""
+    """The kind of a node."""
 
     SCALAR = "scalar"
     MAP = "map"

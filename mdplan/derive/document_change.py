@@ -50,7 +50,7 @@ class ChangedRun:
 
 
 class Change:
-    """What turns the outline `old` into `new`, a document called `name`."""
+    """The change from the outline `old` to `new` of the document `name`."""
 
     def __init__(self, old: Outline, new: Outline, name: str, *, by_headings: bool = False) -> None:
         """Compare the lines of both, with their line ends; between the same headings, where `by_headings`."""

@@ -20,7 +20,7 @@ _FEWEST = 12
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """What came of planning edits: the `text` they make and whether their own guards fix what they change."""
+    """The result of planning edits: the `text` they make, and whether their own guards suffice."""
 
     text: str | None
     data: bytes = b""

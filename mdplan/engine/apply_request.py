@@ -1,4 +1,4 @@
-"""What can be applied: a stored plan, a plan document, or a batch. It is recognized here and nowhere else."""
+"""Requests to apply: a stored plan, a plan document, or a batch. They are recognized only here."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace

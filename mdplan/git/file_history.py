@@ -1,4 +1,4 @@
-"""What git knows of files: when they changed last and first, and who changed them."""
+"""File history from git: first and last change, and authors."""
 
 from collections import Counter
 from collections.abc import Collection

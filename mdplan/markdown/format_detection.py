@@ -1,4 +1,4 @@
-"""What a file is: Markdown, a file of keys and values, or plain text."""
+"""Detects the format of a file: Markdown, a data file, or plain text."""
 
 import re
 from typing import Final

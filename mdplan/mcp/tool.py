@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """What one call gives: `text` for the model, the same as data, and whether it is a refusal.
+    """The result of a call: `text` for the model, the same as data, and whether it is a refusal.
 
     `meta` is `_meta` of the result, which hosts give to an App and not to the model.
     """
@@ -84,7 +84,7 @@ class PromptDefinition:
 
 @dataclass(frozen=True, slots=True)
 class PlanQuestion:
-    """What a form asks about a plan: `text` shows it; `is_whole` says that all of its changes are there."""
+    """The question of a form about a plan: `text` shows it; `is_whole` says that it shows all changes."""
 
     text: str
     is_whole: bool

@@ -18,7 +18,7 @@ from mdplan.requests.batch import Batch
 
 @dataclass(frozen=True)
 class RequestedFile:
-    """What a batch says of a document: its name, its format and its encoding, where these were given."""
+    """The document fields of a batch: its name, format and encoding, if given."""
 
     name: str
     format: str | None

@@ -15,7 +15,7 @@ _RUN: Final = re.compile(r"^(?:<+|=+|>+)", re.MULTILINE)
 
 
 class Choice(StrEnum):
-    """What a conflict becomes: the text of one side, or that of ours and then that of theirs."""
+    """The resolution of a conflict: the text of one side, or that of ours and then that of theirs."""
 
     OURS = "ours"
     THEIRS = "theirs"

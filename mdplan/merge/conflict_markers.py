@@ -1,4 +1,4 @@
-"""A merge as text: with markers where a person must decide."""
+"""Renders a merge as text, with conflict markers where a person must decide."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class MergedText:
-    """What the merge wrote that no side has: `what` it did, in words, in a section, and the new lines."""
+    """Lines that the merge wrote and no side has: `what` it did, in which section, and the new lines."""
 
     path: tuple[str, ...]
     what: str
@@ -53,7 +53,7 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class MarkerStyle:
-    """How conflicts are marked: with so many characters, and how the sides are named."""
+    """Style of conflict markers: their length, and the names of the sides."""
 
     size: int = 7
     ours: str = "ours"

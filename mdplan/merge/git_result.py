@@ -13,7 +13,7 @@ GIT_IS_SMALLER: Final = "git's conflict markers are used: they mark fewer lines"
 
 @dataclass(frozen=True, slots=True)
 class GitResult:
-    """What `git merge-file` gives, and whether that is without conflicts."""
+    """The result of `git merge-file`, and whether it has no conflicts."""
 
     text: str
     is_clean: bool

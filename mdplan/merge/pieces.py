@@ -1,4 +1,4 @@
-"""What a merge is made of: pieces of the three texts in the order of the result."""
+"""Pieces of the three texts of a merge, in the order of the result."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -17,7 +17,7 @@ _SEPARATOR: Final = re.compile(r"[=:]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IniLine:
-    """What is in one line; spans are offsets in the whole text.
+    """One line of an INI file; spans are offsets in the whole text.
 
     `text` is the line without its indentation, its comment, and the white space before that; it is empty for
     blank lines and comments. `indent` counts characters. `comment` reaches to the end of the line.

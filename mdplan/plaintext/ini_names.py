@@ -1,4 +1,4 @@
-"""What can be written as the name of a section or key, or as a value, and is read back as the same."""
+"""Checks that names of sections and keys, and values, read back as they were written."""
 
 from mdplan.plaintext.ini_line import has_comment, has_separator
 

@@ -42,7 +42,7 @@ class BlankLines:
 
 
 class TextOutline:
-    """What marks the parts of a text, in order; INI files have the same marks. Never changes."""
+    """The markers of parts of a plain text, in order; INI files have the same. Immutable."""
 
     def __init__(self, source: Source) -> None:
         """Read `source` in one pass over its lines."""

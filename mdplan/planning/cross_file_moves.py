@@ -1,4 +1,4 @@
-"""What edits of one file do in another one: sections that move there, and entries of new pages."""
+"""Edits of one file that write into another: sections that move there, and entries of new pages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""What the result must keep: the promises of DESIGN section 7, checked on the parsed result."""
+"""Verifies the parsed result of a plan: the promises of DESIGN section 7."""
 
 from bisect import bisect_right
 from collections import Counter, defaultdict

@@ -1,4 +1,4 @@
-"""What stat tells of INI files and plain text: sections, keys, comments and blank lines, never values."""
+"""The inventory of INI files and plain text: sections, keys, comments and blank lines, never values."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, TypedDict, TypeVar

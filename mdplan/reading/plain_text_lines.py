@@ -1,4 +1,4 @@
-"""What stat tells of INI files and plain text, as lines of text."""
+"""The inventory of INI files and plain text as lines of text."""
 
 from collections.abc import Iterable, Iterator, Mapping
 

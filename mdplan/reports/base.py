@@ -1,4 +1,4 @@
-"""What a verb hands back: what all reports share, and how they go over the wire.
+"""The base class of all reports, and their JSON form.
 
 The shapes are one for each verb, for success and refusal alike. On the wire names are camelCase, absent
 values are omitted, and every string is valid Unicode.

@@ -1,4 +1,4 @@
-"""What `mdplan check` reports."""
+"""The report of `mdplan check`."""
 
 from dataclasses import dataclass
 

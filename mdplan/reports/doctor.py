@@ -1,4 +1,4 @@
-"""What `doctor` hands back."""
+"""The report of `doctor`."""
 
 from dataclasses import dataclass
 from typing import Literal

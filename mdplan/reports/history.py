@@ -1,4 +1,4 @@
-"""What the verbs about past transactions hand back: `history` and `recover`."""
+"""The reports of `history` and `recover`."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What a report says of the parts of files of keys and of plain text; lines are 1-based and inclusive."""
+"""Entries for the parts of data files and plain text; lines are 1-based and inclusive."""
 
 from dataclasses import dataclass
 

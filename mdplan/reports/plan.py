@@ -1,4 +1,4 @@
-"""What `validate`, `plan`, `apply` and `undo` hand back."""
+"""The reports of `validate`, `plan`, `apply` and `undo`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields

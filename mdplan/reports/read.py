@@ -1,4 +1,4 @@
-"""What `read` and `search` hand back: content with what guards an edit of it."""
+"""The reports of `read` and `search`: content with the hashes that guard an edit of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What people said of a plan, and what another plan does otherwise."""
+"""The reports on reviews: comments on a plan, and the comparison with another plan."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What `stat` hands back: the structure of a document, or of a folder."""
+"""The report of `stat`: the structure of a document, or of a folder."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What a caller sends: edits of one or many files, as one batch."""
+"""Batches: edits of one or many files."""
 
 from typing import Annotated, Any, Literal
 

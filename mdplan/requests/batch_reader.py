@@ -166,7 +166,7 @@ def _no_object(data: object) -> Diagnostic:
 
 
 class ReferenceScopeReader:
-    """What was said of references, in all places of one batch."""
+    """Reads `updateReferences` from all places of one batch."""
 
     def __init__(self) -> None:
         """Start with nothing said."""
@@ -187,7 +187,7 @@ class ReferenceScopeReader:
 
     @property
     def scope(self) -> ReferenceScope:
-        """What was wished; none when nothing was said."""
+        """The requested scope; none by default."""
         return next(iter(self._wishes), "none")
 
     def problems(self) -> Iterator[Diagnostic]:

@@ -1,4 +1,4 @@
-"""What an edit in the words of another tool is in the words of mdplan: for hints, never for edits."""
+"""Translates an edit in the fields of another tool into those of mdplan, for hints only."""
 
 import json
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""What people call an operation that has another name: first a table, then similarity."""
+"""Suggestions for unknown operation names: first a table of synonyms, then similarity."""
 
 import difflib
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What the requests of stat, read and search share: a base class, and fields that describe themselves.
+"""The base class of the requests of stat, read and search.
 
 The requests are plain dataclasses, so that a command that only reads starts without pydantic. Command line
 options, published schemas and the strict reader of JSON are made from their fields.

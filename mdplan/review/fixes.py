@@ -1,4 +1,4 @@
-"""What a diff would change, as whole lines to be replaced: what suggestions and SARIF fixes are made of."""
+"""Changes of a diff as whole lines to replace, for suggestions and SARIF fixes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

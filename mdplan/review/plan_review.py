@@ -17,7 +17,7 @@ from mdplan.review.word_marks import Pieces
 
 
 class ChangeKind(StrEnum):
-    """What becomes of a file."""
+    """The kind of change of a file."""
 
     CHANGED = "changed"
     CREATED = "created"

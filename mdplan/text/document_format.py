@@ -1,4 +1,4 @@
-"""What a file can be, as far as its structure goes."""
+"""The formats of files."""
 
 from enum import StrEnum
 

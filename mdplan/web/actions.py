@@ -1,4 +1,4 @@
-"""What the routes do: every verb of the page over one review, without a word of HTTP."""
+"""The actions of the review page, independent of HTTP."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

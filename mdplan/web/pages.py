@@ -1,4 +1,4 @@
-"""What the templates show, as values: the list of plans, a plan, its files, what a search found."""
+"""The values that the templates show: the list of plans, a plan, its files, search results."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -157,7 +157,7 @@ class RenderedSide:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundInFile:
-    """What a search found in one file. `is_path` says that its path has the text."""
+    """The search results in one file. `is_path` says that its path contains the text."""
 
     file: ReviewedFile
     is_path: bool

@@ -1,4 +1,4 @@
-"""What the pages of one plan answer, and what its forms do."""
+"""The pages and forms of one plan."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace

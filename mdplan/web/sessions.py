@@ -30,7 +30,7 @@ _IDLE_SECONDS: Final = 8 * 3600.0
 
 
 class EditChoice(StrEnum):
-    """What a person chose for one edit. Nothing is accepted until somebody accepts it."""
+    """The choice of a person for one edit. Nothing is accepted by default."""
 
     NONE = "none"
     ACCEPT = "accept"
@@ -39,7 +39,7 @@ class EditChoice(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What a person thinks of one edit before deciding on the plan."""
+    """The mark of a person on one edit before the decision on the plan."""
 
     choice: EditChoice = EditChoice.NONE
     comment: str = ""
@@ -58,7 +58,7 @@ def verdicts_key(marks: Mapping[int, Mark]) -> str:
 
 @dataclass(slots=True)
 class PlanNotes:
-    """What one browser noted about one plan: `marks` by edit, files that were `viewed`, comments by number.
+    """The notes of one browser on one plan: `marks` by edit, `viewed` files, comments by number.
 
     `version` grows with every change, so that other windows of the browser learn of it.
     """
@@ -77,7 +77,7 @@ class PlanNotes:
 
 @dataclass(frozen=True, slots=True)
 class FlashMessage:
-    """What came of the last thing that was asked: shown once, on the next page."""
+    """The outcome of the last action, shown once on the next page."""
 
     text: str
     problems: Problems = ()

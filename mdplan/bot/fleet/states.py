@@ -1,4 +1,4 @@
-"""What is known of the repositories of a fleet: the outcome of the last run on each, in an SQLite file."""
+"""The outcome of the last run on each repository of a fleet, in an SQLite file."""
 
 import json
 import sqlite3
@@ -20,7 +20,7 @@ without rowid;
 
 
 class FleetState(StrEnum):
-    """What became of a repository."""
+    """The state of a repository after a run."""
 
     PENDING = "pending"
     OPEN = "open"

@@ -49,7 +49,7 @@ MOST_ATTEMPTS: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GitCommit:
-    """What the commit of a plan is to be: on the branch `branch`, None for the one that was read.
+    """Options of the commit of a plan: its branch (None for the branch that was read), author and message.
 
     `author` is ``Name <address>`` and `message` its text; None for what git and the manifest say. With
     `rebases` the manifest is planned again on a branch that moved concurrently. With `rebuilds` a branch

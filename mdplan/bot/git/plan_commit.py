@@ -37,7 +37,7 @@ _Changes: TypeAlias = "Mapping[tuple[bytes, ...], tuple[int, ObjectID] | None]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitText:
-    """What a commit says, and who made it."""
+    """Message and author of a commit."""
 
     message: bytes
     author: Signature

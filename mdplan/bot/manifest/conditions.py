@@ -29,7 +29,7 @@ from mdplan.text.span import Span
 
 @dataclass(frozen=True)
 class FileFacts:
-    """What conditions ask of a file, found when it is asked for: `outline`, and `values` of placeholders."""
+    """Facts about a file that conditions test, computed lazily: `outline`, and `values` of placeholders."""
 
     outline: Outline
     values: Values

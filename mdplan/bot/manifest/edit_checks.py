@@ -1,4 +1,4 @@
-"""What can be known to be wrong with the edits of a manifest before any file is examined."""
+"""Checks of the edits of a manifest that need no file."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -17,7 +17,7 @@ from mdplan.diagnostics import Diagnostic, Problems
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestInputs:
-    """What a caller gives next to a manifest.
+    """Options and data that a caller passes with a manifest.
 
     `variables` go before those of the manifest; of `environment` only the variables of these names can be
     used; `data` are data files by the name of their value.

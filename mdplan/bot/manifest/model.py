@@ -92,7 +92,7 @@ class Rule(ManifestPart):
 
 
 class Manifest(ManifestPart):
-    """What should be true of files: the bot plans what makes it so, as one plan of all of them."""
+    """The desired state of files, which the bot reaches by one plan over all of them."""
 
     schema_: str | None = Field(default=None, alias="$schema", description="For editors.")
     title: str | None = Field(

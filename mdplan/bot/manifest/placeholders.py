@@ -76,7 +76,7 @@ class VariableName:
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """What names stand for: decoded JSON by the first element of a name."""
+    """Values of placeholder names: decoded JSON by the first element of a name."""
 
     known: Mapping[str, Any]
 

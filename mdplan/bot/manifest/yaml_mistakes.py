@@ -1,4 +1,4 @@
-"""What is wrong with text that should be YAML: the mistakes that people make, each with its correction."""
+"""Common YAML mistakes, each with its correction."""
 
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -74,7 +74,7 @@ _KNOWN: Final = (
 
 
 class YamlMistake(NamedTuple):
-    """What is wrong, the `hint` that corrects it, and the place to look at."""
+    """A mistake, the `hint` that corrects it, and its position."""
 
     reason: str
     hint: str

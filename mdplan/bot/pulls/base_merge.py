@@ -41,7 +41,7 @@ class BranchMerge:
 
 @dataclass(frozen=True, slots=True)
 class BranchMerged:
-    """What came of it: the `files` that both sides changed, and the report."""
+    """The result of the merge: the `files` that both sides changed, and the report."""
 
     report: BotReport
     files: Sequence[str] = ()

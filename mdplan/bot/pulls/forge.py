@@ -1,4 +1,4 @@
-"""What the bot needs of a forge; GitHub is one, others can join."""
+"""The interface of a forge, such as GitHub."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class PullRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PullText:
-    """What a pull request says; `labels` are added to those that it has."""
+    """Title and description of a pull request; `labels` are added to its existing ones."""
 
     title: str
     body: str

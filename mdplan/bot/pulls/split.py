@@ -29,7 +29,7 @@ _NO_PATTERN: Final = re.compile(r"!|.*[\[\]]")
 
 
 class SplitBy(StrEnum):
-    """What decides which part a file goes to."""
+    """The criterion that assigns a file to a part."""
 
     CODEOWNERS = "codeowners"
     FOLDER = "folder"

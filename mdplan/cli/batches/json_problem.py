@@ -1,4 +1,4 @@
-"""What is wrong with text that should be JSON: the mistakes that people make, each with its correction."""
+"""Common JSON mistakes, each with its correction."""
 
 import json
 import re

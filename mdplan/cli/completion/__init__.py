@@ -1,1 +1,1 @@
-"""What the tab key offers, in every shell."""
+"""Shell completion."""

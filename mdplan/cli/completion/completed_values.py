@@ -1,4 +1,4 @@
-"""What the tab key offers next to commands, options and files: plans, transactions, operations.
+"""Completed values besides commands, options and files: plans, transactions, operations.
 
 A shell asks while somebody types, so only the newest are examined, and a root that cannot be opened offers
 nothing.

@@ -1,4 +1,4 @@
-"""What click's completion of bash, fish and zsh lacks: quotes, and silence when mdplan cannot answer.
+"""Extends click's completion of bash, fish and zsh: quoting, and silence when mdplan fails.
 
 A heading has blanks, colons, quotes and commas. bash inserts what it is given as it is, so the text is quoted
 here as the line already begins to quote it.

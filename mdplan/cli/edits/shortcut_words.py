@@ -1,4 +1,4 @@
-"""What `set`, `replace`, `append` and `tick` call the fields of their operations."""
+"""Names that `set`, `replace`, `append` and `tick` use for the fields of their operations."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

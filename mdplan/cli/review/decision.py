@@ -39,7 +39,7 @@ _MESSAGE: Final = """\
 
 
 class DecisionKind(StrEnum):
-    """What a person decides."""
+    """The kind of decision."""
 
     APPROVE = "approve"
     REQUEST_CHANGES = "request changes"

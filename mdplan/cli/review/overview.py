@@ -1,4 +1,4 @@
-"""What a review in the terminal shows of a plan as a whole: its size, its files, its warnings."""
+"""Overview of a plan in the terminal review: its size, its files, its warnings."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -44,7 +44,7 @@ class QuotedLines:
 
 @dataclass(frozen=True, slots=True)
 class Comments:
-    """What a person wrote on one edit: on the whole of it, and on places."""
+    """Comments on one edit: on all of it, and on lines."""
 
     whole: str
     on_lines: Mapping[QuotedLines, str]

@@ -1,4 +1,4 @@
-"""What a person chose so far in a review in the terminal, and how it asks and shows."""
+"""Choices of a person in the terminal review, and the dialog that asks for them."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field

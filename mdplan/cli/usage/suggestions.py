@@ -1,4 +1,4 @@
-"""What people type for a command or an option that has another name here: first a table, then similarity."""
+"""Suggestions for mistyped commands and options: first a table of synonyms, then similarity."""
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches

@@ -1,4 +1,4 @@
-"""What a manifest found and would change, as a SARIF file."""
+"""Problems and changes of a manifest as a SARIF file."""
 
 import json
 from collections.abc import Iterable, Iterator

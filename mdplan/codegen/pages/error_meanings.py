@@ -1,4 +1,4 @@
-"""What each code means, in the words of its page; complete by a test."""
+"""The meaning of each error code for its reference page; a test checks that none is missing."""
 
 from collections.abc import Mapping
 from typing import Final

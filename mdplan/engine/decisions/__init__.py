@@ -1,1 +1,1 @@
-"""What people decide and say about plans, and the gate before a commit that asks for it."""
+"""Decisions and comments on plans, and the approval gate before a commit."""

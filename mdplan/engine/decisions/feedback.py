@@ -1,4 +1,4 @@
-"""What people said of plans, for their authors: comments by edit, and what a revised plan does otherwise."""
+"""Feedback for the authors of plans: comments by edit, and the diff to a revised plan."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace

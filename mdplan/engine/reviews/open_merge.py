@@ -29,7 +29,7 @@ class MergedFile:
 
 @dataclass(frozen=True, slots=True)
 class OpenMerge:
-    """What a merge of `plan` into its files would be. `version` is another one for other files."""
+    """A merge of `plan` into its files that is not committed yet. `version` changes with the files."""
 
     plan: Plan
     files: Sequence[MergedFile]

@@ -38,7 +38,7 @@ def add_definitions(roots: list[BlockNode], lines: PartLines, text: str) -> None
 
 
 class _Line(NamedTuple):
-    """What a line has after the marks of its containers, with tabs as spaces, and these, outermost first."""
+    """A line after the marks of its containers, with tabs as spaces, and its containers, outermost first."""
 
     number: int
     parents: tuple[BlockNode, ...]

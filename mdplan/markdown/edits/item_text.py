@@ -13,7 +13,7 @@ from mdplan.text.lines import LineIndex
 
 @dataclass(frozen=True, slots=True)
 class ItemText:
-    """What one item contains, without its marker: `lines` without line ends.
+    """The content of one list item without its marker: `lines` without line ends.
 
     `text` is what `ListItem.text` gives for such an item: of its first paragraph or heading, without the box
     of a task, white space collapsed. It is empty where the item begins with another block.

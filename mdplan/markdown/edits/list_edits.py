@@ -30,7 +30,7 @@ class ItemInsertion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemRemoval:
-    """What removes an item: whole lines that go, and edits; `claimed` is the text that is asked for."""
+    """The removal of an item: whole lines to delete, and edits; `claimed` is the text of the item."""
 
     claimed: Span
     deletions: tuple[Span, ...] = ()

@@ -1,4 +1,4 @@
-"""What is in a region, and the edit that makes it another text.
+"""The text of a region, and the edit that replaces it.
 
 DESIGN section 6: a region is what is between its two marker comments, which stay as they are.
 """

@@ -1,4 +1,4 @@
-"""What markdown-it-py says of inline content: how it is rendered, and whether it has nodes."""
+"""Inline content by markdown-it-py: how it is rendered, and whether it has nodes."""
 
 import re
 from collections.abc import Mapping

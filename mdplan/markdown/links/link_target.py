@@ -1,4 +1,4 @@
-"""What a destination names among the files of a root.
+"""Resolves a link destination to a file of a root.
 
 A path names a file or folder from the folder of the document, one that begins with ``/`` from the root.
 Where there is no such file, `a.html` and `a` name the page that is made of `a.md`. A wiki link names a page
@@ -28,7 +28,7 @@ from mdplan.markdown.outline.slugs import heading_slug
 
 
 class TargetKind(Enum):
-    """What is at a path: a file, nothing, or something else: a folder, or what cannot be examined."""
+    """The kind of entry at a path: a file, nothing, or something else (a folder, or not readable)."""
 
     FILE = auto()
     OTHER = auto()
@@ -54,7 +54,7 @@ class FileTree(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LinkedPath:
-    """What a destination names: `path` from the root, and the `style` in which the link names it."""
+    """A resolved destination: `path` from the root, and the `style` in which the link names it."""
 
     path: str
     kind: TargetKind

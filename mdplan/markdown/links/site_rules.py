@@ -20,7 +20,7 @@ from mdplan.markdown.outline.slugs import GITHUB, STYLES, SlugStyle
 
 @dataclass(frozen=True, slots=True)
 class LinkStyle:
-    """What a link leaves out or puts before the path of its file.
+    """How a link abbreviates or prefixes the path of its file.
 
     `prefix` and `folder` are those of the root that it begins with; `locale` comes before the prefix.
     `is_from_page` says that it is relative to the page of its document, which is a folder. `is_page` says

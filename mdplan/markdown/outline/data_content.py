@@ -1,4 +1,4 @@
-"""What a file of keys and values says, or the front matter of a document."""
+"""Values of a data file, or of the front matter of a document."""
 
 from collections.abc import Callable
 from functools import partial

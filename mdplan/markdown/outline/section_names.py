@@ -1,4 +1,4 @@
-"""What the headings of a document make of the names of its sections, wherever they are in the text."""
+"""Names of sections, computed from all headings of a document."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What people said of a plan, as text for its author: by edit, with the lines, and what differs since."""
+"""Review comments on a plan as text for its author: by edit, with lines, and what has changed since."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -1,4 +1,4 @@
-"""What stat, read and search found, said once: long lists as one text of lines, short ones as objects."""
+"""Compact answers of stat, read and search: long lists as one text of lines, short ones as objects."""
 
 from collections.abc import Iterator
 from dataclasses import replace

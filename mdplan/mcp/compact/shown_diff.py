@@ -1,4 +1,4 @@
-"""What an answer shows of a long diff: changed lines alone, long ones cut around the change.
+"""Shortens a long diff for an answer: changed lines only, long ones cut around the change.
 
 It is for reading, not for `git apply`; the exact diff is a resource, and in answers with verbosity full.
 """

@@ -1,1 +1,1 @@
-"""What a server says of itself: instructions, introductions of its toolsets, resources."""
+"""The texts of a server about itself: instructions, introductions of its toolsets, resources."""

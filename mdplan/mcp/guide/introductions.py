@@ -1,4 +1,4 @@
-"""What a server tells of its toolsets before it has loaded any: the names of their tools, and how to work."""
+"""Introductions of toolsets, available before any is loaded: the names of their tools, and their use."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""What depends on the SDK: the server, stdio, HTTP, Apps, tasks and questions to users."""
+"""Everything that depends on the MCP SDK: the server, stdio, HTTP, Apps, tasks and elicitation."""

@@ -34,7 +34,7 @@ _MOST_TASKS: Final = 100
 
 @dataclass(slots=True)
 class CallOutcome:
-    """What the current call waits for. A call that `may_ask` asks the user of the client by itself."""
+    """What the current call waits for. With `may_ask` the call asks the user of the client itself."""
 
     may_ask: bool = True
     pending: PendingPlan | None = None

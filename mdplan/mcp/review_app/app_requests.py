@@ -13,7 +13,7 @@ PlanId = Annotated[str, Field(alias="planId", min_length=1, description="ID of t
 
 
 class Verb(StrEnum):
-    """What a person decides about a plan."""
+    """The kind of decision on a plan."""
 
     APPROVE = "approve"
     APPROVE_AND_APPLY = "approve_and_apply"
@@ -27,7 +27,7 @@ class Verb(StrEnum):
 
 
 class ShowRequest(Request):
-    """What the App shows: a plan, or the lines of one `file` of it from the one at `first`."""
+    """A request to show a plan, or the lines of one `file` of it from line `first` on."""
 
     plan_id: PlanId
     file: Count | None = Field(default=None, description="Index of a file of the plan: show its lines.")

@@ -23,7 +23,7 @@ from mdplan.web.labels import counted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppReport(Report):
-    """What the App receives: HTML to show, or what came of a decision. `message` says it in a sentence."""
+    """The answer to the App: HTML to show, or the outcome of a decision; `message` is one sentence."""
 
     plan_id: str | None = None
     state: str | None = None

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 
 class MergeNodeKind(StrEnum):
-    """What a node is; `LEAF` is any block that is merged by its lines."""
+    """The kind of a node; `LEAF` is any block that is merged by its lines."""
 
     ROOT = "root"
     SECTION = "section"

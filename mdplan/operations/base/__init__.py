@@ -1,1 +1,1 @@
-"""What operations share: targets, guards, claims, resolutions."""
+"""Shared parts of operations: targets, guards, claims, resolutions."""

@@ -1,4 +1,4 @@
-"""What operations on files of keys and values share: addresses, guards and positions."""
+"""Shared parts of operations on data files: addresses, guards and positions."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ _FILE: Final = "keys"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a file says; `is_new` where its front matter is yet to be created."""
+    """The parsed values of a file; `is_new` if its front matter has to be created first."""
 
     content: DataContent
     is_new: bool = False

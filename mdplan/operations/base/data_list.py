@@ -1,4 +1,4 @@
-"""What operations on lists in files of keys and values share: their items."""
+"""Shared parts of operations on lists in data files: their items."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What operations on front matter share: how they name a key, their guard, and what they resolve to."""
+"""Shared parts of operations on front matter: keys, guards and resolutions."""
 
 import json
 import math
@@ -38,7 +38,7 @@ KeyElement = Annotated[str, Field(min_length=1)]
 
 @dataclass(frozen=True, slots=True)
 class FrontMatterBlock:
-    """What the block of a document says; or that it is empty, because it is yet to be created."""
+    """The front matter block of a document; empty if it has to be created first."""
 
     content: FrontMatterContent
     is_new: bool = False

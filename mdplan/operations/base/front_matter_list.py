@@ -1,4 +1,4 @@
-"""What operations on lists in front matter share: their items, and finding the list."""
+"""Shared parts of operations on lists in front matter: their items, and finding the list."""
 
 from collections.abc import Sequence
 from typing import Any

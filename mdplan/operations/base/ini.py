@@ -1,4 +1,4 @@
-"""What operations on INI files share: how they name a section or a key, and their guards."""
+"""Shared parts of operations on INI files: sections, keys and guards."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What operations on lists share: finding the list, and items by their text."""
+"""Shared parts of operations on lists: finding the list, and items by their text."""
 
 from bisect import bisect_left
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What operations on matches share: the pattern, its scope, and which and how many matches count."""
+"""Shared parts of operations on matches: the pattern, its scope, and the expected count and selection."""
 
 import re
 from collections.abc import Mapping

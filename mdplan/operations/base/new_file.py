@@ -1,4 +1,4 @@
-"""What operations that make a new file share."""
+"""Shared parts of operations that create a file."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar

@@ -1,4 +1,4 @@
-"""What all edit operations share: how they name their place, their guards, and what they resolve to."""
+"""Base classes of all operations: targets, guards and resolutions."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -86,7 +86,7 @@ class BlockInsertion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """What an edit asks for, beyond the bytes that it changes: its declared `span`.
+    """The claim of an edit, beyond the bytes that it changes: its declared `span`.
 
     `owner` is the index of the section that the text belongs to; None for the text of a heading, which goes
     along wherever its section goes. `takes` are the indexes of sections that are deleted, replaced, moved

@@ -1,4 +1,4 @@
-"""What operations on regions share: how a region is named, what an edit of it claims."""
+"""Shared parts of operations on regions: names and claims."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What operations that write sections share: the payload, its levels, and the place it goes to."""
+"""Shared parts of operations that write sections: the payload, its levels, and its position."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal

@@ -1,4 +1,4 @@
-"""What operations on tables share: finding the table, its columns, and the row of a key."""
+"""Shared parts of operations on tables: finding the table, its columns, and the row of a key."""
 
 import re
 from collections.abc import Sequence

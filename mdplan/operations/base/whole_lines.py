@@ -1,4 +1,4 @@
-"""What operations on whole lines share: finding the lines, and their guard."""
+"""Shared parts of operations on whole lines: finding the lines, and their guard."""
 
 from typing import Any, ClassVar, Final
 

@@ -1,4 +1,4 @@
-"""What became of the places of a file that links can point to."""
+"""Anchors of a file before and after a batch."""
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict

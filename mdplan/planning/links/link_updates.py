@@ -127,7 +127,7 @@ _FINE = _Outcome()
 
 
 class _LinkChecker:
-    """What is said of each link of `document`."""
+    """Checks each link of `document`."""
 
     def __init__(self, document: LinkedDocument, changes: LinkChanges, anchors: Anchors) -> None:
         self.document = document

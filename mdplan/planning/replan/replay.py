@@ -35,7 +35,7 @@ class FoundFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """What a plan makes of its bases: the bytes of every file, None for a deleted one, and the diff.
+    """The result of a plan on its bases: the bytes of every file, None for a deleted one, and the diff.
 
     Of many `results` only some are held: another is made of its base when it is asked for. Each is proven by
     the hash in the plan; it is None for a file that goes, and when what is its base by then is another one.

@@ -1,1 +1,1 @@
-"""What a plan reports: sections after the edits, hashes, summaries."""
+"""The results that a plan reports: sections after the edits, hashes, summaries."""

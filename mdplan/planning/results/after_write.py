@@ -1,4 +1,4 @@
-"""What a report says of files after a write, so that the next edit needs no new look."""
+"""Reports on files after a write, so that the next edit needs no new read."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice

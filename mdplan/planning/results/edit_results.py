@@ -1,4 +1,4 @@
-"""What each edit of a batch did, for the caller."""
+"""The result of each edit of a batch."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What each edit does, told without offsets, so that it can be compared on another base."""
+"""Fingerprints of edits: their effects without offsets, to be compared on another base."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""What became of the section of each edit, so that the next edit can name it and guard it by its hash."""
+"""Maps the section of each edit to the result, so that the next edit can address and guard it."""
 
 from bisect import bisect_right
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""What the system answered, as a diagnostic; and the exception that carries diagnostics out of a commit."""
+"""System errors as diagnostics, and the exception that carries diagnostics out of a commit."""
 
 import errno
 import os

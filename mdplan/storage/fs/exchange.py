@@ -19,7 +19,7 @@ _known: WeakKeyDictionary[FileSystem, dict[int, bool]] = WeakKeyDictionary()
 
 
 class Exchange:
-    """What is known about exchanging files, found out in the open `state_folder` where that will do."""
+    """Whether the file system can exchange files, tested in the open `state_folder` if possible."""
 
     def __init__(self, filesystem: FileSystem, state_folder: int) -> None:
         self._filesystem = filesystem

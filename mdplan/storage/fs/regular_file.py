@@ -31,7 +31,7 @@ MAX_IMAGE_BYTES: Final = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class FileBytes:
-    """What one reading of a file found: its bytes, and its status just before them."""
+    """The bytes of a file, and its status just before they were read."""
 
     data: bytes = field(repr=False)
     status: os.stat_result
@@ -93,7 +93,7 @@ class KnownContent:
 
 @dataclass(frozen=True, slots=True)
 class FileSnapshot:
-    """What is at a name, as `content_of` tells it; and its status, if anything was there to be examined."""
+    """The content at a name, as `content_of` returns it, and its status, if something is there."""
 
     content: str | None
     status: os.stat_result | None = None

@@ -28,7 +28,7 @@ _NOT_ENTERED = frozenset({".git", STATE_FOLDER})
 
 @dataclass(frozen=True, slots=True)
 class CleanupResult:
-    """What a cleaning did: whether it found anything, and whether the history has all that was displaced."""
+    """The result of a cleanup: whether it found anything, and whether the history is complete."""
 
     something: bool
     complete: bool

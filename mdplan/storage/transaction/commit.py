@@ -45,7 +45,7 @@ __all__ = ["CommitResult", "Durability", "LaterContent", "Staged", "StagedFile",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitResult:
-    """What there is to say about a commit that happened.
+    """The result of a successful commit.
 
     `cas` is `weak` where another program's write in the microseconds before a replacement could be lost.
     `durable` is False when syncs were not asked for, or when the file system cannot sync names. `undoable`

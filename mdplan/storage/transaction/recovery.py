@@ -31,7 +31,7 @@ __all__ = ["Keep", "RecoveryResult", "confirm", "pending", "recover"]
 
 @dataclass(frozen=True, slots=True)
 class RecoveryResult:
-    """What a recovery did: the IDs of transactions that it rolled back or finished cleaning up.
+    """The result of a recovery: the IDs of transactions that it rolled back or finished.
 
     `files` are the restored paths. Errors among the `problems` need a person; the others are information.
     """

@@ -24,7 +24,7 @@ _MOST_EXCHANGES: Final = 50
 
 
 class RestoreAction(Enum):
-    """What has to be done to a file to have it as it was."""
+    """The action that restores a file."""
 
     NOTHING = auto()
     PUT_BACK = auto()

@@ -1,1 +1,1 @@
-"""What is kept in the user's own state directory: plans and decisions."""
+"""The user's state directory: plans and decisions."""

@@ -37,7 +37,7 @@ _OPEN_TO_OTHERS: Final = 0o077
 
 
 class Verdict(StrEnum):
-    """What was decided."""
+    """The kind of decision."""
 
     APPROVED = "approved"
     REJECTED = "rejected"
@@ -188,7 +188,7 @@ class DecisionHistory:
 
 
 class AddOutcome(StrEnum):
-    """What became of an event that was to be added."""
+    """The outcome of adding an event."""
 
     ADDED = "added"
     STALE = "stale"

@@ -1,4 +1,4 @@
-"""What two sequences have in common at their start and at their end."""
+"""The common start and end of two sequences."""
 
 from collections.abc import Sequence
 

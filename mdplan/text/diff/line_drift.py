@@ -1,4 +1,4 @@
-"""What others did to the lines of a text, so that edits of it can be carried to the text as it is now."""
+"""Maps lines of an old text to the current one, so that edits can be rebased."""
 
 from bisect import bisect_right
 from collections.abc import Iterator

@@ -78,7 +78,7 @@ class DiffHunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileDiff:
-    """What a diff does to one file. Names are without their prefix; None where the side is not a file.
+    """The part of a diff for one file. Names are without their prefix; None where the side is not a file.
 
     Both names are None where the diff is of hunks alone. They may differ without a renaming: `diff -u` takes
     two files. `obstacle` says in words what it asks for next to text and name, if anything. `source` is the

@@ -1,4 +1,4 @@
-"""What two texts differ in that are the same when folded, by name and place."""
+"""Differences between two texts that are equal when folded, by kind and position."""
 
 import unicodedata
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""What an edit does to the lines of a file, in words: counted in the diff, so that nothing is said twice."""
+"""Summaries of what an edit does to the lines of a file, counted in the diff."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -17,7 +17,7 @@ def _ignore_url(_url: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpPart:
-    """What one surface brings: its routes, and what has to be open while they are served.
+    """The part of one surface: its routes, and the resources that they need while served.
 
     Besides those with the token, requests that one of `admissions` admits may ask, for any route. Paths below
     `pages` are for people: their forms are sent to them. `listening` is called once, with the URL of the

@@ -1,4 +1,4 @@
-"""What is before every HTTP route: who may ask, under which name, from which page, and how much.
+"""The guard before every HTTP route: it checks credentials, host, origin and size.
 
 One guard for all of them, so that a route that is added later needs none of its own.
 """
@@ -28,7 +28,7 @@ _NOT_ADMITTED: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardRules:
-    """What the guard lets through. Names and origins are in lower case, as browsers send them.
+    """The rules of the guard. Names and origins are in lower case, as browsers send them.
 
     `hosts` are whole values of the header Host (`127.0.0.1:8080`), `origins` of the header Origin
     (`https://docs.example.org`); neither knows wildcards. `max_body_bytes` is for the body of one request.

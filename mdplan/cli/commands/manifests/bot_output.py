@@ -1,4 +1,4 @@
-"""What the bot prints for people: files, commits and pull requests."""
+"""Text output of the bot: files, commits and pull requests."""
 
 from pathlib import Path
 from typing import Final

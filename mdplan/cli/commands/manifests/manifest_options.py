@@ -1,4 +1,4 @@
-"""What the commands that take a manifest share: its argument, its values, and how it is read."""
+"""Shared options of the commands that take a manifest, and how they read it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar

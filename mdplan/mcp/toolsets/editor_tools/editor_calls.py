@@ -1,4 +1,4 @@
-"""What the tools of the toolset `editor` do with a request that was read: answers of requirement 04."""
+"""Calls of the toolset `editor`, with the answers of requirement 04."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final

@@ -62,7 +62,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What some lines must hold: `text`, which may end in a line end; `what` is its name in the request.
+    """The expected text of some lines: `text`, which may end in a line end; `what` names it in the request.
 
     Unless `exact`, blanks at line ends do not count.
     """

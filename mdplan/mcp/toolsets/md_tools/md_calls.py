@@ -1,4 +1,4 @@
-"""What calls of the tools do: read the arguments, ask the engine, and answer as briefly as was asked for."""
+"""Calls of the toolset `md`: read the arguments, ask the engine, and answer as briefly as requested."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace

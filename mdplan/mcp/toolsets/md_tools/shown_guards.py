@@ -1,4 +1,4 @@
-"""What the client of a call was shown, noted as answers are made, and used as a guard of its writes."""
+"""Guards from the file versions that the client was shown."""
 
 from collections.abc import Iterable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What both tools of the toolset `text` that write share: the pin, the commit, and what is told of it."""
+"""Shared parts of the writing tools of the toolset `text`: the guard, the commit, and its report."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
