@@ -14,6 +14,7 @@ from tests.bot.fake_forge import NAME, FakeForge
 from tests.bot.golden import HERE, load
 from tests.bot.repository import BRANCH, MANIFEST, Repository, codes
 from tests.patch_tools import needs_git
+from tests.surfaces.command_line import mdplan
 
 pytestmark = [needs_git, pytest.mark.usefixtures("identity")]
 
@@ -46,6 +47,18 @@ def test_pull_request_is_opened_updated_and_closed(
     assert "`docs/two.md`" in pull["body"]
     assert (pull["labels"], pull["state"], len(pull["comments"])) == (["chore", "docs"], "closed", 1)
     assert BRANCH not in remote.git("branch")
+
+
+def test_command_says_that_it_closed_the_pull_request(
+    forge: FakeForge, people: Repository, remote: Repository, manifest: Path, tmp_path: Path
+) -> None:
+    command = ["bot", "pr", str(manifest), "--root", str(remote.clone(tmp_path / "1").path)]
+    opened = mdplan(*command)
+    people.push({"docs/one.md": b"stable\n"})
+    closed = mdplan(*command)
+
+    assert f"\nPull request: {forge.pulls[0]['html_url']}\n" in opened.err
+    assert f"\nClosed pull request: {forge.pulls[0]['html_url']}\n" in closed.err
 
 
 RENAMED = (

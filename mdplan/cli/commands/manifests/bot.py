@@ -302,7 +302,8 @@ def pr(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
         print_applied(session, report)
         print_commit(session, report)
         if report.pull_request is not None:
-            session.console.note(f"Pull request: {shown(report.pull_request)}")
+            what = "Pull request" if report.commit is not None else "Closed pull request"
+            session.console.note(f"{what}: {shown(report.pull_request)}")
         print_counts(session, report)
     return code
 
