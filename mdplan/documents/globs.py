@@ -5,6 +5,8 @@ from itertools import islice
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.documents.outlined_files import OutlinedFiles
+from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.operation import Operation
 from mdplan.requests.batch import Batch, FileEdits, GlobEdits, MatchingEdits
 from mdplan.requests.batch_reader import too_large
@@ -45,8 +47,11 @@ def _the_file(workspace: Workspace, path: str) -> Iterator[FileName] | Diagnosti
     return iter(() if isinstance(workspace.status_of(name), Diagnostic) else (name,))
 
 
-def expand_globs(batch: Batch, workspace: Workspace, limits: Limits) -> Batch | Problems:
-    """`batch` with each glob replaced by the files of `workspace` that match, and that git does not ignore.
+def expand_globs(batch: Batch, documents: OutlinedFiles, limits: Limits) -> Batch | Problems:
+    """`batch` with each glob replaced by the files that match, and that git does not ignore.
+
+    Where all edits of a glob in `files` are replace_match, its files are those in which one of them has a
+    match.
 
     Errors: those of `files_of`; FILE_NOT_FOUND for a glob that no file matches, BATCH_TOO_LARGE for one that
     more files match than `limits` allow.
@@ -56,7 +61,7 @@ def expand_globs(batch: Batch, workspace: Workspace, limits: Limits) -> Batch | 
     files: list[FileEdits] = []
     problems: list[Diagnostic] = []
     for entry in batch.files:
-        found = _matching(entry, workspace, limits) if isinstance(entry, GlobEdits) else [entry]
+        found = _matching(entry, documents, limits) if isinstance(entry, GlobEdits) else [entry]
         if isinstance(found, Diagnostic):
             problems.append(found)
         else:
@@ -77,16 +82,16 @@ def _other_count(batch: Batch) -> Problems:
     return (
         Diagnostic(
             code=Code.MATCH_COUNT_MISMATCH,
-            message=f"the edits are for {len(batch.files)} files, and expectedFiles is "
-            f"{batch.expected_files}: {named}{more}",
+            message=f"the edits are for {len(batch.files)} file{'s' if len(batch.files) > 1 else ''}, "
+            f"and expectedFiles is {batch.expected_files}: {named}{more}",
             hint=f'`"expectedFiles": {len(batch.files)}` is for all of them, also those that the edits leave '
             'as they are; or list the names in "files"',
         ),
     )
 
 
-def _matching(entry: GlobEdits, workspace: Workspace, limits: Limits) -> list[FileEdits] | Diagnostic:
-    glob = entry.file
+def _matching(entry: GlobEdits, documents: OutlinedFiles, limits: Limits) -> list[FileEdits] | Diagnostic:
+    glob, workspace = entry.file, documents.workspace
     names = files_of(workspace, glob)
     if isinstance(names, Diagnostic):
         return names
@@ -106,7 +111,27 @@ def _matching(entry: GlobEdits, workspace: Workspace, limits: Limits) -> list[Fi
             message=f"`{glob}` matches more than {limits.glob_files} files",
             hint="narrow it, or raise `--max-glob-files`",
         )
-    return [entry.of_file(path) for path in paths]
+    files = [entry.of_file(path) for path in paths]
+    if isinstance(entry, MatchingEdits):
+        # Where no file has a match, the plan says why.
+        return [file for file in files if _has_match(file, documents)] or files
+    return files
+
+
+def _has_match(file: FileEdits, documents: OutlinedFiles) -> bool:
+    """Whether an edit of `file` finds what it looks for, or is not a replace_match."""
+    name = documents.workspace.locate(file.file)
+    outline = name if isinstance(name, Diagnostic) else documents.open(name, file.encoding, file.format)
+    return isinstance(outline, Diagnostic) or any(not _finds_nothing(edit, outline) for edit in file.edits)
+
+
+def _finds_nothing(edit: Operation, outline: Outline) -> bool:
+    found = edit.resolve(outline) if isinstance(edit, ReplaceMatch) else None
+    return isinstance(found, tuple) and all(
+        edit.already_satisfied(problem, outline)
+        or (problem.code is Code.SECTION_NOT_FOUND and not problem.candidates)
+        for problem in found
+    )
 
 
 def _needed_texts(edits: Sequence[Operation]) -> tuple[bytes, ...]:

@@ -397,7 +397,7 @@ class Engine:
 
     def _read_batch(self, data: object) -> Batch | Problems:
         batch = read_batch(data, self.settings.batch)
-        return expand_globs(batch, self.workspace, self.settings.batch) if isinstance(batch, Batch) else batch
+        return expand_globs(batch, self.documents, self.settings.batch) if isinstance(batch, Batch) else batch
 
     def _draft(self, batch: Batch, tick: ProgressCallback, *, stores: bool = True) -> PlanResult:
         planned = self.merging.plan(batch, tick)
@@ -411,7 +411,7 @@ class Engine:
         return PlanResult(with_interrupted(report, self.workspace), planned.diff, document, planned)
 
     def _apply_batch(self, request: Batch, tick: ProgressCallback, seen: Seen | None) -> ApplyReport:
-        batch = expand_globs(request, self.workspace, self.settings.batch)
+        batch = expand_globs(request, self.documents, self.settings.batch)
         if not isinstance(batch, Batch):
             return refusal(ApplyReport, batch)
         if batch.dry_run:

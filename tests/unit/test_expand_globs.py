@@ -91,3 +91,36 @@ def test_glob_of_too_many_files_is_refused_until_the_limit_is_raised(root: Path)
     assert report.error is not None
     assert (report.error.code, changed(root)) == (Code.BATCH_TOO_LARGE, [])
     assert Engine.open([root]).apply(batch).ok
+
+
+@pytest.mark.parametrize(
+    ("edit", "files"),
+    [
+        ({"pattern": "old"}, ["a.md", "b.md"]),
+        ({"pattern": "old", "heading": "Abstract"}, ["b.md"]),
+        ({"pattern": "o.d", "matchType": "regex", "heading": "Abstract"}, ["b.md"]),
+        ({"pattern": "old", "include": ["inlineCode"]}, ["a.md", "b.md", "code.md"]),
+    ],
+    ids=str,
+)
+def test_glob_of_replace_match_names_the_files_with_a_match(
+    tmp_path: Path, edit: dict[str, Any], files: list[str]
+) -> None:
+    texts = {"a.md": "old\n", "b.md": "# B\n\n## Abstract\n\nold\n", "code.md": "`old`\n", "none.md": "x\n"}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    edits = [{"op": "replace_match", "replacement": "new", "matchSelection": "all", **edit}]
+    batch = {"files": "*.md", "edits": edits, "expectedFiles": len(files), "dryRun": True}
+
+    report = Engine.open([tmp_path]).apply(batch)
+
+    assert (report.ok, [file.file for file in report.files]) == (True, files), report.diagnostics
+
+
+def test_glob_without_any_match_gives_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("`old`\n")
+    batch = {"files": "*.md", "edits": EDITS, "dryRun": True}
+
+    report = Engine.open([tmp_path], settings=SETTINGS).apply(batch)
+
+    assert [problem.code for problem in report.diagnostics] == [Code.MATCH_COUNT_MISMATCH]
