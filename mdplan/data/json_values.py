@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+from collections.abc import Iterable
 from typing import Any, Final
 
 from mdplan.data.change import DateText
@@ -28,6 +29,14 @@ def read_date(language: str, text: str) -> object:
 def dated(language: str, value: object, old: object) -> object:
     """`value`, or where it is a string and takes the place of the date or time `old`, the date that it is."""
     return with_dates(language, value) if isinstance(value, str) and isinstance(old, DATES) else value
+
+
+def dated_as_others(language: str, value: object, others: Iterable[object]) -> object:
+    """`value`, or the date that it reads as, where `others` have dates and none is quoted like a text."""
+    others = list(others)
+    has_dates = any(isinstance(other, DATES) for other in others)
+    has_texts = any(isinstance(other, str) and read_date(language, other) is not None for other in others)
+    return with_dates(language, value) if isinstance(value, str) and has_dates and not has_texts else value
 
 
 def with_dates(language: str, value: object) -> object:

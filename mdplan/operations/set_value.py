@@ -7,7 +7,7 @@ from pydantic import Field, field_validator
 
 from mdplan.data.address import Found, key_missing, shown
 from mdplan.data.change import Change, KeyChange, as_read, value_at, values_equal
-from mdplan.data.json_values import dated, written_in
+from mdplan.data.json_values import dated, dated_as_others, written_in
 from mdplan.data.node import Opaque, Path
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.markdown.edits.front_matter_problems import kind_of, type_changes
@@ -94,6 +94,8 @@ class SetValue(PlacedOperation):
             hint = f'`"createIfMissing": true` would make it; {problem.hint}'
             return Diagnostic(code=problem.code, message=problem.message, hint=hint)
         value: Any = self._value(target)
+        if len(found.missing) == 1:
+            value = dated_as_others(target.content.language, value, parent.values())
         for name in reversed(found.missing[1:]):
             value = {name: value}
         place = self.place_in(values, found.path, found.missing[0])
