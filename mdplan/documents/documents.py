@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final, TypeGuard, TypeVar
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.outlined_files import OutlinedFiles
@@ -238,7 +238,9 @@ class Documents(OutlinedFiles):
                 other = None
                 if isinstance(name, FileName) and name not in names:
                     other = self._snapshot_file(name, FileEdits.none_of(str(name)), 0)
-                if isinstance(other, Diagnostic) and other.code is Code.FILE_NOT_FOUND:
+                    if _is_missing(other) and edit.makes_other_file:
+                        other = self._new_file(name, FileEdits.none_of(str(name)), 0)
+                if _is_missing(other):
                     other = replace(other, hint=f"{_MADE_BEFORE}; {other.hint}")
                 if isinstance(name, FileName):
                     names.add(name)
@@ -311,6 +313,10 @@ class Documents(OutlinedFiles):
         return name.path
 
 
+def _is_missing(file: object) -> TypeGuard[Diagnostic]:
+    return isinstance(file, Diagnostic) and file.code is Code.FILE_NOT_FOUND
+
+
 def _lfs_refusal(name: FileName, data: bytes) -> Diagnostic | None:
     """READ_ONLY for a pointer of Git LFS: an edit of it would lose the content it points to."""
     if not data.startswith(_LFS_POINTER):
@@ -335,7 +341,7 @@ def _named_twice(name: str) -> Diagnostic:
     )
 
 
-_MADE_BEFORE: Final = "a file that is to get text of others is made first, in a separate batch"
+_MADE_BEFORE: Final = "make it first by create_file, in a separate call"
 _SEVERAL_ROOTS: Final = Diagnostic.invalid(
     "the batch has files of several roots, and a commit lives in one", "send one batch for each root"
 )

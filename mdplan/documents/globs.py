@@ -126,6 +126,8 @@ def _has_match(file: FileEdits, documents: OutlinedFiles) -> bool:
 
 
 def _finds_nothing(edit: Operation, outline: Outline) -> bool:
+    from mdplan.operations.replace_match import ReplaceMatch
+
     found = edit.resolve(outline) if isinstance(edit, ReplaceMatch) else None
     return isinstance(found, tuple) and all(
         edit.already_satisfied(problem, outline)

@@ -464,13 +464,13 @@ class MoveSection(Edit):
     With `levels: "fit"` its headings are pushed down together until the first fits the new place; they are
     never lifted.
 
-    With `toFile` it goes to another file of the root, which must exist, to the place that `toSectionId` or
-    `toHeadingPath` names there; without these, to the end of that file. Relative links and images in what
-    moves are corrected. The link definitions that it uses and the other file lacks, and the footnotes that it
-    uses, are copied to its end; those of the first file stay. A label that the other file defines otherwise
-    is changed. Links elsewhere follow with `updateReferences`. Both files guard the edit: the other one by
-    its own `baseSha256` in the batch or by `toBaseSha256`, or both by a plan. It does not go with
-    `sequential`.
+    With `toFile` it goes to another file of the root, to the place that `toSectionId` or `toHeadingPath`
+    names there; without these, to the end of that file, which is made where it is missing. Relative links and
+    images in what moves are corrected. The link definitions that it uses and the other file lacks, and the
+    footnotes that it uses, are copied to its end; those of the first file stay. A label that the other file
+    defines otherwise is changed. Links elsewhere follow with `updateReferences`. Both files guard the edit:
+    the other one by its own `baseSha256` in the batch or by `toBaseSha256`, or both by a plan. It does not go
+    with `sequential`.
     """
     def __init__(
         self,

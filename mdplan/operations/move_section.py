@@ -27,13 +27,13 @@ class MoveSection(LevelFitting):
     With `levels: "fit"` its headings are pushed down together until the first fits the new place; they are
     never lifted.
 
-    With `toFile` it goes to another file of the root, which must exist, to the place that `toSectionId` or
-    `toHeadingPath` names there; without these, to the end of that file. Relative links and images in what
-    moves are corrected. The link definitions that it uses and the other file lacks, and the footnotes that it
-    uses, are copied to its end; those of the first file stay. A label that the other file defines otherwise
-    is changed. Links elsewhere follow with `updateReferences`. Both files guard the edit: the other one by
-    its own `baseSha256` in the batch or by `toBaseSha256`, or both by a plan. It does not go with
-    `sequential`.
+    With `toFile` it goes to another file of the root, to the place that `toSectionId` or `toHeadingPath`
+    names there; without these, to the end of that file, which is made where it is missing. Relative links and
+    images in what moves are corrected. The link definitions that it uses and the other file lacks, and the
+    footnotes that it uses, are copied to its end; those of the first file stay. A label that the other file
+    defines otherwise is changed. Links elsewhere follow with `updateReferences`. Both files guard the edit:
+    the other one by its own `baseSha256` in the batch or by `toBaseSha256`, or both by a plan. It does not go
+    with `sequential`.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -73,6 +73,14 @@ class MoveSection(LevelFitting):
     def other_file(self) -> str | None:
         """The file that the section goes to."""
         return self.to_file
+
+    @property
+    def makes_other_file(self) -> bool:
+        """Whether the section goes to no place that only an existing file can have."""
+        is_inside = self._position in {"firstChild", "lastChild"}
+        return (
+            is_inside and self.to_section_id is None and not self.to_heading_path and not self.to_base_sha256
+        )
 
     @property
     def other_base_sha256(self) -> str | None:

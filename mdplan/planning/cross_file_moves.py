@@ -142,7 +142,11 @@ def _refusal(file: SnapshotFile, item: ResolvedEdit, there: SnapshotFile) -> Dia
     reasons = (
         (there.path == file.path, "toFile is the file that the section is in", "leave toFile out"),
         (there.is_deleted, "toFile is deleted by the same batch", "name a file that stays"),
-        (not there.exists, "toFile is made by the same batch", "make it first, in a separate batch"),
+        (
+            not there.exists and there.requested.edits,
+            "toFile is made by the same batch",
+            "make it first, in a separate batch",
+        ),
         (
             there.outline.format is not DocumentFormat.MARKDOWN,
             "toFile counts as plain text, and a section needs Markdown",

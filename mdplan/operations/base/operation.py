@@ -200,6 +200,11 @@ class Operation(WireModel, ABC):
         return None
 
     @property
+    def makes_other_file(self) -> bool:
+        """Whether that file is made where it is missing."""
+        return False
+
+    @property
     def other_base_sha256(self) -> str | None:
         """SHA-256 of that file as the caller saw it, or the first digits of it."""
         return None

@@ -86,7 +86,7 @@ def missing_preconditions(built_files: Sequence[BuiltFile]) -> Problems:
     """PRECONDITION_REQUIRED for every file that neither a base hash nor the evidence of each edit guards."""
     problems: list[Diagnostic] = []
     for built in built_files:
-        if built.file.requested.base_sha256 is not None:
+        if built.file.requested.base_sha256 is not None or not built.file.exists:
             continue
         unguarded_edits = [
             item for item in (*built.resolved, *built.arriving_edits) if not _has_evidence(item)
