@@ -95,17 +95,18 @@ def edit_schema() -> Schema:
 # Fields that are written as a part of another one: "12:a3f", {min, max}; and one that no model needs.
 _PARTS: Final = frozenset({"lineHash", "minMatches", "maxMatches", "allowInsecureRange"})
 _DESCRIBED: Final[Mapping[str, str]] = {
-    "sectionId": "8 hex digits suffice.",
+    "sectionId": "8 digits suffice.",
     "headingPath": 'The last ones suffice: ["Install"].',
     "occurrence": "1-based.",
     "levels": "fit: shift headings.",
-    "extent": "auto: end of the own body; a heading: last subsection.",
+    "extent": "auto: end of own body; a heading: last subsection.",
+    "item": "Text without marker.",
+    "toFile": "Made if missing.",
     "key": "In tables a cell of keyColumn.",
-    "row": "Cells by header. A new row goes last, or by the key in before, after.",
-    "navigation": "File, e.g. mkdocs.yml.",
-    "under": "Item; create_page: title of the nested list.",
+    "row": "Cells by header; others stay. New rows go last, or by a key in before, after.",
+    "navigation": "Such as mkdocs.yml.",
+    "under": "Item; create_page: nested list.",
     "markdown": "insert_section: with heading; replace_code_block: no fences.",
-    "newFile": "From the root.",
     "toHeadingPath": "[] with lastChild: file end.",
     "createIfMissing": "Also front matter.",
 }
@@ -124,7 +125,7 @@ _IN_WORDS: Final[Mapping[str, Schema]] = {
     "include": {
         "type": "array",
         "items": {"type": "string"},
-        "description": "codeBlocks, inlineCode, linkDestinations, images, frontMatter, html.",
+        "description": "Also codeBlocks, inlineCode, linkDestinations, images, frontMatter, html.",
     },
     "exclude": {
         "type": "array",
@@ -156,7 +157,8 @@ def flat_report_schema(shape: type[Report]) -> Schema:
 # Fields of all that finds an item in a list.
 _ITEM: Final = "SECTION list itemOccurrence"
 _LEGEND: Final = (
-    "op: fields [optional]. SECTION: sectionId, headingPath, heading or anchor. ITEM: " + _ITEM + ". Indexes "
+    "op: fields [optional]. SECTION, with subsections: sectionId, headingPath, heading or anchor. "
+    "ITEM: " + _ITEM + ". Indexes "
     "count from 0, in the section if one is given. KEY: key [expectedValue], like nav[0].a, "
     "jobs[name=x].b in YAML, JSON, TOML, INI, front matter. PLACE: before after inOrder. * needs no op."
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.surfaces.mcp_calls import Calls
+from tests.surfaces.mcp_calls import Calls, calls_to, process
 from tests.surfaces.tool_case import lay_out, served
 
 DOCUMENTS = {
@@ -215,3 +215,13 @@ def test_task_under_two_parents_is_ambiguous_without_a_parent(calls: Calls) -> N
 
     assert refused.is_error
     assert "under" in refused.text
+
+
+def test_files_whose_values_were_shown_can_be_written(tmp_path: Path) -> None:
+    (tmp_path / "draft.md").write_text("---\nstatus: Draft\n---\n")
+    edit = {"op": "set_value", "key": "status", "value": "Final"}
+    with calls_to(process("--root", str(tmp_path)), "legacy") as calls:
+        assert names_of(calls, where={"status": "Draft"}) == ["draft.md"]
+        done = calls.call("md_apply", {"files": ["draft.md"], "edits": [edit]})
+
+    assert not done.is_error, done.text

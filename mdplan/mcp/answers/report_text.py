@@ -104,7 +104,8 @@ def _sums(report: PlanReport) -> str:
     changed = [file for file in report.files if file.changed]
     added = sum(file.lines_added for file in changed)
     removed = sum(file.lines_removed for file in changed)
-    edits = _count(max(report.edits_applied or 0, len(report.edit_results)), "edit")
+    count = len(report.edit_results) if report.edits_applied is None else report.edits_applied
+    edits = _count(count, "edit")
     if report.rejected:
         edits += (
             f" (without {', '.join(map(str, report.rejected[:_MOST_ROWS]))} of those that were asked for)"

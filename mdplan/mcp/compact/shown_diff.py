@@ -27,14 +27,15 @@ class _FileDiff:
 
     name: str
     remarks: tuple[str, ...]
-    changes: tuple[tuple[int, tuple[str, ...]], ...]
+    changes: tuple[tuple[str, tuple[str, ...]], ...]
 
 
 def shown_diff(diff: str, *, whole_runs: bool) -> str:
     """`diff` for reading: ``@@ LINE @@`` before the changed lines of each place, by lines of the result.
 
-    Files with the same changes share one entry, which names the first: ``a.md:12 b.md:7``. Without
-    `whole_runs` the middle of many changed lines in a row is left out, and counted.
+    Where lines only go it is ``@@ -LINE @@``, by lines of the base. Files with the same changes share one
+    entry, which names the first: ``a.md:12 b.md:7``. Without `whole_runs` the middle of many changed lines in
+    a row is left out, and counted.
     """
     groups: dict[tuple[object, ...], list[_FileDiff]] = {}
     for file in _files(diff):
@@ -47,9 +48,7 @@ def _group(files: Sequence[_FileDiff], *, whole_runs: bool) -> Iterator[str]:
     if len(files) == 1:
         yield f"--- {first.name}"
     else:
-        named = " ".join(
-            f"{file.name}:{','.join(str(at) for at, _ in file.changes)}" for file in files[:_NAMED]
-        )
+        named = " ".join(f"{file.name}:{','.join(at for at, _ in file.changes)}" for file in files[:_NAMED])
         yield f"--- {named}" + (f" and {len(files) - _NAMED} more files" if len(files) > _NAMED else "")
     yield from first.remarks
     for at, lines in first.changes:
@@ -126,17 +125,19 @@ def _file(lines: Sequence[str]) -> _FileDiff:
     return _FileDiff(name, tuple(remarks), tuple(_changes(lines[first_hunk:])))
 
 
-def _changes(lines: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """The changed lines of each place in some hunks, with the line of the result that they begin at."""
+def _changes(lines: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The changed lines of each place in some hunks, with the line that they begin at, as it is shown."""
     block: list[str] = []
-    first = at = 0
+    first = gone = at = was = 0
     for line in (*lines, " "):
         found = _HUNK.match(line)
         is_changed = found is None and line[:1] in {"-", "+", "\\"}
         if is_changed:
-            first = first if block else at
+            first, gone = (first, gone) if block else (at, was)
             block.append(line)
         elif block:
-            yield first, tuple(block)
+            is_gone = not any(each[0] == "+" for each in block)
+            yield f"-{gone}" if is_gone else str(first), tuple(block)
             block = []
         at = int(found[3]) if found else at + (line[:1] in {" ", "+"})
+        was = int(found[1]) if found else was + (line[:1] in {" ", "-"})

@@ -20,9 +20,11 @@ _MD: Final = """\
 Edits Markdown and text files by small declared edits: bytes that no edit names never change. Look first: \
 md_stat gives sections with IDs and the baseSha256 of a file, without its content; md_search finds text, \
 md_read gives it. Edit by sectionId or headingPath, not by line numbers; all edits of one call address the \
-file as you saw it. Guard every write: by baseSha256 from md_stat, or by the planId of a preview \
-(md_validate, or md_apply with dryRun). In doubt preview, read the diff, then send the planId. A refusal \
-writes nothing, and its hint says how to go on. md_history undoes what was written."""
+file as you saw it. A write is checked against what you saw: look at the file first, or send its baseSha256 \
+or the planId of a preview (md_validate, or md_apply with dryRun). Name headings, items and cells by their \
+text, without marks such as # and -. In a glob, *.md also matches in folders. In doubt preview, read the \
+diff, then send the planId. A refusal writes nothing, and its hint says how to go on. md_history undoes what \
+was written."""
 
 _EDITOR: Final = """\
 The text editor tools edit by line numbers (1-based, inclusive) and check the text there. Read first, \

@@ -26,14 +26,14 @@ from mdplan.reports.stat import StatReport
 _STAT: Final = """\
 Structure of a file, not its content: baseSha256 and sections (sectionId, headingPath, lines; above 40, or \
 with detail brief, one line each: first line, heading, ID if the heading repeats). Of a folder (recursive) \
-or glob: a line for each file. Start here."""
+or glob: a line for each file."""
 
 _READ: Final = """\
-Text of a place of a file (all without one), or of several (targets). A code block, table or \
+Text of a file or of a place in it, or of several (targets). A code block, table or \
 list may go with a section. Long text is cut; nextCursor goes on."""
 
 _SEARCH: Final = """\
-Find text: matches by section, as line:column, and their exact number. Literal and case-sensitive \
+Find text: matches by section, as line:column, with their number. Literal and case-sensitive \
 by default. where, has and min choose files by front matter, also without a pattern; filesOnly names files."""
 
 _APPLY: Final = """\
@@ -51,7 +51,7 @@ Example: {"file": "README.md", "edits": [{"op": "replace_match", "heading": "Ins
 "replacement": "2.0"}]}"""
 
 _VALIDATE: Final = """\
-Preview of md_apply, which takes the same: all problems at once, or a diff and a planId. Writes nothing."""
+Preview of md_apply, with the same arguments: all problems, or a diff and a planId. Writes nothing."""
 
 # Claude Code loads the first three with a session, and finds the others by these words.
 _ALWAYS: Final = {"anthropic/alwaysLoad": True}

@@ -139,7 +139,10 @@ def call_search(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResu
     if not isinstance(request, SearchRequest):
         return forms.answer(refusal(SearchReport, request), most)
     report = with_fewer_hits(engine.search(request, report_progress), most, forms.size)
-    note_shown(engine, [(found.file, found.base_sha256) for found in report.files if found.groups])
+    note_shown(
+        engine,
+        [(found.file, found.base_sha256) for found in report.files if found.groups or found.front_matter],
+    )
     return forms.answer(report, most)
 
 

@@ -47,13 +47,13 @@ _SEARCH_FIELDS: Final = {
 }
 _AS_IN_APPLY: Final[Schema] = {"type": "array", "items": {"type": "object"}}
 _FILES: Final[Schema] = {
-    "description": "[{file, edits}]; for the same edits a glob, or names, as md_search where finds them."
+    "description": "[{file, edits}]; with edits: a glob or names, as from md_search where."
 }
 _BRIEF: Final[Mapping[str, str]] = {
-    "expectedFiles": "How many the glob matches; replace_match: with a match.",
+    "expectedFiles": "Files of the glob; replace_match: with a match.",
     "accept": "Only these edits, from 0.",
     "onStale": "rebase: by the edits' own evidence; merge: three-way.",
-    "updateReferences": "Links to what is renamed or moved.",
+    "updateReferences": "Links to what is renamed or moved; default none.",
 }
 # Of a preview; the others are for md_apply, which previews with dryRun.
 _OF_A_PREVIEW: Final = (
