@@ -84,7 +84,7 @@ def test_only_pages_whose_links_change_are_planned_together(
     )
     plan, seen = mdplan.bot.bot.plan_group, list[str]()
 
-    def recorded(planner: FilePlanner, files: list[CandidateFile], *more: Any, **how: bool) -> GroupPlan:
+    def recorded(planner: FilePlanner, files: list[CandidateFile], *more: Any, **how: Any) -> GroupPlan:
         seen.extend(file.path for file in files)
         return plan(planner, files, *more, **how)
 
