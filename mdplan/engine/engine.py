@@ -3,16 +3,14 @@
 Every surface is a thin adapter onto this class; none of them edits text by itself.
 """
 
-import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.documents.documents import Documents
 from mdplan.documents.globs import expand_globs
 from mdplan.documents.seen_bases import Seen
 from mdplan.engine.apply_request import (
@@ -22,14 +20,10 @@ from mdplan.engine.apply_request import (
     read_apply_request,
     with_options,
 )
-from mdplan.engine.caller import CallerIdentity
-from mdplan.engine.decisions.approval import Approval, ApprovalGate, no_approval
-from mdplan.engine.decisions.feedback import Feedback, reviews_report
+from mdplan.engine.decisions.approval import Approval, no_approval
+from mdplan.engine.decisions.feedback import reviews_report
 from mdplan.engine.history.interrupted import with_interrupted
-from mdplan.engine.history.past_transactions import History
-from mdplan.engine.planner import Planner
-from mdplan.engine.plans.merge_service import MergeService
-from mdplan.engine.plans.plan_library import PlanCache, PlanLibrary, StoredPlans
+from mdplan.engine.services import EngineServices
 from mdplan.plan import Plan
 from mdplan.planning.plan_document import write_document
 from mdplan.planning.replan.plan_result import PlannedBatch, PlanResult
@@ -40,18 +34,11 @@ from mdplan.requests.batch import Batch, OnStale
 from mdplan.requests.batch_reader import read_batch
 from mdplan.settings import DEFAULT_SETTINGS, Settings
 from mdplan.storage.fs.errors import StorageRefused
-from mdplan.storage.fs.root import Root
 from mdplan.storage.workspace import Workspace
 from mdplan.text.source import Source
 
-# Each verb loads what it needs when it is called: making the classes of all reports takes longer than a plan,
-# and so does making those of a commit.
+# Each verb loads what it needs when it is called: making the classes of all reports takes longer than a plan.
 if TYPE_CHECKING:
-    from mdplan.engine.committer import Committer, PlanCommitter
-    from mdplan.engine.history.recovery_service import Recovery
-    from mdplan.engine.history.undo_service import UndoService
-    from mdplan.engine.plans.comparison import PlanComparer
-    from mdplan.engine.plans.document_check import DocumentCheck
     from mdplan.reports.doctor import DoctorReport
     from mdplan.reports.history import HistoryReport, RecoverReport
     from mdplan.reports.read import ReadReport, SearchReport
@@ -63,7 +50,7 @@ if TYPE_CHECKING:
     from mdplan.storage.transaction.restore import Keep
 
 
-class Engine:
+class Engine(EngineServices):
     """All verbs, over the roots of one workspace. Threads may share it.
 
     >>> with Engine.open(["."]) as engine:
@@ -72,96 +59,6 @@ class Engine:
 
     `draft`, `source`, `keep`, `commit` and the attributes are for the surfaces of mdplan: they may change.
     """
-
-    def __init__(
-        self,
-        workspace: Workspace,
-        settings: Settings = DEFAULT_SETTINGS,
-        clock: Callable[[], float] = time.time,
-        caller: CallerIdentity = CallerIdentity(),  # noqa: B008 (it is frozen)
-        approval: Approval = no_approval,
-    ) -> None:
-        """Work on `workspace` for `caller`; `clock` returns seconds since the epoch.
-
-        Every commit calls `approval`, also that of an undo: problems that it returns refuse the commit.
-        """
-        self.workspace = workspace
-        self.settings = settings
-        self.documents = Documents.of(workspace, settings)
-        self.past = History(workspace)
-        self.library = PlanLibrary(workspace, self.past, settings.plans_kept_days, caller.client)
-        self.planner = Planner(self.documents, settings.batch)
-        self.stored = StoredPlans(self.documents, self.library)
-        self.gate = ApprovalGate.of(
-            required=settings.require_approval, own_check=approval, on_pending=caller.on_pending
-        )
-        self.merging = MergeService(self.documents, self.library, self.planner, settings.batch)
-        self.feedback = Feedback(
-            self.library, PlanCache(self.library), lambda: self.comparer, self.past, caller.client
-        )
-        self._clock = clock
-        self._caller = caller
-
-    @cached_property
-    def undoing(self) -> "UndoService":
-        """Undo of past transactions."""
-        from mdplan.engine.history.undo_service import UndoService
-
-        return UndoService(self.documents, self.past)
-
-    @cached_property
-    def comparer(self) -> "PlanComparer":
-        """Comparison of plans."""
-        from mdplan.engine.plans.comparison import PlanComparer
-
-        return PlanComparer(self.documents, self.library, self.merging.past)
-
-    @cached_property
-    def document_check(self) -> "DocumentCheck":
-        """The check of plan documents that callers send."""
-        from mdplan.engine.plans.document_check import DocumentCheck
-
-        return DocumentCheck(
-            self.documents, self.library, self.planner.plan, self.undoing, self.settings.batch
-        )
-
-    @cached_property
-    def recovery(self) -> "Recovery":
-        """Recovery from interrupted commits."""
-        from mdplan.engine.history.recovery_service import Recovery
-
-        return Recovery(self.workspace, self.settings.lock_timeout)
-
-    @cached_property
-    def committing(self) -> "Committer":
-        """Commits of plans."""
-        from mdplan.engine.committer import Committer
-
-        return Committer(
-            documents=self.documents,
-            library=self.library,
-            undoing=self.undoing,
-            settings=self.settings,
-            clock=self._clock,
-            gate=self.gate,
-            caller=self._caller,
-        )
-
-    @cached_property
-    def commits(self) -> "PlanCommitter":
-        """Commits of plans and undos that may need to be planned again."""
-        from mdplan.engine.committer import PlanCommitter
-
-        return PlanCommitter(
-            documents=self.documents,
-            planner=self.planner,
-            undoing=self.undoing,
-            merging=self.merging,
-            committing=self.committing,
-            limits=self.settings.batch,
-            save=lambda planned, origin: self.keep(planned, origin=origin),
-            revise=self._revise,
-        )
 
     @classmethod
     def open(
@@ -301,16 +198,11 @@ class Engine:
         except StorageRefused as refused:
             return refusal(ApplyReport, refused.problems)
 
-    def keep(self, planned: PlannedBatch | Plan, document: bytes = b"", origin: Plan | None = None) -> bool:
-        """Store what was just planned, perhaps derived from `origin`; False where that is impossible."""
-        plan, bases = (planned, ()) if isinstance(planned, Plan) else (planned.plan, planned.bases)
-        return self.library.save(plan, self._root_of(plan), self._clock(), document or None, origin, bases)
-
     def commit(self, plan: Plan) -> ApplyReport:
         """Commit `plan`; the report has no diff. Errors: STALE_BASE, PLAN_TAMPERED; those of storage."""
         try:
             work = partial(self.commits.commit_plan, plan=plan, with_diff=False)
-            return self.committing.locked(self._root_of(plan), work)
+            return self.committing.locked(self.root_of(plan), work)
         except StorageRefused as refused:
             return refusal(ApplyReport, refused.problems)
 
@@ -401,12 +293,12 @@ class Engine:
 
     def _draft(self, batch: Batch, tick: ProgressCallback, *, stores: bool = True) -> PlanResult:
         planned = self.merging.plan(batch, tick)
-        problems = planned if isinstance(planned, tuple) else self._revise(planned.plan, batch)
+        problems = planned if isinstance(planned, tuple) else self.revise(planned.plan, batch)
         if not isinstance(planned, PlannedBatch) or problems:
             return PlanResult(with_interrupted(refusal(PlanReport, problems), self.workspace))
         document = write_document(planned.plan)
         stored = stores and self.keep(planned, document)
-        review = self.feedback.of(planned.plan, self._root_of(planned.plan))
+        review = self.feedback.of(planned.plan, self.root_of(planned.plan))
         report = PlanReport(ok=True, stored=stored, review=review, **planned.report_fields())
         return PlanResult(with_interrupted(report, self.workspace), planned.diff, document, planned)
 
@@ -423,12 +315,3 @@ class Engine:
         if isinstance(loaded, Diagnostic):
             return refusal(ApplyReport, (loaded,))
         return self.commits.apply_plan(*loaded, request, self.stored)
-
-    def _revise(self, plan: Plan, batch: Batch) -> Problems:
-        return self.feedback.revise(plan, self._root_of(plan), batch.revises)
-
-    def _root_of(self, plan: Plan) -> Root:
-        """Root of a plan whose files were located before."""
-        root = self.documents.root_of(plan)
-        assert isinstance(root, Root)
-        return root
