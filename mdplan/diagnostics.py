@@ -286,5 +286,5 @@ class Refused(Exception):  # noqa: N818 (it is no error of the program)
 # No one reads more than these, and finding the nearest names for each takes time.
 MOST_PROBLEMS: Final = 1_000
 AND_MORE: Final = Diagnostic.invalid(
-    f"there are more than {MOST_PROBLEMS} problems: what follows was not looked at", "correct these first"
+    f"there are more than {MOST_PROBLEMS} problems: what follows was not checked", "correct these first"
 )

@@ -108,7 +108,7 @@ def _ignore_interrupts() -> None:
 def _dask(address: str) -> Iterator[Executor]:
     if not address.startswith(DASK) or not address.removeprefix(DASK):
         raise StorageRefused.of(
-            Code.INVALID_ARGUMENT, f"`{address[:60]}` is no executor", "write dask://HOST:PORT"
+            Code.INVALID_ARGUMENT, f"`{address[:60]}` is not an executor", "write dask://HOST:PORT"
         )
     try:
         from distributed import Client

@@ -150,7 +150,7 @@ def _selector(text: str) -> Item:
         return Item(number=int(text))
     key, sign, value = text.partition("=")
     if not sign:
-        raise ValueError(f"`[{_short(text)}]` is no item: write [0], [=value] or [key=value]")
+        raise ValueError(f"`[{_short(text)}]` is not an item: write [0], [=value] or [key=value]")
     value = _ESCAPED.sub(r"\1", value)
     return Item(key=key, value=value) if key else Item(value=value)
 
@@ -231,7 +231,7 @@ def _as_far_as(values: Any, steps: Sequence[Step]) -> Found | Diagnostic:  # noq
 def _item_missing(values: object, path: Path) -> Diagnostic:
     where = f"`{shown(path)}`" if path else "the outermost value"
     if not isinstance(values, list):
-        return Diagnostic.invalid(f"{where} is no list", "name a key of a map by its name")
+        return Diagnostic.invalid(f"{where} is not a list", "name a key of a map by its name")
     return Diagnostic(
         code=Code.KEY_NOT_FOUND,
         message=f"{where}, a list of {len(values)} items, has no such item, or several",

@@ -204,7 +204,7 @@ def _other_view(language: Language, text: str) -> Any:  # noqa: ANN401 (any valu
 def _json_edits(content: DataContent, branch: Branch) -> list[Splice]:
     splices: list[Splice] = []
     if content.root is None or content.root.kind is Kind.SCALAR:
-        raise DataError("its outermost value is no map or list")
+        raise DataError("its outermost value is not a map or list")
     if not branch.is_inside:
         raise DataError("the whole file is not set as a value")
     writer = BracketWriter(content.text, content.lines, JsonText(content.text, content.root), splices)

@@ -69,7 +69,7 @@ class _BlockWriter:
         if node.is_flow:
             self._flow.edit_value(node, branch)
         elif node.kind is Kind.SCALAR:
-            raise DataError("its outermost value is no map or list", node.start)
+            raise DataError("its outermost value is not a map or list", node.start)
         else:
             end = self._end_of(node)
             end = self._behind_text(end) if is_only and self._is_open() else end

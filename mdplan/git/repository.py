@@ -149,7 +149,7 @@ def target_branch(repository: Repo, given: str | None, base: BaseCommit) -> str:
         )
     real = _real_name(repository, full)
     if not is_branch(real):
-        message = f"`{visible(given)}` stands for `{visible(real)}`, which is no branch"
+        message = f"`{visible(given)}` stands for `{visible(real)}`, which is not a branch"
         raise repository_error(Code.INVALID_ARGUMENT, message, "name the branch that gets the commit")
     return real
 

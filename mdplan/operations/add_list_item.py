@@ -68,7 +68,7 @@ class AddListItem(ItemOperation):
             msg = f"give position or {places[0]}, not both"
             raise ValueError(msg)
         if self.item_occurrence is not None and not places:
-            msg = "itemOccurrence goes with after, before or under"
+            msg = "itemOccurrence requires after, before or under"
             raise ValueError(msg)
         return self
 

@@ -88,7 +88,7 @@ class ApplyDiff(Operation):
     def _file(self) -> FileDiff | Diagnostic:
         """The one file of the diff, if it changes nothing but its text."""
         if isinstance(self.files, NotADiff):
-            return Diagnostic.invalid(f"diff is no unified diff: {self.files.reason}", self.files.hint)
+            return Diagnostic.invalid(f"diff is not a unified diff: {self.files.reason}", self.files.hint)
         if len(self.files) > 1:
             return Diagnostic.invalid(
                 f"diff changes {len(self.files)} files, and this edit is of one",

@@ -34,7 +34,7 @@ class DeleteFrontMatter(FrontMatterOperation):
             msg = "give a key, or `wholeBlock: true`"
             raise ValueError(msg)
         if self.whole_block and self.expected_value is not None:
-            msg = "expectedValue goes with key"
+            msg = "expectedValue requires key"
             raise ValueError(msg)
         return self
 

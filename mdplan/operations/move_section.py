@@ -64,7 +64,7 @@ class MoveSection(LevelFitting):
         if (has_id and has_path) or not (has_id or has_path or self.to_file is not None):
             raise ValueError("give one of toSectionId and toHeadingPath")
         if self.to_base_sha256 is not None and self.to_file is None:
-            raise ValueError("toBaseSha256 goes with toFile")
+            raise ValueError("toBaseSha256 requires toFile")
         if self.position is None and (has_id or has_path):
             raise ValueError("give position: before, after, firstChild or lastChild")
         return self

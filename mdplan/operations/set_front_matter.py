@@ -96,7 +96,7 @@ class SetFrontMatter(FrontMatterCreator):
             msg = "give a value; null counts as absent, so to set it send values"
             raise ValueError(msg)
         if self.values is not None and self.expected_value is not None:
-            msg = "expectedValue goes with one key"
+            msg = "expectedValue requires one key"
             raise ValueError(msg)
         keys = [self.key] if self.values is None else list(self.values)
         strange = [name for name in self.dates or () if name not in keys]

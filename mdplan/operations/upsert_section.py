@@ -48,9 +48,9 @@ class UpsertSection(PayloadOperation):
     @model_validator(mode="after")
     def _check_mode(self) -> "UpsertSection":
         if self.keep_subsections is not None and self.mode != "replace":
-            raise ValueError("keepSubsections goes with mode replace")
+            raise ValueError("keepSubsections requires mode replace")
         if self.parent_path is not None and not self.create_if_missing:
-            raise ValueError("parentPath goes with createIfMissing")
+            raise ValueError("parentPath requires createIfMissing")
         return self
 
     def resolve(self, outline: Outline) -> Resolution | Problems:

@@ -36,7 +36,7 @@ def place_line(result: ReadResult, *, hashes: bool = True) -> str:
     if result.match_line is not None:
         parts.append(f"match at line {result.match_line}")
     if result.content_exact is False:
-        parts.append("some bytes are no text and shown as \\xNN")
+        parts.append("some bytes are not text and shown as \\xNN")
     return ", ".join(parts)
 
 

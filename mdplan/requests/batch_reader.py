@@ -159,7 +159,7 @@ def _decoded_entry(entry: object) -> object:
 def _no_object(data: object) -> Diagnostic:
     """What to say of a batch that is a list, of edits or of files, or something else."""
     if not isinstance(data, list):
-        return Diagnostic.invalid("the batch is no JSON object", 'send {"file": …, "edits": […]}')
+        return Diagnostic.invalid("the batch is not a JSON object", 'send {"file": …, "edits": […]}')
     has_files = bool(data) and all(isinstance(each, dict) and "file" in each for each in data)
     whole = '{"files": […]}' if has_files else '{"file": "guide.md", "edits": […]}'
     return Diagnostic.invalid("the batch is a list", f"put the list into an object: {whole}")

@@ -47,7 +47,7 @@ def _spread(diff: object) -> list[dict[str, Any]] | Diagnostic:
 
     files = read_diff(diff) if isinstance(diff, str) else NotADiff("it is not a string", "send its text")
     if isinstance(files, NotADiff):
-        return Diagnostic.invalid(f"diff is no unified diff: {files.reason}", files.hint)
+        return Diagnostic.invalid(f"diff is not a unified diff: {files.reason}", files.hint)
     problem = next((found for found in map(_obstacle, files) if found is not None), None)
     return problem or [{"file": file.old_name or file.new_name, **_entry(file)} for file in files]
 

@@ -92,7 +92,7 @@ def read_read_request(data: Mapping[str, Any]) -> ReadRequest | Problems:
         ReadRequest, {**options, "targets": tuple(targets)}, "", ONE_PLACE
     )
     if isinstance(request, ReadRequest) and request.cursor is not None and len(request.targets) > 1:
-        return (Diagnostic.invalid("cursor goes with one target: the one that was cut", ONE_PLACE),)
+        return (Diagnostic.invalid("cursor requires one target: the one that was cut", ONE_PLACE),)
     return request
 
 

@@ -157,11 +157,11 @@ class ReadTarget(Query):
         if len(given) > 1:
             yield f"give one target, not {' and '.join(given)}"
         if self.until is not None and self.start_line is None:
-            yield "until goes with startLine"
+            yield "until requires startLine"
         if not self.subsections and not self.names_section:
-            yield "subsections goes with a section"
+            yield "subsections requires a section"
         if self.occurrence is not None and self.heading is None and self.heading_path is None:
-            yield "occurrence goes with heading or headingPath"
+            yield "occurrence requires heading or headingPath"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The bot as a whole: one plan of many files, however it is planned."""
+"""The bot end to end: one plan of many files, by any number of processes."""
 
 import json
 from collections import Counter

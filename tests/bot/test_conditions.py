@@ -1,4 +1,4 @@
-"""The look at the bytes says no only where the whole look says no."""
+"""The byte prefilter of conditions rules out only files that do not meet them."""
 
 import json
 from pathlib import Path

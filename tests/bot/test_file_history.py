@@ -1,4 +1,4 @@
-"""What git knows of a file fills placeholders, and a page that shows it settles."""
+"""Git history fills placeholders, and a page that shows it is stable after one run."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What REF and `--branch` mean, which branches are refused, and who is the author."""
+"""How REF and `--branch` are resolved, which branches are refused, and where the author comes from."""
 
 from collections.abc import Mapping
 from io import BytesIO

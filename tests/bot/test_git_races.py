@@ -1,4 +1,4 @@
-"""Bots beside others on one branch, and bots that are killed: every plan lands once, none in part."""
+"""Racing and killed bots on one branch: every plan lands exactly once, none in part."""
 
 import json
 import subprocess

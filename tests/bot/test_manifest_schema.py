@@ -1,4 +1,4 @@
-"""What the published schema says of manifests is what the bot says of them."""
+"""The published manifest schema accepts and rejects what the bot does."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Placeholders are strict: what is no name of a value is an error, and two braces can still be written."""
+"""Placeholders are strict: what is not a name of a value is an error, and two braces can still be written."""
 
 import pytest
 from hypothesis import given
@@ -53,19 +53,19 @@ def test_placeholders_are_filled_in(text: str, expected: object) -> None:
     [
         ("{{vars.b}}", "`vars` has no value `b`"),
         ("{{var.a}}", "there is no value `var`"),
-        ("{{vars.a.b}}", "`vars.a` has no part `b`: it is no map and no list"),
+        ("{{vars.a.b}}", "`vars.a` has no part `b`: it is neither a map nor a list"),
         ("{{vars.list.2}}", "`vars.list` has no entry `2`"),
         ("x{{vars.list}}", "`vars.list` is a list, which is no part of a text"),
         ("x{{vars.none}}", "`vars.none` is nothing, which is no part of a text"),
-        ("{{", "`{{` begins a placeholder that is none"),
-        ("a {{vars.a}", "`{{vars.a}` begins a placeholder that is none"),
-        ("{{}}", "`{{}}` begins a placeholder that is none"),
-        ("{{vars a}}", "`{{vars a}}` begins a placeholder that is none"),
-        ("{{{vars.a}}}", "`{{{vars.a}}}` begins a placeholder that is none"),
+        ("{{", "`{{` does not begin a valid placeholder"),
+        ("a {{vars.a}", "`{{vars.a}` does not begin a valid placeholder"),
+        ("{{}}", "`{{}}` does not begin a valid placeholder"),
+        ("{{vars a}}", "`{{vars a}}` does not begin a valid placeholder"),
+        ("{{{vars.a}}}", "`{{{vars.a}}}` does not begin a valid placeholder"),
         ("{{vars.a | cel}}", "there is no filter `cel`"),
         ("{{vars.a | date}}", "`A` is not a date"),
         ("{{vars.list | cell}}", "the filter `cell` takes a text, and this is a list or a map"),
-        ("{{vars.a |}}", "`{{vars.a |}}` begins a placeholder that is none"),
+        ("{{vars.a |}}", "`{{vars.a |}}` does not begin a valid placeholder"),
     ],
 )
 def test_invalid_placeholder_is_rejected(text: str, message: str) -> None:

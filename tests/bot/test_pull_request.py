@@ -1,4 +1,4 @@
-"""The pull request of a manifest lives as long as there is something to do, and loses nobody's work."""
+"""The pull request of a manifest is opened, updated and closed, and never loses work of others."""
 
 from dataclasses import replace
 from pathlib import Path

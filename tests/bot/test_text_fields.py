@@ -1,4 +1,4 @@
-"""A number of data is text in a field that takes text, and a number in one that takes numbers."""
+"""Numbers from data become text in text fields and stay numbers in number fields."""
 
 import pytest
 

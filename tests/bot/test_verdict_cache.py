@@ -1,4 +1,4 @@
-"""A second run reads only what changed, and finds what a run without memory finds."""
+"""A second run reads only changed files, and has the same result as a run without the cache."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""The page of a plan of many files, as a person uses it: one test for each thing that it promises."""
+"""The review page of a plan with many files, used in a browser."""
 
 import re
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Every page at every width, in both schemes: nothing runs out of it, nothing is broken."""
+"""Every page at every width, in both colour schemes: no overflow, no accessibility violations."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

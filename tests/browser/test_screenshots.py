@@ -1,4 +1,4 @@
-"""The pictures of the site: the page that they show has what they are for, and they are all there."""
+"""The screenshots of the site exist and show the intended page."""
 
 import struct
 from pathlib import Path

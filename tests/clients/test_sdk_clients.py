@@ -1,4 +1,4 @@
-"""Clients by the SDKs that people use do the whole way of working, over stdio and over HTTP."""
+"""Clients of the official SDKs read, preview and apply, over stdio and over HTTP."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Whether what many writers were told is what one after the other would have been told."""
+"""Checks that concurrent writers got answers that some sequential order would give."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter

@@ -1,4 +1,4 @@
-"""A lock is gone with the process that held it; the file of the lock stays, and holds nobody."""
+"""A lock ends with the process that holds it; the lock file stays."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The checks of order find what is out of order."""
+"""The order checker detects planted disorder."""
 
 from pathlib import Path
 

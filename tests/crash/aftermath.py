@@ -1,4 +1,4 @@
-"""A batch on a real disk, and what a folder has to look like when its commit was cut off and recovered."""
+"""A batch on a real disk, and the checks of the folder after an interrupted commit was recovered."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""Crash a commit at every moment in every way, recover, and look whether all is old or all is new.
+"""Crashes a commit at every point in every way, recovers, and checks that all files are old or all are new.
 
 A crash is a kill, after which the disk is as programs saw it and may still lose what was never synced, or a
 loss of power, after which it holds any of `Volume.crash_images`. Recovery itself is crashed in the same ways,

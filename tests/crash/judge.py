@@ -1,4 +1,4 @@
-"""What a disk has to look like after a recovery."""
+"""Checks the state of a disk after a recovery."""
 
 from collections.abc import Iterator
 

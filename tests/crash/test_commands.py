@@ -1,4 +1,4 @@
-"""What stands between a command and whoever watches it."""
+"""The watcher of a command is attached before the command starts its work."""
 
 import sys
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Every fault that a commit has to stand, and the tests that show it: a row without a test is a hole."""
+"""Every row of the fault table names a test."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The disk in memory does what the real one does, and loses in a crash just what was not synced."""
+"""The simulated disk behaves like a real one, and loses exactly the unsynced changes in a crash."""
 
 import contextlib
 import errno

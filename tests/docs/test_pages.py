@@ -1,4 +1,4 @@
-"""The pages show what happens: what they show is done in order, and comes out as shown."""
+"""Commands and programs on the pages run in order and give the shown output."""
 
 import re
 import shutil

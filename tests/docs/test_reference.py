@@ -1,4 +1,4 @@
-"""Generated pages of the reference hold all that there is."""
+"""Generated reference pages are complete."""
 
 import ast
 import re

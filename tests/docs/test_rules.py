@@ -1,4 +1,4 @@
-"""The page of rules says what the code does."""
+"""The page of rules agrees with the code."""
 
 import json
 import re

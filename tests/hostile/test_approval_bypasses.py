@@ -1,4 +1,4 @@
-"""Every way to a commit and every way to a decision, each tried against the rules of `test_decisions.py`."""
+"""No way to a commit or a decision bypasses the rules of `test_decisions.py`."""
 
 import json
 import re

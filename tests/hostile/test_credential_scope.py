@@ -1,4 +1,4 @@
-"""What belongs to one root, plan or server is worth nothing for another one."""
+"""Credentials and decisions of one root, plan or server do not work for another."""
 
 import json
 import unicodedata

@@ -1,4 +1,4 @@
-"""What an agent must not reach: its own approval, a rejected plan, an approval that was used."""
+"""An agent cannot approve its own plan, apply a rejected one, or reuse an approval."""
 
 import json
 import urllib.error

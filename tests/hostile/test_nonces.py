@@ -1,4 +1,4 @@
-"""What proves that a call comes from the App in the chat: never what was used or guessed."""
+"""Nonces of the App are valid once, and cannot be guessed."""
 
 import pytest
 

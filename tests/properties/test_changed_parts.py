@@ -1,4 +1,4 @@
-"""What is told by the parts of a document that changed is what all of it would tell."""
+"""Reports computed from the changed parts of a document equal those of the whole document."""
 
 from dataclasses import replace
 from random import Random

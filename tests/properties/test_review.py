@@ -1,4 +1,4 @@
-"""Laws of review: what is shown of a plan is what the plan does."""
+"""Laws of review: the shown diff equals the changes of the plan."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Whatever files hold, the page shows it and nothing else: all of the text, and none of it as markup."""
+"""The page shows any text of files completely, and none of it as markup."""
 
 import html
 import re

@@ -1,4 +1,4 @@
-"""A person asks for another plan: with comments on edits and lines, which nothing gets around."""
+"""Requested changes, with comments on edits and lines, block the plan on every surface."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What reviewers said reaches the author of a plan, and the revised plan shows what differs."""
+"""Review comments reach the author of a plan, and a revised plan shows the difference."""
 
 from pathlib import Path
 from typing import Any

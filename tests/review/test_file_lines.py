@@ -1,4 +1,4 @@
-"""Lines of a file beside its hunks: those that moved, those that no hunk shows, and those that are found."""
+"""Lines of a file outside its hunks: moved lines, gaps between hunks, and search results."""
 
 from pathlib import Path
 

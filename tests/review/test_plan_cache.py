@@ -1,4 +1,4 @@
-"""Plans that are looked at again are not read again, and what is held is bounded."""
+"""Cached plans are not read again, and the cache is bounded."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A person decides, and exactly that is applied."""
+"""Exactly the approved edits are applied."""
 
 from dataclasses import replace
 from pathlib import Path

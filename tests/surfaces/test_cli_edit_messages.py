@@ -1,4 +1,4 @@
-"""What the commands that edit print: options of the command in place of the fields of a batch."""
+"""Messages of the edit commands name options of the command instead of batch fields."""
 
 import re
 from collections.abc import Iterator

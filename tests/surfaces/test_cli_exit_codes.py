@@ -1,4 +1,4 @@
-"""Every exit code that a command can end with, and what stands on standard error then."""
+"""Every exit code, and the text on standard error."""
 
 import json
 from pathlib import Path

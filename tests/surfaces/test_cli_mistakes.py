@@ -1,4 +1,4 @@
-"""Natural mistakes, each with the exact output and a grade: every message leads on.
+"""Common mistakes, each with its exact output and a grade: every message names the next step.
 
 `mistakes.md` is the table. The lines of a case run in bash, so that its quotes are those of a shell.
 """

@@ -1,4 +1,4 @@
-"""The bar of long work: by rich where it is installed and somebody looks, else plain."""
+"""The progress bar: by rich on a terminal, if it is installed, else plain."""
 
 import io
 import re

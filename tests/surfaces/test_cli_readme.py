@@ -1,4 +1,4 @@
-"""What the README and the demo show is what happens."""
+"""The commands of the README and the demo give the shown output."""
 
 import json
 import re

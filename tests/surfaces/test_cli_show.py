@@ -1,4 +1,4 @@
-"""`mdplan show`: for eyes, for patch tools, for pull requests and for code scanning."""
+"""`mdplan show`: as text, as a patch, as a pull request comment and as SARIF."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Colours, and text that people can trust: what is shown is what is there."""
+"""Colours, and escaping of hidden characters."""
 
 import io
 import sys

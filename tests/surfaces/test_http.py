@@ -187,7 +187,7 @@ def test_oversized_body_is_refused_with_or_without_content_length(shared: HttpSe
     ("options", "told"),
     [
         (("--http", "8080"), "127.0.0.1:8080"),
-        (("--http", "127.0.0.1:99999"), "is no address"),
+        (("--http", "127.0.0.1:99999"), "is not an address"),
         (("--http", "no.such.host.invalid:80"), "leads to no address"),
         (("--http", "127.0.0.1:0", "--allow-host", "*"), "wildcard"),
         (("--http", "127.0.0.1:0", "--allow-host", "http://a.example"), "without path"),

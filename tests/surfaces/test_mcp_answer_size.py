@@ -1,4 +1,4 @@
-"""How long answers are: each fact once, in data as in text."""
+"""Answers are short: each fact once, in data as in text."""
 
 import random
 from collections.abc import Iterator

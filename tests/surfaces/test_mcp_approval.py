@@ -1,4 +1,4 @@
-"""Writes that wait for a person: what the agent is told, and where the person is sent."""
+"""Writes that wait for an approval: the answer to the agent, and the link for the person."""
 
 import json
 import os

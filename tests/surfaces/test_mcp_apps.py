@@ -1,4 +1,4 @@
-"""What clients that show MCP Apps are offered: an App, its tools, and a nonce for each plan."""
+"""The review App for clients with MCP Apps: its tools, and a nonce for each plan."""
 
 import json
 import re

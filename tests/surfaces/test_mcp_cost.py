@@ -1,4 +1,4 @@
-"""What an agent pays for a small edit of a large document, at four characters a token."""
+"""Token cost of a small edit of a large document, at four characters a token."""
 
 from pathlib import Path
 

@@ -110,7 +110,7 @@ def test_min_of_a_scalar_is_a_warning(calls: Calls) -> None:
 
     assert "\nwarning: INVALID_ARGUMENT: `min` counts" in answer.text
     assert [warning["message"] for warning in found["warnings"]] == [
-        "`min` counts items of lists, and `aliases` is no list in `scalar.md`"
+        "`min` counts items of lists, and `aliases` is not a list in `scalar.md`"
     ]
 
 

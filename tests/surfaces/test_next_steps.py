@@ -1,4 +1,4 @@
-"""Who gets a hint can follow it: what it names is a tool, a command, an option or a method that is there."""
+"""Hints name only existing tools, commands, options and methods."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Title and description of a plan, and the program that made it: what is in the plan ID, and who sees it."""
+"""Title, description and client of a plan: their part in the plan ID, and where they are shown."""
 
 import json
 from pathlib import Path

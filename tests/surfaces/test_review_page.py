@@ -1,4 +1,4 @@
-"""Who may see the page, what its forms do, and that hostile files do nothing on it."""
+"""Access to the review page, its forms, and escaping of hostile text."""
 
 import json
 import re

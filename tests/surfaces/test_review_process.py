@@ -1,4 +1,4 @@
-"""`mdplan review` as a process: what it prints, whether it opens a browser, where it listens, how it ends."""
+"""`mdplan review` as a process: output, browser, address and exit."""
 
 import json
 import os

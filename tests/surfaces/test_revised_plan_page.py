@@ -1,4 +1,4 @@
-"""The page of a plan that replaces another one: what was said of that, and what differs."""
+"""The page of a revised plan: comments on the earlier one, and the difference."""
 
 from pathlib import Path
 

@@ -51,14 +51,14 @@ def signature(
     variables = f"GIT_{role.upper()}_"
     when = _moment(environment.get(f"{variables}DATE"), now)
     if when is None:
-        message = f"`{variables}DATE` is no time"
+        message = f"`{variables}DATE` is not a time"
         return Diagnostic.invalid(
             message, "write it as 2026-01-31T12:00:00+01:00, or as seconds since the epoch"
         )
     if given is not None:
         written = _GIVEN.fullmatch(given.strip())
         if written is None:
-            return Diagnostic.invalid(f"`{visible(given)}` is no author", "write it as `Name <address>`")
+            return Diagnostic.invalid(f"`{visible(given)}` is not an author", "write it as `Name <address>`")
         name, address = _clean(written[1]), _clean(written[2])
     else:
         name = _clean(environment.get(f"{variables}NAME") or _configured(config, role, "name"))

@@ -50,7 +50,7 @@ class EditChecks:
         for index, edit in enumerate(edits):
             here = (*path, index)
             if not isinstance(edit, Mapping):
-                yield _misplaced("the edit is no map", 'write {"op": …}', here)
+                yield _misplaced("the edit is not a map", 'write {"op": …}', here)
             elif is_edit_loop(edit):
                 yield from self._loop(edit, EDIT_LOOP, here, inside)
                 inner = inside | {str(edit.get("as", DEFAULT_NAME))}
@@ -105,14 +105,14 @@ class EditChecks:
                 )
         if not isinstance(loop[LOOP], str):
             yield _misplaced(
-                "forEach is no name", "name a list, as in a placeholder: data.rows", (*path, LOOP)
+                "forEach is not a name", "name a list, as in a placeholder: data.rows", (*path, LOOP)
             )
         elif problem := self._misuse(VariableName(loop[LOOP]), inside):
             yield ManifestProblem(problem, (*path, LOOP))
         if not isinstance(loop.get("as", ""), str):
-            yield _misplaced("as is no name", "name the entry: as: row", (*path, "as"))
+            yield _misplaced("as is not a name", "name the entry: as: row", (*path, "as"))
         if "edits" in loop and not isinstance(loop["edits"], list):
-            yield _misplaced("edits is no list", "write the edits of the loop as a list", (*path, "edits"))
+            yield _misplaced("edits is not a list", "write the edits of the loop as a list", (*path, "edits"))
 
     def _placeholders(self, text: str, path: Path, inside: frozenset[str]) -> Iterator[ManifestProblem]:
         found = placeholders_in(text)

@@ -125,7 +125,7 @@ def _looped_text(loop: Mapping[str, Any], values: Values, path: Path) -> str | M
     for text in texts:
         if not isinstance(text, str):
             problem = misuse(
-                "a loop makes a text of something that is none", "write more than the placeholder"
+                "a loop makes a text of a value that is not text", "write more than the placeholder"
             )
             return text if isinstance(text, ManifestProblem) else ManifestProblem(problem, path)
     *entered, before, between, after = map(str, texts)
@@ -138,7 +138,7 @@ def _entries(loop: Mapping[str, Any], values: Values, path: Path) -> list[Values
     if isinstance(found, Diagnostic):
         return ManifestProblem(found, (*path, LOOP))
     if not isinstance(found, list):
-        problem = misuse(f"`{loop[LOOP]}` is no list", "a loop takes the entries of a list")
+        problem = misuse(f"`{loop[LOOP]}` is not a list", "a loop takes the entries of a list")
         return ManifestProblem(problem, (*path, LOOP))
     name = str(loop.get("as", DEFAULT_NAME))
     return [values.having(**{name: entry}) for entry in found]

@@ -47,7 +47,9 @@ class LoadedManifest:
 def read_manifest(name: str, located: SourceMap) -> Manifest | Problems:
     """The manifest in `located`, called `name` in messages. Errors: INVALID_ARGUMENT, UNKNOWN_FIELD."""
     if not isinstance(located.data, dict):
-        problem = misuse("the manifest is no map", "write `files:` and below it what should be true of them")
+        problem = misuse(
+            "the manifest is not a map", "write `files:` and below it what should be true of them"
+        )
         return (_placed(name, located, ManifestProblem(problem, ())),)
     try:
         return Manifest.model_validate(located.data)

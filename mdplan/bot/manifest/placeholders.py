@@ -140,7 +140,7 @@ def pieces(text: str) -> Iterator[str | Placeholder] | Diagnostic:
         placeholder = _PLACEHOLDER.match(text, opening.start())
         if placeholder is None:
             return misuse(
-                f"`{_short(text[opening.start() :])}` begins a placeholder that is none",
+                f"`{_short(text[opening.start() :])}` does not begin a valid placeholder",
                 "write `{{name}}`, or `{{{{` for two braces",
             )
         filters = [read_filter(each) for each in placeholder[2].split("|")[1:]]
@@ -227,7 +227,9 @@ def _unknown(name: VariableName, depth: int, found: object) -> Diagnostic:
     if isinstance(found, list):
         return misuse(f"{where} entry `{_short(part)}`", f"it has {len(found)} entries, counted from 0")
     if not isinstance(found, Mapping):
-        return misuse(f"{where} part `{_short(part)}`: it is no map and no list", "name the value itself")
+        return misuse(
+            f"{where} part `{_short(part)}`: it is neither a map nor a list", "name the value itself"
+        )
     near = nearest_names(part, map(str, found))
     known: Sequence[str] = near or sorted(found)[:10]
     listed = ", ".join(f"`{_short(each)}`" for each in known)

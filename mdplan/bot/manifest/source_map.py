@@ -151,7 +151,7 @@ class _Reader:
         found: dict[str, Any] = {}
         for key_node, value_node in node.value:
             if not isinstance(key_node, ScalarNode):
-                raise _SyntaxProblem("has a key that is no text", key_node)
+                raise _SyntaxProblem("has a key that is not text", key_node)
             key = str(key_node.value)
             if key in found:
                 raise _SyntaxProblem(f"has the key `{key[:60]}` twice", key_node)

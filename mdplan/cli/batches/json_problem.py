@@ -55,7 +55,7 @@ def _python_word(text: str, error: json.JSONDecodeError) -> _Found | None:
     word = _WORD.match(text, error.pos)
     if word is None or word[0] not in _PYTHON:
         return None
-    return _Found(error.pos, f"`{word[0]}` is no word of JSON", f"write `{_PYTHON[word[0]]}`")
+    return _Found(error.pos, f"`{word[0]}` is not a JSON word", f"write `{_PYTHON[word[0]]}`")
 
 
 def _comment(text: str, error: json.JSONDecodeError) -> _Found | None:

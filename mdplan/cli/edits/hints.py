@@ -31,7 +31,8 @@ _PATH: Final = re.compile(r'(heading path )?(\["(?:[^"\\]|\\.)*"(?:, "(?:[^"\\]|
 _CAMEL: Final = re.compile(r"`?\b(?P<name>[a-z]+(?:[A-Z][a-z]*|[A-Z]\w*\d+)+)\b`?(?P<empty> \[\])?")
 _CODE: Final = re.compile(r"`(?P<name>[a-z]\w*)(?:\[\d+\])?`")
 _FIRST: Final = re.compile(
-    r"(?P<name>[a-z]\w*)(?=:| (?:is|has|holds|goes|gives|names|starts|refers|does|picks|cannot|excludes)\b)"
+    r"(?P<name>[a-z]\w*)"
+    r"(?=:| (?:is|has|holds|goes|requires|gives|names|starts|refers|does|picks|cannot|excludes)\b)"
 )
 _SEVERAL: Final = re.compile(r"\b[a-zA-Z]\w*(?:, [a-zA-Z]\w*)* (?:or|and) [a-zA-Z]\w*\b")
 _DESCRIBED: Final = re.compile(r"give `(?P<name>\w+)`: ")

@@ -118,8 +118,8 @@ def _of_number(message: str, kind: click.IntRange | click.FloatRange) -> tuple[s
     most = f" to {kind.max:g}" if kind.max is not None else ""
     if "not in the range" in message:
         return f"{message.partition(' is not')[0]} is out of range", f"give a number{least}{most}"
-    return message.replace(" is not a valid integer range", " is no number").replace(
-        " is not a valid float range", " is no number"
+    return message.replace(" is not a valid integer range", " is not a number").replace(
+        " is not a valid float range", " is not a number"
     ), f"give {number}{least}{most}"
 
 

@@ -16,7 +16,7 @@ Times may be fractions, and sizes are plain numbers: 16 MiB is 16777216.
 A limit is met before the work is done, and the refusal ([`FILE_TOO_LARGE`](errors/FILE_TOO_LARGE.md), [`BATCH_TOO_LARGE`](errors/BATCH_TOO_LARGE.md), [`REGEX_TIMEOUT`](errors/REGEX_TIMEOUT.md), [`PARSE_TIMEOUT`](errors/PARSE_TIMEOUT.md), [`LOCK_TIMEOUT`](errors/LOCK_TIMEOUT.md)) names the option.
 [Hostile input](../explanation/hostile-input.md#limits) gives the reasons."""
 _FIXED: Final = (
-    ("Problems that are listed of a batch; what follows is not looked at", f"{MOST_PROBLEMS:,}"),
+    ("Problems that are listed of a batch; what follows is not checked", f"{MOST_PROBLEMS:,}"),
     ("Levels of lists and quotes in each other; deeper ones are a warning", f"{MAX_NESTING}"),
 )
 

@@ -158,7 +158,7 @@ class _Search:
             where = f"`{visible(files[0])}`{more}"
             yield Diagnostic.warning(
                 Code.INVALID_ARGUMENT,
-                f"`min` counts items of lists, and `{visible(key)}` is no list in {where}",
+                f"`min` counts items of lists, and `{visible(key)}` is not a list in {where}",
                 "compare a single value with `where`",
             )
 

@@ -127,7 +127,7 @@ class ReadFilesRequest(Request):
     @model_validator(mode="after")
     def _check_cursor(self) -> "ReadFilesRequest":
         if self.cursor is not None and len(self.files) > 1:
-            msg = "cursor goes with one file, the one whose result has it as nextCursor"
+            msg = "cursor requires one file, the one whose result has it as nextCursor"
             raise ValueError(msg)
         return self
 

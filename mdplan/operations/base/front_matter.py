@@ -158,7 +158,7 @@ class FrontMatterCreator(FrontMatterOperation):
     @model_validator(mode="after")
     def _check_format(self) -> "FrontMatterCreator":
         if self.front_matter_format is not None and not self.create_if_missing:
-            msg = "frontMatterFormat goes with createIfMissing"
+            msg = "frontMatterFormat requires createIfMissing"
             raise ValueError(msg)
         return self
 

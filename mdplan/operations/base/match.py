@@ -215,14 +215,14 @@ class MatchOperation(SectionTargeted):
     def why_unguarded(self) -> str:
         """Which of its options lets it match text that the caller did not see; empty where none does."""
         if self.match_type is not MatchType.LITERAL:
-            return "a regular expression is no guard"
+            return "a regular expression is not a guard"
         if not self.case_sensitive:
-            return "a case-insensitive pattern is no guard"
+            return "a case-insensitive pattern is not a guard"
         if not self.is_evidence:
             option = (
                 "matchSelection without expectedMatchCount" if self.match_selection else "a range of counts"
             )
-            return f"{option} is no guard"
+            return f"{option} is not a guard"
         return ""
 
     def _count_mismatch(self, outline: Outline, scope: Span, matches: Matches) -> Diagnostic:

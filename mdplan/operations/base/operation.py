@@ -309,10 +309,10 @@ class SectionTargeted(Operation):
             msg = "give a target: one of sectionId, headingPath, heading, anchor"
             raise ValueError(msg)
         if self.occurrence is not None and self.heading is None and self.heading_path is None:
-            msg = "occurrence goes with heading or headingPath"
+            msg = "occurrence requires heading or headingPath"
             raise ValueError(msg)
         if self.section_sha256 is not None and not given:
-            msg = "sectionSha256 goes with a section: sectionId, headingPath, heading or anchor"
+            msg = "sectionSha256 requires a section: sectionId, headingPath, heading or anchor"
             raise ValueError(msg)
         return self
 

@@ -160,7 +160,7 @@ def _resolved(text: str, option: str = "--http") -> tuple[str, socket.AddressFam
     if found is None or int(found["port"]) > 65_535:
         port = text.removeprefix(":")
         port = port if port.isdecimal() and int(port) <= 65_535 else "8080"
-        raise click.BadParameter(f"`{text}` is no address; write 127.0.0.1:{port}", param_hint=option)
+        raise click.BadParameter(f"`{text}` is not an address; write 127.0.0.1:{port}", param_hint=option)
     host = found["host"]
     try:
         candidates = socket.getaddrinfo(

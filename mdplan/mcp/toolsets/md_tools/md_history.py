@@ -62,10 +62,10 @@ class HistoryRequest(WireModel):
     @model_validator(mode="after")
     def _check_action(self) -> "HistoryRequest":
         if self.plan_id is not None and (self.action == "undo" or self.transaction or self.file):
-            msg = "planId goes alone"
+            msg = "planId must be the only field"
             raise ValueError(msg)
         if self.action == "undo" and self.file is not None:
-            msg = "file goes with action list; an undo undoes a whole transaction"
+            msg = "file requires action list; an undo undoes a whole transaction"
             raise ValueError(msg)
         if self.action == "list" and (self.dry_run or self.on_stale != "refuse"):
             msg = "dryRun and onStale go with action undo"

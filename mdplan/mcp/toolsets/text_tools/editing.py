@@ -62,11 +62,11 @@ def patch(engine: Engine, request: TextPatchRequest) -> ToolResult:
 def _operation_problem(request: TextPatchRequest, target: str) -> ToolResult | None:
     if target in _INSERT_ONLY and request.operation != "insert":
         return failure(
-            f"{target} goes with operation insert", "Use target heading or lines to replace or delete"
+            f"{target} requires operation insert", "Use target heading or lines to replace or delete"
         )
     if target == "codeBlock" and request.operation == "insert":
         return failure(
-            "codeBlock goes with operation replace or delete", "Use target lines to insert next to it"
+            "codeBlock requires operation replace or delete", "Use target lines to insert next to it"
         )
     if request.operation == "delete":
         return None if request.content is None else failure("content does not go with delete", "Leave it out")
@@ -89,7 +89,7 @@ def _edits(
         return [_edit_of_lines(source, target.lines, request)]
     if document_format(request.file_path, source.text) is not DocumentFormat.MARKDOWN:
         return failure(
-            f"Target not found: {name}: the file is no Markdown", "Use TextReplace, or target lines"
+            f"Target not found: {name}: the file is not Markdown", "Use TextReplace, or target lines"
         )
     if target.code_block is not None:
         block = {"codeBlock": {"index": target.code_block.index}}

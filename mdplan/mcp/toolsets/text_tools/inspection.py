@@ -211,7 +211,9 @@ def _lines(engine: Engine, request: InspectRequest) -> ToolResult:
         found = _LINES.fullmatch(part.strip())
         first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
         if last < first:
-            return failure(f"{_quoted(part.strip())} is no range of lines", 'Write "50-60" or "1-10,100-110"')
+            return failure(
+                f"{_quoted(part.strip())} is not a range of lines", 'Write "50-60" or "1-10,100-110"'
+            )
         if first > source.lines.count:
             return failure(f"Line {first} is not in the file", f"The file has {source.lines.count} lines")
         lines += numbered(source.lines, first, min(last, first + _MOST_LINES))
