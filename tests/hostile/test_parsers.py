@@ -74,7 +74,7 @@ def check(place: Place, record: Record, name: str, text: str) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", SHAPES)
-def test_a_hostile_document_is_answered_within_twice_the_deadline(
+def test_hostile_document_is_answered_within_twice_the_deadline(
     place: Place, record: Record, name: str
 ) -> None:
     check(place, record, name, hostile(*SHAPES[name], BYTES))
@@ -83,7 +83,7 @@ def test_a_hostile_document_is_answered_within_twice_the_deadline(
 @pytest.mark.hostile_case(58)
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_a_wide_table_is_answered_within_twice_the_deadline(place: Place, record: Record) -> None:
+def test_wide_table_is_answered_within_twice_the_deadline(place: Place, record: Record) -> None:
     check(place, record, "wide table", wide_table(BYTES))
 
 

@@ -209,7 +209,7 @@ SKIPPED = {"stat": NOT_FOR_A_LOOK, "read": NOT_FOR_A_LOOK, "plan": NOT_FOR_A_PLA
 
 
 @pytest.mark.parametrize(("command", "skipped"), SKIPPED.items(), ids=SKIPPED)
-def test_a_command_imports_nothing_that_only_others_need(
+def test_command_imports_nothing_that_only_others_need(
     command: str, skipped: tuple[str, ...], tmp_path: Path
 ) -> None:
     (tmp_path / "a.md").write_bytes(PLAIN)
