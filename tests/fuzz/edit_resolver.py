@@ -118,7 +118,7 @@ def _encoded(text: str, encoding: str) -> bytes:
 
 def _check_outline(built: BuiltFile, batch: Batch, ops: frozenset[str]) -> None:
     """What was scanned again is what a new look gives, and headings that no edit wrote stand as they did."""
-    result = Outline(built.result.source)
+    result = Outline(built.result.source, slugs=built.result.slugs)
     assert (result.sections, result.nested) == (built.result.sections, built.result.nested), "other sections"
     assert result.blocks == built.result.blocks, "other blocks"
     if built.file.exists and not batch.allow_outline_change:
