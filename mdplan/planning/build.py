@@ -148,12 +148,6 @@ def result_source(
     source = file.outline.source
     by_default = source.bom or (source.encoding == "utf-8" and file.requested.encoding is None)
     data = splice(source.data, byte_edits)
-    # Pieces of UTF-8 without a mark are UTF-8: only a mark that an edit writes would be read as another text.
-    is_proven = source.encoding == "utf-8" and not (source.bom or source.invalid_bytes)
-    # To decode them costs less than to put together their text, of which a character can take four bytes.
-    known = Source.known(data, data.decode("utf-8")) if is_proven and by_default else None
-    if known is not None:
-        return known
     result = Source.decode(data, None if by_default else source.encoding)
     if not isinstance(result, Source):
         return result

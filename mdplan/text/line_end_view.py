@@ -77,7 +77,7 @@ class LineEndView:
 
 
 def line_end_around(lines: LineIndex, offset: int) -> str:
-    """Line end that new text at `offset` takes: that of the line before it, else the majority, else LF."""
+    """Line end that new text at `offset` takes: that of the line before it, else of its own, else LF."""
     if lines.count:
         line = lines.line_at(offset)
         before = line - 1 if offset == lines.start(line) or not lines.ending(line) else line
@@ -85,4 +85,4 @@ def line_end_around(lines: LineIndex, offset: int) -> str:
             return lines.ending(before)
         if lines.ending(line):
             return lines.ending(line)
-    return lines.majority_line_end or "\n"
+    return "\n"

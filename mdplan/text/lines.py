@@ -6,10 +6,7 @@ A line ends at LF, CRLF or a lone CR and nowhere else (CommonMark 0.31.2, sectio
 
 import re
 from bisect import bisect_right
-from collections import Counter
 from functools import cached_property
-from itertools import accumulate, count
-from operator import add
 
 from mdplan.text.span import Position, Span
 
@@ -29,14 +26,8 @@ class LineIndex:
     @cached_property
     def starts(self) -> list[int]:
         """Offset at which each line starts."""
-        text = self._text
-        if self.has_cr:
-            starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
-        else:
-            # Each is after all earlier lines and as many line ends.
-            lengths = accumulate(map(len, text.split("\n")), initial=0)
-            starts = [*map(add, lengths, count())][:-1]
-        if starts[-1] == len(text):
+        starts = [0, *(match.end() for match in _LINE_END.finditer(self._text))]
+        if starts[-1] == len(self._text):
             starts.pop()
         return starts
 
@@ -87,17 +78,9 @@ class LineIndex:
     @property
     def line_ends(self) -> dict[str, int]:
         """How often each line end occurs; only those that do."""
-        if not self.has_cr:
-            # All lines but perhaps the last have one.
-            count = self.count - (self._text[-1:] not in ("", "\n"))
-            return {"\n": count} if count else {}
-        return dict(Counter(match[0] for match in _LINE_END.finditer(self._text)))
-
-    @property
-    def majority_line_end(self) -> str | None:
-        """The most frequent line end; None in a text without any."""
-        ends = self.line_ends
-        return max(ends, key=lambda end: ends[end]) if ends else None
+        crlf = self._text.count("\r\n")
+        ends = {"\n": self._text.count("\n") - crlf, "\r\n": crlf, "\r": self._text.count("\r") - crlf}
+        return {end: count for end, count in ends.items() if count}
 
     def position(self, offset: int) -> Position:
         """Line and column of `offset`; after a final line end that is ``(count + 1, 1)``."""

@@ -119,12 +119,6 @@ class Source:
         return _decode_unmarked(data)
 
     @staticmethod
-    def known(data: bytes, text: str) -> "Source | None":
-        """Source of UTF-8 `data`, which is `text` for sure; None where it would be read as something else."""
-        is_marked = any(data.startswith(bom) for bom, _ in _BOMS)
-        return None if is_marked or b"\0" in data else _source(data, text, "utf-8", b"", 0)
-
-    @staticmethod
     def from_text(text: str) -> "Source":
         """Source of new text in UTF-8 without a byte order mark.
 

@@ -99,18 +99,14 @@ def test_position_outside_the_text_has_no_offset(text: str, line: int, col: int)
 
 
 @pytest.mark.parametrize(
-    ("text", "ends", "majority"),
+    ("text", "ends"),
     [
-        ("", {}, None),
-        ("a\u2028b", {}, None),
-        ("a\nb\n", {"\n": 2}, "\n"),
-        ("a\r\nb\nc\r\n", {"\r\n": 2, "\n": 1}, "\r\n"),
-        ("a\rb\r\r\nc\n", {"\r": 2, "\r\n": 1, "\n": 1}, "\r"),
-        ("a\r\nb\n", {"\r\n": 1, "\n": 1}, "\r\n"),  # Of equally many the first one.
+        ("", {}),
+        ("a\u2028b", {}),
+        ("a\nb\n", {"\n": 2}),
+        ("a\r\nb\nc\r\n", {"\r\n": 2, "\n": 1}),
+        ("a\rb\r\r\nc\n", {"\r": 2, "\r\n": 1, "\n": 1}),
     ],
 )
-def test_line_ends_are_counted_by_kind(text: str, ends: dict[str, int], majority: str | None) -> None:
-    index = LineIndex(text)
-
-    assert index.line_ends == ends
-    assert index.majority_line_end == majority
+def test_line_ends_are_counted_by_kind(text: str, ends: dict[str, int]) -> None:
+    assert LineIndex(text).line_ends == ends
