@@ -9,8 +9,8 @@ from mdplan.data.content import DataContent
 from mdplan.data.json_values import as_json
 from mdplan.data.node import Element
 from mdplan.derive.candidate import CandidateEdits, Edit
-from mdplan.derive.document_change import Change, ChangedRun
 from mdplan.derive.section_candidates import Group
+from mdplan.derive.version_change import Change, ChangedRun
 from mdplan.markdown.outline.data_content import data_content
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.document_format import DocumentFormat

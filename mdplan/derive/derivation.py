@@ -7,7 +7,6 @@ from typing import Any
 
 from mdplan.derive.candidate import CandidateEdits, Edit
 from mdplan.derive.data_candidates import changed_keys
-from mdplan.derive.document_change import Change, ChangedRun
 from mdplan.derive.element_candidates import element_candidates, task_candidates
 from mdplan.derive.line_candidates import diff_candidate, line_candidates
 from mdplan.derive.match_candidates import MatchCandidates
@@ -18,6 +17,7 @@ from mdplan.derive.section_candidates import (
     section_candidates,
 )
 from mdplan.derive.trial import ALLOW_ALL, Trials
+from mdplan.derive.version_change import Change, ChangedRun
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.outline.outline import Outline
 from mdplan.memory.memory_planner import RequestedFile

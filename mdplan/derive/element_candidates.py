@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from itertools import chain
 
 from mdplan.derive.candidate import CandidateEdits, Edit
-from mdplan.derive.document_change import Change, ChangedRun
 from mdplan.derive.section_candidates import proven_address
+from mdplan.derive.version_change import Change, ChangedRun
 from mdplan.markdown.blocks.block_structure import Block
 from mdplan.markdown.elements.lists import PlacedItem
 from mdplan.markdown.elements.tables import TableRow, TableSource

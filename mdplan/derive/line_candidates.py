@@ -6,7 +6,7 @@ from hashlib import sha256
 from itertools import takewhile
 
 from mdplan.derive.candidate import CandidateEdits
-from mdplan.derive.document_change import Change, ChangedRun
+from mdplan.derive.version_change import Change, ChangedRun
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.line_hashes import LEAST_DIGITS
 

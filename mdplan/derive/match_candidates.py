@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
 from mdplan.derive.candidate import CandidateEdits, cost_of
-from mdplan.derive.document_change import Change, ChangedRun
 from mdplan.derive.section_candidates import address_of
+from mdplan.derive.version_change import Change, ChangedRun
 from mdplan.markdown.edits.matches import EXCLUDED_BY_DEFAULT, UNDECIDED, exclusion_of
 from mdplan.text.diff.line_blocks import LineComparison
 from mdplan.text.line_end_view import to_lf

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from mdplan.derive.candidate import CandidateEdits
-from mdplan.derive.document_change import Change, ChangedRun
+from mdplan.derive.version_change import Change, ChangedRun
 from mdplan.markdown.outline.heading_path import find_by_path
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section

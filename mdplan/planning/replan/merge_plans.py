@@ -9,11 +9,11 @@ from typing import Any
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.plan import NO_INTENT, EditResult, Effect, FileChange, Intent, Plan
 from mdplan.planning.plan_document import new_plan
-from mdplan.planning.replan.stored_plans import StoredEntries, StoredPlans
+from mdplan.planning.replan.stored_plans import PlansByNumber, StoredEntries
 
 
 def merge_plans(
-    plans: StoredPlans,
+    plans: PlansByNumber,
     warnings: Problems,
     options: Mapping[str, bool | str],
     intent: Intent = NO_INTENT,

@@ -10,7 +10,7 @@ from mdplan.plan import EditResult, Effect, FileChange
 Entry = TypeVar("Entry")
 
 
-class StoredPlans(Protocol):
+class PlansByNumber(Protocol):
     """Plans by their number, from 0. Each counts its edits from 0."""
 
     def sizes(self) -> Iterable[tuple[int, int]]:
