@@ -17,9 +17,9 @@ _MOST_TEXT: Final = 200
 def matching_values(outline: Outline, request: SearchRequest) -> dict[str, Any] | None:
     """The values of the keys that `request` asks about, as JSON; None where one is not as it asks.
 
-    Keys are addresses, such as `a.b` or `nav[0].Home`. `where` gives values, of which a list has one where it
-    has such an item; `has` keys that must be there; `min` the least number of items, 1 for a value that is no
-    list.
+    Keys are addresses, such as `a.b` or `nav[0].Home`. `where` gives values, of which a list has one where
+    it has such an item, and a single value is one of the list that is given; `has` keys that must be there;
+    `min` the least number of items, 1 for a value that is no list.
     """
     found = _values(outline, request)
     if found is None or any(_count(found[key]) < least for key, least in request.min.items()):
@@ -64,6 +64,8 @@ def _value_at(values: object, key: str) -> object:
 def _has_value(content: DataContent, value: object, expected: object) -> bool:
     if isinstance(value, list) and not isinstance(expected, list):
         return any(value_matches(content.language, each, expected) for each in value)
+    if isinstance(expected, list) and not isinstance(value, list):
+        return any(value_matches(content.language, value, each) for each in expected)
     return value_matches(content.language, value, expected)
 
 

@@ -74,6 +74,7 @@ def names_of(calls: Calls, **request: object) -> list[str]:
     [
         ({"where": {"status": "Draft"}}, ["draft.md"]),
         ({"where": {"status": "draft"}}, ["scalar.md"]),
+        ({"where": {"status": ["Draft", "draft"]}}, ["draft.md", "scalar.md"]),
         ({"where": {"owner.name": "Ann"}}, ["draft.md"]),
         ({"where": {"aliases": "one"}}, ["draft.md", "final.md", "scalar.md"]),
         ({"where": {"aliases": ["one"]}}, ["final.md"]),

@@ -41,7 +41,7 @@ _VERBOSITY: Final[Schema] = {"type": "string"}
 _KINDS: Final[Schema] = {"type": "array", "items": {"type": "string"}}
 _SEARCH_FIELDS: Final = {
     "file": "File, folder or glob; else all.",
-    "where": 'Front matter: {"status": "draft"}.',
+    "where": 'Front matter: {"status": ["A", "B"]}.',
     "has": "Front matter keys.",
     "min": 'Least list items: {"aliases": 2}.',
 }
