@@ -46,8 +46,8 @@ class SearchRequest(Query):
     where: Mapping[str, Any] = field(
         default_factory=dict,
         metadata=described(
-            'Only files whose front matter, or keys, say so: {"status": "draft"}, or one of ["draft", "idea"]; '
-            "keys may be dotted."
+            'Only files whose front matter, or keys, say so: {"status": "draft"}, or one of '
+            '["draft", "idea"]; keys may be dotted.'
         ),
     )
     has: tuple[str, ...] = field(

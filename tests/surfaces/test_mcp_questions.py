@@ -77,7 +77,7 @@ def names_of(calls: Calls, **request: object) -> list[str]:
         ({"where": {"status": ["Draft", "draft"]}}, ["draft.md", "scalar.md"]),
         ({"where": {"owner.name": "Ann"}}, ["draft.md"]),
         ({"where": {"aliases": "one"}}, ["draft.md", "final.md", "scalar.md"]),
-        ({"where": {"aliases": ["one"]}}, ["final.md"]),
+        ({"where": {"aliases": ["one"]}}, ["final.md", "scalar.md"]),
         ({"where": {"year": 2026}}, ["final.md"]),
         ({"where": {"year": "2026"}}, ["scalar.md"]),
         ({"has": ["year"]}, ["final.md", "scalar.md"]),

@@ -41,8 +41,8 @@ _VERBOSITY: Final[Schema] = {"type": "string"}
 _KINDS: Final[Schema] = {"type": "array", "items": {"type": "string"}}
 _SEARCH_FIELDS: Final = {
     "file": "File, folder or glob; else all.",
-    "where": 'Front matter: {"status": ["A", "B"]}.',
-    "has": "Front matter keys.",
+    "where": 'Front matter: {"status": "A"}, ["A", "B"].',
+    "has": "Its keys.",
     "min": 'Least list items: {"aliases": 2}.',
 }
 _AS_IN_APPLY: Final[Schema] = {"type": "array", "items": {"type": "object"}}
