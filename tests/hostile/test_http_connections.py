@@ -4,7 +4,7 @@ import resource
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -24,24 +24,11 @@ UNFINISHED = {
 PATIENCE = HEAD_SECONDS - 1
 
 
-@contextmanager
-def most_files(most: int) -> Iterator[None]:
-    """Processes that start in the block may open `most` files."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-
-
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[HttpServer]:
     """A server that may open as few files as some systems allow."""
     (tmp_path / "here.md").write_text("# Here\n", encoding="utf-8")
-    with ExitStack() as stack:
-        with most_files(128):
-            started = stack.enter_context(http_server("--root", str(tmp_path)))
+    with http_server("--root", str(tmp_path), most_files=128) as started:
         yield started
 
 

@@ -10,6 +10,8 @@ import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from resource import RLIMIT_NOFILE, setrlimit
 from typing import Any
 
 import httpx2
@@ -119,12 +121,17 @@ class HttpServer:
 
 @contextmanager
 def http_server(
-    *options: str, token: str | None = TOKEN, address: str = "127.0.0.1:0", program: str = "mdplan"
+    *options: str,
+    token: str | None = TOKEN,
+    address: str = "127.0.0.1:0",
+    program: str = "mdplan",
+    most_files: int | None = None,
 ) -> Iterator[HttpServer]:
     """`mdplan serve --http ADDRESS OPTIONS` until the block ends; without `token` it makes one.
 
-    `program` is the module that is run.
+    `program` is the module that is run; it may open `most_files`.
     """
+    limit = partial(setrlimit, RLIMIT_NOFILE, (most_files, most_files)) if most_files else None
     process = subprocess.Popen(
         [sys.executable, "-m", program, "serve", "--http", address, *options],
         cwd=REPOSITORY,
@@ -133,6 +140,8 @@ def http_server(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding="utf-8",
+        # Only in the new process: this one may have more files open than that.
+        preexec_fn=limit,  # noqa: PLW1509
     )
     assert process.stderr is not None
     said = [process.stderr.readline()]

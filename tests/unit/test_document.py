@@ -42,7 +42,10 @@ FILE_CODES = {
     Code.FILE_TOO_LARGE,
     Code.BATCH_TOO_LARGE,
     Code.PATH_INVALID,
+    Code.SCHEMA_VIOLATION,
 }
+# Options that say something of files: what they were, or a schema that lies in one.
+NEED_FILES = {"onStale", "jsonSchema"}
 
 
 def batch_of(case: Case) -> dict[str, Any] | None:
@@ -51,6 +54,8 @@ def batch_of(case: Case) -> dict[str, Any] | None:
     if not isinstance(batch, dict) or set(case.before) != {batch.get("file")} or "diff" in batch:
         return None
     if not isinstance(batch.get("edits"), list) or batch.get("updateReferences") == "workspace":
+        return None
+    if NEED_FILES & set(batch):
         return None
     return batch
 
@@ -82,7 +87,8 @@ def test_golden_case_gives_the_same_result_in_memory(case: Case) -> None:
         if not FILE_CODES & set(expected):
             assert codes == expected
     else:
-        assert codes == []
+        # An ID that counts equal headings is guarded by a hash of the base, which the document has not.
+        assert codes == [] or ("baseSha256" in batch and codes == [Code.PRECONDITION_REQUIRED])
         assert report.data == case.after[name]
 
 
