@@ -226,3 +226,20 @@ def test_files_whose_values_were_shown_can_be_written(tmp_path: Path) -> None:
         done = calls.call("md_apply", {"files": ["draft.md"], "edits": [edit]})
 
     assert not done.is_error, done.text
+
+
+@pytest.mark.parametrize(
+    ("question", "hint"),
+    [
+        ({"where": {"status": "DRAFT"}}, 'there are "Draft", "Final", "draft"; case matters'),
+        ({"where": {"year": 1999}}, 'there are 2026, "2026"; case matters'),
+        ({"where": {"status": "Draft"}}, None),
+    ],
+    ids=str,
+)
+def test_question_without_an_answer_names_the_values_that_are_there(
+    calls: Calls, question: dict[str, object], hint: str | None
+) -> None:
+    found = calls.call("md_search", {"filesOnly": True, **question})
+
+    assert [each["hint"] for each in found.data.get("warnings", [])] == ([] if hint is None else [hint])

@@ -1,8 +1,10 @@
 """`search`: where a pattern is in files."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
@@ -21,6 +23,7 @@ from mdplan.text.source import Source, visible
 from mdplan.text.span import Span
 
 _PATTERN_CODES: Final = frozenset({Code.INVALID_REGEX, Code.REGEX_TIMEOUT, Code.BATCH_TOO_LARGE})
+_MOST_VALUES: Final = 10
 _BOMS: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -101,11 +104,18 @@ def _search_source(
 def _search_chosen(file: str, outline: Outline, search: "_Search") -> SearchedFile | Diagnostic | None:
     """Hits in a file whose front matter meets the request; without a pattern the file itself."""
     # Most searches ask nothing of the kind.
-    from mdplan.reading.front_matter_conditions import matching_values, uncounted_keys
+    from mdplan.reading.front_matter_conditions import (
+        matching_values,
+        meets_where,
+        other_values,
+        uncounted_keys,
+    )
 
     values = matching_values(outline, search.request)
     if values is None:
         search.note_uncounted(file, uncounted_keys(outline, search.request))
+        search.where_is_met |= meets_where(outline, search.request)
+        search.note_others(other_values(outline, search.request))
         return None
     if not search.request.pattern:
         sha256 = outline.source.sha256
@@ -126,6 +136,8 @@ class _Search:
         self._files: list[SearchedFile] = []
         self._warnings: list[Diagnostic] = []
         self._uncounted: dict[str, list[str]] = {}
+        self._others: dict[str, dict[str, None]] = {}
+        self.where_is_met = False
         self.searched = self._matches = self._listed = 0
 
     @property
@@ -152,6 +164,22 @@ class _Search:
         for key in keys:
             self._uncounted.setdefault(key, []).append(file)
 
+    def note_others(self, values: Mapping[str, Any]) -> None:
+        """Note `values` that a file has, by key, in place of those that `where` gives."""
+        for key, value in values.items():
+            self._others.setdefault(key, {})[json.dumps(value, ensure_ascii=False)] = None
+
+    def _other_warnings(self) -> Iterator[Diagnostic]:
+        """What the keys of `where` have instead, where no file has what it gives."""
+        for key, values in self._others.items() if not (self._files or self.where_is_met) else ():
+            more = ", …" if len(values) > _MOST_VALUES else ""
+            yield Diagnostic.warning(
+                Code.INVALID_ARGUMENT,
+                f"no file has this value of `{visible(key)}`: "
+                f"{visible(json.dumps(self.request.where[key], ensure_ascii=False))}",
+                f"there are {visible(', '.join(islice(values, _MOST_VALUES)))}{more}; case matters",
+            )
+
     def _uncounted_warnings(self) -> Iterator[Diagnostic]:
         for key, files in self._uncounted.items():
             more = f" and {len(files) - 1} more" if len(files) > 1 else ""
@@ -176,7 +204,7 @@ class _Search:
             files=tuple(found for found in self._files if found.groups or names_files),
             truncated=True if is_cut else None,
             next_cursor=str(end) if is_cut else None,
-            warnings=(*self._uncounted_warnings(), *self._warnings[:_MOST_WARNINGS]),
+            warnings=(*self._other_warnings(), *self._uncounted_warnings(), *self._warnings[:_MOST_WARNINGS]),
         )
 
 
