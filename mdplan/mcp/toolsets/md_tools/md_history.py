@@ -38,7 +38,7 @@ _MOST_REVIEWS: Final = 5
 # Files that one line of the text names.
 _MOST_FILES: Final = 10
 _UNDO: Final = """\
- action undo takes one back (by default your last): all its files, unless one has changed since; undo the \
+ action undo takes a whole one back (by default your last), unless a file changed since; undo the \
 undo to redo."""
 
 
