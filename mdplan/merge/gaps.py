@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from mdplan.merge.pieces import Origin, Piece, Texts, is_conflict
 from mdplan.merge.trees.document_tree import DocumentTree
@@ -14,7 +15,8 @@ def with_gaps(texts: Texts, documents: Sequence[DocumentTree], pieces: Sequence[
     """`pieces` with the blank lines between them; their empty ranges say where they are.
 
     Between two pieces that follow each other in a side are the blank lines of that side, merged as lines are.
-    Between others are those next to them: none between members of a tight list.
+    Between others are those next to them: none between members of a tight list. Before the first piece and
+    after the last one are those at that end of the sides.
     """
     found: list[Piece] = []
     stops: _Places = (0, 0, 0)
@@ -86,6 +88,11 @@ def _gap(texts: Texts, documents: Sequence[DocumentTree], stops: _Places, starts
         return theirs if ours == base else ours
     if ours is not None or theirs is not None:
         return ours or theirs or ()
+    # What one side deletes next to what the other deletes can leave new neighbours, and new ends.
+    is_start, is_end = stops == (0, 0, 0), starts == tuple(map(len, texts))
+    if is_start or is_end:
+        base, ours, theirs = (_blank_end(lines, is_end=is_end) for lines in texts)
+        return theirs if ours == base else ours
     return ["\n"] * _blanks_beside(texts, documents, stops, starts)
 
 
@@ -93,6 +100,12 @@ def _blank(lines: Sequence[str], start: int, stop: int) -> Sequence[str] | None:
     """The lines from `start` up to `stop` if they are blank; else None."""
     between = lines[start:stop]
     return None if start > stop or any(line.strip() for line in between) else between
+
+
+def _blank_end(lines: Sequence[str], *, is_end: bool) -> Sequence[str]:
+    """The blank lines that `lines` begin with, or where it `is_end` those that they end with."""
+    order = reversed(lines) if is_end else lines
+    return list(takewhile(lambda line: not line.strip(), order))
 
 
 def _blanks_beside(texts: Texts, documents: Sequence[DocumentTree], stops: _Places, starts: _Places) -> int:

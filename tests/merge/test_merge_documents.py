@@ -89,6 +89,11 @@ GROUPS = LIST.replace("## Unreleased\n", "## Unreleased\n\n### Added\n")
             "# A\n\n## B\n\nx\n\n# A\n\n## B\n\n- y\n- z\n",
             "# A\n\n## B\n\nw\n\n# A\n\n## B\n\nx\n\n# A\n\n## B\n\n- y\n- z\n",
         ),
+        # Sides that delete neighbours leave no blank line at the end or the start.
+        ("# A\n\n# B\n\n# C\n", "# A\n\n# C\n", "# A\n\n# B\n", "# A\n"),
+        ("# A\n\n# B\n\n# C\n", "# B\n\n# C\n", "# A\n\n# C\n", "# C\n"),
+        # The blank line that one side adds at the end stays.
+        ("# A\n\n# B\n\n# C\n", "# A\n\n# C\n\n", "# A\n\n# B\n", "# A\n\n"),
     ],
 )
 def test_independent_changes_are_merged(base: str, ours: str, theirs: str, result: str) -> None:

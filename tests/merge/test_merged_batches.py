@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mdplan import Document
@@ -62,6 +62,7 @@ def _after(text: str, edits: list[dict[str, Any]]) -> str:
     st.dictionaries(st.integers(0, 5), st.sampled_from(sorted(INTENTS))),
     st.sets(st.integers(0, 5)),
 )
+@example({4: "delete", 5: "delete"}, {4})
 def test_merge_of_two_batches_is_the_text_of_both(asked: dict[int, str], ours: set[int]) -> None:
     own = [INTENTS[kind](number) for number, kind in asked.items() if number in ours]
     other = [INTENTS[kind](number) for number, kind in asked.items() if number not in ours]
