@@ -64,6 +64,9 @@ JSON = '{\n  "name": "a",\n  "version": 1,\n  "files": [\n    "x"\n  ]\n}\n'
             "[a]\nx = 1\nz = 3\n",
             "[a]\nx = 1\nz = 3\ny = 2\n",
         ),
+        # Ours moves a key that theirs deletes: its order is not kept, and that is no conflict.
+        ("yaml", "a: 1\nb: 2\n", "b: 2\na: 1\n", "a: 3\n", "a: 3\n"),
+        ("json", '{"a": 1, "b": 2}\n', '{"b": 2, "a": 1}\n', '{"a": 3}\n', '{"a": 3}\n'),
         ("ini", "[a]\nx = 1\ny = 2\n", "[a]\nx = 2\ny = 2\n", "[a]\nx = 1\ny = 3\n", "[a]\nx = 2\ny = 3\n"),
     ],
 )
@@ -92,8 +95,13 @@ def test_key_that_both_changed_is_a_conflict_with_its_path(
 
 
 def test_merge_never_loses_a_comment() -> None:
-    found = _merged("json", '{"a": 1}\n', '{"a": 1, "b": 2}\n', '{"a": 1, // why\n "c": 3}\n')
-    assert not found.is_clean
+    base, commented = '{"a": 1}\n', '{"a": 1, // why\n "c": 3}\n'
+    # A side without comments is merged into the one with them, whichever is ours.
+    for sides in ((commented, '{"a": 1, "b": 2}\n'), ('{"a": 1, "b": 2}\n', commented)):
+        found = _merged("json", base, *sides)
+        assert (found.text, found.is_clean) == ('{"a": 1, "b": 2, // why\n "c": 3}\n', True)
+
+    assert not _merged("json", base, '{"a": 1, // mine\n "b": 2}\n', commented).is_clean
 
 
 def test_strict_merge_writes_no_line_that_no_side_has() -> None:

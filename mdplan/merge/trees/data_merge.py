@@ -71,6 +71,11 @@ def merge_data(
         return by_lines
     if not found.conflicts and not is_strict:
         merged = _by_keys(language, sides, found)
+        if merged is None:
+            # What is clean with the sides swapped is clean: the changes of ours, made in theirs.
+            base_value, own, other = values
+            swapped = merge_values(base_value, other, own)
+            merged = None if swapped.conflicts else _by_keys(language, (base, theirs, ours), swapped)
         if merged is not None:
             return Merge(merged, (), decisions=(MergedText((), BY_KEYS, _new_lines(texts, merged)),))
     if by_lines.is_clean:
@@ -158,7 +163,10 @@ def _unordered(values: Any) -> object:  # noqa: ANN401 (any value)
 
 
 def _by_keys(language: Language, sides: tuple[str, str, str], found: ValueMerge) -> str | None:
-    """Ours with the changes of theirs; None where they cannot be made, or a comment would be lost."""
+    """The second of `sides` with the changes of the third.
+
+    None where they cannot be made, or a comment would be lost.
+    """
     ours = read_data(language, sides[1])
     for changes in (found.changes, list(_at_the_end(found.changes))):
         try:
