@@ -155,7 +155,8 @@ class DecisionMachine(RuleBasedStateMachine):
         self.whole_rejections.discard(plan_id)
         if approved is None:
             self.whole_rejections.add(plan_id)
-            for each in [each for each in self.edits_of if plan_id in self._ancestors(each)]:
+            # A copy: looking for ancestors can add what a plan does.
+            for each in [each for each in list(self.edits_of) if plan_id in self._ancestors(each)]:
                 self.unused.discard(each)
                 self.cleared.discard(each)
             return
@@ -360,6 +361,21 @@ class DecisionMachine(RuleBasedStateMachine):
     def show_and_decide_in_app(self, plan_id: str, trusts: bool, verb: Verb) -> None:
         self.show_in_chat(plan_id, trusts)
         self.decide_in_app(plan_id, plan_id, trusts, verb, nonce="own", without_first=False)
+
+    @rule(
+        plan_id=plans,
+        other_id=plans,
+        verb=st.sampled_from(Verb),
+        nonce=st.sampled_from(["of another plan", "of another server", "none"]),
+    )
+    def show_everywhere_and_decide_with_a_wrong_nonce(
+        self, plan_id: str, other_id: str, verb: Verb, nonce: str
+    ) -> None:
+        """Nothing but the nonce is wrong: the operator trusts the chat, and it shows the newest version."""
+        for trusts in (True, False):
+            self.show_in_chat(other_id, trusts)
+            self.show_in_chat(plan_id, trusts)
+        self.decide_in_app(plan_id, other_id, trusts=True, verb=verb, nonce=nonce, without_first=False)
 
     @rule(
         plan_id=plans, who=st.sampled_from(REVIEWERS), trusts=st.booleans(), verb=st.sampled_from(FORM_VERBS)
