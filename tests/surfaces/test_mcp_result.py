@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mdplan.diagnostics import Candidate, Code, Diagnostic
 from mdplan.mcp.answers.report_text import plan_text, refusal_text
-from mdplan.mcp.answers.result import cut_diff, plan_answer
+from mdplan.mcp.answers.result import MOST_CHARACTERS, cut_diff, plan_answer
 from mdplan.plan import EditResult, MatchResult, Range
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import ApplyReport, FileReport, PlanReport
@@ -113,7 +113,7 @@ PLAN = PlanReport(
 
 
 def test_plan_text_is_complete() -> None:
-    assert plan_text(PLAN) == (
+    assert plan_text(PLAN, MOST_CHARACTERS) == (
         "Planned, nothing was written: 1 edit, 1 file changed, +2 -1 lines. "
         'To apply exactly this: md_apply {"planId": "sha256-p"}\n'
         "a.md: +2 -1, baseSha256 bbbbbbbbbbbbbbbb, resultSha256 cccccccccccccccc\n"
@@ -126,14 +126,16 @@ def test_plan_text_is_complete() -> None:
 
 
 def test_unstored_plan_names_the_next_step() -> None:
-    text = plan_text(PlanReport(ok=True, plan_id="sha256-p", stored=False, files=(FILE,)))
+    text = plan_text(PlanReport(ok=True, plan_id="sha256-p", stored=False, files=(FILE,)), MOST_CHARACTERS)
 
     assert "could not be stored" in text
     assert "md_apply {" not in text
 
 
 def test_plan_that_changes_nothing_says_so() -> None:
-    assert plan_text(PlanReport(ok=True, plan_id="sha256-p", no_op=True)).startswith("Nothing to do")
+    assert plan_text(PlanReport(ok=True, plan_id="sha256-p", no_op=True), MOST_CHARACTERS).startswith(
+        "Nothing to do"
+    )
 
 
 def test_previewed_matches_are_in_the_text() -> None:
@@ -144,17 +146,21 @@ def test_previewed_matches_are_in_the_text() -> None:
     )
     plan = PlanReport(ok=True, plan_id="sha256-p", no_op=True, edit_results=(found,))
 
-    assert '\n  3:2 "a \\"b\\"\\n"' in plan_text(plan)
+    assert '\n  3:2 "a \\"b\\"\\n"' in plan_text(plan, MOST_CHARACTERS)
 
 
 def test_dry_run_of_a_plan_that_is_applied_says_so() -> None:
-    assert plan_text(ApplyReport(ok=True, plan_id="sha256-p", applied=True)).startswith("Already applied")
+    assert plan_text(ApplyReport(ok=True, plan_id="sha256-p", applied=True), MOST_CHARACTERS).startswith(
+        "Already applied"
+    )
 
 
 def test_long_lists_are_cut_in_the_text() -> None:
     files = tuple(FILE for _ in range(60))
 
-    assert "\n… and 10 more files" in plan_text(PlanReport(ok=True, plan_id="sha256-p", files=files))
+    assert "\n… and 10 more files" in plan_text(
+        PlanReport(ok=True, plan_id="sha256-p", files=files), MOST_CHARACTERS
+    )
 
 
 def test_long_report_shortens_the_diff() -> None:

@@ -20,15 +20,18 @@ from mdplan.text.span import Lines
 # Some clients cut the text of an error near 11,000 characters.
 _MOST_OF_A_REFUSAL: Final = 10_000
 _MOST_ROWS: Final = 50
+# What the note takes that says how much was cut.
+_NOTE_CHARACTERS: Final = 60
 _HASH_DIGITS: Final = 16
 # What `{+path}` of a template leaves as it is.
 _RESERVED: Final = "/:?#[]@!$&'()*+,;=-._~"
 
 
-def plan_text(report: PlanReport, listing: Sequence[str] = ()) -> str:
+def plan_text(report: PlanReport, most: int, listing: Sequence[str] = ()) -> str:
     """Text of a plan or an apply that went well: outcome, files, edits, warnings and diff.
 
-    `listing` takes the place of the rows of its files.
+    `listing` takes the place of the rows of its files. What is before the diff is cut where the text would
+    be longer than `most` characters.
     """
     warnings = dict.fromkeys(report.warnings)
     for result in report.edit_results:
@@ -42,9 +45,8 @@ def plan_text(report: PlanReport, listing: Sequence[str] = ()) -> str:
     lines += review_lines(report.review) if report.review is not None else ()
     if report.diff_truncated:
         lines.append(f"The diff is cut. All of it: resource {diff_uri(report.plan_id or '')}")
-    if report.diff:
-        lines += ["", report.diff.removesuffix("\n")]
-    return visible("\n".join(lines))
+    diff = visible("\n\n" + report.diff.removesuffix("\n")) if report.diff else ""
+    return _cut(visible("\n".join(lines)), most - len(diff), "lines") + diff
 
 
 def refusal_text(report: Report) -> str:
@@ -53,7 +55,7 @@ def refusal_text(report: Report) -> str:
     outcome = _what_was_written(report)
     if outcome:
         lines.insert(1, outcome)
-    return _cut(visible("\n".join(lines)))
+    return _cut(visible("\n".join(lines)), _MOST_OF_A_REFUSAL, "lines about further problems")
 
 
 def listed_problems(report: Report) -> tuple[Diagnostic, ...]:
@@ -193,14 +195,14 @@ def _rows(rows: Iterable[str], what: str) -> Iterator[str]:
         yield f"… and {len(listed) - _MOST_ROWS} more {what}"
 
 
-def _cut(text: str) -> str:
-    """`text` within its limit, cut between lines where there are lines."""
-    if len(text) <= _MOST_OF_A_REFUSAL:
+def _cut(text: str, most: int, what: str) -> str:
+    """`text` in about `most` characters, cut between lines where there are lines."""
+    if len(text) <= most:
         return text
-    kept = text[:_MOST_OF_A_REFUSAL]
+    kept = text[: max(most - _NOTE_CHARACTERS, 0)]
     kept = kept[: kept.rfind("\n")] if "\n" in kept else kept
-    left_out = text.count("\n", len(kept))
-    return f"{kept}\n… and {left_out} more lines about further problems"
+    omitted = text.count("\n", len(kept))
+    return f"{kept}\n… and {omitted} more {what}"
 
 
 def _lines(lines: Lines) -> str:

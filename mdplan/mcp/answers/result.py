@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from mdplan.mcp.answers.report_text import plan_text, refusal_text
@@ -44,8 +45,8 @@ def plan_answer(report: PlanReport, most: int = MOST_CHARACTERS) -> ToolResult:
     """Answer of a plan or an apply, its diff cut between hunks where it is too long."""
     wire = to_wire(report)
     if size_of(wire) <= most:
-        return _answer(report, wire, plan_text, most)
-    return answer(with_short_diff(report, most), plan_text, most)
+        return _answer(report, wire, partial(plan_text, most=most), most)
+    return answer(with_short_diff(report, most), partial(plan_text, most=most), most)
 
 
 def with_short_diff(report: WithDiff, most: int = MOST_CHARACTERS) -> WithDiff:

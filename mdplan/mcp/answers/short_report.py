@@ -1,6 +1,7 @@
 """Reports of huge batches within the size that clients take: long lists lose their end, and say so."""
 
 import json
+from collections.abc import Iterable
 from typing import Any, Final
 
 # The lists that grow with a batch, by their names on the wire.
@@ -49,6 +50,14 @@ def within(wire: dict[str, Any], most: int) -> dict[str, Any]:
             left_out[name] = len(entries) - len(kept)
             short = _with_list(short, name.split("."), kept)
     return {**short, "leftOut": left_out} if left_out else short
+
+
+def first_lines(lines: Iterable[str], room: int, what: str) -> list[str]:
+    """The first of `lines` that fit into `room` characters of JSON, and how many more `what` there are."""
+    rows = list(lines)
+    kept = _prefix(rows, room)
+    omitted = len(rows) - len(kept)
+    return [*kept, f"… and {omitted} more {what}"] if omitted else kept
 
 
 def size_of(value: object) -> int:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.mcp.answers.report_text import plan_text, refusal_text
 from mdplan.mcp.answers.result import with_short_diff
-from mdplan.mcp.answers.short_report import within
+from mdplan.mcp.answers.short_report import first_lines, within
 from mdplan.mcp.calls.current_call import shown_files
 from mdplan.mcp.compact.compact_json import compact_wire, problem_wire, pruned, short
 from mdplan.mcp.compact.shown_diff import shown_diff
@@ -36,9 +36,11 @@ def compact_plan_answer(report: PlanReport, most: int, *, was_shown: bool = Fals
         )
     shortened = with_short_diff(_without_redundancy(report, was_shown=was_shown), most)
     is_remembered = shown_files() is not None and report.applied
-    wire = _wire(report, shortened, is_remembered=is_remembered)
-    listing = tuple(_listing(report.files)) if "listing" in wire else ()
-    return ToolResult(text=plan_text(shortened, listing), structured=within(wire, most), is_refusal=False)
+    is_listed = len(report.files) > (_MOST_HASHES if is_remembered else _MOST_FILES)
+    listing = first_lines(_listing(report.files), most // 2, "files") if is_listed else []
+    wire = _wire(report, shortened, listing)
+    text = plan_text(shortened, most, listing)
+    return ToolResult(text=text, structured=within(wire, most), is_refusal=False)
 
 
 def _without_redundancy(report: PlanReport, *, was_shown: bool) -> PlanReport:
@@ -132,7 +134,8 @@ def _remarkable(results: Sequence[EditResult], *, is_alone: bool) -> Iterator[Ed
             yield kept
 
 
-def _wire(report: PlanReport, shortened: PlanReport, *, is_remembered: bool) -> dict[str, Any]:
+def _wire(report: PlanReport, shortened: PlanReport, listing: Sequence[str]) -> dict[str, Any]:
+    """The report as decoded JSON; its files are the lines of `listing` if there are any."""
     bare = replace(shortened, files=(), edit_results=(), matches=None, warnings=(), file=None)
     if isinstance(bare, ApplyReport):
         bare = replace(bare, receipt=None, written=None)
@@ -142,8 +145,8 @@ def _wire(report: PlanReport, shortened: PlanReport, *, is_remembered: bool) -> 
         wire.pop("baseSha256", None)
     if isinstance(report, ApplyReport) and report.receipt is not None and not report.already_applied:
         wire["transaction"] = report.receipt.transaction
-    if len(report.files) > (_MOST_HASHES if is_remembered else _MOST_FILES):
-        wire["listing"] = "\n".join(_listing(report.files))
+    if listing:
+        wire["listing"] = "\n".join(listing)
     else:
         wire["files"] = [_file(each) for each in report.files]
     if shortened.edit_results:
@@ -155,14 +158,15 @@ def _wire(report: PlanReport, shortened: PlanReport, *, is_remembered: bool) -> 
 
 
 def _listing(files: Sequence[FileReport]) -> Iterator[str]:
-    """Files and how many lines they gain and lose, the names of those of one folder below its own."""
+    """Files and how many lines they gain and lose; the first of those of one folder has its name above."""
     for folder, those in groupby(files, key=lambda file: file.file.rpartition("/")[0]):
-        if folder:
-            yield f"{folder}/"
+        above = f"{folder}/\n" if folder else ""
         for file in those:
             name = file.file.rpartition("/")[2] + (f" renamed to {file.new_file}" if file.new_file else "")
             links = f", {file.references_updated} links" if file.references_updated else ""
-            yield f"{' ' if folder else ''}{name} +{file.lines_added} -{file.lines_removed}{links}"
+            row = f"{' ' if folder else ''}{name} +{file.lines_added} -{file.lines_removed}{links}"
+            yield above + row
+            above = ""
 
 
 def _file(file: FileReport) -> dict[str, Any]:

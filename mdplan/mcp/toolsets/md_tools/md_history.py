@@ -1,8 +1,9 @@
 """`md_history`: what was committed, and taking it back."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, model_validator
@@ -12,7 +13,7 @@ from mdplan.field_names import fold_names
 from mdplan.mcp.answers.report_text import diff_uri, refusal_text
 from mdplan.mcp.answers.result import answer, plan_answer, with_short_comparisons, with_short_diff
 from mdplan.mcp.answers.review_lines import review_lines
-from mdplan.mcp.answers.short_report import within
+from mdplan.mcp.answers.short_report import first_lines, within
 from mdplan.mcp.arguments import catch_errors
 from mdplan.mcp.compact.history_answers import history_wire
 from mdplan.mcp.compact.plan_answers import compact_plan_answer
@@ -131,17 +132,18 @@ def _caller(engine: Engine, fields: Mapping[str, Schema]) -> Callable[..., ToolR
 
 def _answer(report: HistoryReport, most: int, *, full: bool) -> ToolResult:
     report = with_hints_for(Caller.AGENT, report)
+    rows = first_lines(map(_line, report.transactions), most // 3, "transactions")
     if full:
-        return answer(report, _text, most)
-    text = _text(report) if report.ok else refusal_text(report)
-    structured = within(history_wire(report, _line), most)
+        return answer(report, partial(_text, rows), most)
+    text = _text(rows, report) if report.ok else refusal_text(report)
+    structured = within(history_wire(report, rows), most)
     return ToolResult(text=text, structured=structured, is_refusal=not report.ok)
 
 
-def _text(report: HistoryReport) -> str:
-    """One line for each transaction, then the diff where one was asked for."""
+def _text(rows: Sequence[str], report: HistoryReport) -> str:
+    """The `rows` of its transactions, then the diff where one was asked for."""
     lines = [line for review in report.reviews for line in review_lines(review)]
-    lines += [_line(entry) for entry in report.transactions] or ([] if lines else [_NOTHING])
+    lines += rows or ([] if lines else [_NOTHING])
     lines += ["(there are older ones: raise limit)"] if report.more else []
     if report.foreign_total:
         lines.append(f"({report.foreign_total} foreign records in .mdplan are ignored)")
