@@ -21,6 +21,9 @@ from mdplan.text.span import Span
 Fact = tuple[str, ...]
 Definitions = dict[str, dict[str, str]]
 
+# What may be before an address to the plugin that reads bare ones.
+_BEFORE_ADDRESS = frozenset(("", *" \t\r\n*_~("))
+
 
 @cache
 def _parser() -> MarkdownIt:
@@ -42,14 +45,31 @@ def disagreements(text: str, nodes: tuple[InlineNode, ...]) -> list[tuple[Fact |
     environment: dict[str, Definitions] = {}
     expected = list(_token_facts(_parser().parse(text + "\n", environment)))
     seen = text.replace("\0", "\ufffd")
-    found = [
-        _node_fact(node, seen, environment.get("references", {}))
-        for node in nodes
-        if node.kind is not InlineKind.WIKI_LINK
-    ]
+    found = []
+    for node in nodes:
+        if node.kind is InlineKind.WIKI_LINK:
+            continue
+        fact = _node_fact(node, seen, environment.get("references", {}))
+        if fact in expected or not _is_unseen_address(node, text):
+            found.append(fact)
     length = max(len(expected), len(found))
     rows = zip(_padded(expected, length), _padded(found, length), strict=True)
     return [(want, have) for want, have in rows if want is None or have is None or not _agree(want, have)]
+
+
+def _is_unseen_address(node: InlineNode, text: str) -> bool:
+    """Whether `node` is a mail address that the plugin of the parser does not see for what is before it.
+
+    GFM (section 6.9) and cmark-gfm take an address after any character that cannot be a part of it, as in
+    ``"a@b.org"``. The plugin wants one of those that may be before a bare URL.
+    """
+    is_bare = node.kind is InlineKind.AUTOLINK and not text.startswith("<", node.span.start)
+    return (
+        is_bare
+        and node.href.startswith("mailto:")
+        and not text.startswith("mailto:", node.span.start)
+        and text[: node.span.start][-1:] not in _BEFORE_ADDRESS
+    )
 
 
 def _padded(facts: list[Fact], length: int) -> list[Fact | None]:
