@@ -37,6 +37,14 @@ _BLANK_TO_MARKDOWN_IT = re.compile(r"^[ \t|]*[^\S \t\n][\s|]*$", re.MULTILINE)
 # To markdown-it-py any white space can be in a tag, to CommonMark that of ASCII.
 _BLANK_IN_TAG = re.compile(r"<[^>]*[^\S \t\n\v\f]")
 _INDENTED_QUOTE = re.compile(r"^[ \t>]*(?: {4}|\t)[ \t]*>", re.MULTILINE)
+# To cmark-gfm such a tag ends the text of the inner quote, and code can follow; but HTML of kind 7 cannot
+# interrupt a paragraph, on a lazy line neither (CommonMark 0.31.2, section 4.6). markdown-it-py continues the
+# text, but ends it, too, at some lines that are indented like code: two faults that look like one answer.
+_TAG_ON_LAZY_LINE = re.compile(
+    r"^(?:[ \t]*>){2,}[^\n]*\n(?:[ \t]*[^ \t\n][^\n]*\n)*?"
+    r"[ \t]*>[ \t]*</?[A-Za-z][^\n>]*>[ \t]*\n(?: {4}| {0,3}\t)",
+    re.MULTILINE,
+)
 
 _UNSEEN = (_INDENTED_QUOTE, _BLANK_TO_MARKDOWN_IT, _BLANK_IN_TAG)
 
@@ -91,6 +99,8 @@ def differs(text: str) -> bool:
     reference = parse_blocks(text, lines, reference=True).blocks
     if _TEXT_BELOW_NESTED_DEFINITION.search(text):
         # To pulldown-cmark HTML and quotes end such a definition, to cmark-gfm they can continue a paragraph.
+        return False
+    if _TAG_ON_LAZY_LINE.search(text):
         return False
     # Pages show footnotes elsewhere, and only those with references.
     if _FOOTNOTE in text or tags_of(reference) != cmark_blocks(text):
