@@ -8,7 +8,7 @@ from hypothesis import given
 from mdplan.markdown.blocks.block import BlockKind
 from mdplan.markdown.blocks.block_structure import parse_blocks
 from mdplan.text.lines import LineIndex
-from tests.block_oracles import cmark_blocks, difference, tags_of
+from tests.block_oracles import cmark_blocks, difference, differs, tags_of
 from tests.conftest import FULL
 from tests.properties.hostile_markdown import hostile_documents, random_document
 
@@ -57,12 +57,37 @@ def test_twenty_thousand_random_documents_have_the_blocks_of_other_parsers(seed:
         "|a|b|\n|-:-|-|\n",
         "a\x0cb\n\x0b\nc\n",
         "# A\r> # B\r",
+        # A tab can take the mark of a quote so far in that it is text.
+        ">1. a\n\t>\t=\n",
+        # A list item begins with what looks like a delimiter row.
+        "a|b\n- |-\n\t-\n",
+        # No delimiter row, but text of a heading.
+        "a|b\n-|- -\n===\n",
     ],
 )
 def test_blocks_match_github(text: str) -> None:
     blocks = parse_blocks(text, LineIndex(text)).blocks
 
     assert tags_of(blocks) == cmark_blocks(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # A blank line of a quote ends HTML, and is no line of it.
+        "> <a>\n>  \n",
+        "> > </a>\n> >\t\n",
+        # The heading is in the item that begins with what looks like a delimiter row.
+        "a | b\n- |-\n  # H\n",
+        "> a | b\r\n> - |-\r\n>   # H\r\n",
+        # A lazy line above what looks like a delimiter row is text of the quote.
+        ">a\n |a|b|\n>|-|-|\n",
+        ">a\n |a|b|\n>|-|-|\n>===\n",
+    ],
+)
+def test_blocks_match_both_other_parsers(text: str) -> None:
+    assert tags_of(parse_blocks(text, LineIndex(text), reference=True).blocks) == cmark_blocks(text)
+    assert not differs(text)
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,20 @@
 """Blocks of one part of a document, made of the parser's events."""
 
-import re
 from collections.abc import Iterable, Iterator
-from typing import Final
 
 from mdplan.markdown.blocks.block import CONTAINERS, Block, BlockKind
 from mdplan.markdown.blocks.deadline import with_deadline
 from mdplan.markdown.blocks.definitions import add_definitions
-from mdplan.markdown.blocks.event_tree import DELIMITER_ROW, BlockNode, PartLines, has_indented_row, read_tree
+from mdplan.markdown.blocks.event_tree import (
+    DELIMITER_ROW,
+    BlockNode,
+    PartLines,
+    is_doubtful_table,
+    read_tree,
+)
 from mdplan.markdown.blocks.pulldown import ParserFailure, PreparedText
 from mdplan.markdown.blocks.reference_blocks import parse_reference_blocks
 from mdplan.text.span import Span
-
-# No delimiter row: a dash and a blank begin a list item; one cell has dashes side by side, and colons around.
-_BROKEN_DELIMITER: Final = re.compile(r"^[ \t>]*-[ \t]|[:-][ \t]+[:-]|-:-|::|(?:^|\|)[ \t]*:[ \t]*(?:\||$)")
 
 
 @with_deadline
@@ -45,8 +46,7 @@ def parse_part(text: str, start: int, lines_before: int) -> tuple[Block, ...]:
 def _is_doubtful(leaf: BlockNode, lines: PartLines) -> bool:
     """Whether GitHub may see a table where the parser sees none, or none where it sees one."""
     if leaf.kind is BlockKind.TABLE:
-        rows = lines.texts[leaf.first_line : leaf.last_line + 1]
-        return _BROKEN_DELIMITER.search(rows[1]) is not None or has_indented_row(rows)
+        return is_doubtful_table(lines.texts[leaf.first_line : leaf.last_line + 1])
     return leaf.kind is BlockKind.PARAGRAPH and DELIMITER_ROW.search(leaf.content) is not None
 
 

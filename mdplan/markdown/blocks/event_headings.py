@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from mdplan.markdown.blocks.block import Block, BlockKind
 from mdplan.markdown.blocks.deadline import with_deadline
-from mdplan.markdown.blocks.event_tree import DELIMITER_ROW, has_indented_row, read_heading, without_prefixes
+from mdplan.markdown.blocks.event_tree import DELIMITER_ROW, is_doubtful_table, read_heading, without_prefixes
 from mdplan.markdown.blocks.pulldown import PreparedText, Range, Tag, event_batches, is_nested_too_deep
 from mdplan.text.span import Span
 
@@ -15,6 +15,10 @@ from mdplan.text.span import Span
 _RAW_HTML: Final = re.compile(r"[ \t]*<(?:script|pre|style|textarea)(?=[\s>]|$)", re.IGNORECASE)
 _RAW_HTML_END: Final = re.compile(r"</(?:script|pre|style|textarea)>[^\n]*", re.IGNORECASE)
 _UNDERLINE: Final = re.compile(r"\n[ \t>]*(?:=+|-+)[ \t]*(?=\n|\Z)")
+# Where a tab takes a quote mark four columns in or more, it is text; to the parser it is a mark all the same.
+_MARK_AFTER_TAB: Final = re.compile(r"\n[ \t>]*\t[ \t]*>")
+# A dash and a blank begin a list item, in which a heading can be; to the parser they can be a delimiter row.
+_ITEM_AS_DELIMITER: Final = re.compile(r"[^\n]*\n[ \t>]*-[ \t]")
 # Containers whose ends are names alone.
 _CONTAINERS: Final = frozenset({"Item", "FootnoteDefinition"})
 
@@ -87,15 +91,18 @@ class _Reader:
         start, end = self.prepared.bounds(place)
         line_end = self._source.find("\n", end)
         text = self._source[start : line_end if line_end >= 0 else len(self._source)]
-        if _UNDERLINE.search(text):
+        has_item = _ITEM_AS_DELIMITER.match(text)
+        if has_item or _UNDERLINE.search(text):
             start = self._source.rfind("\n", 0, start) + 1
-            if has_indented_row(self._source[start:end].split("\n")):
+            if has_item or is_doubtful_table(self._source[start:end].replace("\r", "").split("\n")):
                 raise DoubtfulText
 
     def _take_heading(self, place: Range) -> None:
         start, end = self.prepared.bounds(place)
         text = self._source[start:end].strip(" \t\r\n")
         if "\n" in text:
+            if _MARK_AFTER_TAB.search(text):
+                raise DoubtfulText
             text = without_prefixes(text, sum(self._quotes))
             if DELIMITER_ROW.search(text):
                 raise DoubtfulText

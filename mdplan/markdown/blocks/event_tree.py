@@ -10,8 +10,11 @@ from typing import Final
 from mdplan.markdown.blocks.block import CONTAINERS, BlockKind
 from mdplan.markdown.blocks.pulldown import Event, PreparedText, Range, event_batches
 
-# The parser wants a pipe before the header of a table that follows on text; GitHub does not.
-DELIMITER_ROW: Final = re.compile(r"\n(?=[ \t-]*[|:])[|:-][|: \t-]*(?=\n|\Z)")
+# The parser wants a pipe before the header of a table that follows on text; GitHub does not. And where such a
+# header is a lazy line of a quote, the parser ends the quote, and begins another with the delimiter row.
+DELIMITER_ROW: Final = re.compile(r"(?:\n(?=[ \t-]*[|:])|\A(?=[^\n|]*\|))[|:-][|: \t-]*(?=\n|\Z)")
+# No delimiter row: a dash and a blank begin a list item; one cell has dashes side by side, and colons around.
+_BROKEN_DELIMITER: Final = re.compile(r"^[ \t>]*-[ \t]|[:-][ \t]+[:-]|-:-|::|(?:^|\|)[ \t]*:[ \t]*(?:\||$)")
 _KINDS: Final = {
     "Paragraph": BlockKind.PARAGRAPH,
     "Heading": BlockKind.HEADING,
@@ -195,10 +198,12 @@ class _Reader:
         source = self._text[self._start : self._end]
         if node.kind is not BlockKind.FENCE and not _HTML_WITH_BLANK_LINES.match(source):
             source = source.rstrip(" \t\r\n")
+        quotes = sum(container.kind is BlockKind.QUOTE for container in self._containers)
+        if node.kind is BlockKind.HTML and quotes:
+            source = _without_blank_end(source, quotes)
         node.first_line = self._line(self._start)
         node.last_line = self._line(self._start + max(len(source) - 1, 0))
         if node.kind in {BlockKind.HEADING, BlockKind.PARAGRAPH}:
-            quotes = sum(container.kind is BlockKind.QUOTE for container in self._containers)
             node.content = without_prefixes(source, quotes)
         if node.kind is BlockKind.HEADING:
             node.level, node.markup, node.content = read_heading(node.content)
@@ -236,10 +241,12 @@ class _Reader:
         return source if len(source) == len(text) else text
 
 
-def has_indented_row(table: Sequence[str]) -> bool:
-    """Whether a line below the first two of `table` is indented like code: to GitHub it is not a row."""
-    least = max(_indentation(table[0]) + 1, 4)
-    return any(_indentation(row) >= least for row in table[2:])
+def is_doubtful_table(rows: Sequence[str]) -> bool:
+    """Whether GitHub may see no table in `rows`, or fewer rows: one indented like code is none to it."""
+    least = max(_indentation(rows[0]) + 1, 4)
+    return _BROKEN_DELIMITER.search(rows[1]) is not None or any(
+        _indentation(row) >= least for row in rows[2:]
+    )
 
 
 def _indentation(line: str) -> int:
@@ -261,6 +268,14 @@ def _without_prefix(line: str, quotes: int) -> str:
             break
         line = line[mark.end() :]
     return line.removesuffix("\r").lstrip(" \t")
+
+
+def _without_blank_end(html: str, quotes: int) -> str:
+    """`html` without a last line of quote marks alone: its range can have the blank line that ends it."""
+    before, _, last = html.rpartition("\n")
+    if not before or _without_prefix(last, quotes) or _HTML_WITH_BLANK_LINES.match(html):
+        return html
+    return before
 
 
 def read_heading(source: str) -> tuple[int, str, str]:
