@@ -16,6 +16,7 @@ _RAW_HTML: Final = re.compile(r"[ \t]*<(?:script|pre|style|textarea)(?=[\s>]|$)"
 _RAW_HTML_END: Final = re.compile(r"</(?:script|pre|style|textarea)>[^\n]*", re.IGNORECASE)
 _UNDERLINE: Final = re.compile(r"\n[ \t>]*(?:=+|-+)[ \t]*(?=\n|\Z)")
 # Where a tab takes a quote mark four columns in or more, it is text; to the parser it is a mark all the same.
+# So it is to markdown-it-py, but for an underline in a list.
 _MARK_AFTER_TAB: Final = re.compile(r"\n[ \t>]*\t[ \t]*>")
 # A dash and a blank begin a list item, in which a heading can be; to the parser they can be a delimiter row.
 _ITEM_AS_DELIMITER: Final = re.compile(r"[^\n]*\n[ \t>]*-[ \t]")
