@@ -10,7 +10,6 @@
 """
 
 import json
-import os
 import shutil
 import tempfile
 from collections import defaultdict
@@ -18,6 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
@@ -64,6 +64,9 @@ class DecisionMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = Path(tempfile.mkdtemp())
+        # Of its own: records of earlier sequences, on plans of the same ID, would be replayed as well.
+        self.environment = pytest.MonkeyPatch()
+        self.environment.setenv(STATE_DIRECTORY_VARIABLE, str(self.folder / "state"))
         self.root = self.folder / "root"
         self.root.mkdir()
         self.file = self.root / "a.md"
@@ -99,6 +102,7 @@ class DecisionMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         for engine in (self.strict, self.free, self.person):
             engine.close()
+        self.environment.undo()
         shutil.rmtree(self.folder)
 
     # The model.
@@ -243,7 +247,7 @@ class DecisionMachine(RuleBasedStateMachine):
     def replay_records(self, plan_id: str, source: str) -> None:
         """Somebody copies what was decided on one plan, or on the same one before, behind what is there."""
         digits, other = (each.removeprefix("sha256-") for each in (plan_id, source))
-        folders = list(Path(os.environ[STATE_DIRECTORY_VARIABLE]).rglob("decisions"))
+        folders = list((self.folder / "state").rglob("decisions"))
         stored = [path for folder in folders for path in folder.glob(f"{other}.*.json")]
         # The last ones show an approval and its use; more would only take more time.
         for path in sorted(stored, key=lambda path: int(path.name.split(".")[1]))[-REPLAYED:]:
@@ -408,6 +412,16 @@ class DecisionMachine(RuleBasedStateMachine):
         self.another_program_writes(before)
         self.replay_records(plan_id, plan_id)
 
+    @rule(target=plans, plan_id=plans, count=st.integers(1, 2), title=st.sampled_from(TITLES))
+    def approve_one_and_replay_its_records_on_a_new_plan(
+        self, plan_id: str, count: int, title: str
+    ) -> MultipleResults[str]:
+        """The new plan is on the file as it is: nothing but the lack of an approval is against it."""
+        new = self._planned(count, title)
+        if new:
+            self.approve_one_and_replay_its_records(plan_id, new)
+        return _known(new)
+
     @rule(plan_id=plans, how=st.sampled_from(WAYS), is_strict=st.booleans(), line=st.sampled_from([None, 1]))
     def reject_and_apply(self, plan_id: str, how: str, is_strict: bool, line: int | None) -> None:
         self.reject(plan_id, "bob", looks=True, line=line)
@@ -480,6 +494,20 @@ class DecisionMachine(RuleBasedStateMachine):
             self.approve(plan_id, "bob", without_first=True, overrides=False)
         else:
             self.reject(plan_id, "bob", looks=False)
+
+    @rule(target=plans, title=st.sampled_from(TITLES))
+    def apply_and_undo(self, title: str) -> MultipleResults[str]:
+        """The approval of a plan is none of its undo."""
+        new = self._planned(1, title)
+        if new:
+            self.look_and_approve(new, "ann", without_first=False)
+            self.apply(new, "id", is_strict=True)
+            self.undo(is_strict=True)
+        return _known(new)
+
+    @rule(plan_id=plans, who=st.sampled_from(REVIEWERS))
+    def comment_on_a_line_that_is_none(self, plan_id: str, who: str) -> None:
+        self.reject(plan_id, who, looks=True, line=0)
 
     @rule(plan_id=plans)
     def reject_and_approve_without_override(self, plan_id: str) -> None:
