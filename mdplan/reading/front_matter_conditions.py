@@ -34,27 +34,19 @@ def uncounted_keys(outline: Outline, request: SearchRequest) -> tuple[str, ...]:
     return tuple(key for key, least in counted if least > 1 and not isinstance(found[key], list | Mapping))
 
 
-def other_values(outline: Outline, request: SearchRequest) -> dict[str, Any]:
-    """Values, as JSON, that keys of `where` have in place of those that it gives."""
+def other_values(outline: Outline, request: SearchRequest) -> dict[str, Any] | None:
+    """Values, as JSON, that keys of `where` have in place of those that it gives; None where a key lacks."""
     content = data_content(outline)
     if not isinstance(content, DataContent):
-        return {}
+        return None
     found = {key: _value_at(content.values, key) for key in request.where}
+    if any(value is REMOVED for value in found.values()):
+        return None
     return {
         key: _short(as_json(value))
         for key, value in found.items()
-        if value is not REMOVED and not _has_value(content, value, request.where[key])
+        if not _has_value(content, value, request.where[key])
     }
-
-
-def meets_where(outline: Outline, request: SearchRequest) -> bool:
-    """Whether the keys of `where` have the values that it gives."""
-    content = data_content(outline)
-    return isinstance(content, DataContent) and all(
-        value is not REMOVED and _has_value(content, value, expected)
-        for key, expected in request.where.items()
-        for value in (_value_at(content.values, key),)
-    )
 
 
 def _values(outline: Outline, request: SearchRequest) -> dict[str, Any] | None:

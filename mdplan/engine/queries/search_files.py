@@ -106,7 +106,6 @@ def _search_chosen(file: str, outline: Outline, search: "_Search") -> SearchedFi
     # Most searches ask nothing of the kind.
     from mdplan.reading.front_matter_conditions import (
         matching_values,
-        meets_where,
         other_values,
         uncounted_keys,
     )
@@ -114,7 +113,6 @@ def _search_chosen(file: str, outline: Outline, search: "_Search") -> SearchedFi
     values = matching_values(outline, search.request)
     if values is None:
         search.note_uncounted(file, uncounted_keys(outline, search.request))
-        search.where_is_met |= meets_where(outline, search.request)
         search.note_others(other_values(outline, search.request))
         return None
     if not search.request.pattern:
@@ -137,7 +135,7 @@ class _Search:
         self._warnings: list[Diagnostic] = []
         self._uncounted: dict[str, list[str]] = {}
         self._others: dict[str, dict[str, None]] = {}
-        self.where_is_met = False
+        self._where_is_met = False
         self.searched = self._matches = self._listed = 0
 
     @property
@@ -164,14 +162,15 @@ class _Search:
         for key in keys:
             self._uncounted.setdefault(key, []).append(file)
 
-    def note_others(self, values: Mapping[str, Any]) -> None:
-        """Note `values` that a file has, by key, in place of those that `where` gives."""
-        for key, value in values.items():
+    def note_others(self, values: Mapping[str, Any] | None) -> None:
+        """Note `values` that a file has in place of those that `where` gives; None: it lacks a key."""
+        self._where_is_met |= values == {}
+        for key, value in (values or {}).items():
             self._others.setdefault(key, {})[json.dumps(value, ensure_ascii=False)] = None
 
     def _other_warnings(self) -> Iterator[Diagnostic]:
         """What the keys of `where` have instead, where no file has what it gives."""
-        for key, values in self._others.items() if not (self._files or self.where_is_met) else ():
+        for key, values in self._others.items() if not (self._files or self._where_is_met) else ():
             more = ", …" if len(values) > _MOST_VALUES else ""
             yield Diagnostic.warning(
                 Code.INVALID_ARGUMENT,
