@@ -44,7 +44,7 @@ def build_files(
 ) -> Iterator[BuiltFile | Problems]:
     """Each file of `snapshot` with the edits of `batch`, or its problems; links are not updated.
 
-    `tree` is asked where entries of a navigation lead.
+    `tree` resolves the entries of a navigation.
     """
     yield from _in_sequence(snapshot, batch) if batch.sequential else _at_once(snapshot, batch, tree)
 

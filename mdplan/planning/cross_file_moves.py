@@ -30,7 +30,7 @@ def find_cross_file_moves(
 ) -> CrossFileMoves:
     """What the edits `resolved`, by the path of their file, do in other files of `snapshot`.
 
-    `tree` is asked where entries of a navigation lead.
+    `tree` resolves the entries of a navigation.
     Errors: INVALID_ARGUMENT for a file that no section can move to, STALE_BASE, PRECONDITION_REQUIRED, those
     of `Operation.resolve_in_target`.
     """

@@ -20,7 +20,7 @@ _OVERRIDES: Final = {
 
 
 def batch_argument(function: Decorated) -> Decorated:
-    """Give a command its BATCH: a file, or standard input when it is - or left out."""
+    """Give a command its BATCH: a file, or standard input when it is - or missing."""
     kind = click.Path(readable=False, allow_dash=True)
     return click.argument("batch", type=kind, default=STANDARD_INPUT, callback=_not_a_keyboard)(function)
 

@@ -189,7 +189,7 @@ def _decide(
 
 
 def _opened(session: Session, reviewing: "ReviewService", plan_id: str) -> "OpenPlan | Exit":
-    """The plan, or one that was made anew of it where its files changed; the exit where there is none."""
+    """The plan, or a new one for its files if they changed; the exit code if there is neither."""
     opened = reviewing.open(plan_id)
     if isinstance(opened, tuple):
         return session.refuse(*opened)

@@ -35,7 +35,7 @@ def shown_diff(diff: str, *, whole_runs: bool) -> str:
 
     Where lines only go it is ``@@ -LINE @@``, by lines of the base. Files with the same changes share one
     entry, which names the first: ``a.md:12 b.md:7``. Without `whole_runs` the middle of many changed lines in
-    a row is left out, and counted.
+    a row is omitted, and counted.
     """
     groups: dict[tuple[object, ...], list[_FileDiff]] = {}
     for file in _files(diff):
