@@ -68,8 +68,8 @@ def _files_of(
     rule: Rule, path: Path, loaded: LoadedManifest, workspace: Workspace
 ) -> Iterator[FileName | ManifestProblem]:
     texts: dict[str, list[str]] = {"file": [], "glob": [], "exclude": []}
-    for field, found in texts.items():
-        for index, text in enumerate(getattr(rule, field)):
+    for field_name, found in texts.items():
+        for index, text in enumerate(getattr(rule, field_name)):
             given = filled(text, loaded.values)
             if isinstance(given, str):
                 found.append(given)
@@ -77,7 +77,7 @@ def _files_of(
             problem = (
                 given if isinstance(given, Diagnostic) else misuse("a path is needed here", "write a text")
             )
-            yield ManifestProblem(problem, (*path, field, index))
+            yield ManifestProblem(problem, (*path, field_name, index))
     for index, file in enumerate(texts["file"]):
         name = workspace.locate(file)
         yield ManifestProblem(name, (*path, "file", index)) if isinstance(name, Diagnostic) else name

@@ -67,10 +67,10 @@ def request_properties(model: type[Any], described: Mapping[str, str] | None = N
 def _redescribed(fields: Mapping[str, Schema], described: Mapping[str, str]) -> dict[str, Schema]:
     """`fields` with these descriptions and no others."""
     bare = {name: {**field} for name, field in fields.items()}
-    for name, field in bare.items():
-        field.pop("description", None)
+    for name, schema in bare.items():
+        schema.pop("description", None)
         if name in described:
-            field["description"] = described[name]
+            schema["description"] = described[name]
     return bare
 
 

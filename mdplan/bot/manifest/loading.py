@@ -83,11 +83,11 @@ def checked(name: str, manifest: Manifest, located: SourceMap, values: Values) -
 
 def _intent(manifest: Manifest, values: Values) -> Intent | ManifestProblem:
     texts: dict[str, str] = {}
-    for field in ("title", "description"):
-        found = filled(getattr(manifest, field) or "", values)
+    for text_field in ("title", "description"):
+        found = filled(getattr(manifest, text_field) or "", values)
         if not isinstance(found, str):
-            return ManifestProblem(found if isinstance(found, Diagnostic) else _NO_TEXT, (field,))
-        texts[field] = found
+            return ManifestProblem(found if isinstance(found, Diagnostic) else _NO_TEXT, (text_field,))
+        texts[text_field] = found
     intent = Intent.of(**texts)
     if intent.is_short:
         return intent
@@ -101,8 +101,8 @@ def _intent(manifest: Manifest, values: Values) -> Intent | ManifestProblem:
 
 def _all_checks(manifest: Manifest, located: SourceMap, checks: EditChecks) -> Iterator[ManifestProblem]:
     before = replace(checks, of_files=frozenset())
-    for field in ("title", "description"):
-        yield from before.texts(getattr(manifest, field), (field,), frozenset())
+    for text_field in ("title", "description"):
+        yield from before.texts(getattr(manifest, text_field), (text_field,), frozenset())
     for number, rule in enumerate(manifest.files):
         path: Path = ("files", number)
         for name in ("file", "glob", "exclude", "changed_since"):

@@ -65,9 +65,9 @@ def _of_field(model: type[Any], name: str) -> tuple[Any, ...]:
     """The types that the field `name` of `model`, in any spelling of it, takes."""
     camel = camel_case(name)
     names = {camel, EDIT_SYNONYMS.get(camel, camel)}
-    for own, field in model.model_fields.items():
-        if (field.alias or own) in names:
-            return _types(field.annotation)
+    for own, declared in model.model_fields.items():
+        if (declared.alias or own) in names:
+            return _types(declared.annotation)
     return ()
 
 
