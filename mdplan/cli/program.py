@@ -46,9 +46,6 @@ COMMANDS: Final[Mapping[str, LazyCommand]] = {
     "history": _of_module("history", "history", "List past transactions, or show one."),
     "undo": _of_module("undo", "undo", "Undo a transaction, or redo it."),
     "check": _of_module("check", "check", "Report what a change by any tool broke in documents."),
-    "derive": _of_module(
-        "derive", "derive", "Derive the batch that turns one version of a file into another."
-    ),
     "merge": _of_module("merge", "merge", "Merge two versions of a document, also as git's merge driver."),
     "bot": _of_module("manifests.bot", "bot", "Apply a manifest of edits to many files."),
     "fleet": _of_module("manifests.fleet", "fleet", "Apply a manifest to many repositories."),

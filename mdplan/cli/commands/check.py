@@ -4,11 +4,10 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from mdplan.cli.document_file import read_document
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.terminal.console import shown
 from mdplan.cli.usage.command import command
@@ -16,6 +15,10 @@ from mdplan.cli.views.report_view import counted, problem_texts
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.limit_options import FILES
 from mdplan.reports.check import CheckReport
+
+# Commands with wrong arguments do not load the parser.
+if TYPE_CHECKING:
+    from mdplan.markdown.outline.outline import Outline
 
 # What Claude Code shows its model of a hook that ends so.
 _BLOCKING: Final = 2
@@ -86,7 +89,7 @@ def _since(session: Session, reference: str, paths: tuple[str, ...]) -> CheckRep
 def _compared(old: str, new: str) -> CheckReport | Diagnostic:
     from mdplan.checks.change_check import check_documents
 
-    outlines = [read_document(path, new) for path in (old, new)]
+    outlines = [_outline(path, new) for path in (old, new)]
     problem = next((each for each in outlines if isinstance(each, Diagnostic)), None)
     if problem is not None:
         return problem
@@ -94,6 +97,30 @@ def _compared(old: str, new: str) -> CheckReport | Diagnostic:
     assert not isinstance(before, Diagnostic)
     assert not isinstance(after, Diagnostic)
     return check_documents(new, before, after)
+
+
+def _outline(path: str, like: str) -> "Outline | Diagnostic":
+    """Read the document in the file `path`, in the format that the file `like` has.
+
+    Errors: INVALID_ARGUMENT for a file that cannot be read; those of `decode_document`.
+    """
+    from mdplan.markdown.format_detection import document_format
+    from mdplan.markdown.outline.outline import Outline
+    from mdplan.reading.open_document import decode_document
+    from mdplan.settings import DEFAULT_SETTINGS
+
+    try:
+        data = Path(path).read_bytes()
+    except FileNotFoundError:
+        return Diagnostic.invalid(f"there is no file `{shown(path)}`", "give two files that exist", file=path)
+    except OSError as error:
+        return Diagnostic.invalid(
+            f"`{shown(path)}` cannot be read: {error.strerror}", "give two files that exist", file=path
+        )
+    source = decode_document(path, data, None, DEFAULT_SETTINGS.max_lines)
+    if isinstance(source, Diagnostic):
+        return source
+    return Outline(source, document_format(like, source.text), DEFAULT_SETTINGS.of_documents)
 
 
 def _finish(session: Session, report: CheckReport, form: str) -> Exit:

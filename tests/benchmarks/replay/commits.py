@@ -7,10 +7,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from mdplan.derive.batch_derivation import FilesDerivation, Versions, derive_files
-from mdplan.derive.candidate import short_batch
 from mdplan.engine.engine import Engine
+from mdplan.memory.memory_planner import RequestedFile
 from tests.benchmarks.replay.changes import Change, Repository
+from tests.benchmarks.replay.derive import derive_batch, joined, short_batch
 from tests.benchmarks.replay.diffs import diff_write
 from tests.benchmarks.replay.formats import blocks, compact, split
 from tests.benchmarks.replay.tools import Tool, opened
@@ -65,11 +65,14 @@ def _elsewhere(old: str, new: str) -> str:
 
 def _batch(old: Files, new: Files) -> str:
     """The batches of all files in one."""
-    versions = (Versions(path, opened(path, old[path]), opened(path, new[path])) for path in old)
-    derived = derive_files(versions)
-    assert isinstance(derived, FilesDerivation)
-    assert derived.batch is not None
-    return compact(short_batch(derived.batch))
+    batches = []
+    for path in old:
+        derived = derive_batch(
+            opened(path, old[path]), opened(path, new[path]), RequestedFile(path, None, None)
+        )
+        assert derived is not None, path
+        batches.append(derived.batch)
+    return compact(short_batch(joined(batches)))
 
 
 def _with(files: Files, call: Callable[[Path], None]) -> dict[str, str]:

@@ -5,8 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from mdplan.derive.candidate import short_batch
-from mdplan.derive.derivation import Derivation, derive_batch
 from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.outline.outline import Outline
@@ -22,6 +20,7 @@ from mdplan.requests.read import LinesToRead, ReadTarget
 from mdplan.requests.stat import StatRequest
 from mdplan.text.source import Source
 from tests.benchmarks.replay import diffs, formats
+from tests.benchmarks.replay.derive import derive_batch, short_batch
 from tests.benchmarks.replay.formats import compact
 
 
@@ -56,9 +55,7 @@ def mdplan_write(path: str, old: str, new: str) -> str | None:
 
 def derived_call(path: str, old: Outline, new: Outline, encoding: str | None = None) -> str | None:
     derived = derive_batch(old, new, RequestedFile(path, None, encoding))
-    if not isinstance(derived, Derivation) or derived.batch is None:
-        return None
-    return compact(short_batch(derived.batch))
+    return None if derived is None else compact(short_batch(derived.batch))
 
 
 def mdplan_apply(call: str, path: str, text: str, base: str) -> str | None:
