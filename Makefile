@@ -78,7 +78,7 @@ fuzz: $(STAMP) ## feed odd input to each target of tests/fuzz for SECONDS, guide
 
 docs: $(STAMP) ## build the site into build/docs, strict about links, and run all that it shows
 	@echo '== generated pages and schemas'
-	@$(BIN)/python -m mdplan.codegen --check
+	@$(BIN)/python -m docs.codegen.generated --check
 	@echo '== site'
 	@$(BIN)/python -m sphinx -qnW --keep-going -d build/docs-state docs build/docs
 	@echo '== examples'
@@ -86,7 +86,7 @@ docs: $(STAMP) ## build the site into build/docs, strict about links, and run al
 	@echo 'The site is at build/docs/index.html'
 
 schemas: $(STAMP) ## write schemas/ and the generated reference pages
-	@$(BIN)/python -m mdplan.codegen
+	@$(BIN)/python -m docs.codegen.generated
 
 clean: ## remove .venv and everything else that can be made again
 	@rm -rf $(VENV) build dist .fuzz .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

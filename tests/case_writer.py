@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import PurePosixPath
 from typing import Final
 
-from mdplan.codegen.case_file import REPEATED, CaseBlock, CaseText, read_cases
+from docs.codegen.cases import REPEATED, CaseBlock, CaseText, read_cases
 
 _WIDTH: Final = 100
 # Shorter runs of numbered lines are easier to read in full.

@@ -8,7 +8,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from mdplan.codegen.case_file import CaseBlock, CaseText, case_files, read_cases
+from docs.codegen.cases import CaseBlock, CaseText, case_files, read_cases
 from mdplan.engine.engine import Engine
 from mdplan.markdown.outline.heading_path import find_by_path
 from mdplan.markdown.outline.outline import Outline

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.codegen.case_file import read_cases
+from docs.codegen.cases import read_cases
 from mdplan.engine.engine import Engine
 from mdplan.plan import edit_list_from_json
 from mdplan.reports.base import to_wire

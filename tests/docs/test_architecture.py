@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from mdplan.codegen.diagrams import STAGES, layers
+from docs.codegen.generated import STAGES, layers
 from tests.conftest import REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")

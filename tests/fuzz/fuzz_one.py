@@ -17,7 +17,7 @@ from tests.fuzz.crashes import Crashes
 from tests.fuzz.target import Target
 
 # No target reaches them, and they are slow to import.
-_LEFT_OUT = ("mdplan.__main__", "mdplan.bot", "mdplan.codegen", "mdplan.cli", "mdplan.mcp", "mdplan.web")
+_LEFT_OUT = ("mdplan.__main__", "mdplan.bot", "mdplan.cli", "mdplan.mcp", "mdplan.web")
 # The other changes are those of libFuzzer, which knows what was compared with what.
 _SHARE_OF_OURS = 0.7
 

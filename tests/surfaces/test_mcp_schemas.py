@@ -184,7 +184,7 @@ def test_stat_schema_has_the_fields_of_the_request(tools: dict[str, Any]) -> Non
 
 @pytest.mark.parametrize("tool", ALL_TOOLS)
 def test_published_tool_matches_its_snapshot(tools: dict[str, Any], tool: str) -> None:
-    """`python -m mdplan.codegen` writes the snapshots."""
+    """`make schemas` writes the snapshots."""
     published = json.dumps(tools[tool], indent=2, ensure_ascii=False) + "\n"
 
     assert published == (SNAPSHOTS / f"{tool}.json").read_text(encoding="utf-8")

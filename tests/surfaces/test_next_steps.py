@@ -9,9 +9,9 @@ import click
 import pytest
 
 import mdplan
+from docs.codegen.case_pages import messages_in
 from mdplan import Document, Engine
 from mdplan.cli.program import build_program
-from mdplan.codegen.pages.messages import messages_in
 from mdplan.mcp.toolsets import TOOLSETS
 from mdplan.operations import OPERATIONS
 from mdplan.reports.next_steps import Caller, in_words_of
@@ -19,7 +19,7 @@ from tests.golden_case import find_cases
 
 PACKAGE = Path(mdplan.__file__).parent
 # Packages whose messages reach people alone.
-FOR_PEOPLE = frozenset({"bot", "checks", "cli", "codegen", "web"})
+FOR_PEOPLE = frozenset({"bot", "checks", "cli", "web"})
 # Packages whose messages reach a document in memory.
 IN_MEMORY = frozenset({"markdown", "memory", "operations", "plaintext", "planning", "reading", "requests"})
 TOOL = re.compile(r"\bmd_\w+")

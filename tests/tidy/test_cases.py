@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.codegen.case_file import FILE_ROLES
+from docs.codegen.cases import FILE_ROLES
 from mdplan.diagnostics import Code
 from mdplan.operations import OPERATIONS
 from tests.golden_case import Case, find_cases

@@ -6,11 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.codegen import __main__ as program
-from mdplan.codegen import generated as codegen
-from mdplan.codegen.golden import GoldenCases
-from mdplan.codegen.pages.error_meanings import MEANINGS
-from mdplan.codegen.pages.messages import messages_in
+from docs.codegen import generated as codegen
+from docs.codegen.case_pages import MEANINGS, messages_in
+from docs.codegen.cases import GoldenCases
 from mdplan.diagnostics import Code
 from mdplan.mcp.guide.introductions import INTRODUCTIONS, tool_names
 from mdplan.operations import OPERATIONS
@@ -79,11 +77,11 @@ def test_check_detects_changed_line_ends(copy: Path) -> None:
 
 
 def test_check_says_what_to_do(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(program, "problems", lambda: ["a is stale"])
+    monkeypatch.setattr(codegen, "problems", lambda: ["a is stale"])
 
-    assert program.main(["--check"]) == 1
+    assert codegen.main(["--check"]) == 1
     assert capsys.readouterr().err == "a is stale: run `make schemas`\n"
-    assert program.main(["--chekc"]) == 2
+    assert codegen.main(["--chekc"]) == 2
 
 
 @pytest.mark.requirement("docs-1")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from mdplan.codegen.case_file import CaseBlock, CaseText, read_cases
+from docs.codegen.cases import CaseBlock, CaseText, read_cases
 from tests.case_writer import compact_json, file_block, json_block, replace_blocks
 from tests.golden_case import CASES
 

@@ -1,9 +1,301 @@
-"""The meaning of each error code for its reference page; a test checks that none is missing."""
+"""Pages of the operations and of the codes, with what the golden cases show of them."""
 
-from collections.abc import Mapping
-from typing import Final
+import ast
+import errno
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
 
-from mdplan.diagnostics import Code
+from docs.codegen.cases import CaseText, GoldenCases
+from docs.codegen.pages import as_json, fenced, linked, one_line_json, page, table, with_linked_codes
+from mdplan.diagnostics import Code, Exit
+from mdplan.field_names import EDIT_SYNONYMS
+from mdplan.operations import OPERATIONS
+from mdplan.operations.base.operation import SectionTargeted
+from mdplan.reference.operation_reference import FieldReference, OperationReference, operation_reference
+from mdplan.reports.next_steps import Caller, in_words_of
+from mdplan.storage.fs.errors import of_error
+
+_OPERATION_PAGES: Final = "docs/reference/operations"
+_CODE_PAGES: Final = "../errors"
+_OF_OPERATIONS: Final = """\
+An edit is one JSON object: `op`, a target, a payload, guards.
+`op` is implied by the fields that only one operation has: `pattern` and `replacement` are `replace_match`, `lines` and `markdown` are `replace_lines`, `line` and `markdown` are `insert_lines`, and `diff` is `apply_diff`.
+`mdplan help OPERATION` says the same in a terminal, and `mdplan schema op OPERATION` as a JSON Schema.
+[Rules](semantics-rules.md) describes what all operations share, such as how places are counted and sections named."""
+_EFFECTS: Final = {
+    "create": "It makes its file.",
+    "delete": "It removes its file.",
+    "rename": "It renames its file.",
+}
+_ALWAYS: Final = """\
+Other [codes](../errors.md) are about the file, the batch or the commit, and any operation can meet them."""
+
+
+def operation_pages(golden: GoldenCases) -> dict[str, str]:
+    """The index and the page of each operation, by their paths."""
+    references = {op: operation_reference(op) for op in OPERATIONS}
+    rows = ((f"[`{op}`](operations/{op}.md)", found.summary) for op, found in references.items())
+    index = page("Operations", _OF_OPERATIONS, table(["Operation", "What it does"], rows))
+    pages = {
+        f"{_OPERATION_PAGES}/{op}.md": _operation_page(found, golden) for op, found in references.items()
+    }
+    return {f"{_OPERATION_PAGES}.md": index, **pages}
+
+
+def _operation_page(reference: OperationReference, golden: GoldenCases) -> str:
+    refusals = golden.refusals.get(reference.op, {}).items()
+    rows = ((f"[`{code}`]({_CODE_PAGES}/{code}.md)", message) for code, message in refusals)
+    return page(
+        reference.op,
+        with_linked_codes(reference.summary, _CODE_PAGES),
+        with_linked_codes(reference.details, _CODE_PAGES),
+        *_operation_example(reference, golden),
+        "## Fields",
+        table(["Field", "Value", "Default", "Meaning"], map(_field_row, reference.fields)),
+        " ".join(_remarks(reference)),
+        "## Refusals",
+        table(["Code", "For example"], rows),
+        _ALWAYS,
+    )
+
+
+def _operation_example(reference: OperationReference, golden: GoldenCases) -> Iterator[str]:
+    """The request of the example between the files before and after it."""
+    case = golden.example_of(reference.op)
+    yield "## Example"
+    yield from _files(case, "before")
+    yield "Request:"
+    yield as_json({"file": reference.file, "edits": [dict(reference.example)]})
+    yield from _files(case, "after")
+    report = case.json("report") if case else None
+    if report is not None:
+        yield "Part of the report:"
+        yield as_json(report)
+
+
+def _files(case: CaseText | None, role: str) -> Iterator[str]:
+    for block in case.find(role) if case else ():
+        path = f"`{case.path_of(block)}`" if case else ""
+        if "unchanged" in block.attributes:
+            yield f"{path} does not change."
+        elif "deleted" in block.attributes:
+            yield f"{path} is deleted."
+        else:
+            yield f"{path} {role}:"
+            yield fenced(block.text, block.language)
+
+
+def _remarks(reference: OperationReference) -> Iterator[str]:
+    """What the models say next to their fields."""
+    model = OPERATIONS[reference.op]
+    if not reference.fields:
+        yield "It has no fields."
+    if issubclass(model, SectionTargeted):
+        least = "Exactly" if model.target_is_required else "At most"
+        yield f"{least} one of `sectionId`, `headingPath`, `heading` and `anchor` names a section:"
+        yield "see [how sections are named](../semantics-rules.md#sections)."
+    if model.needs_ini:
+        yield "It is for INI files."
+    elif model.needs_keys:
+        yield "It is for YAML, JSON, TOML and INI files, and for front matter."
+    elif model.needs_markdown:
+        yield "It is for Markdown."
+    else:
+        yield "It is for text of any kind."
+    if model.file_effect != "edit":
+        yield _EFFECTS[model.file_effect]
+    names = {field.name for field in reference.fields}
+    for name in sorted(names & set(EDIT_SYNONYMS.values())):
+        others = " and ".join(f"`{each}`" for each, meant in EDIT_SYNONYMS.items() if meant == name)
+        yield f"{others} are read as `{name}`."
+
+
+def _field_row(field: FieldReference) -> tuple[str, str, str, str]:
+    if field.is_required:
+        default = "required"
+    else:
+        default = "" if field.default is None else one_line_json(field.default)
+    return f"`{field.name}`", field.kind, default, field.description
+
+
+_ERROR_PAGES: Final = "docs/reference/errors"
+_PACKAGE: Final = Path(__file__).parents[2] / "mdplan"
+_OF_CODES: Final = """\
+A report that says no has `ok: false`, the first `error`, and all `diagnostics`: every problem of every edit, not the first.
+Each has one of these codes, a message (what and where), mostly a hint (the next step, with values that can be pasted), and where they help, `candidates` and `near` places.
+Nothing was written then, unless `applied` says so.
+Messages contain no text of files.
+
+The first error gives the command line its exit code.
+Warnings stop nothing."""
+_EXITS: Final[Mapping[Exit, str]] = {
+    Exit.DONE: "done",
+    Exit.WOULD_CHANGE: "`--check`, and something would change",
+    Exit.INVALID: "usage, or an invalid batch",
+    Exit.REFUSED: "refused",
+    Exit.STALE: "a file has changed since the plan was made",
+    Exit.APPROVAL: "a person has not approved, or has rejected",
+    Exit.ENVIRONMENT: "environment: I/O, lock, recovery",
+    Exit.BUG: "a bug in mdplan",
+    Exit.INTERRUPTED: "interrupted",
+}
+
+
+def error_pages(golden: GoldenCases) -> dict[str, str]:
+    """The index and the page of each code, by their paths."""
+    texts = messages_in(_PACKAGE)
+    exits = table(["Exit code", "Meaning"], ((str(code.value), _EXITS[code]) for code in Exit))
+    rows = ((f"[`{code}`](errors/{code}.md)", _exit_words(code), _first_sentence(code)) for code in Code)
+    index = page(
+        "Errors and warnings",
+        _OF_CODES,
+        "## Codes",
+        table(["Code", "Exit code", "Meaning"], rows),
+        "## Exit codes",
+        exits,
+    )
+    pages = {f"{_ERROR_PAGES}/{code}.md": _error_page(code, golden, texts.get(code, ())) for code in Code}
+    return {f"{_ERROR_PAGES}.md": index, **pages}
+
+
+def _error_page(code: Code, golden: GoldenCases, texts: tuple[tuple[str, str], ...]) -> str:
+    if code.exit is Exit.DONE:
+        exit_code = "A warning: it stops nothing."
+    else:
+        exit_code = f"Exit code {code.exit.value}: {_EXITS[code.exit]}."
+    shown = golden.diagnostics.get(code)
+    content = (
+        tuple(_code_example(code, shown, golden))
+        if shown is not None
+        else tuple(_message_blocks(code, texts))
+    )
+    operations = golden.operations.get(code, ())
+    where = f"## Seen with\n\n{linked(operations, '../operations')}" if operations else ""
+    return page(code, exit_code, MEANINGS[code], *content, where)
+
+
+def _code_example(code: Code, shown: Mapping[str, Any], golden: GoldenCases) -> Iterator[str]:
+    case = golden.case_of(code)
+    batch = case.json("batch") if case else None
+    yield "## Example"
+    if batch is not None:
+        yield as_json(batch)
+        yield "Response:"
+    yield fenced(_message_text(code, shown["message"], shown.get("hint", "")))
+
+
+def _message_blocks(code: Code, texts: tuple[tuple[str, str], ...]) -> Iterator[str]:
+    if texts:
+        yield "## Messages"
+        yield from (fenced(_message_text(code, message, hint)) for message, hint in texts)
+
+
+def _message_text(code: Code, message: str, hint: str) -> str:
+    hint = in_words_of(Caller.SHELL, hint)
+    return f"{code}: {message}" + (f"\n  hint: {hint}" if hint else "")
+
+
+def _exit_words(code: Code) -> str:
+    return "warning" if code.exit is Exit.DONE else str(code.exit.value)
+
+
+def _first_sentence(code: Code) -> str:
+    """The first sentence of a meaning, with its links seen from the index."""
+    sentence, _, _ = MEANINGS[code].partition(". ")
+    return sentence.removesuffix(".").replace("](../", "](") + "."
+
+
+_CONSTRUCTORS: Final = frozenset({"Diagnostic", "Diagnostic.warning", "StorageRefused.of"})
+_FILLED: Final = "…"
+_SYSTEM_ERRORS: Final = (errno.EACCES, errno.EBUSY, errno.EIO, errno.ENOSPC, errno.EROFS)
+
+
+@cache
+def messages_in(package: Path) -> dict[str, tuple[tuple[str, str], ...]]:
+    """Return by code the messages and hints in the modules of `package`, for what no golden case can show.
+
+    A full disk, another process or another user is not a folder of files. So the texts are read where a diagnostic
+    is made of them, and from what becomes of errors of the system. An ellipsis stands for what is filled in.
+    """
+    found: dict[str, dict[tuple[str, str], None]] = {}
+    for number in _SYSTEM_ERRORS:
+        problem = of_error(OSError(number, ""), _FILLED, "writing")
+        message = problem.message.replace(os.strerror(number), _FILLED)
+        found.setdefault(problem.code, {})[message, problem.hint] = None
+    for module in sorted(package.rglob("*.py")):
+        data = module.read_bytes()
+        for code, message, hint in _messages_of(ast.parse(data)) if b"Code." in data else ():
+            found.setdefault(code, {})[message, hint] = None
+    return {code: tuple(sorted(texts)) for code, texts in found.items()}
+
+
+def _messages_of(tree: ast.AST) -> Iterator[tuple[str, str, str]]:
+    for scope in ast.walk(tree):
+        if isinstance(scope, ast.Module | ast.FunctionDef):
+            nodes = tuple(_own_nodes(scope))
+            names = _named_texts(nodes)
+            for node in nodes:
+                match node:
+                    case ast.Call() if ast.unparse(node.func) in _CONSTRUCTORS:
+                        given = dict(zip(("code", "message", "hint"), node.args, strict=False))
+                        given |= {each.arg: each.value for each in node.keywords if each.arg}
+                        yield from _message(given.get("code"), given.get("message"), given.get("hint"), names)
+                    case ast.Tuple(elts=[_, code, reason, hint]):
+                        # A row of a table of reasons: the file is named before them.
+                        for found, text, next_step in _message(code, reason, hint, names):
+                            yield found, f"`{_FILLED}` {text}", next_step
+                    case _:
+                        pass
+
+
+def _message(
+    code: ast.expr | None, message: ast.expr | None, hint: ast.expr | None, names: dict[str, str]
+) -> Iterator[tuple[str, str, str]]:
+    text = _text_of(message, names)
+    match code:
+        case ast.Attribute(value=ast.Name(id="Code"), attr=found) if text is not None:
+            yield found, text, _text_of(hint, names) or ""
+        case _:
+            pass
+
+
+def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
+    """Nodes below `scope` that are in no function inside it."""
+    for node in ast.iter_child_nodes(scope):
+        if not isinstance(node, ast.FunctionDef):
+            yield node
+            yield from _own_nodes(node)
+
+
+def _named_texts(nodes: Iterable[ast.AST]) -> dict[str, str]:
+    """Names to which `nodes` give texts, with the first of them."""
+    found: dict[str, str] = {}
+    for node in nodes:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                found.setdefault(name, _text_of(value, {}) or _FILLED)
+            case _:
+                pass
+    return found
+
+
+def _text_of(node: ast.expr | None, names: dict[str, str]) -> str | None:
+    """A text as it is in the code; None where it is put together elsewhere."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.JoinedStr(values=parts):
+            return "".join(_text_of(part, {}) or _FILLED for part in parts)
+        case ast.Name(id=name):
+            return names.get(name)
+        case ast.IfExp(orelse=other):
+            return _text_of(other, names)
+        case _:
+            return None
+
 
 MEANINGS: Final[Mapping[Code, str]] = {
     Code.INVALID_ARGUMENT: """\
