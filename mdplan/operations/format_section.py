@@ -3,7 +3,6 @@
 from typing import ClassVar, Literal
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.markdown.edits.formatted_lines import format_lines
 from mdplan.markdown.edits.spacing import end_of_subtree
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.operation import Claim, Resolution, SectionTargeted
@@ -24,6 +23,8 @@ class FormatSection(SectionTargeted):
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """Replacement of the lines that differ. Errors: those of the target; FORMATTER_FAILED."""
+        from mdplan.markdown.edits.formatted_lines import format_lines
+
         section = self.find_section(outline)
         if isinstance(section, Diagnostic):
             return (section,)
