@@ -40,7 +40,7 @@ test-all: lint ## lint, then all tests, the slow ones and more random examples t
 corpus: $(STAMP) ## try every operation on all documents of MDPLAN_CORPUS, and say what is refused
 	@MDPLAN_FULL=1 $(BIN)/python -m pytest --numprocesses=0 --timeout=3600 tests/corpus
 
-lint: $(STAMP) ## formatting, ruff, mypy, who may import whom, our own documents, and their words
+lint: $(STAMP) ## formatting, ruff, mypy, who may import whom, and our own documents
 	@echo '== formatting'
 	@$(BIN)/ruff format --check
 	@echo '== ruff'
@@ -51,8 +51,6 @@ lint: $(STAMP) ## formatting, ruff, mypy, who may import whom, our own documents
 	@$(BIN)/lint-imports --no-logo
 	@echo '== documents'
 	@$(BIN)/mdplan bot check .ci/documents.yaml --root .
-	@echo '== words'
-	@$(BIN)/python -m tests.tidy.prose
 
 format: $(STAMP) ## format the code and fix what ruff can fix safely
 	@$(BIN)/ruff check --fix-only
