@@ -1,12 +1,6 @@
 """The tab key: what a shell is offered, asked as click's scripts ask, and typed into a real bash."""
 
 import os
-import pty
-import re
-import select
-import shutil
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -14,9 +8,8 @@ import pytest
 
 from mdplan.cli.program import COMMANDS
 from mdplan.operations import OPERATIONS
-from tests.surfaces.command_line import BATCH, mdplan, plan_id_of, write_batch
+from tests.surfaces.command_line import BATCH, mdplan, plan_id_of
 
-SECONDS = 30
 DIGITS = slice(len("sha256-"), len("sha256-") + 12)
 
 
@@ -162,63 +155,3 @@ def test_completion_describes_a_plan_by_its_files(project: Path) -> None:
 
     assert offered("mdplan show ", "zsh") == ["plain", short, "guide.md"]
     assert "guide.md" in "\n".join(offered("mdplan show ", "fish"))
-
-
-@pytest.mark.requirement("completion-1")
-@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is missing")
-def test_bash_completes_what_is_typed(project: Path, tmp_path: Path) -> None:
-    """The line of the README is run in an interactive bash; then TAB is pressed in a terminal."""
-    short = plan_id_of()[DIGITS]
-    write_batch(project)
-    program = tmp_path / "bin" / "mdplan"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mdplan "$@"\n')
-    program.chmod(0o755)
-    environment = {
-        **os.environ,
-        "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": str(Path(__file__).parents[2]),
-        "PS1": "ready$ ",
-        "TERM": "dumb",
-        "INPUTRC": os.devnull,
-    }
-    ours, theirs = pty.openpty()
-    with subprocess.Popen(
-        ["bash", "--norc", "--noprofile", "-i"],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        env=environment,
-        start_new_session=True,
-    ) as bash:
-        os.close(theirs)
-        try:
-            read_until(ours, r"ready\$ $")
-            os.write(ours, b'eval "$(mdplan completion bash)"; echo installed\n')
-            read_until(ours, r"installed\r\n.*ready\$ $")
-            for typed, completed in {
-                "mdplan appl\t": "mdplan apply ",
-                "mdplan apply sha\t": f"mdplan apply sha256-{short} ",
-                "mdplan plan bat\t": "mdplan plan batch.json ",
-                "mdplan help replace_ma\t": "mdplan help replace_match ",
-            }.items():
-                os.write(ours, typed.encode())
-                read_until(ours, re.escape(completed) + "$")
-                # Ctrl-U: nothing of it is run.
-                os.write(ours, b"\x15echo next\n")
-                read_until(ours, r"next\r\n.*ready\$ $")
-        finally:
-            bash.kill()
-            os.close(ours)
-
-
-def read_until(terminal: int, pattern: str) -> None:
-    """Read what a terminal shows until `pattern` is found at its end."""
-    shown = ""
-    end = time.monotonic() + SECONDS
-    # A process with more than 1,024 open files, as a long run of tests is, cannot use `select`.
-    waiting = select.poll()
-    waiting.register(terminal, select.POLLIN)
-    while not re.search(pattern, shown, re.DOTALL):
-        assert waiting.poll(1000 * max(0.0, end - time.monotonic())), shown
-        shown += os.read(terminal, 65_536).decode()

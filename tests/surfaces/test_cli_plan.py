@@ -134,17 +134,6 @@ def test_warnings_precede_the_summary(project: Path) -> None:
     assert err.index("  at: links.md:3:") < err.index("1 file, 1 edit: ")
 
 
-def test_option_overrides_the_batch(project: Path) -> None:
-    batch = {
-        "file": "guide.md",
-        "allowDuplicateHeadings": False,
-        "edits": [{"op": "rename_heading", "heading": "Use", "newTitle": "Install"}],
-    }
-
-    assert mdplan("plan", stdin=batch).err.startswith("error: DUPLICATE_HEADING: ")
-    assert mdplan("plan", "--allow-duplicate-headings", stdin=batch).code == 0
-
-
 def test_output_file_is_a_plan_that_applies_elsewhere(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     planned = mdplan("plan", "--output", "plan.json", stdin=BATCH)
     assert planned.out.decode() == DIFF

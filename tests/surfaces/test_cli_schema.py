@@ -137,13 +137,6 @@ def test_help_does_not_wrap_commands(command: str, line: str) -> None:
     assert line in mdplan(command, "--help").out.decode()
 
 
-def test_help_of_unknown_topic_names_the_topic_list() -> None:
-    run = mdplan("help", "nothing")
-
-    assert run.code == 2
-    assert "`mdplan help` lists" in run.err
-
-
 @pytest.mark.parametrize(
     ("topic", "near"),
     [("task", "`set_task`"), ("add_item", "`add_list_item`"), ("manifst", "`manifest`")],
@@ -166,20 +159,6 @@ def test_help_shows_a_valid_batch_and_manifest(project: Path) -> None:
     assert [mdplan("plan", stdin=batch.encode()).code for batch in batches] == [0, 0], batches
     assert mdplan("bot", "apply", "manifest.yml").code == 0
     assert "nightly 1.1." in (project / "guide.md").read_text()
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_is_a_script_for_mdplan(shell: str) -> None:
-    out = mdplan("completion", shell).out.decode()
-
-    assert "_MDPLAN_COMPLETE" in out
-    assert out.endswith("\n")
-
-
-def test_commands_complete() -> None:
-    environment = {"_MDPLAN_COMPLETE": "bash_complete", "COMP_LINE": "mdplan appl"}
-
-    assert mdplan(environment=environment).out.decode().split() == ["plain,apply"]
 
 
 def test_command_list_uses_the_summaries_of_the_commands() -> None:

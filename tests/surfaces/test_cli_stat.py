@@ -82,14 +82,6 @@ def test_options_limit_the_outline(deep: Path, options: list[str], titles: list[
     assert [section["headingPath"][-1] for section in sections] == titles
 
 
-def test_cursor_gives_the_next_page(deep: Path) -> None:
-    cursor = mdplan("stat", "--json", "--limit", "2", "own.md").json["nextCursor"]
-
-    page = mdplan("stat", "--json", "--cursor", cursor, "own.md").json
-
-    assert [section["headingPath"][-1] for section in page["sections"]] == ["Second"]
-
-
 def test_options_request_inventories_encoding_and_format(deep: Path) -> None:
     (deep / "latin.txt").write_bytes("# Straße\n".encode("latin-1"))
 
@@ -101,23 +93,6 @@ def test_options_request_inventories_encoding_and_format(deep: Path) -> None:
     assert report["sections"][0]["headingPath"] == ["Straße"]
     assert report["tables"] == []
     assert "links" not in report
-
-
-def test_file_outside_every_root_is_refused(deep: Path) -> None:
-    run = mdplan("stat", "../../elsewhere.md")
-
-    assert (run.code, run.out) == (3, b"")
-    assert run.err.startswith("error: PATH_OUTSIDE_ROOT: ")
-
-
-def test_symbolic_link_is_refused_with_its_target(deep: Path) -> None:
-    (deep / "link.md").symlink_to("own.md")
-
-    run = mdplan("stat", "link.md")
-
-    assert run.code == 3
-    assert run.err.startswith("error: SYMLINK_REFUSED: ")
-    assert "`docs/own.md`" in run.err
 
 
 def test_several_roots_are_selected_by_name(deep: Path) -> None:

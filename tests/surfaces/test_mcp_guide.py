@@ -1,5 +1,6 @@
 """The way of working, as instructions, as a resource and as a prompt: a paragraph for each active toolset."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,7 @@ def test_prompt_contains_the_instructions(tmp_path: Path) -> None:
 def test_guide_lists_operations_only_for_toolsets_that_have_them(tmp_path: Path) -> None:
     with served(tmp_path, "md") as calls:
         guide = calls.read("mdplan://guide").text
+        assert json.loads(calls.read("mdplan://schema/batch").text)["properties"]["edits"]["items"]["oneOf"]
     with served(tmp_path, "files") as calls:
         other = calls.read("mdplan://guide").text
 

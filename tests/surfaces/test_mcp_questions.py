@@ -160,64 +160,6 @@ def test_block_is_read_by_its_position(calls: Calls, place: dict[str, object], c
     assert content in read.data["results"][0]["content"]
 
 
-@pytest.mark.parametrize(
-    ("edit", "old", "new"),
-    [
-        (
-            {
-                "op": "replace_code_block",
-                "heading": "Use",
-                "codeBlock": {"language": "sh", "index": 1},
-                "markdown": "3",
-            },
-            "three",
-            "3",
-        ),
-        (
-            {
-                "op": "upsert_table_row",
-                "heading": "Use",
-                "table": {"header": "City"},
-                "keyColumn": "City",
-                "key": "Rome",
-                "row": {"Size": "huge"},
-            },
-            "| Rome | big |",
-            "| Rome | huge |",
-        ),
-        (
-            {"op": "set_task", "item": "Boil", "under": "Evening", "done": True},
-            "Evening\n  - [ ] Boil",
-            "Evening\n  - [x] Boil",
-        ),
-        (
-            {"op": "add_list_item", "heading": "Use", "list": {"index": 1}, "item": "third"},
-            "2. second\n",
-            "2. second\n3. third\n",
-        ),
-    ],
-    ids=lambda value: value["op"] if isinstance(value, dict) else "",
-)
-def test_block_is_edited_by_its_position(
-    calls: Calls, tmp_path: Path, edit: dict[str, object], old: str, new: str
-) -> None:
-    base = calls.call("md_read", {"file": "guide.md"}).data["results"][0]["baseSha256"]
-
-    done = calls.call("md_apply", {"file": "guide.md", "baseSha256": base, "edits": [edit]})
-
-    assert not done.is_error, done.text
-    assert (tmp_path / "guide.md").read_text() == DOCUMENTS["guide.md"].replace(old, new)
-
-
-def test_task_under_two_parents_is_ambiguous_without_a_parent(calls: Calls) -> None:
-    edit = {"op": "set_task", "item": "Boil", "done": True}
-
-    refused = calls.call("md_apply", {"file": "guide.md", "edits": [edit]})
-
-    assert refused.is_error
-    assert "under" in refused.text
-
-
 def test_files_whose_values_were_shown_can_be_written(tmp_path: Path) -> None:
     (tmp_path / "draft.md").write_text("---\nstatus: Draft\n---\n")
     edit = {"op": "set_value", "key": "status", "value": "Final"}

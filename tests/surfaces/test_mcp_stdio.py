@@ -54,34 +54,11 @@ def test_read_preview_and_apply_work_over_stdio(root: Path, mode: str) -> None:
     assert refused.text.startswith("STALE_BASE (guide.md)")
 
 
-def test_page_and_navigation_entry_take_two_calls(root: Path) -> None:
-    (root / "mkdocs.yml").write_text("nav:\n  - Home: index.md  # first\n", encoding="utf-8")
-    page = {"op": "create_file", "markdown": "# Tea\n"}
-    entry = {"op": "add_to_list", "key": "nav", "value": {"Tea": "tea.md"}, "after": "Home"}
-    with calls_to(process("--root", str(root)), "auto") as calls:
-        calls.call("md_read", {"file": "mkdocs.yml"})
-        both = [{"file": "tea.md", "edits": [page]}, {"file": "mkdocs.yml", "edits": [entry]}]
-        assert calls.call("md_apply", {"files": both}).data["applied"]
-
-    assert (root / "tea.md").read_text(encoding="utf-8") == "# Tea\n"
-    nav = "nav:\n  - Home: index.md  # first\n  - Tea: tea.md\n"
-    assert (root / "mkdocs.yml").read_text(encoding="utf-8") == nav
-
-
 def test_plan_is_applied_by_another_server_process(root: Path) -> None:
     with calls_to(process("--root", str(root)), "auto") as calls:
         preview = calls.call("md_validate", {"file": "guide.md", "edits": [EDIT]}).data
     with calls_to(process("--root", str(root)), "legacy") as calls:
         assert calls.call("md_apply", {"planId": preview["planId"]}).data["applied"]
-
-
-def test_read_only_server_has_no_tool_that_writes(root: Path) -> None:
-    with calls_to(process("--root", str(root), "--read-only"), "auto") as calls:
-        names = [tool["name"] for tool in calls.tools()]
-        history = next(tool for tool in calls.tools() if tool["name"] == "md_history")
-
-    assert names == ["md_stat", "md_read", "md_search", "md_validate", "md_history"]
-    assert "action" not in history["inputSchema"]["properties"], "it only lists"
 
 
 @pytest.mark.parametrize("mode", GENERATIONS)
@@ -112,24 +89,6 @@ def test_all_toolsets_can_be_combined(root: Path) -> None:
         names = {tool["name"] for tool in calls.tools()}
 
     assert {"md_apply", "TextPatch", "read_files", "patch_text_file_contents"} <= names
-
-
-def test_glob_as_file_suggests_the_field_for_globs(root: Path) -> None:
-    batch = {"file": "g*.md", "edits": [EDIT]}
-    with calls_to(server_of(root), "auto") as calls:
-        refused = calls.call("md_validate", batch)
-        planned = calls.call("md_validate", {"files": batch["file"], "edits": batch["edits"]})
-
-    assert '"files": "g*.md"' in refused.data["error"]["hint"]
-    assert planned.data["ok"]
-
-
-def test_hint_of_history_names_the_tool(root: Path) -> None:
-    with calls_to(server_of(root), "auto") as calls:
-        refused = calls.call("md_history", {"action": "undo", "transaction": "0123456789"})
-
-    assert refused.is_error
-    assert "see md_history" in refused.text
 
 
 @pytest.mark.parametrize("tool", ["md_validate", "md_apply"])

@@ -112,14 +112,6 @@ def test_success_is_complete_as_data_and_as_text(calls: Calls) -> None:
     assert full.data["planId"].startswith(preview.data["planId"])
 
 
-def test_stat_text_has_what_an_edit_needs(calls: Calls, root: Path) -> None:
-    stat = calls.call("md_stat", {"file": "guide.md"})
-
-    assert not stat.is_error
-    assert sha256(root / "guide.md")[:16] in stat.text
-    assert "## Use" in stat.text
-
-
 def test_second_apply_reports_already_applied(calls: Calls, root: Path) -> None:
     preview = calls.call("md_validate", {"file": "guide.md", "edits": [match(heading="Use")]}).data
     calls.call("md_apply", {"planId": preview["planId"]})
@@ -171,27 +163,11 @@ def test_rebased_plan_is_reported_as_rebased(calls: Calls, root: Path) -> None:
 
 EDIT = match(heading="Use")
 REFUSALS: list[tuple[str, dict[str, Any], list[str]]] = [
-    ("md_apply", {"file": "guide.md", "edits": [EDIT], "dryrun": True}, ["UNKNOWN_FIELD", "`dryRun`"]),
     ("md_apply", {"planId": "sha256-0", "dryrun": False}, ["UNKNOWN_FIELD", "`dryRun`"]),
     ("md_apply", {"planId": "sha256-0", "edits": [EDIT]}, ["INVALID_ARGUMENT", "planId"]),
-    (
-        "md_apply",
-        {"planId": "sha256-0", "files": [{"file": "guide.md", "edits": [EDIT]}]},
-        ["INVALID_ARGUMENT", "planId"],
-    ),
     ("md_apply", {"planId": "sha256-" + "0" * 64}, ["PLAN_NOT_FOUND"]),
-    ("md_apply", {"planId": 7}, ["INVALID_ARGUMENT", "planId"]),
     ("md_apply", {}, ["INVALID_ARGUMENT", "`file` is missing", "`edits` is missing"]),
-    (
-        "md_apply",
-        {"file": "guide.md", "baseSha256": "0" * 64, "edits": [EDIT]},
-        ["STALE_BASE", "guide.md"],
-    ),
-    (
-        "md_apply",
-        {"file": "guide.md", "edits": [{"op": "append_to_section", "heading": "Use", "markdown": "x"}]},
-        ["PRECONDITION_REQUIRED", "baseSha256"],
-    ),
+    ("md_apply", {"file": "guide.md", "edits": [match(heading="Use", minMatches=1)]}, ["baseSha256"]),
     (
         "md_validate",
         {"file": "guide.md", "edits": [match(heading="Install")]},
@@ -200,19 +176,12 @@ REFUSALS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("md_validate", {"file": "guide.md", "edits": [match()]}, ["MATCH_COUNT_MISMATCH", "7:5", "11:5"]),
     (
         "md_validate",
-        {"file": "guide.md", "edits": [match(heading="Instal")]},
-        ["SECTION_NOT_FOUND", "editIndex 0", "Install"],
-    ),
-    (
-        "md_validate",
         {"file": "guide.md", "edits": [EDIT, {"op": "rename"}]},
-        ["INVALID_ARGUMENT", "editIndex 1", "rename_heading"],
+        ["editIndex 1", "rename_heading"],
     ),
-    ("md_validate", {"file": "../x.md", "edits": [EDIT]}, ["PATH_OUTSIDE_ROOT"]),
     ("md_validate", {"planId": "sha256-0"}, ["UNKNOWN_FIELD", "planId"]),
     ("md_stat", {"file": "gone.md"}, ["FILE_NOT_FOUND", "gone.md"]),
     ("md_stat", {"fiel": "guide.md"}, ["UNKNOWN_FIELD", "`file`"]),
-    ("md_stat", {"file": "guide.md", "detail": "all"}, ["INVALID_ARGUMENT", "brief"]),
 ]
 
 
@@ -233,15 +202,6 @@ def test_refusal_is_complete_in_its_text(
     assert calls.is_alive()
 
 
-def test_all_problems_are_in_the_text(calls: Calls) -> None:
-    edits = [match(heading="Gone"), {"op": "rename_heading", "heading": "Use", "newTitle": ""}]
-
-    refused = calls.call("md_validate", {"file": "guide.md", "edits": edits})
-
-    assert "SECTION_NOT_FOUND (guide.md, editIndex 0)" in refused.text
-    assert "EMPTY_CONTENT (guide.md, editIndex 1)" in refused.text
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -257,35 +217,6 @@ def test_common_misspellings_of_fields_are_accepted(calls: Calls, arguments: dic
     assert not preview.is_error, preview.text
     assert preview.data["matchesReplaced"] == 1
     assert not preview.data["applied"]
-
-
-@pytest.mark.requirement("toolset-text-17")
-def test_several_files_are_written_together(calls: Calls, root: Path) -> None:
-    (root / "more.md").write_text("# More\n\nOld.\n")
-    files = [
-        {"file": "guide.md", "edits": [EDIT]},
-        {"file": "more.md", "edits": [match(pattern="Old", replacement="New")]},
-    ]
-
-    applied = calls.call("md_apply", {"files": files})
-
-    assert applied.data["applied"]
-    assert (root / "more.md").read_text() == "# More\n\nNew.\n"
-    assert "Run v2.0.0." in (root / "guide.md").read_text()
-
-
-TEXT = "# Ä\r\n\r\nold\u2028\u2029\x85\x0b\x0c\x1c and \U0001f600\r\n"
-
-
-def test_text_is_written_verbatim(calls: Calls, root: Path) -> None:
-    path = root / "odd.md"
-    path.write_bytes(TEXT.encode())
-    new = "new\u2028\u2029\x85\x0b\x0c\x1c\U0001f9d1\u200d\U0001f680"
-
-    applied = calls.call("md_apply", {"file": "odd.md", "edits": [match(pattern="old", replacement=new)]})
-
-    assert path.read_bytes().decode() == TEXT.replace("old", new)
-    assert f"+{TEXT.replace('old', new).split(chr(10))[2]}\n" in applied.data["diff"]
 
 
 def test_binary_resource_is_a_blob(calls: Calls, root: Path) -> None:
@@ -369,14 +300,6 @@ def test_diff_resource_stays_the_same_after_apply(calls: Calls, root: Path) -> N
     assert calls.read(uri).text == preview.data["diff"]
 
 
-def test_guide_and_schema_can_be_read(calls: Calls) -> None:
-    guide = calls.read("mdplan://guide").text
-    schema = json.loads(calls.read("mdplan://schema/batch").text)
-
-    assert "### replace_range" in guide
-    assert schema["properties"]["edits"]["items"]["oneOf"]
-
-
 def test_diff_of_an_unknown_plan_is_an_error(calls: Calls) -> None:
     with pytest.raises(MCPError):
         calls.read(f"mdplan://plans/sha256-{'0' * 64}/diff")
@@ -386,12 +309,13 @@ def test_diff_of_an_unknown_plan_is_an_error(calls: Calls) -> None:
 @pytest.mark.parametrize("mode", GENERATIONS)
 def test_read_only_server_has_no_tool_that_writes(engine: Engine, root: Path, mode: str) -> None:
     with calls_to(build_server(engine, read_only=True), mode) as calls:
-        names = [tool["name"] for tool in calls.tools()]
+        fields = {tool["name"]: tool["inputSchema"]["properties"] for tool in calls.tools()}
         preview = calls.call("md_validate", {"file": "guide.md", "edits": [EDIT]})
         with pytest.raises(MCPError, match="Unknown tool: md_apply"):
             calls.call("md_apply", {"planId": preview.data["planId"]})
 
-        assert names == ["md_stat", "md_read", "md_search", "md_validate", "md_history"]
+        assert list(fields) == ["md_stat", "md_read", "md_search", "md_validate", "md_history"]
+        assert "action" not in fields["md_history"], "it only lists"
         assert "read-only" in calls.client.instructions
         assert (root / "guide.md").read_text() == GUIDE
 
@@ -455,13 +379,6 @@ def test_many_written_files_are_listed_without_hashes(engine: Engine, root: Path
     assert written.data["listing"] == "docs/\n" + "\n".join(f" file-{n}.md +1 -1" for n in range(5))
 
 
-@pytest.mark.parametrize("include", [["codeBlocks"], ["code_blocks"], "CODE_BLOCKS", ["code-blocks"]])
-def test_lists_of_md_stat_may_be_spelled_as_on_other_surfaces(calls: Calls, root: Path, include: Any) -> None:
-    (root / "code.md").write_text("# A\n\n```\nmake\n```\n")
-
-    assert "code blocks: 0" in calls.call("md_stat", {"file": "code.md", "include": include}).text
-
-
 def test_subscriber_is_notified_of_a_changed_outline(engine: Engine, root: Path) -> None:
     (root / "a b.md").write_text("# A\n")
     edit = {"op": "replace_match", "pattern": "A", "replacement": "B"}
@@ -507,6 +424,9 @@ def test_kinds_of_nodes_may_be_spelled_as_on_other_surfaces(calls: Calls, root: 
     (root / "code.md").write_text("# A\n\n```\nmake\n```\n")
     edit = {"op": "replace_match", "pattern": "make", "replacement": "just", "include": [kind]}
 
+    for include in (kind, [kind]):
+        assert "code blocks: 0" in calls.call("md_stat", {"file": "code.md", "include": include}).text
+
     assert calls.call("md_validate", {"file": "code.md", "edits": [edit]}).data["ok"]
     found = calls.call("md_search", {"pattern": "make", "file": "code.md", "exclude": [kind]})
     assert found.text.startswith("no matches")
@@ -517,12 +437,6 @@ def test_near_sections_are_named_once(calls: Calls) -> None:
 
     assert refused.text.count("Install") == 2, "one line for each of the two"
     assert "results" not in refused.data
-
-
-def test_instructions_name_read_plan_and_apply(calls: Calls) -> None:
-    assert "md_stat" in calls.client.instructions
-    assert "planId" in calls.client.instructions
-    assert "\n" not in calls.client.instructions
 
 
 @pytest.mark.parametrize("mode", GENERATIONS)

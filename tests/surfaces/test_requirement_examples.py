@@ -1,7 +1,7 @@
 """The calls that the requirement documents show, word for word, held against the published input schemas.
 
 Only folders of paths differ: the documents write `/docs`, `/config`, `/home/user` or `/absolute/path/to` for
-the folder that the server has. What the calls of document 05 do is in `test_mcp_requirement_05.py`.
+the folder that the server has.
 """
 
 import json
@@ -120,6 +120,7 @@ def test_read_files_example_gives_its_result(calls: Calls, case: dict[str, Any])
     assert case["answer"] in shown(calls, case).text
 
 
+@pytest.mark.requirement("toolset-editor-2", "toolset-editor-7")
 @examples("editor")
 def test_editor_example_gives_its_result(calls: Calls, tmp_path: Path, case: dict[str, Any]) -> None:
     result = shown(calls, case)

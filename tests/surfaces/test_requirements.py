@@ -183,16 +183,6 @@ def test_backup_keeps_the_old_file(calls: Calls, root: Path, tool: str, fields: 
     assert (root / "bar.md").read_bytes() != LATIN
 
 
-def test_example_of_read_files_is_json(calls: Calls, root: Path) -> None:
-    (root / "WORK.md").write_text("[LOG-1]\n" * 130)
-    description = next(tool for tool in calls.tools() if tool["name"] == "read_files")["description"]
-    example = json.loads(description.partition("Example: ")[2])
-
-    read = calls.call("read_files", example)
-
-    assert read.text.startswith("File: WORK.md, Lines: 120-120 of 130")
-
-
 def test_cut_file_is_read_to_its_end_by_cursors(calls: Calls, root: Path) -> None:
     text = json.dumps([{"number": number} for number in range(9_000)])
     (root / "a.json").write_text(text)
@@ -260,20 +250,6 @@ def test_null_of_a_document_passes_the_published_schema(calls: Calls, root: Path
     assert not calls.call(tool, request).is_error
 
 
-def test_hint_about_edits_that_build_on_each_other_names_sequential(calls: Calls) -> None:
-    edits = [
-        {"op": "append_to_section", "headingPath": ["Menu"], "markdown": "### Drinks"},
-        {"op": "append_to_section", "headingPath": ["Drinks"], "markdown": "Tea."},
-    ]
-    overlapping = [
-        {"op": "replace_match", "pattern": word, "replacement": "x"} for word in ("One", "One caf")
-    ]
-
-    for batch in (edits, overlapping):
-        refused = calls.call("md_validate", {"file": "bar.md", "edits": batch})
-        assert "sequential: true" in refused.text
-
-
 @pytest.mark.parametrize(
     "target",
     [
@@ -290,14 +266,6 @@ def test_hints_name_only_available_tools(root: Path, target: dict[str, str]) -> 
     assert refused.is_error
     assert "md_" not in refused.text
     assert "TextRe" in refused.text
-
-
-def test_preview_only_names_the_preview_operation(calls: Calls) -> None:
-    edit = {"op": "replace_match", "pattern": "One", "replacement": "Two", "previewOnly": True}
-
-    refused = calls.call("md_validate", {"file": "bar.md", "edits": [edit]})
-
-    assert 'op "preview_match" lists matches' in refused.text
 
 
 def test_one_edit_of_many_files_is_in_the_published_schema(calls: Calls, root: Path) -> None:

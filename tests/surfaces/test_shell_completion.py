@@ -47,7 +47,8 @@ TYPED = {
 }
 
 
-@pytest.fixture(params=SHELLS)
+# One shell in each run of the tests, and the others where all tests run.
+@pytest.fixture(params=["bash", *(pytest.param(name, marks=pytest.mark.slow) for name in ("zsh", "fish"))])
 def shell(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Terminal]:
     """A shell with completion, in a folder with guide.md."""
     program, setup = SHELLS[request.param]
@@ -81,7 +82,7 @@ RUN = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.requirement("completion-1")
 def test_shell_completes_what_is_typed(shell: Terminal) -> None:
     for typed, completed in TYPED.items():
         shell.press("C-l")
@@ -92,7 +93,6 @@ def test_shell_completes_what_is_typed(shell: Terminal) -> None:
         shell.press("C-u")
 
 
-@pytest.mark.slow
 def test_completed_heading_is_accepted(shell: Terminal) -> None:
     for typed, printed in RUN.items():
         shell.press("C-l")

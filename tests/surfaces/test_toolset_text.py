@@ -172,15 +172,6 @@ def test_example_5_inspects_again_between_two_edits(calls: Calls, root: Path) ->
     assert "Here it comes.\n### Client\n" in (root / "API.md").read_text()
 
 
-@pytest.mark.requirement("toolset-text-18")
-def test_example_5_needs_no_second_read_with_headings(calls: Calls, root: Path) -> None:
-    calls.call("TextInspect", {"filePath": "API.md"})
-    patch(calls, {"beforeHeading": "## Calls"}, "## News\n\n" + "line\n" * 20)
-    patch(calls, {"beforeHeading": "### Client"}, "Here it comes.")
-
-    assert "Here it comes.\n\n### Client\n" in (root / "API.md").read_text()
-
-
 @pytest.mark.requirement("toolset-text-25")
 def test_hash_of_each_answer_guards_the_next_edit(calls: Calls, root: Path) -> None:
     first = calls.call("TextInspect", {"filePath": "API.md"}).data["fileHash"]
