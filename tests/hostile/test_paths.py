@@ -49,6 +49,7 @@ REFUSED = {
     "09 path of 4,103 bytes": ("/".join(["abcdefg"] * 513), INVALID),
     "10 drive": ("C:x.md", INVALID),
     "10 drive and backslash": ("C:\\x", INVALID),
+    "10 drive and slash": ("C:/x", INVALID),
     "10 server": ("\\\\srv\\s\\x", INVALID),
     "10 server by slashes": ("//srv/s/x", INVALID),
     "10 device path": ("\\\\?\\C:\\x", INVALID),
@@ -56,9 +57,14 @@ REFUSED = {
     "12 NUL device": ("NUL", INVALID),
     "12 con": ("con.md", INVALID),
     "12 aux": ("aux", INVALID),
+    "12 aux below": ("a/aux", INVALID),
+    "12 aux and blank": ("Aux /b.md", INVALID),
+    "12 COM1 and two endings": ("COM1.tar.md", INVALID),
     "12 COM1": ("COM1.md", INVALID),
     "12 LPT with superscript": ("LPT¹.md", INVALID),
     "13 final dot": ("x.md.", INVALID),
+    "13 final dot of a folder": ("d./x.md", INVALID),
+    "13 three dots": ("...", INVALID),
     "13 final blank": ("x.md ", INVALID),
     "14 stream": ("x.md:s", INVALID),
     "14 data stream": ("x.md::$DATA", INVALID),
@@ -83,6 +89,7 @@ def ids_of(cases: dict[str, object]) -> list[str]:
     return [f"case_{case.replace(' ', '_')}" for case in cases]
 
 
+@pytest.mark.requirement("safety-1")
 @pytest.mark.parametrize("case", REFUSED, ids=ids_of(REFUSED))
 def test_path_is_refused_by_every_verb(place: Place, record: Record, case: str) -> None:
     path, code = REFUSED[case]

@@ -15,7 +15,6 @@ from tests.patch_tools import (
     needs_git,
     needs_patch,
     unidiff_print,
-    without_tabs,
 )
 
 NUMBERS = b"".join(b"%02d\n" % number for number in range(1, 21))
@@ -114,20 +113,6 @@ def test_edits_of_one_line_make_one_change() -> None:
     edits = [ByteEdit(0, 1, b"A"), ByteEdit(4, 5, b"C"), ByteEdit(5, 5, b"!")]
 
     assert shown(b"a b c\n", *edits) == "@@ -1,1 +1,1 @@\n-a b c\n+A b C!\n"
-
-
-@pytest.mark.parametrize(
-    "edits",
-    [
-        [],
-        [ByteEdit(0, 0, b"")],
-        [ByteEdit(0, 2, b"01")],
-        [ByteEdit(0, 3, b""), ByteEdit(3, 3, b"01\n")],
-        [ByteEdit(60, 60, b"")],
-    ],
-)
-def test_edits_without_change_make_no_diff(edits: list[ByteEdit]) -> None:
-    assert unified_diff("x.md", NUMBERS, edits) == b""
 
 
 # Small hunks out of large edits.
@@ -320,13 +305,6 @@ def test_tool_makes_the_planned_bytes(apply: Tool, base: bytes, edit: tuple[int,
     assert apply({"x.md": base}, made) == {"x.md": splice(base, edits)}
 
 
-@pytest.mark.parametrize("apply", TOOLS)
-def test_tool_finds_files_with_any_name(apply: Tool) -> None:
-    made = b"".join(unified_diff(name, b"a\nb\n", [ByteEdit(0, 1, b"A")]) for name in NAMES)
-
-    assert apply(dict.fromkeys(NAMES, b"a\nb\n"), made) == dict.fromkeys(NAMES, b"A\nb\n")
-
-
 @pytest.mark.parametrize("data", [b"a\nb", b"\n", b""])
 @pytest.mark.parametrize("apply", TOOLS)
 def test_tool_makes_new_files(apply: Tool, data: bytes) -> None:
@@ -356,11 +334,3 @@ def test_unidiff_prints_what_it_parsed(base: bytes, edit: tuple[int, int, bytes]
         made = DiffText.of(made).text.encode()  # What JSON carries must still be a diff.
 
     assert unidiff_print(made) == made
-
-
-def test_unidiff_reads_files_with_any_name() -> None:
-    made = b"".join(
-        creation_diff(name, b"a\n") + unified_diff(name, b"a\n", [ByteEdit(0, 1, b"A")]) for name in NAMES
-    )
-
-    assert unidiff_print(made) == without_tabs(made)

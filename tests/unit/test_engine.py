@@ -113,15 +113,6 @@ def test_one_stale_file_keeps_the_whole_batch_from_being_written(engine: Engine,
     assert (folder / "a.md").read_bytes() == GUIDE
 
 
-def test_batch_over_two_files_is_one_plan_with_one_diff(engine: Engine, folder: Path) -> None:
-    report = engine.plan({"files": [batch(RENAME, file="a.md"), batch(APPEND, REPLACE, file="b.md")]})
-
-    assert [file.file for file in report.files] == ["a.md", "b.md"]
-    assert [result.edit_index for result in report.edit_results] == [0, 1, 2]
-    assert report.diff.count("diff --git") == 2
-    assert engine.apply({"planId": report.plan_id}).applied
-
-
 @pytest.mark.requirement("plan-2")
 def test_all_problems_of_all_files_and_edits_are_reported_at_once(engine: Engine) -> None:
     missing = {"op": "rename_heading", "heading": "Nowhere", "newTitle": "X"}
@@ -176,25 +167,11 @@ def test_dry_run_of_a_batch_is_its_plan(engine: Engine, folder: Path) -> None:
     assert (folder / "a.md").read_bytes() == GUIDE
 
 
-def test_wrong_base_hash_is_stale_before_anything_is_resolved(engine: Engine) -> None:
-    assert codes(engine.plan(batch(RENAME, baseSha256="0" * 64))) == [Code.STALE_BASE]
-
-
 def test_base_hash_with_a_plan_id_must_match_the_plan(engine: Engine) -> None:
     plan_id = engine.plan(batch(RENAME)).plan_id
 
     assert codes(engine.apply({"planId": plan_id, "baseSha256": "0" * 64})) == [Code.STALE_BASE]
     assert engine.apply({"planId": plan_id, "baseSha256": sha256_hex(GUIDE)}).applied
-
-
-def test_preview_sent_back_with_dry_run_false_is_applied(engine: Engine, folder: Path) -> None:
-    from mdplan.reports.base import to_wire
-
-    preview = to_wire(engine.apply(batch(RENAME, dryRun=True)))
-    report = engine.apply({**preview, "dryRun": False})
-
-    assert report.applied
-    assert b"## Usage" in (folder / "a.md").read_bytes()
 
 
 def test_plan_that_changes_nothing_says_so_and_is_not_committed(engine: Engine, folder: Path) -> None:
@@ -247,10 +224,6 @@ def test_stored_plan_that_was_changed_on_disk_is_refused(
     assert (folder / "a.md").read_bytes() == GUIDE
 
 
-def test_unknown_plan_is_not_found(engine: Engine) -> None:
-    assert codes(engine.apply({"planId": "sha256-" + "0" * 64})) == [Code.PLAN_NOT_FOUND]
-
-
 def test_shown_plan_has_the_same_diff_until_it_is_applied(engine: Engine) -> None:
     planned = engine.plan(batch(APPEND))
     shown = engine.show(planned.plan_id)
@@ -259,12 +232,6 @@ def test_shown_plan_has_the_same_diff_until_it_is_applied(engine: Engine) -> Non
     engine.apply({"planId": planned.plan_id})
 
     assert (engine.show(planned.plan_id).applied, engine.show(planned.plan_id).diff) == (True, None)
-
-
-def test_file_named_twice_is_refused(engine: Engine) -> None:
-    report = engine.plan({"files": [batch(RENAME, file="a.md"), batch(APPEND, file="./a.md")]})
-
-    assert codes(report) == [Code.INVALID_ARGUMENT]
 
 
 def test_batch_of_two_roots_is_refused_and_one_root_is_named_by_prefix(tmp_path: Path) -> None:

@@ -111,18 +111,6 @@ def test_undo_restores_the_mode_of_a_deleted_file(engine: Engine, folder: Path) 
     assert (folder / "b.md").stat().st_mode & 0o777 == 0o640
 
 
-def test_undo_restores_binary_bytes(engine: Engine, folder: Path) -> None:
-    old = b"# A\n\nold \xff\xfe text\n\nmore\n"
-    (folder / "a.md").write_bytes(old)
-    transaction = commit(engine, batch({"op": "delete_lines", "lines": {"start": 3, "end": 4}}))
-    assert b"\xff" not in (folder / "a.md").read_bytes()
-
-    planned = engine.undo(transaction, dry_run=True)
-    assert planned.diff_exact is False
-    assert engine.apply({"planId": planned.plan_id}).applied
-    assert (folder / "a.md").read_bytes() == old
-
-
 def test_undo_keeps_the_backup(engine: Engine, folder: Path) -> None:
     engine.undo(commit(engine, batch(REPLACE, backup=True)))
 
@@ -148,16 +136,6 @@ def test_dry_run_gives_a_plan_that_is_shown_exported_and_applied(engine: Engine,
     assert engine.apply(document).already_applied
 
 
-def test_last_transaction_is_undone_when_none_is_named(engine: Engine, folder: Path) -> None:
-    commit(engine, batch(REPLACE))
-    after = (folder / "a.md").read_bytes()
-    commit(engine, batch(APPEND))
-
-    engine.undo()
-
-    assert (folder / "a.md").read_bytes() == after
-
-
 def test_second_undo_of_one_transaction_writes_nothing(engine: Engine) -> None:
     transaction = commit(engine, batch(REPLACE))
     first = engine.undo(transaction)
@@ -181,17 +159,6 @@ def test_undo_of_a_changed_file_is_stale_and_writes_nothing(engine: Engine, fold
     assert not (folder / "b.md").exists()
 
 
-def test_undo_with_rebase_keeps_changes_of_other_lines(engine: Engine, folder: Path) -> None:
-    transaction = commit(engine, batch(REPLACE))
-    theirs = (folder / "a.md").read_bytes().replace(b"Use it.", b"Use it well.")
-    (folder / "a.md").write_bytes(theirs)
-
-    report = engine.undo(transaction, rebases=True)
-
-    assert (report.applied, report.rebased) == (True, True)
-    assert (folder / "a.md").read_bytes() == GUIDE.replace(b"Use it.", b"Use it well.")
-
-
 def test_stored_undo_is_rebased_when_applied(engine: Engine, folder: Path) -> None:
     plan_id = engine.undo(commit(engine, batch(REPLACE)), dry_run=True).plan_id
     (folder / "a.md").write_bytes((folder / "a.md").read_bytes() + b"\nMore.\n")
@@ -202,16 +169,6 @@ def test_stored_undo_is_rebased_when_applied(engine: Engine, folder: Path) -> No
     assert report.rebased
     assert report.plan_id != plan_id
     assert (folder / "a.md").read_bytes() == GUIDE + b"\nMore.\n"
-
-
-def test_undo_of_lines_changed_since_names_them(engine: Engine, folder: Path) -> None:
-    transaction = commit(engine, batch(REPLACE))
-    (folder / "a.md").write_bytes((folder / "a.md").read_bytes().replace(b"Run that.", b"Run those."))
-
-    report = engine.undo(transaction, rebases=True)
-
-    assert codes(report) == [Code.STALE_BASE]
-    assert "line 7" in report.error.message
 
 
 @pytest.mark.parametrize(
@@ -354,13 +311,6 @@ def test_unchanged_file_is_in_no_diff_and_no_undo(engine: Engine) -> None:
     assert [file.file for file in engine.undo(transaction).files] == ["a.md"]
 
 
-def test_missing_history_gives_an_empty_list(engine: Engine, folder: Path) -> None:
-    report = engine.history()
-
-    assert (report.ok, report.transactions, report.more) == (True, (), False)
-    assert not (folder / ".mdplan").exists()
-
-
 def test_unreadable_record_is_a_warning_and_does_not_hide_the_last(engine: Engine, folder: Path) -> None:
     first = commit(engine, batch(REPLACE))
     second = commit(engine, batch(APPEND))
@@ -487,19 +437,6 @@ def test_commit_writes_nothing_into_the_plan_store(engine: Engine, state_dir: Pa
     engine.apply(batch(REPLACE))
 
     assert [path.name for path in state_dir.rglob("*") if path.is_file()] == ["journal.key"]
-
-
-def test_old_transactions_are_removed(folder: Path) -> None:
-    settings = Settings(durability=Durability.PROCESS, history_transactions=2)
-    engine = Engine.open([folder], settings=settings)
-    done = [
-        commit(engine, batch({"op": "create_file", "markdown": f"{number}\n"}, file=f"{number}.md"))
-        for number in range(18)
-    ]
-
-    # They are forgotten by the dozen.
-    assert [entry.transaction for entry in engine.history().transactions] == done[:-5:-1]
-    assert codes(engine.undo(done[0])) == [Code.NOT_UNDOABLE]
 
 
 # What others do between a plan and its lock.

@@ -273,23 +273,6 @@ def test_targets_are_compared_without_case_and_prefix() -> None:
     assert targets == {"foo-bar", "xä"}
 
 
-def test_links_are_counted_by_kind() -> None:
-    document = outline("""\
-        [a](b) [r] [t][r] ![i](i.png) ![r] <https://a.example> www.b.example
-        [[wiki]] x[^1] <a href="c">c</a> <a name="d"></a> `[no](no)` [none][] [^2]
-
-        <div><a href="e">e</a></div>
-
-        [r]: /u
-
-        [^1]: note
-        """)
-
-    count = count_links(document)
-    assert (count.inline, count.reference, count.autolink, count.image) == (1, 2, 2, 2)
-    assert (count.wiki, count.footnote, count.html) == (1, 1, 2)
-
-
 def test_span_after_the_last_link_has_no_links() -> None:
     document = outline("[a](b) [r]\n\n[r]: /u\n")
     end = len(document.source.text)

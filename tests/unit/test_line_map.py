@@ -77,27 +77,6 @@ def test_changed_word_changes_only_its_line() -> None:
     assert list(kept_lines(changes, 3)) == [KeptLines(1, 2, 0), KeptLines(3, 4, 0)]
 
 
-def test_lines_after_deleted_ones_move_up() -> None:
-    """Two of five lines go."""
-    changes = replaced("a\nb\nc\nd\ne\n", "b\nc\n", "")
-
-    assert changes == [ChangedLines(2, 4, 2, 2)]
-    assert list(kept_lines(changes, 5)) == [KeptLines(1, 2, 0), KeptLines(4, 6, -2)]
-
-
-def test_lines_after_inserted_ones_move_down() -> None:
-    """Two new lines before the second."""
-    changes = changes_of("a\nb\n", TextEdit.insert(2, "x\ny\n"))
-
-    assert changes == [ChangedLines(2, 2, 2, 4)]
-    assert list(kept_lines(changes, 2)) == [KeptLines(1, 2, 0), KeptLines(2, 3, 2)]
-
-
-def test_text_appended_to_an_unfinished_line_keeps_the_line() -> None:
-    """It only gets a line end."""
-    assert changes_of("a\nb", TextEdit.insert(3, "\n\nc")) == [ChangedLines(3, 3, 3, 5)]
-
-
 def test_rewritten_section_keeps_its_repeated_lines() -> None:
     """One edit of four lines, of which one differs."""
     assert replaced("a\nb\nc\nd\n", "a\nb\nc\nd\n", "a\nb\nx\nd\n") == [ChangedLines(3, 4, 3, 4)]
@@ -106,16 +85,3 @@ def test_rewritten_section_keeps_its_repeated_lines() -> None:
 def test_line_feed_after_a_lone_carriage_return_joins_no_lines() -> None:
     """CR and LF become one line end: the number of lines stays."""
     assert changes_of("a\rb\rc", TextEdit.insert(2, "\n")) == []
-
-
-def test_old_macintosh_lines_are_counted_one_by_one() -> None:
-    """For a diff the whole file would be one line."""
-    assert replaced("a\rb\rc\r", "b", "x\ry") == [ChangedLines(2, 3, 2, 4)]
-
-
-def test_text_for_an_empty_file_is_all_new() -> None:
-    """There is no line to keep."""
-    changes = changes_of("", TextEdit.insert(0, "a\nb\n"))
-
-    assert changes == [ChangedLines(1, 1, 1, 3)]
-    assert list(kept_lines(changes, 0)) == []

@@ -37,33 +37,6 @@ def test_headings_equal_in_bytes_have_different_ids() -> None:
 # What a section is.
 
 
-def test_section_reaches_to_the_next_heading_of_its_level_or_above() -> None:
-    document = outline("pre\n# A\na\n## B\nb\n#### C\nc\n### D\n## E\n# F\nf")
-
-    assert texts(document) == [
-        "pre\n",
-        "# A\na\n## B\nb\n#### C\nc\n### D\n## E\n",
-        "## B\nb\n#### C\nc\n### D\n",
-        "#### C\nc\n",
-        "### D\n",
-        "## E\n",
-        "# F\nf",
-    ]
-
-
-def test_body_reaches_to_the_first_subsection() -> None:
-    document = outline("pre\n# A\na\n\n### B\nb\n## C\n")
-
-    assert [document.text_of(section.body) for section in document.sections] == ["pre\n", "a\n\n", "b\n", ""]
-
-
-def test_lines_are_counted_from_one_and_inclusive() -> None:
-    document = outline("pre\n\n# A\r\na\r# B\nb\n\n")
-
-    lines = [(section.first_line, section.last_line) for section in document.sections]
-    assert lines == [(1, 2), (3, 4), (5, 7)]
-
-
 def test_setext_heading_is_a_heading_with_all_of_its_lines() -> None:
     document = outline("one\ntwo\n===\na\n\nb\n-\n")
 
@@ -161,12 +134,6 @@ def test_definitions_before_other_text_belong_to_their_section(tail: str) -> Non
 
     assert document.content_end == len(document.source.text)
     assert document.sections[1].span.end == len(document.source.text)
-
-
-def test_document_of_definitions_alone_has_an_empty_preamble() -> None:
-    document = outline("[a]: /u\n")
-
-    assert (document.content_end, document.sections[0].span) == (0, Span(0, 0))
 
 
 def test_too_deeply_nested_content_is_reported_and_the_rest_parsed() -> None:
@@ -383,10 +350,6 @@ def test_equal_matches_are_ambiguous_without_an_occurrence(text: str, path: list
         assert find_by_id(document, candidate.section_id) is picked
     assert line_of(text, *path, occurrence=3) == Code.AMBIGUOUS_HEADING
     assert line_of(text, *path, occurrence=0) == Code.AMBIGUOUS_HEADING
-
-
-def test_exact_suffix_match_wins_over_ambiguity() -> None:
-    assert line_of("# X\n## A\n# *A*\n", "A") == 3
 
 
 @pytest.mark.parametrize(

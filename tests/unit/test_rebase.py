@@ -246,33 +246,12 @@ def test_section_hash_must_match_the_new_base(engine: Engine, folder: Path) -> N
     check_refused(engine, folder, edit, changed, Code.SECTION_CHANGED)
 
 
-def test_stale_plan_is_refused_unless_it_is_asked_to_be_rebased(engine: Engine, folder: Path) -> None:
-    plan = planned(engine, APPEND)
-    (folder / "a.md").write_bytes(swapped(GUIDE, IN_OTHER_SECTION))
-
-    for request in ({}, {"onStale": "refuse"}):
-        report = engine.apply({"planId": plan.plan_id, **request})
-        assert codes(report) == {Code.STALE_BASE}
-        assert [found.heading_path for found in report.error.candidates] == [("Guide", "Help")]
-
-
 def test_plan_with_unchanged_base_is_not_rebased(engine: Engine, folder: Path) -> None:
     plan = planned(engine, APPEND)
 
     report = rebased(engine, plan)
 
     assert (report.applied, report.rebased, report.plan_id) == (True, None, plan.plan_id)
-
-
-def test_already_applied_plan_is_not_applied_again(engine: Engine, folder: Path) -> None:
-    plan = planned(engine, APPEND)
-    engine.apply({"planId": plan.plan_id})
-    after = (folder / "a.md").read_bytes()
-
-    report = rebased(engine, plan)
-
-    assert (report.already_applied, report.rebased) == (True, None)
-    assert (folder / "a.md").read_bytes() == after
 
 
 def test_rebased_plan_can_be_shown_and_counts_as_applied(engine: Engine, folder: Path) -> None:

@@ -105,27 +105,6 @@ def test_encoding_that_cannot_be_edited_in_pieces_is_refused(encoding: str) -> N
     assert problem.failure == DecodeFailure.NOT_TEXT
 
 
-@pytest.mark.parametrize(
-    ("data", "offset", "encoding", "result"),
-    [
-        (b"\xef\xbb\xbfab", 0, None, b"\xef\xbb\xbf\xc3\xa9ab"),
-        (b"\xff\xfea\0b\0", 1, None, b"\xff\xfea\0\xe9\0b\0"),
-        (b"\xfe\xff\0a\0b", 1, None, b"\xfe\xff\0a\0\xe9\0b"),
-        (b"\xe4\xf6", 1, "latin-1", b"\xe4\xe9\xf6"),
-        ("日本".encode("euc_jp"), 1, "euc_jp", "日é本".encode("euc_jp")),
-        (b"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80x", 3, None, b"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\xc3\xa9x"),
-    ],
-)
-def test_new_text_is_encoded_as_its_file_is(
-    data: bytes, offset: int, encoding: str | None, result: bytes
-) -> None:
-    assert inserted(data, offset, "é", encoding) == result
-
-
-def test_ascii_goes_into_a_file_with_unknown_bytes_and_leaves_them_as_they_are() -> None:
-    assert inserted(b"\xff\xe9", 1, "-\r\n") == b"\xff-\r\n\xe9"
-
-
 def test_non_ascii_text_in_a_file_with_unknown_bytes_is_refused() -> None:
     assert inserted(b"\xff", 0, "é") == EncodeProblem(0, None)
 
@@ -163,12 +142,6 @@ def test_byte_edits_are_half_open_ranges_of_the_file() -> None:
         ByteEdit(4, 8, b"x"),
         ByteEdit(8, 10, b""),
     )
-
-
-def test_splice_copies_what_is_not_edited() -> None:
-    edits = [ByteEdit(0, 0, b"<"), ByteEdit(1, 3, b"_"), ByteEdit(3, 3, b"+"), ByteEdit(4, 4, b">")]
-
-    assert splice(b"\xff\0\r\xfe", edits) == b"<\xff_+\xfe>"
 
 
 def test_new_file_is_utf_8_without_a_bom() -> None:

@@ -88,15 +88,6 @@ def test_stat_reports_the_properties_of_a_file() -> None:
     assert report.trailing_definitions == Lines(start=33, end=33)
 
 
-def test_stat_reports_size_bom_and_line_ends() -> None:
-    source = Source.decode(b"\xef\xbb\xbfa\r\nb\rc\nd")
-    assert isinstance(source, Source)
-    report = stat_report("a.md", Outline(source), StatRequest(file="a.md"))
-
-    assert (report.bom, report.bytes, report.total_lines, report.final_newline) == (True, 11, 4, False)
-    assert report.line_ends == {"lf": 1, "crlf": 1, "cr": 1}
-
-
 def test_bytes_that_are_not_unicode_are_counted_and_shown_escaped() -> None:
     source = Source.decode(b"# A\xff\n")
     assert isinstance(source, Source)
@@ -367,21 +358,6 @@ def test_cursor_of_another_kind_is_refused(cursor: str) -> None:
 
 
 # Requests.
-
-
-@pytest.mark.parametrize("name", ["file", "path", "filePath", "file_path"])
-def test_file_field_has_synonyms(name: str) -> None:
-    assert read_stat_request({name: "a.md"}) == StatRequest(file="a.md")
-
-
-def test_null_counts_as_absent() -> None:
-    assert read_stat_request({"file": "a.md", "under": None, "limit": None}) == StatRequest(file="a.md")
-
-
-def test_lists_may_come_as_json_text() -> None:
-    request = read_stat_request({"file": "a.md", "under": '["A"]', "include": '["links", "tasks"]'})
-
-    assert request == StatRequest(file="a.md", under=("A",), include=("links", "tasks"))
 
 
 @pytest.mark.parametrize(

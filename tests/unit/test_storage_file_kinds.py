@@ -103,20 +103,6 @@ def test_link_instead_of_a_folder_is_refused(tmp_path: Path, target: str, hint: 
     check(root, "link/sub/b.md", Code.SYMLINK_REFUSED, hint)
 
 
-def test_bytes_beyond_the_reported_size_count(tmp_path: Path) -> None:
-    """Files of /proc say that they are empty."""
-    root = Root.open("/proc/self")
-    whole = root.read("status", LIMIT)
-    cut = root.read("status", 10)
-    root.close()
-
-    assert isinstance(whole, FileBytes)
-    assert whole.status.st_size == 0
-    assert len(whole.data) > 10
-    assert isinstance(cut, Diagnostic)
-    assert cut.code is Code.FILE_TOO_LARGE
-
-
 def test_sparse_file_is_too_large_before_it_is_read(tmp_path: Path) -> None:
     with (tmp_path / "a.md").open("wb") as file:
         file.truncate(1 << 40)
@@ -187,12 +173,6 @@ def test_missing_file_suggests_the_nearest_names(tmp_path: Path, path: str, hint
         (tmp_path / name).write_bytes(b"")
 
     check(tmp_path, path, Code.FILE_NOT_FOUND, hint)
-
-
-def test_file_instead_of_a_folder_is_not_found(tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_bytes(b"")
-
-    check(tmp_path, "a.md/b.md", Code.FILE_NOT_FOUND)
 
 
 def test_root_opens_only_located_names(tmp_path: Path) -> None:

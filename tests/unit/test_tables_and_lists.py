@@ -1,9 +1,6 @@
 """Tables and lists as they stand in the source, and what looking things up in them costs."""
 
-import sys
-from collections.abc import Callable
 from textwrap import dedent
-from types import FrameType
 
 import pytest
 
@@ -16,6 +13,7 @@ from mdplan.operations import OPERATIONS
 from mdplan.operations.base.operation import Resolution
 from mdplan.text.display_width import display_width
 from mdplan.text.source import Source
+from tests.unit.test_planning_cost import steps
 
 
 def outline(text: str) -> Outline:
@@ -185,25 +183,6 @@ def test_fence_is_closed_only_by_its_last_line(text: str, is_open: bool) -> None
 
 
 # Costs.
-
-
-def steps(action: Callable[[], object]) -> int:
-    """How many lines of our code `action` runs through."""
-    count = 0
-
-    def trace(frame: FrameType, event: str, _argument: object) -> object:
-        nonlocal count
-        if "/mdplan/" not in frame.f_code.co_filename:
-            return None
-        count += event == "line"
-        return trace
-
-    sys.settrace(trace)
-    try:
-        action()
-    finally:
-        sys.settrace(None)
-    return count
 
 
 EDITS = {
