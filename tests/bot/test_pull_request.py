@@ -1,6 +1,6 @@
 """The pull request of a manifest is opened, updated and closed, and never loses work of others."""
 
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,25 +19,50 @@ from tests.surfaces.command_line import mdplan
 pytestmark = [needs_git, pytest.mark.usefixtures("identity")]
 
 
-def run_bot(remote: Repository, manifest: Path, folder: Path, **options: Any) -> BotReport:
-    """One run of the bot in a new clone, as a workflow makes it."""
-    if not folder.exists():
-        remote.clone(folder)
-    wanted = PullOptions(base="main", branch=BRANCH, forge=GitHub.of_environment, **options)
-    return run_pull_request(Repository(folder).engine(), load(str(manifest)), HERE, wanted)
+@dataclass(frozen=True)
+class Bot:
+    """Runs of the bot, each in a clone of `remote` as a workflow makes it."""
+
+    remote: Repository
+    manifest: Path
+
+    def clone(self, name: str) -> Repository:
+        """The clone of that name, made by the first run in it."""
+        folder = self.manifest.parent / name
+        return Repository(folder) if folder.exists() else self.remote.clone(folder)
+
+    def run(self, name: str, **options: Any) -> BotReport:
+        """One run for one pull request."""
+        wanted = PullOptions(base="main", branch=BRANCH, forge=GitHub.of_environment, **options)
+        return run_pull_request(self.clone(name).engine(), load(str(self.manifest)), HERE, wanted)
+
+    def split(self, name: str, by: str) -> BotReport:
+        """One run for a pull request of each part of what all pages need."""
+        manifest = self.manifest.parent / "split.yaml"
+        manifest.write_text(MANIFEST.replace("docs/**", "**/*.md"), "utf-8")
+        split = Split.read(by)
+        assert isinstance(split, Split), split.message
+        wanted = PullOptions(base="main", branch=BRANCH, forge=GitHub.of_environment, title="Stable")
+        return run_pull_requests(self.clone(name).engine(), load(str(manifest)), HERE, wanted, split)
+
+
+@pytest.fixture
+def bot(forge: FakeForge, remote: Repository, manifest: Path) -> Bot:
+    """The bot on `remote`, with the pull requests of `forge`."""
+    return Bot(remote, manifest)
 
 
 def test_pull_request_is_opened_updated_and_closed(
-    forge: FakeForge, people: Repository, remote: Repository, manifest: Path, tmp_path: Path
+    bot: Bot, forge: FakeForge, people: Repository, remote: Repository
 ) -> None:
-    first = run_bot(remote, manifest, tmp_path / "1", labels=["docs"])
-    again = run_bot(remote, manifest, tmp_path / "2", labels=["docs"])
+    first = bot.run("1", labels=["docs"])
+    again = bot.run("2", labels=["docs"])
     people.push({"docs/two.md": b"nightly\n"})
-    renewed = run_bot(remote, manifest, tmp_path / "3", title="Stable", labels=["chore"])
+    renewed = bot.run("3", title="Stable", labels=["chore"])
     merged = remote.files(BRANCH)
     one_commit = remote.git("rev-list", f"main..{BRANCH}").split()
     people.push({"docs/one.md": b"stable\n", "docs/two.md": b"stable\n"})
-    done = run_bot(remote, manifest, tmp_path / "4")
+    done = bot.run("4")
 
     (pull,) = forge.pulls
     assert [report.pull_request for report in (first, again, renewed, done)] == [pull["html_url"]] * 4
@@ -70,16 +95,16 @@ RENAMED = (
 
 
 def test_commits_made_by_the_forge_have_the_files_and_message_of_the_bot(
-    forge: FakeForge, people: Repository, remote: Repository, manifest: Path, tmp_path: Path
+    bot: Bot, forge: FakeForge, people: Repository, remote: Repository, manifest: Path
 ) -> None:
     manifest.write_text(RENAMED)
     forge.repositories[NAME] = remote
     people.push({"docs/old.md": b"Old.\n", "docs/b.md": b"caf\xe9 nightly\n", "other.md": b"nightly\n"})
-    first = run_bot(remote, manifest, tmp_path / "1", signed_by_forge=True)
+    first = bot.run("1", signed_by_forge=True)
     committer, message = remote.git("log", "-1", "--format=%cn%n%B", BRANCH).split("\n", 1)
-    again = run_bot(remote, manifest, tmp_path / "2", signed_by_forge=True)
+    again = bot.run("2", signed_by_forge=True)
     people.push({"docs/two.md": b"nightly\n"})
-    renewed = run_bot(remote, manifest, tmp_path / "1", signed_by_forge=True)
+    renewed = bot.run("1", signed_by_forge=True)
     files = remote.files(BRANCH)
 
     assert (committer, f"Mdplan-Plan: {first.plan_id}" in message) == ("GitHub", True)
@@ -95,11 +120,9 @@ def test_commits_made_by_the_forge_have_the_files_and_message_of_the_bot(
     assert remote.git("branch", "--format=%(refname:short)").split() == ["main", BRANCH]
 
 
-def test_forge_commit_with_other_files_is_not_pushed(
-    forge: FakeForge, remote: Repository, manifest: Path, tmp_path: Path
-) -> None:
+def test_forge_commit_with_other_files_is_not_pushed(bot: Bot, forge: FakeForge, remote: Repository) -> None:
     forge.repositories[NAME], forge.changed = remote, {"docs/one.md": b"something else\n"}
-    report = run_bot(remote, manifest, tmp_path / "1", signed_by_forge=True)
+    report = bot.run("1", signed_by_forge=True)
 
     assert codes(report) == ["IO_ERROR"]
     assert remote.git("branch", "--format=%(refname:short)").split() == ["main"]
@@ -107,32 +130,30 @@ def test_forge_commit_with_other_files_is_not_pushed(
 
 
 def test_commit_made_in_the_web_interface_is_never_lost(
-    forge: FakeForge, remote: Repository, manifest: Path, tmp_path: Path
+    bot: Bot, forge: FakeForge, remote: Repository
 ) -> None:
     forge.repositories[NAME] = remote
-    run_bot(remote, manifest, tmp_path / "1", signed_by_forge=True)
+    bot.run("1", signed_by_forge=True)
     by_hand = remote.commit_on(BRANCH, {"docs/one.md": b"By hand.\n"}, [], "Update one.md")
-    report = run_bot(remote, manifest, tmp_path / "2", signed_by_forge=True)
+    report = bot.run("2", signed_by_forge=True)
 
     assert codes(report) == ["STALE_BASE"]
     assert remote.at(BRANCH) == by_hand
 
 
-def test_satisfied_manifest_opens_no_pull_request(
-    forge: FakeForge, people: Repository, remote: Repository, manifest: Path, tmp_path: Path
-) -> None:
+def test_satisfied_manifest_opens_no_pull_request(bot: Bot, forge: FakeForge, people: Repository) -> None:
     people.push({"docs/one.md": b"stable\n"})
-    report = run_bot(remote, manifest, tmp_path / "1")
+    report = bot.run("1")
 
     assert (report.ok, report.commit, report.pull_request, forge.pulls) == (True, None, None, [])
 
 
 def test_commit_of_a_person_on_the_branch_is_never_lost(
-    forge: FakeForge, people: Repository, remote: Repository, manifest: Path, tmp_path: Path
+    bot: Bot, forge: FakeForge, people: Repository, remote: Repository
 ) -> None:
-    run_bot(remote, manifest, tmp_path / "1")
+    bot.run("1")
     tip = people.push_by_hand(BRANCH, {"docs/one.md": b"by hand\n"})
-    report = run_bot(remote, manifest, tmp_path / "2")
+    report = bot.run("2")
 
     assert codes(report) == ["STALE_BASE"]
     assert remote.at(BRANCH) == tip
@@ -140,14 +161,14 @@ def test_commit_of_a_person_on_the_branch_is_never_lost(
 
 
 def test_commit_of_a_person_on_the_branch_is_merged_on_request(
-    forge: FakeForge, people: Repository, remote: Repository, manifest: Path, tmp_path: Path
+    bot: Bot, people: Repository, remote: Repository
 ) -> None:
-    run_bot(remote, manifest, tmp_path / "1")
+    bot.run("1")
     text = remote.files(BRANCH)["docs/one.md"]
     by_hand = people.push_by_hand(BRANCH, {"docs/one.md": text + b"\nBy hand.\n"})
     people.push({"docs/two.md": b"nightly\n"})
-    report = run_bot(remote, manifest, tmp_path / "2", merges=True)
-    again = run_bot(remote, manifest, tmp_path / "3", merges=True)
+    report = bot.run("2", merges=True)
+    again = bot.run("3", merges=True)
 
     assert codes(report) == codes(again) == []
     assert remote.at(BRANCH) == report.commit == again.commit
@@ -157,40 +178,37 @@ def test_commit_of_a_person_on_the_branch_is_merged_on_request(
     assert by_hand in remote.git("rev-list", BRANCH).split()
     # Nothing is left to do, and the branch has the commit by hand: it is not deleted.
     people.push({"docs/one.md": b"stable\n", "docs/two.md": b"stable\n"})
-    assert codes(run_bot(remote, manifest, tmp_path / "4", merges=True)) == ["STALE_BASE"]
+    assert codes(bot.run("4", merges=True)) == ["STALE_BASE"]
     assert remote.at(BRANCH) == report.commit
 
 
 def test_conflict_with_a_commit_of_a_person_leaves_the_branch(
-    forge: FakeForge, people: Repository, remote: Repository, manifest: Path, tmp_path: Path
+    bot: Bot, people: Repository, remote: Repository
 ) -> None:
-    run_bot(remote, manifest, tmp_path / "1")
+    bot.run("1")
     by_hand = people.push_by_hand(BRANCH, {"docs/one.md": b"# One\n\nAnother build by hand.\n"})
     people.push({"docs/one.md": b"# One\n\nThe nightly build is new.\n"})
-    report = run_bot(remote, manifest, tmp_path / "2", merges=True)
+    report = bot.run("2", merges=True)
 
     assert codes(report) == ["MERGE_CONFLICT"]
     assert remote.at(BRANCH) == by_hand
 
 
-def test_commit_that_only_this_clone_has_is_never_lost(
-    forge: FakeForge, remote: Repository, manifest: Path, tmp_path: Path
-) -> None:
-    run_bot(remote, manifest, tmp_path / "1")
-    clone = remote.clone(tmp_path / "2")
+def test_commit_that_only_this_clone_has_is_never_lost(bot: Bot) -> None:
+    bot.run("1")
+    clone = bot.clone("2")
     clone.git("checkout", "-q", BRANCH)
     tip = clone.commit({"docs/one.md": b"by hand\n"})
-    wanted = PullOptions(base="main", branch=BRANCH, forge=GitHub.of_environment)
-    busy = run_pull_request(clone.engine(), load(str(manifest)), HERE, wanted)
+    busy = bot.run("2")
     clone.git("checkout", "-q", "main")
-    report = run_pull_request(clone.engine(), load(str(manifest)), HERE, wanted)
+    report = bot.run("2")
 
     assert (codes(busy), codes(report)) == (["TARGET_BUSY"], ["STALE_BASE"])
     assert clone.at(BRANCH) == tip
 
 
 def test_push_of_another_bot_is_never_overwritten(
-    forge: FakeForge, remote: Repository, manifest: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bot: Bot, forge: FakeForge, remote: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from mdplan.bot.pulls import lifecycle
 
@@ -200,11 +218,11 @@ def test_push_of_another_bot_is_never_overwritten(
     def while_the_other_pushes(*arguments: Any) -> BotReport:
         monkeypatch.setattr(lifecycle, "apply_to_branch", plan)
         report = plan(*arguments)
-        other.append(run_bot(remote, manifest, tmp_path / "other", title="Another title"))
+        other.append(bot.run("other", title="Another title"))
         return report
 
     monkeypatch.setattr(lifecycle, "apply_to_branch", while_the_other_pushes)
-    report = run_bot(remote, manifest, tmp_path / "1")
+    report = bot.run("1")
 
     assert codes(report) == ["STALE_BASE"]
     assert remote.at(BRANCH) == other[0].commit
@@ -212,12 +230,12 @@ def test_push_of_another_bot_is_never_overwritten(
 
 
 def test_error_of_the_forge_is_reported_with_its_reason(
-    forge: FakeForge, remote: Repository, manifest: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bot: Bot, forge: FakeForge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GH_TOKEN", "wrong")
-    report = run_bot(remote, manifest, tmp_path / "1")
+    report = bot.run("1")
     monkeypatch.setenv("GH_TOKEN", "secret")
-    again = run_bot(remote, manifest, tmp_path / "2")
+    again = bot.run("2")
 
     assert codes(report) == ["IO_ERROR"]
     assert "401 no" in (report.error.message if report.error is not None else "")
@@ -225,16 +243,9 @@ def test_error_of_the_forge_is_reported_with_its_reason(
 
 
 @pytest.mark.parametrize("api", ["forge.example", "http://127.0.0.1:1"])
-def test_wrong_address_of_the_api_is_refused(
-    forge: FakeForge,
-    remote: Repository,
-    manifest: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    api: str,
-) -> None:
+def test_wrong_address_of_the_api_is_refused(bot: Bot, monkeypatch: pytest.MonkeyPatch, api: str) -> None:
     monkeypatch.setenv("GITHUB_API_URL", api)
-    report = run_bot(remote, manifest, tmp_path / "1")
+    report = bot.run("1")
 
     assert codes(report) == ["IO_ERROR"]
     assert report.error is not None
@@ -272,18 +283,6 @@ PAGES = {
     "docs/api/deep/three.md": b"---\nteam: Water & Co\n---\n\nThe nightly build.\n",
     "src/four.md": b"The nightly build.\n",
 }
-ALL = MANIFEST.replace("docs/**", "**/*.md")
-
-
-def run_split(remote: Repository, folder: Path, by: str, manifest: str = ALL, **options: Any) -> BotReport:
-    remote.clone(folder)
-    (folder.parent / "split.yaml").write_text(manifest, "utf-8")
-    split = Split.read(by)
-    assert isinstance(split, Split), split.message
-    wanted = PullOptions(base="main", branch=BRANCH, forge=GitHub.of_environment, title="Stable")
-    how = replace(HERE, **options)
-    loaded = load(str(folder.parent / "split.yaml"))
-    return run_pull_requests(Repository(folder).engine(), loaded, how, wanted, split)
 
 
 @pytest.mark.parametrize(
@@ -297,10 +296,10 @@ def run_split(remote: Repository, folder: Path, by: str, manifest: str = ALL, **
     ],
 )
 def test_each_part_has_a_branch_and_a_pull_request(
-    forge: FakeForge, people: Repository, remote: Repository, tmp_path: Path, by: str, parts: dict[str, int]
+    bot: Bot, forge: FakeForge, people: Repository, remote: Repository, by: str, parts: dict[str, int]
 ) -> None:
     people.push(PAGES)
-    report = run_split(remote, tmp_path / "1", by)
+    report = bot.split("1", by)
 
     assert report.ok, report.error
     assert {part.name: part.files for part in report.pull_requests} == parts
@@ -323,23 +322,21 @@ def test_each_part_has_a_branch_and_a_pull_request(
         ("* @all\n/docs\\", "all"),
     ],
 )
-def test_owners_are_those_that_the_forge_asks(
-    forge: FakeForge, people: Repository, remote: Repository, tmp_path: Path, rules: str, owner: str
-) -> None:
+def test_owners_are_those_that_the_forge_asks(bot: Bot, people: Repository, rules: str, owner: str) -> None:
     people.push({"CODEOWNERS": rules.encode(), "docs/deep/My Page.md": b"nightly\n", "docs/one.md": b""})
-    report = run_split(remote, tmp_path / "1", "codeowners")
+    report = bot.split("1", "codeowners")
 
     assert report.ok, report.error
     assert [part.name for part in report.pull_requests] == [owner]
 
 
 def test_pull_request_of_an_empty_part_is_closed(
-    forge: FakeForge, people: Repository, remote: Repository, tmp_path: Path
+    bot: Bot, forge: FakeForge, people: Repository, remote: Repository
 ) -> None:
     people.push(PAGES)
-    run_split(remote, tmp_path / "1", "folder")
+    bot.split("1", "folder")
     people.push({"src/four.md": b"stable\n"})
-    report = run_split(remote, tmp_path / "2", "folder")
+    report = bot.split("2", "folder")
 
     assert report.ok, report.error
     assert [(part.name, part.commit is None) for part in report.pull_requests] == [
@@ -353,25 +350,23 @@ def test_pull_request_of_an_empty_part_is_closed(
     assert f"{BRANCH}/src" not in remote.git("branch")
 
 
-def test_split_pull_requests_replace_the_single_one(
-    forge: FakeForge, people: Repository, remote: Repository, manifest: Path, tmp_path: Path
-) -> None:
+def test_split_pull_requests_replace_the_single_one(bot: Bot, forge: FakeForge, people: Repository) -> None:
     people.push(PAGES)
-    run_bot(remote, manifest, tmp_path / "1", title="Stable")
-    report = run_split(remote, tmp_path / "2", "folder")
+    bot.run("1", title="Stable")
+    report = bot.split("2", "folder")
 
     assert report.ok, report.error
     assert [pull["state"] for pull in forge.pulls] == ["closed", "open", "open"]
 
 
 def test_part_with_a_commit_of_a_person_does_not_block_other_parts(
-    forge: FakeForge, people: Repository, remote: Repository, tmp_path: Path
+    bot: Bot, people: Repository, remote: Repository
 ) -> None:
     people.push(PAGES)
-    run_split(remote, tmp_path / "1", "folder")
+    bot.split("1", "folder")
     tip = people.push_by_hand(f"{BRANCH}/src", {"src/four.md": b"by hand\n"})
     people.push({"docs/five.md": b"nightly\n"})
-    report = run_split(remote, tmp_path / "2", "folder")
+    report = bot.split("2", "folder")
 
     assert codes(report) == ["STALE_BASE"]
     assert remote.at(f"{BRANCH}/src") == tip

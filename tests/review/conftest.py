@@ -7,6 +7,7 @@ import pytest
 from mdplan.engine.decisions.approval import approved_only
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews.review_service import ReviewService
+from tests.three_edits import plan
 
 
 @pytest.fixture
@@ -18,3 +19,9 @@ def strict(root: Path) -> Engine:
 @pytest.fixture
 def reviewing(strict: Engine) -> ReviewService:
     return ReviewService(strict, clock=lambda: 1_000_000_000.0)
+
+
+@pytest.fixture
+def plan_id(strict: Engine) -> str:
+    """The plan of all three edits, which nobody has looked at yet."""
+    return plan(strict)

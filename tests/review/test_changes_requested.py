@@ -43,9 +43,8 @@ def code(engine: Engine, request: dict[str, object]) -> str:
 
 
 def test_decision_stores_comments_with_the_edits_of_their_lines(
-    reviewing: ReviewService, strict: Engine
+    reviewing: ReviewService, strict: Engine, plan_id: str
 ) -> None:
-    plan_id = plan(strict)
     terms = DecisionTerms(channel=Channel.CHAT_APP)
     lines = [on_line(7, "say it"), on_line(10, "why?", Side.BEFORE, end=11)]
     requested(reviewing, plan_id, edit_comments={0: "no"}, line_comments=lines, terms=terms)
@@ -63,9 +62,8 @@ def test_decision_stores_comments_with_the_edits_of_their_lines(
 
 
 def test_plan_with_requested_changes_is_committed_on_no_surface(
-    reviewing: ReviewService, strict: Engine, free: Engine
+    reviewing: ReviewService, strict: Engine, free: Engine, plan_id: str
 ) -> None:
-    plan_id = plan(strict)
     requested(reviewing, plan_id, line_comments=[on_line(3, "spell it")])
     refused = free.apply({"planId": plan_id}).error
 
@@ -102,8 +100,7 @@ def test_changed_edits_make_another_plan(reviewing: ReviewService, free: Engine)
     assert code(free, {"planId": plan(free, *EDITS[:2])}) == "applied"
 
 
-def test_approval_must_override_the_request(reviewing: ReviewService, strict: Engine) -> None:
-    plan_id = plan(strict)
+def test_approval_must_override_the_request(reviewing: ReviewService, strict: Engine, plan_id: str) -> None:
     requested(reviewing, plan_id)
     saw = reviewing.open(plan_id).decisions.version
     (refused,) = reviewing.approve(plan_id, "bob", terms=DecisionTerms(saw=saw))
@@ -117,8 +114,9 @@ def test_approval_must_override_the_request(reviewing: ReviewService, strict: En
     assert report.approved.overrides
 
 
-def test_request_revokes_the_approval_of_a_part(reviewing: ReviewService, strict: Engine) -> None:
-    plan_id = plan(strict)
+def test_request_revokes_the_approval_of_a_part(
+    reviewing: ReviewService, strict: Engine, plan_id: str
+) -> None:
     part = reviewing.approve(plan_id, "ann", rejected=[2]).approved_plan_id
     saw = reviewing.open(plan_id).decisions.version
     requested(reviewing, plan_id, terms=DecisionTerms(saw=saw))
@@ -126,8 +124,7 @@ def test_request_revokes_the_approval_of_a_part(reviewing: ReviewService, strict
     assert code(strict, {"planId": part}) == "CHANGES_REQUESTED"
 
 
-def test_second_window_never_requests_over_the_first(reviewing: ReviewService, strict: Engine) -> None:
-    plan_id = plan(strict)
+def test_second_window_never_requests_over_the_first(reviewing: ReviewService, plan_id: str) -> None:
     assert isinstance(reviewing.approve(plan_id, "ann"), Decision)
 
     (refused,) = reviewing.request_changes(plan_id, "bob", comment="no")
@@ -152,9 +149,8 @@ def test_second_window_never_requests_over_the_first(reviewing: ReviewService, s
     ],
 )
 def test_comment_that_names_nothing_is_refused(
-    reviewing: ReviewService, strict: Engine, said: dict[str, object], reason: str
+    reviewing: ReviewService, said: dict[str, object], reason: str, plan_id: str
 ) -> None:
-    plan_id = plan(strict)
     (refused,) = reviewing.request_changes(plan_id, "ann", **said)
 
     assert isinstance(refused, Diagnostic)
@@ -164,9 +160,8 @@ def test_comment_that_names_nothing_is_refused(
 
 
 def test_comment_lines_stay_without_text_after_the_file_changed(
-    root: Path, reviewing: ReviewService, strict: Engine
+    root: Path, reviewing: ReviewService, plan_id: str
 ) -> None:
-    plan_id = plan(strict)
     (root / "a.md").write_text("# Other\n")
     decision = requested(reviewing, plan_id, line_comments=[on_line(7, "say it")])
 

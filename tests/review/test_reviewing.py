@@ -27,9 +27,7 @@ def only_problem(report: ApplyReport) -> Diagnostic:
     return problem
 
 
-def test_undecided_plan_is_pending_and_names_the_next_step(strict: Engine, root: Path) -> None:
-    plan_id = plan(strict)
-
+def test_undecided_plan_is_pending_and_names_the_next_step(strict: Engine, root: Path, plan_id: str) -> None:
     problem = only_problem(apply(strict, plan_id))
 
     assert (problem.code, problem.code.exit) == (Code.APPROVAL_REQUIRED, 5)
@@ -40,9 +38,8 @@ def test_undecided_plan_is_pending_and_names_the_next_step(strict: Engine, root:
 
 
 def test_approved_plan_is_applied_with_the_comment(
-    strict: Engine, reviewing: ReviewService, root: Path
+    strict: Engine, reviewing: ReviewService, root: Path, plan_id: str
 ) -> None:
-    plan_id = plan(strict)
     reviewing.approve(plan_id, "ann", comment="fine,\n but slow")
 
     report = apply(strict, plan_id)
@@ -53,8 +50,9 @@ def test_approved_plan_is_applied_with_the_comment(
     assert (root / "a.md").read_bytes() == b"# Guide\n\n1\n\n## B\n\n2\n\n## C\n\n3\n"
 
 
-def test_rejection_reaches_the_next_call_with_its_comment(strict: Engine, reviewing: ReviewService) -> None:
-    plan_id = plan(strict)
+def test_rejection_reaches_the_next_call_with_its_comment(
+    strict: Engine, reviewing: ReviewService, plan_id: str
+) -> None:
     reviewing.reject(plan_id, "ann", comment="not now", edit_comments={1: "why?"})
 
     problem = only_problem(apply(strict, plan_id))
@@ -65,9 +63,8 @@ def test_rejection_reaches_the_next_call_with_its_comment(strict: Engine, review
 
 @pytest.mark.requirement("review-2")
 def test_refusal_of_the_whole_plan_names_the_approved_part(
-    strict: Engine, reviewing: ReviewService, root: Path
+    strict: Engine, reviewing: ReviewService, root: Path, plan_id: str
 ) -> None:
-    plan_id = plan(strict)
     decision = reviewing.approve(
         plan_id, "ann", rejected=[1], comment="nearly", edit_comments={1: "leave two alone"}
     )
@@ -118,9 +115,8 @@ def test_approval_covers_exactly_one_plan(strict: Engine, reviewing: ReviewServi
 
 
 def test_edited_file_makes_an_approved_plan_stale(
-    strict: Engine, reviewing: ReviewService, root: Path
+    strict: Engine, reviewing: ReviewService, root: Path, plan_id: str
 ) -> None:
-    plan_id = plan(strict)
     reviewing.approve(plan_id, "ann")
     (root / "a.md").write_text(GUIDE + "\nmore\n")
 
@@ -134,9 +130,8 @@ def test_edited_file_makes_an_approved_plan_stale(
 
 
 def test_rebased_plan_needs_an_approval_of_its_own(
-    strict: Engine, reviewing: ReviewService, root: Path
+    strict: Engine, reviewing: ReviewService, root: Path, plan_id: str
 ) -> None:
-    plan_id = plan(strict)
     reviewing.approve(plan_id, "ann")
     (root / "a.md").write_text(GUIDE + "\nmore\n")
 
@@ -149,8 +144,7 @@ def test_rebased_plan_needs_an_approval_of_its_own(
     assert apply(strict, replanned.plan_id).applied
 
 
-def test_stale_plan_is_not_approved(strict: Engine, reviewing: ReviewService, root: Path) -> None:
-    plan_id = plan(strict)
+def test_stale_plan_is_not_approved(reviewing: ReviewService, root: Path, plan_id: str) -> None:
     (root / "a.md").write_bytes(b"other\n")
 
     assert [problem.code for problem in reviewing.approve(plan_id, "ann")] == [Code.STALE_BASE]
@@ -158,9 +152,8 @@ def test_stale_plan_is_not_approved(strict: Engine, reviewing: ReviewService, ro
 
 
 def test_undo_needs_approval_and_can_be_reviewed(
-    strict: Engine, reviewing: ReviewService, root: Path
+    strict: Engine, reviewing: ReviewService, root: Path, plan_id: str
 ) -> None:
-    plan_id = plan(strict)
     reviewing.approve(plan_id, "ann")
     apply(strict, plan_id)
 
@@ -207,8 +200,9 @@ def test_list_shows_the_state_of_each_plan(strict: Engine, reviewing: ReviewServ
     assert states[rejected] is ReviewState.REJECTED
 
 
-def test_applied_plan_shows_its_diff(strict: Engine, reviewing: ReviewService, root: Path) -> None:
-    plan_id = plan(strict)
+def test_applied_plan_shows_its_diff(
+    strict: Engine, reviewing: ReviewService, root: Path, plan_id: str
+) -> None:
     reviewing.approve(plan_id, "ann")
     before = reviewing.open(plan_id).file(0)
     apply(strict, plan_id)
@@ -220,8 +214,9 @@ def test_applied_plan_shows_its_diff(strict: Engine, reviewing: ReviewService, r
     assert opened.file(0) == before
 
 
-def test_plan_whose_part_was_applied_counts_as_applied(strict: Engine, reviewing: ReviewService) -> None:
-    plan_id = plan(strict)
+def test_plan_whose_part_was_applied_counts_as_applied(
+    strict: Engine, reviewing: ReviewService, plan_id: str
+) -> None:
     decision = reviewing.approve(plan_id, "ann", rejected=[0])
     apply(strict, decision.approved_plan_id)
 
@@ -229,9 +224,7 @@ def test_plan_whose_part_was_applied_counts_as_applied(strict: Engine, reviewing
 
 
 @pytest.mark.parametrize("comment", ["x" * 2001])
-def test_too_long_comment_is_refused(strict: Engine, reviewing: ReviewService, comment: str) -> None:
-    plan_id = plan(strict)
-
+def test_too_long_comment_is_refused(reviewing: ReviewService, comment: str, plan_id: str) -> None:
     for problems in (
         reviewing.reject(plan_id, "ann", comment=comment),
         reviewing.approve(plan_id, "ann", edit_comments={0: comment}),
@@ -240,8 +233,9 @@ def test_too_long_comment_is_refused(strict: Engine, reviewing: ReviewService, c
     assert reviewing.open(plan_id).decision is None
 
 
-def test_unsaved_decision_does_not_count(strict: Engine, reviewing: ReviewService, state_dir: Path) -> None:
-    plan_id = plan(strict)
+def test_unsaved_decision_does_not_count(
+    strict: Engine, reviewing: ReviewService, state_dir: Path, plan_id: str
+) -> None:
     (state_dir / "journal.key").write_bytes(b"short")
 
     assert [problem.code for problem in reviewing.approve(plan_id, "ann")] == [Code.IO_ERROR]

@@ -59,51 +59,6 @@ def codes(report: Report) -> list[Code]:
     return [diagnostic.code for diagnostic in report.diagnostics]
 
 
-def test_undo_gives_the_old_bytes_and_undo_of_the_undo_the_new_ones(engine: Engine, folder: Path) -> None:
-    transaction = commit(engine, batch(REPLACE, APPEND))
-    after = (folder / "a.md").read_bytes()
-
-    undone = engine.undo(transaction)
-    assert (undone.ok, undone.applied, undone.undoable) == (True, True, True)
-    assert (folder / "a.md").read_bytes() == GUIDE
-
-    redone = engine.undo(undone.receipt.transaction)
-    assert redone.applied
-    assert (folder / "a.md").read_bytes() == after
-    assert engine.undo(redone.receipt.transaction).applied
-    assert (folder / "a.md").read_bytes() == GUIDE
-
-
-FILE_OPERATIONS = [
-    {"files": [batch({"op": "create_file", "markdown": "# New\n"}, file="new/folder/c.md")]},
-    {"files": [batch({"op": "delete_file"}, file="b.md")]},
-    {"files": [batch({"op": "rename_file", "newFile": "new/c.md"})]},
-    {"files": [batch({"op": "rename_file", "newFile": "new/c.md"}, REPLACE)]},
-    {
-        "files": [
-            batch({"op": "create_file", "markdown": ""}, file="new/c.md"),
-            batch({"op": "delete_file"}, file="b.md"),
-            batch({"op": "rename_file", "newFile": "c.md"}, APPEND),
-        ]
-    },
-]
-
-
-@pytest.mark.parametrize("request_", FILE_OPERATIONS)
-def test_undo_reverses_file_operations(engine: Engine, folder: Path, request_: Mapping[str, Any]) -> None:
-    before = read_tree(folder)
-    transaction = commit(engine, request_)
-    after = read_tree(folder)
-    assert after != before
-
-    undone = engine.undo(transaction)
-    assert read_tree(folder) == before
-    assert not (folder / "new").exists(), "a folder was left behind"
-
-    engine.undo(undone.receipt.transaction)
-    assert read_tree(folder) == after
-
-
 def test_undo_restores_the_mode_of_a_deleted_file(engine: Engine, folder: Path) -> None:
     (folder / "b.md").chmod(0o640)
     engine.undo(commit(engine, batch({"op": "delete_file"}, file="b.md")))
@@ -134,15 +89,6 @@ def test_dry_run_gives_a_plan_that_is_shown_exported_and_applied(engine: Engine,
     assert report.applied
     assert (folder / "a.md").read_bytes() == GUIDE
     assert engine.apply(document).already_applied
-
-
-def test_second_undo_of_one_transaction_writes_nothing(engine: Engine) -> None:
-    transaction = commit(engine, batch(REPLACE))
-    first = engine.undo(transaction)
-    second = engine.undo(transaction)
-
-    assert second.already_applied
-    assert second.receipt.transaction == first.receipt.transaction
 
 
 @pytest.mark.requirement("undo-2")
@@ -243,25 +189,6 @@ def test_missing_old_content_is_named(engine: Engine, folder: Path) -> None:
     assert read_tree(folder) == before
 
 
-def test_history_lists_newest_first_with_undo_links(engine: Engine) -> None:
-    first = commit(engine, batch(REPLACE))
-    second = commit(engine, batch(REPLACE | {"pattern": "Use it", "replacement": "Use that"}))
-    undo = engine.undo(second).receipt.transaction
-
-    report = engine.history()
-
-    assert [entry.transaction for entry in report.transactions] == [undo, second, first]
-    assert [entry.undoes for entry in report.transactions] == [second, None, None]
-    assert [entry.undone_by for entry in report.transactions] == [None, undo, None]
-    assert [entry.state for entry in report.transactions] == ["committed"] * 3
-    assert all(entry.undoable for entry in report.transactions)
-    assert [entry.committed_at for entry in report.transactions] == sorted(
-        (entry.committed_at for entry in report.transactions), reverse=True
-    )
-    assert (report.transactions[2].files[0].lines_added, report.more) == (1, False)
-    assert report.warnings == ()
-
-
 def test_redone_transaction_is_not_marked_as_undone(engine: Engine) -> None:
     transaction = commit(engine, batch(REPLACE))
     undo = engine.undo(transaction).receipt.transaction
@@ -287,17 +214,6 @@ def test_renamed_file_is_found_under_both_names(engine: Engine) -> None:
 
     for name in ("a.md", "c.md"):
         assert [entry.transaction for entry in engine.history(file=name).transactions] == [transaction]
-
-
-def test_transaction_is_shown_with_its_diff(engine: Engine) -> None:
-    planned = engine.plan(batch(REPLACE))
-    transaction = commit(engine, batch(REPLACE))
-    commit(engine, batch({"op": "delete_file"}))
-
-    report = engine.transaction(transaction)
-
-    assert (report.transactions[0].transaction, report.diff) == (transaction, planned.diff)
-    assert engine.transaction_diff(transaction) == planned.diff.encode()
 
 
 def test_unchanged_file_is_in_no_diff_and_no_undo(engine: Engine) -> None:
@@ -409,18 +325,6 @@ def test_undone_batch_is_committed_again_and_redone_batch_is_not(engine: Engine,
     assert (again.applied, again.already_applied) == (True, None)
     assert again.receipt.transaction != first.receipt.transaction
     assert (folder / "a.md").read_bytes().count(b"run it") == 1
-
-
-def test_plan_that_was_undone_is_committed_again_as_a_new_transaction(engine: Engine) -> None:
-    plan_id = engine.plan(batch(REPLACE)).plan_id
-    first = engine.apply({"planId": plan_id})
-    engine.undo(first.receipt.transaction)
-    second = engine.apply({"planId": plan_id})
-
-    assert (second.applied, second.already_applied) == (True, None)
-    assert second.receipt.transaction != first.receipt.transaction
-    again = engine.apply({"planId": plan_id})
-    assert again.receipt.transaction == second.receipt.transaction
 
 
 def test_committed_plan_is_available_without_the_store(engine: Engine, state_dir: Path) -> None:

@@ -16,7 +16,6 @@ from mdplan.markdown.links.targets import find_anchors, resolvable_targets
 from mdplan.markdown.outline.inventory import find_code_blocks, find_tables, find_tasks
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.regions import find_regions
-from mdplan.text.document_format import DocumentFormat
 from mdplan.text.source import Source
 from mdplan.text.span import Span
 
@@ -32,38 +31,27 @@ def outline(text: str) -> Outline:
     ("path", "text", "given", "expected"),
     [
         ("a.md", "", None, "markdown"),
-        ("docs/A.MARKDOWN", "", None, "markdown"),
         ("a.mdx", "", None, "markdown"),
-        ("a.txt", "# Heading\n", None, "text"),
-        ("a.ini", "# comment\n", None, "ini"),
         ("a/B.CFG", "", None, "ini"),
-        ("a.conf", "# Heading\n", None, "ini"),
-        ("a.ini", "", "text", "text"),
         ("a.md", "[a]\nb = 1\n", None, "markdown"),
         ("a.md", "", "ini", "ini"),
         (".gitconfig", "# comment\n[core]\n\tbare = false\n", None, "ini"),
         (".editorconfig", "root = true\n\n[*.py]\nindent = 4\n", None, "ini"),
         ("settings", "[a]\nb=1\n", None, "ini"),
-        ("a.toml", '[package]\nname = "a"\n', None, "toml"),
-        ("a.toml", '[[bin]]\nname = "a"\n', None, "toml"),
         ("a.toml", "[a]\nb = [\n1,\n]\n", None, "toml"),
         (".env", "A=1\n", None, "text"),
         ("a.properties", "a = 1\nb: 2\n", None, "text"),
         ("a.txt", "[1] A note.\na = b\n", None, "text"),
-        ("a.txt", "[a]\n\nA sentence.\n", None, "text"),
         ("a.txt", "[a]\nb: c\n", None, "text"),
         ("a.md.bak", "# Heading\n", None, "text"),
         ("a.txt", "", "markdown", "markdown"),
         ("a.md", "# Heading\n", "text", "text"),
         ("README", "\n \n  ## Heading\n", None, "markdown"),
-        ("README", "#\n", None, "markdown"),
         ("README", "---\na: 1\n---\n", None, "markdown"),
         ("README", "text\n# Heading\n", None, "text"),
         ("README", "#tag\n", None, "text"),
         ("README", "    # code\n", None, "text"),
-        ("README", "", None, "text"),
         ("v1.md/README", "plain\n", None, "text"),
-        ("Makefile", "# comment\n", None, "text"),
         ("a/.gitignore", "# comment\n", None, "text"),
     ],
 )
@@ -71,18 +59,6 @@ def test_format_comes_from_the_option_then_the_name_then_the_content(
     path: str, text: str, given: str | None, expected: str
 ) -> None:
     assert document_format(path, text, given) == expected
-
-
-def test_plain_text_is_one_preamble_without_blocks_nodes_or_front_matter() -> None:
-    text = "---\na: 1\n---\n# Not a heading\n[x](#y) <!-- a:start -->\n"
-    plain = Outline(Source.from_text(text), DocumentFormat.TEXT)
-
-    assert [section.span for section in plain.every_section()] == [Span(0, len(text))]
-    assert plain.front_matter is None
-    assert plain.blocks == ()
-    assert plain.inline.nodes_in(Span(0, len(text))) == ()
-    assert plain.inline.undecided_in(Span(0, len(text))) == ()
-    assert find_regions(plain).unpaired == ()
 
 
 # Code blocks, tables, tasks.
@@ -125,10 +101,6 @@ def test_table_has_its_header_cells_and_counts_its_body_rows() -> None:
 
     tables = [(each.index, each.columns, each.rows, each.block.first_line) for each in found]
     assert tables == [(0, ("a | b", "*c*"), 3, 1), (1, ("x", "y"), 0, 7)]
-
-
-def test_row_of_dashes_alone_makes_a_heading_and_no_table() -> None:
-    assert find_tables(outline("| a |\n---\n")) == ()
 
 
 def test_line_of_one_pipe_alone_ends_a_table() -> None:
@@ -227,12 +199,6 @@ def test_unpaired_markers_are_reported(
     markers: str, pairs: list[tuple[str, int, int]], unpaired: list[tuple[str, bool, int]]
 ) -> None:
     assert regions("".join(f"<!-- {marker} -->\n" for marker in markers.split())) == (pairs, unpaired)
-
-
-def test_content_of_a_region_is_the_text_between_its_markers() -> None:
-    document = outline("<!-- a:start -->\nx\n<!-- a:end -->\n")
-
-    assert document.text_of(find_regions(document).pairs[0].inside) == "\nx\n"
 
 
 # Anchors and links.

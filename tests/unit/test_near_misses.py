@@ -50,28 +50,19 @@ def near(text: str, wanted: SearchTerm | str, within: Span | None = None) -> lis
         # Quotes.
         ("It's a", (3, 1, 3), "curly quotes (U+2019, not U+0027) at column 3"),
         ('a "quoted" word', (3, 6, 3), "curly quotes (U+201C, not U+0022) at column 8 and 1 other place"),
-        ("a quoted word", (3, 6, 3), "curly quotes (U+201C, not nothing) at column 8 and 1 other place"),
         ('fox "jumps"', (4, 17, 4), "quotes (nothing, not U+0022) at column 21 and 1 other place"),
         # Dashes.
-        ("word - and", (3, 17, 3), "dashes (U+2013, not U+002D) at column 22"),
         ("last -- line", (25, 1, 25), "dashes (U+2014, not U+002D U+002D) at column 6"),
-        ("10 - 2", (21, 14, 21), "dashes (U+2212, not U+002D) at column 17"),
-        ("A full-width", (20, 1, 20), "dashes (U+FF0D, not U+002D) at column 7"),
         # Blanks that are no plain ones.
         ("and more.", (3, 24, 3), "a non-breaking space (U+00A0, not U+0020) at column 27"),
-        ("brown\u00a0fox", (4, 11, 4), "a non-breaking space (U+0020, not U+00A0) at column 16"),
         ("A wide and", (19, 1, 19), "an ideographic space (U+3000, not U+0020) at column 2"),
-        ("a narrow", (19, 12, 19), "a narrow no-break space (U+202F, not nothing) at column 14"),
         # Characters that show as nothing.
         ("lait here", (6, 9, 6), "a zero width space (U+200B, not nothing) at column 13"),
         ("the\ufeff lazy", (5, 2, 5), "a zero width no-break space (nothing, not U+FEFF) at column 6"),
-        ("softhyphen", (22, 1, 22), "a soft hyphen (U+00AD, not nothing) at column 5"),
         # The amount of blanks.
         ("jumps over", (4, 21, 4), "blanks (2, not 1) at column 27"),
-        ("quick  brown", (4, 5, 4), "blanks (1, not 2) at column 11"),
         ("code(a, b)", (13, 1, 13), "blanks (none, not 1) at column 8"),
         ("quick\tbrown", (4, 5, 4), "blanks (1 blank, not 1 tab) at column 10"),
-        ("lazy dog.\nCafé", (5, 6, 6), "trailing blanks (2, not none) at column 15"),
         ("trailing tab\n", (23, 1, 23), "trailing blanks (1 tab, not none) at column 13"),
         ("over  \n\tthe", (4, 28, 5), "trailing blanks (none, not 2) at column 32"),
         ("over\n  the lazy", (4, 28, 5), "indentation (1 tab, not 2 blanks) at 5:1"),
@@ -86,15 +77,12 @@ def near(text: str, wanted: SearchTerm | str, within: Span | None = None) -> lis
         # Letters.
         ("installation OF the", (15, 1, 15), "case at column 1 and 1 other place"),
         ("Cafe\u0301 au", (6, 1, 6), "Unicode normalization (composed, not decomposed) at column 4"),
-        ("\u00e9te\u0301", (22, 17, 22), "Unicode normalization (decomposed, not composed) at column 17"),
         ("e\u0301t\u00e9", (22, 17, 22), "Unicode normalization (decomposed, not composed) at column 20"),
         ("Cafe au", (6, 1, 6), "accents at column 4"),
         ("find it", (6, 21, 6), "another form of a character (U+FB01, not U+0066 U+0069) at column 21"),
-        ("ABC", (20, 14, 20), "another form of a character (U+FF21, not U+0041) at column 14"),
         # Markup.
         ("Use the --flag option", (8, 1, 8), "markup (1 character, not none) at column 9 and 1 other place"),
         ("and bold text", (8, 25, 8), "markup (2 characters, not none) at column 29 and 1 other place"),
-        ("and _bold", (8, 25, 8), "markup (2 characters, not 1) at column 29"),
         ("and __bold", (8, 25, 8), "markup (U+002A U+002A, not U+005F U+005F) at column 29"),
         ("* item one\n* item", (9, 1, 10), "markup (U+002D, not U+002A) at column 1 and 1 other place"),
         ("the **quick** fox", None, None),
@@ -107,11 +95,9 @@ def near(text: str, wanted: SearchTerm | str, within: Span | None = None) -> lis
         # Similar text.
         ("instalation of the server", (15, 1, 15), "about 1 of 22 characters, from column 7 on"),
         ("The fast brown fox jumps over", (4, 1, 4), "about 5 of 24 characters, from column 5 on"),
-        ("The quick brown fox jumps oven", (4, 1, 4), "about 1 of 25 characters, from column 31 on"),
         ("the lazy cat.", None, None),
         # Nothing like it.
         ("Nowhere to be seen", None, None),
-        ("xyz", None, None),
         ("  \n ", None, None),
     ],
 )  # fmt: skip

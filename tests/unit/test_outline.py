@@ -37,14 +37,6 @@ def test_headings_equal_in_bytes_have_different_ids() -> None:
 # What a section is.
 
 
-def test_setext_heading_is_a_heading_with_all_of_its_lines() -> None:
-    document = outline("one\ntwo\n===\na\n\nb\n-\n")
-
-    assert titles(document) == ["one two", "b"]
-    assert [section.level for section in document.sections] == [0, 1, 2]
-    assert texts(document) == ["", "one\ntwo\n===\na\n\nb\n-\n", "b\n-\n"]
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -91,22 +83,6 @@ def test_anchor_keeps_the_space_next_to_an_html_anchor_like_github() -> None:
     anchors = [section.anchor for section in outline('# <a name="x"></a> In\n# In <a id="y"></a>\n').sections]
 
     assert anchors == [None, "-in", "in-"]
-
-
-def test_preamble_follows_the_front_matter_and_has_the_empty_path() -> None:
-    preamble = outline("---\na: 1\n---\n\npre\n# A\n").sections[0]
-
-    assert (preamble.path, preamble.level, preamble.heading) == ((), 0, None)
-    assert (preamble.first_line, preamble.last_line) == (4, 5)
-    assert preamble.is_root
-
-
-@pytest.mark.parametrize("text", ["", "# A\n", "---\na: 1\n---\n", "---\na: 1\n---\n# A\n"])
-def test_preamble_without_text_is_empty(text: str) -> None:
-    document = outline(text)
-
-    assert document.text_of(document.sections[0].span) == ""
-    assert document.sections[0].span.start == document.body_start
 
 
 @pytest.mark.requirement("outline-2")
@@ -211,12 +187,6 @@ def test_quoted_heading_does_not_change_section_ids() -> None:
     assert [section.section_id for section in plain.sections] == [
         section.section_id for section in quoted.sections
     ]
-
-
-def test_preamble_has_another_id_than_an_empty_heading() -> None:
-    preamble, heading = outline("#\n").sections
-
-    assert preamble.section_id != heading.section_id
 
 
 def test_id_depends_on_path_elements_not_on_joined_text() -> None:
@@ -387,14 +357,6 @@ def test_unknown_path_suggests_the_nearest_with_their_lines() -> None:
 
 
 # Structure and hashes.
-
-
-def test_children_are_the_direct_subsections() -> None:
-    document = outline("pre\n# A\n### B\n## C\n### D\n# E\n")
-    children = [[child.title for child in document.children(section)] for section in document.sections]
-
-    assert children == [["A", "E"], ["B", "C"], [], ["D"], [], []]
-    assert list(document.children(outline("> # Q\n").nested[0])) == []
 
 
 def test_innermost_section_of_each_offset_is_found() -> None:

@@ -1,10 +1,7 @@
 """All files of a batch are replaced, or none; and a replaced file keeps what belongs to it."""
 
 import errno
-import hashlib
 import os
-import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -97,13 +94,6 @@ def test_staged_files_are_removed_when_they_are_not_published(folder: Path) -> N
     root.close()
 
 
-@pytest.mark.parametrize("result", [b"", b"\xff\0\r", b"x" * (3 << 20)], ids=["empty", "odd", "beyond-limit"])
-def test_result_may_be_any_bytes(folder: Path, result: bytes) -> None:
-    commit(folder, change("a.md", b"a.md", result))
-
-    assert (folder / "a.md").read_bytes() == result
-
-
 def test_result_beyond_the_limit_can_be_undone(folder: Path) -> None:
     before = tree(folder)
     disk = FailingDisk(Step.RENAME, 2, errno.EIO)  # The commit point.
@@ -111,21 +101,6 @@ def test_result_beyond_the_limit_can_be_undone(folder: Path) -> None:
         commit(folder, change("a.md", b"a.md", b"x" * (LIMIT + 1)), ALL[1], disk=disk)
 
     assert tree(folder) == before
-
-
-@pytest.mark.parametrize("content", [b"x.md", b"a.md\r", b"", b"a.m"])
-def test_changed_base_is_stale(folder: Path, content: bytes) -> None:
-    (folder / "a.md").write_bytes(content)
-
-    refused = check_refused(folder, [Code.STALE_BASE], *ALL)
-    assert hashlib.sha256(content).hexdigest() in refused.problems[0].hint
-
-
-def test_changed_mtime_alone_is_not_stale(folder: Path) -> None:
-    os.utime(folder / "a.md", (1, 1))
-    commit(folder, *ALL)
-
-    assert (folder / "a.md").read_bytes() == b"a.mda.md"
 
 
 def test_all_problems_are_reported(folder: Path) -> None:
@@ -256,47 +231,6 @@ def test_acl_is_kept(folder: Path, on_file: bool) -> None:
     assert ("system.posix_acl_access" in after[0]) is on_file
 
 
-class Interrupted(FailingDisk):
-    """A disk on which the user presses Ctrl-C at an operation."""
-
-    def reach(self, step: Step) -> None:
-        try:
-            super().reach(step)
-        except OSError:
-            raise KeyboardInterrupt from None
-
-
-@pytest.mark.parametrize("nth", [1, 2, 3])
-def test_interrupted_commit_is_rolled_back(folder: Path, nth: int) -> None:
-    before = tree(folder)
-    with pytest.raises(KeyboardInterrupt):
-        commit(folder, *ALL, disk=Interrupted(Step.EXCHANGE, 2 + nth))  # Two of them try the disk.
-
-    assert tree(folder) == before
-
-
-@pytest.mark.parametrize("kind", ["immutable", "bind-mount"])
-def test_file_that_cannot_be_replaced_is_refused(folder: Path, kind: str) -> None:
-    target = folder / "d" / "b.md"
-    before = tree(folder)
-    make, unmake, code = {
-        "immutable": (["chattr", "+i"], ["chattr", "-i"], Code.PERMISSION_DENIED),
-        "bind-mount": (["mount", "--bind", str(target)], ["umount"], Code.TARGET_BUSY),
-    }[kind]
-    if shutil.which(make[0]) is None:
-        pytest.skip(f"{make[0]} is not installed")
-    made = subprocess.run([*make, str(target)], check=False, capture_output=True)
-    if made.returncode:
-        pytest.skip(f"{make[0]} does not work here: {made.stderr.decode().strip()}")
-    try:
-        with pytest.raises(StorageRefused) as refused:
-            commit(folder, *ALL)
-        assert [problem.code for problem in refused.value.problems] == [code]
-        assert tree(folder) == before
-    finally:
-        subprocess.run([*unmake, str(target)], check=True)
-
-
 def test_file_is_created_in_folders_that_are_made_for_it(folder: Path) -> None:
     commit(folder, creation("n/e/w.md", b"new"))
     mask = os.umask(0)
@@ -312,24 +246,6 @@ def test_refused_creation_leaves_no_folders(folder: Path) -> None:
     check_refused(folder, [Code.STALE_BASE], creation("n/e/w.md", b"new"), change("a.md", b"other", b"x"))
 
 
-@pytest.mark.parametrize("path", ["a.md", "d"])
-def test_creation_over_something_is_refused(folder: Path, path: str) -> None:
-    check_refused(folder, [Code.FILE_EXISTS], ALL[1], creation(path, b"new"))
-
-
-def test_creation_over_a_dangling_link_is_refused(folder: Path) -> None:
-    (folder / "link").symlink_to("missing")
-
-    check_refused(folder, [Code.FILE_EXISTS], creation("link", b"new"))
-
-
-def test_file_that_appears_after_staging_is_kept(folder: Path) -> None:
-    def appear() -> None:
-        (folder / "new.md").write_bytes(b"theirs")
-
-    check_refused(folder, [Code.FILE_EXISTS], *ALL, creation("new.md", b"ours"), between=appear)
-
-
 def test_creation_below_a_file_is_refused(folder: Path) -> None:
     check_refused(folder, [Code.FILE_NOT_FOUND], creation("a.md/x.md", b"new"))
 
@@ -342,12 +258,6 @@ def test_creation_through_a_link_is_refused(folder: Path) -> None:
 
 def test_two_creations_of_one_path_are_a_conflict(folder: Path) -> None:
     check_refused(folder, [Code.ALIAS_CONFLICT] * 2, creation("n.md", b"1"), creation("./n.md", b"2"))
-
-
-def test_file_is_deleted(folder: Path) -> None:
-    commit(folder, deletion("d/b.md", b"d/b.md"), ALL[0])
-
-    assert sorted(tree(folder)) == ["a.md", "d", "d/c.md"]
 
 
 def test_renamed_file_keeps_mode_owner_and_attributes(folder: Path) -> None:
@@ -397,16 +307,6 @@ def test_restored_file_regains_mode_owner_and_attributes(folder: Path) -> None:
     assert (folder / ".mdplan" / "history" / sha256(b"a.md")).exists()
 
 
-@pytest.mark.parametrize(
-    ("base", "result", "digest"), [(None, None, None), ("b", b"r", None), ("b", None, "r")]
-)
-def test_file_without_base_and_result_is_a_bug(
-    base: str | None, result: bytes | None, digest: str | None
-) -> None:
-    with pytest.raises(ValueError, match="a "):
-        StagedFile("a.md", base, result, digest)
-
-
 class Recorder(FileSystem):
     """A disk that writes down what was done to it, in order."""
 
@@ -449,14 +349,6 @@ def test_durable_steps_follow_the_order_of_the_protocol(folder: Path) -> None:
         *[Step.MOVE] * 2,  # The old content goes into the history.
         Step.RENAME,  # The commit before this one is settled.
     ]
-
-
-def test_commit_of_one_file_syncs_six_times(folder: Path) -> None:
-    commit(folder, ALL[0])
-    disk = Recorder()
-    commit(folder, change("a.md", b"a.mda.md", b"1"), disk=disk)
-
-    assert len([step for step in disk.steps if step in (Step.SYNC, Step.SYNC_DIRECTORY)]) == 6
 
 
 def test_process_durability_syncs_nothing(folder: Path) -> None:

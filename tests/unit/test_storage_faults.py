@@ -45,21 +45,7 @@ class NoExchange(FailingDisk):
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
 
 
-class FromThenOn(FailingDisk):
-    """A disk on which one kind of operation fails from the n-th time on."""
-
-    def reach(self, step: Step) -> None:
-        super().reach(step)
-        if step is self._fault[0] and self.reached[step] > self._fault[1]:
-            raise OSError(self._error, os.strerror(self._error))
-
-
-class FromThenOnWithoutExchange(FromThenOn, NoExchange):
-    """Both."""
-
-
 ONCE = {"exchange": FailingDisk, "link": NoExchange}
-LASTING = {"exchange": FromThenOn, "link": FromThenOnWithoutExchange}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -164,28 +150,6 @@ def test_one_failure_leaves_all_old_or_all_new(tmp_path: Path, step: Step, error
     # A failure of these cannot go unnoticed.
     if step in {Step.SYNC, Step.RENAME, Step.RENAME_NEW, Step.SET_MODE, Step.READ_ATTRIBUTES}:
         assert refusals > 0
-
-
-@pytest.mark.parametrize("kind", LASTING)
-@pytest.mark.parametrize("step", sorted(set(Step) - UNUSED))
-def test_lasting_failure_is_repaired_by_the_next_start(tmp_path: Path, step: Step, kind: str) -> None:
-    """Fault table, the row of errors on every undo step: RECOVERY_REQUIRED, and the next start has it all."""
-    new = result(tmp_path / "new")
-    for nth in range(1, counted(tmp_path / "counted", kind)[step] + 1):
-        folder = tmp_path / str(nth)
-        before = make(folder)
-        outcome = tried(folder, LASTING[kind](step, nth, errno.EIO))
-        seen = without_temporary(tree(folder))
-        if not isinstance(outcome, CommitResult) and seen not in (before, new):
-            assert Code.RECOVERY_REQUIRED in [problem.code for problem in outcome]
-
-        found = recovered(folder)
-        assert [problem for problem in found.problems if problem.severity is Severity.ERROR] == []
-        # Recovery may find what had been committed, and no more.
-        assert tree(folder) in (before, new)
-        if isinstance(outcome, CommitResult):
-            assert tree(folder) == new
-        assert set(journal_of(folder)) <= {"kept", "undone"}
 
 
 def test_failed_file_sync_is_not_retried(tmp_path: Path) -> None:

@@ -103,18 +103,6 @@ def test_link_instead_of_a_folder_is_refused(tmp_path: Path, target: str, hint: 
     check(root, "link/sub/b.md", Code.SYMLINK_REFUSED, hint)
 
 
-def test_sparse_file_is_too_large_before_it_is_read(tmp_path: Path) -> None:
-    with (tmp_path / "a.md").open("wb") as file:
-        file.truncate(1 << 40)
-    root = Root.open(tmp_path)
-    found = root.read("a.md", LIMIT)
-    root.close()
-
-    assert isinstance(found, Diagnostic)
-    assert found.code is Code.FILE_TOO_LARGE
-    assert str(LIMIT) in found.message
-
-
 @pytest.mark.parametrize(("size", "is_read"), [(10, True), (11, False)])
 def test_limit_is_the_largest_size_that_is_read(tmp_path: Path, size: int, is_read: bool) -> None:
     (tmp_path / "a.md").write_bytes(b"x" * size)
@@ -123,13 +111,6 @@ def test_limit_is_the_largest_size_that_is_read(tmp_path: Path, size: int, is_re
     root.close()
 
     assert isinstance(found, FileBytes) is is_read
-
-
-def test_hard_linked_file_is_not_written(tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_bytes(b"a")
-    (tmp_path / "b.md").hardlink_to(tmp_path / "a.md")
-
-    check_not_writable(tmp_path, "a.md", Code.HARDLINK_REFUSED)
 
 
 def test_leftover_name_of_a_killed_commit_is_not_a_hard_link(tmp_path: Path) -> None:
@@ -173,13 +154,6 @@ def test_missing_file_suggests_the_nearest_names(tmp_path: Path, path: str, hint
         (tmp_path / name).write_bytes(b"")
 
     check(tmp_path, path, Code.FILE_NOT_FOUND, hint)
-
-
-def test_root_opens_only_located_names(tmp_path: Path) -> None:
-    (tmp_path / "root").mkdir()
-    (tmp_path / "secret").write_bytes(b"secret")
-
-    check(tmp_path / "root", "../secret", Code.PATH_OUTSIDE_ROOT)
 
 
 def test_reading_leaves_no_descriptor_open(tmp_path: Path) -> None:

@@ -119,26 +119,6 @@ def test_undo_and_redo_of_a_deletion_restore_and_delete_the_file(base: bytes, en
     assert applied(undone(back.change, None), base) is None
 
 
-def test_undo_and_redo_of_a_creation_delete_and_restore_the_file() -> None:
-    change, result = change_of(None, EditList((TextEdit.insert(0, "# New\n"),)))
-
-    gone = undone(change, None)
-    assert applied(gone, result) is None
-    assert applied(undone(gone.change, result), None) == result
-
-
-def test_renaming_is_reversed_with_its_edits() -> None:
-    change, result = change_of(BASE, line_edit(BASE, "two", "2"))
-    renamed = FileChange(
-        **{name: getattr(change, name) for name in FileChange.__slots__} | {"new_path": "b.md"}
-    )
-
-    back = undone(renamed, BASE).change
-
-    assert (back.path, back.new_path) == ("b.md", "a.md")
-    assert (back.base_sha256, back.result_sha256) == (sha256_hex(result), sha256_hex(BASE))
-
-
 def test_undo_is_a_plan_that_says_what_it_undoes() -> None:
     change, _ = change_of(BASE, line_edit(BASE, "two\n", "2\n2\n"))
     plan = undo_plan(TRANSACTION, [undone(change, BASE)])
