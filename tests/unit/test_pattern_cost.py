@@ -2,6 +2,7 @@
 
 import pytest
 
+from mdplan.text.search import pattern_cost
 from mdplan.text.search.pattern_cost import MOST_PARTS, has_too_many_parts
 
 MODEST = [
@@ -34,6 +35,7 @@ EXCESSIVE = [
     "(?V1)(x{1000}[[a])b]){1000}",
     "a{99999999999999999999999999}",
     "x" * (MOST_PARTS + 1),
+    "(?:" * 900 + "a" + "{9}){9}" * 900,
 ]
 
 
@@ -47,5 +49,10 @@ def test_excessive_pattern_is_not_compiled(pattern: str) -> None:
     assert has_too_many_parts(pattern)
 
 
-def test_nested_counts_are_detected_quickly() -> None:
-    assert has_too_many_parts("(?:" * 900 + "a" + "{9}){9}" * 900)
+def test_first_counts_decide_about_a_long_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the product of all counts is a number of that many digits."""
+    read: list[object] = []
+    monkeypatch.setattr(pattern_cost, "_least", lambda count: read.append(count) or 9)
+
+    assert has_too_many_parts("a{9}" * MOST_PARTS)
+    assert len(read) == 1
