@@ -1,19 +1,17 @@
 """Reports of huge batches keep within what clients take, and say what they leave out."""
 
-import json
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.diagnostics import Candidate, Code, Diagnostic
+from mdplan.diagnostics import Code, Diagnostic
 from mdplan.mcp.answers.result import MOST_CHARACTERS, answer, plan_answer, with_short_diff
 from mdplan.mcp.answers.short_report import size_of, within
 from mdplan.plan import EditResult
 from mdplan.reports.base import refusal, to_wire
 from mdplan.reports.history import HistoryReport, TransactionEntry
-from mdplan.reports.plan import ApplyReport, FileReport, PlanReport, Receipt
+from mdplan.reports.plan import FileReport, PlanReport
 
 FILE = FileReport(
     file="a.md", base_sha256="b" * 64, result_sha256="c" * 64, changed=True, lines_added=2, lines_removed=1
@@ -26,41 +24,8 @@ PROBLEMS = tuple(
     Diagnostic(code=Code.SECTION_NOT_FOUND, message="no section", edit_index=number)
     for number in range(5_000)
 )
-RECEIPT = Receipt(transaction="0" * 16, plan_id="sha256-p", files=FILES, committed_at=0.0, durability="full")
 PLAN = PlanReport(ok=True, plan_id="sha256-p", files=FILES, edit_results=EDITS)
 DIFF = "diff --git a/a b/a\n--- a/a\n+++ b/a\n" + "@@ -1,1 +1,1 @@\n-a\n+b\n" * 9_000
-CANDIDATES = tuple(
-    Candidate(section_id=f"sha256-{line:016}", heading_path=("A",), start_line=line, end_line=line)
-    for line in range(1, 4_000)
-)
-
-
-@pytest.mark.parametrize(
-    ("report", "cut"),
-    [
-        (PLAN, {"files", "editResults"}),
-        (replace(PLAN, files=(FILE,), diff=DIFF), {"editResults"}),
-        (replace(PLAN, edit_results=(), warnings=PROBLEMS), {"files", "warnings"}),
-        (
-            replace(PLAN, edit_results=(), files=(), accepted=(0,), rejected=tuple(range(50_000))),
-            {"rejected"},
-        ),
-        (ApplyReport(ok=True, applied=True, files=FILES, receipt=RECEIPT), {"files", "receipt.files"}),
-        (refusal(PlanReport, PROBLEMS), {"diagnostics"}),
-        (
-            refusal(PlanReport, [replace(PROBLEMS[0], candidates=CANDIDATES)]),
-            {"error.candidates", "diagnostics.candidates"},
-        ),
-    ],
-)
-def test_report_of_a_huge_batch_is_cut_to_fit(report: PlanReport, cut: set[str]) -> None:
-    structured = plan_answer(report).structured
-
-    assert len(json.dumps(structured, ensure_ascii=False)) <= MOST_CHARACTERS
-    assert (
-        len(json.dumps(structured, ensure_ascii=False)) > 0.9 * MOST_CHARACTERS or "error.candidates" in cut
-    )
-    assert set(structured["leftOut"]) == cut
 
 
 def test_short_lists_are_kept_when_a_long_one_is_cut() -> None:

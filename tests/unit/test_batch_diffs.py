@@ -27,29 +27,6 @@ def diff_edit(diff: str) -> dict[str, str]:
     return {"op": "apply_diff", "diff": diff}
 
 
-def test_each_file_of_a_diff_is_an_entry() -> None:
-    parts = [of("1.md"), of("docs/2.md")]
-
-    assert entries({"diff": "".join(parts)}) == [
-        ("1.md", None, [diff_edit(parts[0])]),
-        ("docs/2.md", None, [diff_edit(parts[1])]),
-    ]
-
-
-def test_diff_entries_follow_the_files_of_the_batch() -> None:
-    files = [{"file": "0.md", "edits": [RENAME]}]
-
-    assert [file for file, _, _ in entries({"files": files, "diff": of("1.md")})] == ["0.md", "1.md"]
-
-
-@pytest.mark.parametrize("edits", [{}, {"edits": []}, {"edits": None}, {"edits": [RENAME]}])
-def test_diff_of_a_file_entry_becomes_its_last_edit(edits: dict[str, Any]) -> None:
-    entry = {"file": "1.md", "diff": HUNK, **edits}
-    expected = [("1.md", None, [*(edits.get("edits") or []), diff_edit(HUNK)])]
-
-    assert entries(entry) == entries({"files": [entry]}) == expected
-
-
 def test_null_diff_counts_as_absent() -> None:
     assert entries({"file": "1.md", "edits": [RENAME], "diff": None}) == [("1.md", None, [RENAME])]
 
@@ -78,14 +55,6 @@ def test_creation_deletion_and_renaming_become_operations_on_files() -> None:
 @pytest.mark.parametrize("file", ["1.md", "main:1.md", "/srv/a/docs/1.md"])
 def test_header_may_name_the_file_from_another_folder(name: str, file: str) -> None:
     assert entries({"file": file, "diff": of(name)}) == [(file, None, [diff_edit(of(name))])]
-
-
-@pytest.mark.parametrize("name", ["2.md", "11.md", "docs/1.txt"])
-def test_header_of_another_file_is_refused_at_its_edit(name: str) -> None:
-    found = read_batch({"file": "1.md", "edits": [RENAME, diff_edit(of(name))]})
-
-    assert isinstance(found, tuple)
-    assert [(problem.code, problem.edit_index) for problem in found] == [(Code.INVALID_ARGUMENT, 1)]
 
 
 @pytest.mark.parametrize(

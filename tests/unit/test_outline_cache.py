@@ -38,15 +38,6 @@ def test_unchanged_content_returns_the_cached_outline(documents: Documents, tmp_
     assert opened(documents) is first
 
 
-def test_changed_content_is_parsed_again(documents: Documents, tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_text("# A\n")
-    first = opened(documents)
-    (tmp_path / "a.md").write_text("# B\n")
-
-    assert opened(documents) is not first
-    assert opened(documents).sections[1].title == "B"
-
-
 def test_same_content_in_another_encoding_or_format_has_another_outline(
     documents: Documents, tmp_path: Path
 ) -> None:

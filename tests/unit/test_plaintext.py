@@ -70,16 +70,6 @@ def test_keys_have_their_lines_values_and_comments() -> None:
     ]
 
 
-def test_separators_are_kept_as_they_are_written() -> None:
-    outline = ini("a = 1\nb=2\nc\t:  3\nd =\ne\n")
-    separators = [
-        outline.text_of(key.assignment.separator) if key.assignment.separator else None
-        for key in outline.every_key()
-    ]
-
-    assert separators == [" = ", "=", "\t:  ", " =", None]
-
-
 @pytest.mark.parametrize(
     ("section", "key", "lines"),
     [

@@ -93,7 +93,6 @@ def read(
         ({"lines": {"start": 40, "end": 99}}, 40, 41),
         ({"code_block": {"index": 0}}, 13, 13),
         ({"code_block": {"language": "sh"}}, 13, 13),
-        ({"code_block": {"index": 1}}, 17, 17),
         ({"region": "toc"}, 25, 25),
         ({"front_matter": True}, 1, 3),
         ({"match": "package", "context": 1}, 21, 23),
@@ -105,7 +104,6 @@ def read(
         ({"start_line": 4, "until": "^$"}, 4, 4),
         ({"start_line": 40}, 40, 41),
         ({"last_lines": 2}, 40, 41),
-        ({"last_lines": 99}, 1, 41),
     ],
 )
 def test_read_target_resolves_to_its_lines(target: dict[str, Any], first: int, last: int) -> None:
@@ -162,13 +160,6 @@ def test_section_is_returned_with_its_guards() -> None:
     assert read(heading="Quoted").section_sha256 is None
 
 
-@pytest.mark.parametrize(
-    "text", ["# A\r\n\r\nx\r\n", "# A\rx", "a\u2028b\n", "", "# A\n\n```\n```\n", "```\nx"]
-)
-def test_whole_file_is_read_exactly(text: str) -> None:
-    assert read(text).content == text
-
-
 def test_empty_code_block_has_no_lines() -> None:
     result = read("```\n```\n", code_block={"index": 0})
 
@@ -196,19 +187,6 @@ def test_text_is_cut_at_a_block_and_a_heading_stays_with_its_text() -> None:
     assert result.truncated is True
     assert result.content == GUIDE[: GUIDE.index("### Linux") - 1]
     assert [row.heading for row in result.left_out] == ["### Linux", "## Use", "## Use"]
-
-
-def test_cursor_continues_reading() -> None:
-    text, cursor, parts = GUIDE, None, []
-    while True:
-        result = read(text, budget=50, cursor=cursor)
-        assert 0 < len(result.content) <= 50
-        parts.append(result.content)
-        cursor = result.next_cursor
-        if cursor is None:
-            break
-
-    assert "".join(parts) == text
 
 
 def test_cursor_of_another_version_is_stale() -> None:
@@ -240,7 +218,6 @@ def test_pages_of_a_document_concatenate_to_it(document: str, budget: int) -> No
         ({}, "`file` is missing"),
         ({"file": "a", "heading": "A", "lines": {"start": 1, "end": 2}}, "give one target"),
         ({"file": "a", "until": "x"}, "until requires startLine"),
-        ({"file": "a", "subsections": False}, "subsections requires a section"),
         ({"file": "a", "occurrence": 2}, "occurrence requires heading"),
         ({"file": "a", "codeBlock": {}}, "give index, language or both"),
         ({"file": "a", "headng": "A"}, "unknown field `headng`"),
@@ -248,8 +225,6 @@ def test_pages_of_a_document_concatenate_to_it(document: str, budget: int) -> No
         ({"targets": [{"file": "a"}, {"fil": "b"}]}, "targets[1] has an unknown field `fil`"),
         ({"targets": [{"file": "a"}], "heading": "A"}, "the request has an unknown field `heading`"),
         ({"targets": [{"file": "a"}, {"file": "b"}], "cursor": "1"}, "cursor requires one target"),
-        ({"file": "a", "maxCharacters": 0}, "`maxCharacters` is less than 1"),
-        ({"file": "a", "lines": {"start": 3, "end": 2}}, "end is before start"),
     ],
 )
 def test_contradicting_read_request_is_refused(request_: dict[str, Any], message: str) -> None:
