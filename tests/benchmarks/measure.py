@@ -74,17 +74,6 @@ def against(base: str, actions: Mapping[str, Timed], rounds: int = ROUNDS) -> di
     return {name: statistics.median(found) for name, found in ratios.items()}
 
 
-def in_turns(actions: Mapping[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, float]:
-    """Median processor time of each action, in seconds; in every round each of them runs once."""
-    times: dict[str, list[float]] = {name: [] for name in actions}
-    for round_number in range(rounds + 1):
-        for name, action in actions.items():
-            taken = cpu(action)()
-            if round_number:  # As above.
-                times[name].append(taken)
-    return {name: statistics.median(taken) for name, taken in times.items()}
-
-
 def times(ratio: float) -> str:
     """A ratio for people, as "3.2 times"; two digits that count."""
     return f"{short(ratio)} times"

@@ -22,7 +22,6 @@ from tests.rendered_page import Page
 _DEFINITIONS = re.compile(r"(?:^ {0,3}\[[^\]\n]+\]:.*\n(?:[ \t]+\S.*\n|[ \t]*\n)*)+\Z", re.MULTILINE)
 _ANCHOR = re.compile(r"\s*<a (?:id|name) *=[^<>]*></a>\s*")
 NEW = "## New section\n\nNew text.\n"
-BODY = "Other text.\n"
 
 # Refusals that a document can deserve; each was read.
 EXCUSED = {

@@ -143,7 +143,6 @@ def test_pathological_markdown_is_answered_within_twice_the_deadline(
         assert is_expected, (case, name, seconds, problems[:3])
 
 
-ITEMS = "".join("  " * level + "- a\n" for level in range(10))
 NESTED = {
     "heading 30 quotes deep": ("> " * 30 + "# Deep\n\ntext\n", "Deep"),
     "heading 10 items deep": (

@@ -233,9 +233,8 @@ def test_too_long_comment_is_refused(reviewing: ReviewService, comment: str, pla
     assert reviewing.open(plan_id).decision is None
 
 
-def test_unsaved_decision_does_not_count(
-    strict: Engine, reviewing: ReviewService, state_dir: Path, plan_id: str
-) -> None:
+def test_unsaved_decision_does_not_count(strict: Engine, reviewing: ReviewService, state_dir: Path) -> None:
+    plan_id = plan(strict)
     (state_dir / "journal.key").write_bytes(b"short")
 
     assert [problem.code for problem in reviewing.approve(plan_id, "ann")] == [Code.IO_ERROR]

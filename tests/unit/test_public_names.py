@@ -171,20 +171,8 @@ def test_documented_programs_pass_a_strict_type_checker(tmp_path: Path) -> None:
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def test_type_checker_rejects_a_wrong_program(tmp_path: Path) -> None:
-    """The types are seen: a report is no dictionary, and a setting has the type that it has."""
-    wrong = (
-        'from mdplan import Engine, Settings\nEngine.open(["."]).plan({})["ok"]\nSettings(max_lines="1")\n'
-    )
-    (tmp_path / "wrong.py").write_text(wrong, encoding="utf-8")
-
-    checked = type_checked("wrong.py", folder=tmp_path)
-
-    assert re.findall(r"wrong\.py:(\d).*\[(.*)\]", checked.stdout) == [("2", "index"), ("3", "arg-type")]
-
-
 WRONG_EDITS = """\
-from mdplan import Document, edits
+from mdplan import Document, Engine, Settings, edits
 
 edits.RenameHeading(heading="A", title="B")
 edits.RenameHeading(heading="A")
@@ -192,8 +180,10 @@ edits.SetHeadingLevel(heading="A", level="two")
 edits.MoveSection(section="A", to="B", position="besides")
 Document.from_text("# A").section("A").rename(2)
 Document.from_text("# A", format="html")
+Engine.open(["."]).plan({})["ok"]
+Settings(max_lines="1")
 """
-WRONG_LINES = ["3", "4", "5", "6", "7", "8"]
+WRONG_LINES = {"3", "4", "5", "6", "7", "8", "9", "10"}
 
 
 def test_mypy_rejects_every_wrong_edit(tmp_path: Path) -> None:
@@ -201,7 +191,7 @@ def test_mypy_rejects_every_wrong_edit(tmp_path: Path) -> None:
 
     checked = type_checked("wrong_edits.py", folder=tmp_path)
 
-    assert sorted(set(re.findall(r"wrong_edits\.py:(\d+): error", checked.stdout))) == WRONG_LINES
+    assert set(re.findall(r"wrong_edits\.py:(\d+): error", checked.stdout)) == WRONG_LINES
 
 
 @pytest.mark.slow
@@ -214,7 +204,7 @@ def test_pyright_rejects_every_wrong_edit(tmp_path: Path) -> None:
     command = [pyright, "--pythonpath", sys.executable, "wrong_edits.py"]
     checked = subprocess.run(command, capture_output=True, check=False, cwd=tmp_path, text=True)
 
-    assert sorted(set(re.findall(r"wrong_edits\.py:(\d+):\d+ - error", checked.stdout))) == WRONG_LINES
+    assert set(re.findall(r"wrong_edits\.py:(\d+):\d+ - error", checked.stdout)) == WRONG_LINES
 
 
 def type_checked(*files: str, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -13,7 +13,7 @@ from mdplan.storage.fs.filesystem import FileSystem, Step
 from mdplan.storage.fs.root import Root
 from mdplan.storage.transaction.commit import StagedFile
 from mdplan.storage.transaction.transaction_log import before_image
-from tests.commits import change, commit, creation, deletion, journal_of, recovered, sha256
+from tests.commits import change, commit, creation, journal_of, recovered, sha256
 from tests.disk import FailingDisk, tree
 
 NAMES = ("a.md", "b.md", "c.md")
@@ -115,14 +115,6 @@ def test_foreign_writer_before_a_renaming_wins(
         return
 
     check_late_write_is_kept(folder, disk, name)
-
-
-def test_foreign_writer_before_a_deletion_wins(folder: Path) -> None:
-    files = (ALL[0], deletion("b.md", b"old b.md"))
-    # Renamed are the record, and the file that goes.
-    disk = Interfering(Step.RENAME, 2, replace_by(folder / "b.md", b"late"))
-
-    check_late_write_is_kept(folder, disk, "b.md", files)
 
 
 @pytest.mark.parametrize("disk", [Interfering, NoExchange])
