@@ -19,8 +19,9 @@ from mdplan.mcp.calls.current_call import mcp_caller
 from mdplan.mcp.protocol import elicitation
 from mdplan.mcp.server import build_server
 from mdplan.settings import Settings
-from mdplan.storage.user.decision_log import Channel, Decision
+from mdplan.storage.user.decision_log import UNDECIDED, Channel, Decision
 from mdplan.storage.workspace import Workspace
+from mdplan.web.sessions import verdicts_key
 from tests.surfaces.command_line import mdplan
 from tests.surfaces.http_calls import http_server
 from tests.surfaces.mcp_calls import GENERATIONS, calls_to
@@ -94,31 +95,41 @@ def test_agent_never_receives_an_address_that_can_approve(
 
 
 def _approve_over_http(url: str) -> list[int]:
-    """The statuses of answers to: the page, an approval posted to it, and the list of plans."""
+    """The statuses of answers to: the pages of the plan, an approval posted to it, and the list of plans.
+
+    The approval is what a form of a person would send, with the token of any form on those pages.
+    """
     parts = urllib.parse.urlsplit(url)
     plan_id = urllib.parse.parse_qs(parts.query)["plan"][0]
     origin = f"{parts.scheme}://{parts.netloc}"
     base = url.partition("view?")[0]
     opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
     statuses = []
-    page = ""
+    pages = ""
+    approval = {
+        "verb": "apply", "comment": "", "version": UNDECIDED, "verdicts": verdicts_key({}), "unviewed": "0"
+    }  # fmt: skip
     forms: list[tuple[str, dict[str, str] | None]] = [
         (url, None),
-        (f"{base}plan/{plan_id}/decide", {"verb": "apply", "comment": "", "version": "undecided"}),
+        (f"{base}plan/{plan_id}", None),
+        (f"{base}plan/{plan_id}/merge", None),
+        (f"{base}plan/{plan_id}/decide", approval),
         (f"{base}plan/{plan_id}/apply", {}),
         (base, None),
         (url.replace("/view", "/open"), None),
     ]
     for address, form in forms:
         fields = (
-            None if form is None else {**form, "form_token": _between(page, 'name="form_token" value="', '"')}
+            None
+            if form is None
+            else {**form, "form_token": _between(pages, 'name="form_token" value="', '"')}
         )
         data = None if fields is None else urllib.parse.urlencode(fields).encode()
         request = urllib.request.Request(address, data, {"Origin": origin})
         try:
             with opener.open(request, timeout=20) as answer:
                 statuses.append(answer.status)
-                page = page or answer.read().decode()
+                pages += answer.read().decode()
         except urllib.error.HTTPError as error:
             statuses.append(error.code)
             error.close()

@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mdplan.merge.document_merge import merge_documents
@@ -84,18 +84,32 @@ def _of(edits: dict[int, str], side: str) -> str:
     return text
 
 
-@given(_KINDS, _KINDS)
-def test_swapped_sides_give_the_same_conflicts_and_result(own: dict[int, str], other: dict[int, str]) -> None:
-    base, ours, theirs = _document({}, list(range(6))), _of(own, "ours"), _of(other, "theirs")
-    found, swapped = merge_documents(base, ours, theirs), merge_documents(base, theirs, ours)
-    assert [(each.path, each.base, each.ours, each.theirs) for each in found.conflicts] == [
-        (each.path, each.base, each.theirs, each.ours) for each in swapped.conflicts
-    ]
+# Base, ours and theirs of a last section that is merged only if the sides are tried the other way round, too.
+_ONE_WAY = [
+    ("", "text\n\n- two\n", "- two\n\ntext\n\n- one\n"),
+    ("- one\n", "text\n", "more text\n\n- one\n\ntext\n"),
+    ("text\n", "- two\n\ntext\n\n- one\n", "- one\n\ntext\n\nmore text\n"),
+]
+
+
+@given(_KINDS, _KINDS, st.sampled_from(_ONE_WAY))
+@example({}, {}, _ONE_WAY[0])
+def test_swapped_sides_give_the_same_conflicts_and_result(
+    own: dict[int, str], other: dict[int, str], last: tuple[str, str, str]
+) -> None:
     conflicting = {
         number
         for number in own.keys() & other.keys()
         if {own[number], other[number]} in ({"own text"}, {"own text", "text"})
     }
+    # Beside a conflict neither way is clean, and the first one stays.
+    ends = ("", "", "") if conflicting else last
+    texts = (_document({}, list(range(6))), _of(own, "ours"), _of(other, "theirs"))
+    base, ours, theirs = (f"{text}\n## Last\n\n{end}" for text, end in zip(texts, ends, strict=True))
+    found, swapped = merge_documents(base, ours, theirs), merge_documents(base, theirs, ours)
+    assert [(each.path, each.base, each.ours, each.theirs) for each in found.conflicts] == [
+        (each.path, each.base, each.theirs, each.ours) for each in swapped.conflicts
+    ]
     assert {each.path[-1] for each in found.conflicts} == {f"Section {number}" for number in conflicting}
     if found.is_clean:
         assert found.text == swapped.text

@@ -1,6 +1,7 @@
 """Texts, bytes and edits to draw from: any at all, and those that break careless code more often."""
 
 from functools import cache
+from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
@@ -18,6 +19,14 @@ WORDS = ("a", "b", " ", "\t", "# T", "- x", "", "é", "ß", "日本", "\U0001f60
 
 BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\xff\xfe\0\0", b"\0\0\xfe\xff")
 NOT_UTF8 = (b"\xff", b"\xc3", b"\xe2\x80", b"\xed\xa0\x80", b"\x80", b"\xf0\x9f")
+# What means something in Markdown, HTML, addresses, paths, YAML and TOML, and letters of odd width or case.
+# Examples of all of Unicode seldom have any of these.
+SPECIAL = ":%&()[]#<>{}\"'`\\/|*_~^?@=+-.,;!$ \t\u00a0\u00e9\u0301\u00df\u0130\u200b\u2028\ufeff\U0001f600"
+
+
+def characters(special: str = SPECIAL, **limits: Any) -> SearchStrategy[str]:
+    """Characters: every other one of `special`, else any within `limits`, as `st.characters` takes them."""
+    return st.sampled_from(special) | st.characters(**{"codec": "utf-8", **limits})
 
 
 @cache
@@ -26,7 +35,7 @@ def texts(alphabet: str | None = None) -> SearchStrategy[str]:
     if alphabet is not None:
         return st.text(st.sampled_from(alphabet), max_size=30)
     pieces = st.sampled_from(LINE_ENDS + LINE_ENDS + FALSE_LINE_ENDS + DIFF_MARKS + WORDS)
-    return st.lists(pieces, max_size=25).map("".join) | st.text(max_size=30)
+    return st.lists(pieces, max_size=25).map("".join) | st.text(characters(), max_size=30)
 
 
 @cache

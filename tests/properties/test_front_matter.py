@@ -13,6 +13,7 @@ from mdplan.markdown.front_matter.values import FrontMatterContent, read_content
 from mdplan.planning.build import BuiltFile
 from tests.edit_trials import Document
 from tests.front_matter_trials import Block, Tally, try_key
+from tests.properties.strategies import characters
 
 PLAIN = st.sampled_from(
     ["a", "b c", "12", "1.5", "yes", "null", "2024-01-02", "é x", "x:y", "a#b", "-x", "~"]
@@ -151,9 +152,12 @@ def test_toml_edits_change_only_the_requested_values(data: bytes, number: int, t
     }
 
 
+TEXT = st.text(characters())
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(min_size=1), inner, max_size=3),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(characters(), min_size=1), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 
@@ -174,7 +178,7 @@ def test_any_json_value_round_trips(value: object, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["---\na: 1\n---\n", "+++\na = 1\n+++\n"])
-@given(value=st.text() | st.lists(st.text(), max_size=3) | st.integers() | st.booleans())
+@given(value=TEXT | st.lists(TEXT, max_size=3) | st.integers() | st.booleans())
 def test_string_is_accepted_in_both_formats(text: str, value: object) -> None:
     outcome = Document("generated", text.encode()).plan({"op": "set_front_matter", "values": {"b": value}})
 

@@ -14,6 +14,7 @@ from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
 from tests.inline_oracle import all_nodes, disagreements
 from tests.parser_oracles import Verdict, compare
+from tests.properties.strategies import SPECIAL, characters
 
 MARKERS = [
     *("> ", ">", ">\t", "> > ", "- > ", ">  \t", "- ", "-\t", "* ", "1. ", "   ", "    ", "\t", "\xa0"),
@@ -129,7 +130,7 @@ def test_rendered_text_is_one_line(content: str) -> None:
 
 
 @given(
-    text=st.text(st.characters(exclude_characters="`\r\n\0", codec="utf-8")).filter(
+    text=st.text(characters(SPECIAL.replace("`", ""), exclude_characters="`\r\n\0")).filter(
         lambda text: text.strip(" ")
     )
 )

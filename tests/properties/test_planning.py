@@ -26,6 +26,7 @@ from mdplan.text.source import Source, sha256_hex
 from tests.conftest import FULL
 from tests.properties.batches import batches
 from tests.properties.markdown_documents import documents
+from tests.properties.strategies import characters
 
 NAME = "doc.md"
 # Each example opens folders and stores plans.
@@ -133,7 +134,7 @@ NAMES = sorted(
 )
 FIELDS = ("start", "end", "line", "col", "min", "max", "index", "range", "html", "heading", "lines")
 VALUES = st.one_of(
-    st.none() | st.booleans() | st.integers(-1, 4) | st.floats() | st.text(max_size=3),
+    st.none() | st.booleans() | st.integers(-1, 4) | st.floats() | st.text(characters(), max_size=3),
     st.sampled_from(["", "all", "1", "# A", "A", "include", "exclude", "html", "i", "regex", "[", "\udc80"]),
     st.sampled_from(['{"html": "include"}', "[1]", '["A"]', '{"start": 1, "end": 1}', '{"min": 1}', "{}"]),
 )

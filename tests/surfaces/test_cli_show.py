@@ -72,9 +72,7 @@ def test_changed_line_ends_are_visible(project: Path) -> None:
 
 
 def test_hostile_text_is_escaped(project: Path) -> None:
-    (project / "guide.md").write_bytes(
-        "# T \x1b[2J\u202e\n\nold \x9b31m\u2066 \x00".replace("\x00", "").encode()
-    )
+    (project / "guide.md").write_bytes("# T \x1b[2J\u202e\n\nold \x9b31m\u2066 \x1b[95m".encode())
     edit = {"op": "replace_match", "pattern": "old", "replacement": "\x1b]0;new\x07"}
     plan_id = plan_id_of({"file": "guide.md", "edits": [edit]})
 
@@ -82,6 +80,10 @@ def test_hostile_text_is_escaped(project: Path) -> None:
         out = mdplan("show", plan_id, "--format", form).out.decode()
         assert not set("\x1b\x07\x9b\u202e\u2066") & set(out)
         assert "\\x1b]0;new\\x07" in out
+        # With colours the console lets all of them through: only a view knows which are those of a file.
+        coloured = mdplan("show", plan_id, "--format", form, "--color", "always").out.decode()
+        assert "\x1b[95m" not in coloured
+        assert "\\x1b[95m" in coloured
 
 
 def test_patch_equals_the_diff_bytes(project: Path) -> None:

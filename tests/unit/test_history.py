@@ -105,6 +105,22 @@ def test_undo_of_a_changed_file_is_stale_and_writes_nothing(engine: Engine, fold
     assert not (folder / "b.md").exists()
 
 
+def test_undo_with_rebase_keeps_changes_of_other_lines(engine: Engine, folder: Path) -> None:
+    transaction = commit(engine, batch(REPLACE))
+    # Before and after the lines of the transaction.
+    theirs = {b"Intro.": b"Introduction.\n\nMore.", b"Use it.": b"Use it well."}
+    for old, new in theirs.items():
+        (folder / "a.md").write_bytes((folder / "a.md").read_bytes().replace(old, new))
+
+    report = engine.undo(transaction, rebases=True)
+
+    assert (report.applied, report.rebased) == (True, True)
+    kept = GUIDE
+    for old, new in theirs.items():
+        kept = kept.replace(old, new)
+    assert (folder / "a.md").read_bytes() == kept
+
+
 def test_stored_undo_is_rebased_when_applied(engine: Engine, folder: Path) -> None:
     plan_id = engine.undo(commit(engine, batch(REPLACE)), dry_run=True).plan_id
     (folder / "a.md").write_bytes((folder / "a.md").read_bytes() + b"\nMore.\n")

@@ -13,6 +13,8 @@ from mdplan.storage.fs.regular_file import KnownContent, content_of, is_digest, 
 NAME = "a.md"
 # More than is read at once.
 LARGE = os.urandom((1 << 20) + 7)
+# What is read at once is the same each time.
+REPEATED = b"a" * (2 << 20)
 
 
 class LateDisk(FileSystem):
@@ -41,7 +43,7 @@ def test_file_of_changed_size_is_read_completely(tmp_path: Path, data: bytes, si
     assert content == hashlib.sha256(data).hexdigest()
 
 
-@pytest.mark.parametrize("data", [b"", b"1", b"12345", LARGE, LARGE * 2])
+@pytest.mark.parametrize("data", [b"", b"1", b"12345", LARGE, LARGE * 2, REPEATED])
 @pytest.mark.parametrize("size", [None, 0, 1, 4, 5, 6, len(LARGE), 2 * len(LARGE)])
 def test_content_hash_is_right_whatever_content_is_expected(
     tmp_path: Path, data: bytes, size: int | None

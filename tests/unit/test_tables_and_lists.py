@@ -141,6 +141,7 @@ def test_list_with_blank_lines_between_items_is_loose(text: str, is_spaced: bool
         ("12)   a\n", 0, ("12)", "", "   ", "      ")),
         ("-\ta\n", 0, ("-", "", "\t", "    ")),
         ("-\n  a\n", 0, ("-", "", " ", "  ")),
+        ("-    a\n", 0, ("-", "", "    ", "     ")),
         ("-     code\n", 0, ("-", "", " ", "  ")),
         ("> - a\n> - b\n", 1, ("-", "> ", " ", "  ")),
     ],
