@@ -11,6 +11,7 @@ from cmarkgfm import cmark
 
 from mdplan.markdown.blocks.block import CONTAINERS, Block, BlockKind
 from mdplan.markdown.blocks.block_structure import parse_blocks
+from mdplan.markdown.blocks.reference_blocks import parse_reference_blocks
 from mdplan.text.lines import LineIndex
 
 EXTENSIONS = ["table", "tasklist", "strikethrough", "autolink"]
@@ -96,7 +97,7 @@ def differs(text: str) -> bool:
     tree = parse_blocks(text, lines)
     if tree.headings != tree.of_kinds(BlockKind.HEADING):
         return True
-    reference = parse_blocks(text, lines, reference=True).blocks
+    reference = parse_reference_blocks(text).blocks
     if _TEXT_BELOW_NESTED_DEFINITION.search(text):
         # To pulldown-cmark HTML and quotes end such a definition, to cmark-gfm they can continue a paragraph.
         return False

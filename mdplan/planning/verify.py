@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.blocks.block_structure import BlockKind, is_left_open
-from mdplan.markdown.blocks.block_verifier import first_unverified
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.markdown.section_id import folded
@@ -46,7 +45,6 @@ def verify_outline(built: BuiltFile, batch: Batch) -> Problems:
         *torn_tables(built),
         *_swallowed(built),
         *_frame_changed(built),
-        *_unverified(built),
     )
     return tuple(problem.at(file=built.file.path) for problem in problems)
 
@@ -237,19 +235,6 @@ def _swallowed(built: BuiltFile) -> Iterator[Diagnostic]:
                     edit_index=item.index,
                 )
     yield from _left_open(built)
-
-
-def _unverified(built: BuiltFile) -> Iterator[Diagnostic]:
-    """Blocks around new text that two parsers read differently."""
-    result = built.result
-    block = first_unverified(result.tree, built.edits.result_spans)
-    if block is not None:
-        yield Diagnostic(
-            code=Code.OUTLINE_CHANGED,
-            message=f"two parsers read the {block.kind} at line {block.first_line} of the result differently",
-            hint="put blank lines around the new text, and report this document as a bug",
-            place=result.source.lines.position(block.span.start),
-        )
 
 
 def _left_open(built: BuiltFile) -> Iterator[Diagnostic]:

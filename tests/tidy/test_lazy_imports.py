@@ -180,7 +180,7 @@ def test_edit_imports_only_what_reads_and_verifies_it(command: str, tmp_path: Pa
 
     loaded = loaded_by("-m", "mdplan", command, *arguments, "--root", str(tmp_path), stdin=batch)
 
-    assert loaded & HEAVY == {"pydantic", "markdown_it", "mdit_py_plugins"}
+    assert loaded & HEAVY == {"pydantic"}
     assert loaded & {"mdplan.reference.json_schemas", "mdplan.documents.site_links"} == set()
 
 

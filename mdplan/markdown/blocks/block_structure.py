@@ -27,22 +27,20 @@ __all__ = [
 ]
 
 
-def parse_blocks(text: str, lines: LineIndex, start: int = 0, *, reference: bool = False) -> BlockTree:
+def parse_blocks(text: str, lines: LineIndex, start: int = 0) -> BlockTree:
     """Blocks of `text` from the line start at offset `start` on (before it is front matter).
 
-    pulldown-cmark reads them. markdown-it-py does with `reference`, and where pulldown-cmark fails or may
-    read headings otherwise than GitHub does.
+    pulldown-cmark reads them. Where it fails, or may read headings otherwise than GitHub does, markdown-it-py
+    reads them.
     """
     before = lines.line_at(start) - 1 if start else 0
     if start and start == len(text):
         before = lines.count
-    if not reference:
-        try:
-            return BlockTree(text, start, before, parse_headings(text[start:], start, before))
-        except (DoubtfulText, ParserFailure):
-            pass
-    found = parse_reference_blocks(text[start:], start, before)
-    return BlockTree.of_reference(text, start, before, found.blocks, nesting_limit=found.nesting_limit)
+    try:
+        return BlockTree(text, start, before, parse_headings(text[start:], start, before))
+    except (DoubtfulText, ParserFailure):
+        found = parse_reference_blocks(text[start:], start, before)
+        return BlockTree.of_reference(text, start, before, found.blocks, nesting_limit=found.nesting_limit)
 
 
 def reparse_blocks(

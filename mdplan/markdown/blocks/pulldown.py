@@ -42,7 +42,7 @@ _OPTIONS: Final = (
     pyromark.Options.ENABLE_TABLES | pyromark.Options.ENABLE_FOOTNOTES | pyromark.Options.ENABLE_STRIKETHROUGH
 )
 # The most container markers in one line. The parser takes time for each of them in each lazy line below; and
-# markdown-it-py, which verifies edits, nests as deep as twice as many: an item and its list.
+# markdown-it-py, which then reads the file, nests as deep as twice as many: an item and its list.
 MAX_MARKERS: Final = 200
 _BATCH: Final = 64
 _MARKERS: Final = rf"(?:[ \t]*+(?:>|(?:[-+*]|[0-9]{{1,9}}[.)])[ \t])){{{MAX_MARKERS + 1}}}"
