@@ -49,14 +49,15 @@ def _check_written(record: JournalRecord, dice: Random) -> None:
 
 
 def _proven(data: bytes) -> bytes:
-    """`data` with the hash of its body in its head, which chance would never put there."""
+    """`data` with the size and the hash of its body in its head, which chance would never put there."""
     line, _, body = data.partition(b"\n")
     try:
         head = json.loads(line)
     except (ValueError, RecursionError):
         head = None
-    head = head if isinstance(head, dict) else {"format": 1, "seal": ""}
-    return json.dumps(head | {"sha256": hashlib.sha256(body).hexdigest()}).encode() + b"\n" + body
+    head = head if isinstance(head, dict) else {"format": 2, "seal": "", "folderSeal": ""}
+    proof = {"bytes": len(body), "sha256": hashlib.sha256(body).hexdigest()}
+    return json.dumps(head | proof).encode() + b"\n" + body
 
 
 def _seeds() -> Iterator[bytes]:

@@ -57,9 +57,9 @@ def _old_format(root: Path) -> None:
     record.write_bytes(json.dumps(old).encode() + b"\n" + body)
 
 
-def plant_bomb(root: Path, version: int) -> None:
+def plant_bomb(root: Path) -> None:
     """A record of 100 MiB, which compresses to 102 KB."""
-    head = {"format": version, "sha256": "0" * 64, "seal": "0" * 64, "folderSeal": "0" * 64}
+    head = {"format": 2, "sha256": "0" * 64, "seal": "0" * 64, "folderSeal": "0" * 64}
     start = json.dumps(head | {"bytes": 100 * MIB}).encode() + b'\n{"transaction":"' + ID.encode()
     with (journal(root) / f"{_NEXT}.pending").open("wb") as file:
         file.write(start + b'","entries":[')
@@ -200,8 +200,7 @@ SHIPPED: Final[dict[str, Callable[[Path], object]]] = {
     "commit that was rolled back": lambda root: _interrupted(root, "undone"),
     "unsealed record": _unsealed,
     "record of the first format": _old_format,
-    "record of 100 MiB": lambda root: plant_bomb(root, 2),
-    "record of 100 MiB in the first format": lambda root: plant_bomb(root, 1),
+    "record of 100 MiB": plant_bomb,
     "deep record": lambda root: _content(root, b"[" * 200_000),
     "huge number": lambda root: _content(root, b"9" * 200_000),
     "infinite numbers": _wrong_numbers,

@@ -135,12 +135,11 @@ def test_plan_of_a_foreign_transaction_is_never_applied(place: Place) -> None:
 # S12
 
 
-@pytest.mark.parametrize("version", [pytest.param(1, marks=pytest.mark.slow), 2])
 @pytest.mark.parametrize("verb", ["history", "doctor", "recover", "stat"])
-def test_large_foreign_record_never_costs_memory_or_time(place: Place, version: int, verb: str) -> None:
+def test_large_foreign_record_never_costs_memory_or_time(place: Place, verb: str) -> None:
     own_commit(place)
     before = cost_of(place.root, verb, *(["."] if verb == "stat" else []))
-    plant_bomb(place.root, version)
+    plant_bomb(place.root)
     after = cost_of(place.root, verb, *(["."] if verb == "stat" else []))
 
     assert (before.code, after.code) == (0, 0)

@@ -11,8 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.storage.fs.root import Root
-from mdplan.storage.journal.journal import Journal
 from mdplan.storage.journal.journal_record import (
     JournalEntry,
     JournalRecord,
@@ -21,7 +19,6 @@ from mdplan.storage.journal.journal_record import (
     encode_note,
     encode_record,
 )
-from mdplan.storage.user.user_state import seal
 
 ROOT = RecordBinding("/some/root", 12, 3)
 digests = st.none() | st.text("0123456789abcdef", min_size=64, max_size=64)
@@ -76,26 +73,6 @@ def test_record_in_another_root_is_foreign(binding: RecordBinding, known: bool) 
     assert found.known is known
 
 
-def test_record_of_the_first_format_belongs_to_this_user(tmp_path: Path) -> None:
-    """mdplan 0.1 sealed the body for the path of the root, and wrote no mark into the name."""
-    body = json.dumps(GOOD).encode() + b"\n{}\n"
-    folder = tmp_path / ".mdplan" / "tx"
-    for each in (folder.parent, folder):
-        each.mkdir(mode=0o700)
-    for number, mark in (("1", seal(str(tmp_path), body)), ("2", "0" * 64)):
-        head = {"format": 1, "sha256": hashlib.sha256(body).hexdigest(), "seal": mark}
-        name = f"0000000{number}-{'ab' * 8}.kept"
-        (folder / name).write_bytes(json.dumps(head).encode() + b"\n" + body)
-    root = Root.open(tmp_path)
-    opened = root.filesystem.open_root(str(folder))
-    journal = Journal(root, opened)
-    (own,) = journal.names()
-
-    assert own.sequence == 1
-    assert isinstance(journal.read(own), JournalRecord)
-    assert [name.sequence for name in journal.foreign()] == [2]
-
-
 @given(record=records, data=st.data())
 def test_truncated_record_is_invalid(record: JournalRecord, data: st.DataObject) -> None:
     written = encode_record(record, ROOT)
@@ -133,16 +110,31 @@ BAD = {
 }
 
 
-def encoded(changes: object) -> bytes:
-    """A record of those changes, whoever wrote it."""
+def encoded(changes: object, **others: object) -> bytes:
+    """A record of those changes that nobody sealed, with `others` in its head."""
     body = json.dumps(changes).encode() + b"\n{}\n"
-    head = {"format": 1, "sha256": hashlib.sha256(body).hexdigest(), "seal": ""}
-    return json.dumps(head).encode() + b"\n" + body
+    head = {
+        "format": 2,
+        "bytes": len(body),
+        "sha256": hashlib.sha256(body).hexdigest(),
+        "seal": "",
+        "folderSeal": "",
+    }
+    return json.dumps(head | others).encode() + b"\n" + body
 
 
 @pytest.mark.parametrize("changes", BAD.values(), ids=BAD)
 def test_record_with_wrong_fields_is_invalid(changes: object) -> None:
     assert decode_record(encoded(changes), ROOT) is None
+
+
+@pytest.mark.parametrize(
+    "others",
+    [{"format": 1}, {"format": "2"}, {"bytes": 1}, {"bytes": None}, {"sha256": "0"}, {"seal": None}],
+    ids=str,
+)
+def test_record_with_a_wrong_head_is_invalid(others: dict[str, object]) -> None:
+    assert decode_record(encoded(GOOD, **others), ROOT) is None
 
 
 def test_record_with_the_right_fields_is_valid() -> None:

@@ -25,14 +25,13 @@ from mdplan.storage.journal.journal_record import (
     MAX_RECORD_BYTES,
     JournalRecord,
     RecordBinding,
-    RecordHead,
     decode_record,
     encode_record,
     read_head,
 )
 from mdplan.storage.journal.record_name import RecordName, State
 from mdplan.storage.journal.state_folder import JOURNAL_FOLDER
-from mdplan.storage.user.user_state import is_sealed, seal
+from mdplan.storage.user.user_state import seal
 
 _LAST_SEQUENCE: Final = 10**15 - 1
 
@@ -40,14 +39,8 @@ _LAST_SEQUENCE: Final = 10**15 - 1
 _BY_ENDING: Final = {f".{state}": state for state in State}
 _KEPT: Final = f".{State.KEPT}"
 _MARK_DIGITS: Final = 16
-_READ_AT_ONCE: Final = 1 << 20
 # Why a file cannot be opened that mdplan did not write: no permission, a link, a device.
 _NOT_OURS: Final = frozenset({errno.EACCES, errno.ELOOP, errno.ENXIO})
-# The seal of mdplan 0.1 covers the whole record, so to check it costs a read of that. After this many bytes
-# that turned out to be foreign, a journal believes no further seal of that kind.
-_MOST_WASTED_BYTES: Final = 1 << 24
-# Records of that kind that turned out to be foreign, by identity, time and size: one check in each process.
-_known_foreign: Final[set[tuple[int, ...]]] = set()
 
 
 class Journal:
@@ -63,7 +56,6 @@ class Journal:
         self._names: dict[State, set[str]] | None = None
         self._newest: int | None = None
         self._inode: int | None = None
-        self._wasted = 0
         # Whether this user wrote a record, by its name without the state.
         self._is_own: dict[tuple[int, str, str], bool] = {}
 
@@ -208,27 +200,10 @@ class Journal:
             status = disk.status(descriptor)
             if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_RECORD_BYTES:
                 return False
-            start = disk.read(descriptor, MAX_HEAD_BYTES)
-            head = read_head(start)
-            if head is None:
-                return False
-            if head.body_bytes is not None:
-                return head.is_own(name.transaction, self._binding(name))
-            identity = (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size)
-            return self._check_body(head, start, descriptor, identity)
+            head = read_head(disk.read(descriptor, MAX_HEAD_BYTES))
+            return head is not None and head.is_own(name.transaction, self._binding(name))
         finally:
             disk.release(descriptor)
-
-    def _check_body(self, head: RecordHead, start: bytes, descriptor: int, identity: tuple[int, ...]) -> bool:
-        """Check the seal of a record of mdplan 0.1, which covers everything after its head."""
-        if identity in _known_foreign or self._wasted > _MOST_WASTED_BYTES:
-            return False
-        rest = iter(lambda: self.root.filesystem.read(descriptor, _READ_AT_ONCE), b"")
-        is_own = is_sealed(self.root.path, chain([start[head.line_bytes + 1 :]], rest), head.seals[0])
-        if not is_own:
-            self._wasted += identity[-1]
-            _known_foreign.add(identity)
-        return is_own
 
     def _is_own_after_settling(self, name: RecordName) -> bool:
         with suppress(OSError):

@@ -20,8 +20,6 @@ MAX_FOREIGN_BYTES: Final = 1 << 16
 MAX_HEAD_BYTES: Final = 1 << 11
 TRANSACTION: Final = re.compile(r"[0-9a-f]{8,32}")
 _FORMAT: Final = 2
-# mdplan 0.1 sealed the body instead of the head.
-_BODY_SEALED: Final = 1
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _MAX_SIZE: Final = 1 << 50
 # Separates what is sealed here from the decisions on plans.
@@ -85,20 +83,15 @@ class RecordBinding:
 
 @dataclass(frozen=True, slots=True)
 class RecordHead:
-    """The first line of a record: the length of the line in bytes, and the size and digest of the rest.
-
-    `body_bytes` is None in a record of mdplan 0.1, whose only seal covers the rest itself.
-    """
+    """The first line of a record: the length of the line in bytes, and the size and digest of the rest."""
 
     line_bytes: int
-    body_bytes: int | None
+    body_bytes: int
     sha256: str
     seals: tuple[str, ...]
 
     def is_own(self, transaction: str, binding: RecordBinding) -> bool:
         """Whether this user's key sealed this head for that place and transaction."""
-        if self.body_bytes is None:
-            return False
         sealed = _sealed_head(transaction, binding.sequence, self.body_bytes, self.sha256)
         return any(
             is_sealed(place, sealed, given)
@@ -113,15 +106,11 @@ def read_head(data: bytes) -> RecordHead | None:
     head = _decoded(line) if end else None
     if not isinstance(head, dict):
         return None
-    digest, version = head.get("sha256"), head.get("format")
-    if not (isinstance(digest, str) and _SHA256.fullmatch(digest)) or type(version) is not int:
+    digest, size = head.get("sha256"), _size(head.get("bytes"))
+    seals = _texts([head.get("seal"), head.get("folderSeal")])
+    if head.get("format") != _FORMAT or not (isinstance(digest, str) and _SHA256.fullmatch(digest)):
         return None
-    if version == _BODY_SEALED:
-        seals, size = _texts([head.get("seal")]), None
-    else:
-        seals, size = _texts([head.get("seal"), head.get("folderSeal")]), _size(head.get("bytes"))
-        seals = None if size is None or version != _FORMAT else seals
-    return None if seals is None else RecordHead(len(line), size, digest, seals)
+    return None if size is None or seals is None else RecordHead(len(line), size, digest, seals)
 
 
 def encode_note(note: Mapping[str, Any]) -> bytes:
@@ -175,7 +164,7 @@ def decode_record(data: bytes, binding: RecordBinding) -> JournalRecord | None:
     if head is None:
         return None
     body = data[head.line_bytes + 1 :]
-    if head.body_bytes not in (None, len(body)) or head.sha256 != hashlib.sha256(body).hexdigest():
+    if head.body_bytes != len(body) or head.sha256 != hashlib.sha256(body).hexdigest():
         return None
     changes_line, _, note = body.partition(b"\n")
     changes = _decoded(changes_line)
@@ -190,17 +179,13 @@ def decode_record(data: bytes, binding: RecordBinding) -> JournalRecord | None:
     checked = [_entry(entry) for entry in entries]
     if made is None or removed is None or None in checked:
         return None
-    if head.body_bytes is None:
-        known = is_sealed(binding.root_path, body, head.seals[0])
-    else:
-        known = head.is_own(transaction, binding)
     return JournalRecord(
         transaction=transaction,
         entries=tuple(entry for entry in checked if entry is not None),
         made_folders=made,
         removed_folders=removed,
         note=note.removesuffix(b"\n"),
-        known=known,
+        known=head.is_own(transaction, binding),
     )
 
 

@@ -35,7 +35,7 @@ class RecordName:
     """The name of a record's file. The sequence shows in which order transactions began.
 
     `mark` is the beginning of the user's seal on the name, so that a damaged record is distinguished from a
-    foreign one. Records of mdplan 0.1, and those of a user without a key, have none.
+    foreign one. Records of a user without a key have none.
     """
 
     sequence: int

@@ -88,34 +88,24 @@ def has_key() -> bool:
     return _key(user_state_directory()) is not None
 
 
-def seal(root_path: str, *data: bytes) -> str:
-    """The user's seal on `data`, parts of one text, of the root whose real path is given.
-
-    Empty when the user can have no key.
-    """
-    return _seal(root_path, data)
-
-
-def is_sealed(root_path: str, data: bytes | Iterable[bytes], given: str) -> bool:
-    """Whether `given` is the user's seal on `data`, whole or in parts, of that root."""
-    import hmac
-
-    expected = _seal(root_path, (data,) if isinstance(data, bytes) else data)
-    # Texts are compared as bytes: of a text that is not ASCII the comparison would raise.
-    return expected != "" and hmac.compare_digest(expected.encode(), given.encode("utf-8", "surrogatepass"))
-
-
-def _seal(root_path: str, data: Iterable[bytes]) -> str:
+def seal(root_path: str, data: bytes) -> str:
+    """The user's seal on `data` of the root whose real path is given; empty when the user can have no key."""
     key = _key(user_state_directory())
     if key is None:
         return ""
     import hashlib
     import hmac
 
-    mark = hmac.new(key, os.fsencode(root_path) + b"\0", hashlib.sha256)
-    for part in data:
-        mark.update(part)
-    return mark.hexdigest()
+    return hmac.new(key, os.fsencode(root_path) + b"\0" + data, hashlib.sha256).hexdigest()
+
+
+def is_sealed(root_path: str, data: bytes, given: str) -> bool:
+    """Whether `given` is the user's seal on `data` of that root."""
+    import hmac
+
+    expected = seal(root_path, data)
+    # Texts are compared as bytes: of a text that is not ASCII the comparison would raise.
+    return expected != "" and hmac.compare_digest(expected.encode(), given.encode("utf-8", "surrogatepass"))
 
 
 @cache
