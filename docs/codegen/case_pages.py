@@ -399,9 +399,6 @@ No plan of that ID is kept for this root: it is of another root or user, or olde
     Code.PLAN_TAMPERED: """\
 The plan ID is the hash of the plan, and it does not match; or planning the edits of a plan document again gives \
 another plan. The plan was changed, is damaged, or was made by another version.""",
-    Code.PLAN_OUTDATED: """\
-mdplan 0.1 made this plan. Its plan ID does not cover options such as `backup`, so an approval of it says too little. Plan \
-the same batch again. Transactions that mdplan 0.1 committed can still be shown and undone.""",
     Code.APPROVAL_REQUIRED: """\
 A person has to approve the plan before it is committed, and has not yet. See how to \
 [review plans](../../how-to/review-plans.md).""",

@@ -34,11 +34,6 @@ def _shortened(name: str) -> str:
     return escaped(one_line(name))[:_MOST_NAME]
 
 
-def is_same_actor(recorded: str | None, actor: str) -> bool:
-    """Whether `actor` did what is `recorded`. Transactions of mdplan 0.1 name nobody: they are the user's."""
-    return recorded == actor or (recorded is None and actor.startswith(_USER))
-
-
 def ignore_pending(plan: Plan, root: Root) -> None:
     """Do nothing."""
     del plan, root

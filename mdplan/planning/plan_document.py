@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 FORMAT: Final = 2
-# Plans of mdplan 0.1: their ID leaves out options, results and warnings.
-_FORMAT_1: Final = 1
 _HEX: Final = frozenset("0123456789abcdef")
 _HASH_LENGTH: Final = 64
 # Entries of lists that are written at once.
@@ -141,23 +139,16 @@ def is_document(data: object) -> bool:
     return isinstance(data, Mapping) and "mdplanPlan" in data
 
 
-def read_document(data: bytes | Mapping[str, Any], *, is_sealed: bool = False) -> Plan | Diagnostic:
-    """The plan that `data` holds.
-
-    Plans of mdplan 0.1 are read only where the data `is_sealed` by this user, as the history is: their ID
-    leaves out what they would do besides. Errors: PLAN_OUTDATED for them; PLAN_TAMPERED.
-    """
+def read_document(data: bytes | Mapping[str, Any]) -> Plan | Diagnostic:
+    """The plan that `data` holds. Errors: PLAN_TAMPERED."""
     try:
-        body = json.loads(data) if isinstance(data, bytes) else data
-        return _read(body, is_sealed=is_sealed)
+        return _read(json.loads(data) if isinstance(data, bytes) else data)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         return _tampered("it is not a plan document of this version")
 
 
-def _read(body: Mapping[str, Any], *, is_sealed: bool) -> Plan | Diagnostic:
-    if body["mdplanPlan"] == _FORMAT_1 and not is_sealed:
-        return PLAN_OUTDATED
-    if body["mdplanPlan"] not in (FORMAT, _FORMAT_1):
+def _read(body: Mapping[str, Any]) -> Plan | Diagnostic:
+    if body["mdplanPlan"] != FORMAT:
         return _tampered("it is not a plan document of this version")
     files = tuple(_file_of_json(entry) for entry in body["files"])
     plan = Plan(
@@ -175,8 +166,7 @@ def _read(body: Mapping[str, Any], *, is_sealed: bool) -> Plan | Diagnostic:
         intent=Intent(str(body.get("title", "")), str(body.get("description", ""))),
     )
     # What was read is hashed, not what was written: a value that was converted on the way changes the ID.
-    expected = _plan_id_of_format_1(plan) if body["mdplanPlan"] == _FORMAT_1 else plan_id_of(plan)
-    if expected != plan.plan_id:
+    if plan_id_of(plan) != plan.plan_id:
         return _tampered("its content does not hash to its plan ID")
     edits = [edit for edits in plan.requested for edit in edits]
     is_whole = len(edits) == len(plan.results) == len(plan.effects)
@@ -185,22 +175,6 @@ def _read(body: Mapping[str, Any], *, is_sealed: bool) -> Plan | Diagnostic:
     if not files or not is_whole or not all(isinstance(edit, Mapping) for edit in edits):
         return _tampered("its parts do not fit together")
     return plan
-
-
-def _plan_id_of_format_1(plan: Plan) -> PlanId:
-    """The ID that mdplan 0.1 gave `plan`: of its edits, paths and hashes alone."""
-    files = [
-        {
-            "path": change.path,
-            "baseSha256": change.base_sha256,
-            "resultSha256": change.result_sha256,
-            "edits": list(edits),
-            **({} if change.new_path is None else {"newPath": change.new_path}),
-        }
-        for change, edits in zip(plan.files, plan.requested, strict=True)
-    ]
-    body = [b'{"engine":', canonical_json(plan.engine), b',"files":', canonical_json(files), b"}"]
-    return PlanId(PREFIX + hashlib.sha256(b"".join(body)).hexdigest())
 
 
 def _file_to_json(
@@ -290,10 +264,3 @@ def _tampered(reason: str) -> Diagnostic:
         message=f"the plan cannot be trusted: {reason}",
         hint="plan the batch again",
     )
-
-
-PLAN_OUTDATED: Final = Diagnostic(
-    code=Code.PLAN_OUTDATED,
-    message="mdplan 0.1 made this plan, and its plan ID does not cover everything that the plan does",
-    hint="plan the same edits again: md_validate",
-)

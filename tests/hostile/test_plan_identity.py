@@ -235,9 +235,7 @@ def test_request_that_is_not_an_edit_is_refused_with_a_code(engine: Engine, root
     assert not engine.apply({**plan, "onStale": "rebase"}).ok
 
 
-def test_plan_stored_by_0_1_is_refused_with_the_command_to_replan(
-    engine: Engine, root: Path, state_dir: Path
-) -> None:
+def test_plan_of_another_format_is_refused(engine: Engine, root: Path, state_dir: Path) -> None:
     plan = document(engine)
     assert plan["mdplanPlan"] == FORMAT
     (path,) = state_dir.rglob("plans/*.json")
@@ -248,6 +246,6 @@ def test_plan_stored_by_0_1_is_refused_with_the_command_to_replan(
         engine.show(plan["planId"]),
         engine.apply({**plan, "mdplanPlan": 1}),
     ):
-        assert report.error.code.value == "PLAN_OUTDATED"
-        assert "md_validate" in report.error.hint
+        assert report.error.code.value == "PLAN_TAMPERED"
+        assert report.error.hint == "plan the batch again"
     assert (root / "a.md").read_text() == TEXT

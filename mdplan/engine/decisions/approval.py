@@ -207,7 +207,7 @@ def _numbers(decision: Decision, plan: Plan, root: Root) -> EditNumbers:
     if reviewed == plan.plan_id:
         return plan.edit_numbers
     document = PlanStore(root.path).load_plan(reviewed)
-    known = None if document is None else read_document(document, is_sealed=True)
+    known = None if document is None else read_document(document)
     return known.edit_numbers if isinstance(known, Plan) else EditNumbers()
 
 

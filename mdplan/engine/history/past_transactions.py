@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mdplan.client import Client
 from mdplan.diagnostics import Diagnostic
-from mdplan.engine.caller import is_same_actor
 from mdplan.plan import PREFIX, FileChange, Plan, canonical_json
 from mdplan.planning.plan_document import document_parts, read_document
 from mdplan.reports.base import to_wire
@@ -114,7 +113,7 @@ class PastTransaction:
 
     @property
     def actor(self) -> str | None:
-        """Who committed it; None for a transaction of mdplan 0.1."""
+        """Who committed it; None where the record does not say."""
         return _text(self.stored.note, "actor")
 
     @property
@@ -147,7 +146,7 @@ class PastTransaction:
     def plan(self) -> Plan | None:
         """The plan that it committed, with the paths of then; None where the record contains none."""
         document = self.stored.note.get("plan")
-        plan = read_document(document, is_sealed=True) if isinstance(document, Mapping) else None
+        plan = read_document(document) if isinstance(document, Mapping) else None
         return plan if isinstance(plan, Plan) and plan.plan_id == self.plan_id else None
 
     def plan_now(self) -> Plan | None:
@@ -214,7 +213,7 @@ class History:
         for each in self.newest_first():
             if isinstance(each, Diagnostic):
                 return each
-            if each.is_committed and (actor is None or is_same_actor(each.actor, actor)):
+            if each.is_committed and (actor is None or each.actor == actor):
                 return each
         return None
 

@@ -54,8 +54,8 @@ class DocumentCheck:
         """The plan that the document `data` describes, and its root.
 
         A plan that is stored under the same ID is taken as it is stored. Of a plan whose files are not its
-        bases, results and warnings cannot be computed again, and are omitted. Errors: PLAN_TAMPERED,
-        PLAN_OUTDATED; those of locating the files.
+        bases, results and warnings cannot be computed again, and are omitted. Errors: PLAN_TAMPERED; those of
+        locating the files.
         """
         plan = read_document(data)
         if isinstance(plan, Diagnostic):

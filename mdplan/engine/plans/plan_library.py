@@ -13,9 +13,7 @@ from mdplan.engine.caller import library_client
 from mdplan.engine.history.past_transactions import History, PastTransaction
 from mdplan.plan import PREFIX, Plan
 from mdplan.planning.plan_document import (
-    PLAN_OUTDATED,
     document_parts,
-    plan_id_of,
     read_document,
     untitled_id,
     write_document,
@@ -108,7 +106,7 @@ class PlanLibrary:
         Origins(root.path).add(plan_id or "", origin.plan_id)
 
     def load(self, plan_id: str) -> tuple[Plan, Root] | Diagnostic:
-        """The plan `plan_id`, and its root. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED, PLAN_OUTDATED.
+        """The plan `plan_id`, and its root. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED.
 
         A plan with a file that `--allow` or `--deny` excludes is not found.
         """
@@ -128,10 +126,7 @@ class PlanLibrary:
                 return (plan, root) if _is_named(plan, plan_id) else _FOREIGN
         past = self._history.of_plan(plan_id)
         committed = past.plan() if past is not None else None
-        if past is None or committed is None:
-            return _NOT_FOUND
-        # The ID of a plan of mdplan 0.1 cannot be approved: it does not cover all that it does.
-        return (committed, past.root) if plan_id_of(committed) == committed.plan_id else PLAN_OUTDATED
+        return _NOT_FOUND if past is None or committed is None else (committed, past.root)
 
     def pending(self) -> list[tuple[StoredPlan, Root]]:
         """The plans in the stores, with their roots, the last saved first."""
