@@ -60,15 +60,6 @@ def find_by_id(outline: Outline, reference: str) -> Section | Diagnostic:
         return found[0]
     if found:
         return _ambiguous(found, f"section ID prefix `{digits}`", "give more digits of the sectionId")
-    former = outline.formerly_with_digits(digits)
-    if len(former) == 1:
-        return Diagnostic(
-            code=Code.SECTION_NOT_FOUND,
-            message=f"no section has the ID `{digits}` any more",
-            hint="IDs such as {#id} do not belong to the text of headings since mdplan 0.2: the section ID "
-            f"is `{former[0].section_id}` now",
-            candidates=(candidate(former[0]),),
-        )
     return Diagnostic(
         code=Code.SECTION_NOT_FOUND,
         message=f"no section has the ID `{digits}`",

@@ -14,7 +14,7 @@ from mdplan.markdown.front_matter.location import FrontMatter, find_front_matter
 from mdplan.markdown.outline.anchor_lines import anchors_in
 from mdplan.markdown.outline.anchors import GITHUB_PREFIX
 from mdplan.markdown.outline.section import Section, read_sections
-from mdplan.markdown.outline.section_names import SectionNames, former_ids
+from mdplan.markdown.outline.section_names import SectionNames
 from mdplan.markdown.outline.slugs import GITHUB, SlugStyle
 from mdplan.markdown.section_id import ID_PREFIX, canonical_heading
 from mdplan.text.document_format import DocumentFormat
@@ -257,11 +257,6 @@ class Outline:
         """The anchor lines above headings, in order."""
         leads = (Span(section.span.start, section.heading_start) for section in self.sections)
         return [lead for lead in leads if len(lead)]
-
-    def formerly_with_digits(self, prefix: str) -> list[Section]:
-        """Sections whose IDs began so while attributes such as `{#id}` were text of their headings."""
-        pairs = zip(self.headings, former_ids(self.tree.headings), strict=True)
-        return [section for section, former in pairs if former.startswith(prefix, len(ID_PREFIX))]
 
     @cached_property
     def with_prefix(self) -> list[Section]:

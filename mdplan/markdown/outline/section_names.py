@@ -10,7 +10,7 @@ from mdplan.markdown.blocks.deadline import check_deadline
 from mdplan.markdown.blocks.heading_attributes import HeadingContent, read_content
 from mdplan.markdown.blocks.rendered_text import heading_title, render_text, text_for_anchor
 from mdplan.markdown.outline.slugs import SlugStyle
-from mdplan.markdown.section_id import SectionId, folded, id_of_name
+from mdplan.markdown.section_id import folded, id_of_name
 
 
 class SectionNames:
@@ -54,11 +54,6 @@ class SectionNames:
         """
         text = self._slugs.prepared(content.text)
         return render_text(text) if self._slugs.has_images else text_for_anchor(text)
-
-
-def former_ids(headings: Sequence[Block]) -> list[SectionId]:
-    """The section ID of each of `headings` while attributes such as `{#id}` were text of headings."""
-    return _Tree(headings, [heading_title(heading.content) for heading in headings]).ids
 
 
 class _Tree:
