@@ -4,8 +4,8 @@ Bytes outside the edited spans never change: they are copied from the base, not 
 """
 
 import codecs
+import hashlib
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -18,20 +18,7 @@ from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
 
 if TYPE_CHECKING:
-    from hashlib import sha256
-
     from mdplan.text.edit import EditList
-else:
-    # To load hashlib loads OpenSSL, which takes a fifth of the time that Python takes to start. What Python
-    # brings itself is as good for short texts, and twenty times as slow for long ones.
-    try:
-        from _sha2 import sha256
-    except ImportError:
-        try:
-            # Its name in Python 3.11.
-            from _sha256 import sha256
-        except ImportError:
-            from hashlib import sha256
 
 # Encodings whose bytes depend on what came before, or that write two code points as one character: a
 # piece of them cannot be copied or encoded alone.
@@ -43,12 +30,6 @@ _BOMS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-
-
-# Up to so many bytes, names of sections among them, OpenSSL takes longer to begin than the other to end.
-_SHORT: Final = 128
-# So many bytes are hashed by OpenSSL, and after them all that are not short.
-_LONG: Final = 32_768
 
 
 class DecodeFailure(StrEnum):
@@ -231,12 +212,7 @@ def visible(text: str) -> str:
 
 def sha256_hex(data: bytes | memoryview) -> str:
     """SHA-256 of `data` as 64 lower-case hex digits."""
-    length = len(data)
-    if length > _SHORT and (length > _LONG or "hashlib" in sys.modules):
-        import hashlib
-
-        return hashlib.sha256(data).hexdigest()
-    return sha256(data).hexdigest()
+    return hashlib.sha256(data).hexdigest()
 
 
 def _source(data: bytes, text: str, encoding: str, bom: bytes, invalid_bytes: int) -> Source:

@@ -351,14 +351,11 @@ class Outline:
 
     def own_hashes(self) -> dict[str, str]:
         """Hash of each top-level section's own text, heading and body, by section ID."""
-        # Computed on demand: reading rarely needs all of them.
-        from hashlib import sha256
-
         # Each ends where the next one starts.
         places = self.source.byte_offsets([*self._starts, self.sections[-1].body.end])
         data = memoryview(self.source.data)
         return {
-            section.section_id: sha256(data[start:stop]).hexdigest()[:_SHORT_HASH]
+            section.section_id: sha256_hex(data[start:stop])[:_SHORT_HASH]
             for section, (start, stop) in zip(self.sections, pairwise(places), strict=True)
         }
 
