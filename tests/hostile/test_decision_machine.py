@@ -21,6 +21,7 @@ from mdplan.engine.reviews.open_plan import OpenPlan
 from mdplan.engine.reviews.review_service import DecisionTerms, ReviewService
 from mdplan.mcp.review_app.app_requests import Verb
 from mdplan.mcp.review_app.nonces import Nonces
+from mdplan.storage.user import decision_log
 from mdplan.storage.user.decision_log import Decision, DecisionHistory, DecisionStore
 from mdplan.storage.user.origins import Origins, Revisions
 from tests.conftest import FULL
@@ -55,12 +56,24 @@ def a_rejection_revokes_nothing_that_was_derived(patch: Patch) -> None:
     patch.setattr(ReviewService, "_revoke_derived", lambda *_: ())
 
 
+def _remember_roots(patch: Patch) -> dict[int, str]:
+    """The path of the root of each store that is made from now on, by the ID of the store."""
+    own, roots = DecisionStore.__init__, {}
+
+    def init(self: DecisionStore, root_path: str, *others: Any, **named: Any) -> None:
+        own(self, root_path, *others, **named)
+        roots[id(self)] = root_path
+
+    patch.setattr(DecisionStore, "__init__", init)
+    return roots
+
+
 def an_approval_counts_for_what_was_derived(patch: Patch) -> None:
-    own = DecisionStore.history
+    own, roots = DecisionStore.history, _remember_roots(patch)
 
     def history(self: DecisionStore, plan_id: str) -> DecisionHistory:
         found = own(self, plan_id)
-        origins = (own(self, origin) for origin in Origins(self._root_path).of(plan_id))
+        origins = (own(self, origin) for origin in Origins(roots[id(self)]).of(plan_id))
         approved = next((each for each in origins if each.is_approved), None)
         if found.events or approved is None:
             return found
@@ -94,15 +107,15 @@ def _with_terms(name: str, change: Callable[[DecisionTerms, str], DecisionTerms]
 
 
 def a_record_counts_for_any_plan_and_any_place(patch: Patch) -> None:
-    """The seal is checked, what it names is not."""
-    own = vars(DecisionStore)["_event"]
+    """What a record names is not checked."""
+    own = vars(decision_log)["_read_event"]
 
-    def event(self: DecisionStore, data: bytes, expected: object) -> Any:
+    def read_event(data: bytes, expected: object) -> Any:
         del expected
-        fields = json.loads(json.loads(data)["event"])
-        return own(self, data, (fields["planId"], fields["number"], fields["after"]))
+        fields = json.loads(data)
+        return own(data, (fields["planId"], fields["number"], fields["after"]))
 
-    patch.setattr(DecisionStore, "_event", event)
+    patch.setattr(decision_log, "_read_event", read_event)
 
 
 def an_undo_needs_no_approval(patch: Patch) -> None:
@@ -141,11 +154,11 @@ def a_part_of_another_title_comes_from_nothing(patch: Patch) -> None:
 
 
 def a_revision_inherits_the_approval(patch: Patch) -> None:
-    own = DecisionStore.history
+    own, roots = DecisionStore.history, _remember_roots(patch)
 
     def history(self: DecisionStore, plan_id: str) -> DecisionHistory:
         found = own(self, plan_id)
-        replaced = (own(self, old).decision for old in Revisions(self._root_path).of(plan_id))
+        replaced = (own(self, old).decision for old in Revisions(roots[id(self)]).of(plan_id))
         decision = next((each for each in replaced if each is not None and each.approves), None)
         if found.events or decision is None:
             return found

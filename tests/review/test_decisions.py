@@ -1,4 +1,4 @@
-"""Decisions outlive the process, are the user's alone, and are believed only with the user's seal."""
+"""Decisions outlive the process, are the user's alone, and are believed only in files of theirs alone."""
 
 import json
 from dataclasses import replace
@@ -61,22 +61,18 @@ def test_stored_decisions_are_private(state_dir: Path) -> None:
     assert stored_file(state_dir).parent.stat().st_mode & 0o777 == 0o700
 
 
-@pytest.mark.parametrize(
-    ("was", "becomes"),
-    [("ann", "bob"), ('\\"verdict\\":\\"approved', '\\"verdict\\":\\"rejected'), ("a" * 64, "b" * 64)],
-)
-def test_modified_decision_is_ignored(state_dir: Path, was: str, becomes: str) -> None:
-    record(DECISION)
+def test_modified_event_damages_the_log_after_it(state_dir: Path) -> None:
+    store = DecisionStore("/root")
+    record(DECISION, store)
     path = stored_file(state_dir)
-    text = path.read_text()
-    assert was in text
+    record(replace(DECISION, approved_plan_id=A, rejected=()), store)
+    assert store.history(A).is_approved
 
-    path.write_text(text.replace(was, becomes))
-    path.rename(path.with_name(path.name.replace(was, becomes)))
+    path.write_text(path.read_text().replace('"ann"', '"bob"'))
 
-    assert DecisionStore("/root").of(A) is None
-    assert DecisionStore("/root").of(B) is None
-    assert DecisionStore("/root").all() == ()
+    assert store.history(A).is_damaged
+    assert not store.history(A).is_approved
+    assert [event.decided_by for event in store.history(A).events if isinstance(event, Decision)] == ["bob"]
 
 
 def test_decision_on_one_plan_does_not_count_for_another(state_dir: Path) -> None:
@@ -107,21 +103,13 @@ def test_decisions_in_a_folder_writable_by_others_are_ignored(state_dir: Path) -
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"[]", b"{}", b'{"decision": 1, "seal": ""}', b"\xff", b"[" * 99999]
+    "content", [b"", b"[]", b"{}", b'{"event": "{}", "seal": ""}', b"\xff", b"[" * 99999]
 )
 def test_malformed_decision_is_ignored(state_dir: Path, content: bytes) -> None:
     record(DECISION)
     stored_file(state_dir).write_bytes(content)
 
     assert DecisionStore("/root").of(A) is None
-
-
-def test_no_decision_is_recorded_without_a_key(state_dir: Path) -> None:
-    state_dir.mkdir(mode=0o700)
-    (state_dir / "journal.key").write_bytes(b"short")
-
-    assert not record(DECISION)
-    assert DecisionStore("/root").all() == ()
 
 
 def test_approval_expires(state_dir: Path) -> None:
@@ -166,8 +154,7 @@ def test_malformed_id_touches_no_file(state_dir: Path, plan_id: str) -> None:
 def test_stored_decision_is_readable_json(state_dir: Path) -> None:
     record(DECISION)
 
-    event = json.loads(json.loads(stored_file(state_dir).read_bytes())["event"])
-    decision = event["facts"]
+    decision = json.loads(stored_file(state_dir).read_bytes())["facts"]
     assert (decision["decided_by"], decision["rejected"]) == ("ann", [1, 3])
 
 

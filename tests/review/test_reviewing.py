@@ -235,7 +235,9 @@ def test_too_long_comment_is_refused(reviewing: ReviewService, comment: str, pla
 
 def test_unsaved_decision_does_not_count(strict: Engine, reviewing: ReviewService, state_dir: Path) -> None:
     plan_id = plan(strict)
-    (state_dir / "journal.key").write_bytes(b"short")
+    (plans,) = state_dir.rglob("plans")
+    (plans.parent / "decisions").mkdir()
+    (plans.parent / "decisions").chmod(0o777)
 
     assert [problem.code for problem in reviewing.approve(plan_id, "ann")] == [Code.IO_ERROR]
     assert only_problem(apply(strict, plan_id)).code is Code.APPROVAL_REQUIRED

@@ -1,13 +1,14 @@
-"""Decisions of people about plans: an append-only log for each plan, sealed with the user's key.
+"""Decisions of people about plans: an append-only log for each plan.
 
 Each event is a file of its own, named by the plan and a number. Only one event can get a number, so of two
-decisions that saw the same version one is refused. An event contains the seal of the one before it.
+decisions that saw the same version one is refused. An event names the hash of the one before it.
 
-Decisions are in the user's state directory, outside every root. A file without the user's seal for the
-root is no event. A program that runs as the same user can read the key: against that program, approval is a
-guard rail and a record, not a boundary.
+Decisions are in the user's state directory, outside every root, in files and folders that only the user can
+write. A program that runs as the same user can write them too: against that program, approval is a guard rail
+and a record, not a boundary.
 """
 
+import hashlib
 import heapq
 import json
 import re
@@ -20,7 +21,6 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.fs.filesystem import FileSystem
 from mdplan.storage.fs.regular_file import read_regular_file
 from mdplan.storage.user.private_folder import PrivateFolder
-from mdplan.storage.user.user_state import is_sealed, seal
 
 # Longer than any comment that an agent should have to read.
 MOST_COMMENT_CHARACTERS: Final = 2000
@@ -31,8 +31,6 @@ _FOLDER: Final = "decisions"
 _PLAN_ID: Final = re.compile(r"sha256-([0-9a-f]{64})")
 _EVENT: Final = re.compile(r"([0-9a-f]{64})\.([1-9][0-9]{0,5})\.json")
 _MOST_BYTES: Final = 16 << 20
-# Separates these seals from those of journal records and of the decisions of mdplan 0.1.
-_KIND: Final = b"decision event\0"
 _OPEN_TO_OTHERS: Final = 0o077
 
 
@@ -201,7 +199,6 @@ class DecisionStore:
     def __init__(
         self, root_path: str, directory: str | None = None, filesystem: FileSystem | None = None
     ) -> None:
-        self._root_path = root_path
         self._place = PrivateFolder(root_path, _FOLDER, directory, filesystem)
 
     def add(self, plan_id: str, event: Event, version: str) -> AddOutcome:
@@ -218,9 +215,7 @@ class DecisionStore:
                 if standing.version != version:
                     return AddOutcome.STALE
                 number = len(standing.events) + 1
-                data = self._encoded(plan_id, number, version, event)
-                if data is None:
-                    return AddOutcome.FAILED
+                data = _encoded(plan_id, number, version, event)
                 self._place.write_new(folder, f"{named[1]}.{number}.json", data)
         except FileExistsError:
             return AddOutcome.STALE
@@ -309,7 +304,7 @@ class DecisionStore:
         return DecisionHistory(tuple(event for event, _ in whole), version, len(whole) < len(events))
 
     def _read(self, folder: int, digits: str) -> Iterator[tuple[Event, str] | None]:
-        """The events with their seals, each after the one before; None for the first that is not sealed."""
+        """The events with their hashes, each after the one before; None for the first that is damaged."""
         number, version = 1, UNDECIDED
         while True:
             name = f"{digits}.{number}.json"
@@ -318,32 +313,30 @@ class DecisionStore:
                 return
             is_private = not isinstance(leaf, Diagnostic) and not leaf.status.st_mode & _OPEN_TO_OTHERS
             data = leaf.data if not isinstance(leaf, Diagnostic) and is_private else b""
-            found = self._event(data, (f"sha256-{digits}", number, version))
+            found = _read_event(data, (f"sha256-{digits}", number, version))
             yield found
             if found is None:
                 return
             number, version = number + 1, found[1]
 
-    def _event(self, data: bytes, expected: tuple[str, int, str]) -> tuple[Event, str] | None:
-        """The event in `data` and its seal; None unless it is the one of the plan, number and version."""
-        try:
-            stored = json.loads(data)
-            body, mark = stored["event"], stored["seal"]
-            if not is_sealed(self._root_path, _KIND + body.encode("ascii"), mark):
-                return None
-            fields = json.loads(body)
-            if (fields["planId"], fields["number"], fields["after"]) != expected:
-                return None
-            return _event_of(fields["kind"], fields["facts"]), mark
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            return None
 
-    def _encoded(self, plan_id: str, number: int, version: str, event: Event) -> bytes | None:
-        """The file of an event; None where the user has no key to seal it with."""
-        fields = {"planId": plan_id, "number": number, "after": version, "kind": _KINDS[type(event)]}
-        body = _canonical(fields | {"facts": asdict(event)})
-        mark = seal(self._root_path, _KIND + body)
-        return _canonical({"event": body.decode("ascii"), "seal": mark}) if mark else None
+def _read_event(data: bytes, expected: tuple[str, int, str]) -> tuple[Event, str] | None:
+    """Read the event in `data` and hash it; None unless it is the one of the plan, number and version."""
+    try:
+        fields = json.loads(data)
+        if (fields["planId"], fields["number"], fields["after"]) != expected:
+            return None
+        return _event_of(fields["kind"], fields["facts"]), hashlib.sha256(data).hexdigest()
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _encoded(plan_id: str, number: int, version: str, event: Event) -> bytes:
+    """Return the content of the file of an event."""
+    fields = {"planId": plan_id, "number": number, "after": version, "kind": _KINDS[type(event)]}
+    return json.dumps(fields | {"facts": asdict(event)}, sort_keys=True, separators=(",", ":")).encode(
+        "ascii"
+    )
 
 
 def _event_of(kind: str, facts: Mapping[str, Any]) -> Event:
@@ -380,7 +373,3 @@ def _line_comment_of(facts: Mapping[str, Any]) -> LineComment:
         quote=str(facts["quote"]),
         edit_index=None if index is None else int(index),
     )
-
-
-def _canonical(value: object) -> bytes:
-    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode("ascii")
