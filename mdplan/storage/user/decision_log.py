@@ -120,11 +120,6 @@ class Decision:
         """Whether it asks for another plan in place of its own."""
         return self.verdict is Verdict.CHANGES_REQUESTED
 
-    @property
-    def is_commented(self) -> bool:
-        """Whether it says anything besides its verdict."""
-        return bool(self.comment or any(self.edit_comments.values()) or self.line_comments)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanUsed:
