@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, TypedDict, TypeVar
 
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline.outline import Outline, of_source
 from mdplan.reading.bounded_names import escape_for_message
 from mdplan.reports.ini import CommentBlockEntry, IniKeyEntry, IniSectionEntry, TextSectionEntry
 from mdplan.text.document_format import DocumentFormat
@@ -45,7 +45,7 @@ def ini_section_count(outline: Outline) -> int:
 def _ini(outline: Outline) -> "IniOutline":
     from mdplan.plaintext.ini_outline import IniOutline
 
-    return outline.derived(IniOutline)
+    return outline.derived(of_source, IniOutline)
 
 
 def plain_text_fields(
@@ -66,7 +66,7 @@ def plain_text_fields(
         return fields, totals
     from mdplan.plaintext.text_outline import TextOutline
 
-    text = outline.derived(TextOutline)
+    text = outline.derived(of_source, TextOutline)
     if outline.format is DocumentFormat.INI:
         fields["ini_sections"] = _ini_sections(outline, limit, totals, is_full=is_full)
     else:

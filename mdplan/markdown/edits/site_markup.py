@@ -38,7 +38,7 @@ def site_markup(outline: Outline, span: Span, kinds: frozenset[NodeKind]) -> Ite
         if block.kind not in _LEAVES:
             continue
         for kind in kinds & SITE_KINDS:
-            pieces = _pieces_of(outline, block, kind)
+            pieces = outline.derived(_pieces_of, block, kind)
             at = bisect_left(pieces, span.start, key=lambda piece: piece.end)
             while at < len(pieces) and pieces[at].start <= span.end:
                 yield kind, pieces[at]
@@ -46,12 +46,9 @@ def site_markup(outline: Outline, span: Span, kinds: frozenset[NodeKind]) -> Ite
 
 
 def _pieces_of(outline: Outline, block: Block, kind: NodeKind) -> tuple[Span, ...]:
-    """Pieces of `kind` in `block`, in order and apart from each other; found once for all matches."""
-    key = (block.span.start, kind)
-    if key not in outline.site_markup:
-        has_sign = _SIGNS[kind].search(outline.source.text, *_bounds(block))
-        outline.site_markup[key] = tuple(_PIECES[kind](outline, block)) if has_sign else ()
-    return outline.site_markup[key]
+    """Pieces of `kind` in `block`, in order and apart from each other."""
+    has_sign = _SIGNS[kind].search(outline.source.text, *_bounds(block))
+    return tuple(_PIECES[kind](outline, block)) if has_sign else ()
 
 
 def _templates(outline: Outline, block: Block) -> Iterator[Span]:

@@ -40,20 +40,21 @@ def find_anchors(outline: Outline) -> tuple[Anchor, ...]:
 
 def explicit_anchors(outline: Outline) -> tuple[tuple[str, Span], ...]:
     """Anchors that HTML or a label above a heading names, in document order, each with its place."""
-    if outline.explicit_anchors is None:
-        text = outline.source.text
-        mark = with_anchor() if "<" in text and _ANCHOR_SIGN.search(text) else None
-        found = {
-            attribute.value_span: attribute.value
-            for attribute in (attributes_in(outline, whole(outline), mark) if mark else ())
-            if attribute.value
-            and (attribute.name == "id" or (attribute.name, attribute.tag) == ("name", "a"))
-        }
-        for lead in outline.lead_spans:
-            for anchor, place in anchors_without_html(outline.text_of(lead)):
-                found[Span(lead.start + place.start, lead.start + place.end)] = anchor
-        outline.explicit_anchors = tuple((found[span], span) for span in sorted(found))
-    return outline.explicit_anchors
+    return outline.derived(_explicit_anchors)
+
+
+def _explicit_anchors(outline: Outline) -> tuple[tuple[str, Span], ...]:
+    text = outline.source.text
+    mark = with_anchor() if "<" in text and _ANCHOR_SIGN.search(text) else None
+    found = {
+        attribute.value_span: attribute.value
+        for attribute in (attributes_in(outline, whole(outline), mark) if mark else ())
+        if attribute.value and (attribute.name == "id" or (attribute.name, attribute.tag) == ("name", "a"))
+    }
+    for lead in outline.lead_spans:
+        for anchor, place in anchors_without_html(outline.text_of(lead)):
+            found[Span(lead.start + place.start, lead.start + place.end)] = anchor
+    return tuple((found[span], span) for span in sorted(found))
 
 
 def resolvable_targets(outline: Outline) -> frozenset[str]:

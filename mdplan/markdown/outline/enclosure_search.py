@@ -41,9 +41,11 @@ def find_enclosures(outline: Outline) -> Enclosures:
     text = outline.source.text
     if outline.format is not DocumentFormat.MARKDOWN or not _has_tags(text):
         return Enclosures()
-    if outline.enclosures is None:
-        outline.enclosures = _paired(_tags(outline))
-    return outline.enclosures
+    return outline.derived(_enclosures)
+
+
+def _enclosures(outline: Outline) -> Enclosures:
+    return _paired(_tags(outline))
 
 
 def _has_tags(text: str) -> bool:

@@ -39,9 +39,7 @@ def find_by_path(
         return problem
     if not path:
         return outline.sections[0]
-    named = outline.named_sections.get(tuple(path))
-    if named is None:
-        named = outline.named_sections[tuple(path)] = _named(outline, path)
+    named = outline.derived(_named, tuple(path))
     return _pick(named, path, occurrence) if named else _not_found(outline, path)
 
 
@@ -133,7 +131,7 @@ def _readings(element: str) -> tuple[_Reading, ...]:
     return tuple(found)
 
 
-def _named(outline: Outline, path: Sequence[str]) -> tuple[Section, ...]:
+def _named(outline: Outline, path: tuple[str, ...]) -> tuple[Section, ...]:
     """All sections that `path` names, in document order."""
     readings = [_readings(element) for element in path]
     leaves = {reading.canonical: None for reading in readings[-1]}

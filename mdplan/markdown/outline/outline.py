@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, TypeVarTuple
 from unicodedata import normalize
 
 from mdplan.markdown.blocks.block_structure import Block, BlockTree, parse_blocks, reparse_blocks
@@ -26,12 +26,9 @@ from mdplan.text.span import Span
 # What is derived on demand is loaded on demand: a stat of a short file needs little of it.
 if TYPE_CHECKING:
     from mdplan.markdown.elements.lists import Lists
-    from mdplan.markdown.elements.node_kind import NodeKind
     from mdplan.markdown.elements.tables import TableSource
     from mdplan.markdown.front_matter.values import FrontMatterContent, Unreadable
     from mdplan.markdown.inline.inline_nodes import InlineMap
-    from mdplan.markdown.outline.enclosure import Enclosures
-    from mdplan.markdown.outline.region import Regions
     from mdplan.text.edit import EditList
     from mdplan.text.line_end_view import LineEndView
     from mdplan.text.line_hashes import LineHashes
@@ -39,6 +36,7 @@ if TYPE_CHECKING:
 
 _SHORT_HASH: Final = 16
 _Derived = TypeVar("_Derived")
+_About = TypeVarTuple("_About")
 
 
 class Outline:
@@ -86,16 +84,6 @@ class Outline:
             self.content_end: int = before[0].content_end + len(source.text) - len(before[0].source.text)
         else:
             self.content_end = self.tree.content_end if is_markdown else len(source.text)
-        # What heading paths name: `heading_path` notes it, so that many edits by one path look once.
-        self.named_sections: dict[tuple[str, ...], tuple[Section, ...]] = {}
-        # Its regions, which `find_regions` notes for the same reason.
-        self.regions: Regions | None = None
-        # Its enclosures, which `find_enclosures` notes.
-        self.enclosures: Enclosures | None = None
-        # Templates, math and MDX by where their block starts, which `site_markup` notes.
-        self.site_markup: dict[tuple[int, NodeKind], tuple[Span, ...]] = {}
-        # Anchors that HTML names and where, which `targets` notes.
-        self.explicit_anchors: tuple[tuple[str, Span], ...] | None = None
         body = Span(self.body_start, max(self.content_end, self.body_start))
         headings = self.tree.headings
         self.section_names: SectionNames = (
@@ -105,7 +93,7 @@ class Outline:
         self.headings = self.in_order[1:]
         self.nested = tuple(section for section in self.headings if section.nested)
         self.sections = tuple(section for section in self.in_order if not section.nested)
-        self._derived: dict[Callable[[Source], Any], Any] = {}
+        self._derived: dict[tuple[Any, ...], Any] = {}
 
     def edited(self, edits: "EditList", source: Source) -> "Outline":
         """Outline of `source`, which `edits` made of this one's."""
@@ -121,11 +109,12 @@ class Outline:
         tree, self.changed = reparse_blocks(before[0].tree, before[1], text, lines, self.body_start)
         return tree
 
-    def derived(self, make: Callable[[Source], _Derived]) -> _Derived:
-        """What `make` gives for the source, made once: a structure of another format, such as INI."""
-        if make not in self._derived:
-            self._derived[make] = make(self.source)
-        found: _Derived = self._derived[make]
+    def derived(self, make: Callable[["Outline", *_About], _Derived], *about: *_About) -> _Derived:
+        """Return `make(outline, *about)`, made once, so that many edits of one document share it."""
+        key = make, *about
+        if key not in self._derived:
+            self._derived[key] = make(self, *about)
+        found: _Derived = self._derived[key]
         return found
 
     @property
@@ -372,3 +361,8 @@ class Outline:
         if not self.changed or not self.tree.part_headings:
             return False
         return self.changed[-1][1].end <= self.tree.part_headings[-1].span.start
+
+
+def of_source(outline: Outline, read: Callable[[Source], _Derived]) -> _Derived:
+    """Return what `read` makes of the source of `outline`: a structure of another format, such as INI."""
+    return read(outline.source)

@@ -27,14 +27,12 @@ CONTENTS: Final = "toc"
 
 
 def find_regions(outline: Outline) -> Regions:
-    """Regions of a document, which notes them; they may be in each other.
+    """Regions of a document; they may be in each other.
 
     Markers in code, in front matter and inside another comment are text. Where two regions cross, the
     one whose end comes first is a pair, and the markers of the other are unpaired.
     """
-    if outline.regions is None:
-        outline.regions = _regions(outline)
-    return outline.regions
+    return outline.derived(_regions)
 
 
 def _regions(outline: Outline) -> Regions:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.field_names import short_name
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline.outline import Outline, of_source
 from mdplan.operations.base.fields import Ordinal, SectionHash
 from mdplan.operations.base.operation import Operation
 from mdplan.plaintext.ini_address import find_key, find_section, section_name
@@ -137,7 +137,7 @@ class IniKeyOperation(IniOperation):
 
 def ini_of(outline: Outline) -> IniOutline:
     """The INI structure of the source of `outline`, read once."""
-    return outline.derived(IniOutline)
+    return outline.derived(of_source, IniOutline)
 
 
 def fault_problem(field: str, fault: str | None) -> Iterator[Diagnostic]:
