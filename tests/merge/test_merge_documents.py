@@ -54,18 +54,12 @@ GROUPS = LIST.replace("## Unreleased\n", "## Unreleased\n\n### Added\n")
             "---\na: 1\nb: 5\ntags:\n- x\n- w\n---\nz\n",
             "---\na: 2\nb: 5\ntags:\n- x\n- w\n- y\n---\nz\n",
         ),
-        # A list in brackets, and the newer of two dates of the last change.
+        # A list in brackets.
         (
             "---\ntags: [a]\n---\nz\n",
             "---\ntags: [a, b]\n---\nz\n",
             "---\ntags: [a, c]\n---\nz\n",
             "---\ntags: [a, c, b]\n---\nz\n",
-        ),
-        (
-            "---\nms.date: 01/02/2024\n---\nz\n",
-            "---\nms.date: 11/30/2024\n---\nz\n",
-            "---\nms.date: 01/02/2025\n---\nz\n",
-            "---\nms.date: 01/02/2025\n---\nz\n",
         ),
         # Ours moves a section, in which theirs adds an item.
         (
@@ -119,6 +113,12 @@ def test_independent_changes_are_merged(base: str, ours: str, theirs: str, resul
             GROUPS,
             GROUPS.replace("## Unreleased\n", "## Unreleased\n\n## 1.1\n"),
             GROUPS.replace("- beta\n", "- beta\n- new\n"),
+        ),
+        # Two dates of the last change.
+        (
+            "---\ndate: 2024-01-02\n---\nz\n",
+            "---\ndate: 2024-02-01\n---\nz\n",
+            "---\ndate: 2025-01-02\n---\nz\n",
         ),
         # An item that says that there is nothing.
         ("## Fixes\n", "## Fixes\n\n- None.\n", "## Fixes\n\n- a crash\n"),

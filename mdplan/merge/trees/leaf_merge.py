@@ -15,14 +15,6 @@ _ITEM: Final = re.compile(r"(\s*(?:[-+*]|\d+[.)])\s+)(\[[ xX]\](?=\s))?(.*)", re
 _SENTENCE: Final = re.compile(r"(?<=[.!?])(?=[ ]+\S)")
 # Lines of which a sentence cannot be told from its neighbours.
 _NO_PROSE: Final = ("|", "#", "<", "[")
-# When a page was last changed, in front matter.
-_CHANGED_AT: Final = re.compile(
-    r"""["']?(?:date|updated(?:[_-]?at)?|last[_-]?mod(?:ified)?|modified|ms\.date)["']?\s*[:=]\s*"""
-    r"""(?P<quote>["']?)(?P<value>[^"'#]*?)(?P=quote),?""",
-    re.IGNORECASE,
-)
-_ISO: Final = re.compile(r"(\d{4}-\d\d-\d\d)([T ][\d:.]+)?(Z|[+-]\d\d:?\d\d)?")
-_AMERICAN: Final = re.compile(r"(\d\d)/(\d\d)/(\d{4})")
 _REWRITTEN: Final = "both sides changed it"
 _BOTH_NEW: Final = "both sides added nearly the same"
 _OTHER_COLUMNS: Final = "one side changed the columns of the table"
@@ -131,21 +123,9 @@ def _sentences(base: str, ours: str, theirs: str) -> str | None:
     )
 
 
-def _newer_date(base: str, ours: str, theirs: str) -> str | None:
-    """The later of two dates of the last change, both as one form has them; None for anything else."""
-    found = [_CHANGED_AT.fullmatch(line.strip()) for line in (base, ours, theirs)]
-    dates = [each and (_ISO.fullmatch(each["value"]) or _AMERICAN.fullmatch(each["value"])) for each in found]
-    old, own, other = dates
-    if not (old and own and other) or not old.re is own.re is other.re:
-        return None
-    order = (1, 2, 3) if own.re is _ISO else (3, 1, 2)
-    return ours if own.group(*order) >= other.group(*order) else theirs
-
-
 # How one line of a kind is merged, and what the merge says of it.
 _PARTS: Final[dict[MergeNodeKind, tuple[Callable[[str, str, str], str | None], str]]] = {
     MergeNodeKind.ROW: (_cells, "a row has the cells of both sides"),
     MergeNodeKind.ITEM: (_item, "an item has the box, the text or the sentences of both sides"),
-    MergeNodeKind.ENTRY: (_newer_date, "the newer of two dates of the last change"),
     MergeNodeKind.LEAF: (_sentences, "a line has the sentences of both sides"),
 }
