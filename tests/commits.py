@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Callable, Collection
 from pathlib import Path
 
+from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.fs.filesystem import FileSystem
 from mdplan.storage.fs.root import Root
 from mdplan.storage.journal.lock import locked
@@ -21,17 +22,19 @@ def sha256(data: bytes) -> str:
 
 def change(path: str, base: bytes, result: bytes) -> StagedFile:
     """The replacement of `base` by `result`."""
-    return StagedFile(path, sha256(base), result, sha256(result))
+    return StagedFile(FileName("", path), sha256(base), result, sha256(result))
 
 
 def creation(path: str, result: bytes, like: str | None = None) -> StagedFile:
     """A file that is made, like another one of the commit if that is named."""
-    return StagedFile(path, None, result, sha256(result), like=like)
+    return StagedFile(
+        FileName("", path), None, result, sha256(result), like=None if like is None else FileName("", like)
+    )
 
 
 def deletion(path: str, base: bytes) -> StagedFile:
     """A file that goes."""
-    return StagedFile(path, sha256(base), None, None)
+    return StagedFile(FileName("", path), sha256(base), None, None)
 
 
 def new_id() -> str:

@@ -143,15 +143,12 @@ class Documents(OutlinedFiles):
     def replay(
         self,
         plan: Plan,
-        paths: Sequence[tuple[str, str | None]],
         bases: Sequence[Source],
         *,
         with_diff: bool = True,
     ) -> Replay | Problems:
-        """The text edits of `plan`, with its relative `paths`, on its bases.
-
-        Errors: those of `replay`; PARSE_TIMEOUT.
-        """
+        """The text edits of `plan` on its bases. Errors: those of `replay`; PARSE_TIMEOUT."""
+        paths = [(old.path, new.path if new else None) for old, new in self.names_of(plan)]
         return self.with_timeout_of(plan, lambda: replay(plan, paths, bases, with_diff=with_diff))
 
     def state_of(self, batch: Batch) -> list[tuple[str, str | None]] | None:
@@ -171,29 +168,30 @@ class Documents(OutlinedFiles):
             state.append((str(name), sha256))
         return state
 
-    def relative_paths(self, plan: Plan) -> list[tuple[str, str | None]]:
-        """Old and new paths (None where it stays) of the files of `plan`, without the name of their root."""
+    def names_of(self, plan: Plan) -> list[tuple[FileName, FileName | None]]:
+        """Return old and new names (None where it stays) of the files of `plan`, which are located."""
         return [
-            (self._relative(change.path), change.new_path and self._relative(change.new_path))
+            (self._located(change.path), self._located(change.new_path) if change.new_path else None)
             for change in plan.files
         ]
 
-    def backups_of(self, plan: Plan) -> dict[str, str | None]:
+    def backups_of(self, plan: Plan) -> dict[FileName, str | None]:
         """Where the old content of the files of `plan` is kept, if it is asked to keep it.
 
-        The SHA-256 of what is there now (None for no file), by path without the name of the root. Raises
-        `StorageRefused` where something else than a file that can be read is in the way.
+        The SHA-256 of what is there now (None for no file), by name. Raises `StorageRefused` where something
+        else than a file that can be read is in the way.
         """
-        backups: dict[str, str | None] = {}
+        backups: dict[FileName, str | None] = {}
         for change in plan.files if plan.options.get("backup") else ():
             if change.is_no_op or change.base_sha256 is None:
                 continue
             name = self.workspace.locate(change.path + BACKUP_SUFFIX)
-            found = name if isinstance(name, Diagnostic) else self.workspace.read(name, self.max_file_bytes)
+            if isinstance(name, Diagnostic):
+                raise StorageRefused((name,))
+            found = self.workspace.read(name, self.max_file_bytes)
             if isinstance(found, Diagnostic) and found.code is not Code.FILE_NOT_FOUND:
                 raise StorageRefused((found,))
-            path = self._relative(change.path) + BACKUP_SUFFIX
-            backups[path] = None if isinstance(found, Diagnostic) else sha256_hex(found.data)
+            backups[name] = None if isinstance(found, Diagnostic) else sha256_hex(found.data)
         return backups
 
     def root_of(self, plan: Plan) -> Root | Diagnostic:
@@ -307,10 +305,10 @@ class Documents(OutlinedFiles):
         source = self._read_if_there(path, encoding)
         return None if isinstance(source, Diagnostic) else source
 
-    def _relative(self, path: str) -> str:
+    def _located(self, path: str) -> FileName:
         name = self.workspace.locate(path)
         assert isinstance(name, FileName), "the files of a plan were located before"
-        return name.path
+        return name
 
 
 def _is_missing(file: object) -> TypeGuard[Diagnostic]:

@@ -126,7 +126,9 @@ class LinkIndex:
     def _read_anchors(self, path: str) -> frozenset[str] | None:
         if not path.lower().endswith(MARKDOWN_SUFFIXES):
             return None
-        outline = self._documents.open(FileName(self._root.name, path), None, None)
+        # A document links to it, so the path may be any.
+        name = self._root.locate(path)
+        outline = name if isinstance(name, Diagnostic) else self._documents.open(name, None, None)
         return None if isinstance(outline, Diagnostic) else resolvable_targets(outline)
 
     def _listed(self, folder: str) -> dict[str, TargetKind] | None:

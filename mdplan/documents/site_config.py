@@ -51,7 +51,8 @@ def _data(root: Root, name: str) -> bytes | None:
         root.filesystem.status_of(root.descriptor, name)
     except OSError:
         return None
-    found = root.read(name, _MOST_BYTES)
+    located = root.locate(name)
+    found = located if isinstance(located, Diagnostic) else root.read(located, _MOST_BYTES)
     return None if isinstance(found, Diagnostic) else found.data
 
 

@@ -105,8 +105,7 @@ class Committer:
         It may be `made` already. The report has the diff `with_diff`. Errors: PLAN_TAMPERED; those of the
         gate. Raises `StorageRefused`.
         """
-        paths = self.documents.relative_paths(plan)
-        replayed = made or self.documents.replay(plan, paths, bases, with_diff=with_diff)
+        replayed = made or self.documents.replay(plan, bases, with_diff=with_diff)
         if not isinstance(replayed, Replay):
             return refusal(ApplyReport, replayed)
         fields = report_fields(plan, replayed.diff if with_diff else None) | {"rebased": rebased}
@@ -123,7 +122,7 @@ class Committer:
         transaction, now, durability = secrets.token_hex(8), self.clock(), self.settings.durability
         staged = stage(
             lock,
-            files_to_stage(plan, paths, bases, replayed, self.documents.backups_of(plan)),
+            files_to_stage(plan, self.documents, bases, replayed),
             transaction=transaction,
             note=note_of(
                 plan,

@@ -3,29 +3,27 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from mdplan.diagnostics import Code
-from mdplan.documents.documents import BACKUP_SUFFIX
+from mdplan.documents.documents import BACKUP_SUFFIX, Documents
 from mdplan.plan import FileChange, Plan
 from mdplan.planning.replan.replay import Replay
 from mdplan.storage.fs.errors import StorageRefused
+from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.transaction.commit import LaterContent, StagedFile
 from mdplan.text.source import Source
 
 
 def files_to_stage(
-    plan: Plan,
-    paths: Sequence[tuple[str, str | None]],
-    bases: Sequence[Source],
-    replayed: Replay,
-    backups: Mapping[str, str | None],
+    plan: Plan, documents: Documents, bases: Sequence[Source], replayed: Replay
 ) -> list[StagedFile]:
-    """The files of `plan` that change: `paths` are their old and new ones, without the root's name.
+    """Return the files of `plan` in `documents` that change, and those that keep old content.
 
-    `backups` are the paths under which old content is kept, with the SHA-256 of what they hold now.
+    Raises `StorageRefused` as `Documents.backups_of` does.
     """
+    backups = documents.backups_of(plan)
     restores = plan.undoes is not None
     return [
         file
-        for index, (change, names) in enumerate(zip(plan.files, paths, strict=True))
+        for index, (change, names) in enumerate(zip(plan.files, documents.names_of(plan), strict=True))
         if not change.is_no_op
         for file in (
             *_backup(names[0], bases, index, backups),
@@ -65,9 +63,9 @@ def _read_unchanged(content: bytes | None, path: str) -> bytes:
 
 
 def _backup(
-    path: str, bases: Sequence[Source], index: int, backups: Mapping[str, str | None]
+    name: FileName, bases: Sequence[Source], index: int, backups: Mapping[FileName, str | None]
 ) -> Iterator[StagedFile]:
-    kept = path + BACKUP_SUFFIX
+    kept = FileName(name.root, name.path + BACKUP_SUFFIX)
     if kept not in backups:
         return
     size, sha256 = len(bases[index].data), bases[index].sha256
@@ -75,15 +73,15 @@ def _backup(
 
         def content_now() -> bytes:
             base = bases[index]
-            return _read_unchanged(base.data if base.sha256 == sha256 else None, path)
+            return _read_unchanged(base.data if base.sha256 == sha256 else None, name.path)
 
         content = LaterContent(size, content_now)
-        yield StagedFile(kept, backups[kept], content, sha256, like=path)
+        yield StagedFile(kept, backups[kept], content, sha256, like=name)
 
 
 def _changed(
     change: FileChange,
-    names: tuple[str, str | None],
+    names: tuple[FileName, FileName | None],
     result: LaterContent | None,
     base: bytes | None,
     *,
@@ -93,12 +91,12 @@ def _changed(
 
     An undo that creates a file `restores` a deleted one.
     """
-    path, new_path = names
-    if new_path is None:
+    name, new_name = names
+    if new_name is None:
         is_new = change.base_sha256 is None
         yield StagedFile(
-            path, change.base_sha256, result, change.result_sha256, restores=restores and is_new, base=base
+            name, change.base_sha256, result, change.result_sha256, restores=restores and is_new, base=base
         )
     else:
-        yield StagedFile(new_path, None, result, change.result_sha256, like=path)
-        yield StagedFile(path, change.base_sha256, None, None, base=base)
+        yield StagedFile(new_name, None, result, change.result_sha256, like=name)
+        yield StagedFile(name, change.base_sha256, None, None, base=base)

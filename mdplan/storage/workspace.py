@@ -95,10 +95,8 @@ class Workspace:
         if isinstance(split, Diagnostic):
             return split
         root, below = split
-        checked = root.canonical(below)
-        if isinstance(checked, Diagnostic):
-            return replace(checked, file=visible(path))
-        return FileName(root.name, checked)
+        name = root.locate(below)
+        return replace(name, file=visible(path)) if isinstance(name, Diagnostic) else name
 
     def hides(self, *paths: str) -> bool:
         """Whether `allow` or `deny` excludes one of `paths`, as `locate` takes them.
@@ -116,15 +114,15 @@ class Workspace:
 
     def read(self, name: FileName, max_bytes: int) -> FileBytes | Diagnostic:
         """Read a file, once. Errors: those of `Root.read`."""
-        return self.root_of(name).read(name.path, max_bytes)
+        return self.root_of(name).read(name, max_bytes)
 
     def status_of(self, name: FileName) -> os.stat_result | Diagnostic:
         """The status of a regular file. Errors: those of `Root.status_of`."""
-        return self.root_of(name).status_of(name.path)
+        return self.root_of(name).status_of(name)
 
     def write_refusal(self, name: FileName) -> Diagnostic | None:
         """Why a file could not be replaced now; None when it could. Errors: those of `Root.write_refusal`."""
-        return self.root_of(name).write_refusal(name.path)
+        return self.root_of(name).write_refusal(name)
 
     def is_several(self, pattern: str) -> bool:
         """Whether `pattern` is a folder or a glob, and so for `iter_files`, and not the name of one file.
@@ -137,7 +135,10 @@ class Workspace:
         root, below = split
         if _opens(root, below):
             return True
-        return _is_glob(below) and isinstance(root.status_of(below), Diagnostic)
+        name = root.locate(below) if _is_glob(below) else None
+        return name is not None and (
+            isinstance(name, Diagnostic) or isinstance(root.status_of(name), Diagnostic)
+        )
 
     def iter_files(self, pattern: str, *, respect_gitignore: bool = False) -> Iterator[FileName] | Diagnostic:
         """The regular files below a folder (`.` is the root), or matching a glob with git's rules, sorted.

@@ -30,6 +30,7 @@ from scratch import scratch_folder
 from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
 from mdplan.storage.durability import Durability
+from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.fs.root import Root
 from mdplan.storage.journal.lock import locked
 from mdplan.storage.transaction.commit import StagedFile, publish, stage
@@ -178,7 +179,7 @@ def commit(root: Root, files: Sequence[StagedFile], version: int, durability: Du
 
 def staged_file(name: str, version: int) -> StagedFile:
     result = text(name, version)
-    return StagedFile(name, digest(text(name, version - 1)), result, digest(result))
+    return StagedFile(FileName("", name), digest(text(name, version - 1)), result, digest(result))
 
 
 def digest(data: bytes) -> str:

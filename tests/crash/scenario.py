@@ -5,6 +5,7 @@ import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.transaction.commit import Durability, StagedFile
 from tests.crash.model_disk import own
 from tests.crash.volume import Content, Volume, numbers_of
@@ -24,7 +25,12 @@ class Change:
     def staged(self) -> StagedFile:
         """The change as a commit takes it."""
         return StagedFile(
-            self.path, digest(self.old), self.new, digest(self.new), like=self.like, base=self.old
+            FileName("", self.path),
+            digest(self.old),
+            self.new,
+            digest(self.new),
+            like=None if self.like is None else FileName("", self.like),
+            base=self.old,
         )
 
 

@@ -67,7 +67,7 @@ def commit_line(folder: Path, line: bytes) -> bytes:
     root = Root.open(folder)
     try:
         while True:
-            found = root.read("a.md", 1 << 20)
+            found = root.read(FileName("", "a.md"), 1 << 20)
             assert isinstance(found, FileBytes)
             file = change("a.md", found.data, found.data + line)
             try:
@@ -131,7 +131,7 @@ def test_folder_that_flips_to_a_link_never_leads_outside(tmp_path: Path) -> None
     flipping.start()
     root = Root.open(tmp_path / "root")
     try:
-        found = [root.read("sub/a.md", 100) for _ in range(3000)]
+        found = [root.read(FileName("", "sub/a.md"), 100) for _ in range(3000)]
     finally:
         stop.set()
         flipping.join()

@@ -11,6 +11,7 @@ import pytest
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine.engine import Engine
+from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.fs.regular_file import FileBytes
 from mdplan.storage.fs.root import Root
 from tests.disk import NOBODY, as_nobody, descriptors
@@ -31,7 +32,7 @@ def check(folder: Path, path: str, code: Code, hint: str = "") -> None:
     """Reading and writing `path` are refused with `code`; the hint has `hint` in it."""
     root = Root.open(folder)
     try:
-        for found in (root.read(path, LIMIT), root.write_refusal(path)):
+        for found in (root.read(FileName("", path), LIMIT), root.write_refusal(FileName("", path))):
             assert isinstance(found, Diagnostic)
             assert (found.code, found.file) == (code, path)
             assert hint in found.hint
@@ -43,8 +44,8 @@ def check_not_writable(folder: Path, path: str, code: Code) -> None:
     """`path` can be read, but not be replaced."""
     root = Root.open(folder)
     try:
-        assert isinstance(root.read(path, LIMIT), FileBytes)
-        refused = root.write_refusal(path)
+        assert isinstance(root.read(FileName("", path), LIMIT), FileBytes)
+        refused = root.write_refusal(FileName("", path))
         assert isinstance(refused, Diagnostic)
         assert (refused.code, refused.file) == (code, path)
     finally:
@@ -55,12 +56,12 @@ def test_file_is_read_with_its_status(tmp_path: Path) -> None:
     (tmp_path / "d").mkdir()
     (tmp_path / "d" / "a.md").write_bytes(b"\xff\0text\r\n")
     root = Root.open(tmp_path)
-    found = root.read("./d/a.md", LIMIT)
+    found = root.read(FileName("", "d/a.md"), LIMIT)
 
     assert isinstance(found, FileBytes)
     assert found.data == b"\xff\0text\r\n"
     assert found.status.st_ino == (tmp_path / "d" / "a.md").stat().st_ino
-    assert root.write_refusal("d/a.md") is None
+    assert root.write_refusal(FileName("", "d/a.md")) is None
     root.close()
 
 
@@ -107,7 +108,7 @@ def test_link_instead_of_a_folder_is_refused(tmp_path: Path, target: str, hint: 
 def test_limit_is_the_largest_size_that_is_read(tmp_path: Path, size: int, is_read: bool) -> None:
     (tmp_path / "a.md").write_bytes(b"x" * size)
     root = Root.open(tmp_path)
-    found = root.read("a.md", 10)
+    found = root.read(FileName("", "a.md"), 10)
     root.close()
 
     assert isinstance(found, FileBytes) is is_read
@@ -119,7 +120,7 @@ def test_leftover_name_of_a_killed_commit_is_not_a_hard_link(tmp_path: Path) -> 
     (tmp_path / ".mdplan-0123456789abcdef-3.tmp").write_bytes(b"a")
     root = Root.open(tmp_path)
 
-    assert root.write_refusal("a.md") is None
+    assert root.write_refusal(FileName("", "a.md")) is None
     (tmp_path / "b.md").hardlink_to(tmp_path / "a.md")
     check_not_writable(tmp_path, "a.md", Code.HARDLINK_REFUSED)
     root.close()
@@ -163,8 +164,8 @@ def test_reading_leaves_no_descriptor_open(tmp_path: Path) -> None:
     root = Root.open(tmp_path)
     before = descriptors()
     for path in ("d/a.md", "d/none.md", "link/a.md", "none/a.md", "d", "d/a.md/x"):
-        root.read(path, LIMIT)
-        root.write_refusal(path)
+        root.read(FileName("", path), LIMIT)
+        root.write_refusal(FileName("", path))
 
     assert descriptors() == before
     root.close()

@@ -221,11 +221,11 @@ class _Attempt:
             problems = documents.stale(plan, found) if isinstance(found, list) else found
             if problems or not isinstance(found, list):
                 raise StorageRefused(problems)
-            paths, bases = documents.relative_paths(plan), bases_of(plan, found)
-            replayed = documents.replay(plan, paths, bases, with_diff=False)
+            bases = bases_of(plan, found)
+            replayed = documents.replay(plan, bases, with_diff=False)
             if not isinstance(replayed, Replay):
                 raise StorageRefused(replayed)
-            files = files_to_stage(plan, paths, bases, replayed, documents.backups_of(plan))
+            files = files_to_stage(plan, documents, bases, replayed)
             commit = write_commit(repository, self.place, base.commit, files, text)
             if merges and at is not None:
                 commit = merged_commit(repository, at, commit, text)

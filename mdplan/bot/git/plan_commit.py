@@ -58,8 +58,8 @@ def write_commit(
         assert isinstance(parent, Commit)
         mode_of = _Modes(repository, parent.tree)
         for file in files:
-            path = _components(place.within(file.path))
-            like = _components(place.within(file.like)) if file.like is not None else None
+            path = _components(place.within(file.name.path))
+            like = _components(place.within(file.like.path)) if file.like else None
             removed = file.result_sha256 is None
             blob = None if removed else write_object(store, Blob.from_string(file.content()))
             changes[path] = None if blob is None else (mode_of(path, like), blob)

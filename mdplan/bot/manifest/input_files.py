@@ -65,7 +65,8 @@ class InputFiles:
             return name if isinstance(name, Diagnostic) else self.workspace.read(name, self.max_bytes)
         base = self._base(absolute)
         with closing(Root.open(base)) as root:
-            return root.read(os.path.relpath(absolute, base), self.max_bytes)
+            name = root.locate(os.path.relpath(absolute, base))
+            return name if isinstance(name, Diagnostic) else root.read(name, self.max_bytes)
 
     def _base(self, absolute: str) -> str:
         """The folder below which the file `absolute` is read."""

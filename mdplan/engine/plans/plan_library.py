@@ -213,8 +213,7 @@ class StoredPlans:
         stale = self._documents.stale(plan, found)
         if stale:
             return stale
-        paths = self._documents.relative_paths(plan)
-        return self._documents.replay(plan, paths, bases_of(plan, found))
+        return self._documents.replay(plan, bases_of(plan, found))
 
     def repeated(self, batch: Batch) -> Plan | None:
         """Plan of the last commit on the files of `batch`, if it was this batch and its result is."""

@@ -6,7 +6,6 @@ The rules are those of every system at once, so that a batch that is accepted he
 import re
 import unicodedata
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
@@ -26,7 +25,6 @@ _DEVICES: Final = frozenset(
 _HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
 _ORDINARY: Final = re.compile(r"[A-Za-z0-9_-](?:[A-Za-z0-9._-]{0,200}[A-Za-z0-9_-])?")
 _SHOWN_CHARACTERS: Final = 200
-_REMEMBERED_CHARACTERS: Final = 200
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -34,7 +32,8 @@ class FileName:
     """A file below a root, by names that passed the rules; `str()` of it is what a caller writes.
 
     `root` is the root's name, empty where the workspace has one root. `path` is relative, with `/` between
-    its components and no `.` or `..` among them.
+    its components and no `.` or `..` among them, and the scope of the root has it. `Root.locate` and the
+    listing of a root check that; whoever has a `FileName` does not check it again.
     """
 
     root: str
@@ -58,10 +57,6 @@ def canonical_path(path: str) -> str | Diagnostic:
     Refused with PATH_OUTSIDE_ROOT are absolute paths and `..` components, with PATH_INVALID what some system
     reads as something else than a file of that name. `~`, `$` and `%` are ordinary characters.
     """
-    return _remembered(path) if len(path) <= _REMEMBERED_CHARACTERS else _checked(path)
-
-
-def _checked(path: str) -> str | Diagnostic:
     problem = _problem_of_text(path)
     if problem is not None:
         return problem
@@ -79,10 +74,6 @@ def _checked(path: str) -> str | Diagnostic:
             names = "/".join(filter(None, kept))
             return _invalid(path, reason, "" if component else f"write `{visible(names)}`")
     return "/".join(kept)
-
-
-# Every stage of a batch checks the paths of its files again, as each trusts no other with that.
-_remembered: Final = lru_cache(maxsize=4096)(_checked)
 
 
 def component_problem(component: str) -> str | None:

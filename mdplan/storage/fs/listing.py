@@ -79,7 +79,8 @@ def _with_rules(root: Root, path: str, rules: _Rules) -> _Rules:
     """`rules` and, in front of them, those of the folder `path`; a file that cannot be read has none."""
     from pathspec import GitIgnoreSpec
 
-    found = root.read(path + _IGNORE_FILE, _MOST_IGNORE_BYTES)
+    name = root.locate(path + _IGNORE_FILE)
+    found = name if isinstance(name, Diagnostic) else root.read(name, _MOST_IGNORE_BYTES)
     if isinstance(found, Diagnostic):
         return rules
     text = found.data.decode("utf-8", "surrogateescape").replace("\r\n", "\n")

@@ -5,11 +5,12 @@ import os
 import posixpath
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final, TypeVar
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.fs.errors import of_error, storage_errors
-from mdplan.storage.fs.file_name import canonical_path, component_problem, visible
+from mdplan.storage.fs.file_name import FileName, canonical_path, component_problem, visible
 from mdplan.storage.fs.filesystem import FileSystem
 from mdplan.storage.fs.regular_file import FileBytes, read_regular_file, stat_file, write_refusal
 from mdplan.storage.fs.scope import Scope
@@ -26,8 +27,8 @@ _NAMES_SHOWN: Final = 3
 class Root:
     """An open root. `path` is absolute and without links, `given` what the user called it, made absolute.
 
-    Every path given to its methods is relative to it and checked again here, so that no caller, plan or
-    journal can name a file outside. `private` is the device and inode of a folder that is never entered,
+    A path of a caller, plan or journal becomes a `FileName` by `locate`, which checks it once, so that none
+    can name a file outside. `private` is the device and inode of a folder that is never entered,
     whatever its name: mdplan's own state directory, with the user's key.
     """
 
@@ -65,15 +66,17 @@ class Root:
         """`path` as messages name it: with the root's name, if it has one, and always valid Unicode."""
         return f"{self.name}:{visible(path)}" if self.name else visible(path)
 
-    def canonical(self, path: str) -> str | Diagnostic:
-        """`path` as the root names it, if its files may be touched.
+    def locate(self, path: str) -> FileName | Diagnostic:
+        """Find the name of the file that `path`, relative to the root, means, if it may be touched.
 
         Errors: those of `canonical_path`; PATH_OUTSIDE_ROOT where `scope` leaves it out.
         """
         checked = canonical_path(path)
-        reason = None if isinstance(checked, Diagnostic) else self.scope.refusal(checked)
-        if isinstance(checked, Diagnostic) or reason is None:
+        if isinstance(checked, Diagnostic):
             return checked
+        reason = self.scope.refusal(checked)
+        if reason is None:
+            return FileName(self.name, checked)
         shown = self.show(checked)
         return Diagnostic(
             code=Code.PATH_OUTSIDE_ROOT,
@@ -93,44 +96,27 @@ class Root:
             return checked
         return self._walk(checked.split("/") if checked else [], rest=[])
 
-    def open_parent(self, path: str) -> tuple[int, str] | Diagnostic:
-        """Open the folder that `path` is in; its descriptor and the last component of `path`.
+    def read(self, name: FileName, max_bytes: int) -> FileBytes | Diagnostic:
+        """Read a file, once. Errors: those of `open_folder` and `read_regular_file`."""
+        return self._find(name, partial(read_regular_file, max_bytes=max_bytes))
 
-        Errors: those of `canonical` and `open_folder`.
-        """
-        checked = self.canonical(path)
-        if isinstance(checked, Diagnostic):
-            return checked
-        *folders, leaf = checked.split("/")
-        folder = self._walk(folders, rest=[leaf])
-        return folder if isinstance(folder, Diagnostic) else (folder, leaf)
+    def status_of(self, name: FileName) -> os.stat_result | Diagnostic:
+        """Return the status of a regular file. Errors: those of `open_folder` and `stat_file`."""
+        return self._find(name, stat_file)
 
-    def read(self, path: str, max_bytes: int) -> FileBytes | Diagnostic:
-        """Read the file `path`, once. Errors: those of `open_parent` and `read_regular_file`."""
-        shown = self.show(path)
-        return self._find(
-            path, lambda folder, leaf: read_regular_file(self.filesystem, folder, leaf, shown, max_bytes)
-        )
+    def write_refusal(self, name: FileName) -> Diagnostic | None:
+        """Why a file could not be replaced now; None when it could.
 
-    def status_of(self, path: str) -> os.stat_result | Diagnostic:
-        """The status of the regular file `path`. Errors: those of `open_parent` and `stat_file`."""
-        return self._find(
-            path, lambda folder, leaf: stat_file(self.filesystem, folder, leaf, self.show(path))
-        )
-
-    def write_refusal(self, path: str) -> Diagnostic | None:
-        """Why the file `path` could not be replaced now; None when it could.
-
-        Errors: those of `stat_file` and `regular_file.write_refusal`.
+        Errors: those of `status_of` and `regular_file.write_refusal`.
         """
 
-        def refusal(folder: int, leaf: str) -> Diagnostic | None:
-            status = stat_file(self.filesystem, folder, leaf, self.show(path))
-            if isinstance(status, Diagnostic):
-                return status
-            return write_refusal(self.filesystem, folder, leaf, self.show(path), status)
+        def refusal(disk: FileSystem, folder: int, leaf: str, shown: str) -> Diagnostic | None:
+            status = stat_file(disk, folder, leaf, shown)
+            return (
+                status if isinstance(status, Diagnostic) else write_refusal(disk, folder, leaf, shown, status)
+            )
 
-        return self._find(path, refusal)
+        return self._find(name, refusal)
 
     def explained(self, problem: Diagnostic, folder: int, path: str) -> Diagnostic:
         """`problem` of the file `path`, seen in its open `folder`, with the hint that a look around gives."""
@@ -141,21 +127,22 @@ class Root:
             return replace(problem, hint=self._similar_hint(folder, components))
         return problem
 
-    def _find(self, path: str, find: Callable[[int, str], Found | Diagnostic]) -> Found | Diagnostic:
-        """What `find` finds in the open folder of `path` under the last component of `path`."""
-        opened = self.open_parent(path)
-        if isinstance(opened, Diagnostic):
-            return opened
-        folder, leaf = opened
+    def _find(
+        self, name: FileName, find: Callable[[FileSystem, int, str, str], Found | Diagnostic]
+    ) -> Found | Diagnostic:
+        """What `find` finds in the open folder of `name` under the last component of its path."""
+        *folders, leaf = name.path.split("/")
+        folder, shown = self._walk(folders, rest=[leaf]), self.show(name.path)
+        if isinstance(folder, Diagnostic):
+            return folder
         try:
-            found = find(folder, leaf)
-            if isinstance(found, Diagnostic) and self.scope.hides_folder(path):
+            found = find(self.filesystem, folder, leaf, shown)
+            if isinstance(found, Diagnostic) and self.scope.hides_folder(name.path):
                 # Whether there is a denied folder of that name does not show.
-                shown = self.show(path)
                 found = Diagnostic(
                     code=Code.FILE_NOT_FOUND, message=f"there is no file `{shown}`", file=shown
                 )
-            return self.explained(found, folder, path) if isinstance(found, Diagnostic) else found
+            return self.explained(found, folder, name.path) if isinstance(found, Diagnostic) else found
         finally:
             self.filesystem.release(folder)
 
@@ -215,7 +202,7 @@ class Root:
 
     def _link_hint(self, folder: int, components: list[str], rest: list[str]) -> str:
         target = link_target(self.filesystem, folder, components, self.path)
-        if target is None or isinstance(self.canonical(target), Diagnostic):
+        if target is None or isinstance(self.locate(target), Diagnostic):
             return "it points to nothing inside the root; name a real file"
         return f"name `{self.show('/'.join([target, *rest]))}` instead"
 
@@ -225,7 +212,7 @@ class Root:
 
         def is_shown(name: str) -> bool:
             path = path_of(name)
-            return isinstance(self.canonical(path), str) and not self.scope.hides_folder(path)
+            return isinstance(self.locate(path), FileName) and not self.scope.hides_folder(path)
 
         names = similar_names(self.filesystem, folder, components[-1], is_shown)
         if names:

@@ -107,7 +107,8 @@ def stage(  # noqa: PLR0913 - Each says another thing about the one commit, by i
 
     `transaction` is its ID, 8 to 32 hex digits. `note` is a JSON object that becomes part of the history, as
     values or as the one line that says it. `max_bytes` is the limit on the size of a base. Folders that
-    created files need are made; `removed_folders` are removed after the commit if they are empty then.
+    created files need are made; `removed_folders`, which another commit made, are removed after the commit if
+    they are empty then.
     Raises `StorageRefused` with the problems of all files, and leaves nothing after then: those of
     `unsettled` and `find_bases`, what `LaterContent` raises,
     LOCK_TIMEOUT, NO_SPACE, OWNER_CHANGE, PERMISSION_DENIED, IO_ERROR.
@@ -122,7 +123,7 @@ def stage(  # noqa: PLR0913 - Each says another thing about the one commit, by i
             transaction=transaction,
             entries=tuple(base.entry for base in bases.files),
             made_folders=bases.made_folders,
-            removed_folders=_canonical(staged, removed_folders),
+            removed_folders=tuple(removed_folders),
             note=note if isinstance(note, bytes) else encode_note(note),
         )
         _write_record(staged, staged.record)
@@ -175,7 +176,7 @@ def publish(staged: Staged) -> CommitResult:
 
 def _lock_roots_between(staged: Staged, files: Sequence[StagedFile]) -> None:
     """Lock what lies between the root and its files, and see that nothing was cut off there or above."""
-    paths = _canonical(staged, [file.path for file in files])
+    paths = [file.name.path for file in files]
     problems = [blocking_transactions_elsewhere(lock.root) for lock in staged.lock.outer]
     for root in roots_between(staged.state.folders, paths):
         staged.held.enter_context(locked_alone(root, staged.lock.timeout))
@@ -187,17 +188,11 @@ def _lock_roots_between(staged: Staged, files: Sequence[StagedFile]) -> None:
 
 def _refuse_blocked(staged: Staged, files: Sequence[StagedFile]) -> None:
     state = staged.state
-    paths = _canonical(staged, [file.path for file in files])
+    paths = [file.name.path for file in files]
     problems = blocking_transactions(state.journal, state.folders, paths)
     if problems:
         raise StorageRefused(tuple(problems))
     staged.waiting = find_unretired(state)
-
-
-def _canonical(staged: Staged, paths: Sequence[str]) -> tuple[str, ...]:
-    """Those of `paths` that may be touched, as the root names them; the others are refused elsewhere."""
-    found = map(staged.lock.root.canonical, paths)
-    return tuple(path for path in found if isinstance(path, str))
 
 
 def _write_record(staged: Staged, record: JournalRecord) -> None:
@@ -250,7 +245,7 @@ def _model(state: RootState, base: FilePrecondition, own: Mapping[str, TemplateF
     if base.status is not None:
         return own[base.entry.path]
     if base.file.like is not None:
-        return own[str(state.root.canonical(base.file.like))]
+        return own[base.file.like.path]
     images = state.images
     if base.file.restores and base.entry.result and (status := images.status(base.entry.result)):
         return TemplateFile(images.folder, base.entry.result, status)

@@ -92,13 +92,13 @@ def place_of(
     """The place of the `index`-th file of `record`; its folder stays open.
 
     Without `exchange` the place is only to be examined. The path is checked like a caller's. Errors: those
-    of `Root.canonical` and `Root.open_folder`.
+    of `Root.locate` and `Root.open_folder`.
     """
     entry, root = record.entries[index], folders.root
-    path = root.canonical(entry.path)
-    if isinstance(path, Diagnostic):
-        return path
-    folder = folders.open(folder_of(path))
+    name = root.locate(entry.path)
+    if isinstance(name, Diagnostic):
+        return name
+    folder = folders.open(folder_of(name.path))
     if isinstance(folder, Diagnostic):
         return folder
     temporary, aside = temporary_names(record.transaction, index)
@@ -106,8 +106,8 @@ def place_of(
         entry=entry,
         folders=folders,
         folder=folder,
-        leaf=path.rpartition("/")[2],
-        shown=root.show(path),
+        leaf=name.path.rpartition("/")[2],
+        shown=root.show(name.path),
         temporary=temporary,
         aside=aside,
         known=record.known,

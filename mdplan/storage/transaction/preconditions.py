@@ -72,9 +72,7 @@ def check_again(targets: Sequence[StagedTarget]) -> None:
 
 
 def _find(folders: Folders, file: StagedFile, max_bytes: int) -> FilePrecondition | Diagnostic:
-    path = folders.root.canonical(file.path)
-    if isinstance(path, Diagnostic):
-        return path
+    path = file.name.path
     folder = folders.open(folder_of(path))
     if file.base_sha256 is None:
         return _find_created(folders, file, path, folder)

@@ -9,6 +9,7 @@ from typing import Final
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.durability import Durability
 from mdplan.storage.fs.errors import StorageRefused, storage_errors
+from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.fs.filesystem import FileSystem
 from mdplan.storage.fs.regular_file import UNFINISHED_MODE
 from mdplan.storage.transaction.file_place import StagedPlace
@@ -31,7 +32,7 @@ class LaterContent:
 
 @dataclass(frozen=True, slots=True)
 class StagedFile:
-    """One file of a commit: its path below the root, and the hex digests of its base and of `result`.
+    """One file of a commit: its name, and the hex digests of its base and of `result`.
 
     Without a base it is created and must not exist; without a result it is deleted. A created file gets the
     owner, mode and attributes of the file `like`, which has a base in the same commit; or, when it
@@ -39,11 +40,11 @@ class StagedFile:
     are the bytes of its base, if they are held.
     """
 
-    path: str
+    name: FileName
     base_sha256: str | None
     result: bytes | LaterContent | None = field(repr=False)
     result_sha256: str | None
-    like: str | None = None
+    like: FileName | None = None
     restores: bool = False
     base: bytes | None = field(default=None, repr=False)
 
