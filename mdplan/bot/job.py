@@ -78,16 +78,14 @@ class FolderTree:
 
     def changed_since(self, reference: str) -> frozenset[str]:
         """Paths of the files that differ, untracked files too. Raises `StorageRefused`."""
-        from mdplan.git.changed_files import changed_files
-        from mdplan.git.repository import RepositoryLocation
+        from mdplan.git.repository import RepositoryLocation, changed_files
 
         with self.open() as workspace:
             return changed_files(RepositoryLocation.of(workspace), reference)
 
     def history(self, paths: Collection[str]) -> Mapping[str, Mapping[str, Any]]:
         """What git knows of the files at `paths`. Raises `StorageRefused`."""
-        from mdplan.git.file_history import file_history
-        from mdplan.git.repository import RepositoryLocation
+        from mdplan.git.repository import RepositoryLocation, file_history
 
         with self.open() as workspace:
             return file_history(RepositoryLocation.of(workspace), paths)

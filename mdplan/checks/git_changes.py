@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from mdplan.git.changed_files import find_commit, git_words
-from mdplan.git.repository import RepositoryLocation
+from mdplan.git.repository import RepositoryLocation, find_commit
 from mdplan.git.tree import CommitTree
 from mdplan.markdown.links.link_path import MARKDOWN_SUFFIXES
 from mdplan.storage.workspace import Workspace
@@ -34,8 +33,8 @@ class CommittedVersion:
 
         Without `paths` of all of them. Raises `StorageRefused` where git fails.
         """
-        places = [f":(top){self._place.within(path)}" for path in paths or [""]]
-        words = git_words(self._place, "diff", "--name-status", "-z", "-M", self._commit, "--", *places)
+        places = [f":(top,literal){self._place.within(path)}" for path in paths or [""]]
+        words = self._place.diff("--name-status", "-M", self._commit, "--", *places)
         at = 0
         while at < len(words):
             kind = words[at][:1]
@@ -43,13 +42,10 @@ class CommittedVersion:
             old, new = words[at + 1], words[at + step - 1]
             yield from self._documents(None if kind in {"A", "C"} else old, None if kind == "D" else new)
             at += step
-        for path in git_words(
-            self._place, "ls-files", "--others", "--exclude-standard", "--full-name", "-z", "--", *places
-        ):
+        for path in self._place.untracked(*places):
             yield from self._documents(None, path)
 
     def _documents(self, old: str | None, new: str | None) -> Iterator[tuple[str | None, str | None]]:
-        prefix = f"{self._place.below}/" if self._place.below else ""
-        pair = [path.removeprefix(prefix) if path is not None else None for path in (old, new)]
+        pair = [self._place.from_root(path) if path is not None else None for path in (old, new)]
         if any(path is not None and path.lower().endswith(_SUFFIXES) for path in pair):
             yield pair[0], pair[1]

@@ -1,25 +1,28 @@
 """The files of a commit, where all else finds a disk: listed, read and refused by the same rules."""
 
 import errno
+import hashlib
 import itertools
 import os
 import stat
+import struct
+import subprocess
 import weakref
 import zlib
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import IO, Any, Final, NamedTuple, TypeAlias
 
-from dulwich.errors import ApplyDeltaError, ChecksumMismatch, FileFormatException
-from dulwich.object_store import iter_tree_contents, tree_lookup_path
-from dulwich.objects import Blob, Commit, ObjectID, Tree
-
-from mdplan.git.changed_files import changed_files
-from mdplan.git.file_history import file_history
-from mdplan.git.objects import read_object
-from mdplan.git.repository import RepositoryLocation
+from mdplan.git.repository import (
+    FSCK,
+    RepositoryLocation,
+    changed_files,
+    file_history,
+    git_failed,
+    start_git,
+)
 from mdplan.storage.fs.errors import storage_errors
 from mdplan.storage.fs.file_name import visible
 from mdplan.storage.fs.filesystem import DirectoryEntry, FileSystem, Step
@@ -30,17 +33,161 @@ from mdplan.storage.workspace import Workspace
 # Above all descriptors that a process can have, so that a call which goes past these files is refused.
 _FIRST_HANDLE: Final = 1 << 30
 _KEPT_TREES: Final = 64
-_DAMAGED: Final = (ApplyDeltaError, ChecksumMismatch, FileFormatException)
-_FOLDER_MODE: Final = stat.S_IFDIR | 0o755
+FOLDER: Final = stat.S_IFDIR
+_FOLDER_MODE: Final = FOLDER | 0o755
 _SUBMODULE: Final = 0o160000
-Kind = TypeVar("Kind", Blob, Tree, Commit)
+_ID_BYTES: Final = 20
+# The kinds of objects by their numbers in packs.
+_KINDS: Final = {"tree": 2, "blob": 3}
+# A `git gc` took away the folder for an object, which was empty until then.
+FOLDER_GONE: Final = b"unable to create temporary file"
+_MOST_TRIES: Final = 20
+AddObject: TypeAlias = "Callable[[str, bytes], str]"
 
 
-class _TreeEntry(NamedTuple):
-    """An entry of a tree."""
+class TreeEntry(NamedTuple):
+    """An entry of a tree: the mode, and the ID of the object."""
 
     mode: int
-    object_id: ObjectID
+    name: str
+
+
+class Objects:
+    """The objects of the repository at `place`, as one process of `git cat-file` tells them.
+
+    Git finds those that are repacked meanwhile. Every method raises `OSError` (EIO) for an object that is
+    missing, as in a partial clone, or damaged, or of another kind.
+    """
+
+    def __init__(self, place: RepositoryLocation) -> None:
+        self._place = place
+        self._process: subprocess.Popen[bytes] | None = None
+        self.tree = lru_cache(_KEPT_TREES)(self._read_tree)
+
+    def close(self) -> None:
+        """End the process; the next question starts another one."""
+        process, self._process = self._process, None
+        if process is not None:
+            # Of a process that the parent of this one started, only the pipes are closed.
+            with suppress(BrokenPipeError), process:
+                process.kill()
+
+    def read(self, name: str, kind: str) -> bytes:
+        """Return the content of an object."""
+        if self._process is None:
+            self._process = start_git(self._place.path, "cat-file", "--batch", stderr=subprocess.DEVNULL)
+        asked, told = self._process.stdin, self._process.stdout
+        assert asked is not None
+        assert told is not None
+        with suppress(BrokenPipeError):
+            asked.write(f"{name}\n".encode())
+            asked.flush()
+        # The name, the kind and the size; one without these is missing.
+        found, size, data = told.readline().split(), 0, b""
+        if found[2:]:
+            size = int(found[2])
+            data = told.read(size + 1)[:-1]
+        if not found or len(data) < size:
+            # Git ends where it meets a damaged object.
+            self.close()
+        if found[:2] != [name.encode(), kind.encode()] or len(data) < size:
+            raise _error(errno.EIO)
+        return data
+
+    def tree_of(self, commit: str) -> str:
+        """Return the ID of the tree of a commit."""
+        return self.read(commit, "commit").partition(b"\n")[0].removeprefix(b"tree ").decode()
+
+    def find(self, tree: str, path: str) -> TreeEntry | None:
+        """Return the entry at `path` below the folder `tree`, of which an empty path names itself."""
+        found: TreeEntry | None = TreeEntry(FOLDER, tree)
+        for name in filter(None, path.split("/")):
+            if found is None or not stat.S_ISDIR(found.mode):
+                return None
+            found = self.tree(found.name).get(name)
+        return found
+
+    def _read_tree(self, tree: str) -> dict[str, TreeEntry]:
+        data, at = self.read(tree, "tree"), 0
+        entries: dict[str, TreeEntry] = {}
+        try:
+            while at < len(data):
+                space = data.index(b" ", at)
+                end = data.index(b"\0", space) + 1
+                name = data[end : end + _ID_BYTES].hex()
+                entries[_decoded(data[space + 1 : end - 1])] = TreeEntry(int(data[at:space], 8), name)
+                at = end + _ID_BYTES
+        except ValueError as error:
+            raise _error(errno.EIO) from error
+        return entries
+
+
+def tree_data(entries: Mapping[str, TreeEntry]) -> bytes:
+    """Return the content of a tree with these `entries`."""
+    # Git sorts folders as if their names ended in a slash.
+    encoded = {
+        (b"%s/" % _encoded(name) if stat.S_ISDIR(entry.mode) else _encoded(name)): entry
+        for name, entry in entries.items()
+    }
+    return b"".join(
+        b"%o %s\0%s" % (entry.mode, name.removesuffix(b"/"), bytes.fromhex(entry.name))
+        for name, entry in sorted(encoded.items())
+    )
+
+
+def write_objects(place: RepositoryLocation, count: int, write: Callable[[AddObject], str]) -> str:
+    """Let `write` add `count` objects to the repository, each a kind and its content; return what it returns.
+
+    They are loose objects, which no repack removes before something names them, and are on the disk when this
+    returns. `write` is called again where a repack came in between. Raises `StorageRefused`: IO_ERROR, and
+    what `write` raises.
+    """
+    for left in reversed(range(_MOST_TRIES)):
+        made = ""
+        with start_git(place.path, "unpack-objects", "-q") as process:
+            assert process.stdin is not None
+            pack = Pack(process.stdin)
+            try:
+                # Where git has ended early, it says why.
+                with suppress(BrokenPipeError):
+                    pack.put(struct.pack(">4sII", b"PACK", 2, count))
+                    made = write(pack.add)
+                    process.stdin.write(pack.checksum.digest())
+                said = process.communicate()[1]
+            except BaseException:
+                process.kill()
+                process.communicate()
+                raise
+        if process.returncode == 0:
+            return made
+        if FOLDER_GONE not in said or not left:
+            done = subprocess.CompletedProcess(["unpack-objects"], process.returncode, b"", said)
+            raise git_failed(done, FSCK)
+    raise AssertionError
+
+
+class Pack:
+    """A pack that is written to `file`."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.checksum = hashlib.sha1(usedforsecurity=False)
+
+    def put(self, data: bytes) -> None:
+        """Write `data` as it is."""
+        self.checksum.update(data)
+        self._file.write(data)
+
+    def add(self, kind: str, data: bytes) -> str:
+        """Write an object, and return its ID."""
+        # Its kind and its size, seven bits a byte.
+        rest, head = len(data) >> 4, bytearray([_KINDS[kind] << 4 | len(data) & 15])
+        while rest:
+            head[-1] |= 0x80
+            head.append(rest & 0x7F)
+            rest >>= 7
+        self.put(bytes(head) + zlib.compress(data, 1))
+        return hashlib.sha1(f"{kind} {len(data)}\0".encode() + data, usedforsecurity=False).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +204,7 @@ class CommitTree:
     """The files of one commit of the repository at `place`; every process that sees it can open them."""
 
     place: RepositoryLocation
-    commit: ObjectID
+    commit: str
     allow: tuple[str, ...]
     deny: tuple[str, ...]
 
@@ -67,19 +214,14 @@ class CommitTree:
         return ("git", self.place.path, self.place.below, repr(self.allow), repr(self.deny))
 
     def stamps(self, paths: Collection[str]) -> Mapping[str, str]:
-        """The mode and the blob of each file."""
-        wanted, found = frozenset(paths), dict[str, str]()
-        with self.place.open() as repository, suppress(OSError), _sound():
-            store = repository.object_store
-            top = read_object(store, self.commit)
-            assert isinstance(top, Commit)
-            tree = top.tree
-            if self.place.below:
-                _, tree = tree_lookup_path(partial(read_object, store), tree, os.fsencode(self.place.below))
-            for entry in iter_tree_contents(store, tree):
-                path = _decoded(entry.path)
-                if path in wanted and stat.S_ISREG(entry.mode):
-                    found[path] = f"{entry.mode:o} {entry.sha.decode()}"
+        """Return the mode and the blob of each file."""
+        found = dict[str, str]()
+        with closing(Objects(self.place)) as objects, suppress(OSError):
+            tree = objects.tree_of(self.commit)
+            for path in paths:
+                entry = objects.find(tree, self.place.within(path))
+                if entry is not None and stat.S_ISREG(entry.mode):
+                    found[path] = f"{entry.mode:o} {entry.name}"
         return found
 
     def open(self) -> Workspace:
@@ -114,21 +256,20 @@ class CommitFileSystem(FileSystem):
 
     def __init__(self, tree: CommitTree) -> None:
         super().__init__()
-        self._repository = tree.place.opened()
+        self._objects = Objects(tree.place)
         # Planners are kept as long as their thread, and that may be the end of the process.
-        self._close = weakref.finalize(self, self._repository.close)
+        self._close = weakref.finalize(self, self._objects.close)
         self._commit = tree.commit
         self._below = tree.place.below
         self._numbers = itertools.count(_FIRST_HANDLE)
-        self._folders: dict[int, ObjectID] = {}
+        self._folders: dict[int, str] = {}
         self._files: dict[int, _OpenObject] = {}
         self._root: int | None = None
-        self._entries = lru_cache(_KEPT_TREES)(self._read_tree)
         # A file is examined before it is read.
-        self._content = lru_cache(1)(self._read_blob)
+        self._content = lru_cache(1)(partial(self._objects.read, kind="blob"))
 
     def open_root(self, path: str) -> int:
-        """Open the root folder; `path` is the repository, which is open. Releasing it closes that."""
+        """Open the root folder; `path` is the repository. Releasing it ends the reading of objects."""
         del path
         self.reach(Step.OPEN_ROOT)
         try:
@@ -148,7 +289,7 @@ class CommitFileSystem(FileSystem):
             raise _error(errno.EXDEV)
         if not stat.S_ISDIR(found.mode):
             raise _error(errno.ENOTDIR)
-        return self._handle(found.object_id)
+        return self._handle(found.name)
 
     def open_file(self, directory: int, name: str) -> int:
         """Open `name` for reading; a link in its place is ELOOP."""
@@ -157,7 +298,7 @@ class CommitFileSystem(FileSystem):
         if not stat.S_ISREG(found.mode):
             raise _error(errno.ELOOP if stat.S_ISLNK(found.mode) else errno.EISDIR)
         number = next(self._numbers)
-        self._files[number] = _OpenObject(found.mode, self._content(found.object_id))
+        self._files[number] = _OpenObject(found.mode, self._content(found.name))
         return number
 
     def status(self, descriptor: int) -> os.stat_result:
@@ -175,7 +316,7 @@ class CommitFileSystem(FileSystem):
         found = self._find(directory, name)
         if stat.S_ISDIR(found.mode) or found.mode == _SUBMODULE:
             return self._status(_FOLDER_MODE, 0)
-        return self._status(found.mode, len(self._content(found.object_id)))
+        return self._status(found.mode, len(self._content(found.name)))
 
     def read(self, descriptor: int, size: int) -> bytes:
         """Read up to `size` bytes; fewer only at the end of the file."""
@@ -191,16 +332,20 @@ class CommitFileSystem(FileSystem):
         found = self._find(directory, name)
         if not stat.S_ISLNK(found.mode):
             raise _error(errno.EINVAL)
-        return _decoded(self._content(found.object_id))
+        return _decoded(self._content(found.name))
 
     def list_files(self, directory: int) -> list[str]:
         """The names of the regular files in the folder, in no order."""
         return [entry.name for entry in self.list(directory) if entry.is_file]
 
     def list(self, directory: int) -> list[DirectoryEntry]:
-        """What the folder holds; a submodule is neither folder nor file."""
+        """Return what the folder holds; a submodule is neither folder nor file.
+
+        Raises `StorageRefused` (IO_ERROR) for a damaged or missing one, which nobody takes for an empty one.
+        """
         self.reach(Step.LIST)
-        entries = self._entries(self._folder(directory)).items()
+        with storage_errors(visible(self._below or "."), "reading in the commit a folder of"):
+            entries = self._objects.tree(self._folder(directory)).items()
         return [
             DirectoryEntry(name, stat.S_ISDIR(found.mode), stat.S_ISREG(found.mode))
             for name, found in entries
@@ -219,63 +364,31 @@ class CommitFileSystem(FileSystem):
         if descriptor == self._root:
             self._close()
 
-    def _handle(self, tree: ObjectID) -> int:
+    def _handle(self, tree: str) -> int:
         number = next(self._numbers)
         self._folders[number] = tree
         return number
 
-    def _folder(self, descriptor: int) -> ObjectID:
+    def _folder(self, descriptor: int) -> str:
         if descriptor not in self._folders:
             raise _error(errno.EBADF)
         return self._folders[descriptor]
 
-    def _find(self, directory: int, name: str) -> _TreeEntry:
-        found = self._entries(self._folder(directory)).get(name)
+    def _find(self, directory: int, name: str) -> TreeEntry:
+        found = self._objects.tree(self._folder(directory)).get(name)
         if found is None:
             raise _error(errno.ENOENT)
         return found
 
-    def _root_tree(self) -> ObjectID:
-        commit = self._object(self._commit, Commit)
-        if not self._below:
-            return ObjectID(commit.tree)
-        try:
-            mode, found = tree_lookup_path(
-                partial(read_object, self._repository.object_store), commit.tree, os.fsencode(self._below)
-            )
-        except (KeyError, ValueError) as error:
-            raise _error(errno.ENOENT) from error
-        if not stat.S_ISDIR(mode):
-            raise _error(errno.ENOTDIR)
-        return ObjectID(found)
-
-    def _read_tree(self, tree: ObjectID) -> dict[str, _TreeEntry]:
-        with _sound():
-            entries = self._object(tree, Tree).items()
-        return {_decoded(entry.path): _TreeEntry(entry.mode, entry.sha) for entry in entries}
-
-    def _read_blob(self, blob: ObjectID) -> bytes:
-        return self._object(blob, Blob).data
-
-    def _object(self, name: ObjectID, kind: type[Kind]) -> Kind:
-        with _sound():
-            found = read_object(self._repository.object_store, name)
-        if not isinstance(found, kind):
-            raise _error(errno.EIO)
-        return found
+    def _root_tree(self) -> str:
+        found = self._objects.find(self._objects.tree_of(self._commit), self._below)
+        if found is None or not stat.S_ISDIR(found.mode):
+            raise _error(errno.ENOENT if found is None else errno.ENOTDIR)
+        return found.name
 
     def _status(self, mode: int, size: int) -> os.stat_result:
         # The identity does not matter: no two names of a tree are one file.
         return os.stat_result((mode, 0, 0, 1, os.geteuid(), os.getegid(), size, 0, 0, 0))
-
-
-@contextmanager
-def _sound() -> Iterator[None]:
-    """Objects that are missing or damaged are EIO."""
-    try:
-        yield
-    except (KeyError, ValueError, AssertionError, zlib.error, *_DAMAGED) as error:
-        raise _error(errno.EIO) from error
 
 
 def _error(number: int) -> OSError:
@@ -284,3 +397,7 @@ def _error(number: int) -> OSError:
 
 def _decoded(name: bytes) -> str:
     return name.decode("utf-8", "surrogateescape")
+
+
+def _encoded(name: str) -> bytes:
+    return name.encode("utf-8", "surrogateescape")

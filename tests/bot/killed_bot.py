@@ -1,8 +1,8 @@
 """A bot that is killed at every step: `killed_bot.py TEMPLATE FOLDER MANIFEST STRIDE`.
 
 For n = 1, 1 + STRIDE, … a copy of the repository TEMPLATE is made as FOLDER/n; a process that commits to it
-is killed just before its n-th step on files of it, until one comes to its end. Steps are what Python tells of
-opening files to write them, of renaming and removing, and every sync. Prints the n of that one.
+is killed with its processes of git just before its n-th step, until one comes to its end. Steps are the
+starts of git, and what is written into the pack of new objects. Prints the n of that one.
 """
 
 import os
@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from mdplan.git.tree import Pack
 from tests.bot.repository import Repository
 
-STEPS = {"os.rename", "os.remove", "os.mkdir", "os.chmod", "os.utime", "tempfile.mkstemp"}
 MOST = 200
 
 
@@ -26,20 +26,20 @@ def kill_before(step: int, folder: str) -> None:
         nonlocal left
         left -= 1
         if left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.killpg(0, signal.SIGKILL)
 
     def hear(event: str, arguments: tuple[Any, ...]) -> None:
-        writes = event in STEPS or (event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR))
-        if writes and folder in str(arguments[0]):
+        if event == "subprocess.Popen" and folder in str(arguments):
             count()
 
-    synced = os.fsync
+    put = Pack.put
 
-    def sync(descriptor: int) -> None:
+    def put_after(self: Pack, data: bytes) -> None:
         count()
-        synced(descriptor)
+        put(self, data)
 
-    os.fsync = sync  # type: ignore[assignment]
+    Pack.put = put_after  # type: ignore[method-assign]
+    os.setpgid(0, 0)
     sys.addaudithook(hear)
 
 

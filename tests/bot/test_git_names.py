@@ -1,17 +1,16 @@
 """How REF and `--branch` are resolved, which branches are refused, and where the author comes from."""
 
+import subprocess
 from collections.abc import Mapping
-from io import BytesIO
 from pathlib import Path
 
 import pytest
-from dulwich.config import ConfigFile
 
 from mdplan import __version__
 from mdplan.bot.git.commit_verbs import GitCommit
 from mdplan.bot.git.identity import Signature, commit_message, signature
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.git.repository import find_base
+from mdplan.git.repository import RepositoryLocation, find_base
 from mdplan.storage.fs.errors import StorageRefused
 from tests.bot.repository import Repository, codes
 from tests.patch_tools import needs_git
@@ -49,12 +48,9 @@ def work(tmp_path: Path) -> Repository:
 def test_ref_resolves_to_a_commit_and_possibly_a_branch(
     work: Repository, ref: str, at: str, branch: str | None
 ) -> None:
-    from mdplan.git.repository import RepositoryLocation
+    base = find_base(RepositoryLocation(str(work.path), ""), ref)
 
-    with RepositoryLocation(str(work.path), "").open() as repository:
-        base = find_base(repository, ref)
-
-    assert (base.commit.decode(), base.branch) == (work.at(at), branch)
+    assert (base.commit, base.branch) == (work.at(at), branch)
 
 
 def test_commit_is_found_by_its_id_or_a_prefix(work: Repository, manifest: Path) -> None:
@@ -208,7 +204,11 @@ CONFIG = b"[user]\n\tname = Config User\n\temail = config@example.org\n"
 def signed(
     config: bytes = CONFIG, given: str | None = None, environment: Mapping[str, str] | None = None
 ) -> Signature | Diagnostic:
-    return signature("author", ConfigFile.from_file(BytesIO(config)), NOW, given, environment or {})
+    listed = subprocess.run(
+        ["git", "config", "--file", "-", "--list", "-z"], check=True, capture_output=True, input=config
+    )
+    known = dict(line.split("\n", 1) for line in listed.stdout.decode().split("\0")[:-1])
+    return signature("author", known, NOW, given, environment or {})
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dulwich.objects import ShaFile
 
 from mdplan.bot.bot import RunOptions
 from mdplan.bot.git.commit_verbs import MOST_ATTEMPTS, GitCommit, apply_to_branch
+from mdplan.git.tree import Objects
 from tests.bot.golden import load
 from tests.bot.repository import Repository, codes
 from tests.conftest import FULL, REPOSITORY
@@ -110,14 +110,14 @@ def test_every_plan_of_racing_bots_lands_exactly_once(bare: Repository) -> None:
 def test_commit_that_is_packed_during_lookup_is_found(
     bare: Repository, manifest: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever looks into the packs, and then for a loose file, may find it in neither."""
-    open_loose = ShaFile.from_path
+    """A process of git that began before lists packs that are gone, and objects that are not loose now."""
+    read = Objects.read
 
-    def repack_before(path: str, *arguments: object, **options: Any) -> ShaFile:
-        bare.git("repack", "-q", "-a", "-d")
-        return open_loose(path, *arguments, **options)
+    def repack_before(objects: Objects, name: str, kind: str) -> bytes:
+        bare.git("repack", "-q", "-a", "-d", "-f")
+        return read(objects, name, kind)
 
-    monkeypatch.setattr(ShaFile, "from_path", repack_before)
+    monkeypatch.setattr(Objects, "read", repack_before)
 
     assert bare.applied(manifest, "main").applied
 

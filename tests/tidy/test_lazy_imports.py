@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 HEAVY = {
-    "dulwich",
     "frontmatter",
     "jinja2",
     "markdown_it",

@@ -215,7 +215,7 @@ def test_threads_share_a_document() -> None:
 
 BLOCKED = [
     *("mdplan.storage", "mdplan.engine", "mdplan.documents", "mdplan.cli", "mdplan.mcp", "mdplan.web"),
-    *("click", "mcp", "anyio", "dulwich", "filelock", "platformdirs", "jinja2", "subprocess"),
+    *("click", "mcp", "anyio", "filelock", "platformdirs", "jinja2", "subprocess"),
     *("multiprocessing", "asyncio", "fcntl", "sqlite3"),
 ]
 PROGRAM = """

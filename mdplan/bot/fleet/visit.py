@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from dulwich.repo import Repo
 from filelock import FileLock
 
 from mdplan.bot.bot import RunOptions
@@ -20,10 +19,9 @@ from mdplan.bot.pulls.forge import Forge
 from mdplan.bot.pulls.github import GitHub
 from mdplan.bot.pulls.lifecycle import PullOptions, run_pull_request, run_pull_requests
 from mdplan.bot.pulls.split import Split
-from mdplan.diagnostics import Code, Diagnostic
+from mdplan.diagnostics import Diagnostic
 from mdplan.engine.engine import Engine
-from mdplan.git.git_program import error_text, run_git
-from mdplan.git.repository import BRANCHES
+from mdplan.git.repository import BRANCHES, git_failed, run_git
 from mdplan.settings import Settings
 from mdplan.storage.fs.errors import StorageRefused
 
@@ -184,7 +182,7 @@ def _clone(fleet: Fleet, member: FleetMember) -> Iterator[str]:
             shutil.rmtree(clone, ignore_errors=True)
         busy.touch()
         if not clone.exists():
-            Repo.init_bare(str(clone), mkdir=True).close()
+            _git(str(folder), "init", "--quiet", "--bare", str(clone))
             _git(str(clone), "config", "remote.origin.url", member.address)
         try:
             yield str(clone)
@@ -199,11 +197,8 @@ def _question(fleet: Fleet, member: FleetMember, clone: str) -> str:
     return hashlib.sha256(f"{fleet.key}\n{tips}".encode()).hexdigest()
 
 
-def _git(clone: str, *arguments: str) -> str:
-    with Repo(clone) as repository:
-        done = run_git(repository, *arguments, variables={b"GIT_TERMINAL_PROMPT": b"0"}, settings={})
+def _git(folder: str, *arguments: str) -> str:
+    done = run_git(folder, *arguments)
     if done.returncode:
-        output = error_text(done)
-        message = f"`git {arguments[0]}` failed: {output}"
-        raise StorageRefused.of(Code.IO_ERROR, message, "check the address of the repository")
+        raise git_failed(done, "check the address of the repository")
     return done.stdout.decode("utf-8", "replace")

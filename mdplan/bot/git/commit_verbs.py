@@ -8,9 +8,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from dulwich.objects import Commit, ObjectID
-from dulwich.repo import Repo
-
 from mdplan.bot.bot import Bot, BotResult, RunOptions
 from mdplan.bot.bot_report import BotReport
 from mdplan.bot.git.commit_merge import merged_commit
@@ -24,10 +21,10 @@ from mdplan.documents.documents import Documents
 from mdplan.engine.decisions.approval import Clearance
 from mdplan.engine.engine import Engine
 from mdplan.engine.staging import files_to_stage
-from mdplan.git.objects import read_object
 from mdplan.git.repository import (
     BRANCHES,
     BaseCommit,
+    Commit,
     RepositoryLocation,
     branch_tip,
     checked_out_in,
@@ -78,11 +75,10 @@ def propose_on_commit(
     INVALID_ARGUMENT where there is no such repository or commit, and as `Bot.plan` does.
     """
     place = RepositoryLocation.of(engine.workspace)
-    with place.open() as repository:
-        base = find_base(repository, ref)
+    base = find_base(place, ref)
     with ExitStack() as resources:
         result = _bot(engine, loaded, options, place, base).plan(resources)
-        report = replace(bot_report(result, {}), base_commit=base.commit.decode())
+        report = replace(bot_report(result, {}), base_commit=base.commit)
         yield Proposal(report=report, result=result)
 
 
@@ -120,13 +116,12 @@ class _Attempt:
 
     def report(self) -> BotReport | None:
         """What came of it; None if the branch has moved. Raises `StorageRefused`."""
-        with self.place.open() as repository:
-            base = find_base(repository, self.ref)
-            branch = target_branch(repository, self.wanted.branch, base)
-            at = base.commit if branch == base.branch else branch_tip(repository, branch)
-            must_be_free(repository, branch)
-            text = self._signatures(repository)
-            foreign = self._foreign(repository, branch, at, base, text[1])
+        base = find_base(self.place, self.ref)
+        branch = target_branch(self.place, self.wanted.branch, base)
+        at = base.commit if branch == base.branch else branch_tip(self.place, branch)
+        must_be_free(self.place, branch)
+        text = self._signatures()
+        foreign = self._foreign(branch, at, base, text[1])
         if foreign is not None and not self.wanted.merges:
             raise foreign
         with ExitStack() as resources:
@@ -135,7 +130,7 @@ class _Attempt:
                 if foreign is not None and not result.problems:
                     # Nothing is left to do, and the branch has more than that.
                     raise foreign
-                return replace(bot_report(result, {}), base_commit=base.commit.decode())
+                return replace(bot_report(result, {}), base_commit=base.commit)
             facts = {"files": len(result.plan.files), "planId": result.plan.plan_id}
             self.options.on_event("committing", facts)
             if (
@@ -144,7 +139,7 @@ class _Attempt:
                 and at != base.commit
                 and self._is_there(result.plan, base, at, text[1])
             ):
-                return _committed_report(result, base, branch, at.decode())
+                return _committed_report(result, base, branch, at)
             commit = self._committed(result.plan, base, branch, at, text, merges=foreign is not None)
             if commit is None:
                 return None
@@ -152,7 +147,7 @@ class _Attempt:
             return _committed_report(result, base, branch, commit)
 
     def _foreign(
-        self, repository: Repo, branch: str, at: ObjectID | None, base: BaseCommit, bot: Signature
+        self, branch: str, at: str | None, base: BaseCommit, bot: Signature
     ) -> StorageRefused | None:
         """Why `branch`, which is at `at`, cannot begin again at `base`; None where it can."""
         if at is None or at == base.commit:
@@ -160,23 +155,21 @@ class _Attempt:
         if not self.wanted.rebuilds:
             return repository_error(*_elsewhere(branch, at, base, self.ref))
         try:
-            must_be_of_the_bot(repository, branch, at, base.commit, (bot.who, self.wanted.forge))
+            must_be_of_the_bot(self.place, branch, at, base.commit, (bot.who, self.wanted.forge))
         except StorageRefused as foreign:
             return foreign
         return None
 
-    def _is_there(self, plan: Plan, base: BaseCommit, at: ObjectID, bot: Signature) -> bool:
+    def _is_there(self, plan: Plan, base: BaseCommit, at: str, bot: Signature) -> bool:
         """Whether `at` was made of `plan` on `base` by whom it is wanted: then a rebuilt branch stays."""
-        with self.place.open() as repository:
-            commit = read_object(repository.object_store, at)
-        assert isinstance(commit, Commit)
+        (commit,) = Commit.of(self.place, "--no-walk", at)
         committer = self.wanted.forge if self.wanted.is_by_forge else bot.who
         is_same = commit.parents == [base.commit] and plan_of(commit.message) == plan.plan_id
         return is_same and commit.committer == committer
 
-    def _signatures(self, repository: Repo) -> tuple[Signature, Signature]:
+    def _signatures(self) -> tuple[Signature, Signature]:
         """Who is author and committer, asked before anything is planned."""
-        config = repository.get_config_stack()
+        config = self.place.config()
         now = self.engine.committing.clock()
         found = (
             signature("author", config, now, self.wanted.author),
@@ -193,7 +186,7 @@ class _Attempt:
         plan: Plan,
         base: BaseCommit,
         branch: str,
-        at: ObjectID | None,
+        at: str | None,
         people: tuple[Signature, Signature],
         *,
         merges: bool,
@@ -215,7 +208,7 @@ class _Attempt:
         )
         clearance = self._cleared(plan)
         tree = _tree(self.engine, self.place, base)
-        with tree.open() as workspace, self.place.open() as repository:
+        with tree.open() as workspace:
             documents = Documents.of(workspace, self.engine.settings)
             found = documents.read_current(plan)
             problems = documents.stale(plan, found) if isinstance(found, list) else found
@@ -226,16 +219,16 @@ class _Attempt:
             if not isinstance(replayed, Replay):
                 raise StorageRefused(replayed)
             files = files_to_stage(plan, documents, bases, replayed)
-            commit = write_commit(repository, self.place, base.commit, files, text)
+            commit = write_commit(self.place, base.commit, files, text)
             if merges and at is not None:
-                commit = merged_commit(repository, at, commit, text)
+                commit = merged_commit(self.place, at, commit, text)
                 if commit == at:
-                    return at.decode()
+                    return at
             # What was checked out while this was planned must stay what git thinks it is.
-            must_be_free(repository, branch)
+            must_be_free(self.place, branch)
             self._use(clearance, plan, commit)
             wait = self.engine.settings.lock_timeout
-            return commit.decode() if move_branch(repository, branch, at, commit, text, wait) else None
+            return commit if move_branch(self.place, branch, at, commit, text, wait) else None
 
     def _cleared(self, plan: Plan) -> Clearance:
         clearance = self.engine.gate.check(plan, self.engine.workspace.roots[0])
@@ -243,9 +236,9 @@ class _Attempt:
             raise StorageRefused(clearance)
         return clearance
 
-    def _use(self, clearance: Clearance, plan: Plan, commit: ObjectID) -> None:
+    def _use(self, clearance: Clearance, plan: Plan, commit: str) -> None:
         root, now = self.engine.workspace.roots[0], self.engine.committing.clock()
-        problems = self.engine.gate.use(clearance, plan.plan_id, root, commit.decode(), now)
+        problems = self.engine.gate.use(clearance, plan.plan_id, root, commit, now)
         if problems:
             raise StorageRefused(problems)
 
@@ -266,13 +259,13 @@ def _committed_report(result: BotResult, base: BaseCommit, branch: str, commit: 
     fields: dict[str, Any] = report_fields(result.plan, None)
     report = bot_report(result, fields)
     return replace(
-        report, applied=True, base_commit=base.commit.decode(), commit=commit, branch=branch, undoable=False
+        report, applied=True, base_commit=base.commit, commit=commit, branch=branch, undoable=False
     )
 
 
-def must_be_free(repository: Repo, branch: str) -> None:
+def must_be_free(place: RepositoryLocation, branch: str) -> None:
     """Raise `StorageRefused` (TARGET_BUSY) if the branch of this full name is checked out."""
-    folder = checked_out_in(repository, branch)
+    folder = checked_out_in(place, branch)
     if folder is not None:
         message = (
             f"the branch `{visible(branch.removeprefix(BRANCHES))}` is checked out in `{visible(folder)}`"
@@ -282,25 +275,24 @@ def must_be_free(repository: Repo, branch: str) -> None:
 
 
 def must_be_of_the_bot(
-    repository: Repo, branch: str, at: ObjectID, base: ObjectID, bots: Collection[bytes | None] = ()
+    place: RepositoryLocation, branch: str, at: str, base: str, bots: Collection[bytes | None] = ()
 ) -> None:
     """Raise `StorageRefused` (STALE_BASE) if somebody else made a commit of `branch` from `base` to `at`.
 
     Those of the bot name their plan; with `bots` their committer is one of these as well.
     """
-    for entry in repository.get_walker(include=[at], exclude=[base]):
-        commit = entry.commit
+    for commit in Commit.of(place, at, f"^{base}"):
         if plan_of(commit.message) is None or (bots and commit.committer not in bots):
             short = visible(branch.removeprefix(BRANCHES))
             who = visible(commit.committer.decode("utf-8", "replace"))
-            message = f"the branch `{short}` has the commit {BaseCommit(commit.id, None).shown} by {who}"
+            message = f"the branch `{short}` has the commit {BaseCommit(commit.name, None).shown} by {who}"
             hint = (
                 "merge the branch, name another with `--branch NAME`, or keep its commits: `--on-stale merge`"
             )
             raise repository_error(Code.STALE_BASE, message, hint)
 
 
-def _elsewhere(branch: str, at: ObjectID, base: BaseCommit, ref: str) -> tuple[Code, str, str]:
+def _elsewhere(branch: str, at: str, base: BaseCommit, ref: str) -> tuple[Code, str, str]:
     short = visible(branch.removeprefix(BRANCHES))
     message = f"the branch `{short}` is at {BaseCommit(at, None).shown}, and `{visible(ref)}` at {base.shown}"
     hint = f"`--rebuild` makes a branch of the bot again from `{visible(ref)}`; `--git {short}` adds to it"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from mdplan.client import Client
 from mdplan.diagnostics import Diagnostic
@@ -15,9 +15,6 @@ from mdplan.git.repository import CLIENT_TRAILER, PLAN_TRAILER, TITLE_TRAILER
 from mdplan.plan import NO_INTENT, Intent
 from mdplan.storage.fs.file_name import visible
 from mdplan.text.visible_text import escaped
-
-if TYPE_CHECKING:
-    from dulwich.config import Config
 
 _GIVEN: Final = re.compile(r"([^<>\0\r\n]*[^<>\s\0])\s*<([^<>\0\r\n]+)>")
 _STAMP: Final = re.compile(r"@?(\d{1,12})(?:\s+([+-])(\d\d)(\d\d))?")
@@ -38,7 +35,7 @@ class Signature:
 
 def signature(
     role: Literal["author", "committer"],
-    config: "Config",
+    config: Mapping[str, str],
     now: float,
     given: str | None = None,
     environment: Mapping[str, str] = os.environ,
@@ -61,10 +58,13 @@ def signature(
             return Diagnostic.invalid(f"`{visible(given)}` is not an author", "write it as `Name <address>`")
         name, address = _clean(written[1]), _clean(written[2])
     else:
-        name = _clean(environment.get(f"{variables}NAME") or _configured(config, role, "name"))
+        name = _clean(
+            environment.get(f"{variables}NAME") or config.get(f"{role}.name") or config.get("user.name", "")
+        )
         address = _clean(
             environment.get(f"{variables}EMAIL")
-            or _configured(config, role, "email")
+            or config.get(f"{role}.email")
+            or config.get("user.email")
             or environment.get("EMAIL", "")
         )
     if not name or not address:
@@ -104,15 +104,6 @@ def plan_of(message: bytes) -> str | None:
     last = message.decode("utf-8", "surrogateescape").rstrip("\n").rpartition("\n")[2]
     name, colon, plan_id = last.partition(": ")
     return plan_id if colon and name == PLAN_TRAILER else None
-
-
-def _configured(config: "Config", role: str, name: str) -> str:
-    for section in (role, "user"):
-        try:
-            return config.get((section.encode(),), name.encode()).decode("utf-8", "surrogateescape")
-        except KeyError:
-            continue
-    return ""
 
 
 def _clean(text: str) -> str:

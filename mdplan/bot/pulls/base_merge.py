@@ -4,11 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from dulwich.objects import ObjectID
-from dulwich.repo import Repo
-
 from mdplan.bot.bot_report import BotReport
-from mdplan.bot.git.commit_merge import checked_git, conflicts_of, merge_trees, name_of
+from mdplan.bot.git.commit_merge import conflicts_of, merge_trees
 from mdplan.bot.git.identity import signature
 from mdplan.bot.git.plan_commit import CommitText, commit_tree
 from mdplan.bot.pulls.forge import Forge
@@ -55,46 +52,43 @@ def merge_base_into(engine: Engine, wanted: BranchMerge) -> BranchMerged:
     """
     try:
         place = RepositoryLocation.of(engine.workspace)
-        with place.open() as repository:
-            remote = Remote(repository, wanted.remote)
-            forge = wanted.forge(remote.address()) if wanted.forge is not None else None
-            remote.fetch(wanted.base, wanted.branch)
-            made = _merged(engine, repository, remote, wanted)
+        remote = Remote(place, wanted.remote)
+        forge = wanted.forge(remote.address()) if wanted.forge is not None else None
+        remote.fetch(wanted.base, wanted.branch)
+        made = _merged(engine, remote, wanted)
         return _commented(made, forge, wanted)
     except StorageRefused as problem:
         return BranchMerged(refusal(BotReport, problem.problems))
 
 
-def _merged(engine: Engine, repository: Repo, remote: Remote, wanted: BranchMerge) -> BranchMerged:
+def _merged(engine: Engine, remote: Remote, wanted: BranchMerge) -> BranchMerged:
+    place = remote.place
     base, branch = (
-        find_base(repository, tracking(wanted.remote, name)).commit for name in (wanted.base, wanted.branch)
+        find_base(place, tracking(wanted.remote, name)).commit for name in (wanted.base, wanted.branch)
     )
-    report = BotReport(ok=True, branch=BRANCHES + wanted.branch, base_commit=base.decode())
-    if checked_git(repository, "merge-base", "--is-ancestor", base, branch, good=(0, 1)).returncode == 0:
+    report = BotReport(ok=True, branch=BRANCHES + wanted.branch, base_commit=base)
+    if place.is_ancestor(base, branch):
         return BranchMerged(replace(report, no_op=True))
-    files = _changed_in_both(repository, base, branch)
-    made = merge_trees(repository, branch, base)
+    files = _changed_in_both(place, base, branch)
+    made = merge_trees(place, branch, base)
     if made.conflicts:
         problems = tuple(conflicts_of(made))
         return BranchMerged(replace(report, ok=False, error=problems[0], diagnostics=problems), files)
-    config, now = repository.get_config_stack(), engine.committing.clock()
+    config, now = place.config(), engine.committing.clock()
     author, committer = signature("author", config, now, wanted.author), signature("committer", config, now)
     if isinstance(author, Diagnostic) or isinstance(committer, Diagnostic):
         raise StorageRefused(tuple(each for each in (author, committer) if isinstance(each, Diagnostic)))
     message = f"Merge branch '{wanted.base}' into {wanted.branch}\n".encode("utf-8", "surrogateescape")
     text = CommitText(message=message, author=author, committer=committer)
-    commit = commit_tree(repository, made.tree, (branch, base), text).decode()
-    remote.push(wanted.branch, commit, branch.decode())
+    commit = commit_tree(place, made.tree, (branch, base), text)
+    remote.push(wanted.branch, commit, branch)
     return BranchMerged(replace(report, applied=True, commit=commit), files)
 
 
-def _changed_in_both(repository: Repo, base: ObjectID, branch: ObjectID) -> tuple[str, ...]:
-    first = checked_git(repository, "merge-base", base, branch).stdout.split()[:1]
-    changed = [
-        set(checked_git(repository, "diff", "--name-only", "-z", *first, side).stdout.split(b"\0"))
-        for side in (base, branch)
-    ]
-    return tuple(sorted(name_of(each) for each in changed[0] & changed[1] if each))
+def _changed_in_both(place: RepositoryLocation, base: str, branch: str) -> tuple[str, ...]:
+    first = place.text("merge-base", base, branch).split()[0]
+    changed = [set(place.diff("--name-only", first, side)) for side in (base, branch)]
+    return tuple(sorted(changed[0] & changed[1]))
 
 
 def _commented(made: BranchMerged, forge: Forge | None, wanted: BranchMerge) -> BranchMerged:

@@ -63,10 +63,9 @@ def run_pull_request(
     """
     try:
         place = RepositoryLocation.of(engine.workspace)
-        with place.open() as repository:
-            remote = Remote(repository, wanted.remote)
-            forge = wanted.forge(remote.address()) if wanted.forge is not None else None
-            pushed = remote.follow(wanted.base, wanted.branch)
+        remote = Remote(place, wanted.remote)
+        forge = wanted.forge(remote.address()) if wanted.forge is not None else None
+        pushed = remote.follow(wanted.base, wanted.branch)
         title = _title(loaded, wanted)
         message = _message(title, loaded, wanted)
         commit = GitCommit(
@@ -81,16 +80,14 @@ def run_pull_request(
         report = apply_to_branch(engine, loaded, options, tracking(wanted.remote, wanted.base), commit)
         if not report.ok and not report.applied:
             return report
-        with place.open() as repository:
-            remote = Remote(repository, wanted.remote)
-            if report.commit is None:
-                return replace(report, pull_request=_close(remote, forge, wanted, pushed))
-            if report.commit != pushed:
-                made = report.commit
-                if forge is not None and wanted.signed_by_forge:
-                    made = commit_by_forge(remote, forge, wanted.branch, made)
-                remote.push(wanted.branch, made, pushed)
-                report = replace(report, commit=made)
+        if report.commit is None:
+            return replace(report, pull_request=_close(remote, forge, wanted, pushed))
+        if report.commit != pushed:
+            made = report.commit
+            if forge is not None and wanted.signed_by_forge:
+                made = commit_by_forge(remote, forge, wanted.branch, made)
+            remote.push(wanted.branch, made, pushed)
+            report = replace(report, commit=made)
         if forge is None:
             return report
         text = PullText(title=title, body=_body(loaded, report), labels=wanted.labels)
@@ -114,12 +111,11 @@ def run_pull_requests(
     """
     try:
         place = RepositoryLocation.of(engine.workspace)
-        with place.open() as repository:
-            remote = Remote(repository, wanted.remote)
-            known = remote.branches_of(wanted.branch)
-            remote.fetch(wanted.base)
-            base = find_base(repository, tracking(wanted.remote, wanted.base))
-        with propose_on_commit(engine, loaded, options, base.commit.decode()) as proposal:
+        remote = Remote(place, wanted.remote)
+        known = remote.branches_of(wanted.branch)
+        remote.fetch(wanted.base)
+        base = find_base(place, tracking(wanted.remote, wanted.base))
+        with propose_on_commit(engine, loaded, options, base.commit) as proposal:
             report = proposal.report
         if not report.ok and (proposal.plan is None or not options.keep_going):
             return report

@@ -2,13 +2,9 @@
 
 from dataclasses import dataclass
 
-from dulwich.objects import ObjectID
-from dulwich.repo import Repo
-
 from mdplan.bot.git.commit_verbs import must_be_free, must_be_of_the_bot
 from mdplan.diagnostics import Code
-from mdplan.git.git_program import error_text, run_git
-from mdplan.git.repository import BRANCHES, branch_tip, repository_error
+from mdplan.git.repository import BRANCHES, RepositoryLocation, branch_tip, git_failed
 from mdplan.storage.fs.file_name import visible
 
 
@@ -16,7 +12,7 @@ from mdplan.storage.fs.file_name import visible
 class Remote:
     """The remote `name` of a repository, which the `git` program talks to, with the credentials it has."""
 
-    repository: Repo
+    place: RepositoryLocation
     name: str
 
     def address(self) -> str:
@@ -41,10 +37,10 @@ class Remote:
         self.fetch(base, *([branch] if tip else []))
         if not tip:
             return None
-        must_be_free(self.repository, here)
-        local = branch_tip(self.repository, here)
+        must_be_free(self.place, here)
+        local = branch_tip(self.place, here)
         if local is not None:
-            must_be_of_the_bot(self.repository, here, local, ObjectID(tip.encode()))
+            must_be_of_the_bot(self.place, here, local, tip)
         self._git("update-ref", "-m", f"mdplan: follow {self.name}", here, there)
         return tip
 
@@ -71,15 +67,13 @@ class Remote:
         self._git("push", "--quiet", "--porcelain", lease, "--", self.name, f"{commit}:{BRANCHES}{branch}")
 
     def _git(self, *arguments: str) -> str:
-        done = run_git(self.repository, *arguments, variables={b"GIT_TERMINAL_PROMPT": b"0"}, settings={})
+        done = self.place.git(*arguments)
         if done.returncode == 0:
             return done.stdout.decode("utf-8", "replace").strip()
-        output = error_text(done)
         if b"stale info" in done.stdout + done.stderr:
-            message = f"the branch was pushed by others while this ran: {output}"
-            raise repository_error(Code.STALE_BASE, message, "run the command again")
-        message = f"`git {arguments[0]}` failed: {output}"
-        raise repository_error(Code.IO_ERROR, message, f"check the remote `{visible(self.name)}`")
+            # Others pushed the branch while this ran.
+            raise git_failed(done, "the branch was pushed by others; run the command again", Code.STALE_BASE)
+        raise git_failed(done, f"check the remote `{visible(self.name)}`")
 
 
 def tracking(remote: str, branch: str) -> str:

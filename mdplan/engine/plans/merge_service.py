@@ -166,8 +166,7 @@ class MergeService:
 
         try:
             place = RepositoryLocation.of(self.documents.workspace)
-            with place.open() as repository:
-                commit = find_base(repository, "HEAD").commit
+            commit = find_base(place, "HEAD").commit
             scope = self.documents.workspace.root_of(name).scope
             with CommitTree(place, commit, scope.allow, scope.deny).open() as workspace:
                 found = workspace.read(name, self.documents.max_file_bytes)
