@@ -107,7 +107,6 @@ _INSTEAD: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     "toHeading": (("toHeadingPath", '`"toHeadingPath": [{}]`'),),
     "toSection": (("toHeadingPath", '`"toHeadingPath": [{}]`'),),
     "undo": (("transaction", '`"action": "undo"`'),),
-    "values": (("inOrder", 'one edit for each key: `"key": …, "value": …`'),),
 }
 _MOST_LISTED: Final = 12
 _LONGEST_VALUE: Final = 60

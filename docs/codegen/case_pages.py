@@ -16,6 +16,7 @@ from mdplan.operations import OPERATIONS
 from mdplan.operations.base.operation import SectionTargeted
 from mdplan.reference.operation_reference import FieldReference, OperationReference, operation_reference
 from mdplan.reports.next_steps import Caller, in_words_of
+from mdplan.requests.spellings import SPELLINGS
 from mdplan.storage.fs.errors import of_error
 
 _OPERATION_PAGES: Final = "docs/reference/operations"
@@ -25,6 +26,11 @@ An edit is one JSON object: `op`, a target, a payload, guards.
 `op` is implied by the fields that only one operation has: `pattern` and `replacement` are `replace_match`, `lines` and `markdown` are `replace_lines`, `line` and `markdown` are `insert_lines`, and `diff` is `apply_diff`.
 `mdplan help OPERATION` says the same in a terminal, and `mdplan schema op OPERATION` as a JSON Schema.
 [Rules](semantics-rules.md) describes what all operations share, such as how places are counted and sections named."""
+_SPELLINGS: Final = """\
+Batches may call some operations by the names that they had when front matter and INI files had their own.
+Their fields are those of the operation that they are read as, and reports call each edit as the batch does.
+In the keys of front matter only dots count: `a[0]` is one name. A `null` counts as absent there, so that a null is set with `values`.
+In INI files `section` is the name of the section, absent for what is before the first one, and `key` is one name."""
 _EFFECTS: Final = {
     "create": "It makes its file.",
     "delete": "It removes its file.",
@@ -38,7 +44,15 @@ def operation_pages(golden: GoldenCases) -> dict[str, str]:
     """The index and the page of each operation, by their paths."""
     references = {op: operation_reference(op) for op in OPERATIONS}
     rows = ((f"[`{op}`](operations/{op}.md)", found.summary) for op, found in references.items())
-    index = page("Operations", _OF_OPERATIONS, table(["Operation", "What it does"], rows))
+    spelled = ((f"`{name}`", f"[`{each.op}`](operations/{each.op}.md)") for name, each in SPELLINGS.items())
+    index = page(
+        "Operations",
+        _OF_OPERATIONS,
+        table(["Operation", "What it does"], rows),
+        "## Other spellings",
+        _SPELLINGS,
+        table(["Spelling", "Is read as"], spelled),
+    )
     pages = {
         f"{_OPERATION_PAGES}/{op}.md": _operation_page(found, golden) for op, found in references.items()
     }
@@ -97,9 +111,7 @@ def _remarks(reference: OperationReference) -> Iterator[str]:
         least = "Exactly" if model.target_is_required else "At most"
         yield f"{least} one of `sectionId`, `headingPath`, `heading` and `anchor` names a section:"
         yield "see [how sections are named](../semantics-rules.md#sections)."
-    if model.needs_ini:
-        yield "It is for INI files."
-    elif model.needs_keys:
+    if model.needs_keys:
         yield "It is for YAML, JSON, TOML and INI files, and for front matter."
     elif model.needs_markdown:
         yield "It is for Markdown."
@@ -495,7 +507,7 @@ Lists that something kept apart are one list in the result: their numbers run on
 A row of a table has more cells than the table has columns; `mdplan check` reports rows that are text now, too.""",
     Code.FRONT_MATTER_TYPE: """\
 A value of the front matter, or of a file of keys, has another type than before the change, such as text that became \
-a number. It is a warning of `mdplan check`, `set_value` and `set_front_matter`: send the value as JSON of the type that it should have.""",
+a number. It is a warning of `mdplan check` and `set_value`: send the value as JSON of the type that it should have.""",
     Code.REGION_UNBALANCED: """\
 `mdplan check`: one of the two markers of a region is missing.""",
     Code.UNBALANCED_TAG: """\

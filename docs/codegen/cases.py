@@ -16,6 +16,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final, cast
 
+from mdplan.requests.spellings import SPELLINGS
+
 FILE_ROLES: Final = ("before", "concurrent", "after", "manifest")
 ROLES: Final = frozenset({*FILE_ROLES, "settings", "batch", "apply", "diagnostics", "report", "diff"})
 _ATTRIBUTE: Final = re.compile(
@@ -236,7 +238,8 @@ class GoldenCases:
     def _shown_by_operations(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         for group, _, diagnostic in self._shown():
             if group.startswith(_OPERATIONS):
-                yield group.removeprefix(_OPERATIONS), diagnostic
+                op = group.removeprefix(_OPERATIONS)
+                yield SPELLINGS[op].op if op in SPELLINGS else op, diagnostic
 
     def _shown(self) -> Iterator[tuple[str, CaseText, Mapping[str, Any]]]:
         """All diagnostics with a message that cases expect, each after its group and its case."""

@@ -18,12 +18,11 @@ from mdplan.data.json_values import as_json
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.documents import Documents
 from mdplan.markdown.outline.outline import Outline
-from mdplan.operations import OPERATIONS
 from mdplan.operations.base.file_state import FileState
-from mdplan.operations.base.operation import Operation
 from mdplan.requests.batch import Batch
 from mdplan.requests.batch_reader import read_batch
 from mdplan.requests.operation_names import op_of
+from mdplan.requests.spellings import operation_named
 from mdplan.storage.fs.file_name import FileName
 from mdplan.text.document_format import DocumentFormat
 from mdplan.text.source import Source
@@ -219,7 +218,8 @@ class Selector:
         left = [
             each
             for each in edits
-            if (model := _operation(each.edit)) is None or not model.file_already_satisfied(each.edit, file)
+            if (model := operation_named(op_of(each.edit))) is None
+            or not model.file_already_satisfied(each.edit, file)
         ]
         # Edits of a file that has its new name were made under the old one.
         return left if inspected.data is not None or len(left) == len(edits) else []
@@ -258,7 +258,7 @@ class Selector:
 
 def _required_texts(edit: Mapping[str, Any], values: Values) -> tuple[str, ...] | None:
     """Texts of which a file must have one if `edit` of a manifest changes it; None if unknown."""
-    model = _operation(edit)
+    model = operation_named(op_of(edit))
     known = {name: _known(value, values) for name, value in edit.items() if name != ONLY_IF_CHANGED}
     return None if model is None else model.required_texts(known)
 
@@ -267,12 +267,6 @@ def _known(value: object, values: Values) -> Any:  # noqa: ANN401 (any JSON)
     """A `value` of an edit with what is the same for all files; None for one that depends on the file."""
     given = filled(value, values) if isinstance(value, str) else value
     return None if isinstance(given, Diagnostic) else given
-
-
-def _operation(edit: Mapping[str, Any]) -> type[Operation] | None:
-    """The class of an `edit` of a manifest; None for an operation that does not exist."""
-    op = op_of(edit)
-    return OPERATIONS.get(op) if isinstance(op, str) else None
 
 
 def _addressed(edit: FilledEdit, outline: Outline) -> FilledEdit | Diagnostic:

@@ -59,18 +59,33 @@ def steps_of(given: GivenKey) -> tuple[Step, ...]:
     return tuple(_dotted(given)) if given else ()
 
 
-def find(values: Any, given: GivenKey) -> Found | Diagnostic:  # noqa: ANN401 (any value)
+def find(values: Any, given: GivenKey, *, is_new: bool = False) -> Found | Diagnostic:  # noqa: ANN401
     """What `given` names in `values`, as far as it is there.
 
-    Errors: INVALID_ARGUMENT where it names several things, KEY_NOT_FOUND for an item that is not there.
+    Errors: INVALID_ARGUMENT where it names several things, or one that `is_new` could be named in several
+    ways; KEY_NOT_FOUND for an item that is not there.
     """
     steps = steps_of(given)
     joins = isinstance(given, str) and not given.startswith("/")
     found = list(_readings(values, steps, (), joins=joins))
     if len(found) > 1:
-        names = " or ".join(f"`{shown(path)}`" for path in found[:_LISTED])
-        return Diagnostic.invalid(f"the key could mean {names}", 'send an array, such as `["nav", 0]`')
-    return Found(found[0]) if found else _as_far_as(values, steps)
+        return _ambiguous(found)
+    far = Found(found[0]) if found else _as_far_as(values, steps)
+    if is_new and joins and isinstance(far, Found) and len(far.missing) > 1:
+        from mdplan.data.change import value_at
+
+        around = value_at(values, far.path)
+        first = far.missing[0]
+        # Others here have a dot in their names, so that the dots of the new one could be part of its name.
+        if isinstance(around, dict) and any(str(name).startswith(f"{first}.") for name in around):
+            return _ambiguous([(*far.path, ".".join(far.missing)), far.whole])
+    return far
+
+
+def _ambiguous(paths: Sequence[Path]) -> Diagnostic:
+    names = " or ".join(f"`{shown(path)}`" for path in paths[:_LISTED])
+    arrays = " or ".join(f'`"key": {json.dumps(path, ensure_ascii=False)}`' for path in paths[:2])
+    return Diagnostic.invalid(f"the key could mean {names}", f"send an array: {arrays}")
 
 
 def key_missing(values: Any, found: Found) -> Diagnostic:  # noqa: ANN401 (any value)
@@ -101,7 +116,7 @@ def shown(path: Sequence[Element], *, whole: bool = False) -> str:
         if isinstance(element, int):
             text += f"[{element}]"
         else:
-            name = re.sub(r"[.\[\\]", lambda match: f"\\{match[0]}", element)
+            name = re.sub(r"[.\[\\]", lambda match: f"\\{match[0]}", str(element))
             text += f".{name}" if text else name
     return text if whole else _short(text)
 

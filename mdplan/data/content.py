@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from mdplan.data.bracket_reader import read_json
 from mdplan.data.bracket_writer import BracketWriter
@@ -25,13 +25,18 @@ from mdplan.data.change import (
     without_emptied,
 )
 from mdplan.data.json_text import JsonText
-from mdplan.data.node import DataError, Kind, Language, Node, Path, Unnamed, aliased, places_of, values_of
+from mdplan.data.node import DataError, Kind, Language, Node, Path, aliased, places_of, values_of
 from mdplan.data.toml_statements import Statement, TomlHeader, read_statements
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.line_end_view import line_end_around, to_lf, with_line_ends
 from mdplan.text.lines import LineIndex
 from mdplan.text.source import Source
 from mdplan.text.span import Span
+
+# Few texts are INI files.
+if TYPE_CHECKING:
+    from mdplan.data.ini_data import IniPlaces
+    from mdplan.plaintext.ini_outline import IniOutline
 
 _TOML_KEY: Final = r"""(?:[A-Za-z0-9_-]++|"[^"\n\r]*+"|'[^'\n\r]*+')"""
 _TOML_DEPTH: Final = 32
@@ -58,6 +63,14 @@ class DataContent:
     def lines(self) -> LineIndex:
         """Lines of `text`."""
         return LineIndex(self.text)
+
+    @cached_property
+    def ini(self) -> "IniPlaces":
+        """Sections and keys of an INI file."""
+        from mdplan.data.ini_data import IniPlaces
+
+        assert self.root is not None, "an INI file is a map"
+        return IniPlaces.of(_ini_outline(self.text), self.root)
 
     @cached_property
     def statements(self) -> tuple[Statement, ...]:
@@ -109,9 +122,8 @@ def read_data(language: Language, text: str, *, is_strict: bool = False) -> Data
             return DataContent(language, text, _toml_values(text))
         case Language.INI:
             from mdplan.data.ini_data import ini_tree
-            from mdplan.plaintext.ini_outline import IniOutline
 
-            root = ini_tree(IniOutline(Source.from_text(text)))
+            root = ini_tree(_ini_outline(text))
     return DataContent(language, text, {} if root is None else values_of(root), root, is_strict)
 
 
@@ -134,9 +146,14 @@ def data_edits(content: DataContent, changes: Sequence[Change]) -> list[Splice]:
             return toml_edits(content.text, content.lines, content.statements, content.values, branch)
         case Language.INI:
             from mdplan.data.ini_data import ini_edits
-            from mdplan.plaintext.ini_outline import IniOutline
 
-            return ini_edits(IniOutline(Source.from_text(content.text)), branch)
+            return ini_edits(content.ini, branch)
+
+
+def _ini_outline(text: str) -> "IniOutline":
+    from mdplan.plaintext.ini_outline import IniOutline
+
+    return IniOutline(Source.from_text(text))
 
 
 def placed(splices: Sequence[Splice], start: int, lines: LineIndex) -> tuple[Splice, ...]:
@@ -161,9 +178,19 @@ def verify_edits(content: DataContent, edits: EditList, changes: Sequence[Change
     except DataError as error:
         raise DataError(f"after the change {error.reason}") from error
     verify_values(content, result, changes)
-    branch = branch_of(changes)
-    before, after = _other_view(content.language, content.text), _other_view(content.language, text)
-    if before is not None and (after is None or not values_equal(after, changed(before, branch))):
+    match content.language:
+        case Language.JSON:
+            before, after = _plain_json(content.text), _plain_json(text)
+            is_other = before is not None and not values_equal(after, changed(before, branch_of(changes)))
+        case Language.INI:
+            from mdplan.data.ini_data import is_read_alike
+
+            is_other = (
+                is_read_alike(content.ini.outline) is True and is_read_alike(result.ini.outline) is False
+            )
+        case _:
+            is_other = False
+    if is_other:
         raise DataError("another reader would see another change")
 
 
@@ -173,28 +200,25 @@ def verify_values(content: DataContent, result: DataContent, changes: Sequence[C
     is_toml = content.language is Language.TOML
     if is_toml and not values_equal(result.values, wanted):
         wanted = without_emptied(wanted, changes, result.values)
-    if content.language is Language.INI and isinstance(wanted, dict):
-        # Keys before the first section stay there.
-        wanted = dict(sorted(wanted.items(), key=lambda item: isinstance(item[1], dict)))
     after = aliased(result.root)
     still = {name for name, _ in after}
     if not values_equal(
         [[*each] for each in aliased(content.root) if each[0] in still], [[*each] for each in after]
     ):
         raise DataError("an alias repeats the text that would change")
+    found = result.values
+    if content.language is Language.INI:
+        from mdplan.data.ini_data import named_values
+
+        # One that is left of several equal names has that name alone.
+        found, wanted = named_values(found), named_values(wanted)
     # A table of TOML is where TOML allows it.
-    if not values_equal(result.values, wanted, in_order=not is_toml):
+    if not values_equal(found, wanted, in_order=not is_toml):
         raise DataError("the change cannot be made without changing another value")
 
 
-def _other_view(language: Language, text: str) -> Any:  # noqa: ANN401 (any value)
-    """What another reader sees in `text`; None where it takes no such text, or there is none."""
-    if language is Language.INI:
-        from mdplan.data.ini_data import as_configparser
-
-        return as_configparser(text)
-    if language is not Language.JSON:
-        return None
+def _plain_json(text: str) -> Any:  # noqa: ANN401 (any value)
+    """What another reader sees in `text`; None for what only JSON5 and comments allow."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -228,14 +252,3 @@ def _toml_values(text: str) -> dict[str, Any]:
     if depth_of(values) > _TOML_DEPTH:
         raise DataError("it is nested too deeply")
     return values
-
-
-def keys_of(values: Any, parent: Path = ()) -> list[Path]:  # noqa: ANN401 (any value)
-    """Paths of all keys of maps that are not in lists, with those inside them."""
-    found: list[Path] = []
-    for name, value in values.items() if isinstance(values, dict) else ():
-        if isinstance(name, Unnamed):
-            continue
-        key = (*parent, name)
-        found += (key, *keys_of(value, key))
-    return found

@@ -1,17 +1,27 @@
-"""INI files as a tree of sections and keys, and changes of them."""
+"""INI files as a tree of sections and keys, addresses in them, and changes of them."""
 
 import configparser
-from collections.abc import Hashable, Iterator
-from typing import Any
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
+from mdplan.data.address import Found, GivenKey, shown, steps_of
 from mdplan.data.change import Branch, Inserted, Splice, within
-from mdplan.data.node import DataError, Entry, Kind, Node, named
+from mdplan.data.node import DataError, Entry, Kind, Node, Path, Unnamed, named
+from mdplan.diagnostics import Diagnostic
+from mdplan.plaintext.ini_address import find_key, find_section, section_name
 from mdplan.plaintext.ini_edits import add_key, add_section, delete_key, new_key_line, set_value
 from mdplan.plaintext.ini_names import key_fault, section_fault, value_fault
 from mdplan.plaintext.ini_outline import IniOutline
 from mdplan.plaintext.ini_section import IniKey, IniSection
 from mdplan.text.edit import TextEdit
+from mdplan.text.line_end_view import to_lf
 from mdplan.text.span import Span
+
+# The name of a section that holds the keys before the first one, for `configparser`.
+_TOP: Final = "\x01"
+# The name of a section, None for what is before the first one, and of a key; None for the section itself.
+_Reading = tuple[str | None, str | None]
 
 
 def ini_tree(ini: IniOutline) -> Node:
@@ -39,9 +49,115 @@ def _entry_of(ini: IniOutline, key: IniKey) -> Entry:
     return Entry(key.name, name, value, place.name.start)
 
 
-def ini_edits(ini: IniOutline, branch: Branch) -> list[Splice]:
+@dataclass(frozen=True, slots=True)
+class IniPlaces:
+    """The `outline` of an INI file, and its sections and keys by their paths in its tree.
+
+    The empty path is before the first section. `of_sections` and `of_keys` are the paths by index.
+    """
+
+    outline: IniOutline
+    by_path: Mapping[tuple[Hashable, ...], IniSection | IniKey]
+    of_sections: Sequence[Path]
+    of_keys: Sequence[Path]
+
+    @classmethod
+    def of(cls, ini: IniOutline, root: Node) -> "IniPlaces":
+        """Name what is in `ini` as its tree `root` does."""
+        # The entries of the tree are in the order of the file.
+        count = len(ini.sections[0].keys)
+        sections = root.entries[count:]
+        of_sections = ((), *((each.name,) for each in sections))
+        of_keys = (
+            *((each.name,) for each in root.entries[:count]),
+            *((section.name, each.name) for section in sections for each in section.node.entries),
+        )
+        by_path: dict[tuple[Hashable, ...], IniSection | IniKey] = {}
+        by_path |= zip(of_sections, ini.sections, strict=True)
+        by_path |= zip(of_keys, ini.every_key(), strict=True)
+        return cls(ini, by_path, of_sections, of_keys)
+
+    def path_of(self, place: IniSection | IniKey) -> Path:
+        """Return the path of `place`."""
+        return (self.of_sections if isinstance(place, IniSection) else self.of_keys)[place.index]
+
+    def keys_of(self, section: IniSection) -> dict[Hashable, IniKey]:
+        """Return the keys of `section` by the names that they have in it."""
+        return {self.of_keys[key.index][-1]: key for key in section.keys}
+
+
+@dataclass(frozen=True, slots=True)
+class IniAddress:
+    """A section, or a key of one, as a caller names it.
+
+    With a `section`, which is empty for what is before the first one, `key` is one name, and None the section
+    itself. Of several equal ones `occurrence` picks one.
+    """
+
+    key: GivenKey | None
+    section: str | None = None
+    occurrence: int | None = None
+
+
+def find_in_ini(places: IniPlaces, address: IniAddress, *, is_new: bool) -> Found | Diagnostic:
+    """Find what `address` names; with `is_new` a key may be missing in its section, or with its section.
+
+    A section is named by the letter, in brackets or not, and a key by the letter or else in any case.
+    Errors: INVALID_ARGUMENT, KEY_NOT_FOUND, SECTION_NOT_FOUND, AMBIGUOUS_HEADING.
+    """
+    ini, given, occurrence = places.outline, address.key, address.occurrence
+    if address.section is not None:
+        name = section_name(ini, address.section or None)
+        readings: list[_Reading] = [(name, None if given is None else str(given))]
+    else:
+        assert given is not None, "a section or a key is named"
+        names = [step for step in steps_of(given) if isinstance(step, str)]
+        if len(names) < len(steps_of(given)):
+            return Diagnostic.invalid("an INI file has no lists", "name a key as in `section.key`")
+        if not names:
+            return Found(())
+        readings = list(_readings(ini, names, is_dotted=isinstance(given, str) and given[:1] != "/"))
+    there = [each for each in readings if _is_there(ini, *each)]
+    if len(there) > 1:
+        spelled = " or ".join(f"`{shown([name for name in each if name is not None])}`" for each in there)
+        return Diagnostic.invalid(f"the key could mean {spelled}", "send an array of section and key")
+    name, key = there[0] if there else _missing(ini, readings)
+    if there or not is_new or key is None:
+        place = find_section(ini, name, occurrence) if key is None else find_key(ini, name, key, occurrence)
+        return place if isinstance(place, Diagnostic) else Found(places.path_of(place))
+    if name is not None and not ini.sections_named(name) and occurrence in {None, 1}:
+        return Found((), (name, key))
+    home = find_section(ini, name, occurrence)
+    return home if isinstance(home, Diagnostic) else Found(places.path_of(home), (key,))
+
+
+def _readings(ini: IniOutline, names: Sequence[str], *, is_dotted: bool) -> Iterator[_Reading]:
+    """Yield what `names` can mean; where the key `is_dotted` the dots may be part of names."""
+    if len(names) == 1:
+        yield from ((None, names[0]), (section_name(ini, names[0]), None))
+    elif not is_dotted:
+        yield section_name(ini, names[0]), ".".join(names[1:])
+    else:
+        yield None, ".".join(names)
+        for length in range(len(names) - 1, 0, -1):
+            yield ".".join(names[:length]), ".".join(names[length:])
+        yield ".".join(names), None
+
+
+def _is_there(ini: IniOutline, section: str | None, key: str | None) -> bool:
+    return bool(ini.sections_named(section) if key is None else ini.keys_named(section, key))
+
+
+def _missing(ini: IniOutline, readings: Sequence[_Reading]) -> _Reading:
+    """Return the reading of a key that is not there: in a section that is, if one of them names one."""
+    keys = [each for each in readings if each[1] is not None] or readings
+    in_sections = [each for each in keys if each[0] is not None]
+    return next((each for each in in_sections if ini.sections_named(each[0])), (in_sections or keys)[0])
+
+
+def ini_edits(places: IniPlaces, branch: Branch) -> list[Splice]:
     """What makes the changes of `branch`. Raises `DataError` where that cannot be done."""
-    writer = _IniWriter(ini)
+    writer = _IniWriter(places)
     if not branch.is_inside:
         raise DataError("the whole file is not set as a value")
     writer.edit_root(branch)
@@ -51,38 +167,36 @@ def ini_edits(ini: IniOutline, branch: Branch) -> list[Splice]:
 class _IniWriter:
     """Collects the splices of one file."""
 
-    def __init__(self, ini: IniOutline) -> None:
-        self._ini = ini
+    def __init__(self, places: IniPlaces) -> None:
+        self._ini = places.outline
+        self._places = places
         self.splices: list[Splice] = []
 
     def edit_root(self, branch: Branch) -> None:
         """Changes of the sections, and of the keys before them."""
-        first = self._ini.sections[0]
-        is_top = {key.name for key in first.keys}
-        sections = {str(name): each for name, each in branch.inner.items() if name not in is_top}
-        own: dict[Hashable, Branch] = {name: each for name, each in branch.inner.items() if name in is_top}
-        plain = {name for name, each in sections.items() if not self._is_section(name, each)}
-        own |= {name: sections.pop(name) for name in plain}
-        has_new = any(not own[name].is_removed and name not in is_top for name in own)
-        if has_new and not is_top and len(self._ini.sections) > 1:
-            raise DataError("a key of an INI file goes into a section, as in `section.key`")
+        places = {name: self._places.by_path.get((name,)) for name in branch.inner}
+        sections = {name: each for name, each in branch.inner.items() if self._is_section(places[name], each)}
+        own = {name: each for name, each in branch.inner.items() if name not in sections}
         tops = [each for each in branch.inserted if not isinstance(each.value, dict)]
-        if any(each.source is not None and each.source not in is_top for each in tops):
+        first = self._ini.sections[0]
+        if any(each.source is not None and each.source not in self._places.keys_of(first) for each in tops):
             raise DataError("sections are not moved")
-        self.edit_section(first, Branch(branch.changes, inner=own, inserted=tops))
+        self._edit_section(first, Branch(branch.changes, inner=own, inserted=tops))
         for name, each in sections.items():
-            found = self._ini.sections_named(name)
-            if found:
-                self._edit_whole(found[0], each)
-            elif not each.is_removed:
-                self._add_section(name, each.as_value, each.changes)
+            section = places[name]
+            if isinstance(section, IniSection):
+                self._edit_whole(section, each)
+        # They are at the end of the file, after the keys of the last section.
+        for name, each in sections.items():
+            if places[name] is None:
+                self._add_section(str(name), each.as_value, each.changes)
         for new in branch.inserted:
             if isinstance(new.value, dict):
                 self._add_section(str(new.name), new.value, new.changes)
 
-    def _is_section(self, name: str, branch: Branch) -> bool:
+    def _is_section(self, place: IniSection | IniKey | None, branch: Branch) -> bool:
         is_map = branch.is_inside or isinstance(branch.value, dict)
-        return is_map or bool(self._ini.sections_named(name))
+        return isinstance(place, IniSection) or (place is None and is_map)
 
     def _edit_whole(self, section: IniSection, branch: Branch) -> None:
         lines = self._ini.source.lines
@@ -97,18 +211,18 @@ class _IniWriter:
                 last += 1
             self._add(TextEdit.delete(lines.span(section.first_line, last)), branch.changes)
         elif branch.is_inside:
-            self.edit_section(section, branch)
+            self._edit_section(section, branch)
         elif isinstance(branch.value, dict):
-            old = {key.name: key.value for key in section.keys}
-            self.edit_section(section, within(branch.value, old, branch.changes))
+            old = {name: key.value for name, key in self._places.keys_of(section).items()}
+            self._edit_section(section, within(branch.value, old, branch.changes))
         else:
             raise DataError("a section cannot become a value", section.span.start)
 
-    def edit_section(self, section: IniSection, branch: Branch) -> None:
+    def _edit_section(self, section: IniSection, branch: Branch) -> None:
         """Changes of the keys of `section`."""
-        keys = {key.name: key for key in section.keys}
+        keys = self._places.keys_of(section)
         for name, each in branch.inner.items():
-            key = keys.get(str(name))
+            key = keys.get(name)
             if key is not None:
                 self._edit_key(key, each)
             elif not each.is_removed:
@@ -131,7 +245,7 @@ class _IniWriter:
         elif branch.inner or branch.inserted:
             raise DataError("the value of a key of an INI file is text", key.assignment.name.start)
 
-    def _insert(self, section: IniSection, keys: dict[str, IniKey], new: Inserted) -> None:
+    def _insert(self, section: IniSection, keys: Mapping[Hashable, IniKey], new: Inserted) -> None:
         if new.source is None and new.place >= len(section.keys):
             self._add_key(section, str(new.name), new.value, new.changes)
             return
@@ -140,7 +254,7 @@ class _IniWriter:
             self._check(key_fault(str(new.name)))
             line = new_key_line(self._ini, str(new.name), self._text(new.value)) + "\n"
         else:
-            key = keys[str(new.source)]
+            key = keys[new.source]
             span = lines.span(key.first_line, key.last_line)
             line = self._ini.text_of(span).rstrip("\r\n") + "\n"
         place = min(new.place, len(section.keys))
@@ -163,7 +277,7 @@ class _IniWriter:
         for key in value:
             self._check(key_fault(str(key)))
         lines = [new_key_line(self._ini, str(key), self._text(each)) for key, each in value.items()]
-        self._add(add_section(self._ini, name, lines)[0], changes)
+        self._add(add_section(self._ini, name, lines), changes)
 
     def _text(self, value: object) -> str:
         if isinstance(value, bool):
@@ -181,18 +295,36 @@ class _IniWriter:
         self.splices.append(Splice(edit, tuple(changes)))
 
 
-def as_configparser(text: str) -> dict[str, Any] | None:
-    """What Python's `configparser` reads; None where it refuses the text."""
+def named_values(values: Mapping[Hashable, Any]) -> list[Any]:
+    """Return the names and values of an INI file as lists; keys before the first section come first."""
+    pairs = [[_name(name), value] for name, value in values.items()]
+    pairs.sort(key=lambda pair: isinstance(pair[1], dict))
+    return [[name, named_values(value) if isinstance(value, dict) else value] for name, value in pairs]
+
+
+def _name(name: object) -> str:
+    return name.text if isinstance(name, Unnamed) else str(name)
+
+
+def is_read_alike(ini: IniOutline) -> bool | None:
+    """Tell whether Python's `configparser` reads the text of `ini` as it is read here; None where it refuses.
+
+    Of equal names it knows the last. Where a line has both comment signs, Python 3.11 may overlook the first.
+    """
+    text = to_lf(ini.source.text)
+    if any(";" in line and "#" in line for line in text.split("\n")):
+        return None
     parser = configparser.RawConfigParser(
         strict=False, allow_no_value=True, inline_comment_prefixes=("#", ";"), default_section="\0"
     )
     parser.optionxform = str  # type: ignore[assignment,method-assign]
     try:
-        parser.read_string(text)
+        parser.read_string(f"[{_TOP}]\n{text}")
     except (configparser.Error, ValueError, AttributeError):
+        # Of a key without value that is continued, Python 3.11 says that None has no `append`.
         return None
-    return {name: dict(_items(parser, name)) for name in parser.sections()}
-
-
-def _items(parser: configparser.RawConfigParser, section: str) -> Iterator[tuple[str, str | None]]:
-    yield from parser.items(section, raw=True)
+    expected: dict[str, dict[str, str | None]] = {}
+    for section in ini.sections:
+        keys = expected.setdefault(_TOP if section.name is None else section.name, {})
+        keys |= {key.name: key.value for key in section.keys}
+    return {name: dict(parser.items(name, raw=True)) for name in parser.sections()} == expected

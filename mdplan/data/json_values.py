@@ -3,11 +3,11 @@
 import datetime as dt
 import json
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 from mdplan.data.change import DateText
 from mdplan.data.content import read_data
-from mdplan.data.node import DataError, Language, Opaque, Unnamed
+from mdplan.data.node import DataError, Language, Opaque
 from mdplan.field_names import short_name
 
 DATES: Final = (dt.date, dt.time)
@@ -92,7 +92,7 @@ def written_in(language: str, value: object) -> object:
 def as_json(value: object) -> object:
     """`value` as JSON, dates as ISO 8601."""
     if isinstance(value, dict):
-        return {_key_text(key): as_json(each) for key, each in value.items()}
+        return {str(key): as_json(each) for key, each in value.items()}
     if isinstance(value, list):
         return [as_json(each) for each in value]
     if isinstance(value, Opaque):
@@ -104,7 +104,3 @@ def _plain(value: object) -> object:
     """A scalar; what JSON does not have as its text."""
     is_json = value is None or isinstance(value, str | bool | int | float)
     return value if is_json else str(value)
-
-
-def _key_text(key: Any) -> str:  # noqa: ANN401 (a key, or one without a name)
-    return f"{key.text}#{key.index + 1}" if isinstance(key, Unnamed) else str(key)

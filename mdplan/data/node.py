@@ -7,11 +7,6 @@ from typing import Any
 
 from mdplan.text.span import Span
 
-Element = str | int
-Path = tuple[Element, ...]
-# A path in maps alone.
-Names = tuple[str, ...]
-
 
 class Language(StrEnum):
     """Languages that keys and values are written in. `JSON` is also JSON with comments, and JSON5."""
@@ -41,10 +36,17 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Unnamed:
-    """The name of a key that no path can name: one of several equal ones, or a key that is not text."""
+    """The name of a key that no path of texts can name: one of several equal ones, or one that is no text."""
 
     text: str
     index: int
+
+    def __str__(self) -> str:
+        return f"{self.text}#{self.index + 1}"
+
+
+Element = str | int | Unnamed
+Path = tuple[Element, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +85,24 @@ class Node:
         """The entry of the key `name`, or with that index; None where there is none."""
         if self.kind is Kind.LIST:
             return self.entries[name] if isinstance(name, int) and 0 <= name < len(self.entries) else None
-        if self.kind is Kind.MAP and isinstance(name, str):
+        if self.kind is Kind.MAP and not isinstance(name, int):
             return self.by_name.get(name)
         return None
 
     @property
-    def by_name(self) -> "dict[str, Entry]":
-        """Entries of a map whose keys have a name, by that."""
-        return {each.name: each for each in self.entries if isinstance(each.name, str)}
+    def by_name(self) -> "dict[str | Unnamed, Entry]":
+        """Return the entries of a map by their names."""
+        return {each.name: each for each in self.entries if not isinstance(each.name, int)}
+
+    def at(self, path: Path) -> "Entry | None":
+        """Return the entry at `path`, which is not empty; None where there is none."""
+        node, found = self, None
+        for name in path:
+            found = node.entry(name)
+            if found is None:
+                return None
+            node = found.node
+        return found
 
 
 @dataclass(slots=True)

@@ -110,8 +110,8 @@ class _TomlWriter:
     def _insert_table(self, key: Path, new: Inserted, count: int) -> None:
         place = min(new.place, count)
         spans = [self._span_of((*key, index)) for index in range(count)]
-        if new.source is not None:
-            moved = spans[int(new.source)]
+        if isinstance(new.source, int):
+            moved = spans[new.source]
             block = self._text[moved.start : moved.end]
         elif isinstance(new.value, dict):
             header = self._headers[(*key, 0)]

@@ -68,23 +68,6 @@ class AddListItem(Edit):
         section: Section | str | None = ...,
     ) -> None: ...
 
-class AddToFrontMatterList(Edit):
-    r"""Add items to the end of a list in the front matter.
-
-    An item that the list has already is not added again. The list keeps its style: brackets or dashes,
-    indentation, quotes; its other items and their comments stay byte by byte. With `createIfMissing` a key
-    that is missing or empty becomes a list, and a file without front matter gets some.
-    """
-    def __init__(
-        self,
-        *,
-        key: str | Sequence[str] | None = ...,
-        expected_value: Any = ...,
-        value: Any = ...,
-        create_if_missing: bool = ...,
-        front_matter_format: Literal["yaml", "toml"] | None = ...,
-    ) -> None: ...
-
 class AddToList(Edit):
     r"""Add items to a list in a YAML, JSON or TOML file, or in front matter.
 
@@ -98,11 +81,15 @@ class AddToList(Edit):
         *,
         key: str | Sequence[str | int | Mapping[str, Any]],
         value: Any,
+        section: str | None = ...,
         expected_value: Any = ...,
+        occurrence: int | None = ...,
+        section_sha256: str | None = ...,
+        create_if_missing: bool = ...,
+        front_matter_format: Literal["yaml", "toml"] | None = ...,
         before: str | int | Mapping[str, Any] | None = ...,
         after: str | int | Mapping[str, Any] | None = ...,
         in_order: bool = ...,
-        create_if_missing: bool = ...,
     ) -> None: ...
 
 class AppendToFile(Edit):
@@ -240,38 +227,6 @@ class DeleteFile(Edit):
         self,
     ) -> None: ...
 
-class DeleteFrontMatter(Edit):
-    r"""Delete a key of the front matter, or the whole block.
-
-    With the key go its value and a comment on its lines; comments above it and blank lines stay. A map that
-    loses its last key stays as `{}`; in TOML a table without its own header goes with it. A block that
-    loses its last key stays, empty: `wholeBlock` deletes it with its fences and the blank lines after it,
-    whatever it says.
-    """
-    def __init__(
-        self,
-        *,
-        key: str | Sequence[str] | None = ...,
-        expected_value: Any = ...,
-        whole_block: bool = ...,
-    ) -> None: ...
-
-class DeleteIniKey(Edit):
-    r"""Delete a key of an INI file, with all lines of its value.
-
-    A comment after the value goes with it; comments and blank lines around and between its lines stay. So
-    does a section that is then empty. The name of a key counts in any case where none fits by the letter.
-    """
-    def __init__(
-        self,
-        *,
-        key: str,
-        section: str | None = ...,
-        occurrence: int | None = ...,
-        section_sha256: str | None = ...,
-        expected_value: str | None = ...,
-    ) -> None: ...
-
 class DeleteLines(Edit):
     r"""Delete whole lines, as they are: no blank lines are added or removed.
 
@@ -332,13 +287,18 @@ class DeleteValue(Edit):
     r"""Delete a key with its value, or a list item, of a YAML, JSON, TOML or INI file, or of front matter.
 
     A comment on its lines goes with it; comments above it stay. A map or list that loses its last entry
-    stays, empty; in TOML a table without its own header goes with it.
+    stays, empty; in TOML a table without its own header goes with it. `wholeBlock` deletes front matter
+    with its fences and the blank lines after it, whatever it says.
     """
     def __init__(
         self,
         *,
-        key: str | Sequence[str | int | Mapping[str, Any]],
+        section: str | None = ...,
+        key: str | Sequence[str | int | Mapping[str, Any]] | None = ...,
         expected_value: Any = ...,
+        occurrence: int | None = ...,
+        section_sha256: str | None = ...,
+        whole_block: bool = ...,
     ) -> None: ...
 
 class FileEdits(Value):
@@ -452,7 +412,10 @@ class MoveItem(Edit):
         self,
         *,
         key: str | Sequence[str | int | Mapping[str, Any]],
+        section: str | None = ...,
         expected_value: Any = ...,
+        occurrence: int | None = ...,
+        section_sha256: str | None = ...,
         before: str | int | Mapping[str, Any] | None = ...,
         after: str | int | Mapping[str, Any] | None = ...,
         in_order: bool = ...,
@@ -584,21 +547,6 @@ class Range(Value):
         end: Position | Mapping[str, Any],
     ) -> None: ...
 
-class RemoveFromFrontMatterList(Edit):
-    r"""Remove items from a list in the front matter.
-
-    Every item that equals one of the values goes, with a comment on its lines; an item that is not in the
-    list is not a problem, and where none of them is, nothing changes. A list that loses its last item stays
-    as `[]`. Other items keep their bytes.
-    """
-    def __init__(
-        self,
-        *,
-        key: str | Sequence[str] | None = ...,
-        expected_value: Any = ...,
-        value: Any = ...,
-    ) -> None: ...
-
 class RemoveFromList(Edit):
     r"""Remove items from a list in a YAML, JSON or TOML file, or in front matter.
 
@@ -611,7 +559,10 @@ class RemoveFromList(Edit):
         *,
         key: str | Sequence[str | int | Mapping[str, Any]],
         value: Any,
+        section: str | None = ...,
         expected_value: Any = ...,
+        occurrence: int | None = ...,
+        section_sha256: str | None = ...,
     ) -> None: ...
 
 class RemoveListItem(Edit):
@@ -689,7 +640,10 @@ class RenameKey(Edit):
         *,
         key: str | Sequence[str | int | Mapping[str, Any]],
         new_name: str,
+        section: str | None = ...,
         expected_value: Any = ...,
+        occurrence: int | None = ...,
+        section_sha256: str | None = ...,
     ) -> None: ...
 
 class ReplaceCodeBlock(Edit):
@@ -719,23 +673,6 @@ class ReplaceCodeBlock(Edit):
         section_sha256: str | None = ...,
         expected_text: str | None = ...,
         section: Section | str | None = ...,
-    ) -> None: ...
-
-class ReplaceIniSection(Edit):
-    r"""Replace the text between the header of an INI section and the next one.
-
-    The payload may begin with the header; it stays as it is. Blank lines at the edges of the section stay,
-    and so does a comment directly above the next header, which belongs to that section. With
-    `createIfMissing` a missing section is added at the end of the file.
-    """
-    def __init__(
-        self,
-        *,
-        markdown: str,
-        section: str | None = ...,
-        occurrence: int | None = ...,
-        section_sha256: str | None = ...,
-        create_if_missing: bool = ...,
     ) -> None: ...
 
 class ReplaceLines(Edit):
@@ -845,32 +782,6 @@ class ReplaceSection(Edit):
         section: Section | str | None = ...,
     ) -> None: ...
 
-class SetFrontMatter(Edit):
-    r"""Set one or many keys of the front matter; missing ones are added.
-
-    `key` and `value` set one key; `values` sets many: `{"title": "Tea", "author.name": "Kim"}`. A value is
-    any JSON. Comments, order, quotes and all other keys stay byte by byte; a string is quoted only where it
-    would not be read as that string. One that reads as a date takes the place of a date as a date; for a new
-    key, name the key in `dates`. A map instead of a map, or a list instead of a list, changes only the
-    entries that differ. A new key is after the last one; maps on its way are made. `value: null` counts
-    as absent; to set null use `values`.
-
-    `expectedValue` guards one key, given by `key` or alone in `values`.
-    `createIfMissing` creates the block where the file has none, in YAML or in what `frontMatterFormat` says.
-    A block with anchors, tags, merge keys or a key that occurs twice is not edited by keys.
-    """
-    def __init__(
-        self,
-        *,
-        key: str | Sequence[str] | None = ...,
-        expected_value: Any = ...,
-        create_if_missing: bool = ...,
-        front_matter_format: Literal["yaml", "toml"] | None = ...,
-        value: Any = ...,
-        values: Mapping[str, Any] | None = ...,
-        dates: Sequence[str] | None = ...,
-    ) -> None: ...
-
 class SetHeadingLevel(Edit):
     r"""Bring a heading to another level, its subsections with it.
 
@@ -889,27 +800,6 @@ class SetHeadingLevel(Edit):
         section_sha256: str | None = ...,
         subsections: Literal["shift", "keep"] = ...,
         section: Section | str | None = ...,
-    ) -> None: ...
-
-class SetIniKey(Edit):
-    r"""Set a key of an INI file; a missing one is added to its section.
-
-    Comments, order and spacing stay. A new key is after the last one of its section and is written as
-    those before it are; with `createIfMissing` a missing section is added at the end of the file, once for
-    all of its keys in a batch. The name of a key counts in any case where none fits by the letter. A comment
-    begins at `;` or `#` after white space: one after the old value stays, and a new value that would be
-    read as one is refused.
-    """
-    def __init__(
-        self,
-        *,
-        key: str,
-        value: str,
-        section: str | None = ...,
-        occurrence: int | None = ...,
-        section_sha256: str | None = ...,
-        expected_value: str | None = ...,
-        create_if_missing: bool = ...,
     ) -> None: ...
 
 class SetTask(Edit):
@@ -949,8 +839,13 @@ class SetValue(Edit):
     Only the bytes of the value change: comments, quotes, order, indentation and anchors stay. A map
     instead of a map, or a list instead of a list, changes only the entries that differ. A new key comes
     last in its map, or where `before`, `after` or `inOrder` say; one that is there stays in its place.
-    `createIfMissing` makes the maps on its way, and front matter. JSON may have comments and be JSON5. A
-    file of several YAML documents is a list of them: `[0].kind`.
+    `createIfMissing` makes the maps on its way, and front matter; in front matter that is there such maps
+    are made without it. `values` sets many keys: `{"title": "Tea", "author.name": "Kim"}`. A string that
+    reads as a date takes the place of a date as a date; for a new key, name the key in `dates`.
+
+    JSON may have comments and be JSON5. A file of several YAML documents is a list of them: `[0].kind`.
+    In INI a key counts in any case where none fits by the letter. `markdown` replaces all lines of `section`:
+    it may begin with the header, and blank lines at its edges and a comment right above the next header stay.
 
     The result is read again, by another reader where there is one. What an alias repeats, a key that occurs
     twice, and what cannot be cut is refused.
@@ -958,13 +853,20 @@ class SetValue(Edit):
     def __init__(
         self,
         *,
-        key: str | Sequence[str | int | Mapping[str, Any]],
-        value: Any,
+        section: str | None = ...,
+        key: str | Sequence[str | int | Mapping[str, Any]] | None = ...,
         expected_value: Any = ...,
+        occurrence: int | None = ...,
+        section_sha256: str | None = ...,
+        create_if_missing: bool = ...,
+        front_matter_format: Literal["yaml", "toml"] | None = ...,
         before: str | int | Mapping[str, Any] | None = ...,
         after: str | int | Mapping[str, Any] | None = ...,
         in_order: bool = ...,
-        create_if_missing: bool = ...,
+        value: Any = ...,
+        values: Mapping[str, Any] | None = ...,
+        dates: Sequence[str] | None = ...,
+        markdown: str | None = ...,
     ) -> None: ...
 
 class SortList(Edit):

@@ -50,6 +50,8 @@ _DOCSTRINGS: Final[Mapping[str, str]] = {
 _NO_LIMITS: Final = Limits(files=sys.maxsize, edits=sys.maxsize, payload_characters=sys.maxsize)
 # Arguments that take a `Section`, and what begins the names of the fields that it stands for.
 _SECTIONS: Final = {"section": "", "to": "to"}
+# The argument of which None is a value. Of all others it is as if they were not given.
+_NULLABLE: Final = "value"
 _ADDRESS_NAMES: Final = {
     "": frozenset({"heading", "heading_path", "section_id", "anchor", "occurrence", "section_sha256"}),
     "to": frozenset({"to_heading_path", "to_section_id"}),
@@ -165,7 +167,7 @@ def _fields(kind: type[Value], given: Mapping[str, object]) -> dict[str, Any]:
         fields["op"] = snake_case(kind.__name__[0].lower() + kind.__name__[1:])
     sections = _sections(kind)
     for name, value in given.items():
-        if value is None:
+        if value is None and name != _NULLABLE:
             continue
         if name in sections:
             section = value if isinstance(value, SectionAddress) else SectionAddress(str(value))

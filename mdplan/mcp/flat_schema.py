@@ -14,7 +14,6 @@ from pydantic import ValidationError
 
 from mdplan.operations import IMPLIED, OPERATIONS
 from mdplan.operations.base.data import DataOperation, PlacedOperation
-from mdplan.operations.base.front_matter import FrontMatterOperation
 from mdplan.operations.base.operation import Operation, SectionTargeted
 from mdplan.reference.json_schemas import batch_schema, report_schema
 from mdplan.reference.operation_schema import Schema, inlined, model_schema, operation_schema
@@ -32,7 +31,9 @@ _SECTION_FIELDS: Final = frozenset(
 
 # Those that were made.
 _REPORT_SCHEMAS: Final[dict[type[Report], Schema]] = {}
-_KEY_FIELDS: Final = frozenset({"key", "expectedValue", "before", "after", "inOrder"})
+_KEY_FIELDS: Final = frozenset(
+    {"section", "key", "expectedValue", "occurrence", "sectionSha256", "before", "after", "inOrder"}
+)
 
 
 def object_schema(properties: Mapping[str, Schema], required: Iterable[str] = ()) -> Schema:
@@ -76,13 +77,13 @@ def _redescribed(fields: Mapping[str, Schema], described: Mapping[str, str]) -> 
 
 @cache
 def edit_schema() -> Schema:
-    """One object for every listed operation: `op`, which others can imply, and all fields, each optional.
+    """One object for every operation: `op`, which others can imply, and all fields, each optional.
 
     Every model pays for each word of it with each request: what each operation takes is once, at `op`,
     and a field is described only where its name leaves a doubt; the guide describes all.
     """
     properties: dict[str, Schema] = {}
-    for op in (op for op, model in OPERATIONS.items() if model.is_listed):
+    for op in OPERATIONS:
         schema = operation_schema(op)
         for name in (name for name in schema["properties"] if name not in {"op", *_PARTS}):
             field = _flat(inlined(schema["properties"][name], schema.get("$defs", {})), _OF_INPUT)
@@ -92,8 +93,13 @@ def edit_schema() -> Schema:
     return object_schema({"op": which, **described})
 
 
-# Fields that are written as a part of another one: "12:a3f", {min, max}; and one that no model needs.
-_PARTS: Final = frozenset({"lineHash", "minMatches", "maxMatches", "allowInsecureRange"})
+# Fields that are written as a part of another one: "12:a3f", {min, max}; and those that no model needs.
+_PARTS: Final = frozenset(
+    {
+        *("lineHash", "minMatches", "maxMatches", "allowInsecureRange"),
+        *("dates", "frontMatterFormat", "wholeBlock"),
+    }
+)
 _DESCRIBED: Final[Mapping[str, str]] = {
     "sectionId": "8 digits suffice.",
     "headingPath": 'The last ones suffice: ["Install"].',
@@ -109,6 +115,7 @@ _DESCRIBED: Final[Mapping[str, str]] = {
     "markdown": "insert_section: with heading; replace_code_block: no fences.",
     "toHeadingPath": "[] with lastChild: file end.",
     "createIfMissing": "Also front matter.",
+    "section": "INI.",
 }
 # Fields of several forms, which are described in words: not every client takes a list of types.
 _IN_WORDS: Final[Mapping[str, Schema]] = {
@@ -169,8 +176,6 @@ def operation_table() -> str:
     owners: dict[str, str] = {}
     rows = [_LEGEND]
     for op, model in OPERATIONS.items():
-        if not model.is_listed:
-            continue
         required, optional = _fields(model)
         options = " ".join(optional)
         if len(optional) >= _LONG_LIST and owners.setdefault(options, op) != op:
@@ -195,8 +200,6 @@ def _fields(model: type[Operation]) -> tuple[list[str], list[str]]:
         required.insert(0, "KEY")
         if issubclass(model, PlacedOperation):
             (optional if model.may_stay_last else required).append("PLACE")
-    if issubclass(model, FrontMatterOperation):
-        optional = [name for name in optional if name not in {"key", "value", "expectedValue"}]
     if issubclass(model, SectionTargeted):
         (required if model.target_is_required else optional).insert(0, "SECTION")
     return required, optional

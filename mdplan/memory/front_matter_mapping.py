@@ -23,7 +23,7 @@ class DocumentFrontMatter(MutableMapping[str, Any]):
     'draft'
     >>> document.front_matter["status"] = "final"
     >>> document.front_matter["status"], document.edits
-    ('final', (SetFrontMatter(key=['status'], value='final', create_if_missing=True),))
+    ('final', (SetValue(key=['status'], value='final', create_if_missing=True),))
     """
 
     def __init__(self, outline: Outline, collected: list[Edit], name: str) -> None:
@@ -48,7 +48,7 @@ class DocumentFrontMatter(MutableMapping[str, Any]):
     def __setitem__(self, key: str, value: Any) -> None:  # noqa: ANN401
         if not isinstance(key, str):
             raise TypeError(f"keys of front matter are strings, and {key!r} is none")
-        edit = _setting(key, value)
+        edit = edits.SetValue(key=[key], value=value, create_if_missing=True)
         self._drop(key)
         self._collected.append(edit)
         self._by_key[key] = edit
@@ -59,7 +59,7 @@ class DocumentFrontMatter(MutableMapping[str, Any]):
         del self._values[key]
         self._drop(key)
         if key in self._base:
-            self._by_key[key] = edits.DeleteFrontMatter(key=[key])
+            self._by_key[key] = edits.DeleteValue(key=[key])
             self._collected.append(self._by_key[key])
 
     def __iter__(self) -> Iterator[str]:
@@ -82,12 +82,3 @@ class DocumentFrontMatter(MutableMapping[str, Any]):
         """Forget what was collected for `key`: two edits of one key would contradict each other."""
         earlier = self._by_key.pop(key, None)
         self._collected[:] = [each for each in self._collected if each is not earlier]
-
-
-def _setting(key: str, value: object) -> Edit:
-    """The edit that sets `key`. Raises `Refused` for a value that no JSON has."""
-    if value is not None:
-        return edits.SetFrontMatter(key=[key], value=value, create_if_missing=True)
-    if "." in key:
-        raise TypeError(f"null cannot be the value of {key!r}, a key with a dot: use replace_lines")
-    return edits.SetFrontMatter(values={key: None}, create_if_missing=True)

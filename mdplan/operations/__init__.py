@@ -24,8 +24,6 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
         "delete_table_row", "replace_region", "update_toc",
     ),
     "Keys": (
-        "set_front_matter", "delete_front_matter", "add_to_front_matter_list",
-        "remove_from_front_matter_list", "set_ini_key", "delete_ini_key", "replace_ini_section",
         "set_value", "delete_value", "rename_key", "add_to_list", "remove_from_list", "move_item",
     ),
     "Text": (

@@ -1,19 +1,23 @@
 """add_to_list: add items to a list in a YAML, JSON or TOML file, or in front matter."""
 
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
-
-from pydantic import Field
 
 from mdplan.data.change import REMOVED, Change, KeyChange, NewEntry, value_at
 from mdplan.data.node import Path
-from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.outline.outline import Outline
-from mdplan.operations.base.data import PlacedOperation, Target, collection_at
+from mdplan.operations.base.data import (
+    CreatingOperation,
+    PlacedOperation,
+    Target,
+    null_in_toml,
+)
 from mdplan.operations.base.data_list import DataListOperation, has_item, item_text
 from mdplan.operations.base.operation import Resolution
 
 
-class AddToList(PlacedOperation, DataListOperation):
+class AddToList(PlacedOperation, CreatingOperation, DataListOperation):
     """Add items to a list in a YAML, JSON or TOML file, or in front matter.
 
     They come last, or where `before`, `after` or `inOrder` say. An item that the list has already is not
@@ -30,28 +34,43 @@ class AddToList(PlacedOperation, DataListOperation):
     }
 
     op: Literal["add_to_list"]
-    create_if_missing: bool = Field(default=False, description="Create the list, and front matter.")
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """Insertions; none where the list has all items. Errors: those of `read`, `find` and `place_in`."""
-        target = self.read(outline, may_create=self.create_if_missing)
-        found = target if isinstance(target, Diagnostic) else self.find(outline, target)
-        if isinstance(target, Diagnostic) or isinstance(found, Diagnostic):
-            return tuple(each for each in (found,) if isinstance(each, Diagnostic))
-        if self.create_if_missing and value_at(target.content.values, found.whole) in (None, REMOVED):
-            changes: list[Change] = [KeyChange(found.whole, self.items)]
-            return self.resolution(outline, target, [(found.whole, "")], changes)
-        path = self.find_there(outline, target)
-        old = path if isinstance(path, Diagnostic) else collection_at(target.content.values, path, list)
-        if isinstance(path, Diagnostic) or isinstance(old, Diagnostic):
-            return tuple(each for each in (old,) if isinstance(each, Diagnostic))
-        return self._added(outline, target, path, old)
+        target = self.read(outline)
+        if isinstance(target, Diagnostic):
+            return (target,)
+        found = self.find(outline, target, self.key, is_new=self.create_if_missing)
+        if isinstance(found, Diagnostic):
+            return (self._with_creation(found) if found.code is Code.KEY_NOT_FOUND else found,)
+        problems = tuple(null_in_toml(target, self.items))
+        if problems:
+            return problems
+        old = value_at(target.content.values, found.whole)
+        if old in (None, REMOVED) and self.create_if_missing:
+            change = KeyChange(found.whole, self._new_items(target, []))
+            return self.resolution(outline, target, [(found.whole, "")], [change])
+        known = self.list_at(outline, target, found.path)
+        if isinstance(known, Diagnostic):
+            return (self._with_creation(known) if old is None else known,)
+        return self._added(outline, target, found.path, known)
 
-    def _added(self, outline: Outline, target: Target, path: Path, old: list[Any]) -> Resolution | Problems:
+    def _with_creation(self, problem: Diagnostic) -> Diagnostic:
+        """`problem` of a list that is missing, with what would make it."""
+        if self.create_if_missing:
+            return problem
+        return replace(problem, hint=f'`"createIfMissing": true` would make the list; {problem.hint}')
+
+    def _new_items(self, target: Target, old: list[Any]) -> list[Any]:
+        """The items that are not among the `old` ones, each once."""
         new: list[Any] = []
         for item in self.items:
             if not has_item(target, [*old, *new], item):
                 new.append(item)
+        return new
+
+    def _added(self, outline: Outline, target: Target, path: Path, old: list[Any]) -> Resolution | Problems:
+        new = self._new_items(target, old)
         places = [self.place_in(target.content.values, path, item) for item in new]
         problems = tuple(each for each in places if isinstance(each, Diagnostic))
         if problems:

@@ -23,7 +23,7 @@ class MoveItem(PlacedOperation):
     op: Literal["move_item"]
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
-        """A deletion and an insertion. Errors: those of `read`, `find_there` and `place_in`."""
+        """A deletion and an insertion. Errors: those of `read`, `find` and `place_in`."""
         target = self.read(outline)
         path = target if isinstance(target, Diagnostic) else self.find_there(outline, target)
         if isinstance(target, Diagnostic) or isinstance(path, Diagnostic):

@@ -5,7 +5,6 @@ from typing import ClassVar, Literal
 from mdplan.data.change import REMOVED, Change, KeyChange
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.outline.outline import Outline
-from mdplan.operations.base.data import collection_at
 from mdplan.operations.base.data_list import DataListOperation, has_item
 from mdplan.operations.base.operation import Resolution
 
@@ -24,12 +23,12 @@ class RemoveFromList(DataListOperation):
     op: Literal["remove_from_list"]
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
-        """Deletions; none where no item is in the list. Errors: those of `read` and `find_there`."""
+        """Deletions; none where no item is in the list. Errors: those of `read` and `find`."""
         target = self.read(outline)
         path = target if isinstance(target, Diagnostic) else self.find_there(outline, target)
         if isinstance(target, Diagnostic) or isinstance(path, Diagnostic):
             return tuple(each for each in (path,) if isinstance(each, Diagnostic))
-        old = collection_at(target.content.values, path, list)
+        old = self.list_at(outline, target, path)
         if isinstance(old, Diagnostic):
             return (old,)
         gone = [

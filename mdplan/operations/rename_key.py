@@ -24,7 +24,7 @@ class RenameKey(DataOperation):
     new_name: str = Field(min_length=1, description="New name of the key alone, without what is around it.")
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
-        """One replacement. Errors: those of `read` and `find_there`; INVALID_ARGUMENT."""
+        """One replacement. Errors: those of `read` and `find`; INVALID_ARGUMENT."""
         target = self.read(outline)
         path = target if isinstance(target, Diagnostic) else self.find_there(outline, target)
         if isinstance(target, Diagnostic) or isinstance(path, Diagnostic):

@@ -47,14 +47,9 @@ def add_key(ini: IniOutline, section: IniSection, name: str, value: str) -> Text
     )
 
 
-def add_section(ini: IniOutline, name: str, lines: Sequence[str]) -> tuple[TextEdit, str]:
-    """Insertion of a section with the lines `lines` at the end of the file, and what it begins with.
-
-    That is the header: after it, the rest of the text alone would be another insertion there.
-    """
-    end = len(ini.source.text)
-    edit = insert_lines(ini.source, end, [f"[{name}]", *lines], blank_before=True)
-    return edit, edit.new_text.removesuffix(insert_lines(ini.source, end, lines).new_text)
+def add_section(ini: IniOutline, name: str, lines: Sequence[str]) -> TextEdit:
+    """Insertion of a section with the lines `lines` at the end of the file."""
+    return insert_lines(ini.source, len(ini.source.text), [f"[{name}]", *lines], blank_before=True)
 
 
 def new_key_line(ini: IniOutline, name: str, value: str) -> str:

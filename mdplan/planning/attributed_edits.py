@@ -53,7 +53,7 @@ def parts_of(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[Attribu
         parts.append(_filled(outline, gap, insertions[first:behind]))
         at = behind
     parts += _inserted(outline, insertions[at:])
-    return parts + _edits_of(_together(item for item in resolved if item.resolution.comes_last))
+    return parts + _edits_of(item for item in resolved if item.resolution.comes_last)
 
 
 def _edits_of(resolved: Iterable[ResolvedEdit]) -> list[AttributedEdit]:
@@ -63,23 +63,6 @@ def _edits_of(resolved: Iterable[ResolvedEdit]) -> list[AttributedEdit]:
         if item.resolution.data is None
         for edit in item.resolution.edits
     ]
-
-
-def _together(resolved: Iterable[ResolvedEdit]) -> Iterator[ResolvedEdit]:
-    """`resolved`; those that share the start of their text are after the first of them, without it."""
-    groups: dict[tuple[Span, str] | int, list[ResolvedEdit]] = {}
-    for item in resolved:
-        start = item.resolution.shared_start
-        key = (item.resolution.edits[0].span, start) if start else item.index
-        groups.setdefault(key, []).append(item)
-    for first, *others in groups.values():
-        yield first
-        for item in others:
-            edits = tuple(
-                TextEdit(edit.span, edit.new_text.removeprefix(item.resolution.shared_start))
-                for edit in item.resolution.edits
-            )
-            yield replace(item, resolution=replace(item.resolution, edits=edits))
 
 
 def _gaps(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[_Gap]:

@@ -125,7 +125,11 @@ def _other_format(operation: Operation, actual: DocumentFormat) -> Diagnostic | 
     if operation.needs_ini and actual is not DocumentFormat.INI:
         is_data = actual in {DocumentFormat.YAML, DocumentFormat.JSON, DocumentFormat.TOML}
         needed = DocumentFormat.INI
-        instead = "use set_value or delete_value, or send" if is_data else "edit INI files with it, or send"
+        instead = (
+            "leave out `section`, `occurrence` and `sectionSha256`, or send"
+            if is_data
+            else "edit INI files with it, or send"
+        )
     elif operation.needs_markdown and actual is not DocumentFormat.MARKDOWN:
         needed, instead = DocumentFormat.MARKDOWN, "use replace_match or replace_range, or"
     else:

@@ -55,9 +55,7 @@ def _file(model: type[Operation]) -> str:
         return model.example_file
     if model.file_effect == "create":
         return "changelog.md"
-    if model.needs_keys:
-        return "mkdocs.yml"
-    return "settings.ini" if model.needs_ini else "guide.md"
+    return "mkdocs.yml" if model.needs_keys else "guide.md"
 
 
 def _field(name: str, field: Schema, schema: Schema) -> FieldReference:

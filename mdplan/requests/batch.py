@@ -170,7 +170,4 @@ class Batch(WireModel):
 
 def normalized_edits(file: FileEdits) -> tuple[dict[str, Any], ...]:
     """The edits of `file` with wire names and without defaults, so that equal requests are equal."""
-    return tuple(
-        {"op": edit.op, **edit.model_dump(mode="json", by_alias=True, exclude_defaults=True)}
-        for edit in file.edits
-    )
+    return tuple(edit.wire_form for edit in file.edits)

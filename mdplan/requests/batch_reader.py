@@ -36,6 +36,7 @@ from mdplan.requests.model_reader import (
     with_decoded_fields,
 )
 from mdplan.requests.operation_names import meant_operations, op_of
+from mdplan.requests.spellings import SPELLINGS, operation_named
 
 _FIELD: Final = "updateReferences"
 _SCOPES: Final[dict[str, ReferenceScope]] = {"none": "none", "file": "file", "workspace": "workspace"}
@@ -115,14 +116,10 @@ def _with_edits(fields: dict[str, Any]) -> dict[str, Any]:
     if op is None or is_diff or "files" in fields:
         return fields
     of_batch = {*wire_names(FileEdits), *wire_names(Batch), _GLOB} - {"files"}
-    of_edit = _fields_of(op)
+    model = operation_named(op)
+    of_edit = () if model is None else wire_names(model)
     edit = {name: value for name, value in fields.items() if name in of_edit or name not in of_batch}
     return {**{name: value for name, value in fields.items() if name not in edit}, "edits": [edit]}
-
-
-def _fields_of(op: object) -> frozenset[str]:
-    model = OPERATIONS.get(op) if isinstance(op, str) else None
-    return frozenset(wire_names(model) if model is not None else ())
 
 
 def _refused(data: object, limits: Limits) -> Diagnostic | None:
@@ -282,7 +279,7 @@ def _read_edit(edit: object, index: int, wishes: ReferenceScopeReader) -> Operat
     if not isinstance(edit, dict):
         return (Diagnostic.invalid("the edit is not an object", 'send {"op": …}').at(edit_index=index),)
     op = op_of(edit)
-    model = OPERATIONS.get(op) if isinstance(op, str) else None
+    model = operation_named(op)
     if model is None:
         return (_unknown_operation(op, edit).at(edit_index=index),)
     known = wire_names(model)
@@ -296,9 +293,15 @@ def _read_edit(edit: object, index: int, wishes: ReferenceScopeReader) -> Operat
     problems = (*wishes.take(fields, index), *unknown_fields(fields, known, str(op), _OUTER))
     if problems:
         return tuple(problem.at(edit_index=index) for problem in problems)
-    operation = validated(model, fields, "")
+    spelling = SPELLINGS.get(str(op))
+    meant = fields if spelling is None else {**spelling.translated(fields), "op": spelling.op}
+    operation = validated(model, meant, "")
     if isinstance(operation, Operation):
-        return operation
+        return (
+            operation
+            if spelling is None
+            else operation.written_as({name: value for name, value in fields.items() if value is not None})
+        )
     return tuple(problem.at(edit_index=index) for problem in operation)
 
 

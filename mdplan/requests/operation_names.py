@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from mdplan.field_names import EDIT_SYNONYMS, camel_case
 from mdplan.operations import IMPLIED
+from mdplan.requests.spellings import SPELLINGS
 
 # Operations that can be meant, the likeliest first.
 _SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -41,16 +42,16 @@ _SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
     "replace_text": ("replace_match",),
     "replace_word": ("replace_match",),
     "search_replace": ("replace_match",),
-    "set": ("set_front_matter", "set_ini_key"),
-    "set_frontmatter": ("set_front_matter",),
-    "set_key": ("set_front_matter", "set_ini_key"),
+    "set": ("set_value",),
+    "set_frontmatter": ("set_value",),
+    "set_key": ("set_value",),
     "sort": ("sort_list",),
     "str_replace": ("replace_match",),
     "substitute": ("replace_match",),
     "tick": ("set_task",),
     "toggle_task": ("set_task",),
     "update": ("replace_section", "replace_match"),
-    "update_frontmatter": ("set_front_matter",),
+    "update_frontmatter": ("set_value",),
     "update_row": ("upsert_table_row",),
     "update_section": ("replace_section",),
     "write": ("create_file",),
@@ -75,6 +76,8 @@ def meant_operations(name: str, operations: Sequence[str]) -> tuple[str, ...]:
     folded = name.strip().lower().replace("-", "_").replace(" ", "_")
     if folded in operations:
         return (folded,)
+    if folded in SPELLINGS:
+        return (SPELLINGS[folded].op,)
     if folded in _SYNONYMS:
         return _SYNONYMS[folded]
     near = difflib.get_close_matches(folded, operations, n=_MOST)

@@ -14,7 +14,7 @@ GIVEN = "{{vars.n}}"
         ({"op": "append_to_file", "content": GIVEN}, "3"),
         ({"op": "rename_heading", "new_title": GIVEN}, "3"),
         ({"op": "rename_heading", "headingPath": GIVEN}, "3"),
-        ({"op": "set_ini_key", "value": GIVEN}, "3"),
+        ({"op": "set_ini_key", "value": GIVEN}, 3),
         ({"op": "set_front_matter", "key": GIVEN}, "3"),
         ({"op": "set_front_matter", "value": GIVEN}, 3),
         ({"op": "set_front_matter", "expectedValue": GIVEN}, 3),

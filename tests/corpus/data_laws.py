@@ -7,6 +7,7 @@ or is refused; and is deleted. Another reader than that of the edits compares wh
 in Python, `json`, tomlkit, `configparser`.
 """
 
+import configparser
 import json
 import random
 import sys
@@ -30,7 +31,6 @@ from mdplan.data.change import (
     values_equal,
 )
 from mdplan.data.content import DataContent, data_edits, placed, read_data, verify_edits
-from mdplan.data.ini_data import as_configparser
 from mdplan.data.node import DataError, Language, Path, Unnamed
 from mdplan.text.edit import EditList
 from mdplan.text.lines import LineIndex
@@ -152,9 +152,26 @@ def _seen(language: Language, text: str) -> Any:
             case Language.TOML:
                 return tomlkit.parse(text).unwrap()
             case Language.INI:
-                return as_configparser(text)
-    except (ValueError, yaml.YAMLError, TOMLKitError, RecursionError, TypeError, AttributeError):
+                return _ini_seen(text)
+    except (
+        ValueError,
+        configparser.Error,
+        yaml.YAMLError,
+        TOMLKitError,
+        RecursionError,
+        TypeError,
+        AttributeError,
+    ):
         return None
+
+
+def _ini_seen(text: str) -> dict[str, dict[str, str | None]]:
+    parser = configparser.RawConfigParser(
+        strict=False, allow_no_value=True, inline_comment_prefixes=("#", ";"), default_section="\0"
+    )
+    parser.optionxform = str  # type: ignore[assignment,method-assign]
+    parser.read_string(text)
+    return {name: dict(parser.items(name, raw=True)) for name in parser.sections()}
 
 
 def _with_text_keys(value: Any) -> Any:

@@ -10,13 +10,12 @@ from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.regions import find_regions
 from mdplan.operations import OPERATIONS
 from mdplan.operations.base.data import DataOperation
-from mdplan.operations.base.front_matter import FrontMatterOperation
-from mdplan.operations.base.ini import IniOperation
 from mdplan.operations.base.list import ListOperation
 from mdplan.operations.base.match import MatchOperation
 from mdplan.operations.base.operation import Operation, SectionTargeted
 from mdplan.operations.base.table import TableOperation
 from mdplan.operations.base.whole_lines import LineOperation
+from mdplan.requests.spellings import operation_named
 from mdplan.text.document_format import DocumentFormat
 from tests.properties.block_edits import code_block_edits, diff_edits, region_edits, toc_edits
 from tests.properties.data_edits import data_edits
@@ -68,11 +67,19 @@ BY_BASE: tuple[tuple[type[Operation], Edits], ...] = (
     (TableOperation, table_edits),
     (MatchOperation, match_edits),
     (SectionTargeted, section_edits),
-    (FrontMatterOperation, front_matter_edits),
     (DataOperation, data_edits),
-    (IniOperation, ini_edits),
     (LineOperation, place_edits),
 )
+
+
+# Other spellings of operations, in Markdown and in INI files.
+FRONT_MATTER = (
+    "set_front_matter",
+    "delete_front_matter",
+    "add_to_front_matter_list",
+    "remove_from_front_matter_list",
+)
+INI = ("set_ini_key", "delete_ini_key", "replace_ini_section")
 
 
 def drawn(op: str) -> Edits | None:
@@ -84,9 +91,10 @@ def drawn(op: str) -> Edits | None:
 DRAWN = {op: found for op in OPERATIONS if (found := drawn(op)) is not None}
 OF_FILES = {op: edits for op, edits in DRAWN.items() if OPERATIONS[op].file_effect != "edit"}
 _IN_FILES = {op: edits for op, edits in DRAWN.items() if op not in OF_FILES}
-IN_INI = {op: edits for op, edits in _IN_FILES.items() if OPERATIONS[op].needs_ini}
+IN_INI: dict[str, Edits] = dict.fromkeys(INI, ini_edits)
 IN_MARKDOWN = {op: edits for op, edits in _IN_FILES.items() if OPERATIONS[op].needs_markdown}
-EVERYWHERE = {op: edits for op, edits in _IN_FILES.items() if op not in IN_INI | IN_MARKDOWN}
+EVERYWHERE = {op: edits for op, edits in _IN_FILES.items() if op not in IN_MARKDOWN}
+IN_MARKDOWN |= dict.fromkeys(FRONT_MATTER, front_matter_edits)
 
 _OPTIONS: dict[str, SearchStrategy[Any]] = {
     "sequential": st.booleans(),
@@ -123,7 +131,7 @@ def edits(draw: DrawFn, outline: Outline) -> Edit:
         fitting = EVERYWHERE | IN_MARKDOWN
     has_place = [op for op in fitting if _has_place(outline, fitting[op])]
     op = draw(st.sampled_from(sorted(has_place if draw(st.integers(0, 9)) else fitting)))
-    assert op in OPERATIONS, f"there is no operation {op}"
+    assert operation_named(op) is not None, f"there is no operation {op}"
     return {"op": op} | draw(fitting[op](outline, op))
 
 

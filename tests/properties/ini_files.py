@@ -5,8 +5,7 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from mdplan.markdown.outline.outline import Outline
-from mdplan.operations.base.ini import ini_of
+from mdplan.markdown.outline.outline import Outline, of_source
 from mdplan.plaintext.ini_outline import IniOutline
 
 Edit = dict[str, Any]
@@ -67,7 +66,7 @@ def ini_texts(draw: DrawFn) -> str:
 
 def ini_edits(outline: Outline, op: str) -> SearchStrategy[Edit]:
     """An edit that mostly names what is there."""
-    return edits_by(ini_of(outline), op)
+    return edits_by(outline.derived(of_source, IniOutline), op)
 
 
 @st.composite

@@ -8,11 +8,12 @@ from typing import TypeAlias
 from hypothesis import assume, event, example, given, note, settings
 from hypothesis import strategies as st
 
+from mdplan.diagnostics import Problems
 from mdplan.markdown.outline.outline import Outline
-from mdplan.operations import OPERATIONS
-from mdplan.operations.base.operation import Resolution
+from mdplan.operations.base.operation import Operation, Resolution
 from mdplan.plaintext.ini_outline import IniOutline
 from mdplan.planning.attributed_edits import AttributedEdit, without_joins
+from mdplan.requests.batch_reader import read_edit
 from mdplan.text.document_format import DocumentFormat
 from mdplan.text.edit import EditList
 from mdplan.text.line_end_view import to_lf
@@ -99,10 +100,15 @@ def texts_and_edits(draw: st.DrawFn, *ops: str) -> tuple[str, Edit]:
     return text, edit
 
 
+def resolved(edit: Edit, outline: Outline) -> Resolution | Problems:
+    operation = read_edit(edit)
+    return operation.resolve(outline) if isinstance(operation, Operation) else operation
+
+
 def result_of(text: str, edit: Edit) -> str | None:
     """The text that `edit` makes of `text`; None where it is refused."""
     outline = Outline(Source.from_text(text), DocumentFormat.INI)
-    resolution = OPERATIONS[edit["op"]].model_validate(edit).resolve(outline)
+    resolution = resolved(edit, outline)
     if not isinstance(resolution, Resolution):
         event(f"{edit['op']}: {resolution[0].code}")
         return None
@@ -218,12 +224,12 @@ def test_edits_of_different_keys_make_together_what_they_make_one_after_the_othe
     one_after_the_other = result_of(text, first)
     one_after_the_other = one_after_the_other and result_of(one_after_the_other, second)
     outline = Outline(Source.from_text(text), DocumentFormat.INI)
-    resolved = [OPERATIONS[edit["op"]].model_validate(edit).resolve(outline) for edit in (first, second)]
-    assume(one_after_the_other is not None and all(isinstance(each, Resolution) for each in resolved))
-    parts = [claim.part for each in resolved for claim in each.claims]
+    both = [resolved(edit, outline) for edit in (first, second)]
+    assume(one_after_the_other is not None and all(isinstance(each, Resolution) for each in both))
+    parts = [claim.part for each in both for claim in each.claims]
     event("one part" if len({part[0] for part in parts}) == 1 else "two parts")
     edits = EditList.of(
-        edit for each in sorted(resolved, key=lambda each: each.comes_last) for edit in each.edits
+        edit for each in sorted(both, key=lambda each: each.comes_last) for edit in each.edits
     )
     # Two last lines that go from a file without final newline both want the line end between them.
     assume(isinstance(edits, EditList))

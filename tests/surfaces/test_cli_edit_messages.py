@@ -13,6 +13,7 @@ from mdplan.cli.edits.hints import CommandWords, in_words
 from mdplan.cli.edits.shortcut_words import SHORTCUT_OPS, shortcut_words
 from mdplan.operations import OPERATIONS
 from mdplan.reports.next_steps import Caller, in_words_of
+from mdplan.requests.spellings import SPELLINGS
 from tests.golden_case import Case, find_cases
 
 # No command can send these, so nobody in a shell reads of them.
@@ -33,6 +34,7 @@ def texts_of_edits() -> Iterator[tuple[str, str]]:
             if index is None or problem["code"] in _OF_BATCHES or index >= len(edits):
                 continue
             op = edits[index].get("op") if isinstance(edits[index], dict) else None
+            op = SPELLINGS[op].op if op in SPELLINGS else op
             for text in (problem.get("message", ""), problem.get("hint", "")):
                 if op in OPERATIONS and text and not _OTHER_SPELLINGS.search(text):
                     yield op, text
@@ -115,12 +117,12 @@ def test_option_help_does_not_mention_json(op: str) -> None:
             "use another; to allow it, add `--allow-duplicate-headings`",
         ),
         ("replace_match", 'add `"include": ["html"]` to match', "add `--include html` to match"),
-        ("delete_front_matter", "give a key, or `wholeBlock: true`", "give a key, or `--whole-block`"),
+        ("delete_value", "give a key, or `wholeBlock: true`", "give a key, or `--whole-block`"),
         ("append_to_section", 'no section matches heading path ["A", "B"]', "no section matches 'A / B'"),
         ("insert_section", "use firstChild with headingPath []", "use firstChild with `--section ''`"),
         ("add_list_item", '"list": {"index": …} is one of: 0, 1', "`--list` is one of: 0, 1"),
         (
-            "set_front_matter",
+            "set_value",
             'send an array: `"key": ["ms.topic"]`',
             "write `--key '[ms.topic]'`",
         ),

@@ -71,7 +71,7 @@ def test_value_is_written_as_typed(folder: Path, row: tuple[str, ...]) -> None:
         assert (folder / file).read_bytes().decode() == after.format(row[column])
 
     (folder / "page.md").write_bytes(FILES["page.md"][0].encode())
-    run = mdplan("edit", "set_front_matter", "page.md", "--key", "key", "--value", row[0], "--yes")
+    run = mdplan("edit", "set_value", "page.md", "--key", "key", "--value", row[0], "--yes")
     assert run.code == 0, run.err
     assert (folder / "page.md").read_bytes().decode() == FILES["page.md"][1].format(row[1])
 

@@ -100,12 +100,7 @@ def test_block_text_becomes_a_value_on_one_line(sign: str) -> None:
         ("toml", "[[t]]\na = 1\n", put("t", 0, "a", value=None), "refused: TOML has no null"),
         ("ini", "[s]\na = 1 ; c\n", put("s", "a", value="2"), "[s]\na = 2 ; c\n"),
         ("ini", "[s]\na = \udce9\nb = 1\n", put("s", "b", value="2"), "[s]\na = \udce9\nb = 2\n"),
-        (
-            "ini",
-            "[s]\na = 1\n",
-            put("b", value="2"),
-            "refused: a key of an INI file goes into a section, as in `section.key`",
-        ),
+        ("ini", "[s]\na = 1\n", put("b", value="2"), "b = 2\n\n[s]\na = 1\n"),
         ("ini", "a = 1\n[s]\nc = 1\n", put("b", value="2"), "a = 1\nb = 2\n[s]\nc = 1\n"),
         ("yaml", "a: \udce9\nb: 1\n", put("b"), "refused: it contains bytes that are not UTF-8"),
         ("json", '{"a": "\udce9", "b": 1}', put("b"), '{"a": "\udce9", "b": 2}'),

@@ -105,7 +105,7 @@ def test_collected_edits_equal_typed_edits() -> None:
         edits.AppendToSection(section=edits.Section("Guide", "Install"), markdown="Then stop it."),
         edits.RenameHeading(section=edits.Section("Guide", "Install"), new_title="Setup"),
         edits.DeleteSection(section=edits.Section("Guide", "Install", "Linux")),
-        edits.SetFrontMatter(key=["status"], value="final", create_if_missing=True),
+        edits.SetValue(key=["status"], value="final", create_if_missing=True),
     ]
 
     assert document.edits == tuple(typed)
@@ -123,7 +123,7 @@ def test_changes_of_the_front_matter_mapping_become_edits() -> None:
     del matter["tags"], matter["owner"]
 
     assert dict(matter) == {"status": "final"}
-    assert [each["op"] for each in document.edits] == ["set_front_matter", "delete_front_matter"]
+    assert [each["op"] for each in document.edits] == ["set_value", "delete_value"]
     assert dict(document.apply().document.front_matter) == {"status": "final"}
     with pytest.raises(KeyError):
         _ = matter["tags"]
@@ -283,7 +283,7 @@ def test_one_edit_needs_no_list() -> None:
         (lambda: Document.from_bytes("# A"), TypeError, "from_text"),  # type: ignore[arg-type]
         (lambda: Document.from_text("# A", "html"), ValueError, "markdown, ini, text"),  # type: ignore[arg-type]
         (lambda: Document.from_text("a\0"), Refused, "Document.from_bytes"),
-        (lambda: edits.SetFrontMatter(key="a", value=[b"x"]), Refused, "contains bytes"),
+        (lambda: edits.SetValue(key="a", value=[b"x"]), Refused, "contains bytes"),
         (lambda: edits.AppendToFile(markdown=b"x"), Refused, "decode them"),  # type: ignore[arg-type]
     ],
 )
@@ -312,8 +312,8 @@ def test_create_file_is_refused_in_memory_with_the_reason() -> None:
 
 
 def test_values_of_a_set_are_sorted() -> None:
-    edit = edits.SetFrontMatter(key=["tags"], value={"b", "c", "a"}, create_if_missing=True)
+    edit = edits.SetValue(key=["tags"], value={"b", "c", "a"}, create_if_missing=True)
 
     assert edit["value"] == ["a", "b", "c"]
     with pytest.raises(TypeError, match="give a list"):
-        edits.SetFrontMatter(key=["tags"], value={1, "a"})
+        edits.SetValue(key=["tags"], value={1, "a"})

@@ -49,10 +49,6 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         {"op": "add_to_list", "key": "tags", "value": "x", "position": "start"},
         'send `"before": 0` for the start, or `before` and `after` with a neighbour',
     ),
-    "set_value values": (
-        {"op": "set_value", "values": {"a": 1}},
-        'send one edit for each key: `"key": …, "value": …`',
-    ),
     "option of the batch": (
         {"op": "delete_section", "heading": "A", "dryRun": True},
         "`dryRun` goes next to `edits`, not into an edit",

@@ -11,8 +11,8 @@ from typing import Any, Final, Union, get_args, get_origin
 
 from mdplan.bot.manifest.placeholders import text_of
 from mdplan.field_names import EDIT_SYNONYMS, camel_case
-from mdplan.operations import OPERATIONS
 from mdplan.requests.operation_names import op_of
+from mdplan.requests.spellings import operation_named
 
 _LISTS: Final = frozenset({tuple, list})
 _MAPS: Final = frozenset({dict, Mapping})
@@ -23,8 +23,7 @@ def with_texts(filled: Mapping[str, Any], written: Mapping[str, Any]) -> dict[st
 
     What the manifest itself has in such a place is left to the request reader, which refuses it.
     """
-    op = op_of(filled)
-    model = OPERATIONS.get(op) if isinstance(op, str) else None
+    model = operation_named(op_of(filled))
     if model is None:
         return dict(filled)
     return {name: _fitted(value, written.get(name), _of_field(model, name)) for name, value in filled.items()}

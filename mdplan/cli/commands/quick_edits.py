@@ -238,27 +238,26 @@ def _edits_for(file: str) -> Callable[[list[str]], list[dict[str, Any]]]:
 
 
 def _data_edits(pairs: list[str]) -> list[dict[str, Any]]:
-    kind = AssignmentType(is_typed=True)
-    edits = []
-    for pair in pairs:
-        key = _KEY.match(pair)
-        _, value = kind.convert(f"key{pair[key.end() :]}" if key else pair, None, None)
-        edits.append({"op": "set_value", "key": key[0].strip() if key else "", "value": value})
-    return edits
+    return [{"op": "set_value", "key": key, "value": value} for key, value, _ in map(_assigned, pairs)]
 
 
 def _front_matter_edits(pairs: list[str]) -> list[dict[str, Any]]:
     from mdplan.cli.edits.typed_values import is_date
 
-    kind = AssignmentType(is_typed=True)
-    values = dict(kind.convert(pair, None, None) for pair in pairs)
-    texts = {pair.partition("=")[0].strip(): pair.partition("=")[2] for pair in pairs}
-    dates = [key for key, text in texts.items() if is_date(text)]
+    assigned = list(map(_assigned, pairs))
+    values = {key: value for key, value, _ in assigned}
+    dates = [key for key, _, text in assigned if is_date(text)]
     (key, value), *more = values.items()
-    # A null as `value` counts as absent.
-    named = {"values": values} if more or value is None else {"key": key, "value": value}
-    edit = {"op": "set_front_matter", **named, "createIfMissing": True}
-    return [{**edit, "dates": dates} if dates else edit]
+    named = {"values": values} if more else {"key": key, "value": value}
+    return [{"op": "set_value", **named, "createIfMissing": True, **({"dates": dates} if dates else {})}]
+
+
+def _assigned(pair: str) -> tuple[str, Any, str]:
+    """The key, the value and its text in ``KEY=VALUE``; brackets of the key may have a sign in them."""
+    key = _KEY.match(pair)
+    text = pair[key.end() :] if key else pair
+    _, value = AssignmentType(is_typed=True).convert(f"key{text}" if key else pair, None, None)
+    return (key[0].strip() if key else ""), value, text.removeprefix("=")
 
 
 def _ini_edits(pairs: list[str]) -> list[dict[str, Any]]:
@@ -267,8 +266,8 @@ def _ini_edits(pairs: list[str]) -> list[dict[str, Any]]:
 
 def _ini_edit(pair: str) -> dict[str, Any]:
     path, value = AssignmentType(is_typed=False).convert(pair, None, None)
-    section, dot, key = path.rpartition(".")
-    return {"op": "set_ini_key", "key": key, "value": value, **({"section": section} if dot else {})}
+    section, _, key = path.rpartition(".")
+    return {"op": "set_value", "section": section, "key": key, "value": value}
 
 
 def _is_name(word: str, folder: str) -> bool:

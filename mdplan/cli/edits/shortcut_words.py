@@ -20,11 +20,8 @@ class _Shortcut:
     flags: Mapping[str, Callable[[Any], str | None]] = field(default_factory=dict)
 
 
-_SET: Final = _Shortcut({"key": "KEY", "values": "VALUE", "value": "VALUE", "section": "KEY"})
 _SHORTCUTS: Final[Mapping[str, _Shortcut]] = {
-    "set_front_matter": _SET,
-    "set_ini_key": _SET,
-    "set_value": _SET,
+    "set_value": _Shortcut({"key": "KEY", "values": "VALUE", "value": "VALUE", "section": "KEY"}),
     "replace_match": _Shortcut(
         {"pattern": "OLD", "replacement": "NEW", "include": "--code"},
         "--in",

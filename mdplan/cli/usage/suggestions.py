@@ -74,7 +74,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
     "toc": ("outline", "edit update_toc"),
     "touch": ("edit create_file",),
     "tree": ("outline",),
-    "unset": ("edit delete_front_matter",),
+    "unset": ("edit delete_value",),
     "version": ("--version",),
     "view": ("read",),
     "write": ("edit create_file",),

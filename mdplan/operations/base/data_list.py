@@ -5,9 +5,13 @@ from typing import Any
 
 from pydantic import Field, field_validator, model_validator
 
+from mdplan.data.change import value_at
 from mdplan.data.json_values import value_matches
-from mdplan.operations.base.data import DataOperation, Target
-from mdplan.operations.base.front_matter import checked
+from mdplan.data.node import Path
+from mdplan.diagnostics import Diagnostic
+from mdplan.markdown.outline.outline import Outline
+from mdplan.operations.base.data import DataOperation, Target, other_kind
+from mdplan.operations.base.json_fields import checked
 
 
 class DataListOperation(DataOperation):
@@ -26,6 +30,11 @@ class DataListOperation(DataOperation):
             msg = "give an item, or an array of items"
             raise ValueError(msg)
         return self
+
+    def list_at(self, outline: Outline, target: Target, path: Path) -> list[Any] | Diagnostic:
+        """The list at `path`. Errors: INVALID_ARGUMENT for another value."""
+        found = value_at(target.content.values, path)
+        return found if isinstance(found, list) else other_kind(outline, target, path, "a list")
 
     @property
     def items(self) -> list[Any]:

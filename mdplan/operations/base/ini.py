@@ -1,149 +1,170 @@
-"""Shared parts of operations on INI files: sections, keys and guards."""
+"""What edits of keys need for INI files: hashes of sections, what lines can hold, and whole sections."""
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, ClassVar
 
-from pydantic import Field
-
-from mdplan.diagnostics import Code, Diagnostic
-from mdplan.field_names import short_name
+from mdplan.data.address import Found
+from mdplan.data.content import DataContent
+from mdplan.data.ini_data import IniAddress, find_in_ini
+from mdplan.data.node import Path
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown.outline.data_content import data_content
 from mdplan.markdown.outline.outline import Outline, of_source
-from mdplan.operations.base.fields import Ordinal, SectionHash
-from mdplan.operations.base.operation import Operation
-from mdplan.plaintext.ini_address import find_key, find_section, section_name
+from mdplan.operations.base.operation import KEYS, Claim, Resolution
+from mdplan.plaintext.ini_address import find_section, section_name
+from mdplan.plaintext.ini_edits import add_section, replace_body
+from mdplan.plaintext.ini_names import key_fault, section_fault, value_fault
 from mdplan.plaintext.ini_outline import IniOutline
+from mdplan.plaintext.ini_payload import IniPayload, read_ini_payload
 from mdplan.plaintext.ini_section import IniKey, IniSection
 
 
-class IniOperation(Operation):
-    """An operation on a section of an INI file."""
-
-    needs_markdown: ClassVar = False
-    needs_ini: ClassVar = True
-
-    section: str | None = Field(
-        default=None,
-        min_length=1,
-        description="Name of an INI section; omit it for the keys before the first one.",
-    )
-    occurrence: Ordinal | None = Field(
-        default=None, description="Which of several keys or sections of that name; 1-based."
-    )
-    section_sha256: SectionHash | None = Field(
-        default=None, description="sectionSha256 from md_stat: refuse if the section has changed."
+def section_changed(outline: Outline, content: DataContent, found: Found, sha256: str) -> Diagnostic | None:
+    """SECTION_CHANGED where the section of what was `found` has another hash; one that is new has none."""
+    if len(found.missing) > 1:
+        absent = find_section(content.ini.outline, found.missing[0], None)
+        return absent if isinstance(absent, Diagnostic) else None
+    section, ini = _section_of(content, found.path), outline.derived(of_source, IniOutline)
+    if ini.has_sha256(section, sha256):
+        return None
+    return Diagnostic(
+        code=Code.SECTION_CHANGED,
+        message=f"the section at lines {section.first_line}-{section.last_line} has changed",
+        hint=f"read it again; its sectionSha256 is now {ini.section_sha256(section)}",
     )
 
-    def section_name(self, ini: IniOutline) -> str | None:
-        """Name of the section; it may have been given in brackets."""
-        return section_name(ini, self.section)
 
-    def find_section(self, ini: IniOutline) -> IniSection | Diagnostic:
-        """The section. Errors: SECTION_NOT_FOUND, AMBIGUOUS_HEADING; its guard is not looked at."""
-        return find_section(ini, self.section_name(ini), self.occurrence)
-
-    def section_or_name(self, ini: IniOutline, *, may_create: bool) -> IniSection | str | Diagnostic:
-        """The section, or the name of one to be made where it is missing and no guard says that it is there.
-
-        Errors: those of `find_section`.
-        """
-        found, name = self.find_section(ini), self.section_name(ini)
-        if isinstance(found, IniSection) or name is None or ini.sections_named(name):
-            return found
-        if may_create:
-            is_new = self.section_sha256 is None and self.occurrence in {None, 1}
-            return name if is_new else found
-        return replace(found, hint=f'{found.hint}; `"createIfMissing": true` would make it')
-
-    def rebased_guards(self, base: Outline, current: Outline) -> dict[str, Any]:
-        """The hash of the section, and of a key its expected value."""
-        return self._guards_in(ini_of(base), ini_of(current))
-
-    def _guards_in(self, base: IniOutline, now: IniOutline) -> dict[str, object]:
-        """Guards true of `base`, by the names of their fields, as they read on the later text `now`."""
-        before, after = self._guarded_section(base), self._guarded_section(now)
-        if self.section_sha256 is None or isinstance(before, Diagnostic) or isinstance(after, Diagnostic):
-            return {}
-        holds = base.has_sha256(before, self.section_sha256)
-        return {"section_sha256": now.section_sha256(after)} if holds else {}
-
-    def _guarded_section(self, ini: IniOutline) -> IniSection | Diagnostic:
-        """The section that `sectionSha256` is of."""
-        return self.find_section(ini)
-
-    def changed_problem(self, ini: IniOutline, section: IniSection) -> Iterator[Diagnostic]:
-        """SECTION_CHANGED where `section` has not the hash that the caller expects."""
-        if self.section_sha256 is not None and not ini.has_sha256(section, self.section_sha256):
-            yield Diagnostic(
-                code=Code.SECTION_CHANGED,
-                message=f"the section at lines {section.first_line}-{section.last_line} has changed",
-                hint=f"read it again; its sectionSha256 is now {ini.section_sha256(section)}",
-            )
+def later_sha256(base: Outline, current: Outline, address: IniAddress, sha256: str) -> str | None:
+    """Return the hash in `current` of the section of `address`; None where `sha256` is not that in `base`."""
+    sections = []
+    for outline in (base, current):
+        content = data_content(outline)
+        assert isinstance(content, DataContent), "an INI file can always be read"
+        found = find_in_ini(content.ini, address, is_new=True)
+        if isinstance(found, Diagnostic) or len(found.missing) > 1:
+            return None
+        sections.append(_section_of(content, found.path))
+    before, now = (each.derived(of_source, IniOutline) for each in (base, current))
+    return now.section_sha256(sections[1]) if before.has_sha256(sections[0], sha256) else None
 
 
-class IniKeyOperation(IniOperation):
-    """An operation on one key of an INI file."""
-
-    key: str = Field(description="Name of the key.")
-    expected_value: str | None = Field(
-        default=None, description="Value that the key has now, without a comment after it."
-    )
-
-    def find_key(self, ini: IniOutline) -> IniKey | Diagnostic:
-        """The key. Errors: KEY_NOT_FOUND, SECTION_NOT_FOUND, AMBIGUOUS_HEADING; guards are not looked at."""
-        return find_key(ini, self.section_name(ini), self.key, self.occurrence)
-
-    def _guards_in(self, base: IniOutline, now: IniOutline) -> dict[str, object]:
-        """Those of the section, and the value that the key has instead of the expected one."""
-        guards = super()._guards_in(base, now)
-        before, after = self.find_key(base), self.find_key(now)
-        if (
-            isinstance(before, IniKey)
-            and isinstance(after, IniKey)
-            and not any(self._other_value(base, before))
-        ):
-            guards["expected_value"] = None if self.expected_value is None else after.value or ""
-        return guards
-
-    def _guarded_section(self, ini: IniOutline) -> IniSection | Diagnostic:
-        key = self.find_key(ini)
-        return ini.sections[key.section] if isinstance(key, IniKey) else self.find_section(ini)
-
-    def other_value_problem(self, ini: IniOutline, key: IniKey) -> Iterator[Diagnostic]:
-        """What is wrong with the guards on `key`. Errors: TEXT_MISMATCH, SECTION_CHANGED."""
-        yield from self._other_value(ini, key)
-        yield from self.changed_problem(ini, ini.sections[key.section])
-
-    def _other_value(self, ini: IniOutline, key: IniKey) -> Iterator[Diagnostic]:
-        if self.expected_value is not None and self.expected_value != (key.value or ""):
-            yield Diagnostic(
-                code=Code.TEXT_MISMATCH,
-                message=f"the key at line {key.first_line} is `{short_name(key.value or '')}`, "
-                f"not `{short_name(self.expected_value)}`",
-                hint="to change it, send that as `expectedValue`, without a comment after it",
-                place=ini.source.lines.position(key.assignment.name.start),
-            )
-
-    def has_precondition(self, ini: IniOutline, key: IniKey, *, takes_lines: bool) -> bool:
-        """Whether guards fix what of `key` goes: its value alone, or with `takes_lines` whole lines too.
-
-        A value says nothing of a comment that goes with it, nor which of several keys it is.
-        """
-        if self.section_sha256 is not None:
-            return True
-        is_only = len(ini.keys_named(self.section_name(ini), self.key)) == 1
-        return self.expected_value is not None and is_only and not (takes_lines and key.has_comment)
+def _section_of(content: DataContent, path: Path) -> IniSection:
+    """Return the section at `path`, or that of the key there."""
+    place = content.ini.by_path[path]
+    return content.ini.outline.sections[place.section] if isinstance(place, IniKey) else place
 
 
-def ini_of(outline: Outline) -> IniOutline:
-    """The INI structure of the source of `outline`, read once."""
-    return outline.derived(of_source, IniOutline)
+def line_problems(content: DataContent, found: Found, value: object) -> Iterator[Diagnostic]:
+    """INVALID_ARGUMENT where no line can hold the key that was `found` with `value`, a text."""
+    if isinstance(value, str):
+        yield from _fault_problem("value", value_fault(value))
+    if found.missing:
+        *section, key = found.missing
+        yield from _fault_problem("key", key_fault(key))
+        yield from _fault_problem("section", section_fault(section[0]) if section else None)
+        return
+    place = content.ini.by_path[found.path]
+    if isinstance(place, IniKey) and isinstance(value, str):
+        yield from _fault_problem("key", key_fault(place.name) if place.name[0] == "[" else None)
+        yield from _if_unclear(content.ini.outline, place, value)
 
 
-def fault_problem(field: str, fault: str | None) -> Iterator[Diagnostic]:
+def _fault_problem(field: str, fault: str | None) -> Iterator[Diagnostic]:
     """INVALID_ARGUMENT where `fault` says why an INI file cannot contain what is in `field`."""
     if fault is not None:
         yield Diagnostic.invalid(
             f"`{field}` {fault}, so that it would not be read back as it is",
             "use replace_lines or replace_match for lines that only your program reads so",
+        )
+
+
+def _if_unclear(ini: IniOutline, key: IniKey, value: str) -> Iterator[Diagnostic]:
+    """INVALID_ARGUMENT where it is not clear that the comment after a value is one.
+
+    Only the sign is, or would be, before it, as in ``colour = #fff``, or the value opens a
+    quote that it does not close. Programs without inline comments take all of it for the value.
+    """
+    if key.comment is None or key.assignment.separator is None:
+        return
+    old = ini.text_of(key.assignment.value)
+    if not value or not old or (old[0] in "\"'" and old.count(old[0]) == 1):
+        yield Diagnostic.invalid(
+            f"at line {key.first_line} nothing shows where the value ends and a comment begins",
+            "write the whole line with replace_lines",
+        )
+
+
+def replaced_section(
+    outline: Outline,
+    content: DataContent,
+    address: IniAddress,
+    text: str,
+    *,
+    sha256: str | None,
+    may_create: bool,
+) -> Resolution | Problems:
+    """Replacement of the lines that differ in the section of `address`; `sha256` is its hash, if given.
+
+    Errors: SECTION_NOT_FOUND, AMBIGUOUS_HEADING, SECTION_CHANGED, EMPTY_CONTENT; INVALID_ARGUMENT for a
+    payload with other sections; OUTLINE_CHANGED for one whose last key would take the next header.
+    """
+    ini, payload = content.ini.outline, read_ini_payload(text)
+    name = section_name(ini, address.section or None)
+    found = find_in_ini(content.ini, address, is_new=False)
+    problems = list(_payload_problems(name, payload))
+    if isinstance(found, Diagnostic):
+        is_absent = name is not None and not ini.sections_named(name)
+        if not may_create and is_absent:
+            found = replace(found, hint=f'`"createIfMissing": true` would make it; {found.hint}')
+        if not may_create or not is_absent or sha256 is not None or address.occurrence not in {None, 1}:
+            return (*problems, found)
+        assert name is not None, "what is before the first section is always there"
+        problems += _fault_problem("section", section_fault(name))
+        new = add_section(ini, name, payload.lines)
+        # It comes after the keys that other edits give the last section.
+        made = Resolution(
+            claims=(Claim(span=new.span, owner=0, part=(KEYS, name)),), edits=(new,), comes_last=True
+        )
+        return tuple(problems) or made
+    section = _section_of(content, found.path)
+    changed = section_changed(outline, content, found, sha256) if sha256 is not None else None
+    problems += (*(() if changed is None else (changed,)), *_if_swallows(ini, section, payload))
+    if problems:
+        return tuple(problems)
+    part = (KEYS, *(map(str, found.path) if found.path else ("",)))
+    return Resolution(
+        claims=(Claim(span=section.body, owner=0, part=part),),
+        edits=replace_body(ini, section, payload.lines),
+        is_evidence=sha256 is not None,
+    )
+
+
+def _payload_problems(name: str | None, payload: IniPayload) -> Iterator[Diagnostic]:
+    if not payload.lines:
+        yield Diagnostic(
+            code=Code.EMPTY_CONTENT,
+            message="markdown is empty",
+            hint="use delete_value for its keys, or delete_lines for all of it",
+        )
+    if payload.other_sections:
+        yield Diagnostic.invalid(
+            f"the payload has {payload.other_sections} more section headers",
+            "replace one section with each edit",
+        )
+    elif payload.header is not None and payload.header != name:
+        yield Diagnostic.invalid(
+            "the payload begins with the header of another section",
+            "leave the header out; rename a section with rename_key",
+        )
+
+
+def _if_swallows(ini: IniOutline, section: IniSection, payload: IniPayload) -> Iterator[Diagnostic]:
+    """OUTLINE_CHANGED where the next header would continue the last value of `payload`."""
+    following = ini.sections[section.index + 1 : section.index + 2]
+    if following and payload.last_indent is not None and following[0].indent > payload.last_indent:
+        yield Diagnostic(
+            code=Code.OUTLINE_CHANGED,
+            message=f"the header at line {following[0].first_line} is indented deeper than the last key of "
+            "the payload, and would continue its value",
+            hint="indent the keys of the payload as the file does",
         )

@@ -4,9 +4,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 from pydantic.alias_generators import to_camel
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
@@ -128,8 +128,7 @@ class Resolution:
     `may_change_outline` says that headings around the edit may change level or parent: it was asked to.
     `data` says which keys `edits` change; made together with those of other edits they may differ.
     `exported` are blocks that go to the file that the operation names besides its own.
-    `comes_last` says that what it inserts is after what other edits insert at the same place. What
-    several such edits have as `shared_start` of their text is written once, and their texts are after it.
+    `comes_last` says that what it inserts is after what other edits insert at the same place.
     """
 
     claims: tuple[Claim, ...]
@@ -146,9 +145,10 @@ class Resolution:
     is_evidence: bool = False
     may_change_outline: bool = False
     comes_last: bool = False
-    shared_start: str = ""
 
 
+# What the claims of all edits of keys are parts of.
+KEYS: Final = "keys"
 FileEffect = Literal["edit", "create", "delete", "rename"]
 
 
@@ -163,15 +163,12 @@ class Operation(WireModel, ABC):
     # The file of the example, where no other property of the operation says it.
     example_file: ClassVar[str | None] = None
     needs_markdown: ClassVar[bool] = True
-    needs_ini: ClassVar[bool] = False
     # Whether it edits keys of YAML, JSON, TOML, INI and front matter.
     needs_keys: ClassVar[bool] = False
     file_effect: ClassVar[FileEffect] = "edit"
     has_second_pass: ClassVar[bool] = False
     # Problems of `resolve` that mean: what the edit removes is not there.
     satisfied_by: ClassVar[frozenset[Code]] = frozenset()
-    # Whether agents are shown it: of two that do the same they need one, and every model pays for each.
-    is_listed: ClassVar[bool] = True
     # Whether its text is the source of lines: what it does to the headings around it is meant.
     edits_source: ClassVar[bool] = False
     # Whether it makes a page of which `other_file`, which lists the pages, gets an entry.
@@ -188,6 +185,28 @@ class Operation(WireModel, ABC):
     finds_text: ClassVar[bool] = False
 
     op: str
+
+    # The edit as its caller wrote it, where that is another spelling of it.
+    _written: Mapping[str, Any] | None = PrivateAttr(default=None)
+
+    def written_as(self, edit: Mapping[str, Any]) -> "Operation":
+        """Return this operation by the name that it has in `edit`, which is another spelling of it."""
+        named = self.model_copy(update={"op": edit["op"]})
+        # The attribute of another object, and of the same class.
+        named._written = {name: value for name, value in edit.items() if value is not None}  # noqa: SLF001
+        return named
+
+    @property
+    def wire_form(self) -> dict[str, Any]:
+        """The edit as its caller wrote it, with wire names and without defaults."""
+        if self._written is not None:
+            return dict(self._written)
+        return {"op": self.op, **self.model_dump(mode="json", by_alias=True, exclude_defaults=True)}
+
+    @property
+    def needs_ini(self) -> bool:
+        """Whether it is for INI files alone."""
+        return False
 
     @property
     def new_path(self) -> str | None:
