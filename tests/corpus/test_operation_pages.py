@@ -31,21 +31,14 @@ MOST = 6 if FULL else 2
 
 # Where operations are tried on real documents, or random ones, that are not tried here, by which judge.
 ELSEWHERE = {
-    "add_to_front_matter_list": "front_matter_trials.py",  # PyYAML and tomlkit
     "create_file": "corpus/test_whole_files.py",  # bytes
     "create_page": "cases/operations/create_page.md",  # its entry, for each kind of navigation
     "delete_file": "corpus/test_whole_files.py",  # an own link checker
-    "delete_front_matter": "front_matter_trials.py",
-    "delete_ini_key": "properties/test_ini.py",  # configparser
     "delete_section": "corpus/test_section_pages.py",  # cmark-gfm
     "move_section": "corpus/test_section_pages.py",
-    "remove_from_front_matter_list": "front_matter_trials.py",
     "rename_file": "corpus/test_whole_files.py",
     "rename_heading": "edit_trials.py",  # cmark-gfm
-    "replace_ini_section": "properties/test_ini.py",
     "replace_section": "corpus/test_replace_section.py",  # plain Python
-    "set_front_matter": "front_matter_trials.py",
-    "set_ini_key": "properties/test_ini.py",
 }
 
 # Refusals that a document can deserve, by operation. Ten of each were read.
