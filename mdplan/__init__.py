@@ -53,7 +53,7 @@ _HOMES = {
     "Durability": "mdplan.storage.durability",
     "Engine": "mdplan.engine.engine",
     "HistoryReport": "mdplan.reports.history",
-    "Limits": "mdplan.requests.limits",
+    "Limits": "mdplan.limits",
     "PlanReport": "mdplan.reports.plan",
     "ReadReport": "mdplan.reports.read",
     "RecoverReport": "mdplan.reports.history",

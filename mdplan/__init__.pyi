@@ -5,6 +5,7 @@ from mdplan.diagnostics import Severity as Severity
 from mdplan.engine.async_engine import AsyncEngine as AsyncEngine
 from mdplan.engine.decisions.approval import approved_only as approved_only
 from mdplan.engine.engine import Engine as Engine
+from mdplan.limits import Limits as Limits
 from mdplan.mcp.functions import tools as tools
 from mdplan.memory.document import Document as Document
 from mdplan.memory.document import DocumentReport as DocumentReport
@@ -19,7 +20,6 @@ from mdplan.reports.plan import PlanReport as PlanReport
 from mdplan.reports.read import ReadReport as ReadReport
 from mdplan.reports.read import SearchReport as SearchReport
 from mdplan.reports.stat import StatReport as StatReport
-from mdplan.requests.limits import Limits as Limits
 from mdplan.settings import Settings as Settings
 from mdplan.storage.durability import Durability as Durability
 from mdplan.storage.fs.errors import StorageRefused as StorageRefused

@@ -4,15 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from mdplan.limit_options import LimitOption
-from mdplan.requests.limits import DEFAULT_LIMITS, Limits
-from mdplan.storage.durability import Durability
-from mdplan.text.document_limits import (
+from mdplan.limits import (
+    DEFAULT_LIMITS,
     FRONT_MATTER_CHARACTERS,
     PARSE_SECONDS,
     PATTERN_SECONDS,
     DocumentLimits,
+    LimitOption,
+    Limits,
 )
+from mdplan.storage.durability import Durability
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

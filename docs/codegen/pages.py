@@ -22,7 +22,7 @@ from mdplan.diagnostics import MOST_PROBLEMS, Code
 from mdplan.edits.edit_classes import PARTS, class_of, parameters
 from mdplan.edits.section_address import SectionAddress
 from mdplan.engine.engine import Engine
-from mdplan.limit_options import ALL_LIMITS, LimitOption, in_words
+from mdplan.limits import ALL_LIMITS, LimitOption, in_words
 from mdplan.markdown.blocks.parser import MAX_NESTING
 from mdplan.mcp.guide.introductions import DEFAULT_TOOLSETS, INTRODUCTIONS
 from mdplan.mcp.tool import ToolDefinition

@@ -11,7 +11,7 @@ import click
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.field_names import spelled_as, value_has_surrogate
-from mdplan.limit_options import LimitOption, in_words
+from mdplan.limits import LimitOption, in_words
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

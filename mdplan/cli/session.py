@@ -13,7 +13,7 @@ from mdplan.cli.named_files import base_folder, named_file
 from mdplan.cli.options import session_options
 from mdplan.cli.terminal.console import Console, shown
 from mdplan.diagnostics import Code, Diagnostic, Exit, Problems
-from mdplan.limit_options import LimitOption
+from mdplan.limits import LimitOption
 from mdplan.reports.base import Report, refusal, to_wire
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import Final, TypeGuard, TypeVar
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.outlined_files import OutlinedFiles
 from mdplan.edit_numbers import EditNumbers
+from mdplan.limits import Limits
 from mdplan.plan import Plan
 from mdplan.planning.build import BuildResult, BuiltFile
 from mdplan.planning.replan.replay import CACHED_BYTES, FoundFile, Replay, replay, stale_files
@@ -18,7 +19,6 @@ from mdplan.planning.snapshot import SnapshotFile
 from mdplan.progress import ProgressCallback, no_progress
 from mdplan.reading.open_document import decode_document
 from mdplan.requests.batch import Batch, FileEdits
-from mdplan.requests.limits import Limits
 from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.fs.root import Root

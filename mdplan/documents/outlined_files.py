@@ -9,6 +9,7 @@ from typing import Final, Self, TypeVar
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.documents.site_config import read_site_rules
+from mdplan.limits import DEFAULT_DOCUMENT_LIMITS, DocumentLimits
 from mdplan.markdown.blocks.deadline import ParseTimeout, parse_time
 from mdplan.markdown.format_detection import document_format, has_mdx_name
 from mdplan.markdown.links.site_rules import SiteRules
@@ -19,7 +20,6 @@ from mdplan.settings import Settings
 from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.fs.root import Root
 from mdplan.storage.workspace import Workspace
-from mdplan.text.document_limits import DEFAULT_DOCUMENT_LIMITS, DocumentLimits
 from mdplan.text.source import Source
 
 _Found = TypeVar("_Found")

@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Final, NoReturn
 from mdplan.diagnostics import Refused
 from mdplan.edits.section_address import SectionAddress
 from mdplan.field_names import camel_case, snake_case
+from mdplan.limits import Limits
 from mdplan.operations import OPERATIONS, class_name
 from mdplan.operations.base.fields import CodeBlockField, LinesField, PositionField, RangeField, WireModel
 from mdplan.operations.base.list import ListField
 from mdplan.operations.base.table import TableField
 from mdplan.requests import batch
 from mdplan.requests.batch_reader import read_batch, read_edit
-from mdplan.requests.limits import Limits
 from mdplan.requests.model_reader import validated
 
 # Objects that edits are made of, by the names of their classes here; their arguments may be positional.

@@ -6,12 +6,12 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.field_names import camel_case, fold_names, unknown_fields
+from mdplan.limits import Limits
 from mdplan.operations.base.fields import Count
 from mdplan.planning.plan_document import is_document
 from mdplan.reports.plan import ApplyReport
 from mdplan.requests.batch import Batch, OnStale
 from mdplan.requests.batch_reader import read_batch
-from mdplan.requests.limits import Limits
 from mdplan.requests.model_reader import validated, wire_names, with_decoded_fields
 from mdplan.requests.query import Query
 

@@ -18,6 +18,7 @@ from mdplan.engine.planner import Planner
 from mdplan.engine.plans.merge_service import MergeService
 from mdplan.engine.plans.plan_library import PlanLibrary, StoredPlans
 from mdplan.engine.staging import files_to_stage
+from mdplan.limits import Limits
 from mdplan.plan import Plan
 from mdplan.planning.replan.plan_result import PlannedBatch, PlanSelection
 from mdplan.planning.replan.replanning import (
@@ -34,7 +35,6 @@ from mdplan.progress import ProgressCallback
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import ApplyReport, FileReport, Receipt, as_apply_report
 from mdplan.requests.batch import Batch, OnStale
-from mdplan.requests.limits import Limits
 from mdplan.settings import Settings
 from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.root import Root

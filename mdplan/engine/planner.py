@@ -6,6 +6,7 @@ from mdplan.diagnostics import Diagnostic, Problems, Severity
 from mdplan.documents.documents import Documents
 from mdplan.documents.link_index import LinkIndex
 from mdplan.documents.schema_check import schema_problems
+from mdplan.limits import Limits
 from mdplan.planning.batch_build import build_files, plan_batch
 from mdplan.planning.build import BuildResult, BuiltFile
 from mdplan.planning.links.derived_edits import derive_link_edits
@@ -13,7 +14,6 @@ from mdplan.planning.replan.plan_result import PlannedBatch
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.progress import ProgressCallback, no_progress
 from mdplan.requests.batch import Batch
-from mdplan.requests.limits import Limits
 
 
 class Planner:

@@ -19,13 +19,13 @@ from mdplan.field_names import (
     short_name,
     unknown_fields,
 )
+from mdplan.limits import DEFAULT_LIMITS, Limits
 from mdplan.operations import OPERATIONS
 from mdplan.operations.base.match_options import fold_match_options
 from mdplan.operations.base.operation import Operation
 from mdplan.requests.batch import Batch, FileEdits, GlobEdits, MatchingEdits, ReferenceScope
 from mdplan.requests.corrected_edit import corrected_edit
 from mdplan.requests.diffs import fold_diff, with_diff_as_edit
-from mdplan.requests.limits import DEFAULT_LIMITS, Limits
 from mdplan.requests.model_reader import (
     MOST_BITS,
     decoded_json,

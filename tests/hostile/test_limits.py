@@ -10,10 +10,10 @@ from typing import Any
 import click
 import pytest
 
-from mdplan import limit_options
+from mdplan import limits as limit_options
 from mdplan.cli.program import build_program
 from mdplan.diagnostics import Code
-from mdplan.limit_options import LimitOption, in_words
+from mdplan.limits import LimitOption, in_words
 from mdplan.settings import DEFAULT_SETTINGS, Settings
 from tests.conftest import REPOSITORY
 from tests.hostile.tally import Record

@@ -9,8 +9,8 @@ import pytest
 
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
+from mdplan.limits import Limits
 from mdplan.reports.base import Report
-from mdplan.requests.limits import Limits
 from mdplan.settings import Settings
 from mdplan.text.source import sha256_hex
 

@@ -8,7 +8,7 @@ import pytest
 
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
-from mdplan.requests.limits import Limits
+from mdplan.limits import Limits
 from mdplan.settings import Settings
 from mdplan.storage.durability import Durability
 

@@ -1,9 +1,9 @@
 """replace_match: what no golden case can hold, because it would be megabytes."""
 
 from mdplan.diagnostics import Code
+from mdplan.limits import RESULT_CHARACTERS
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.replace_match import ReplaceMatch
-from mdplan.text.document_limits import RESULT_CHARACTERS
 from mdplan.text.source import Source
 
 LINE = "x" * 1000 + "\n"

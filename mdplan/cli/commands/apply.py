@@ -17,7 +17,7 @@ from mdplan.cli.terminal.questions import agrees, has_terminal
 from mdplan.cli.usage.command import command
 from mdplan.cli.usage.misuse import Misuse
 from mdplan.diagnostics import Diagnostic, Exit
-from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
+from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import ApplyReport
 

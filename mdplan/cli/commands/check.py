@@ -13,7 +13,7 @@ from mdplan.cli.terminal.console import shown
 from mdplan.cli.usage.command import command
 from mdplan.cli.views.report_view import counted, problem_texts
 from mdplan.diagnostics import Diagnostic, Exit
-from mdplan.limit_options import FILES
+from mdplan.limits import FILES
 from mdplan.reports.check import CheckReport
 
 # Commands with wrong arguments do not load the parser.

@@ -7,7 +7,7 @@ from mdplan.cli.terminal.console import Style, shown
 from mdplan.cli.usage.command import command
 from mdplan.cli.views.report_view import counted
 from mdplan.diagnostics import Exit
-from mdplan.limit_options import HISTORY
+from mdplan.limits import HISTORY
 from mdplan.reports.doctor import Check, DoctorReport
 
 _COLOURS: Final = {"ok": "green", "note": "yellow", "problem": "red"}

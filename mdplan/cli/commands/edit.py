@@ -20,7 +20,7 @@ from mdplan.cli.usage.command import Group, command, wants_all
 from mdplan.cli.usage.misuse import Misuse
 from mdplan.cli.usage.suggestions import either
 from mdplan.diagnostics import Exit
-from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
+from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.reports.next_steps import Caller, in_words_of
 from mdplan.reports.plan import ApplyReport
 

@@ -19,7 +19,7 @@ from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage.command import command
 from mdplan.cli.views.report_view import plan_size
 from mdplan.diagnostics import Exit
-from mdplan.limit_options import BATCHES, FILES, PATTERNS
+from mdplan.limits import BATCHES, FILES, PATTERNS
 from mdplan.reports.plan import PlanReport
 
 

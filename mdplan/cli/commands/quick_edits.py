@@ -28,7 +28,7 @@ from mdplan.cli.terminal.console import is_terminal
 from mdplan.cli.usage.command import command
 from mdplan.cli.usage.misuse import Misuse
 from mdplan.diagnostics import Code, Diagnostic, Exit
-from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
+from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.reports.plan import ApplyReport
 
 if TYPE_CHECKING:

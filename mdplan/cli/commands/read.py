@@ -12,7 +12,7 @@ from mdplan.cli.options import field_option, field_options, given_fields
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage.command import command
 from mdplan.diagnostics import Code, Diagnostic, Exit
-from mdplan.limit_options import FILES, PATTERNS
+from mdplan.limits import FILES, PATTERNS
 from mdplan.markdown.section_id import section_id_digits
 from mdplan.reports.read import ReadReport
 from mdplan.requests.query import FORMATS

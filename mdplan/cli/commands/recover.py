@@ -12,7 +12,7 @@ from mdplan.cli.terminal.questions import has_terminal
 from mdplan.cli.usage.command import command
 from mdplan.cli.views.report_view import counted
 from mdplan.diagnostics import Exit
-from mdplan.limit_options import COMMITS
+from mdplan.limits import COMMITS
 from mdplan.reports.history import ForeignTransaction, RecoverReport
 from mdplan.reports.plan import RecoveredTransactions
 

@@ -12,7 +12,7 @@ from mdplan.cli.usage.command import command
 from mdplan.cli.usage.misuse import Misuse
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.field_names import value_has_surrogate
-from mdplan.limit_options import FILES, PATTERNS
+from mdplan.limits import FILES, PATTERNS
 from mdplan.markdown.elements.node_kind import NodeKind
 from mdplan.reports.read import SearchReport
 from mdplan.requests.query import FORMATS

@@ -14,7 +14,7 @@ from mdplan.cli.options import approval_option, limit_options
 from mdplan.cli.terminal.console import is_terminal
 from mdplan.cli.usage.command import command
 from mdplan.diagnostics import Exit
-from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS, REPORTS
+from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS, REPORTS
 from mdplan.mcp.guide.introductions import EDITOR_PATCH, INTRODUCTIONS, tool_names
 from mdplan.mcp.tool import Catalog
 from mdplan.text.visible_text import escaped

@@ -12,7 +12,7 @@ from mdplan.cli.plan_output import comparison_text, print_sarif, print_stored, w
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage.command import command
 from mdplan.diagnostics import Diagnostic, Exit, Problems
-from mdplan.limit_options import FILES
+from mdplan.limits import FILES
 from mdplan.reports.plan import PlanReport
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from mdplan.cli.options import field_option, field_options, given_fields
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage.command import command
 from mdplan.diagnostics import Diagnostic, Exit
-from mdplan.limit_options import FILES
+from mdplan.limits import FILES
 from mdplan.reports.stat import StatReport
 from mdplan.requests.query import FORMATS
 from mdplan.requests.stat import StatRequest

@@ -13,7 +13,7 @@ from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage.command import command
 from mdplan.cli.usage.misuse import Misuse
 from mdplan.diagnostics import Diagnostic, Exit
-from mdplan.limit_options import COMMITS, FILES, HISTORY
+from mdplan.limits import COMMITS, FILES, HISTORY
 from mdplan.reports.plan import ApplyReport
 from mdplan.requests.batch import OnStale
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import click
 
-from mdplan.limit_options import ALL_LIMITS
+from mdplan.limits import ALL_LIMITS
 
 SCREEN_LINES: Final = 24
 _SCREEN_WIDTH: Final = 80

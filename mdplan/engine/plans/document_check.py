@@ -13,6 +13,7 @@ from mdplan.documents.documents import Documents
 from mdplan.engine.apply_request import PlanDocument, PlanRef
 from mdplan.engine.history.undo_service import PlannedUndo, UndoService
 from mdplan.engine.plans.plan_library import PlanLibrary
+from mdplan.limits import Limits
 from mdplan.plan import Plan
 from mdplan.planning.plan_document import read_document, with_plan_id
 from mdplan.planning.replan.merge_plans import ready_to_merge
@@ -22,7 +23,6 @@ from mdplan.planning.replan.replanning import other_base
 from mdplan.planning.replan.replay import is_applied
 from mdplan.requests.batch import Batch
 from mdplan.requests.batch_reader import read_batch
-from mdplan.requests.limits import Limits
 from mdplan.storage.fs.root import Root
 
 Planner: TypeAlias = Callable[[Batch], PlannedBatch | Problems]

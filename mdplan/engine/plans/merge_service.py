@@ -9,12 +9,12 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.documents import Documents
 from mdplan.engine.planner import Planner
 from mdplan.engine.plans.plan_library import PlanLibrary
+from mdplan.limits import Limits
 from mdplan.plan import FileChange, Plan
 from mdplan.planning.replan.plan_result import PlannedBatch
 from mdplan.planning.replan.replay import FoundFile, stale_file
 from mdplan.progress import ProgressCallback, no_progress
 from mdplan.requests.batch import Batch
-from mdplan.requests.limits import Limits
 from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.fs.regular_file import FileBytes

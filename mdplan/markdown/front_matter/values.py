@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from mdplan.data.content import DataContent, read_data
 from mdplan.data.node import DataError, Language, Path
+from mdplan.limits import FRONT_MATTER_CHARACTERS
 from mdplan.markdown.front_matter.location import FrontMatter, FrontMatterFormat
-from mdplan.text.document_limits import FRONT_MATTER_CHARACTERS
 from mdplan.text.lines import LineIndex
 from mdplan.text.span import Span
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeVar, TypeVarTuple
 from unicodedata import normalize
 
+from mdplan.limits import DEFAULT_DOCUMENT_LIMITS, DocumentLimits
 from mdplan.markdown.blocks.block_structure import Block, BlockTree, parse_blocks, reparse_blocks
 from mdplan.markdown.blocks.deadline import new_document, with_deadline
 from mdplan.markdown.front_matter.location import FrontMatter, find_front_matter
@@ -18,7 +19,6 @@ from mdplan.markdown.outline.section_names import SectionNames
 from mdplan.markdown.outline.slugs import GITHUB, SlugStyle
 from mdplan.markdown.section_id import ID_PREFIX, canonical_heading
 from mdplan.text.document_format import DocumentFormat
-from mdplan.text.document_limits import DEFAULT_DOCUMENT_LIMITS, DocumentLimits
 from mdplan.text.lines import LineIndex
 from mdplan.text.source import Source, sha256_hex
 from mdplan.text.span import Span

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.limits import Limits
 from mdplan.operations.base.operation import SectionTargeted
 from mdplan.plan import Plan
 from mdplan.planning.build import BuiltFile
@@ -16,7 +17,6 @@ from mdplan.planning.replan.rebase import numeric_addresses, other_bases, other_
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.requests.batch import Batch
 from mdplan.requests.batch_reader import read_batch
-from mdplan.requests.limits import Limits
 from mdplan.text.span import Span
 
 Planner: TypeAlias = Callable[[Batch], PlannedBatch | Problems]

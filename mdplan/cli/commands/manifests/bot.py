@@ -49,7 +49,7 @@ from mdplan.cli.usage.command import Command, Group
 from mdplan.cli.usage.misuse import Misuse
 from mdplan.cli.views.bot_sarif import write_proposal_sarif, write_sarif
 from mdplan.diagnostics import Exit
-from mdplan.limit_options import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
+from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 
 if TYPE_CHECKING:
     from mdplan.bot.bot import RunOptions

@@ -13,7 +13,7 @@ from mdplan.cli.session import Session, engine_command
 from mdplan.cli.terminal.console import shown
 from mdplan.cli.usage.command import Command
 from mdplan.diagnostics import Exit
-from mdplan.limit_options import FILES
+from mdplan.limits import FILES
 
 _SHORT = 12
 

@@ -26,7 +26,7 @@ from mdplan.cli.terminal.console import shown
 from mdplan.cli.terminal.progress_bar import progress_listener
 from mdplan.cli.usage.command import Command, Group
 from mdplan.diagnostics import Exit
-from mdplan.limit_options import BATCHES, FILES, PATTERNS
+from mdplan.limits import BATCHES, FILES, PATTERNS
 
 if TYPE_CHECKING:
     from mdplan.bot.fleet.visit import VisitTask

@@ -1,11 +1,62 @@
-"""Limits as command options.
-
-Their names, also in the environment, and their help texts. The module has no default value: what is not
-given is left to `Settings`. It imports nothing of the engine, so that a command starts fast.
-"""
+"""How much work one document may make."""
 
 from dataclasses import dataclass
 from typing import Final
+
+FRONT_MATTER_CHARACTERS: Final = 64 * 1024
+
+PATTERN_SECONDS: Final = 1.0
+
+RESULT_CHARACTERS: Final = 16 * 1024 * 1024
+
+RESULT_LINES: Final = 400_000
+
+PARSE_SECONDS: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentLimits:
+    """Limits of one document: what is read of it, looked for in it, and written into it.
+
+    `pattern_seconds` is for one search of a regular expression. `result_characters` and `result_lines` are
+    what a document may come to, told before it is made and parsed. `parse_seconds` are for all parsing of it
+    in one call.
+    """
+
+    front_matter_characters: int = FRONT_MATTER_CHARACTERS
+    pattern_seconds: float = PATTERN_SECONDS
+    result_characters: int = RESULT_CHARACTERS
+    result_lines: int = RESULT_LINES
+    parse_seconds: float = PARSE_SECONDS
+
+
+DEFAULT_DOCUMENT_LIMITS: Final = DocumentLimits()
+
+
+# --- How much one batch may hold.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much one batch may contain; `glob_files` is how many files one glob of it may represent.
+
+    >>> Engine.open(["."], settings=Settings(batch=Limits(glob_files=1_000))).settings.batch.glob_files
+    1000
+    """
+
+    files: int = 10_000
+    glob_files: int = 100
+    edits: int = 100_000
+    payload_characters: int = 64 * 1024 * 1024
+
+
+DEFAULT_LIMITS: Final = Limits()
+
+
+# --- Limits as command options.
+#
+# Their names, also in the environment, and their help texts. The module has no default value: what is not
+# given is left to `Settings`. It imports nothing of the engine, so that a command starts fast.
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +91,7 @@ class LimitOption:
 
 
 _MIB: Final = 1024 * 1024
+
 _DURATIONS: Final = frozenset({"SECONDS", "DAYS"})
 
 FILES: Final = (
@@ -50,9 +102,11 @@ FILES: Final = (
     ),
     LimitOption("max-parse-seconds", "parse_seconds", 5.0, "SECONDS", "Time to parse a document."),
 )
+
 PATTERNS: Final = (
     LimitOption("max-regex-seconds", "pattern_seconds", 1.0, "SECONDS", "Time of a regular expression."),
 )
+
 BATCHES: Final = (
     LimitOption("max-files", "batch.files", 10_000, "NUMBER", "Files of a batch."),
     LimitOption("max-glob-files", "batch.glob_files", 100, "NUMBER", "Files that a glob of a batch names."),
@@ -62,9 +116,11 @@ BATCHES: Final = (
     ),
     LimitOption("keep-plans", "plans_kept_days", 30.0, "DAYS", "How long saved plans are kept."),
 )
+
 COMMITS: Final = (
     LimitOption("lock-timeout", "lock_timeout", 10.0, "SECONDS", "How long to wait for other commits."),
 )
+
 HISTORY: Final = (
     LimitOption(
         "history-transactions",
@@ -83,6 +139,7 @@ HISTORY: Final = (
         least=0,
     ),
 )
+
 REPORTS: Final = (
     LimitOption(
         "max-report",
@@ -93,6 +150,7 @@ REPORTS: Final = (
         least=5_000,
     ),
 )
+
 ALL_LIMITS: Final = (*FILES, *PATTERNS, *BATCHES, *COMMITS, *HISTORY, *REPORTS)
 
 
