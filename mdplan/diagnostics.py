@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
 from typing import Final, Self
 
-from mdplan.text.search.near_miss import NearMiss
-from mdplan.text.span import Position
+from mdplan.text.lines import NearMiss, Position
 
 
 class Exit(IntEnum):

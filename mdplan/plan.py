@@ -12,7 +12,7 @@ from typing import Any, Final, NewType
 from mdplan.diagnostics import Diagnostic
 from mdplan.edit_numbers import EditNumbers
 from mdplan.text.edit import EditList, Overlap, TextEdit
-from mdplan.text.span import Lines, Position, Span
+from mdplan.text.lines import Lines, Position, Span
 
 PlanId = NewType("PlanId", str)
 PREFIX: Final = "sha256-"

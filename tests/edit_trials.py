@@ -24,7 +24,7 @@ from mdplan.planning.links.derived_edits import derive_link_edits
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.requests.batch import Batch
 from mdplan.requests.batch_reader import read_batch
-from mdplan.text.diff.file_diff import file_diff
+from mdplan.text.diff import file_diff
 from mdplan.text.source import Source
 from tests.no_other_files import NoOtherFiles
 from tests.rendered_page import Page

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mdplan.text.diff.file_diff import file_diff, find_hunks
+from mdplan.text.diff import file_diff, find_hunks
 from mdplan.text.source import ByteEdit
 
 

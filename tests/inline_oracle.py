@@ -15,8 +15,7 @@ from mdit_py_plugins.footnote import footnote_plugin
 
 from mdplan.markdown.blocks.parser import inert_parser
 from mdplan.markdown.inline.inline_nodes import InlineKind, InlineMap, InlineNode
-from mdplan.text.lines import LineIndex
-from mdplan.text.span import Span
+from mdplan.text.lines import LineIndex, Span
 
 Fact = tuple[str, ...]
 Definitions = dict[str, dict[str, str]]

@@ -3,8 +3,7 @@
 from mdplan.markdown.blocks.block_structure import parse_blocks
 from mdplan.markdown.front_matter.location import find_front_matter
 from mdplan.markdown.inline.inline_nodes import InlineMap
-from mdplan.text.lines import LineIndex
-from mdplan.text.span import Span
+from mdplan.text.lines import LineIndex, Span
 
 
 def sections_differ(text: str) -> str | None:

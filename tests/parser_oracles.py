@@ -22,8 +22,7 @@ from mdplan.markdown.blocks.parser import html_parser
 from mdplan.markdown.blocks.reference_blocks import parse_reference_blocks
 from mdplan.markdown.front_matter.location import find_front_matter
 from mdplan.markdown.inline.inline_nodes import InlineKind, InlineMap, InlineNode
-from mdplan.text.lines import LineIndex
-from mdplan.text.span import Span
+from mdplan.text.lines import LineIndex, Span
 
 BlockFact = tuple[str, int]
 InlineFact = tuple[str, str, str]

@@ -4,9 +4,8 @@ from random import Random
 
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.edit import EditList, TextEdit
-from mdplan.text.lines import LineIndex
+from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import Source
-from mdplan.text.span import Span
 from tests.properties.hostile_markdown import random_document
 
 # What edits write: much that changes what the lines behind it are.

@@ -39,7 +39,7 @@ from mdplan.markdown.elements.node_kind import NodeKind
 from mdplan.mcp.tool import ToolDefinition
 from mdplan.operations.base.operation import Operation
 from mdplan.reference.json_schemas import SCHEMAS
-from mdplan.text.search.pattern import MatchType
+from mdplan.text.pattern import MatchType
 
 REPOSITORY: Final = Path(__file__).parent.parent.parent
 _PAGES: Final = "docs/reference"

@@ -24,8 +24,7 @@ from mdplan.requests.batch_reader import read_batch
 from mdplan.requests.operation_names import op_of
 from mdplan.requests.spellings import operation_named
 from mdplan.storage.fs.file_name import FileName
-from mdplan.text.document_format import DocumentFormat
-from mdplan.text.source import Source
+from mdplan.text.source import DocumentFormat, Source
 
 
 @dataclass(frozen=True, slots=True)

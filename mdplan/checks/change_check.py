@@ -13,7 +13,7 @@ from mdplan.markdown.links.document_links import local_links
 from mdplan.markdown.outline.outline import Outline
 from mdplan.reports.check import CheckReport
 from mdplan.settings import Settings
-from mdplan.text.document_format import DocumentFormat
+from mdplan.text.source import DocumentFormat
 
 
 def check_since(

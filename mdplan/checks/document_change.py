@@ -14,8 +14,8 @@ from mdplan.markdown.outline.enclosure_search import find_enclosures
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.regions import find_regions
 from mdplan.planning.results.warnings import overlong_rows, unreadable_front_matter
-from mdplan.text.document_format import DocumentFormat
-from mdplan.text.span import Position
+from mdplan.text.lines import Position
+from mdplan.text.source import DocumentFormat
 
 _END_NAMES: Final = {"\n": "LF", "\r\n": "CRLF", "\r": "CR"}
 # Names of types as people write front matter; the first one that fits counts.

@@ -6,7 +6,7 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.field_names import short_name
 from mdplan.markdown.links.document_links import all_definitions, label_uses
 from mdplan.markdown.outline.outline import Outline
-from mdplan.text.document_format import DocumentFormat
+from mdplan.text.source import DocumentFormat
 
 
 def retargeted_labels(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:

@@ -16,11 +16,11 @@ from mdplan.markdown.links.link_target import TargetKind, find_target
 from mdplan.markdown.links.targets import resolvable_targets, target_key
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
-from mdplan.reading.bounded_names import escape_for_message
 from mdplan.reading.broken_tree_links import broken_in_tree
 from mdplan.storage.fs.root import Root
-from mdplan.text.document_format import DocumentFormat
-from mdplan.text.span import Position, Span
+from mdplan.text.lines import Position, Span
+from mdplan.text.source import DocumentFormat
+from mdplan.text.visible import escape_for_message
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.field_names import short_name
 from mdplan.markdown.blocks.block_structure import BlockKind, is_left_open
 from mdplan.markdown.outline.outline import Outline
-from mdplan.text.span import Position
+from mdplan.text.lines import Position
 
 _BLANKS: Final = re.compile(r"[ \t]+")
 _BLANKS_AND_PIPES: Final = re.compile(r"[ \t|]+")

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from mdplan.data.node import Element, Path
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.text.search.similar_names import nearest_names
+from mdplan.text.visible import nearest_names
 
 _LISTED: Final = 8
 _LONGEST: Final = 60

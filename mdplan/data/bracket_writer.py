@@ -8,8 +8,7 @@ from mdplan.data.change import Branch, Inserted, Splice, changed, values_equal, 
 from mdplan.data.node import DataError, Entry, Kind, Node, values_of
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import to_lf
-from mdplan.text.lines import LineIndex
-from mdplan.text.span import Span
+from mdplan.text.lines import LineIndex, Span
 
 
 class ValueText(Protocol):

@@ -29,9 +29,8 @@ from mdplan.data.node import DataError, Kind, Language, Node, Path, aliased, pla
 from mdplan.data.toml_statements import Statement, TomlHeader, read_statements
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.line_end_view import line_end_around, to_lf, with_line_ends
-from mdplan.text.lines import LineIndex
+from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import Source
-from mdplan.text.span import Span
 
 # Few texts are INI files.
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from mdplan.plaintext.ini_outline import IniOutline
 from mdplan.plaintext.ini_section import IniKey, IniSection
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import to_lf
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 # The name of a section that holds the keys before the first one, for `configparser`.
 _TOP: Final = "\x01"

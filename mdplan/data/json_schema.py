@@ -21,7 +21,7 @@ from referencing.exceptions import Unresolvable
 from mdplan.data.address import shown
 from mdplan.data.json_values import as_json
 from mdplan.data.node import DataError, Opaque, Path
-from mdplan.text.search.pattern_cost import has_too_many_parts
+from mdplan.text.pattern import has_too_many_parts
 
 _MOST_REFERENCES: Final = 20_000
 _PATTERN_SECONDS: Final = 1.0

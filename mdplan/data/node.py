@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 
 class Language(StrEnum):

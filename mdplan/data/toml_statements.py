@@ -12,8 +12,7 @@ from typing import Final
 
 from mdplan.data.bracket_reader import TOML_STRING
 from mdplan.data.node import DataError, Path
-from mdplan.text.lines import LineIndex
-from mdplan.text.span import Span
+from mdplan.text.lines import LineIndex, Span
 
 _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
 _BLANKS: Final = re.compile(r"[ \t]*")

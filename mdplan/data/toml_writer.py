@@ -14,8 +14,7 @@ from mdplan.data.node import DataError, Path
 from mdplan.data.toml_statements import Statement, TomlAssignment, TomlHeader
 from mdplan.data.toml_text import TomlText, key_text, value_text
 from mdplan.text.edit import TextEdit
-from mdplan.text.lines import LineIndex
-from mdplan.text.span import Span
+from mdplan.text.lines import LineIndex, Span
 
 
 def toml_edits(

@@ -15,8 +15,7 @@ from mdplan.data.yaml_layout import FlowText, Layout, Written, flow_text, quote_
 from mdplan.data.yaml_scalars import string_text
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import to_lf
-from mdplan.text.lines import LineIndex
-from mdplan.text.span import Span
+from mdplan.text.lines import LineIndex, Span
 
 _BLOCK_STYLES: Final = frozenset({"|", ">"})
 

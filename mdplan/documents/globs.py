@@ -142,7 +142,7 @@ def _needed_texts(edits: Sequence[Operation]) -> tuple[bytes, ...]:
     A line end in a text stands for any, so only its longest line counts.
     """
     from mdplan.operations.replace_match import ReplaceMatch
-    from mdplan.text.search.pattern import MatchType
+    from mdplan.text.pattern import MatchType
 
     texts: list[bytes] = []
     for edit in edits:

@@ -13,7 +13,7 @@ from mdplan.markdown.links.link_path import folder_of, followed, leads_out
 from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.build import BuiltFile
 from mdplan.storage.fs.file_name import FileName
-from mdplan.text.document_format import DocumentFormat
+from mdplan.text.source import DocumentFormat
 
 _MOST_LISTED: Final = 10
 # What a file that names its schema contains: many documents have another `schema` in their front matter.

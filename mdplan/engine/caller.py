@@ -9,7 +9,7 @@ from mdplan.client import Client
 from mdplan.plan import Plan, one_line
 from mdplan.storage.fs.root import Root
 from mdplan.storage.user.user_state import user_name
-from mdplan.text.visible_text import escaped
+from mdplan.text.visible import escaped
 
 # Called with a plan that a person has to approve before it is committed.
 OnPending: TypeAlias = Callable[[Plan, Root], None]

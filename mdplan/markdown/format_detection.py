@@ -5,7 +5,7 @@ from typing import Final
 
 from mdplan.markdown.front_matter.location import find_front_matter
 from mdplan.markdown.links.link_path import MARKDOWN_SUFFIXES
-from mdplan.text.document_format import DocumentFormat
+from mdplan.text.source import DocumentFormat
 
 _SUFFIXES: Final = {
     **dict.fromkeys((suffix[1:] for suffix in MARKDOWN_SUFFIXES), DocumentFormat.MARKDOWN),

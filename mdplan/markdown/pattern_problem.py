@@ -3,7 +3,7 @@
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.text.search.pattern import PatternFailure, PatternProblem
+from mdplan.text.pattern import PatternFailure, PatternProblem
 
 _PROBLEMS: Final = {
     PatternFailure.INVALID: (

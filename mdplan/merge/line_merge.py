@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from mdplan.merge.pieces import BOTH_CHANGED, Origin, Piece, Texts
-from mdplan.text.diff.line_blocks import ComparedBlock, LineComparison
+from mdplan.text.diff import ComparedBlock, LineComparison
 
 # Pairs of lines that one comparison of two texts may look at beyond lines that occur once.
 _COMPARISONS: Final = 400_000

@@ -9,7 +9,7 @@ from mdplan.data.node import Language
 from mdplan.merge.conflict_markers import MarkerStyle, Merge
 from mdplan.merge.document_merge import first_flaw, merge_documents
 from mdplan.merge.git_result import GitResult, compared_with_git
-from mdplan.text.document_format import DocumentFormat
+from mdplan.text.source import DocumentFormat
 
 _MARKERS: Final = ("<<<<<<< ", ">>>>>>> ")
 

@@ -14,7 +14,7 @@ from mdplan.markdown.elements.lists import MarkdownList, PlacedItem
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.list import ItemOperation, ListScope, with_numbers
 from mdplan.operations.base.operation import Claim, Resolution
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 _NUMBER: Final = re.compile(r"(\s*\d{1,9})([.)])(?=[ \t])")
 

@@ -11,8 +11,7 @@ from mdplan.operations.base.operation import Claim, Operation, Resolution
 from mdplan.operations.base.whole_lines import as_lines, without_last_line_end
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import line_end_around
-from mdplan.text.lines import LineIndex
-from mdplan.text.span import Span
+from mdplan.text.lines import LineIndex, Span
 
 
 class AppendToFile(Operation):

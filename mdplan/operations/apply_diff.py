@@ -12,11 +12,19 @@ from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.operations.base.expected_text import with_nearest_lines
 from mdplan.operations.base.operation import Claim, Operation, Resolution
-from mdplan.text.diff.hunk_places import HunkPlaces, MisplacedHunk, PlacedHunk
-from mdplan.text.diff.unified_diff import DiffHunk, DiffLine, FileDiff, NotADiff, read_diff
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import line_end_around, to_lf, with_line_ends
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
+from mdplan.text.unified_diff import (
+    DiffHunk,
+    DiffLine,
+    FileDiff,
+    HunkPlaces,
+    MisplacedHunk,
+    NotADiff,
+    PlacedHunk,
+    read_diff,
+)
 
 
 class ApplyDiff(Operation):

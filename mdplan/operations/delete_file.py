@@ -8,7 +8,7 @@ from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.file_state import FileState
 from mdplan.operations.base.operation import Claim, FileEffect, Operation, Resolution
 from mdplan.text.edit import TextEdit
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 
 class DeleteFile(Operation):

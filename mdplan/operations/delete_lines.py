@@ -10,7 +10,7 @@ from mdplan.operations.base.fields import LinesField
 from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.operations.base.whole_lines import LineOperation
 from mdplan.text.edit import TextEdit
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 
 class DeleteLines(LineOperation):

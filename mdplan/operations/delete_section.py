@@ -9,7 +9,7 @@ from mdplan.markdown.edits.spacing import end_of_body, end_of_subtree, within_en
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.operations.base.operation import Claim, Resolution, SectionTargeted
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 
 class DeleteSection(SectionTargeted):

@@ -6,7 +6,7 @@ from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.markdown.edits.spacing import end_of_subtree
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.operation import Claim, Resolution, SectionTargeted
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 
 class FormatSection(SectionTargeted):

@@ -12,7 +12,7 @@ from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.operations.base.whole_lines import LineOperation, as_lines, located_lines
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import line_end_around
-from mdplan.text.span import Position, Span
+from mdplan.text.lines import Position, Span
 
 
 class InsertLines(LineOperation):

@@ -18,7 +18,7 @@ from mdplan.markdown.outline.section import Section
 from mdplan.operations.base.fields import SectionHash
 from mdplan.operations.base.operation import BlockInsertion, Claim, Resolution
 from mdplan.operations.base.section_payload import LevelFitting, SectionPosition, place_next_to
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 
 class MoveSection(LevelFitting):

@@ -13,8 +13,8 @@ from mdplan.markdown.outline.section import Section
 from mdplan.markdown.section_id import canonical_heading
 from mdplan.operations.base.operation import Claim, Resolution, SectionTargeted
 from mdplan.text.edit import EditList, TextEdit
+from mdplan.text.lines import Span
 from mdplan.text.source import Source
-from mdplan.text.span import Span
 
 _LINE_END: Final = re.compile(r"\r\n?|\n")
 

@@ -16,8 +16,8 @@ from mdplan.operations.base.expected_text import with_nearest_lines
 from mdplan.operations.base.fields import CodeBlockField
 from mdplan.operations.base.operation import Claim, Resolution, SectionTargeted
 from mdplan.text.line_end_view import lines_of, to_lf
+from mdplan.text.lines import Span
 from mdplan.text.source import visible
-from mdplan.text.span import Span
 
 _FENCE: Final = re.compile(r"[ ]{0,3}(?:`{3,}|~{3,})")
 _MARKDOWN: Final = frozenset({"md", "markdown", "mdx", "qmd", "rmd"})

@@ -11,7 +11,7 @@ from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.operations.base.whole_lines import LineOperation, as_lines, without_last_line_end
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import to_lf
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 
 class ReplaceLines(LineOperation):

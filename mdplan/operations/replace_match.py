@@ -14,9 +14,8 @@ from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.operations.base.text_in_line import text_in_line
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import to_lf, with_line_ends
-from mdplan.text.search.pattern import MatchType, Pattern
-from mdplan.text.search.required_text import longest_word, required_texts
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
+from mdplan.text.pattern import MatchType, Pattern, longest_word, required_texts
 
 # With any other field the pattern is not of exact case, or must occur.
 _OPTIONAL_FIELDS: Final = frozenset(

@@ -10,10 +10,9 @@ from mdplan.operations.base.expected_text import with_nearest_ranges
 from mdplan.operations.base.fields import LinesField, PositionField, RangeField
 from mdplan.operations.base.operation import Claim, Operation, Resolution
 from mdplan.operations.base.whole_lines import located_lines
-from mdplan.text.diff.common_edges import common_start
 from mdplan.text.edit import TextEdit
-from mdplan.text.line_end_view import to_lf, with_line_ends
-from mdplan.text.span import Span
+from mdplan.text.line_end_view import common_start, to_lf, with_line_ends
+from mdplan.text.lines import Span
 
 
 class ReplaceRange(Operation):

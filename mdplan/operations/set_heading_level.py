@@ -9,7 +9,7 @@ from mdplan.markdown.outline.heading_level import shift_levels
 from mdplan.markdown.outline.heading_path import MAX_LEVEL
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.operation import Claim, Resolution, SectionTargeted
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 
 class SetHeadingLevel(SectionTargeted):

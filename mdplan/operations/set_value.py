@@ -24,7 +24,7 @@ from mdplan.operations.base.data import (
 )
 from mdplan.operations.base.json_fields import checked
 from mdplan.operations.base.operation import Resolution
-from mdplan.text.document_format import DocumentFormat
+from mdplan.text.source import DocumentFormat
 
 
 class SetValue(PlacedOperation, CreatingOperation):

@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 from mdplan.diagnostics import Candidate, Code, Diagnostic
 from mdplan.plaintext.ini_outline import IniOutline
 from mdplan.plaintext.ini_section import IniKey, IniSection
-from mdplan.text.search.similar_names import nearest_names
+from mdplan.text.visible import nearest_names
 
 _MOST_CANDIDATES: Final = 10
 _Place = TypeVar("_Place", IniKey, IniSection)

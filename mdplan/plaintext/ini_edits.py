@@ -6,9 +6,9 @@ from mdplan.plaintext.ini_line import read_line
 from mdplan.plaintext.ini_outline import IniOutline
 from mdplan.plaintext.ini_section import IniKey, IniSection
 from mdplan.plaintext.ini_style import indent_for, separator_for, spaced, usual_indent, usual_separator
+from mdplan.text.diff import delete_lines, insert_lines, replace_lines
 from mdplan.text.edit import TextEdit
-from mdplan.text.line_edits import delete_lines, insert_lines, replace_lines
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 
 def set_value(ini: IniOutline, key: IniKey, value: str) -> tuple[TextEdit, ...]:

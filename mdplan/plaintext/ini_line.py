@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 _COMMENT: Final = re.compile(r"(?:\A|(?<=\s))[;#]")
 _HEADER: Final = re.compile(r"\[(.+)\]")

@@ -8,8 +8,8 @@ from typing import Final
 
 from mdplan.plaintext.ini_reader import read_sections
 from mdplan.plaintext.ini_section import IniKey, IniSection
+from mdplan.text.lines import Span
 from mdplan.text.source import Source, sha256_hex
-from mdplan.text.span import Span
 
 _SHORT_HASH: Final = 16
 _FIRST: Final = 10

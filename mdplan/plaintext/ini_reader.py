@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 
 from mdplan.plaintext.ini_line import IniAssignment, IniLine, header_name, read_assignment, read_line
 from mdplan.plaintext.ini_section import IniKey, IniSection
-from mdplan.text.lines import LineIndex
+from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import Source
-from mdplan.text.span import Span
 
 
 def read_sections(source: Source) -> tuple[IniSection, ...]:

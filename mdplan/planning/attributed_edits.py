@@ -10,8 +10,7 @@ from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.operation import BlockInsertion
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.text.edit import TextEdit
-from mdplan.text.lines import LineIndex
-from mdplan.text.span import BY_PLACE, Span
+from mdplan.text.lines import BY_PLACE, LineIndex, Span
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from mdplan.planning.attributed_edits import AttributedEdit, parts_of, without_j
 from mdplan.planning.data_changes import data_parts
 from mdplan.planning.resolve import ResolvedEdit, too_long
 from mdplan.planning.snapshot import SnapshotFile
-from mdplan.text.diff.file_diff import Hunk, file_diff, find_hunks
+from mdplan.text.diff import Hunk, file_diff, find_hunks
 from mdplan.text.edit import EditList, Overlap
+from mdplan.text.lines import Span
 from mdplan.text.source import ByteEdit, DecodeFailure, DecodeProblem, EncodeProblem, Source, splice
-from mdplan.text.span import Span
 
 
 @dataclass(frozen=True, kw_only=True)

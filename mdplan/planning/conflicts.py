@@ -9,7 +9,7 @@ from mdplan.operations.base.operation import Claim
 from mdplan.planning.data_changes import created_twice
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.planning.snapshot import SnapshotFile
-from mdplan.text.span import BY_PLACE, Span
+from mdplan.text.lines import BY_PLACE, Span
 
 
 def find_conflicts(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Problems:

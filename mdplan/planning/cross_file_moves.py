@@ -11,7 +11,7 @@ from mdplan.operations.base.operation import Resolution, SectionTargeted
 from mdplan.planning.replan.stale import stale_base
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.planning.snapshot import SnapshotFile
-from mdplan.text.document_format import DocumentFormat
+from mdplan.text.source import DocumentFormat
 
 if TYPE_CHECKING:
     from mdplan.planning.moved_text import MovedTexts

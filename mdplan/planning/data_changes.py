@@ -11,7 +11,7 @@ from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.attributed_edits import AttributedEdit
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.text.edit import EditList
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 # Few batches change keys: what reads and writes data is loaded for these.
 if TYPE_CHECKING:

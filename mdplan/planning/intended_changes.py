@@ -13,7 +13,7 @@ from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.markdown.section_id import folded
 from mdplan.planning.build import BuiltFile
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 _SWALLOWING: Final = frozenset({BlockKind.FENCE, BlockKind.HTML})
 

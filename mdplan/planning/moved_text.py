@@ -21,7 +21,7 @@ from mdplan.markdown.links.link_path import folder_of, followed
 from mdplan.markdown.links.targets import explicit_anchors, resolvable_targets, target_key
 from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.snapshot import SnapshotFile
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 _MOST_NAMES: Final = 5
 

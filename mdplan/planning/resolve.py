@@ -9,7 +9,7 @@ from mdplan.edit_numbers import EditNumbers
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.operation import Operation, Resolution, SectionTargeted
 from mdplan.planning.snapshot import SnapshotFile
-from mdplan.text.document_format import DocumentFormat
+from mdplan.text.source import DocumentFormat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from mdplan.markdown.blocks.block_structure import Block, BlockKind
 from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.build import BuiltFile
 from mdplan.text.edit import TextEdit
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 _CELL_END: Final = re.compile(r"(?<!\\)\|")
 _LISTED: Final = 5

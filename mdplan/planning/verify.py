@@ -13,7 +13,7 @@ from mdplan.planning.build import BuiltFile
 from mdplan.planning.intended_changes import IntendedChanges
 from mdplan.planning.torn_tables import torn_tables
 from mdplan.requests.batch import Batch
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 _LISTED = 5
 _COMMENT = "<!--"

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from mdplan.markdown.links.document_links import local_links
 from mdplan.markdown.outline.outline import Outline
-from mdplan.reading.bounded_names import escape_for_message
 from mdplan.reports.stat import BrokenLink
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
+from mdplan.text.visible import escape_for_message
 
 FindBroken = Callable[[Outline, Span], list[BrokenLink]]
 

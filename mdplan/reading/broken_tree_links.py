@@ -5,11 +5,11 @@ from collections.abc import Callable
 from mdplan.markdown.links.destinations import Destination, destinations
 from mdplan.markdown.links.link_target import FileTree, TargetKind, find_target, has_anchor
 from mdplan.markdown.outline.outline import Outline
-from mdplan.reading.bounded_names import escape_for_message
 from mdplan.reading.broken_links import FindBroken, broken_in_document
 from mdplan.reports.stat import BrokenLink
-from mdplan.text.document_format import DocumentFormat
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
+from mdplan.text.source import DocumentFormat
+from mdplan.text.visible import escape_for_message
 
 Anchors = Callable[[str], frozenset[str] | None]
 

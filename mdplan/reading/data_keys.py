@@ -15,9 +15,8 @@ from mdplan.markdown.outline.data_content import data_content
 from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.plain_text import has_keys
 from mdplan.reports.ini import KeyEntry
-from mdplan.text.document_format import DocumentFormat
-from mdplan.text.source import sha256_hex
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
+from mdplan.text.source import DocumentFormat, sha256_hex
 
 # As many levels are listed as give no more entries than this.
 _FEW: Final = 40

@@ -6,11 +6,11 @@ from typing import Final
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.outline.outline import Outline
-from mdplan.reading.bounded_names import escape_for_message
 from mdplan.reading.plain_text import ini_section_count
 from mdplan.reports.base import refusal
 from mdplan.reports.stat import BrokenLink, FileRow, StatReport
 from mdplan.requests.stat import StatRequest
+from mdplan.text.visible import escape_for_message
 
 _LIMIT: Final = 200
 _MOST_BROKEN: Final = 100

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final, TypedDict, TypeVar, cast
 from mdplan.markdown.links.targets import find_anchors
 from mdplan.markdown.outline.inventory import find_code_blocks, find_tables, find_tasks
 from mdplan.markdown.outline.outline import Outline
-from mdplan.reading.bounded_names import escape_for_message, shown_names
 from mdplan.reports.stat import (
     AnchorEntry,
     BrokenLink,
@@ -18,7 +17,8 @@ from mdplan.reports.stat import (
     TableEntry,
     TaskCounts,
 )
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
+from mdplan.text.visible import escape_for_message, shown_names
 
 if TYPE_CHECKING:
     from mdplan.reading.broken_links import FindBroken

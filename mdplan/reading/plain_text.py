@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, TypedDict, TypeVar
 
 from mdplan.markdown.outline.outline import Outline, of_source
-from mdplan.reading.bounded_names import escape_for_message
 from mdplan.reports.ini import CommentBlockEntry, IniKeyEntry, IniSectionEntry, TextSectionEntry
-from mdplan.text.document_format import DocumentFormat
-from mdplan.text.span import Lines
+from mdplan.text.lines import Lines
+from mdplan.text.source import DocumentFormat
+from mdplan.text.visible import escape_for_message
 
 # A stat of Markdown, which is most of them, comes by here and needs none of this.
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def plain_text_fields(
 
     if outline.format is DocumentFormat.MARKDOWN:
         return fields, totals
-    from mdplan.plaintext.text_outline import TextOutline
+    from mdplan.text.plain import TextOutline
 
     text = outline.derived(of_source, TextOutline)
     if outline.format is DocumentFormat.INI:

@@ -8,14 +8,13 @@ from typing import Final
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.blocks.block_structure import BlockKind
 from mdplan.markdown.outline.outline import Outline
-from mdplan.reading.bounded_names import escape_for_message, shown_names
 from mdplan.reading.document_place import ReadLocation
 from mdplan.reading.read_place import find_place
 from mdplan.reports.read import OutlineRow, ReadResult
 from mdplan.requests.read import ReadTarget
-from mdplan.text.lines import LineIndex
+from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import visible
-from mdplan.text.span import Span
+from mdplan.text.visible import escape_for_message, shown_names
 
 _CURSOR: Final = re.compile(r"(?P<line>[0-9]{1,9})(?:\+(?P<col>[0-9]{1,9}))?-(?P<base>[0-9a-f]{16})")
 _BASE_DIGITS: Final = 16

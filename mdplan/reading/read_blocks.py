@@ -7,7 +7,7 @@ from mdplan.markdown.outline.inventory import CodeBlock, find_code_blocks, has_l
 from mdplan.markdown.outline.outline import Outline
 from mdplan.reading.document_place import ReadLocation
 from mdplan.requests.read import CodeBlockName, Indexed
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 _MOST_LISTED = 10
 

@@ -14,8 +14,8 @@ from mdplan.reading import read_blocks
 from mdplan.reading.document_place import ReadLocation
 from mdplan.requests.read import ReadTarget
 from mdplan.text.line_end_view import lf_pattern
-from mdplan.text.search.pattern import MatchType, Pattern, PatternProblem
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
+from mdplan.text.pattern import MatchType, Pattern, PatternProblem
 
 _MOST_LISTED: Final = 10
 

@@ -11,14 +11,13 @@ from mdplan.markdown.edits.matches import UNDECIDED, Eligible, exclusion_of, fin
 from mdplan.markdown.elements.node_kind import NodeKind
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.pattern_problem import pattern_problem
-from mdplan.reading.bounded_names import shown_names
 from mdplan.reading.read_place import lines_like
 from mdplan.reports.read import SearchedFile, SearchGroup, SearchHit
 from mdplan.requests.search import SearchRequest
-from mdplan.text.document_format import DocumentFormat
-from mdplan.text.search.pattern import Pattern, PatternProblem
-from mdplan.text.source import visible
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
+from mdplan.text.pattern import Pattern, PatternProblem
+from mdplan.text.source import DocumentFormat, visible
+from mdplan.text.visible import shown_names
 
 _MOST_LINES: Final = 10
 _MOST_TEXT: Final = 200

@@ -11,14 +11,14 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.markdown.section_id import section_id_digits
-from mdplan.reading.bounded_names import escape_for_message, shown_names
 from mdplan.reading.plain_text import PlainTextFields, has_keys, ini_section_count, plain_text_fields
 from mdplan.reports.base import refusal
 from mdplan.reports.ini import KeyEntry
 from mdplan.reports.stat import BrokenLink, FrontMatterEntry, SectionEntry, StatReport
 from mdplan.requests.stat import USUAL_INVENTORIES, StatRequest
-from mdplan.text.document_format import DocumentFormat
-from mdplan.text.span import Lines, Span
+from mdplan.text.lines import Lines, Span
+from mdplan.text.source import DocumentFormat
+from mdplan.text.visible import escape_for_message, shown_names
 
 # Finds the links in a span of a document that lead to nothing.
 FindBroken = Callable[[Outline, Span], list[BrokenLink]]

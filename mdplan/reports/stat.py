@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from mdplan.diagnostics import Diagnostic
 from mdplan.reports.base import Report
 from mdplan.reports.ini import CommentBlockEntry, IniSectionEntry, KeyEntry, TextSectionEntry
-from mdplan.text.span import Lines
+from mdplan.text.lines import Lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from mdplan.diagnostics import Diagnostic
 
 # Few batches contain a diff.
 if TYPE_CHECKING:
-    from mdplan.text.diff.unified_diff import FileDiff
+    from mdplan.text.unified_diff import FileDiff
 
 _NAMED: Final = "name the file in its header, as in `--- a/docs/guide.md` and `+++ b/docs/guide.md`"
 
@@ -43,7 +43,7 @@ def with_diff_as_edit(entry: Any) -> Any:  # noqa: ANN401 (any JSON)
 
 def _spread(diff: object) -> list[dict[str, Any]] | Diagnostic:
     """Entries of a batch, as decoded JSON, for all files of `diff`."""
-    from mdplan.text.diff.unified_diff import NotADiff, read_diff
+    from mdplan.text.unified_diff import NotADiff, read_diff
 
     files = read_diff(diff) if isinstance(diff, str) else NotADiff("it is not a string", "send its text")
     if isinstance(files, NotADiff):

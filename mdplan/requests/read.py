@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from mdplan.field_names import camel_case
 from mdplan.requests.query import CURSOR_HELP, ENCODING_HELP, FORMAT_HELP, FORMAT_PATTERN, Query, described
-from mdplan.text.search.pattern import MatchType
+from mdplan.text.pattern import MatchType
 
 # The hint for fields that do not go together.
 ONE_PLACE: Final = "name one place, with only the fields that belong to it"

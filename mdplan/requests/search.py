@@ -7,7 +7,7 @@ from typing import Any, Final
 from mdplan.markdown.elements.node_kind import NodeKind
 from mdplan.requests.query import CURSOR_HELP, ENCODING_HELP, FORMAT_HELP, FORMAT_PATTERN, Query, described
 from mdplan.text.line_end_view import lf_pattern
-from mdplan.text.search.pattern import MatchType, Pattern
+from mdplan.text.pattern import MatchType, Pattern
 
 _DEFAULT_LIMIT: Final = 50
 _MOST_MATCHES: Final = 10_000

@@ -12,8 +12,7 @@ from typing import Final, NamedTuple
 from mdplan.plan import EditResult
 from mdplan.planning.results.edit_results import MOST_MATCHES
 from mdplan.review.file_sides import FileSides
-from mdplan.text.lines import LineIndex
-from mdplan.text.span import Span
+from mdplan.text.lines import LineIndex, Span
 
 Owners = tuple[int, ...]
 _NO_OWNER: Final[Owners] = ()

@@ -13,7 +13,7 @@ from mdplan.review.line_places import LinePlaces
 from mdplan.review.moved_lines import with_moves
 from mdplan.review.plan_review import FileReview, PlanReview, ReviewedHunk, ReviewedLine
 from mdplan.review.word_marks import WordMarks
-from mdplan.text.diff.file_diff import Hunk
+from mdplan.text.diff import Hunk
 from mdplan.text.lines import LineIndex
 
 _END_NAMES: Final = {"\n": "LF", "\r\n": "CRLF", "\r": "CR"}

@@ -8,11 +8,10 @@ from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.outline.outline import Outline
 from mdplan.plan import FileChange
 from mdplan.planning.replan.replay import replay_file
-from mdplan.text.diff.file_diff import Hunk, find_hunks
+from mdplan.text.diff import Hunk, find_hunks
 from mdplan.text.edit import EditList, TextEdit
-from mdplan.text.lines import LineIndex
+from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import ByteEdit, EncodeProblem, Source, sha256_hex
-from mdplan.text.span import Span
 
 
 @dataclass(frozen=True)

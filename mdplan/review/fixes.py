@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from mdplan.text.diff.unified_diff import DiffHunk, DiffLine, FileDiff, NotADiff, read_diff
+from mdplan.text.unified_diff import DiffHunk, DiffLine, FileDiff, NotADiff, read_diff
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

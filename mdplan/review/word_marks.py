@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from mdplan.text.diff.line_blocks import ComparedBlock, LineComparison
+from mdplan.text.diff import ComparedBlock, LineComparison
 
 # What comparing the words of one file may cost, and of one block of it, in pairs of words. Past it, the words
 # between those that are once on both sides are marked without being compared.

@@ -14,17 +14,19 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Final
 
-from mdplan.text.lines import LineIndex
-from mdplan.text.span import Span
+from mdplan.text.lines import LineIndex, Span
 
 if TYPE_CHECKING:
     from mdplan.text.edit import EditList
 
+
 # Encodings whose bytes depend on what came before, or that write two code points as one character: a
 # piece of them cannot be copied or encoded alone.
 _STATEFUL: Final = r"iso2022|hz|utf_?7|punycode|idna|escape|^utf_(16|32)$|jis_?2004|jisx0213|big5hkscs"
+
 # How `visible` shows a byte that is not text.
 SHOWN_BYTE: Final = re.compile(r"\\x[89a-f][0-9a-f]")
+
 _BOMS: Final = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -285,3 +287,20 @@ def _encode_new(text: str, source: Source) -> bytes | tuple[str | None]:
 
 def _can_encode(encoding: str, character: str) -> bool:
     return character.encode(encoding).decode(encoding, "replace") == character
+
+
+# --- The formats of files.
+
+
+class DocumentFormat(StrEnum):
+    """How the structure of a file is found. Plain text has no sections that an edit could name.
+
+    JSON is also JSON with comments, and JSON5.
+    """
+
+    MARKDOWN = "markdown"
+    INI = "ini"
+    YAML = "yaml"
+    JSON = "json"
+    TOML = "toml"
+    TEXT = "text"

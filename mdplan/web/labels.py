@@ -4,7 +4,7 @@ from datetime import datetime
 
 from mdplan.plan import PREFIX
 from mdplan.text.source import visible
-from mdplan.text.visible_text import escaped
+from mdplan.text.visible import escaped
 
 _SHORT_DIGITS = 12
 

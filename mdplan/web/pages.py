@@ -13,7 +13,7 @@ from mdplan.markdown.inline.safe_html import safe_html
 from mdplan.review.plan_review import PlanReview, ReviewedEdit, ReviewedFile, SectionSide, TouchedSection
 from mdplan.review.plan_search import FoundLine
 from mdplan.storage.user.decision_log import Decision
-from mdplan.text.document_format import DocumentFormat
+from mdplan.text.source import DocumentFormat
 from mdplan.web.diff.diff_rows import Cell, DiffOptions
 from mdplan.web.diff.file_tree import TreeNode, file_tree, in_tree_order
 from mdplan.web.diff.file_view import FileView, FileViews

@@ -26,7 +26,7 @@ from typing import Any, Final
 from mdplan.diagnostics import Code, Diagnostic, Exit, Severity
 from mdplan.reports.next_steps import Caller, in_words_of
 from mdplan.review.sarif import sarif_log
-from mdplan.text.span import Position
+from mdplan.text.lines import Position
 
 COMMANDS: Final = ("plan", "check", "apply", "merge")
 # GitHub keeps so many of each type of a step, and drops the others.

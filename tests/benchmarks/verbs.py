@@ -19,7 +19,7 @@ from mdplan.markdown.outline.outline import Outline
 from mdplan.mcp.server import build_catalog
 from mdplan.requests.stat import StatRequest
 from mdplan.storage.workspace import Workspace
-from mdplan.text.diff.file_diff import file_diff, find_hunks
+from mdplan.text.diff import file_diff, find_hunks
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.source import Source
 

@@ -22,7 +22,7 @@ from mdplan.requests.batch import Batch
 from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.filesystem import FileSystem, Step
 from mdplan.storage.workspace import Workspace
-from mdplan.text.span import Position
+from mdplan.text.lines import Position
 from tests.bot.big_tree import digests, make_tree
 from tests.bot.golden import HERE, applied, load, open_engine, planned
 

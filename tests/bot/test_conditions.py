@@ -16,8 +16,7 @@ from mdplan.bot.manifest.placeholders import Values
 from mdplan.diagnostics import Code
 from mdplan.documents.documents import Documents
 from mdplan.markdown.outline.outline import Outline
-from mdplan.text.document_format import DocumentFormat
-from mdplan.text.source import Source
+from mdplan.text.source import DocumentFormat, Source
 from tests.bot.golden import open_engine, planned
 
 VALUES = Values({"vars": {"x": "Install"}})

@@ -17,8 +17,8 @@ from pathlib import Path
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.build import BuiltFile
+from mdplan.text.lines import Span
 from mdplan.text.source import Source
-from mdplan.text.span import Span
 from tests.edit_trials import Document
 
 BUNDLES = Path(__file__).parents[3] / "shared" / "replay"

@@ -14,7 +14,7 @@ from mdplan.planning.build import BuiltFile
 from mdplan.reading.stat import StatRequest, stat_report
 from mdplan.requests.stat import INVENTORIES
 from mdplan.storage.transaction.commit import Durability
-from mdplan.text.diff.file_diff import file_diff
+from mdplan.text.diff import file_diff
 from tests.conftest import FULL
 from tests.corpus.sample import affordable, files_of, in_all, in_turn, spread
 from tests.edit_trials import (

@@ -13,8 +13,7 @@ from mdplan.markdown.edits.matches import EXCLUDED_BY_DEFAULT
 from mdplan.markdown.elements.node_kind import NodeKind
 from mdplan.markdown.section_id import canonical_heading
 from mdplan.planning.results.edit_results import MOST_MATCHES as LISTED
-from mdplan.text.search.pattern import MOST_MATCHES
-from mdplan.text.search.pattern_cost import MOST_PARTS
+from mdplan.text.pattern import MOST_MATCHES, MOST_PARTS
 from tests.conftest import REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "reference" / "semantics-rules.md").read_text(encoding="utf-8")

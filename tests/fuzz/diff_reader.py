@@ -7,9 +7,9 @@ from mdplan.diagnostics import Code
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.apply_diff import ApplyDiff
 from mdplan.operations.base.operation import Resolution
-from mdplan.text.diff.unified_diff import DiffHunk, FileDiff, NotADiff, read_diff
 from mdplan.text.edit import EditList
 from mdplan.text.source import ByteEdit, Source
+from mdplan.text.unified_diff import DiffHunk, FileDiff, NotADiff, read_diff
 from tests.file_diffs import unified_diff
 from tests.fuzz.mutation import mutated_text
 from tests.fuzz.seeds import diffs

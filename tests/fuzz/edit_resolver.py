@@ -22,10 +22,9 @@ from mdplan.requests.batch import Batch
 from mdplan.requests.batch_reader import read_batch
 from mdplan.settings import Settings
 from mdplan.storage.transaction.commit import Durability
-from mdplan.text.diff.file_diff import file_diff
-from mdplan.text.diff.unified_diff import NotADiff, read_diff
-from mdplan.text.document_format import DocumentFormat
-from mdplan.text.source import Source, sha256_hex
+from mdplan.text.diff import file_diff
+from mdplan.text.source import DocumentFormat, Source, sha256_hex
+from mdplan.text.unified_diff import NotADiff, read_diff
 from tests.fuzz.batch_reader import check_problems
 from tests.fuzz.mutation import Json, mutated_json, mutated_text, other_scalar
 from tests.fuzz.seeds import cases, documents, edits, edits_of

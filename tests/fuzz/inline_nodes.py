@@ -9,8 +9,8 @@ from mdplan.markdown.blocks.deadline import ParseTimeout, parse_time
 from mdplan.markdown.blocks.pulldown import ParserFailure, PreparedText, event_batches, is_nested_too_deep
 from mdplan.markdown.inline.inline_nodes import InlineKind, InlineNode
 from mdplan.markdown.outline.outline import Outline
+from mdplan.text.lines import Span
 from mdplan.text.source import Source
-from mdplan.text.span import Span
 from tests.fuzz.mutation import mutated_text
 from tests.fuzz.seeds import documents
 from tests.fuzz.target import Target

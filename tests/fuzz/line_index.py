@@ -3,8 +3,7 @@
 import re
 from typing import Final
 
-from mdplan.text.lines import LineIndex
-from mdplan.text.span import Position
+from mdplan.text.lines import LineIndex, Position
 from tests.fuzz.mutation import mutated_text
 from tests.fuzz.seeds import documents
 from tests.fuzz.target import Target

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mdplan.merge.conflict_markers import Merge
 from mdplan.merge.text_merge import merge_texts
-from mdplan.text.document_format import DocumentFormat
+from mdplan.text.source import DocumentFormat
 
 
 def _merged(name: str, base: str, ours: str, theirs: str, *, is_strict: bool = False) -> Merge:

@@ -11,7 +11,7 @@ from mdplan.merge.conflict_choices import Choice, marker_style, places, resolved
 from mdplan.merge.text_merge import merge_texts
 from mdplan.settings import Settings
 from mdplan.storage.transaction.commit import Durability
-from mdplan.text.document_format import DocumentFormat
+from mdplan.text.source import DocumentFormat
 from tests.surfaces.review_calls import ReviewCalls
 
 SETTINGS = Settings(durability=Durability.PROCESS, lock_timeout=0.2)

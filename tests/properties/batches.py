@@ -16,7 +16,7 @@ from mdplan.operations.base.operation import Operation, SectionTargeted
 from mdplan.operations.base.table import TableOperation
 from mdplan.operations.base.whole_lines import LineOperation
 from mdplan.requests.spellings import operation_named
-from mdplan.text.document_format import DocumentFormat
+from mdplan.text.source import DocumentFormat
 from tests.properties.block_edits import code_block_edits, diff_edits, region_edits, toc_edits
 from tests.properties.data_edits import data_edits
 from tests.properties.front_matter_edits import front_matter_edits

@@ -7,7 +7,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.regions import find_regions
-from mdplan.text.diff.file_diff import find_hunks
+from mdplan.text.diff import find_hunks
 from tests.properties.markdown_documents import payloads
 from tests.properties.strategies import edit_lists
 

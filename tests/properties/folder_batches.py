@@ -9,8 +9,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
-from mdplan.text.document_format import DocumentFormat
-from mdplan.text.source import Source
+from mdplan.text.source import DocumentFormat, Source
 from tests.properties.batches import OF_FILES, Edit, batch_options, edits
 from tests.properties.ini_files import ini_texts
 from tests.properties.markdown_documents import documents

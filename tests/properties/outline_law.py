@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.text.edit import EditList
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 # With these the headings around the target may get another parent.
 MOVES_PARENTS = frozenset({"set_heading_level", "delete_section"})

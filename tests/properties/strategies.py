@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from mdplan.text.edit import EditList, TextEdit
+from mdplan.text.lines import Span
 from mdplan.text.source import ByteEdit
-from mdplan.text.span import Span
 
 # What ends a line, and what only seems to: separators at which `str.splitlines` would split.
 LINE_ENDS = ("\n", "\r\n", "\r")

@@ -17,7 +17,7 @@ from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.verify import verify
 from mdplan.requests.batch import Batch
 from mdplan.requests.batch_reader import read_batch
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 from tests.conftest import FULL
 from tests.no_other_files import NoOtherFiles
 from tests.properties.hostile_markdown import random_document

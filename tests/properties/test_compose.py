@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.text.compose import compose
-from mdplan.text.edit import EditList, TextEdit
-from mdplan.text.span import Span
+from mdplan.text.edit import EditList, TextEdit, compose
+from mdplan.text.lines import Span
 
 
 @st.composite

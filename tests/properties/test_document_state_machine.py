@@ -24,9 +24,8 @@ from mdplan.reports.base import to_wire
 from mdplan.reports.plan import ApplyReport, PlanReport
 from mdplan.settings import Settings
 from mdplan.storage.transaction.commit import Durability
-from mdplan.text.document_format import DocumentFormat
 from mdplan.text.edit import EditList
-from mdplan.text.source import sha256_hex
+from mdplan.text.source import DocumentFormat, sha256_hex
 from tests.conftest import FULL
 from tests.properties.batches import batches
 from tests.properties.folder_batches import decoded, encoded, outline_of

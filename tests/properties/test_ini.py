@@ -14,11 +14,10 @@ from mdplan.operations.base.operation import Operation, Resolution
 from mdplan.plaintext.ini_outline import IniOutline
 from mdplan.planning.attributed_edits import AttributedEdit, without_joins
 from mdplan.requests.batch_reader import read_edit
-from mdplan.text.document_format import DocumentFormat
 from mdplan.text.edit import EditList
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.lines import LineIndex
-from mdplan.text.source import Source
+from mdplan.text.source import DocumentFormat, Source
 from tests.conftest import FULL
 from tests.properties.ini_files import NAMES, Edit, edits_by, ini_texts
 

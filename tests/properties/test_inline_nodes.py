@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from mdplan.markdown.blocks.rendered_text import render_text
 from mdplan.markdown.inline.inline_node import document_order
 from mdplan.markdown.inline.inline_nodes import InlineKind, InlineMap, InlineNode
-from mdplan.text.lines import LineIndex
-from mdplan.text.span import Span
+from mdplan.text.lines import LineIndex, Span
 from tests.inline_oracle import all_nodes, disagreements
 from tests.parser_oracles import Verdict, compare
 from tests.properties.strategies import SPECIAL, characters

@@ -7,13 +7,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject, SearchStrategy
 
-from mdplan.text.search.differences import find_differences
-from mdplan.text.search.folded_search import SearchTerm
-from mdplan.text.search.folded_text import FoldedText, Folding
-from mdplan.text.search.near_miss import NearMiss
-from mdplan.text.search.near_misses import find_near_misses
-from mdplan.text.search.similar_text import find_similar
-from mdplan.text.span import Span
+from mdplan.text.lines import NearMiss, Span
+from mdplan.text.near_misses import (
+    FoldedText,
+    Folding,
+    SearchTerm,
+    find_differences,
+    find_near_misses,
+    find_similar,
+)
 from tests.properties.strategies import texts
 
 SYLLABLES = ("ka", "ri", "to", "mé", "lun", "sol", "bar", "vex", "ön", "qui")

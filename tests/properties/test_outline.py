@@ -16,9 +16,8 @@ from mdplan.reading.stat import StatRequest, stat_report
 from mdplan.reading.stat_text import stat_text
 from mdplan.reports.base import to_wire
 from mdplan.reports.stat import StatReport
-from mdplan.text.document_format import DocumentFormat
-from mdplan.text.source import Source
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
+from mdplan.text.source import DocumentFormat, Source
 from tests.properties.hostile_markdown import hostile_documents
 from tests.properties.strategies import texts
 

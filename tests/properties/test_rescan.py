@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.edit import EditList, TextEdit
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 from tests.conftest import FULL
 from tests.properties.hostile_markdown import hostile_documents, random_document
 from tests.rescan_check import NEW, is_rescanned_alike, random_edits, source_of

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mdplan.markdown.inline.safe_html import safe_html
 from mdplan.review.plan_review import ReviewedLine
 from mdplan.review.word_marks import MarkedText
-from mdplan.text.visible_text import escaped, is_hidden
+from mdplan.text.visible import escaped, is_hidden
 from mdplan.web.diff.line_html import line_html
 from tests.properties.hostile_markdown import hostile_documents
 from tests.properties.strategies import characters

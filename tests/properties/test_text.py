@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 
-from mdplan.text.diff.file_diff import DiffStat, DiffText, find_hunks
+from mdplan.text.diff import DiffStat, DiffText, find_hunks
 from mdplan.text.edit import EditList, Overlap, TextEdit
-from mdplan.text.lines import LineIndex
+from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import ByteEdit, DecodeProblem, EncodeProblem, Source, splice, visible
-from mdplan.text.span import Span
 from tests.file_diffs import unified_diff
 from tests.patch_tools import (
     Tool,

@@ -13,8 +13,8 @@ from jsonschema import Draft7Validator
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.review.fixes import fixes_of
 from mdplan.review.sarif import sarif_log
+from mdplan.text.lines import Position
 from mdplan.text.source import ByteEdit
-from mdplan.text.span import Position
 from tests.file_diffs import creation_diff, deletion_diff, unified_diff
 
 PROBLEMS = [

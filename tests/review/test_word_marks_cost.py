@@ -5,7 +5,7 @@ from difflib import SequenceMatcher
 import pytest
 
 from mdplan.review.word_marks import WordMarks
-from mdplan.text.diff import line_blocks
+from mdplan.text import diff as line_blocks
 
 
 def test_word_comparison_of_repeated_words_has_bounded_cost(monkeypatch: pytest.MonkeyPatch) -> None:

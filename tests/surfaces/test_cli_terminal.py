@@ -7,7 +7,7 @@ import pytest
 
 from mdplan.cli.terminal.console import Console, Style
 from mdplan.cli.views.diff_view import diff_for_people
-from mdplan.text.visible_text import escaped, escaped_json
+from mdplan.text.visible import escaped, escaped_json
 from tests.surfaces.command_line import DIFF
 
 PLAIN = Style(on=False)

@@ -14,7 +14,7 @@ from mdplan.plan import EditResult, MatchResult, Range
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import ApplyReport, FileReport, PlanReport
 from mdplan.reports.stat import StatReport
-from mdplan.text.span import Lines, Position
+from mdplan.text.lines import Lines, Position
 
 AMBIGUOUS = Diagnostic(
     code=Code.AMBIGUOUS_HEADING,

@@ -12,7 +12,7 @@ from mdplan.engine.engine import Engine
 from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.user.decision_log import DecisionStore
 from mdplan.storage.user.review_address import address_of
-from mdplan.text.visible_text import escaped, is_hidden
+from mdplan.text.visible import escaped, is_hidden
 from tests.surfaces.review_calls import HOST, TOKEN, Page, ReviewCalls
 
 GUIDE = "# Guide\n\nfirst\n\n## Middle\n\nsecond\n\n## End\n\nthird\n"

@@ -14,11 +14,10 @@ from mdplan.plan import FileChange
 from mdplan.planning.plan_document import new_plan
 from mdplan.planning.results.after_write import written_files
 from mdplan.reports.plan import WrittenFile
-from mdplan.text.diff.changed_lines import changed_lines
+from mdplan.text.diff import changed_lines
 from mdplan.text.edit import EditList, TextEdit
-from mdplan.text.lines import LineIndex
+from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import Source, sha256_hex
-from mdplan.text.span import Span
 from tests.properties.strategies import edit_lists, texts
 
 GUIDE = "# Guide\n\nIntro.\n\n## Install\n\nRun it.\n\n### Linux\n\nUse apt.\n\n## Use\n\nUse it.\n"

@@ -9,9 +9,8 @@ from mdplan.markdown.blocks.deadline import ParseTimeout, check_deadline, parse_
 from mdplan.markdown.blocks.reference_blocks import parse_reference_blocks
 from mdplan.markdown.inline.inline_nodes import InlineMap
 from mdplan.markdown.outline.outline import Outline
-from mdplan.text.lines import LineIndex
+from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import Source
-from mdplan.text.span import Span
 
 
 def ticking() -> Callable[[], float]:

@@ -19,8 +19,8 @@ from mdplan.markdown.links.targets import target_key
 from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.links.link_names import linked_places, may_link_to, text_of_bytes
 from mdplan.text.edit import EditList, TextEdit
+from mdplan.text.lines import Span
 from mdplan.text.source import Source
-from mdplan.text.span import Span
 from tests.properties.strategies import characters
 
 # Where a destination stands, and what of it holds spaces unencoded.

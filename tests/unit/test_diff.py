@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from mdplan.text.diff.file_diff import DiffStat, DiffText, find_hunks
+from mdplan.text.diff import DiffStat, DiffText, find_hunks
 from mdplan.text.source import ByteEdit, splice
 from tests.file_diffs import creation_diff, deletion_diff, unified_diff
 from tests.patch_tools import (

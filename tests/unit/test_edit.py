@@ -1,7 +1,7 @@
 """Edits as values: what may stand together, what they make, and how to take them back."""
 
 from mdplan.text.edit import EditList, TextEdit
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 
 def edits(*given: tuple[int, int, str]) -> EditList:

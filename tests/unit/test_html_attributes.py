@@ -3,7 +3,7 @@
 import pytest
 
 from mdplan.markdown.inline.html_attributes import html_attributes
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 Row = tuple[str, str, str]
 

@@ -5,9 +5,8 @@ import pytest
 from mdplan.markdown.blocks import pulldown
 from mdplan.markdown.inline.inline_nodes import InlineMap, InlineNode
 from mdplan.markdown.outline.outline import Outline
-from mdplan.text.lines import LineIndex
+from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import Source
-from mdplan.text.span import Span
 
 PARTS = ("text", "label", "destination", "title")
 

@@ -16,8 +16,8 @@ from mdplan.markdown.links.targets import find_anchors, resolvable_targets
 from mdplan.markdown.outline.inventory import find_code_blocks, find_tables, find_tasks
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.regions import find_regions
+from mdplan.text.lines import Span
 from mdplan.text.source import Source
-from mdplan.text.span import Span
 
 
 def outline(text: str) -> Outline:

@@ -6,10 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 
-from mdplan.text.diff.changed_lines import ChangedLines, KeptLines, changed_lines, kept_lines
+from mdplan.text.diff import ChangedLines, KeptLines, changed_lines, kept_lines
 from mdplan.text.edit import EditList, TextEdit
-from mdplan.text.lines import LineIndex
-from mdplan.text.span import Span
+from mdplan.text.lines import LineIndex, Span
 from tests.properties.strategies import edit_lists, texts
 
 

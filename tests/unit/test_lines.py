@@ -2,8 +2,7 @@
 
 import pytest
 
-from mdplan.text.lines import LineIndex
-from mdplan.text.span import Position, Span
+from mdplan.text.lines import LineIndex, Position, Span
 
 
 def test_content_is_the_line_without_its_end() -> None:

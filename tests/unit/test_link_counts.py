@@ -6,8 +6,8 @@ import pytest
 
 from mdplan.markdown.links.document_links import count_links, local_links
 from mdplan.markdown.outline.outline import Outline
+from mdplan.text.lines import Span
 from mdplan.text.source import Source
-from mdplan.text.span import Span
 
 
 def check(text: str, expected: str, broken: list[tuple[int, str]] | None = None) -> None:

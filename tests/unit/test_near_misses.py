@@ -2,11 +2,8 @@
 
 import pytest
 
-from mdplan.text.search.folded_search import SearchTerm
-from mdplan.text.search.folded_text import FoldedText
-from mdplan.text.search.near_miss import NearMiss
-from mdplan.text.search.near_misses import describe_near_misses, find_near_misses
-from mdplan.text.span import Span
+from mdplan.text.lines import NearMiss, Span
+from mdplan.text.near_misses import FoldedText, SearchTerm, describe_near_misses, find_near_misses
 
 TEXT = """\
 # Guide

@@ -6,12 +6,10 @@ import pytest
 
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations import OPERATIONS
-from mdplan.text.search import folded_text
-from mdplan.text.search.folded_search import SearchTerm
-from mdplan.text.search.folded_text import FoldedText
-from mdplan.text.search.near_misses import find_near_misses
+from mdplan.text import near_misses as folded_text
+from mdplan.text.lines import Span
+from mdplan.text.near_misses import FoldedText, SearchTerm, find_near_misses
 from mdplan.text.source import Source
-from mdplan.text.span import Span
 from tests.unit.test_planning_cost import steps
 
 LENGTH = 20_000

@@ -2,8 +2,8 @@
 
 import pytest
 
-from mdplan.text.search import pattern_cost
-from mdplan.text.search.pattern_cost import MOST_PARTS, has_too_many_parts
+from mdplan.text import pattern as pattern_cost
+from mdplan.text.pattern import MOST_PARTS, has_too_many_parts
 
 MODEST = [
     "",

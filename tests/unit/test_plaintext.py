@@ -5,7 +5,7 @@ from textwrap import dedent
 import pytest
 
 from mdplan.plaintext.ini_outline import IniOutline
-from mdplan.plaintext.text_outline import TextOutline
+from mdplan.text.plain import TextOutline
 from mdplan.text.source import Source
 
 SETTINGS = dedent("""\

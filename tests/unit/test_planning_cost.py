@@ -22,9 +22,9 @@ from mdplan.planning.results.summary import plan_of, report_fields
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.verify import verify
 from mdplan.requests.batch_reader import read_batch
-from mdplan.text.diff.file_diff import file_diff
+from mdplan.text.diff import file_diff
+from mdplan.text.lines import Span
 from mdplan.text.source import Source
-from mdplan.text.span import Span
 from tests.no_other_files import NoOtherFiles
 
 Edit = dict[str, Any]

@@ -5,7 +5,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.text.search.required_text import required_texts
+from mdplan.text.pattern import required_texts
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mdplan.text.search.similar_names import nearest_names
+from mdplan.text.visible import nearest_names
 
 NAMES = (
     "installing",

@@ -5,8 +5,8 @@ import hashlib
 import pytest
 
 from mdplan.text.edit import EditList, TextEdit
+from mdplan.text.lines import Span
 from mdplan.text.source import ByteEdit, DecodeFailure, DecodeProblem, EncodeProblem, Source, splice, visible
-from mdplan.text.span import Span
 
 
 def decoded(data: bytes, encoding: str | None = None) -> Source:

@@ -14,9 +14,8 @@ from mdplan.reports.base import to_wire
 from mdplan.reports.stat import FrontMatterEntry, StatReport, TaskCounts
 from mdplan.requests.query_reader import read_stat_request
 from mdplan.requests.stat import StatRequest
-from mdplan.text.document_format import DocumentFormat
-from mdplan.text.source import Source, sha256_hex
-from mdplan.text.span import Lines
+from mdplan.text.lines import Lines
+from mdplan.text.source import DocumentFormat, Source, sha256_hex
 
 GUIDE = dedent("""\
     ---

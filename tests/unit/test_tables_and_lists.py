@@ -11,8 +11,8 @@ from mdplan.markdown.elements.tables import Alignment, TableSource
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations import OPERATIONS
 from mdplan.operations.base.operation import Resolution
-from mdplan.text.display_width import display_width
 from mdplan.text.source import Source
+from mdplan.text.visible import display_width
 from tests.unit.test_planning_cost import steps
 
 

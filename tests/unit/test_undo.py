@@ -9,11 +9,10 @@ from mdplan.plan import FileChange
 from mdplan.planning.plan_document import read_document, write_document
 from mdplan.planning.replan.replay import FoundFile, Replay, bases_of, replay
 from mdplan.planning.replan.undo_plan import UndoneFile, rebase_undone, undo_file, undo_plan
-from mdplan.text.diff.line_drift import LineDrift
+from mdplan.text.diff import LineDrift
 from mdplan.text.edit import EditList, TextEdit
-from mdplan.text.lines import LineIndex
+from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import Source, sha256_hex, splice
-from mdplan.text.span import Span
 
 TRANSACTION = "0123456789abcdef"
 BASE = b"# A\n\none\ntwo\nthree\nfour\nfive\n"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mdplan.text.diff.unified_diff import DiffLine, FileDiff, NotADiff, read_diff
+from mdplan.text.unified_diff import DiffLine, FileDiff, NotADiff, read_diff
 
 HUNK = "@@ -1 +1 @@\n-a\n+b\n"
 

@@ -14,7 +14,7 @@ from mdplan.diagnostics import Diagnostic
 from mdplan.git.repository import CLIENT_TRAILER, PLAN_TRAILER, TITLE_TRAILER
 from mdplan.plan import NO_INTENT, Intent
 from mdplan.storage.fs.file_name import visible
-from mdplan.text.visible_text import escaped
+from mdplan.text.visible import escaped
 
 _GIVEN: Final = re.compile(r"([^<>\0\r\n]*[^<>\s\0])\s*<([^<>\0\r\n]+)>")
 _STAMP: Final = re.compile(r"@?(\d{1,12})(?:\s+([+-])(\d\d)(\d\d))?")

@@ -22,9 +22,8 @@ from mdplan.markdown.outline.heading_path import find_by_path
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.pattern_problem import pattern_problem
 from mdplan.text.line_end_view import to_lf
-from mdplan.text.search.pattern import MatchType, Pattern, PatternFailure, PatternProblem
-from mdplan.text.search.required_text import required_texts
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
+from mdplan.text.pattern import MatchType, Pattern, PatternFailure, PatternProblem, required_texts
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.edits.table_edits import cell_source, has_line_end
 from mdplan.markdown.outline.slugs import heading_slug
 from mdplan.text.line_end_view import lines_of, to_lf
-from mdplan.text.search.similar_names import nearest_names
+from mdplan.text.visible import nearest_names
 
 DEFAULT: Final = "default"
 _ISO_DATE: Final = "%Y-%m-%d"

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from mdplan.bot.manifest.filters import DEFAULT, Filter, read_filter
 from mdplan.diagnostics import Diagnostic
-from mdplan.text.search.similar_names import nearest_names
+from mdplan.text.visible import nearest_names
 
 _OPENING: Final = "{{"
 _LITERAL: Final = "{{{{"

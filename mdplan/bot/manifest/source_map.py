@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.text.span import Position
+from mdplan.text.lines import Position
 
 if TYPE_CHECKING:
     from yaml.nodes import MappingNode, Node, ScalarNode

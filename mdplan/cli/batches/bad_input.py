@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.text.span import Position
-from mdplan.text.visible_text import escaped
+from mdplan.text.lines import Position
+from mdplan.text.visible import escaped
 
 _WIDTH: Final = 76
 _BEFORE: Final = 50

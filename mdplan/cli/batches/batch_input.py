@@ -12,7 +12,7 @@ from mdplan.cli.batches.bad_input import BadInput
 from mdplan.cli.batches.json_problem import json_problem
 from mdplan.cli.batches.text_files import with_text_files
 from mdplan.diagnostics import Diagnostic
-from mdplan.text.visible_text import escaped
+from mdplan.text.visible import escaped
 
 STANDARD_INPUT: Final = "-"
 _YAML: Final = (".yaml", ".yml")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from mdplan.cli.batches.bad_input import BadInput
-from mdplan.text.span import Position
+from mdplan.text.lines import Position
 
 _HERE_DOCUMENT: Final = "`mdplan plan <<'END'`, then the batch, then a line END"
 _OR_YAML: Final = "or write the batch in YAML, where `markdown: |` takes whole lines"

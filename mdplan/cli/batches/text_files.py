@@ -6,7 +6,7 @@ from typing import Any, Final
 from mdplan.cli.batches.bad_input import BadInput
 from mdplan.diagnostics import Diagnostic
 from mdplan.field_names import camel_case
-from mdplan.text.visible_text import escaped
+from mdplan.text.visible import escaped
 
 _FIELDS: Final = {"markdownFile": "markdown", "replacementFile": "replacement", "diffFile": "diff"}
 

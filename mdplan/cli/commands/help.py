@@ -97,7 +97,7 @@ def help_command(context: click.Context, *, topic: str | None) -> Exit:
 def _meant(topic: str, known: list[str]) -> str:
     """The next step after a `topic` that is none of the `known`."""
     from mdplan.requests.operation_names import meant_operations
-    from mdplan.text.search.similar_names import nearest_names
+    from mdplan.text.visible import nearest_names
 
     meant = meant_operations(topic, known) or nearest_names(topic, known)
     return f"did you mean {either(meant)}?" if meant else "`mdplan help` lists them all"

@@ -181,7 +181,7 @@ def merge_files(
     from mdplan.markdown.format_detection import document_format
     from mdplan.merge.conflict_markers import MarkerStyle
     from mdplan.merge.text_merge import merge_texts
-    from mdplan.text.document_format import DocumentFormat
+    from mdplan.text.source import DocumentFormat
 
     try:
         texts = [each.decode().removeprefix("\ufeff") for each in data]

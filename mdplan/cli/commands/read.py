@@ -17,8 +17,8 @@ from mdplan.markdown.section_id import section_id_digits
 from mdplan.reports.read import ReadReport
 from mdplan.requests.query import FORMATS
 from mdplan.requests.read import ONE_PLACE, CodeBlockName, LinesToRead, ReadRequest, ReadTarget
-from mdplan.text.search.pattern import MatchType
-from mdplan.text.visible_text import escaped
+from mdplan.text.pattern import MatchType
+from mdplan.text.visible import escaped
 
 
 @command(

@@ -17,8 +17,8 @@ from mdplan.markdown.elements.node_kind import NodeKind
 from mdplan.reports.read import SearchReport
 from mdplan.requests.query import FORMATS
 from mdplan.requests.search import SearchRequest
-from mdplan.text.search.pattern import MatchType
-from mdplan.text.visible_text import escaped
+from mdplan.text.pattern import MatchType
+from mdplan.text.visible import escaped
 
 _NO_TEXT: Final = Diagnostic.invalid(
     "`pattern` is no text", "give at least one character, in the encoding of the terminal"

@@ -17,7 +17,7 @@ from mdplan.diagnostics import Exit
 from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS, REPORTS
 from mdplan.mcp.guide.introductions import EDITOR_PATCH, INTRODUCTIONS, tool_names
 from mdplan.mcp.tool import Catalog
-from mdplan.text.visible_text import escaped
+from mdplan.text.visible import escaped
 from mdplan.web.http.http_options import read_http_options, with_http_options
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from mdplan.limits import FILES
 from mdplan.reports.stat import StatReport
 from mdplan.requests.query import FORMATS
 from mdplan.requests.stat import StatRequest
-from mdplan.text.visible_text import escaped
+from mdplan.text.visible import escaped
 
 # Scripts read what the command printed under its old name.
 _OLD_NAME: Final = "stat"

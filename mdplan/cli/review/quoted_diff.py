@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mdplan.review.plan_review import FileReview, ReviewedHunk, ReviewedLine
-from mdplan.text.visible_text import escaped
+from mdplan.text.visible import escaped
 
 # Editors look for settings in the first and last five lines of a file: those are ours, not those of a plan.
 _HEAD: Final = (

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, TextIO
 
-from mdplan.text.visible_text import escaped, escaped_but_for_colours, escaped_json
+from mdplan.text.visible import escaped, escaped_but_for_colours, escaped_json
 
 
 @dataclass(frozen=True, slots=True)

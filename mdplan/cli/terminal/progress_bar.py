@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from mdplan.cli.terminal.console import write_error
-from mdplan.text.visible_text import escaped_json
+from mdplan.text.visible import escaped_json
 
 CHOICES: Final = ("auto", "bar", "jsonl", "none")
 EventListener: TypeAlias = Callable[[str, Mapping[str, Any]], None]

@@ -10,7 +10,7 @@ from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.reports.next_steps import Caller, in_words_of
-from mdplan.text.visible_text import escaped
+from mdplan.text.visible import escaped
 
 _GLOB: Final = frozenset("*?[")
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from mdplan.cli.terminal.console import Style
-from mdplan.text.visible_text import escaped
+from mdplan.text.visible import escaped
 
 _HUNK: Final = re.compile(rb"@@ -\d+,(\d+) \+\d+,(\d+) @@")
 _FILE: Final = b"diff --git "

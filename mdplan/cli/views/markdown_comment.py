@@ -14,7 +14,7 @@ from mdplan.cli.views.report_view import counted
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.edit_numbers import EditNumbers
 from mdplan.review.plan_review import ChangeKind, FileReview, PlanReview, ReviewedFile, ReviewedHunk
-from mdplan.text.visible_text import escaped
+from mdplan.text.visible import escaped
 
 # What GitHub takes, in UTF-16 units, less some room for what a workflow puts before and after it.
 MOST_CHARACTERS: Final = 65_536 - 1_536

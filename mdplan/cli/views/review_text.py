@@ -15,7 +15,7 @@ from mdplan.review.plan_review import (
     ReviewedLine,
 )
 from mdplan.review.word_marks import MarkedText
-from mdplan.text.visible_text import escaped
+from mdplan.text.visible import escaped
 
 if TYPE_CHECKING:
     from mdplan.engine.reviews.open_plan import OpenPlan

@@ -14,7 +14,7 @@ from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.transaction.foreign import foreign_transactions
 from mdplan.storage.workspace import Workspace
-from mdplan.text.diff.file_diff import DiffText
+from mdplan.text.diff import DiffText
 
 
 def list_transactions(workspace: Workspace, limit: int, file: str | None) -> HistoryReport:

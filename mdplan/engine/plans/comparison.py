@@ -12,8 +12,7 @@ from mdplan.reports.base import refusal
 from mdplan.reports.review import ComparedFile, ComparisonReport, PlanComparison
 from mdplan.review.file_sides import FileSides
 from mdplan.storage.fs.file_name import FileName
-from mdplan.text.diff.file_diff import DiffStat, DiffText, Hunk, file_diff, find_hunks
-from mdplan.text.diff.line_drift import LineDrift
+from mdplan.text.diff import DiffStat, DiffText, Hunk, LineDrift, file_diff, find_hunks
 from mdplan.text.source import EncodeProblem, Source
 
 

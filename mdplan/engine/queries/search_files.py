@@ -18,9 +18,9 @@ from mdplan.reports.read import SearchedFile, SearchReport
 from mdplan.requests.search import SearchRequest
 from mdplan.storage.fs.file_name import FileName
 from mdplan.text.line_end_view import LineEndView
-from mdplan.text.search.pattern import PatternProblem
+from mdplan.text.lines import Span
+from mdplan.text.pattern import PatternProblem
 from mdplan.text.source import Source, visible
-from mdplan.text.span import Span
 
 _PATTERN_CODES: Final = frozenset({Code.INVALID_REGEX, Code.REGEX_TIMEOUT, Code.BATCH_TOO_LARGE})
 _MOST_VALUES: Final = 10

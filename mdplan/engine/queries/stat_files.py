@@ -13,7 +13,7 @@ from mdplan.reports.base import refusal
 from mdplan.reports.stat import BrokenLink, StatReport
 from mdplan.requests.stat import StatRequest
 from mdplan.storage.fs.root import Root
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 
 def stat_files(files: OutlinedFiles, request: StatRequest | Mapping[str, Any]) -> StatReport:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 
 class BlockKind(StrEnum):

@@ -9,8 +9,7 @@ from mdplan.markdown.blocks.block_tree import BlockTree
 from mdplan.markdown.blocks.event_headings import DoubtfulText, parse_headings
 from mdplan.markdown.blocks.pulldown import ParserFailure
 from mdplan.markdown.blocks.reference_blocks import parse_reference_blocks
-from mdplan.text.lines import LineIndex
-from mdplan.text.span import Span
+from mdplan.text.lines import LineIndex, Span
 
 if TYPE_CHECKING:
     from mdplan.text.edit import EditList

@@ -9,7 +9,7 @@ from typing import Final
 
 from mdplan.markdown.blocks.block import CONTAINERS, Block, BlockKind
 from mdplan.markdown.blocks.event_blocks import parse_part
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 # What every block of a kind has in its lines.
 _SIGNS: Final = {

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mdplan.markdown.blocks.block_structure import Block, BlockKind, BlockTree
-from mdplan.text.diff.common_edges import common_start
+from mdplan.text.line_end_view import common_start
 from mdplan.text.lines import LineIndex
 
 MARKER: Final = re.compile(r"[-+*]|\d{1,9}[.)]")

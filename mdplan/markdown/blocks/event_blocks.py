@@ -14,7 +14,7 @@ from mdplan.markdown.blocks.event_tree import (
 )
 from mdplan.markdown.blocks.pulldown import ParserFailure, PreparedText
 from mdplan.markdown.blocks.reference_blocks import parse_reference_blocks
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 
 @with_deadline

@@ -8,7 +8,7 @@ from mdplan.markdown.blocks.block import Block, BlockKind
 from mdplan.markdown.blocks.deadline import with_deadline
 from mdplan.markdown.blocks.event_tree import DELIMITER_ROW, is_doubtful_table, read_heading, without_prefixes
 from mdplan.markdown.blocks.pulldown import PreparedText, Range, Tag, event_batches, is_nested_too_deep
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 # HTML that ends with the first of these closing tags (CommonMark 0.31.2, section 4.6). The parser waits for
 # the one that closes its own tag.

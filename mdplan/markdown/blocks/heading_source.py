@@ -5,9 +5,8 @@ from typing import Final
 
 from mdplan.markdown.blocks.block_structure import Block, BlockKind, parse_blocks
 from mdplan.text.edit import TextEdit
-from mdplan.text.lines import LineIndex
+from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import Source
-from mdplan.text.span import Span
 
 # What may be before the marks of a heading: indentation, and the markers of quotes and lists.
 _CONTAINERS: Final = r"(?P<before>(?:[ \t>+*-]|[0-9]{1,9}[.)])*?)"

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from mdplan.markdown.blocks.block import CONTAINERS, Block, BlockKind
 from mdplan.markdown.blocks.deadline import with_deadline
 from mdplan.markdown.blocks.parser import MAX_NESTING, SAFE_NESTING, block_parser
-from mdplan.text.lines import LineIndex
-from mdplan.text.span import Span
+from mdplan.text.lines import LineIndex, Span
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

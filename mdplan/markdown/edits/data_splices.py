@@ -9,8 +9,8 @@ from mdplan.markdown.front_matter.location import FrontMatterFormat
 from mdplan.markdown.front_matter.values import FrontMatterContent, empty_content
 from mdplan.markdown.outline.data_content import data_content
 from mdplan.markdown.outline.outline import Outline
-from mdplan.text.document_format import DocumentFormat
 from mdplan.text.edit import EditList
+from mdplan.text.source import DocumentFormat
 
 
 def data_splices(

@@ -8,10 +8,9 @@ from typing import Final
 from mdplan.markdown.blocks.block_structure import Block
 from mdplan.markdown.blocks.containers import prefix_after, with_prefix
 from mdplan.markdown.outline.outline import Outline
-from mdplan.text.diff.common_edges import common_edges
 from mdplan.text.edit import TextEdit
-from mdplan.text.line_end_view import line_end_around, lines_of
-from mdplan.text.span import Span
+from mdplan.text.line_end_view import common_edges, line_end_around, lines_of
+from mdplan.text.lines import Span
 
 _FENCE_ALONE: Final = re.compile(r"[ \t]*(`+|~+)[ \t]*")
 

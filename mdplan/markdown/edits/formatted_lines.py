@@ -10,12 +10,11 @@ from mdplan.markdown.blocks.rendered_text import heading_title
 from mdplan.markdown.edits.formatter import NOT_INSTALLED, FormattedBlock, format_blocks
 from mdplan.markdown.inline.reference_inline import rendered_html
 from mdplan.markdown.outline.outline import Outline
+from mdplan.text.diff import replace_lines
 from mdplan.text.edit import EditList, TextEdit
-from mdplan.text.line_edits import replace_lines
 from mdplan.text.line_end_view import to_lf
-from mdplan.text.lines import LineIndex
+from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import Source
-from mdplan.text.span import Span
 
 
 def format_lines(outline: Outline, span: Span) -> tuple[TextEdit, ...] | Diagnostic:

@@ -8,9 +8,8 @@ from mdplan.data.node import DataError
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.front_matter.values import Unreadable
 from mdplan.markdown.outline.outline import Outline
-from mdplan.text.document_format import DocumentFormat
-from mdplan.text.source import visible
-from mdplan.text.span import Position
+from mdplan.text.lines import Position
+from mdplan.text.source import DocumentFormat, visible
 
 OTHER_VALUE: Final = (
     "to change it, send that as `expectedValue`; in many files, "

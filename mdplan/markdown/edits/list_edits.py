@@ -13,7 +13,7 @@ from mdplan.markdown.elements.lists import ItemMarker, ListItem, MarkdownList, P
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import line_end_around
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 _HIGHEST_NUMBER: Final = 999_999_999
 _INTERRUPTING: Final = frozenset({BlockKind.FENCE, BlockKind.QUOTE, BlockKind.LIST_ITEM, BlockKind.RULE})

@@ -9,8 +9,8 @@ from mdplan.markdown.edits.list_edits import last_shown_line, unverified
 from mdplan.markdown.elements.lists import ItemMarker, ListItem, MarkdownList
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.edit import EditList, TextEdit
+from mdplan.text.lines import Span
 from mdplan.text.source import Source
-from mdplan.text.span import Span
 
 _BY_HAND: Final = "sort the items with replace_lines"
 

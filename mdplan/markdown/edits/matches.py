@@ -11,8 +11,8 @@ from mdplan.markdown.edits.soft_breaks import JoinedText, SoftBreak
 from mdplan.markdown.elements.node_kind import NodeKind
 from mdplan.markdown.inline.inline_nodes import InlineKind, InlineNode
 from mdplan.markdown.outline.outline import Outline
-from mdplan.text.search.pattern import Pattern, PatternMatch, PatternProblem
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
+from mdplan.text.pattern import Pattern, PatternMatch, PatternProblem
 
 EXCLUDED_BY_DEFAULT: Final = frozenset(NodeKind) - {NodeKind.TABLES, NodeKind.HEADINGS}
 UNDECIDED: Final = "undecided"

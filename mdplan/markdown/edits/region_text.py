@@ -12,10 +12,9 @@ from mdplan.markdown.blocks.containers import prefix_after, with_prefix, without
 from mdplan.markdown.edits.payload import Payload
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.region import Region
-from mdplan.text.diff.common_edges import common_edges
 from mdplan.text.edit import TextEdit
-from mdplan.text.line_end_view import line_end_around, lines_of, to_lf
-from mdplan.text.span import Span
+from mdplan.text.line_end_view import common_edges, line_end_around, lines_of, to_lf
+from mdplan.text.lines import Span
 
 _BLANKS: Final = " \t"
 _MARKS: Final = re.compile(r"[ \t>]*")

@@ -9,7 +9,7 @@ from mdplan.markdown.blocks.block_structure import Block, BlockKind
 from mdplan.markdown.elements.node_kind import NodeKind
 from mdplan.markdown.inline.inline_node import InlineKind
 from mdplan.markdown.outline.outline import Outline
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 SITE_KINDS: Final = frozenset({NodeKind.TEMPLATES, NodeKind.MATH, NodeKind.MDX})
 _SIGNS: Final = {

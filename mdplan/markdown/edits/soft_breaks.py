@@ -9,7 +9,7 @@ from typing import Final
 
 from mdplan.markdown.blocks.block_structure import BlockKind
 from mdplan.markdown.outline.outline import Outline
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 # A line end with the marks and the indentation of the next line. What follows is text of the paragraph.
 _BREAK: Final = re.compile(r"[ \t]*\n[ \t]*(?:>[ \t]*)*(?=[^\s>])")

@@ -14,11 +14,9 @@ from mdplan.markdown.edits.payload import Payload
 from mdplan.markdown.outline.enclosure_search import find_enclosures
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
-from mdplan.text.diff.common_edges import common_edges
 from mdplan.text.edit import TextEdit
-from mdplan.text.line_end_view import line_end_around, to_lf, with_line_ends
-from mdplan.text.lines import LineIndex
-from mdplan.text.span import Span
+from mdplan.text.line_end_view import common_edges, line_end_around, to_lf, with_line_ends
+from mdplan.text.lines import LineIndex, Span
 
 _CELL_END: Final = re.compile(r"(?<!\\)\|")
 _TABLE_ROWS: Final = re.compile(r"(?: {0,3}\|.*(?:\n|\Z))+")

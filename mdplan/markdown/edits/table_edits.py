@@ -7,10 +7,10 @@ from typing import Final
 
 from mdplan.markdown.blocks.parser import trim_characters
 from mdplan.markdown.elements.tables import Alignment, TableRow, TableSource, unescaped
-from mdplan.text.display_width import display_width
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import line_end_around
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
+from mdplan.text.visible import display_width
 
 _PIPE: Final = re.compile(r"(\\*)\|")
 _LINE_END: Final = re.compile(r"[\r\n]")

@@ -13,8 +13,7 @@ from mdplan.markdown.blocks.block import CONTAINERS, TASK_BOX
 from mdplan.markdown.blocks.block_structure import Block, BlockKind, BlockTree
 from mdplan.markdown.blocks.containers import MARKER, Containers, blocks_with_containers, width_of
 from mdplan.markdown.blocks.rendered_text import composed, heading_title
-from mdplan.text.lines import LineIndex
-from mdplan.text.span import Span
+from mdplan.text.lines import LineIndex, Span
 
 _WHITE: Final = re.compile(r"[ \t]*")
 _MOST_SPACES: Final = 4

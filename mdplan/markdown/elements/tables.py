@@ -14,9 +14,8 @@ from mdplan.markdown.blocks.containers import Containers, blocks_with_containers
 from mdplan.markdown.blocks.parser import trim_characters
 from mdplan.markdown.blocks.rendered_text import composed, heading_title
 from mdplan.markdown.section_id import canonical_heading
-from mdplan.text.display_width import display_width
-from mdplan.text.lines import LineIndex
-from mdplan.text.span import Span
+from mdplan.text.lines import LineIndex, Span
+from mdplan.text.visible import display_width
 
 _CELL_END: Final = re.compile(r"(?<!\\)\|")
 

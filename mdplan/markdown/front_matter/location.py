@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 _OPEN: Final = re.compile(r"(---|\+\+\+)[ \t]*(?:\r\n?|\n)(?![ \t]*[\r\n])")
 _CLOSE: Final = {

@@ -8,8 +8,7 @@ from mdplan.data.content import DataContent, read_data
 from mdplan.data.node import DataError, Language, Path
 from mdplan.limits import FRONT_MATTER_CHARACTERS
 from mdplan.markdown.front_matter.location import FrontMatter, FrontMatterFormat
-from mdplan.text.lines import LineIndex
-from mdplan.text.span import Span
+from mdplan.text.lines import LineIndex, Span
 
 MAX_DEPTH: Final = 32
 DATES: Final = (dt.date, dt.time)

@@ -15,7 +15,7 @@ from mdplan.markdown.inline.bare_urls import URL_SIGN, bare_url, mail_addresses
 from mdplan.markdown.inline.inline_node import InlineKind, InlineNode, document_order
 from mdplan.markdown.inline.link_parts import link_target, normalized_label
 from mdplan.markdown.inline.wiki_links import is_escaped, wiki_links
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 # Destination of a normalized label that the document defines, or None.
 FindHref = Callable[[str], str | None]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 # The groups are atomic, so that a tag without an end costs no more than its length.
 _OPENING: Final = re.compile(

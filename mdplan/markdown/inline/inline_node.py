@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 
 class InlineKind(StrEnum):

@@ -15,8 +15,7 @@ from mdplan.markdown.blocks.pulldown import ParserFailure, is_nested_too_deep
 from mdplan.markdown.inline.event_nodes import FoundNodes, find_nodes
 from mdplan.markdown.inline.inline_node import InlineKind, InlineNode, document_order
 from mdplan.markdown.inline.link_parts import link_target, normalized_label, unescape
-from mdplan.text.lines import LineIndex
-from mdplan.text.span import Span
+from mdplan.text.lines import LineIndex, Span
 
 __all__ = ["InlineKind", "InlineMap", "InlineNode"]
 

@@ -3,7 +3,7 @@
 import re
 from typing import Final, NamedTuple
 
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 # Blanks with at most one line end, and the marks of containers that the next line begins with.
 _BLANK: Final = re.compile(r"[ \t]*(?:(?:\r\n|\r|\n)[ \t>]*)?")

@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from mdplan.markdown.blocks.parser import SAFE_NESTING, inert_parser
-from mdplan.text.visible_text import escaped
+from mdplan.text.visible import escaped
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from mdplan.markdown.inline.inline_node import InlineKind, InlineNode
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 # In a table the pipe is written with a backslash, which some programs write everywhere.
 _WIKI_LINK: Final = re.compile(

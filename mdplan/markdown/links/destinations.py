@@ -16,7 +16,7 @@ from mdplan.markdown.inline.inline_node import InlineKind
 from mdplan.markdown.inline.link_parts import unescape
 from mdplan.markdown.links.targets import attributes_in, leaves_containing, nodes_near, percent_decoded
 from mdplan.markdown.outline.outline import Outline
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 ANY_LINK: Final = re.compile(r"\]\(|\]:|\[\[|\{\{[<%]")
 # A link of Hugo: `{{< ref "a.md" >}}`, `{{% relref "a.md#b" %}}`.

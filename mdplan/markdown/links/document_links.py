@@ -15,7 +15,7 @@ from mdplan.markdown.links.targets import attributes_in, is_resolved, nodes_near
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.slugs import heading_slug
 from mdplan.text.edit import TextEdit
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 __all__ = [
     "Definition",

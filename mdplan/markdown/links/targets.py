@@ -10,7 +10,7 @@ from mdplan.markdown.inline.inline_node import InlineKind, InlineNode
 from mdplan.markdown.outline.anchor_lines import anchors_without_html
 from mdplan.markdown.outline.anchors import GITHUB_PREFIX, Anchor
 from mdplan.markdown.outline.outline import Outline
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 if TYPE_CHECKING:
     from mdplan.markdown.inline.html_attributes import HtmlAttribute

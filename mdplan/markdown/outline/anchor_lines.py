@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 # The last code points of such lines, and how far before a heading they mostly are.
 _ENDS: Final = (">", "=", "}")

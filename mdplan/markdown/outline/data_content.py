@@ -4,7 +4,7 @@ from mdplan.data.content import DataContent, read_data
 from mdplan.data.node import DataError, Language
 from mdplan.markdown.front_matter.values import FrontMatterContent, Unreadable
 from mdplan.markdown.outline.outline import Outline
-from mdplan.text.document_format import DocumentFormat
+from mdplan.text.source import DocumentFormat
 
 
 def data_content(outline: Outline) -> DataContent | Unreadable | None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Final
 from mdplan.markdown.blocks.block_structure import BlockKind
 from mdplan.markdown.outline.enclosure import Enclosures, Tag
 from mdplan.markdown.outline.outline import Outline
-from mdplan.text.document_format import DocumentFormat
+from mdplan.text.source import DocumentFormat
 
 _SIGNS: Final = (":::", "</", "{%", "{{<", "{{%")
 _ELEMENT: Final = (

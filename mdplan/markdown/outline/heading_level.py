@@ -6,8 +6,8 @@ from typing import Final
 from mdplan.markdown.blocks.block_structure import Block
 from mdplan.markdown.blocks.heading_source import atx_heading, title_span
 from mdplan.text.edit import TextEdit
+from mdplan.text.lines import Span
 from mdplan.text.source import Source
-from mdplan.text.span import Span
 
 _SETEXT_MARKS: Final = "=-"
 

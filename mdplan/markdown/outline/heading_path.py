@@ -11,7 +11,7 @@ from mdplan.markdown.blocks.rendered_text import heading_title
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.markdown.section_id import canonical_heading, section_id_digits
-from mdplan.text.search.similar_names import nearest_names
+from mdplan.text.visible import nearest_names
 
 MAX_LEVEL: Final = 6
 _QUALIFIED: Final = r"(?s:(#{1,6})[ \t]+(.*))"

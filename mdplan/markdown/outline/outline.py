@@ -18,10 +18,8 @@ from mdplan.markdown.outline.section import Section, read_sections
 from mdplan.markdown.outline.section_names import SectionNames
 from mdplan.markdown.outline.slugs import GITHUB, SlugStyle
 from mdplan.markdown.section_id import ID_PREFIX, canonical_heading
-from mdplan.text.document_format import DocumentFormat
-from mdplan.text.lines import LineIndex
-from mdplan.text.source import Source, sha256_hex
-from mdplan.text.span import Span
+from mdplan.text.lines import LineIndex, Span
+from mdplan.text.source import DocumentFormat, Source, sha256_hex
 
 # What is derived on demand is loaded on demand: a stat of a short file needs little of it.
 if TYPE_CHECKING:
@@ -30,9 +28,8 @@ if TYPE_CHECKING:
     from mdplan.markdown.front_matter.values import FrontMatterContent, Unreadable
     from mdplan.markdown.inline.inline_nodes import InlineMap
     from mdplan.text.edit import EditList
-    from mdplan.text.line_end_view import LineEndView
-    from mdplan.text.line_hashes import LineHashes
-    from mdplan.text.search.folded_text import FoldedText
+    from mdplan.text.line_end_view import LineEndView, LineHashes
+    from mdplan.text.near_misses import FoldedText
 
 _SHORT_HASH: Final = 16
 _Derived = TypeVar("_Derived")
@@ -161,7 +158,7 @@ class Outline:
     @cached_property
     def line_hashes(self) -> "LineHashes":
         """Short hashes of the lines, by which addresses such as ``12:a3f`` prove themselves."""
-        from mdplan.text.line_hashes import LineHashes
+        from mdplan.text.line_end_view import LineHashes
 
         return LineHashes(self.source.lines)
 
@@ -175,7 +172,7 @@ class Outline:
     @cached_property
     def folded(self) -> "FoldedText":
         """The view prepared for the search of near misses."""
-        from mdplan.text.search.folded_text import FoldedText
+        from mdplan.text.near_misses import FoldedText
 
         return FoldedText(self.view.text)
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from mdplan.markdown.blocks.block_structure import INLINE_KINDS, BlockKind
 from mdplan.markdown.inline.inline_node import InlineKind
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.region import Region, RegionMarker, Regions
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 _MARKER: Final = re.compile(r"<!--[ \t]*(?P<name>[A-Za-z0-9][\w.-]*):(?P<edge>start|end)[ \t]*-->")
 

@@ -8,8 +8,8 @@ from mdplan.markdown.blocks.heading_attributes import attribute_lines, id_of_att
 from mdplan.markdown.outline.anchor_lines import lead_starts
 from mdplan.markdown.outline.section_names import SectionNames
 from mdplan.markdown.section_id import PREAMBLE_ID, SectionId, canonical_heading
+from mdplan.text.lines import Span
 from mdplan.text.source import Source
-from mdplan.text.span import Span
 
 
 # Not frozen: an outline makes thousands, and freezing makes each one take three times as long.

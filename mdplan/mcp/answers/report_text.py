@@ -14,8 +14,8 @@ from mdplan.mcp.answers.review_lines import review_lines
 from mdplan.plan import EditResult, MatchResult
 from mdplan.reports.base import Report
 from mdplan.reports.plan import ApplyReport, Approved, FileReport, PlanReport, UndoneTransaction
+from mdplan.text.lines import Lines
 from mdplan.text.source import visible
-from mdplan.text.span import Lines
 
 # Some clients cut the text of an error near 11,000 characters.
 _MOST_OF_A_REFUSAL: Final = 10_000

@@ -20,7 +20,7 @@ from mdplan.mcp.tool import PlanQuestion
 from mdplan.reports.plan import ApplyReport
 from mdplan.storage.user.decision_log import Channel, Decision
 from mdplan.storage.user.user_state import user_name
-from mdplan.text.visible_text import escaped
+from mdplan.text.visible import escaped
 from mdplan.web.labels import counted
 
 # What the App receives next to a plan, in the `_meta` of a result.

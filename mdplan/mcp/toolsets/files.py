@@ -23,7 +23,7 @@ from mdplan.reports.read import ReadReport, ReadResult, SearchHit, SearchReport
 from mdplan.requests.read import MOST_TARGETS, LinesToRead, ReadRequest, ReadTarget
 from mdplan.requests.search import SearchRequest
 from mdplan.requests.stat import StatRequest
-from mdplan.text.search.pattern import MatchType
+from mdplan.text.pattern import MatchType
 from mdplan.text.source import visible
 
 SECTION_PATTERNS: Final = (r"^\[LOG-", r"^## ", r"^# ")

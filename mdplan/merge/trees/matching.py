@@ -7,7 +7,7 @@ from typing import Final
 from rapidfuzz import fuzz
 
 from mdplan.merge.trees.merge_node import SETS, MergeNode, MergeNodeKind
-from mdplan.text.diff.line_blocks import LineComparison
+from mdplan.text.diff import LineComparison
 
 # Percent of the characters in the same order that make two texts the same one, and two new ones too alike.
 _SAME: Final = 60

@@ -28,8 +28,8 @@ from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.fields import Ordinal, SectionHash
 from mdplan.operations.base.json_fields import checked, scalars_of
 from mdplan.operations.base.operation import KEYS, Claim, DataChanges, Operation, Resolution
-from mdplan.text.document_format import DocumentFormat
-from mdplan.text.span import Position, Span
+from mdplan.text.lines import Position, Span
+from mdplan.text.source import DocumentFormat
 
 # A name, a number, or a key and its value. Not a plain `tuple[str, ...]`, which the request reader takes
 # for a heading path: a string would become one element.

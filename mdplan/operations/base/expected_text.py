@@ -6,9 +6,8 @@ from dataclasses import replace
 from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.line_end_view import to_lf
-from mdplan.text.search.folded_search import SearchTerm
-from mdplan.text.search.near_misses import describe_near_misses, find_near_misses
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
+from mdplan.text.near_misses import SearchTerm, describe_near_misses, find_near_misses
 
 
 def with_nearest_lines(outline: Outline, problem: Diagnostic, expected: str, at: Span | None) -> Diagnostic:

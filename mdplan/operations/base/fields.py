@@ -6,7 +6,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from pydantic.alias_generators import to_camel
 
 from mdplan.operations.base.line_addresses import lines_of_text, with_line_hash
-from mdplan.text.span import Position
+from mdplan.text.lines import Position
 
 
 class WireModel(BaseModel):

@@ -15,9 +15,9 @@ from mdplan.markdown.outline.section import Section
 from mdplan.operations.base.fields import Count, Ordinal, WireModel
 from mdplan.operations.base.operation import Claim, Resolution, SectionTargeted
 from mdplan.text.edit import TextEdit
-from mdplan.text.search.similar_names import nearest_names
+from mdplan.text.lines import Span
 from mdplan.text.source import visible
-from mdplan.text.span import Span
+from mdplan.text.visible import nearest_names
 
 _MOST_LISTED: Final = 10
 _LONGEST_NAME: Final = 60

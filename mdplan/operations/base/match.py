@@ -23,11 +23,9 @@ from mdplan.markdown.pattern_problem import pattern_problem
 from mdplan.operations.base.fields import Count, LinesField
 from mdplan.operations.base.operation import Match, MatchReport, SectionTargeted
 from mdplan.text.line_end_view import lf_pattern, to_lf
-from mdplan.text.search.folded_search import SearchTerm
-from mdplan.text.search.near_miss import NearMiss
-from mdplan.text.search.near_misses import describe_near_misses, find_near_misses
-from mdplan.text.search.pattern import MatchType, Pattern, PatternProblem
-from mdplan.text.span import Span
+from mdplan.text.lines import NearMiss, Span
+from mdplan.text.near_misses import SearchTerm, describe_near_misses, find_near_misses
+from mdplan.text.pattern import MatchType, Pattern, PatternProblem
 
 _SELECTION: Final = re.compile(r"all|([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?")
 _LISTED: Final = 10

@@ -22,7 +22,7 @@ from mdplan.operations.base.fields import (
 )
 from mdplan.operations.base.file_state import FileState
 from mdplan.text.edit import TextEdit
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 if TYPE_CHECKING:
     from mdplan.data.change import Change

@@ -10,7 +10,7 @@ from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.region import Region, Regions
 from mdplan.markdown.outline.regions import find_regions
 from mdplan.operations.base.operation import Claim
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 _MOST_LISTED: Final = 10
 

@@ -19,7 +19,7 @@ from mdplan.operations.base.operation import (
     Resolution,
     SectionTargeted,
 )
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 SectionPosition = Literal["before", "after", "firstChild", "lastChild"]
 BodyEdge = Literal["start", "end", "very end"]

@@ -22,8 +22,8 @@ from mdplan.markdown.section_id import PREAMBLE_ID, folded
 from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.operations.base.section_payload import LevelFitting
 from mdplan.text.edit import EditList
+from mdplan.text.lines import Span
 from mdplan.text.source import Source
-from mdplan.text.span import Span
 
 _Path = tuple[str, ...]
 _EMPTY_PATH = Diagnostic(

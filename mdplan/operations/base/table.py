@@ -13,8 +13,8 @@ from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.operations.base.fields import Count, TableHeader, WireModel
 from mdplan.operations.base.operation import SectionTargeted
-from mdplan.text.search.similar_names import nearest_names
 from mdplan.text.source import visible
+from mdplan.text.visible import nearest_names
 
 _MOST_LISTED: Final = 10
 _NUMBER: Final = re.compile(r"[0-9]{1,4}")

@@ -8,8 +8,8 @@ from mdplan.markdown.blocks.block_structure import Block, BlockKind
 from mdplan.markdown.blocks.containers import prefix_after, with_prefix
 from mdplan.markdown.edits.table_edits import with_escaped_pipes
 from mdplan.markdown.outline.outline import Outline
-from mdplan.text.document_format import DocumentFormat
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
+from mdplan.text.source import DocumentFormat
 
 _CELL_END: Final = re.compile(r"(?<!\\)\|")
 _MARKS: Final = re.compile(r"[ \t]*(?:(?:>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t]))[ \t]*)*")

@@ -10,7 +10,7 @@ from mdplan.operations.base.expected_text import with_nearest_lines
 from mdplan.operations.base.fields import LinesField
 from mdplan.operations.base.operation import Operation
 from mdplan.text.line_end_view import line_end_around, to_lf, with_line_ends
-from mdplan.text.span import Position, Span
+from mdplan.text.lines import Position, Span
 
 _MOST_LISTED: Final = 5
 

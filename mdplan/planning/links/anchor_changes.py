@@ -12,8 +12,8 @@ from mdplan.markdown.section_id import folded
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.links.link_names import keys_in_html
 from mdplan.planning.resolve import ResolvedEdit
-from mdplan.text.document_format import DocumentFormat
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
+from mdplan.text.source import DocumentFormat
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,9 @@ from mdplan.planning.navigation.kinds import is_navigation, is_summary
 from mdplan.planning.sequence.post_edits import with_post_edits
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.requests.batch import ReferenceScope
-from mdplan.text.document_format import DocumentFormat
 from mdplan.text.edit import EditList, Overlap
-from mdplan.text.span import BY_PLACE, Position
+from mdplan.text.lines import BY_PLACE, Position
+from mdplan.text.source import DocumentFormat
 
 
 class LinkSource(FileTree, Protocol):

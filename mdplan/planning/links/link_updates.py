@@ -21,8 +21,8 @@ from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.links.link_changes import CurrentTarget, LinkChanges
 from mdplan.planning.links.link_names import may_name, places_of_fragments, possible_links
 from mdplan.text.edit import TextEdit
+from mdplan.text.lines import BY_PLACE, Span
 from mdplan.text.source import visible
-from mdplan.text.span import BY_PLACE, Span
 
 _LINK_OR_ATTRIBUTE: Final = re.compile(rf"{ANY_LINK.pattern}|=")
 

@@ -15,8 +15,8 @@ from mdplan.markdown.links.document_links import (
 from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.links.undefined_labels import undefined_labels
-from mdplan.text.document_format import DocumentFormat
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
+from mdplan.text.source import DocumentFormat
 
 _FOOTNOTE: Final = "[^"
 _LABEL_END: Final = "]:"

@@ -19,9 +19,9 @@ from mdplan.markdown.links.document_links import (
 )
 from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.build import BuiltFile
-from mdplan.text.diff.common_edges import common_edges
 from mdplan.text.edit import EditList, TextEdit
-from mdplan.text.span import Span
+from mdplan.text.line_end_view import common_edges
+from mdplan.text.lines import Span
 
 _LABEL_END: Final = "]:"
 _LABEL_END_SIGN: Final = re.compile(re.escape(_LABEL_END))

@@ -21,8 +21,8 @@ from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.navigation.kinds import REDIRECT, Navigation, beside_its_pages, navigation_of
 from mdplan.planning.sequence.post_edits import with_post_edits
-from mdplan.text.document_format import DocumentFormat
 from mdplan.text.edit import EditList, TextEdit
+from mdplan.text.source import DocumentFormat
 
 _LINK_ALONE: Final = re.compile(r"\[[^\[\]]*\]\([^()\s]*\)")
 

@@ -20,8 +20,8 @@ from mdplan.operations.base.operation import Resolution
 from mdplan.operations.create_page import CreatePage
 from mdplan.planning.navigation.entries import items_at, strings_of
 from mdplan.planning.navigation.kinds import Navigation, beside_its_pages, navigation_of
-from mdplan.text.document_format import DocumentFormat
-from mdplan.text.search.similar_names import nearest_names
+from mdplan.text.source import DocumentFormat
+from mdplan.text.visible import nearest_names
 
 _MOST_NAMED: Final = 10
 _AS_WRITTEN: Final = "give the title as the file has it, or leave the place out"

@@ -16,13 +16,11 @@ from mdplan.merge.text_merge import merge_texts
 from mdplan.plan import FileChange, Plan
 from mdplan.planning.replan.rebase import request_of
 from mdplan.planning.replan.replay import ReplayedFile, replay_file
-from mdplan.text.diff.file_diff import file_diff, find_hunks
-from mdplan.text.diff.line_drift import LineDrift
-from mdplan.text.document_format import DocumentFormat
+from mdplan.text.diff import LineDrift, file_diff, find_hunks
 from mdplan.text.edit import EditList
 from mdplan.text.line_end_view import to_lf
-from mdplan.text.source import EncodeProblem, Source, visible
-from mdplan.text.span import Position
+from mdplan.text.lines import Position
+from mdplan.text.source import DocumentFormat, EncodeProblem, Source, visible
 
 _MOST_CONFLICTS: Final = 20
 _MOST_CHARACTERS: Final = 1_000

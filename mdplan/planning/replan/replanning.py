@@ -17,7 +17,7 @@ from mdplan.planning.replan.rebase import numeric_addresses, other_bases, other_
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.requests.batch import Batch
 from mdplan.requests.batch_reader import read_batch
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 Planner: TypeAlias = Callable[[Batch], PlannedBatch | Problems]
 # Adds guards to a batch, except for the files of some paths.

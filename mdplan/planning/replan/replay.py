@@ -9,7 +9,7 @@ from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.outline.outline import Outline
 from mdplan.plan import FileChange, Plan
 from mdplan.planning.replan.stale import stale_base
-from mdplan.text.diff.file_diff import file_diff, find_hunks
+from mdplan.text.diff import file_diff, find_hunks
 from mdplan.text.source import ByteEdit, EncodeProblem, Source, sha256_hex, splice
 
 # How many bytes of results a replay contains; beyond that a result is made again when it is asked for.

@@ -16,12 +16,10 @@ from mdplan.plan import UNDO, EditResult, FileChange, Plan, Range
 from mdplan.planning.plan_document import new_plan
 from mdplan.planning.replan.replay import no_text, replay_file
 from mdplan.planning.results.edit_results import MOST_MATCHES
-from mdplan.text.diff.file_diff import DiffStat, find_hunks
-from mdplan.text.diff.line_drift import LineDrift
+from mdplan.text.diff import DiffStat, LineDrift, find_hunks
 from mdplan.text.edit import EditList, TextEdit
-from mdplan.text.lines import LineIndex
+from mdplan.text.lines import LineIndex, Lines, Span
 from mdplan.text.source import EncodeProblem, Source, sha256_hex, splice
-from mdplan.text.span import Lines, Span
 
 _LISTED: Final = 5
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from mdplan.plan import FileChange, Plan
 from mdplan.reports.plan import ContextBlock, LineShift, WrittenFile
-from mdplan.text.diff.changed_lines import ChangedLines, changed_lines, kept_lines
+from mdplan.text.diff import ChangedLines, changed_lines, kept_lines
 from mdplan.text.lines import LineIndex
 from mdplan.text.source import Source, visible
 

@@ -9,8 +9,8 @@ from mdplan.plan import EditResult, MatchResult, Range
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.planning.results.section_mapping import MappedSection, map_sections
+from mdplan.text.lines import Lines, Span
 from mdplan.text.source import visible
-from mdplan.text.span import Lines, Span
 
 MOST_MATCHES = 50
 _MATCH_TEXT = 200

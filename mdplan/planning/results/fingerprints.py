@@ -7,8 +7,8 @@ from mdplan.plan import Effect
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.text.line_end_view import to_lf
+from mdplan.text.lines import Span
 from mdplan.text.source import sha256_hex
-from mdplan.text.span import Span
 
 
 def effects_of(built_files: Iterable[BuiltFile]) -> tuple[tuple[Effect, ...], ...]:

@@ -9,7 +9,7 @@ from mdplan.markdown.section_id import SectionId
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.text.edit import EditList
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from mdplan.planning.results.warnings import (
 )
 from mdplan.reports.plan import FileReport
 from mdplan.requests.batch import Batch, normalized_edits
-from mdplan.text.diff.file_diff import DiffStat, DiffText
+from mdplan.text.diff import DiffStat, DiffText
 
 
 def plan_of(made: BuildResult, batch: Batch) -> Plan:

@@ -10,9 +10,8 @@ from mdplan.markdown.blocks.block_structure import Block, BlockKind
 from mdplan.markdown.outline.enclosure_search import find_enclosures, may_have_tags
 from mdplan.markdown.outline.outline import Outline
 from mdplan.planning.build import BuiltFile
-from mdplan.text.diff.changed_lines import changed_lines
-from mdplan.text.lines import LineIndex
-from mdplan.text.span import Position, Span
+from mdplan.text.diff import changed_lines
+from mdplan.text.lines import LineIndex, Position, Span
 
 if TYPE_CHECKING:
     from mdplan.markdown.elements.tables import TableSource

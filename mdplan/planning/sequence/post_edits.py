@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from mdplan.planning.build import BuiltFile, result_source
-from mdplan.text.compose import compose
-from mdplan.text.edit import EditList
+from mdplan.text.edit import EditList, compose
+from mdplan.text.lines import Span
 from mdplan.text.source import EncodeProblem, Source
-from mdplan.text.span import Span
 
 Written = Mapping[int, tuple[Span, ...]]
 

@@ -11,7 +11,7 @@ from mdplan.markdown.section_id import section_id_digits
 from mdplan.operations.base.fields import LinesField, PositionField, RangeField
 from mdplan.operations.base.operation import Operation, Resolution, SectionTargeted
 from mdplan.planning.sequence.state import SequentialState
-from mdplan.text.span import Position, Span
+from mdplan.text.lines import Position, Span
 
 # Fields that hold a section ID, and those that name a place by numbers.
 _IDS: Final = ("section_id", "to_section_id")

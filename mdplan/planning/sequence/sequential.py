@@ -13,10 +13,9 @@ from mdplan.planning.sequence.state import SequentialState
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.planning.verify import verify_outline
 from mdplan.requests.batch import Batch
-from mdplan.text.compose import compose
-from mdplan.text.edit import EditList
+from mdplan.text.edit import EditList, compose
+from mdplan.text.lines import Span
 from mdplan.text.source import EncodeProblem
-from mdplan.text.span import Span
 
 
 def build_in_sequence(file: SnapshotFile, batch: Batch) -> BuiltFile | Problems:

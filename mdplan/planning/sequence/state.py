@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.planning.build import BuiltFile
-from mdplan.text.compose import compose
-from mdplan.text.edit import EditList
-from mdplan.text.span import Span
+from mdplan.text.edit import EditList, compose
+from mdplan.text.lines import Span
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 
 from mdplan.review.plan_review import ReviewedLine
 from mdplan.review.word_marks import MarkedText, Pieces
-from mdplan.text.visible_text import escaped, is_hidden
+from mdplan.text.visible import escaped, is_hidden
 
 # Characters of one line: more than prose has in a paragraph, and not so much that a browser stops.
 MOST_SHOWN: Final = 20_000

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
-from mdplan.text.diff.line_blocks import LineComparison
+from mdplan.text.diff import LineComparison
 
 # Pairs of words that are compared; past it, all between words that are unique on both sides are marked.
 _MOST_COMPARISONS: Final = 200_000

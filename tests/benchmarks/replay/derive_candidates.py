@@ -18,10 +18,9 @@ from mdplan.markdown.outline.heading_path import find_by_path
 from mdplan.markdown.outline.outline import Outline
 from mdplan.markdown.outline.section import Section
 from mdplan.operations import IMPLIED
-from mdplan.text.diff.line_blocks import ComparedBlock, LineComparison
-from mdplan.text.line_end_view import to_lf
-from mdplan.text.line_hashes import LEAST_DIGITS
-from mdplan.text.span import Span
+from mdplan.text.diff import ComparedBlock, LineComparison
+from mdplan.text.line_end_view import LEAST_DIGITS, to_lf
+from mdplan.text.lines import Span
 from tests.benchmarks.replay.formats import compact
 
 Edit = Mapping[str, Any]

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from mdplan.text.diff.line_blocks import LineComparison
+from mdplan.text.diff import LineComparison
 
 
 def compact(value: object) -> str:

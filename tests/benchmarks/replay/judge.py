@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from mdplan.markdown.outline.outline import Outline
-from mdplan.text.diff.line_blocks import LineComparison
+from mdplan.text.diff import LineComparison
 from mdplan.text.source import Source
 from tests.benchmarks.replay.changes import merged
 

@@ -28,7 +28,7 @@ from mdplan.requests.query_reader import read_read_request, read_search_request,
 from mdplan.requests.read import ReadRequest
 from mdplan.requests.search import SearchRequest
 from mdplan.requests.stat import StatRequest
-from mdplan.text.document_format import DocumentFormat
+from mdplan.text.source import DocumentFormat
 
 # Rows of a stat that are made to see how large all of them are.
 _FIRST_ROWS: Final = 50

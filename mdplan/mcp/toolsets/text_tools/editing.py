@@ -19,10 +19,9 @@ from mdplan.operations.base.fields import LinesField
 from mdplan.reports.plan import ApplyReport
 from mdplan.reports.read import ReadResult
 from mdplan.requests.read import ReadRequest, ReadTarget
-from mdplan.text.document_format import DocumentFormat
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.lines import LineIndex
-from mdplan.text.source import Source
+from mdplan.text.source import DocumentFormat, Source
 
 _ONE_TARGET: Final = "Give one of lines, heading, appendToSection, beforeHeading, codeBlock"
 _INSERT_ONLY: Final = frozenset({"appendToSection", "beforeHeading"})

@@ -20,7 +20,6 @@ from mdplan.mcp.toolsets.text_tools.text_results import (
     success,
     target_text,
 )
-from mdplan.reading.bounded_names import escape_for_message
 from mdplan.reading.read_text import read_text
 from mdplan.reports.read import SearchGroup, SearchReport
 from mdplan.reports.stat import SectionEntry, StatReport
@@ -28,9 +27,9 @@ from mdplan.requests.read import CodeBlockName, LinesToRead, ReadTarget
 from mdplan.requests.read import ReadRequest as EngineRequest
 from mdplan.requests.search import SearchRequest
 from mdplan.requests.stat import StatRequest
-from mdplan.text.document_format import DocumentFormat
-from mdplan.text.search.pattern import MatchType
-from mdplan.text.source import Source
+from mdplan.text.pattern import MatchType
+from mdplan.text.source import DocumentFormat, Source
+from mdplan.text.visible import escape_for_message
 
 _EVERYTHING: Final = 1_000_000
 _MOST_MATCHES: Final = 200

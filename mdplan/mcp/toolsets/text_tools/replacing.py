@@ -10,10 +10,9 @@ from mdplan.mcp.toolsets.text_tools.text_requests import ReplaceRequest
 from mdplan.mcp.toolsets.text_tools.text_results import LineChangePreview, failure, success
 from mdplan.mcp.toolsets.text_tools.writing import expected_source, write
 from mdplan.text.line_end_view import LineEndView, to_lf
-from mdplan.text.lines import LineIndex
-from mdplan.text.search.pattern import Pattern
+from mdplan.text.lines import LineIndex, Span
+from mdplan.text.pattern import Pattern
 from mdplan.text.source import Source
-from mdplan.text.span import Span
 
 _MOST_LISTED: Final = 20
 

@@ -4,16 +4,19 @@ Regular expressions are those of the `regex` package with V0 semantics, which ar
 `re` itself never sees a caller's pattern, because it cannot be stopped.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from mdplan.text.span import Span
+from mdplan.text.lines import Span
 
 if TYPE_CHECKING:
     import regex
+
 
 MOST_MATCHES: Final = 100_000
 
@@ -139,8 +142,6 @@ class Pattern:
     def _compiled(self) -> "regex.Pattern[str] | PatternProblem":
         import regex
 
-        from mdplan.text.search.pattern_cost import MOST_PARTS, has_too_many_parts
-
         flags = regex.VERSION0
         flags |= 0 if self.case_sensitive else regex.IGNORECASE
         flags |= regex.MULTILINE if self.multiline else 0
@@ -191,3 +192,127 @@ def _split(replacement: str) -> tuple[list[str], list[int | str]]:
 def _group(reference: "regex.Match[str]") -> int | str:
     name = reference[1] or reference[2]
     return int(name) if name.isdecimal() else name
+
+
+# --- Literal texts of which a text must have one, so that a pattern can match anywhere in it.
+
+# Sets, groups and escapes as wholes, and what follows a character and repeats it.
+_LITERAL_TOKEN: Final = re.compile(
+    r"""
+    (?P<escaped>\\[^A-Za-z0-9\s])
+    | (?P<class>\\[dDwWsSbBAZntr])
+    | (?P<set>\[\^?\]?(?:\\[^\s]|[^\[\]\\])*\])
+    | (?P<open>\((?:\?(?::|=|!|<=|<!|P?<\w+>))?(?!\?))
+    | (?P<close>\))
+    | (?P<or>\|)
+    | (?P<repeat>[*?+])
+    | (?P<count>\{[^{}]*\})
+    | (?P<other>[.^$\r\n])
+    | (?P<odd>[\\\[\](){}])
+    | (?P<literal>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+@lru_cache(maxsize=256)
+def required_texts(pattern: str) -> tuple[str, ...] | None:
+    """Texts of which all that the regular expression `pattern` matches contains one, by the letter.
+
+    None where that is not certain: for a part without a literal, and for everything but common syntax. An
+    expression that is none is left to who searches for it.
+    """
+    if isinstance(
+        Pattern(text=pattern, match_type=MatchType.REGEX).find("", Span(0, 0), 1.0), PatternProblem
+    ):
+        return None
+    found: list[str] = []
+    runs, run, depth = [""], "", 0
+    # A pattern without an end has no token after it that could repeat its last character.
+    for token in [*_LITERAL_TOKEN.finditer(pattern), None]:
+        kind = token.lastgroup if token is not None else "or"
+        text = token[0] if token is not None else ""
+        if kind == "odd":
+            return None
+        if depth:
+            depth += (kind == "open") - (kind == "close")
+            continue
+        if kind in {"literal", "escaped"}:
+            run += text[-1]
+            continue
+        # What may be absent, or occur some other number of times, ends before the character that it repeats.
+        runs.append(run[:-1] if kind == "count" or (kind == "repeat" and text != "+") else run)
+        run = ""
+        if kind == "close":
+            return None
+        depth += kind == "open"
+        if kind == "or":
+            found.append(max(runs, key=len))
+            runs = [""]
+    return tuple(found) if depth == 0 and all(found) else None
+
+
+def longest_word(text: str) -> str:
+    """The longest part of `text` without white space."""
+    return max(text.split(), key=len, default="")
+
+
+# --- How large a regular expression is once its repetitions are written out.
+#
+# The `regex` package writes out what must repeat, and nothing can stop it while it does:
+# ``a{1000000000}``
+# takes all memory there is. So the size is estimated before a pattern is compiled, and never too low.
+
+# Compiling takes up to 50 microseconds a part, so this many take a second at most.
+MOST_PARTS: Final = 20_000
+
+_COUNT: Final = r"\{\s*(?P<least>[0-9][0-9\s]*)(?:,[0-9\s]*)?\}"
+
+_COST_TOKEN: Final = re.compile(
+    rf"\\.|(?P<open>\()|(?P<close>\))|(?P<set>\[\^?\]?(?:\\.|[^\[\]\\])*\])|(?P<odd>[\[#])"
+    rf"|{_COUNT}|(?P<suffix>[\s?*+])|.",
+    re.DOTALL,
+)
+
+
+def has_too_many_parts(pattern: str) -> bool:
+    """Whether the regular expression `pattern` may come to more than `MOST_PARTS` parts."""
+    bound = len(pattern)
+    for count in re.finditer(_COUNT, pattern):
+        bound *= _least(count)
+        if bound > MOST_PARTS:
+            break
+    return bound > MOST_PARTS and (len(pattern) > MOST_PARTS or _parts(pattern) > MOST_PARTS)
+
+
+def _parts(pattern: str) -> int:
+    """Characters, sets and groups of `pattern`, each as often as it must occur.
+
+    Where brackets could be in a comment or in a set of sets, it is more than any pattern may have.
+    """
+    sums = [0]
+    last = 0
+    for token in _COST_TOKEN.finditer(pattern):
+        if token["odd"]:
+            return MOST_PARTS + 1
+        if token["open"]:
+            sums.append(1)
+        elif token["close"]:
+            last = sums.pop() if len(sums) > 1 else sums[0]
+            sums[-1] += last
+        elif token["least"]:
+            sums[-1] += last * (_least(token) - 1)
+            last *= _least(token)
+        elif token["suffix"]:
+            # A count after it, or after white space that does not matter, repeats the same.
+            sums[-1] += 1
+            last = max(last, 1)
+        else:
+            last = len(token[0])
+            sums[-1] += last
+    return sum(sums)
+
+
+def _least(count: re.Match[str]) -> int:
+    digits = "".join(count["least"].split())
+    return max(1, int(digits)) if len(digits) < 10 else MOST_PARTS + 1

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from mdplan.text.lines import LineIndex
+from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import Source
-from mdplan.text.span import Span
 
 _MARKER: Final = re.compile(r"\[[^\[\]]+\](?=[ \t]*(?:\Z|[;#]))")
+
 # Two dashes begin a comment in some languages, but a row of dashes is a rule.
 _COMMENT: Final = re.compile(r"[ \t]*(#|;|//|--(?=[ \t]))")
 

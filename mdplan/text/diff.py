@@ -1,0 +1,665 @@
+"""Unified diffs, built from the known edits and never by comparing whole texts.
+
+Diffs are bytes, because the files are. Lines end at LF alone here, as git, GNU patch and dulwich have it:
+a CR, U+2028 or form feed belongs to its line.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cached_property
+from itertools import accumulate
+from typing import Final, NamedTuple, Self, TypeVar
+
+from mdplan.text.edit import EditList, TextEdit
+from mdplan.text.line_end_view import line_end_around
+from mdplan.text.lines import LineIndex, Span
+from mdplan.text.source import ByteEdit, Source
+
+_NO_NEWLINE: Final = b"\n\\ No newline at end of file\n"
+
+_NOWHERE: Final = b"/dev/null"
+
+_SPECIAL: Final = re.compile(rb'[\x00-\x1f"\\\x7f]')
+
+_SPECIAL_OR_BLANK: Final = re.compile(rb'[\x00-\x20"\\\x7f]')
+
+_ESCAPES: Final = dict(zip(b'\a\b\t\n\v\f\r"\\', b'abtnvfr"\\', strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """Changed lines with the unchanged ones around them.
+
+    Starts are 1-based line numbers in base and result; with a count of 0 the number of the line before.
+    Each of `lines` begins with a blank, ``-`` or ``+`` and ends with LF; one that has no LF in its file
+    carries the marker for that after it.
+    """
+
+    old_start: int
+    old_count: int
+    new_start: int
+    new_count: int
+    lines: tuple[bytes, ...]
+
+    def __bytes__(self) -> bytes:
+        """The hunk under its header, which always gives the counts."""
+        header = b"@@ -%d,%d +%d,%d @@\n" % (self.old_start, self.old_count, self.new_start, self.new_count)
+        return header + b"".join(self.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class DiffStat:
+    """Number of lines that a diff adds and removes; a changed line counts for both."""
+
+    added: int
+    removed: int
+
+    @classmethod
+    def of(cls, hunks: Iterable[Hunk]) -> Self:
+        """Count the lines of `hunks`."""
+        added = removed = 0
+        for hunk in hunks:
+            added += len(hunk.lines) - hunk.old_count
+            removed += len(hunk.lines) - hunk.new_count
+        return cls(added, removed)
+
+
+@dataclass(frozen=True, slots=True)
+class DiffText:
+    """A diff as valid Unicode; `exact` when it encodes back to the same bytes, as UTF-8."""
+
+    text: str
+    exact: bool
+
+    @classmethod
+    def of(cls, diff: bytes) -> Self:
+        r"""Decode `diff`; bytes that are not UTF-8 show as ``\xNN``, and the text is then not exact."""
+        try:
+            return cls(diff.decode("utf-8"), exact=True)
+        except UnicodeDecodeError:
+            return cls(diff.decode("utf-8", "backslashreplace"), exact=False)
+
+
+def file_diff(path: str | None, new_path: str | None, hunks: Sequence[Hunk]) -> bytes:
+    """`hunks` under the headers of a file that is `path` before and `new_path` after.
+
+    None for a file that is not there: it is created, or deleted. Two paths that differ are a renaming.
+    A file that keeps its path and has no hunks gives no bytes.
+    """
+    if path == new_path and not hunks:
+        return b""
+    # Without hunks, names are in the header alone, where a blank would end them.
+    special = _SPECIAL if hunks else _SPECIAL_OR_BLANK
+    old = _git_name("a/", path or new_path or "", special)
+    new = _git_name("b/", new_path or path or "", special)
+    header = b"diff --git %b %b\n" % (old, new)
+    if path is None:
+        return header + b"new file mode 100644\n" + _body(_NOWHERE, new, hunks)
+    if new_path is None:
+        return header + b"deleted file mode 100644\n" + _body(old, _NOWHERE, hunks)
+    if path != new_path:
+        names = _git_name("", path, _SPECIAL), _git_name("", new_path, _SPECIAL)
+        header += b"rename from %b\nrename to %b\n" % names
+    return header + _body(old, new, hunks)
+
+
+def find_hunks(base: bytes, edits: Sequence[ByteEdit], *, context: int = 3) -> tuple[Hunk, ...]:
+    """Hunks from `base` to the result of sorted, disjoint `edits`, with up to `context` lines around each."""
+    hunks: list[Hunk] = []
+    line, counted_to, shift = 1, 0, 0
+    for changes in _near(base, line_changes(base, edits), 2 * context):
+        start = _back(base, changes[0].start, context)
+        end = _forward(base, changes[-1].end, len(base), context)
+        lines = _hunk_lines(base, start, end, changes)
+        removed = sum(len(change.old) for change in changes)
+        added = sum(len(change.new) for change in changes)
+        line += base.count(b"\n", counted_to, start)
+        counted_to = start
+        old_count, new_count = len(lines) - added, len(lines) - removed
+        hunks.append(
+            Hunk(
+                old_start=line - (old_count == 0),
+                old_count=old_count,
+                new_start=line + shift - (new_count == 0),
+                new_count=new_count,
+                lines=lines,
+            )
+        )
+        shift += added - removed
+    return tuple(hunks)
+
+
+class LineChange(NamedTuple):
+    """Whole lines `old` of the base, at its bytes ``[start, end)``, and the lines that replace them."""
+
+    start: int
+    end: int
+    old: list[bytes]
+    new: list[bytes]
+
+
+def _near(base: bytes, changes: Iterable[LineChange], distance: int) -> Iterator[list[LineChange]]:
+    """Runs of changes with at most `distance` unchanged lines between neighbours."""
+    run: list[LineChange] = []
+    for change in changes:
+        if run and _forward(base, run[-1].end, change.start, distance) < change.start:
+            yield run
+            run = []
+        run.append(change)
+    if run:
+        yield run
+
+
+def _hunk_lines(base: bytes, start: int, end: int, changes: list[LineChange]) -> tuple[bytes, ...]:
+    """Lines of the base's bytes ``[start, end)`` with `changes` in them, removals before additions."""
+    lines: list[bytes] = []
+    added: list[bytes] = []
+    at = start
+    for change in changes:
+        if at < change.start:
+            lines += added + _marked(b" ", split_lines(base[at : change.start]))
+            added = []
+        lines += _marked(b"-", change.old)
+        added += _marked(b"+", change.new)
+        at = change.end
+    return (*lines, *added, *_marked(b" ", split_lines(base[at:end])))
+
+
+def _marked(sign: bytes, lines: Iterable[bytes]) -> list[bytes]:
+    """Lines of a hunk."""
+    return [sign + line if line.endswith(b"\n") else sign + line + _NO_NEWLINE for line in lines]
+
+
+def _back(base: bytes, at: int, count: int) -> int:
+    """Where the line `count` lines before the line start `at` begins, or 0."""
+    for _ in range(count):
+        if at == 0:
+            break
+        at = base.rfind(b"\n", 0, at - 1) + 1
+    return at
+
+
+def _forward(base: bytes, at: int, stop: int, count: int) -> int:
+    """Where the line `count` lines after the line start `at` begins, or `stop`."""
+    for _ in range(count):
+        if at == stop:
+            break
+        at = base.find(b"\n", at, stop) + 1 or stop
+    return at
+
+
+def _body(old_name: bytes, new_name: bytes, hunks: Sequence[Hunk]) -> bytes:
+    """Hunks under the lines that name the two sides; nothing without hunks."""
+    if not hunks:
+        return b""
+    header = b"--- %b\n+++ %b\n" % (_ended(old_name), _ended(new_name))
+    return header + b"".join(bytes(hunk) for hunk in hunks)
+
+
+def _git_name(side: str, path: str, special: re.Pattern[bytes]) -> bytes:
+    """Name of one side as git writes it: non-ASCII as it is, what is `special` in C quotes."""
+    name = path.encode("utf-8")
+    # unidiff splits the header at its last " b/", and GNU patch drops blanks at the end of a name.
+    if b" b/" in name or name.endswith(b" "):
+        special = _SPECIAL_OR_BLANK
+    return _quoted(side.encode() + name, special)
+
+
+def _quoted(name: bytes, special: re.Pattern[bytes]) -> bytes:
+    return b'"%b"' % special.sub(_escape, name) if special.search(name) else name
+
+
+def _escape(match: re.Match[bytes]) -> bytes:
+    code = match[0][0]
+    return b"\\%c" % _ESCAPES[code] if code in _ESCAPES else b"\\%03o" % code
+
+
+def _ended(name: bytes) -> bytes:
+    """`name` with the TAB without which GNU patch would end it at its first blank."""
+    return name + b"\t" if b" " in name and not name.startswith(b'"') else name
+
+
+# --- Which lines of a text its edits change, in line numbers as callers count them.
+#
+# Unlike a diff, where lines end at LF alone, this goes by the lines of `LineIndex`, and two lines are the
+# same
+# when their content is: a line that gets another line end keeps its place.
+
+
+class ChangedLines(NamedTuple):
+    """Lines ``[old_start, old_end)`` of the base that became lines ``[new_start, new_end)`` of the result.
+
+    Line numbers are 1-based. One of the ranges may be empty; it then is before its line.
+    """
+
+    old_start: int
+    old_end: int
+    new_start: int
+    new_end: int
+
+    @property
+    def shrinks_by(self) -> int:
+        """How many lines fewer there are; negative where there are more."""
+        return (self.old_end - self.old_start) - (self.new_end - self.new_start)
+
+
+class KeptLines(NamedTuple):
+    """Lines ``[start, end)`` of the base, 1-based, that are `shift` lines further down in the result."""
+
+    start: int
+    end: int
+    shift: int
+
+
+def changed_lines(base: LineIndex, edits: EditList, result: LineIndex) -> Iterator[ChangedLines]:
+    """What `edits`, which turn `base` into `result`, do to its lines: in order, with kept lines between.
+
+    Takes time in proportion to the edits and the lines that they touch.
+    """
+    comparison = LineComparison()
+    current: ChangedLines | None = None
+    for region in _text_regions(base, edits, result):
+        old = [base.content(line) for line in range(region.old_start, region.old_end)]
+        new = [result.content(line) for line in range(region.new_start, region.new_end)]
+        for block in comparison.differing(old, new):
+            found = ChangedLines(
+                region.old_start + block.old_start,
+                region.old_start + block.old_end,
+                region.new_start + block.new_start,
+                region.new_start + block.new_end,
+            )
+            if current is not None and current.old_end == found.old_start:
+                current = ChangedLines(current.old_start, found.old_end, current.new_start, found.new_end)
+                continue
+            if current is not None:
+                yield current
+            current = found
+    if current is not None:
+        yield current
+
+
+def kept_lines(changes: Sequence[ChangedLines], count: int) -> Iterator[KeptLines]:
+    """The lines of a base of `count` lines that are outside all its `changes`, in order."""
+    start = 1
+    shift = 0
+    for change in changes:
+        if start < change.old_start:
+            yield KeptLines(start, change.old_start, shift)
+        start, shift = change.old_end, shift - change.shrinks_by
+    if start <= count:
+        yield KeptLines(start, count + 1, shift)
+
+
+def _text_regions(base: LineIndex, edits: EditList, result: LineIndex) -> Iterator[ChangedLines]:
+    """Whole lines that `edits` touch, and what they become.
+
+    The line after an edit that ends at a line's start counts as touched, because the edit may have taken
+    the line end before it. So does the line before one that starts after a CR, which LF would join.
+    """
+    growth = 0
+    first = last = old_growth = 0
+    for edit in edits:
+        touched = max(bisect_right(base.starts, edit.span.start), 1)
+        if touched > 1 and base.start(touched) == edit.span.start and base.ending(touched - 1) == "\r":
+            touched -= 1
+        if first and touched > last:
+            yield _region(base, result, first, last, old_growth, growth)
+            first = 0
+        if not first:
+            first, old_growth = touched, growth
+        last = max(bisect_right(base.starts, edit.span.end), touched)
+        growth += len(edit.new_text) - len(edit.span)
+    if first:
+        yield _region(base, result, first, last, old_growth, growth)
+
+
+def _region(
+    base: LineIndex, result: LineIndex, first: int, last: int, before: int, behind: int
+) -> ChangedLines:
+    """Lines `first` to `last` of `base`; `before` and `after` them the result is that much longer."""
+    return ChangedLines(
+        old_start=first,
+        old_end=min(last, base.count) + 1,
+        new_start=bisect_left(result.starts, base.start(first) + before) + 1,
+        new_end=bisect_left(result.starts, base.end(last) + behind) + 1,
+    )
+
+
+# --- Which lines a list of edits changes, as a diff has them.
+#
+# Lines end at LF alone here, as git, GNU patch and dulwich have it in diffs: a CR, U+2028 or form feed
+# belongs to its line.
+
+_LINE: Final = re.compile(rb"[^\n]*\n|[^\n]+")
+
+
+def line_changes(base: bytes, edits: Sequence[ByteEdit]) -> Iterator[LineChange]:
+    """The lines of `base` that sorted, disjoint `edits` change, in order.
+
+    Takes time in proportion to the edits and the lines that they touch, not to `base`.
+    """
+    comparison = LineComparison()
+    for start, end, result in _byte_regions(base, edits):
+        old, new = split_lines(base[start:end]), split_lines(result)
+        offsets = list(accumulate(map(len, old), initial=start))
+        for block in comparison.differing(old, new):
+            yield LineChange(
+                start=offsets[block.old_start],
+                end=offsets[block.old_end],
+                old=old[block.old_start : block.old_end],
+                new=new[block.new_start : block.new_end],
+            )
+
+
+def split_lines(data: bytes) -> list[bytes]:
+    """Lines with their LF; the last one may have none."""
+    return _LINE.findall(data)
+
+
+def _byte_regions(base: bytes, edits: Sequence[ByteEdit]) -> Iterator[tuple[int, int, bytes]]:
+    """Byte ranges ``[start, end)`` of whole lines that `edits` touch, each with what it becomes.
+
+    The line after an edit that ends at a line's start counts as touched, because the edit may have
+    taken the line end before it. So does everything that follows once the end of the base is touched.
+    """
+    start = end = at = 0
+    pieces: list[bytes] = []
+    for edit in edits:
+        if pieces and end <= edit.start and end < len(base):
+            yield start, end, b"".join((*pieces, base[at:end]))
+            pieces = []
+        if not pieces:
+            start = at = max(end, base.rfind(b"\n", end, edit.start) + 1)
+        pieces += (base[at : edit.start], edit.new)
+        at = edit.end
+        if end <= at:
+            end = base.find(b"\n", at) + 1 or len(base)
+    if pieces:
+        yield start, end, b"".join((*pieces, base[at:end]))
+
+
+# --- Which lines of two texts differ.
+
+# How many pairs of lines one list of edits may compare where a text was replaced by a similar one. A
+# pattern of repeated lines takes difflib 0.2 s at this size; past it the lines show as replaced.
+_MAX_COMPARISONS: Final = 100_000
+
+Line = TypeVar("Line", bytes, str)
+
+
+class ComparedBlock(NamedTuple):
+    """Half-open ranges of two lists of lines."""
+
+    old_start: int
+    old_end: int
+    new_start: int
+    new_end: int
+
+    @property
+    def comparisons(self) -> int:
+        """How many pairs of lines it has."""
+        return (self.old_end - self.old_start) * (self.new_end - self.new_start)
+
+
+class LineComparison:
+    """Compares lists of lines, one pair after the other, within one allowance of work for all of them."""
+
+    def __init__(self, comparisons: int = _MAX_COMPARISONS) -> None:
+        """Start with an allowance of so many `comparisons` of two lines."""
+        self.comparisons_left = comparisons
+
+    def differing(self, old: list[Line], new: list[Line]) -> Iterator[ComparedBlock]:
+        """The blocks of `old` and `new` that differ, in order; all lines outside them are the same."""
+        if len(old) == 1 == len(new):
+            # Most edits stay within their line.
+            yield from () if old == new else (ComparedBlock(0, 1, 0, 1),)
+            return
+        for gap in _gaps(old, new):
+            if 1 < gap.comparisons <= self.comparisons_left:
+                self.comparisons_left -= gap.comparisons
+                yield from _compare(old, new, gap)
+            else:
+                yield gap
+
+
+def _gaps(old: list[Line], new: list[Line]) -> Iterator[ComparedBlock]:
+    """Blocks that differ, between the lines that have only one possible counterpart."""
+    whole = _trimmed(old, new, ComparedBlock(0, len(old), 0, len(new)))
+    pairs: list[tuple[int, int]] = _anchors(old, new, whole) if whole.comparisons > 1 else []
+    old_at, new_at = whole.old_start, whole.new_start
+    for old_line, new_line in (*pairs, (whole.old_end, whole.new_end)):
+        gap = _trimmed(old, new, ComparedBlock(old_at, old_line, new_at, new_line))
+        if gap.old_start < gap.old_end or gap.new_start < gap.new_end:
+            yield gap
+        old_at, new_at = old_line + 1, new_line + 1
+
+
+def _trimmed(old: list[Line], new: list[Line], block: ComparedBlock) -> ComparedBlock:
+    """`block` without the first and last lines that both sides share."""
+    old_start, old_end, new_start, new_end = block
+    while old_start < old_end and new_start < new_end and old[old_start] == new[new_start]:
+        old_start += 1
+        new_start += 1
+    while old_start < old_end and new_start < new_end and old[old_end - 1] == new[new_end - 1]:
+        old_end -= 1
+        new_end -= 1
+    return ComparedBlock(old_start, old_end, new_start, new_end)
+
+
+def _anchors(old: list[Line], new: list[Line], block: ComparedBlock) -> list[tuple[int, int]]:
+    """Indexes of lines that are exactly once on both sides: the longest list that keeps their order.
+
+    This is the idea of the patience diff. It takes the time of a sort, so it needs no limit.
+    """
+    old_count = Counter(old[block.old_start : block.old_end])
+    new_count = Counter(new[block.new_start : block.new_end])
+    place = {new[at]: at for at in range(block.new_start, block.new_end) if new_count[new[at]] == 1}
+    pairs = [
+        (at, place[old[at]])
+        for at in range(block.old_start, block.old_end)
+        if old[at] in place and old_count[old[at]] == 1
+    ]
+    lowest: list[int] = []  # For each length the lowest line of `new` at which a list so long can end,
+    ends: list[int] = []  # and the pair that is there.
+    before: list[int] = []
+    for index, (_, new_line) in enumerate(pairs):
+        length = bisect_left(lowest, new_line)
+        before.append(ends[length - 1] if length else -1)
+        lowest[length : length + 1] = [new_line]
+        ends[length : length + 1] = [index]
+    chosen: list[tuple[int, int]] = []
+    index = ends[-1] if ends else -1
+    while index >= 0:
+        chosen.append(pairs[index])
+        index = before[index]
+    return chosen[::-1]
+
+
+def _compare(old: list[Line], new: list[Line], gap: ComparedBlock) -> Iterator[ComparedBlock]:
+    """The blocks inside `gap` that differ."""
+    matcher = SequenceMatcher(
+        None, old[gap.old_start : gap.old_end], new[gap.new_start : gap.new_end], autojunk=False
+    )
+    for tag, old_start, old_end, new_start, new_end in matcher.get_opcodes():
+        if tag != "equal":
+            yield ComparedBlock(
+                gap.old_start + old_start,
+                gap.old_start + old_end,
+                gap.new_start + new_start,
+                gap.new_start + new_end,
+            )
+
+
+# --- Maps lines of an old text to the current one, so that edits can be rebased.
+
+
+@dataclass(frozen=True)
+class LineDrift:
+    """The lines in which a text differs from what it became. Line ends count to their lines.
+
+    `blocks` are 0-based, half-open and in order; the lines outside them are the same.
+    """
+
+    blocks: tuple[ComparedBlock, ...]
+    edits: EditList
+
+    @classmethod
+    def between(cls, old: str, new: str) -> "LineDrift":
+        """The drift from `old` to `new`, by one comparison of their lines."""
+        old_lines, new_lines = LineIndex(old), LineIndex(new)
+        blocks = tuple(LineComparison().differing(list(_lines(old, old_lines)), list(_lines(new, new_lines))))
+        edits = tuple(
+            TextEdit(
+                Span(old_lines.start(block.old_start + 1), old_lines.start(block.old_end + 1)),
+                new[new_lines.start(block.new_start + 1) : new_lines.start(block.new_end + 1)],
+            )
+            for block in blocks
+        )
+        return cls(blocks, EditList(edits))
+
+    def block_near(self, lines: LineIndex, span: Span) -> ComparedBlock | None:
+        """The first block that changed a line of `span`, or one next to them; None when there is none.
+
+        `lines` are those of the old text, and `span` is one of it. The edges of the text count as lines
+        next to its first and last one, so what comes before the first line is near it.
+        """
+        before, behind = _surroundings(lines, span)
+        index = bisect_right(self._ends, before)
+        if index < len(self.blocks) and self.blocks[index].old_start + 1 <= behind:
+            return self.blocks[index]
+        return None
+
+    def carried(self, span: Span) -> Span:
+        """A `span` of the old text, with no block near it, in the new one."""
+        start, end = self.edits.map_offset(span.start), self.edits.map_offset(span.end)
+        assert start is not None, "no block is near"
+        assert end is not None, "no block is near"
+        return Span(start, end)
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        """The line after each block, 1-based."""
+        return [block.old_end + 1 for block in self.blocks]
+
+
+def _surroundings(lines: LineIndex, span: Span) -> tuple[int, int]:
+    """The lines before and after those of `span`, 1-based; 0 and ``count + 1`` are the edges of the text."""
+    is_between = span.start == span.end and span.start == lines.start(lines.line_at(span.start))
+    if span.start == span.end == lines.start(lines.count + 1) and _is_ended(lines):
+        return lines.count, lines.count + 1
+    first = lines.line_at(span.start)
+    if is_between:
+        return first - 1, first
+    return first - 1, lines.line_at(max(span.start, span.end - 1)) + 1
+
+
+def _is_ended(lines: LineIndex) -> bool:
+    return lines.count == 0 or lines.ending(lines.count) != ""
+
+
+def _lines(text: str, lines: LineIndex) -> Iterator[str]:
+    return (text[lines.start(line) : lines.end(line)] for line in range(1, lines.count + 1))
+
+
+# --- Edits of whole lines of a text without blocks: nothing is spaced that was not asked for.
+#
+# The final newline is left as it was, and an empty file is ended by a line end (DESIGN section 4).
+
+
+def insert_lines(
+    source: Source,
+    offset: int,
+    lines: Sequence[str],
+    *,
+    blank_before: bool = False,
+    blank_after: bool = False,
+) -> TextEdit:
+    """Insertion of `lines` at `offset`, which is a line start or the end of the text.
+
+    A blank line is put before or after them where that is asked for and another line with text is there.
+    """
+    text, table = source.text, source.lines
+    line_end = _line_end(source, offset, offset)
+    is_unfinished = offset > 0 and text[offset - 1] not in "\r\n"
+    new_text = line_end.join(lines)
+    if blank_before and offset and _has_text(table, table.line_at(offset - 1)):
+        new_text = line_end + new_text
+    if blank_after and offset < len(text) and _has_text(table, table.line_at(offset)):
+        new_text += line_end
+    return TextEdit.insert(offset, line_end + new_text if is_unfinished else new_text + line_end)
+
+
+def delete_lines(source: Source, numbers: Sequence[int]) -> tuple[TextEdit, ...]:
+    """Deletion of the lines `numbers`, which ascend."""
+    return tuple(TextEdit.delete(_whole(source, first, last)) for first, last in _runs(numbers))
+
+
+def replace_lines(source: Source, first: int, last: int, lines: Sequence[str]) -> tuple[TextEdit, ...]:
+    """Edits that put `lines`, which are some, in place of the lines `first` to `last`, which are some too.
+
+    Lines that stay the same, but for their line ends, are not touched. What is added at the end is before
+    the line end of the last line, so that it goes before whatever else is inserted after that.
+    """
+    table = source.lines
+    old = [table.content(line) for line in range(first, last + 1)]
+    edits: list[TextEdit] = []
+    for block in LineComparison().differing(old, list(lines)):
+        start, end = first + block.old_start, first + block.old_end - 1
+        new = lines[block.new_start : block.new_end]
+        if not new:
+            edits += delete_lines(source, range(start, end + 1))
+        elif start <= end:
+            span = Span(table.start(start), table.content_end(end))
+            edits.append(TextEdit(span, _line_end(source, span.start, span.end).join(new)))
+        elif start <= last:
+            edits.append(insert_lines(source, table.start(start), new))
+        else:
+            edits.append(_append_lines(source, last, new))
+    return tuple(edits)
+
+
+def _append_lines(source: Source, line: int, lines: Sequence[str]) -> TextEdit:
+    """Insertion of `lines` after `line`, before the line end of that."""
+    end = source.lines.content_end(line)
+    line_end = source.lines.ending(line) or line_end_around(source.lines, end)
+    return TextEdit.insert(end, "".join(line_end + each for each in lines))
+
+
+def _whole(source: Source, first: int, last: int) -> Span:
+    """The lines `first` to `last` with their line ends, or with the line end before in place of the last one.
+
+    That is so at the end of a text without final newline, and where CR and LF would come to be together.
+    """
+    text, table = source.text, source.lines
+    span = table.span(first, last)
+    joins = text[span.start - 1 : span.start] == "\r" and text[span.end : span.end + 1] == "\n"
+    if first > 1 and (joins or not table.ending(last)):
+        return Span(table.content_end(first - 1), table.content_end(last))
+    return span
+
+
+def _line_end(source: Source, start: int, end: int) -> str:
+    """Line end for new text from `start` to `end`; not CR where LF follows, which would make one of two."""
+    line_end = line_end_around(source.lines, start)
+    return "\r\n" if line_end == "\r" and source.text[end : end + 1] == "\n" else line_end
+
+
+def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """First and last of each run of successive `numbers`."""
+    first = last = None
+    for number in numbers:
+        if first is None or last is None or number != last + 1:
+            if first is not None and last is not None:
+                yield first, last
+            first = number
+        last = number
+    if first is not None and last is not None:
+        yield first, last
+
+
+def _has_text(table: LineIndex, line: int) -> bool:
+    return bool(table.content(line).strip(" \t"))

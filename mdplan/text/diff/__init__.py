@@ -1,1 +1,0 @@
-"""Unified diffs, and the lines that changed."""

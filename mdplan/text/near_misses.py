@@ -1,0 +1,805 @@
+"""The places most like a text that was not found, and how they differ: for hints, never for edits."""
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from heapq import heappop, heappush, merge
+from itertools import accumulate, islice
+from typing import Final
+
+from mdplan.text.line_end_view import common_edges, common_start
+from mdplan.text.lines import LineIndex, NearMiss, Span
+
+_MOST_SHOWN: Final = 3
+
+_KINDS_SHOWN: Final = 4
+
+_LONGEST_TEXT: Final = 20_000
+
+_ESCAPE: Final = re.compile(r"\\([nt])")
+
+_ESCAPED: Final = {"n": "\n", "t": "\t"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchTerm:
+    """A `text` with LF line ends that was not found.
+
+    With `whole_lines` it is lines, else any text. `addressed` is where it should be; the search starts
+    there. With `any_case` case is no difference. Without `or_exact` a place that has the exact text is no
+    near miss.
+    """
+
+    text: str
+    whole_lines: bool = False
+    addressed: Span | None = None
+    any_case: bool = False
+    or_exact: bool = True
+
+
+class FoldedText:
+    """`text`, which has LF line ends, and its folded form `folded`. Made in one pass."""
+
+    def __init__(self, text: str) -> None:
+        """Fold `text`."""
+        self.text = text
+        self.lines = LineIndex(text)
+        self.folding = Folding()
+        blocks = [text[at : at + _BLOCK].translate(self.folding) for at in range(0, len(text), _BLOCK)]
+        self.folded = "".join(blocks)
+        # Where each block of the text starts in the folded text. A place is counted from there when asked.
+        self._starts = [0, *accumulate(map(len, blocks))]
+
+    def start_in_text(self, index: int) -> int:
+        """Offset of the character that ``folded[index]`` was made from."""
+        block = bisect_right(self._starts, index) - 1
+        at, left = block * _BLOCK, index - self._starts[block]
+        while left >= self._length(at):
+            left -= self._length(at)
+            at += 1
+        return at
+
+    def end_in_text(self, index: int) -> int:
+        """Offset after the character that ``folded[index - 1]`` was made from."""
+        return self.start_in_text(index - 1) + 1
+
+    def index_at(self, offset: int) -> int:
+        """How much of the folded text was made from what is before `offset`."""
+        block = min(offset, len(self.text)) // _BLOCK
+        return self._starts[block] + len(self.text[block * _BLOCK : offset].translate(self.folding))
+
+    def _length(self, offset: int) -> int:
+        return len(self.folding[ord(self.text[offset])] or "")
+
+
+def find_near_misses(
+    folded: FoldedText,
+    wanted: SearchTerm,
+    within: Span,
+    remark: Callable[[Span], str] = lambda _: "",
+) -> tuple[NearMiss, ...]:
+    """Up to three places inside `within` that differ least from `wanted`, the best first.
+
+    First those that are the same when folded; only where there is none, those that differ in few characters.
+    `remark` says in a few words what else is to be known of a place, if anything; places with a remark come
+    last. Spans are of the text of `folded`. What is compared has fixed bounds, so the work grows as the text.
+    """
+    if len(wanted.text) > _LONGEST_TEXT:
+        return ()
+    places = [(place, remark(place.span)) for place in _places(folded, wanted, within)]
+    places.sort(key=lambda each: (each[1] != "", _rank(each[0], wanted)))
+    return tuple(_near_miss(folded.lines, wanted, place, said) for place, said in places[:_MOST_SHOWN])
+
+
+def describe_near_misses(near: Sequence[NearMiss]) -> str:
+    """`near` as a hint; empty where there is none."""
+    return f"nearest: {'; '.join(map(_describe, near))}" if near else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A place, what differs there in words, and in how many places or characters."""
+
+    span: Span
+    differs: str
+    weight: int
+
+
+def _places(folded: FoldedText, wanted: SearchTerm, within: Span) -> Iterator[_Place]:
+    """Places of the first way to search that finds any."""
+    lines = folded.lines
+    search = FoldedSearch(folded, wanted, within)
+    if search.finds_same:
+        for span, differences in search.same():
+            yield _Place(span, _names(lines, span, differences), len(differences))
+        return
+    unescaped = _ESCAPE.sub(lambda match: _ESCAPED[match[1]], wanted.text)
+    if unescaped != wanted.text:
+        second = FoldedSearch(folded, replace(wanted, text=unescaped, or_exact=True), within)
+        for span, differences in second.same():
+            names = ["escapes (given as a backslash and a letter)"]
+            names += [_names(lines, span, differences)] if differences else []
+            yield _Place(span, ", ".join(names), len(differences))
+        if second.finds_same:
+            return
+    for similar in search.similar():
+        place = _at(lines, similar.offset, similar.span)
+        differs = f"about {similar.errors} of {len(search.key)} characters, from {place} on"
+        yield _Place(similar.span, differs, similar.errors)
+
+
+def _rank(place: _Place, wanted: SearchTerm) -> tuple[bool, int, int]:
+    """What places are ordered by: those that were meant first, then by weight, then by distance."""
+    meant = wanted.addressed
+    if meant is None:
+        return False, place.weight, place.span.start
+    is_meant = meant.overlaps(place.span) or meant.start == place.span.start
+    return not is_meant, place.weight, abs(place.span.start - meant.start)
+
+
+def _near_miss(lines: LineIndex, wanted: SearchTerm, place: _Place, remark: str) -> NearMiss:
+    start = lines.position(place.span.start)
+    # Text that ends in a line end has no part in the next line, unless it is lines of which that is one.
+    last = place.span.end if wanted.whole_lines else max(place.span.end - 1, place.span.start)
+    differs = place.differs or "the place only"
+    return NearMiss(
+        line=start.line,
+        col=start.col,
+        end_line=lines.line_at(last),
+        differs=f"{differs} ({remark})" if remark else differs,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One difference, at `offset` of the text. `detail` says what is there, and what does not."""
+
+    kind: str
+    detail: str
+    offset: int
+
+
+def _names(lines: LineIndex, span: Span, differences: Iterable[Difference]) -> str:
+    """`differences` at `span` by kind, each with its first place."""
+    kinds: dict[str, list[Difference]] = {}
+    for difference in differences:
+        kinds.setdefault(difference.kind, []).append(difference)
+    names = [_name(lines, span, same) for same in kinds.values()]
+    return ", ".join(names[:_KINDS_SHOWN]) + (", and more" if len(names) > _KINDS_SHOWN else "")
+
+
+def _name(lines: LineIndex, span: Span, same: Sequence[Difference]) -> str:
+    detail = f" ({same[0].detail})" if same[0].detail else ""
+    name = f"{same[0].kind}{detail} at {_at(lines, same[0].offset, span)}"
+    others = len(same) - 1
+    return f"{name} and {others} other {'place' if others == 1 else 'places'}" if others else name
+
+
+def _at(lines: LineIndex, offset: int, span: Span) -> str:
+    """`offset` in words; its line is left out where that is the first of `span`."""
+    position = lines.position(offset)
+    if position.line == lines.line_at(span.start):
+        return f"column {position.col}"
+    return f"{position.line}:{position.col}"
+
+
+def _describe(near: NearMiss) -> str:
+    start = f"{near.line}:{near.col}" if near.col > 1 else str(near.line)
+    if near.end_line > near.line:
+        return f"lines {start}-{near.end_line} differ in {near.differs}"
+    return f"line {start} differs in {near.differs}"
+
+
+# --- Searching a text once more for what was not found: without what folding drops, or for similar
+# text.
+
+# A text that folds to less than this is in many words, of which only whole ones are near.
+_SHORT: Final = 8
+
+_MOST_FOLDED_PLACES: Final = 64
+
+_MOST_COMPARED: Final = 12
+
+_MOST_DIFFERENCES: Final = 100
+
+_FARTHEST: Final = 200
+
+
+class Dropped(StrEnum):
+    """Kinds of characters that folded text does not have."""
+
+    BLANK = "blank"
+    DASH = "dash"
+    QUOTE = "quote"
+    INVISIBLE = "invisible"
+    ACCENT = "accent"
+    MARKUP = "markup"
+
+
+_DASH_AND_MARKUP: Final = frozenset({Dropped.DASH, Dropped.MARKUP})
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarSpan:
+    """A `span` of which about `errors` characters of what was wanted differ, the first at `offset`."""
+
+    span: Span
+    errors: int
+    offset: int
+
+
+class FoldedSearch:
+    """One search for one text. All spans are of the text of `folded`."""
+
+    def __init__(self, folded: FoldedText, wanted: SearchTerm, within: Span) -> None:
+        """Search `folded` for `wanted` in the span `within`."""
+        self._folded = folded
+        self._wanted = wanted
+        self._within = within
+        self._near = wanted.addressed.start if wanted.addressed else within.start
+        self.key = wanted.text.translate(folded.folding)
+        self.cores = list(islice(self._folded_spans() if self.key else self._exact_spans(), _MOST_COMPARED))
+
+    @property
+    def finds_same(self) -> bool:
+        """Whether any place is the same when folded, be it no near miss because it is no miss."""
+        return bool(self.cores)
+
+    def same(self) -> Iterator[tuple[Span, list[Difference]]]:
+        """Places that are the same when folded, and what differs there; of the closest ones, in any order."""
+        for core in self.cores:
+            span, differences = self._fitted(core) if self.key else (core, [])
+            if self._wanted.any_case:
+                differences = [difference for difference in differences if difference.kind != "case"]
+            if differences or self._wanted.or_exact:
+                yield span, differences
+
+    def similar(self) -> Iterator[SimilarSpan]:
+        """Places that differ in few characters."""
+        start, end, near = self._folded_bounds()
+        for similar in find_similar(self._folded.folded, self.key, Span(start, end), near):
+            same = common_start(self._folded.folded[similar.start : similar.end], self.key)
+            span = Span(self._folded.start_in_text(similar.start), self._folded.end_in_text(similar.end))
+            differing = similar.start + same
+            offset = self._folded.start_in_text(differing) if differing < similar.end else span.end
+            if self._wanted.whole_lines:
+                span = self._whole_lines(span)
+            yield SimilarSpan(span, similar.errors, offset)
+
+    def _folded_bounds(self) -> tuple[int, int, int]:
+        """Start and end of the searched part, and where to begin, in the folded text."""
+        index_at = self._folded.index_at
+        return index_at(self._within.start), index_at(self._within.end), index_at(self._near)
+
+    def _folded_spans(self) -> Iterator[Span]:
+        """Spans that are the same when folded, without dropped characters around, the closest first."""
+        places = _occurrences(self._folded.folded, self.key, *self._folded_bounds())
+        for index in islice(places, _MOST_FOLDED_PLACES):
+            core = Span(self._folded.start_in_text(index), self._folded.end_in_text(index + len(self.key)))
+            if len(self.key) >= _SHORT or self._is_specific(core) or self._is_apart(core):
+                yield core
+
+    def _exact_spans(self) -> Iterator[Span]:
+        """Where the very text is, for a text of which folding leaves nothing, and which is not blank."""
+        wanted = self._wanted.text
+        if not wanted.strip():
+            return
+        places = _occurrences(self._folded.text, wanted, self._within.start, self._within.end, self._near)
+        for start in islice(places, _MOST_FOLDED_PLACES):
+            span = Span(start, start + len(wanted))
+            if not self._wanted.whole_lines or span == self._whole_lines(span):
+                yield span
+
+    def _is_specific(self, core: Span) -> bool:
+        """Whether `core` is at the place that was addressed."""
+        return self._wanted.addressed is not None and self._wanted.addressed.overlaps(core)
+
+    def _is_apart(self, core: Span) -> bool:
+        """Whether `core` cuts no word."""
+        text = self._folded.text
+        cuts_start = _is_word(text[core.start - 1 : core.start]) and _is_word(text[core.start])
+        return not cuts_start and not (
+            _is_word(text[core.end : core.end + 1]) and _is_word(text[core.end - 1])
+        )
+
+    def _fitted(self, core: Span) -> tuple[Span, list[Difference]]:
+        """`core` with what stands for the dropped characters around it, and the differences."""
+        text, within, folding = self._folded.text, self._within, self._folded.folding
+        before = folding.start_of(text[max(within.start, core.start - _FARTHEST) : core.start][::-1])
+        core_end = accents_end(text, core.end, within.end)
+        after = folding.start_of(text[core_end : min(within.end, core_end + _FARTHEST)])
+        wanted = self._wanted.text
+        lead, trail = folding.start_of(wanted), folding.start_of(wanted[::-1])[::-1]
+        start = core.start - _counterpart(before, lead[::-1])
+        end = core_end + _counterpart(after, trail[accents_end(trail, 0, len(trail)) :])
+        more: list[Difference] = []
+        if self._wanted.whole_lines:
+            lines = self._whole_lines(Span(start, end))
+            if not folding.drops_all(text[lines.start : core.start]):
+                more.append(Difference("more text before it", "", lines.start))
+            else:
+                start = lines.start
+            if not folding.drops_all(text[core.end : lines.end]):
+                more.append(Difference("more text after it", "", core.end))
+            else:
+                end = lines.end
+        span = Span(start, end)
+        differences = find_differences(folding, text, span, self._wanted.text)
+        return span, [*more, *islice(_without_neighbours(differences), _MOST_DIFFERENCES)]
+
+    def _whole_lines(self, span: Span) -> Span:
+        """Whole lines around `span`, without the last line end."""
+        lines = self._folded.lines
+        return Span(lines.start(lines.line_at(span.start)), lines.content_end(lines.line_at(span.end)))
+
+
+def _occurrences(text: str, wanted: str, start: int, end: int, near: int) -> Iterator[int]:
+    """Where `wanted` is in ``text[start:end]``, the closest to `near` first."""
+
+    def ahead() -> Iterator[int]:
+        at = text.find(wanted, max(near, start), end)
+        while at >= 0:
+            yield at
+            at = text.find(wanted, at + 1, end)
+
+    def behind() -> Iterator[int]:
+        at = text.rfind(wanted, start, min(near + len(wanted) - 1, end))
+        while at >= 0:
+            yield at
+            at = text.rfind(wanted, start, at + len(wanted) - 1)
+
+    return merge(ahead(), behind(), key=lambda at: abs(at - near))
+
+
+def _counterpart(dropped: str, given: str) -> int:
+    """How much of `dropped` stands for `given`; both are dropped characters, read from the inside out."""
+    if dropped.startswith(given):
+        return len(given)
+    kinds = {dropped_kind(character) for character in given}
+    if kinds & _DASH_AND_MARKUP:
+        kinds |= _DASH_AND_MARKUP
+    line_ends = given.count("\n")
+    for at, character in enumerate(dropped):
+        if dropped_kind(character) not in kinds or (character == "\n" and not line_ends):
+            return at
+        line_ends -= character == "\n"
+        if character == "\n" and not line_ends and given.endswith("\n"):
+            return at + 1
+    return len(dropped)
+
+
+def _without_neighbours(differences: Iterator[Difference]) -> Iterator[Difference]:
+    """`differences`; of several of one kind that touch, the first."""
+    last: Difference | None = None
+    for difference in differences:
+        if last is None or (last.kind, last.offset + 1) != (difference.kind, difference.offset):
+            yield difference
+        last = difference
+
+
+def _is_word(character: str) -> bool:
+    """Whether `character` is part of a word that has ends: scripts without case may have none."""
+    return character.isalnum() and (character.isdecimal() or character.lower() != character.upper())
+
+
+# --- Text folded to what people take for the same, with the way back to its real places.
+#
+# Folded text has no blanks, line ends, dashes, quotes, accents, invisible characters and light markup, no
+# case
+# and no compatibility forms. So texts that differ in such things alone are equal, and `str.find` finds
+# them.
+
+# Straight quotes, low quotes, and what is typed for them: acute accents, letters for apostrophes, primes.
+_QUOTES: Final = frozenset(
+    "\"'\u201a\u201e\u00b4\u02b9\u02ba\u02bb\u02bc\u02c8\u2032\u2033\u2034\u2035\u2036\uff02\uff07"
+)
+
+_MARKUP: Final = frozenset("*_`\\")
+
+_FILLERS: Final = frozenset("\u034f\u115f\u1160\u3164\uffa0")
+
+_BLANKS: Final = frozenset("\t\n\v\f\r\x1c\x1d\x1e\x1f\x85")
+
+_BLOCK: Final = 128
+
+_CATEGORIES: Final = {
+    "Zs": Dropped.BLANK,
+    "Zl": Dropped.BLANK,
+    "Zp": Dropped.BLANK,
+    "Pd": Dropped.DASH,
+    "Pi": Dropped.QUOTE,
+    "Pf": Dropped.QUOTE,
+    "Cf": Dropped.INVISIBLE,
+    "Cc": Dropped.INVISIBLE,
+    "Mn": Dropped.ACCENT,
+    "Me": Dropped.ACCENT,
+}
+
+
+def dropped_kind(character: str) -> Dropped | None:
+    """Why folded text does not have `character`; None for one that it has in some form."""
+    if character in _QUOTES:
+        return Dropped.QUOTE
+    if character in _MARKUP:
+        return Dropped.MARKUP
+    if character == "\N{MINUS SIGN}":
+        return Dropped.DASH
+    if character in _BLANKS:
+        return Dropped.BLANK
+    # Variation selectors are marks by category, and no one sees them.
+    if character in _FILLERS or "\ufe00" <= character <= "\ufe0f":
+        return Dropped.INVISIBLE
+    return _CATEGORIES.get(unicodedata.category(character))
+
+
+class Folding(dict[int, str | None]):
+    """Table for `str.translate` that folds text; it fills itself with the characters that it meets."""
+
+    def __missing__(self, code: int) -> str | None:
+        """Fold the character `code`; None drops it."""
+        character = chr(code)
+        folded = None
+        if dropped_kind(character) is None:
+            plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", character).casefold())
+            folded = "".join(part for part in plain if dropped_kind(part) is None) or None
+        self[code] = folded
+        return folded
+
+    def drops(self, character: str) -> bool:
+        """Whether folded text does not have `character`."""
+        return self[ord(character)] is None
+
+    def start_of(self, text: str) -> str:
+        """The characters at the start of `text` that folded text does not have."""
+        return text[: next((at for at, character in enumerate(text) if not self.drops(character)), len(text))]
+
+    def drops_all(self, text: str) -> bool:
+        """Whether nothing of `text` is left when it is folded."""
+        return not text.translate(self)
+
+
+# --- Differences between two texts that are equal when folded, by kind and position.
+
+_CODES_SHOWN: Final = 3
+
+_CHUNK: Final = 64
+
+# A mark after a chunk belongs to the character before it, so a little more must be the same.
+_OVERLAP: Final = 8
+
+_ALL_BUT_BLANKS: Final = tuple(kind for kind in Dropped if kind is not Dropped.BLANK)
+
+_CURLY: Final = frozenset(map(chr, range(0x2018, 0x2020)))
+
+_IN_LINE: Final = frozenset(" \t")
+
+_PLAIN_BLANKS: Final = _IN_LINE | {"\n"}
+
+
+def find_differences(folding: Folding, text: str, span: Span, wanted: str) -> Iterator[Difference]:
+    """Differences between `span` of `text` and `wanted`, in order; both have LF line ends and fold alike.
+
+    No text of the file is in them: characters are told by their code points, white space by its amount.
+    """
+    here, there = span.start, 0
+    while here < span.end or there < len(wanted):
+        while _starts_the_same(text, here, span.end, wanted, there):
+            here, there = here + _CHUNK, there + _CHUNK
+        gap = Span(here, _gap_end(folding, text, here, span.end))
+        gap_of_wanted = Span(there, _gap_end(folding, wanted, there, len(wanted)))
+        yield from _in_gap(text, gap, _cut(wanted, gap_of_wanted))
+        there = gap_of_wanted.end
+        here = gap.end
+        end, wanted_end = _character_ends(folding, (text, here, span.end), (wanted, there, len(wanted)))
+        if text[here:end] != wanted[there:wanted_end]:
+            yield _of_characters(text[here:end], wanted[there:wanted_end], here)
+        here, there = end, wanted_end
+
+
+def _starts_the_same(text: str, here: int, end: int, wanted: str, there: int) -> bool:
+    length = _CHUNK + _OVERLAP
+    return (
+        here + length <= end
+        and there + length <= len(wanted)
+        and text[here : here + length] == wanted[there : there + length]
+    )
+
+
+def _cut(text: str, span: Span) -> str:
+    return text[span.start : span.end]
+
+
+def _gap_end(folding: Folding, text: str, at: int, end: int) -> int:
+    """Where the characters at `at` that folding drops end."""
+    while at < end and folding.drops(text[at]):
+        at += 1
+    return at
+
+
+def _character_ends(
+    folding: Folding, text: tuple[str, int, int], wanted: tuple[str, int, int]
+) -> tuple[int, int]:
+    """Ends of the next characters of both that fold to the same, with the accents after them."""
+    (left, here, left_end), (right, there, right_end) = text, wanted
+    ahead = 0
+    while here < left_end or there < right_end:
+        # A ligature folds to several characters, for which the other side may need as many.
+        if here < left_end and (ahead <= 0 or there == right_end):
+            ahead += len(folding[ord(left[here])] or "")
+            here += 1
+        else:
+            ahead -= len(folding[ord(right[there])] or "")
+            there += 1
+        if ahead == 0:
+            break
+    return accents_end(left, here, left_end), accents_end(right, there, right_end)
+
+
+def accents_end(text: str, at: int, end: int) -> int:
+    """Where the accents that belong to the character before `at` end, `end` at the latest."""
+    while at < end and dropped_kind(text[at]) is Dropped.ACCENT:
+        at += 1
+    return at
+
+
+def _of_characters(have: str, given: str, offset: int) -> Difference:
+    """The difference between two forms of what is the same letter or sign to the fold."""
+    composed = unicodedata.normalize("NFC", have), unicodedata.normalize("NFC", given)
+    if composed[0] == composed[1]:
+        detail = "composed, not decomposed" if have == composed[0] else "decomposed, not composed"
+        return Difference("Unicode normalization", detail, offset)
+    # Of other lengths they are no upper and lower case of one letter, but a ligature and its letters.
+    if len(composed[0]) == len(composed[1]) and composed[0].casefold() == composed[1].casefold():
+        return Difference("case", "", offset)
+    if _without_accents(have) == _without_accents(given):
+        return Difference("accents", "", offset)
+    return Difference("another form of a character", f"{_codes(have)}, not {_codes(given)}", offset)
+
+
+def _without_accents(text: str) -> str:
+    parts = unicodedata.normalize("NFD", text)
+    return "".join(part for part in parts if dropped_kind(part) is not Dropped.ACCENT).lower()
+
+
+def _in_gap(text: str, gap: Span, given: str) -> Iterator[Difference]:
+    """Differences between what folding drops at one place: one for each kind of character, in order."""
+    have = _cut(text, gap)
+    if have == given:
+        return
+    kinds = {character: dropped_kind(character) or Dropped.ACCENT for character in have + given}
+    if {kinds[each] for each in have} ^ {kinds[each] for each in given} == {Dropped.DASH, Dropped.MARKUP}:
+        # The same mark of a list or rule, written otherwise.
+        kinds = {each: Dropped.MARKUP if kind is Dropped.DASH else kind for each, kind in kinds.items()}
+    found = list(_in_blanks(text, gap, given))
+    for kind in _ALL_BUT_BLANKS:
+        places = [gap.start + at for at, character in enumerate(have) if kinds[character] is kind]
+        ours = "".join(text[place] for place in places)
+        theirs = "".join(character for character in given if kinds[character] is kind)
+        if ours != theirs:
+            name, detail = _of_marks(kind, *_apart(ours, theirs))
+            found.append(Difference(name, detail, _first_apart(places, gap, common_start(ours, theirs))))
+    if not found:
+        found.append(Difference("the order of blanks and marks", "", gap.start))
+    yield from sorted(found, key=lambda difference: difference.offset)
+
+
+def _in_blanks(text: str, gap: Span, given: str) -> Iterator[Difference]:
+    """Differences between the white space at one place: around each mark, where there are as many of them."""
+    ours, theirs = _blank_runs(_cut(text, gap)), _blank_runs(given)
+    if len(ours) != len(theirs):
+        ours, theirs = [[at for run in ours for at in run]], [[at for run in theirs for at in run]]
+    for run, given_run in zip(ours, theirs, strict=True):
+        places = [gap.start + at for at in run]
+        blanks, given_blanks = "".join(text[at] for at in places), "".join(given[at] for at in given_run)
+        if blanks != given_blanks:
+            yield from _of_blanks(text, gap, places, given_blanks)
+
+
+def _blank_runs(dropped: str) -> list[list[int]]:
+    """Offsets of the white space before, between and after the other characters of `dropped`."""
+    runs: list[list[int]] = [[]]
+    for at, character in enumerate(dropped):
+        if dropped_kind(character) is Dropped.BLANK:
+            runs[-1].append(at)
+        else:
+            runs.append([])
+    return runs
+
+
+def _first_apart(places: Sequence[int], gap: Span, skipped: int) -> int:
+    """The one of `places` after the `skipped` ones, or where it would be."""
+    if skipped < len(places):
+        return places[skipped]
+    return places[-1] + 1 if places else gap.end
+
+
+def _of_marks(kind: Dropped, ours: str, theirs: str) -> tuple[str, str]:
+    """Name and detail of other differences than those of blanks."""
+    detail = f"{_codes(ours)}, not {_codes(theirs)}"
+    match kind:
+        case Dropped.QUOTE:
+            return ("curly quotes" if _CURLY & {*ours, *theirs} else "quotes"), detail
+        case Dropped.DASH:
+            return "dashes", detail
+        case Dropped.MARKUP if len(ours) != len(theirs):
+            return "markup", f"{_count(ours, 'character')}, not {len(theirs) or 'none'}"
+        case Dropped.MARKUP:
+            return "markup", detail
+        case Dropped.ACCENT:
+            return "accents", detail
+        case _:
+            return _named((ours or theirs)[0]), detail
+
+
+def _of_blanks(text: str, gap: Span, places: Sequence[int], given: str) -> Iterator[Difference]:
+    """Differences between the white space at `places` and what was `given`."""
+    have = "".join(text[at] for at in places)
+    first = _first_apart(places, gap, common_start(have, given))
+    special = [[each for each in blanks if each not in _PLAIN_BLANKS] for blanks in (have, given)]
+    line_ends = have.count("\n"), given.count("\n")
+    if special[0] != special[1]:
+        ours, theirs = _apart(have, given)
+        character = next(each for each in (*special[0], *special[1]) if each in ours + theirs)
+        yield Difference(_named(character), f"{_codes(ours)}, not {_codes(theirs)}", first)
+    elif line_ends[0] != line_ends[1]:
+        # Lines that only follow each other have one line end between them, and no blank line.
+        name, line_end = ("line breaks", 0) if min(line_ends) == 0 else ("blank lines", 1)
+        amounts = [str(count - line_end or "none") for count in line_ends]
+        yield Difference(name, f"{amounts[0]}, not {amounts[1]}", first)
+    else:
+        start = 0
+        for ours, theirs in zip(have.split("\n"), given.split("\n"), strict=True):
+            if ours != theirs:
+                offset = _first_apart(places, gap, start + common_start(ours, theirs))
+                with_unit = "\t" in ours + theirs
+                amounts = [_amount(blanks, with_unit=with_unit) for blanks in (ours, theirs)]
+                yield Difference(_place_of_blanks(text, offset), f"{amounts[0]}, not {amounts[1]}", offset)
+            start += len(ours) + 1
+
+
+def _place_of_blanks(text: str, offset: int) -> str:
+    """What blanks at `offset` are by their place in a line."""
+    start = end = offset
+    while start > 0 and text[start - 1] in _IN_LINE:
+        start -= 1
+    while end < len(text) and text[end] in _IN_LINE:
+        end += 1
+    starts_line = start == 0 or text[start - 1] == "\n"
+    ends_line = end == len(text) or text[end] == "\n"
+    if starts_line and ends_line:
+        return "blanks on an empty line"
+    if starts_line:
+        return "indentation"
+    return "trailing blanks" if ends_line else "blanks"
+
+
+def _amount(blanks: str, *, with_unit: bool) -> str:
+    if not with_unit:
+        return str(len(blanks) or "none")
+    amounts = [_count("\t" * blanks.count("\t"), "tab"), _count(" " * blanks.count(" "), "blank")]
+    return " and ".join(amount for amount in amounts if amount != "none") or "none"
+
+
+def _count(things: Sequence[str], name: str) -> str:
+    if not things:
+        return "none"
+    return f"1 {name}" if len(things) == 1 else f"{len(things)} {name}s"
+
+
+def _apart(ours: str, theirs: str) -> tuple[str, str]:
+    """The two without what they have in common at the start and at the end."""
+    start, end = common_edges(ours, theirs)
+    return ours[start : len(ours) - end], theirs[start : len(theirs) - end]
+
+
+def _codes(text: str) -> str:
+    """Code points of `text`, at most so many."""
+    codes = [f"U+{ord(character):04X}" for character in text[:_CODES_SHOWN]]
+    if len(text) > _CODES_SHOWN:
+        codes.append("…")
+    return " ".join(codes) or "nothing"
+
+
+def _named(character: str) -> str:
+    """Name of a character that shows as nothing or as a blank."""
+    if character == "\N{NO-BREAK SPACE}":
+        return "a non-breaking space"
+    name = unicodedata.name(character, "control character").lower()
+    return f"an {name}" if name[0] in "aeiou" else f"a {name}"
+
+
+# --- Places of a text that are nearly a given one.
+
+_SHORTEST: Final = 8
+
+_LONGEST_PATTERN: Final = 4_000
+
+# Of a longer text the start is searched for: the work grows with the product of both lengths.
+_LONGEST_START: Final = 256
+
+# One difference in so many characters is still similar, after the first few.
+_PER_ERROR: Final = 4
+
+_EXACT: Final = 4
+
+_MOST_ERRORS: Final = 64
+
+_MOST_SIMILAR_PLACES: Final = 3
+
+_MOST_SEARCHES: Final = 8
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SimilarMatch:
+    """A part ``[start, end)`` of a text, and the fewest characters to change, add or drop in it."""
+
+    start: int
+    end: int
+    errors: int
+
+    def overlaps(self, other: "SimilarMatch") -> bool:
+        """Whether the two parts share a character."""
+        return self.start < other.end and other.start < self.end
+
+
+def find_similar(text: str, wanted: str, within: Span, near: int) -> list[SimilarMatch]:
+    """The three parts of `within` in `text` that are most similar to `wanted`, and the one at `near`.
+
+    They are disjoint. Of equally similar parts the one close to `near` comes first. A `wanted` that is so
+    short that anything is similar to it, or very long, has none.
+    """
+    if not _SHORTEST <= len(wanted) <= _LONGEST_PATTERN:
+        return []
+    most = min((len(wanted) - _EXACT) // _PER_ERROR, _MOST_ERRORS)
+    found: list[SimilarMatch] = []
+    best: list[tuple[int, int, SimilarMatch, Span]] = []
+
+    def search(region: Span) -> None:
+        similar = _best(text, wanted, region, most)
+        if similar is not None:
+            heappush(best, (similar.errors, abs(similar.start - near), similar, region))
+
+    search(within)
+    for _ in range(_MOST_SEARCHES):
+        if not best or len(found) == _MOST_SIMILAR_PLACES:
+            break
+        _, _, similar, region = heappop(best)
+        if similar.errors <= most:
+            found.append(similar)
+        search(Span(region.start, similar.start))
+        search(Span(similar.end, region.end))
+    around = Span(max(within.start, near - most), min(within.end, near + len(wanted) + most))
+    here = _best(text, wanted, around, most)
+    if here is not None and here.errors <= most and not any(map(here.overlaps, found)):
+        found.append(here)
+    return found
+
+
+def _best(text: str, wanted: str, region: Span, most: int) -> SimilarMatch | None:
+    """The part of `region` that is most like `wanted`; None where all of it differs far more than `most`."""
+    from rapidfuzz import fuzz
+    from rapidfuzz.distance import Levenshtein
+
+    if region.end - region.start < len(wanted) - most:
+        return None
+    searched = wanted[:_LONGEST_START]
+    cutoff = max(100 * (1 - 2 * most / len(searched)), 1)
+    part = fuzz.partial_ratio_alignment(searched, text[region.start : region.end], score_cutoff=cutoff)
+    if part is None:
+        return None
+    first = region.start + part.dest_start
+    last = min(first + len(wanted), region.end)
+
+    # The aligned part is as long as `wanted`; where characters were added or dropped, its ends are elsewhere.
+    def cost(start: int, end: int) -> tuple[int, int]:
+        return Levenshtein.distance(wanted, text[start:end]), abs(end - start - len(wanted))
+
+    ends = range(max(first, last - most), min(region.end, last + most) + 1)
+    last = min(ends, key=lambda end: cost(first, end))
+    starts = range(max(region.start, first - most), min(last, first + most) + 1)
+    first = min(starts, key=lambda start: cost(start, last))
+    errors, _ = cost(first, last)
+    return SimilarMatch(first, last, errors)

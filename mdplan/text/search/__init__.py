@@ -1,1 +1,0 @@
-"""Patterns, and the text that nearly matches one."""
