@@ -14,7 +14,7 @@ from mdplan.bot.manifest.model import Rule
 from mdplan.bot.manifest.placeholders import Values, filled, misuse
 from mdplan.bot.manifest.places import PagePlace, address_of
 from mdplan.bot.manifest.source_map import Path
-from mdplan.data.json_values import as_json
+from mdplan.data.content import as_json
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.documents import Documents
 from mdplan.markdown.outline.outline import Outline

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mdplan.data.node import Element, Path
+from mdplan.data.tree import Element, Path
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.text.visible import nearest_names
 
@@ -72,7 +72,7 @@ def find(values: Any, given: GivenKey, *, is_new: bool = False) -> Found | Diagn
         return _ambiguous(found)
     far = Found(found[0]) if found else _as_far_as(values, steps)
     if is_new and joins and isinstance(far, Found) and len(far.missing) > 1:
-        from mdplan.data.change import value_at
+        from mdplan.data.tree import value_at
 
         around = value_at(values, far.path)
         first = far.missing[0]
@@ -90,7 +90,7 @@ def _ambiguous(paths: Sequence[Path]) -> Diagnostic:
 
 def key_missing(values: Any, found: Found) -> Diagnostic:  # noqa: ANN401 (any value)
     """KEY_NOT_FOUND with the nearest keys, else the first ones."""
-    from mdplan.data.change import value_at
+    from mdplan.data.tree import value_at
 
     parent = value_at(values, found.path)
     names = [name for name in parent if isinstance(name, str)] if isinstance(parent, dict) else []

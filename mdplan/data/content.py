@@ -4,29 +4,38 @@ The new text is read again, and must say what the old one said with the changes 
 another reader takes the text, it must see the same. Where that cannot be had the changes are refused.
 """
 
+import datetime as dt
 import json
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from mdplan.data.bracket_reader import read_json
-from mdplan.data.bracket_writer import BracketWriter
-from mdplan.data.change import (
+from mdplan.data.brackets import BracketWriter, JsonText, read_json
+from mdplan.data.toml import Statement, TomlHeader, read_statements
+from mdplan.data.tree import (
     Branch,
     Change,
+    DataError,
+    DateText,
+    Kind,
+    Language,
+    Node,
+    Opaque,
+    Path,
     Splice,
+    aliased,
     branch_of,
     changed,
     depth_of,
+    places_of,
     values_equal,
+    values_of,
     without_emptied,
 )
-from mdplan.data.json_text import JsonText
-from mdplan.data.node import DataError, Kind, Language, Node, Path, aliased, places_of, values_of
-from mdplan.data.toml_statements import Statement, TomlHeader, read_statements
+from mdplan.field_names import short_name
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.line_end_view import line_end_around, to_lf, with_line_ends
 from mdplan.text.lines import LineIndex, Span
@@ -34,14 +43,18 @@ from mdplan.text.source import Source
 
 # Few texts are INI files.
 if TYPE_CHECKING:
-    from mdplan.data.ini_data import IniPlaces
-    from mdplan.plaintext.ini_outline import IniOutline
+    from mdplan.data.ini import IniOutline
+    from mdplan.data.ini_edits import IniPlaces
+
 
 _TOML_KEY: Final = r"""(?:[A-Za-z0-9_-]++|"[^"\n\r]*+"|'[^'\n\r]*+')"""
+
 _TOML_DEPTH: Final = 32
+
 _DEEP_TOML_KEY: Final = re.compile(
     rf"(?<![A-Za-z0-9_-]){_TOML_KEY}(?:[ \t]*+\.[ \t]*+{_TOML_KEY}){{{_TOML_DEPTH},}}"
 )
+
 _TOML_PLACE: Final = re.compile(r"\(at line (\d+), column \d+\)")
 
 
@@ -66,7 +79,7 @@ class DataContent:
     @cached_property
     def ini(self) -> "IniPlaces":
         """Sections and keys of an INI file."""
-        from mdplan.data.ini_data import IniPlaces
+        from mdplan.data.ini_edits import IniPlaces
 
         assert self.root is not None, "an INI file is a map"
         return IniPlaces.of(_ini_outline(self.text), self.root)
@@ -112,7 +125,7 @@ def read_data(language: Language, text: str, *, is_strict: bool = False) -> Data
     match language:
         case Language.YAML:
             # Loaded here: most texts are Markdown without it.
-            from mdplan.data.yaml_reader import read_yaml
+            from mdplan.data.yaml import read_yaml
 
             root = read_yaml(text, LineIndex(text), is_strict=is_strict)
         case Language.JSON:
@@ -120,7 +133,7 @@ def read_data(language: Language, text: str, *, is_strict: bool = False) -> Data
         case Language.TOML:
             return DataContent(language, text, _toml_values(text))
         case Language.INI:
-            from mdplan.data.ini_data import ini_tree
+            from mdplan.data.ini_edits import ini_tree
 
             root = ini_tree(_ini_outline(text))
     return DataContent(language, text, {} if root is None else values_of(root), root, is_strict)
@@ -134,23 +147,23 @@ def data_edits(content: DataContent, changes: Sequence[Change]) -> list[Splice]:
     branch = branch_of(changes)
     match content.language:
         case Language.YAML:
-            from mdplan.data.yaml_writer import yaml_edits
+            from mdplan.data.yaml import yaml_edits
 
             return yaml_edits(content.text, content.lines, content.root, branch, is_block=content.is_strict)
         case Language.JSON:
             return _json_edits(content, branch)
         case Language.TOML:
-            from mdplan.data.toml_writer import toml_edits
+            from mdplan.data.toml import toml_edits
 
             return toml_edits(content.text, content.lines, content.statements, content.values, branch)
         case Language.INI:
-            from mdplan.data.ini_data import ini_edits
+            from mdplan.data.ini_edits import ini_edits
 
             return ini_edits(content.ini, branch)
 
 
 def _ini_outline(text: str) -> "IniOutline":
-    from mdplan.plaintext.ini_outline import IniOutline
+    from mdplan.data.ini import IniOutline
 
     return IniOutline(Source.from_text(text))
 
@@ -182,7 +195,7 @@ def verify_edits(content: DataContent, edits: EditList, changes: Sequence[Change
             before, after = _plain_json(content.text), _plain_json(text)
             is_other = before is not None and not values_equal(after, changed(before, branch_of(changes)))
         case Language.INI:
-            from mdplan.data.ini_data import is_read_alike
+            from mdplan.data.ini_edits import is_read_alike
 
             is_other = (
                 is_read_alike(content.ini.outline) is True and is_read_alike(result.ini.outline) is False
@@ -207,7 +220,7 @@ def verify_values(content: DataContent, result: DataContent, changes: Sequence[C
         raise DataError("an alias repeats the text that would change")
     found = result.values
     if content.language is Language.INI:
-        from mdplan.data.ini_data import named_values
+        from mdplan.data.ini_edits import named_values
 
         # One that is left of several equal names has that name alone.
         found, wanted = named_values(found), named_values(wanted)
@@ -251,3 +264,101 @@ def _toml_values(text: str) -> dict[str, Any]:
     if depth_of(values) > _TOML_DEPTH:
         raise DataError("it is nested too deeply")
     return values
+
+
+# --- Values of a text as JSON, and JSON values as a text has them: dates are texts to callers.
+
+DATES: Final = (dt.date, dt.time)
+
+
+def read_date(language: str, text: str) -> object:
+    """The date or time that `text` reads as; None where it is none."""
+    # What follows a `#` is a comment, which a date does not have.
+    if not text[:1].isdigit() or set("\n\r#") & set(text):
+        return None
+    try:
+        content = f"k: {text}\n" if language == Language.YAML else f"k = {text}\n"
+        found = read_data(Language(language), content, is_strict=True).values.get("k")
+    except DataError:
+        return None
+    return found if isinstance(found, DATES) else None
+
+
+def dated(language: str, value: object, old: object) -> object:
+    """`value`, or where it is a string and takes the place of the date or time `old`, the date that it is."""
+    return with_dates(language, value) if isinstance(value, str) and isinstance(old, DATES) else value
+
+
+def dated_as_others(language: str, value: object, others: Iterable[object]) -> object:
+    """`value`, or the date that it reads as, where `others` have dates and none is quoted like a text."""
+    others = list(others)
+    has_dates = any(isinstance(other, DATES) for other in others)
+    has_texts = any(isinstance(other, str) and read_date(language, other) is not None for other in others)
+    return with_dates(language, value) if isinstance(value, str) and has_dates and not has_texts else value
+
+
+def with_dates(language: str, value: object) -> object:
+    """`value` with dates and times in place of the strings that read as such, also in lists and maps."""
+    match value:
+        case str():
+            found = read_date(language, value)
+            return value if found is None else DateText(value.strip(" \t"), found)
+        case list():
+            return [with_dates(language, each) for each in value]
+        case dict():
+            return {key: with_dates(language, each) for key, each in value.items()}
+        case _:
+            return value
+
+
+def other_value(name: str, value: object, expected: object) -> str:
+    """The message that the key `name` has `value`, and not the `expected` one."""
+    now, wanted = (json.dumps(as_json(each), ensure_ascii=False) for each in (value, expected))
+    return f"{name} is `{short_name(now)}`, not `{short_name(wanted)}`"
+
+
+def value_matches(language: str, value: object, expected: object) -> bool:
+    """Whether `value`, of a text in `language`, is the JSON value `expected`.
+
+    A date is its text, in any spelling that reads as the same; 1 and 1.0 are one number.
+    """
+    if isinstance(value, DATES):
+        return isinstance(expected, str) and read_date(language, expected) == value
+    if isinstance(value, dict) and isinstance(expected, dict):
+        return value.keys() == expected.keys() and all(
+            value_matches(language, value[k], expected[k]) for k in value
+        )
+    if isinstance(value, list) and isinstance(expected, list):
+        pairs = zip(value, expected, strict=False)
+        return len(value) == len(expected) and all(
+            value_matches(language, left, right) for left, right in pairs
+        )
+    if isinstance(value, bool) or isinstance(expected, bool):
+        return value is expected
+    return value == expected
+
+
+def written_in(language: str, value: object) -> object:
+    """`value` as a text in `language` can have it: in INI numbers, true and false are text."""
+    if language != Language.INI or value is None or isinstance(value, str | list):
+        return value
+    if isinstance(value, dict):
+        return {key: written_in(language, each) for key, each in value.items()}
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def as_json(value: object) -> object:
+    """`value` as JSON, dates as ISO 8601."""
+    if isinstance(value, dict):
+        return {str(key): as_json(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [as_json(each) for each in value]
+    if isinstance(value, Opaque):
+        return f"*{value.value}" if value.kind == "alias" else as_json(value.value)
+    return value.isoformat() if isinstance(value, DATES) else _plain(value)
+
+
+def _plain(value: object) -> object:
+    """A scalar; what JSON does not have as its text."""
+    is_json = value is None or isinstance(value, str | bool | int | float)
+    return value if is_json else str(value)

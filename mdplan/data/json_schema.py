@@ -19,8 +19,8 @@ from jsonschema_specifications import REGISTRY
 from referencing.exceptions import Unresolvable
 
 from mdplan.data.address import shown
-from mdplan.data.json_values import as_json
-from mdplan.data.node import DataError, Opaque, Path
+from mdplan.data.content import as_json
+from mdplan.data.tree import DataError, Opaque, Path
 from mdplan.text.pattern import has_too_many_parts
 
 _MOST_REFERENCES: Final = 20_000

@@ -53,7 +53,7 @@ class _Schema:
     def content(self) -> Any:  # noqa: ANN401 (any value)
         """What it says; a Diagnostic where it cannot be read."""
         from mdplan.data.json_schema import known_schema
-        from mdplan.data.node import DataError
+        from mdplan.data.tree import DataError
 
         if "://" in self.path:
             known = known_schema(self.path)
@@ -74,7 +74,7 @@ class _Schema:
 
 def _values(path: str, text: str) -> object:
     from mdplan.data.content import read_data
-    from mdplan.data.node import DataError, Language
+    from mdplan.data.tree import DataError, Language
 
     if path.lower().endswith((".yaml", ".yml")):
         return read_data(Language.YAML, text).values
@@ -108,7 +108,7 @@ def _own_schema(documents: Documents, files: Sequence[BuiltFile], built: BuiltFi
 
 def _checked(built: BuiltFile, schema: _Schema, *, is_asked: bool) -> Iterator[Diagnostic]:
     from mdplan.data.json_schema import new_violations, place_of, violations
-    from mdplan.data.node import DataError
+    from mdplan.data.tree import DataError
 
     path = built.file.path
     if isinstance(schema.content, Diagnostic):

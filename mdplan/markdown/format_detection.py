@@ -37,7 +37,7 @@ def document_format(path: str, text: str, given: str | None = None) -> DocumentF
     stem, _, suffix = name.rpartition(".")
     if stem and suffix in _SUFFIXES:
         return _SUFFIXES[suffix]
-    from mdplan.plaintext.ini_content import looks_like_ini
+    from mdplan.data.ini import looks_like_ini
 
     if looks_like_ini(text):
         return DocumentFormat.INI

@@ -5,7 +5,7 @@ from copy import deepcopy
 from typing import Any
 
 from mdplan import edits
-from mdplan.data.json_values import as_json
+from mdplan.data.content import as_json
 from mdplan.diagnostics import Refused
 from mdplan.edits import Edit
 from mdplan.markdown.edits.front_matter_problems import unreadable

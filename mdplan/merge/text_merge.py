@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from mdplan.data.node import Language
+from mdplan.data.tree import Language
 from mdplan.merge.conflict_markers import MarkerStyle, Merge
 from mdplan.merge.document_merge import first_flaw, merge_documents
 from mdplan.merge.git_result import GitResult, compared_with_git

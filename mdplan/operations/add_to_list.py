@@ -3,8 +3,7 @@
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
-from mdplan.data.change import REMOVED, Change, KeyChange, NewEntry, value_at
-from mdplan.data.node import Path
+from mdplan.data.tree import REMOVED, Change, KeyChange, NewEntry, Path, value_at
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.data import (

@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mdplan.data.change import REMOVED, KeyChange
+from mdplan.data.tree import REMOVED, KeyChange
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.edits.front_matter_problems import no_block
 from mdplan.markdown.outline.outline import Outline

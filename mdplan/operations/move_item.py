@@ -2,7 +2,7 @@
 
 from typing import ClassVar, Literal
 
-from mdplan.data.change import Change, NewEntry, value_at
+from mdplan.data.tree import Change, NewEntry, value_at
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.data import PlacedOperation

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from mdplan.data.address import shown
-from mdplan.data.change import NewName, value_at
+from mdplan.data.tree import NewName, value_at
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.data import DataOperation

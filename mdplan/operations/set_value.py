@@ -7,9 +7,8 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, field_validator, model_validator
 
 from mdplan.data.address import Found, GivenKey, key_missing, steps_of
-from mdplan.data.change import Change, KeyChange, NewEntry, as_read, value_at, values_equal
-from mdplan.data.json_values import dated, dated_as_others, with_dates, written_in
-from mdplan.data.node import Path
+from mdplan.data.content import dated, dated_as_others, with_dates, written_in
+from mdplan.data.tree import Change, KeyChange, NewEntry, Path, as_read, value_at, values_equal
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.markdown.edits.front_matter_problems import type_changes
 from mdplan.markdown.outline.outline import Outline
@@ -151,7 +150,7 @@ class SetValue(PlacedOperation, CreatingOperation):
         return replace(resolution, warnings=(*resolution.warnings, *warnings))
 
     def _section(self, outline: Outline, target: Target) -> Resolution | Problems:
-        from mdplan.data.ini_data import IniAddress
+        from mdplan.data.ini_edits import IniAddress
         from mdplan.operations.base.ini import replaced_section
 
         return replaced_section(

@@ -15,7 +15,7 @@ from mdplan.text.lines import Span
 
 # Few batches change keys: what reads and writes data is loaded for these.
 if TYPE_CHECKING:
-    from mdplan.data.change import Change, Splice
+    from mdplan.data.tree import Change, Splice
 
 
 def data_parts(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[AttributedEdit] | Problems:
@@ -28,7 +28,7 @@ def data_parts(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[Attri
     data_edits = [item for item in resolved if _changes_of(item)]
     if not data_edits:
         return []
-    from mdplan.data.node import DataError
+    from mdplan.data.tree import DataError
 
     try:
         return _parts(outline, data_edits)
@@ -68,7 +68,7 @@ def _changes_of(item: ResolvedEdit) -> "tuple[Change, ...]":
 
 def _fails(outline: Outline, data_edits: Sequence[ResolvedEdit]) -> int:
     """1 where the changes of `asked` cannot be made together, else 0."""
-    from mdplan.data.node import DataError
+    from mdplan.data.tree import DataError
 
     try:
         _parts(outline, data_edits)
@@ -79,7 +79,7 @@ def _fails(outline: Outline, data_edits: Sequence[ResolvedEdit]) -> int:
 
 def _parts(outline: Outline, data_edits: Sequence[ResolvedEdit]) -> list[AttributedEdit]:
     """Raises `DataError` where the changes cannot be made, or not be proven."""
-    from mdplan.data.node import DataError
+    from mdplan.data.tree import DataError
     from mdplan.markdown.edits.data_splices import data_splices, verify_splices
 
     changes = [change for item in data_edits for change in _changes_of(item)]

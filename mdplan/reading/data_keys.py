@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from mdplan.data.address import find, key_missing, shown
-from mdplan.data.change import value_at
 from mdplan.data.content import DataContent
-from mdplan.data.node import Path
+from mdplan.data.tree import Path, value_at
 from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.edits.front_matter_problems import unreadable
 from mdplan.markdown.front_matter.values import Unreadable

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mdplan.data.address import Found, find
-from mdplan.data.change import REMOVED, value_at
-from mdplan.data.content import DataContent
-from mdplan.data.json_values import as_json, value_matches
+from mdplan.data.content import DataContent, as_json, value_matches
+from mdplan.data.tree import REMOVED, value_at
 from mdplan.markdown.outline.data_content import data_content
 from mdplan.markdown.outline.outline import Outline
 from mdplan.requests.search import SearchRequest

@@ -11,8 +11,7 @@ from mdplan.text.visible import escape_for_message
 
 # A stat of Markdown, which is most of them, comes by here and needs none of this.
 if TYPE_CHECKING:
-    from mdplan.plaintext.ini_outline import IniOutline
-    from mdplan.plaintext.ini_section import IniKey
+    from mdplan.data.ini import IniKey, IniOutline
 
 
 class PlainTextFields(TypedDict, total=False):
@@ -43,7 +42,7 @@ def ini_section_count(outline: Outline) -> int:
 
 
 def _ini(outline: Outline) -> "IniOutline":
-    from mdplan.plaintext.ini_outline import IniOutline
+    from mdplan.data.ini import IniOutline
 
     return outline.derived(of_source, IniOutline)
 

@@ -20,18 +20,21 @@ import tomlkit
 import yaml
 from tomlkit.exceptions import TOMLKitError
 
-from mdplan.data.change import (
+from mdplan.data.content import DataContent, data_edits, placed, read_data, verify_edits
+from mdplan.data.tree import (
     REMOVED,
     Change,
+    DataError,
     KeyChange,
+    Language,
     NewEntry,
+    Path,
+    Unnamed,
     branch_of,
     changed,
     value_at,
     values_equal,
 )
-from mdplan.data.content import DataContent, data_edits, placed, read_data, verify_edits
-from mdplan.data.node import DataError, Language, Path, Unnamed
 from mdplan.text.edit import EditList
 from mdplan.text.lines import LineIndex
 from mdplan.text.source import Source

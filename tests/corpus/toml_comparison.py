@@ -15,9 +15,8 @@ from typing import Any
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from mdplan.data.change import REMOVED, Change, KeyChange, value_at
 from mdplan.data.content import DataContent, data_edits, placed, read_data, verify_edits
-from mdplan.data.node import DataError, Language, Path
+from mdplan.data.tree import REMOVED, Change, DataError, KeyChange, Language, Path, value_at
 from mdplan.text.edit import EditList
 from mdplan.text.lines import LineIndex
 from mdplan.text.source import Source

@@ -5,10 +5,8 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from mdplan.data.change import value_at
-from mdplan.data.content import DataContent
-from mdplan.data.json_values import as_json
-from mdplan.data.node import Path
+from mdplan.data.content import DataContent, as_json
+from mdplan.data.tree import Path, value_at
 from mdplan.markdown.outline.data_content import data_content
 from mdplan.markdown.outline.outline import Outline
 

@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
+from mdplan.data.ini import IniOutline
 from mdplan.markdown.outline.outline import Outline, of_source
-from mdplan.plaintext.ini_outline import IniOutline
 
 Edit = dict[str, Any]
 

@@ -8,10 +8,10 @@ from typing import TypeAlias
 from hypothesis import assume, event, example, given, note, settings
 from hypothesis import strategies as st
 
+from mdplan.data.ini import IniOutline
 from mdplan.diagnostics import Problems
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.operation import Operation, Resolution
-from mdplan.plaintext.ini_outline import IniOutline
 from mdplan.planning.attributed_edits import AttributedEdit, without_joins
 from mdplan.requests.batch_reader import read_edit
 from mdplan.text.edit import EditList

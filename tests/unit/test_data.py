@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from mdplan.data.change import REMOVED, Change, KeyChange, NewEntry
 from mdplan.data.content import data_edits, placed, read_data, verify_edits
-from mdplan.data.node import DataError, Language
+from mdplan.data.tree import REMOVED, Change, DataError, KeyChange, Language, NewEntry
 from mdplan.text.edit import EditList
 from mdplan.text.lines import LineIndex
 

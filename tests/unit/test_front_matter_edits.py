@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from mdplan.data.change import KeyChange
-from mdplan.data.node import DataError
-from mdplan.data.yaml_scalars import scalar_text
+from mdplan.data.tree import DataError, KeyChange
+from mdplan.data.yaml import scalar_text
 from mdplan.diagnostics import Code, Problems
 from mdplan.engine.engine import Engine, Settings
 from mdplan.markdown.front_matter import block_edits as front_matter_edits

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mdplan.data.json_schema import violations
-from mdplan.data.node import DataError, Opaque
+from mdplan.data.tree import DataError, Opaque
 
 DOUBLED: dict[str, Any] = {
     "$defs": {

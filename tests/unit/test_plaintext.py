@@ -4,7 +4,7 @@ from textwrap import dedent
 
 import pytest
 
-from mdplan.plaintext.ini_outline import IniOutline
+from mdplan.data.ini import IniOutline
 from mdplan.text.plain import TextOutline
 from mdplan.text.source import Source
 

@@ -14,7 +14,7 @@ from mdplan.bot.manifest.expansion import ManifestProblem
 from mdplan.bot.manifest.model import Condition
 from mdplan.bot.manifest.placeholders import Values, filled, misuse
 from mdplan.bot.manifest.source_map import Path
-from mdplan.data.json_values import value_matches
+from mdplan.data.content import value_matches
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.front_matter.location import FrontMatterFormat
 from mdplan.markdown.front_matter.values import FrontMatterContent

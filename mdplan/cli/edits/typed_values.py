@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import yaml
 
-from mdplan.data.yaml_scalars import scalar_text
+from mdplan.data.yaml import scalar_text
 
 _TIMESTAMP: Final = "tag:yaml.org,2002:timestamp"
 _TYPED_TAGS: Final = tuple(f"tag:yaml.org,2002:{name}" for name in ("bool", "float", "int", "null"))

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from mdplan.data.change import Change, Splice
 from mdplan.data.content import DataContent, data_edits, placed, verify_edits
+from mdplan.data.tree import Change, Splice
 from mdplan.markdown.front_matter.block_edits import block_edits, new_block, verify_round_trip
 from mdplan.markdown.front_matter.location import FrontMatterFormat
 from mdplan.markdown.front_matter.values import FrontMatterContent, empty_content

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from mdplan.data.change import REMOVED, Change, KeyChange, value_at
-from mdplan.data.node import DataError
+from mdplan.data.tree import REMOVED, Change, DataError, KeyChange, value_at
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.front_matter.values import Unreadable
 from mdplan.markdown.outline.outline import Outline

@@ -7,9 +7,8 @@ changes that were asked for. Where that cannot be had the changes are refused.
 from collections.abc import Sequence
 from typing import Any, Final
 
-from mdplan.data.change import Change, Splice, values_equal
 from mdplan.data.content import data_edits, placed, verify_values
-from mdplan.data.node import DataError
+from mdplan.data.tree import Change, DataError, Splice, values_equal
 from mdplan.markdown.front_matter.location import FrontMatter, FrontMatterFormat, find_front_matter
 from mdplan.markdown.front_matter.values import FrontMatterContent, empty_content, read_content
 from mdplan.text.edit import EditList, TextEdit

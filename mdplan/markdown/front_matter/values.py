@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mdplan.data.content import DataContent, read_data
-from mdplan.data.node import DataError, Language, Path
+from mdplan.data.tree import DataError, Language, Path
 from mdplan.limits import FRONT_MATTER_CHARACTERS
 from mdplan.markdown.front_matter.location import FrontMatter, FrontMatterFormat
 from mdplan.text.lines import LineIndex, Span

@@ -1,7 +1,7 @@
 """Values of a data file, or of the front matter of a document."""
 
 from mdplan.data.content import DataContent, read_data
-from mdplan.data.node import DataError, Language
+from mdplan.data.tree import DataError, Language
 from mdplan.markdown.front_matter.values import FrontMatterContent, Unreadable
 from mdplan.markdown.outline.outline import Outline
 from mdplan.text.source import DocumentFormat

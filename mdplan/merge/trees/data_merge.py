@@ -8,9 +8,8 @@ from contextlib import suppress
 from typing import Any, Final
 
 from mdplan.data.address import shown
-from mdplan.data.change import Change, KeyChange, NewEntry, values_equal
 from mdplan.data.content import DataContent, data_edits, read_data, verify_edits
-from mdplan.data.node import DataError, Language, Path
+from mdplan.data.tree import Change, DataError, KeyChange, Language, NewEntry, Path, values_equal
 from mdplan.markdown.front_matter.location import find_front_matter
 from mdplan.merge.conflict_markers import (
     Conflict,

@@ -5,8 +5,17 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from mdplan.data.change import REMOVED, Change, KeyChange, NewEntry, values_equal
-from mdplan.data.node import Element, Opaque, Path, Unnamed
+from mdplan.data.tree import (
+    REMOVED,
+    Change,
+    Element,
+    KeyChange,
+    NewEntry,
+    Opaque,
+    Path,
+    Unnamed,
+    values_equal,
+)
 from mdplan.merge.trees.sibling_order import SiblingPlace, merged_order
 
 _BOTH: Final = "both sides changed it"

@@ -7,10 +7,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from mdplan.data.address import Found, GivenKey, find, key_missing, shown, steps_of
-from mdplan.data.change import REMOVED, Change, Splice, value_at
-from mdplan.data.content import DataContent
-from mdplan.data.json_values import as_json, other_value, value_matches
-from mdplan.data.node import DataError, Element, Language, Opaque, Path
+from mdplan.data.content import DataContent, as_json, other_value, value_matches
+from mdplan.data.tree import REMOVED, Change, DataError, Element, Language, Opaque, Path, Splice, value_at
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.edits.data_splices import data_splices
 from mdplan.markdown.edits.front_matter_problems import (
@@ -134,7 +132,7 @@ class DataOperation(Operation):
         values = target.content.values
         is_new = is_new and self.expected_value is None
         if target.is_ini:
-            from mdplan.data.ini_data import IniAddress, find_in_ini
+            from mdplan.data.ini_edits import IniAddress, find_in_ini
 
             address = IniAddress(key, self.section, self.occurrence)
             found = find_in_ini(target.content.ini, address, is_new=is_new)
@@ -212,7 +210,7 @@ class DataOperation(Operation):
             holds = value_matches(content.language, before, self.expected_value)
             guards["expected_value"] = as_json(now) if holds else self.expected_value
         if self.section_sha256 is not None and base.format is DocumentFormat.INI:
-            from mdplan.data.ini_data import IniAddress
+            from mdplan.data.ini_edits import IniAddress
             from mdplan.operations.base.ini import later_sha256
 
             address = IniAddress(self.guarded_key, self.section, self.occurrence)

@@ -5,9 +5,8 @@ from typing import Any
 
 from pydantic import Field, field_validator, model_validator
 
-from mdplan.data.change import value_at
-from mdplan.data.json_values import value_matches
-from mdplan.data.node import Path
+from mdplan.data.content import value_matches
+from mdplan.data.tree import Path, value_at
 from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.data import DataOperation, Target, other_kind

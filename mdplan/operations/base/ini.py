@@ -5,18 +5,22 @@ from dataclasses import replace
 
 from mdplan.data.address import Found
 from mdplan.data.content import DataContent
-from mdplan.data.ini_data import IniAddress, find_in_ini
-from mdplan.data.node import Path
+from mdplan.data.ini import IniKey, IniOutline, IniSection, key_fault, section_fault, value_fault
+from mdplan.data.ini_edits import (
+    IniAddress,
+    IniPayload,
+    add_section,
+    find_in_ini,
+    find_section,
+    read_ini_payload,
+    replace_body,
+    section_name,
+)
+from mdplan.data.tree import Path
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.outline.data_content import data_content
 from mdplan.markdown.outline.outline import Outline, of_source
 from mdplan.operations.base.operation import KEYS, Claim, Resolution
-from mdplan.plaintext.ini_address import find_section, section_name
-from mdplan.plaintext.ini_edits import add_section, replace_body
-from mdplan.plaintext.ini_names import key_fault, section_fault, value_fault
-from mdplan.plaintext.ini_outline import IniOutline
-from mdplan.plaintext.ini_payload import IniPayload, read_ini_payload
-from mdplan.plaintext.ini_section import IniKey, IniSection
 
 
 def section_changed(outline: Outline, content: DataContent, found: Found, sha256: str) -> Diagnostic | None:

@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Iterator
 
-from mdplan.data.change import depth_of
+from mdplan.data.tree import depth_of
 from mdplan.markdown.front_matter.values import MAX_DEPTH
 
 

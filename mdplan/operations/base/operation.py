@@ -25,7 +25,7 @@ from mdplan.text.edit import TextEdit
 from mdplan.text.lines import Span
 
 if TYPE_CHECKING:
-    from mdplan.data.change import Change
+    from mdplan.data.tree import Change
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from mdplan.data.address import shown
-from mdplan.data.change import REMOVED, KeyChange, value_at
 from mdplan.data.content import DataContent
-from mdplan.data.node import DataError, Path, Unnamed
+from mdplan.data.tree import REMOVED, DataError, KeyChange, Path, Unnamed, value_at
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.edits.data_splices import data_splices, verify_splices
 from mdplan.markdown.elements.lists import ListItem, MarkdownList

@@ -19,7 +19,7 @@ from mdplan.markdown.links.link_path import (
 from mdplan.markdown.links.link_target import FileTree, TargetKind
 
 if TYPE_CHECKING:
-    from mdplan.data.node import Path
+    from mdplan.data.tree import Path
 
 # From the path of the file and what it says to the folder that its entries begin in; None for no such one.
 _FolderOf = Callable[[str, Any], str | None]
@@ -127,14 +127,14 @@ def _own_folder(path: str, values: object) -> str | None:
 
 
 def _mkdocs_folder(path: str, values: Any) -> str | None:  # noqa: ANN401 (any value)
-    from mdplan.data.change import value_at
+    from mdplan.data.tree import value_at
 
     given = value_at(values, ("docs_dir",))
     return followed(folder_of(path), given if isinstance(given, str) else "docs")
 
 
 def _zensical_folder(path: str, values: Any) -> str | None:  # noqa: ANN401 (any value)
-    from mdplan.data.change import value_at
+    from mdplan.data.tree import value_at
 
     given = value_at(values, ("project", "docs_dir"))
     return followed(folder_of(path), given if isinstance(given, str) else "docs")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from mdplan.data.content import DataContent
-from mdplan.data.node import Path
+from mdplan.data.tree import Path
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.links.destinations import destinations
 from mdplan.markdown.links.link_path import folder_of, followed, link_between

@@ -7,8 +7,8 @@ in a link of the text.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from mdplan.data.change import KeyChange
 from mdplan.data.content import DataContent
+from mdplan.data.tree import KeyChange
 from mdplan.markdown.links.link_path import folder_of, link_between
 from mdplan.markdown.links.site_rules import LinkStyle, SiteRules
 from mdplan.markdown.outline.data_content import data_content

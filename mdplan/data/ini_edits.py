@@ -3,23 +3,48 @@
 import configparser
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from mdplan.data.address import Found, GivenKey, shown, steps_of
-from mdplan.data.change import Branch, Inserted, Splice, within
-from mdplan.data.node import DataError, Entry, Kind, Node, Path, Unnamed, named
-from mdplan.diagnostics import Diagnostic
-from mdplan.plaintext.ini_address import find_key, find_section, section_name
-from mdplan.plaintext.ini_edits import add_key, add_section, delete_key, new_key_line, set_value
-from mdplan.plaintext.ini_names import key_fault, section_fault, value_fault
-from mdplan.plaintext.ini_outline import IniOutline
-from mdplan.plaintext.ini_section import IniKey, IniSection
+from mdplan.data.ini import (
+    IniKey,
+    IniOutline,
+    IniSection,
+    indent_for,
+    key_fault,
+    read_line,
+    read_sections,
+    section_fault,
+    separator_for,
+    spaced,
+    usual_indent,
+    usual_separator,
+    value_fault,
+)
+from mdplan.data.tree import (
+    Branch,
+    DataError,
+    Entry,
+    Inserted,
+    Kind,
+    Node,
+    Path,
+    Splice,
+    Unnamed,
+    named,
+    within,
+)
+from mdplan.diagnostics import Candidate, Code, Diagnostic
+from mdplan.text.diff import delete_lines, insert_lines, replace_lines
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.lines import Span
+from mdplan.text.source import Source
+from mdplan.text.visible import nearest_names
 
 # The name of a section that holds the keys before the first one, for `configparser`.
 _TOP: Final = "\x01"
+
 # The name of a section, None for what is before the first one, and of a key; None for the section itself.
 _Reading = tuple[str | None, str | None]
 
@@ -123,7 +148,9 @@ def find_in_ini(places: IniPlaces, address: IniAddress, *, is_new: bool) -> Foun
         return Diagnostic.invalid(f"the key could mean {spelled}", "send an array of section and key")
     name, key = there[0] if there else _missing(ini, readings)
     if there or not is_new or key is None:
-        place = find_section(ini, name, occurrence) if key is None else find_key(ini, name, key, occurrence)
+        place = (
+            find_section(ini, name, occurrence) if key is None else find_ini_key(ini, name, key, occurrence)
+        )
         return place if isinstance(place, Diagnostic) else Found(places.path_of(place))
     if name is not None and not ini.sections_named(name) and occurrence in {None, 1}:
         return Found((), (name, key))
@@ -328,3 +355,208 @@ def is_read_alike(ini: IniOutline) -> bool | None:
         keys = expected.setdefault(_TOP if section.name is None else section.name, {})
         keys |= {key.name: key.value for key in section.keys}
     return {name: dict(parser.items(name, raw=True)) for name in parser.sections()} == expected
+
+
+# --- Edits of the sections and keys of an INI file, in the style of what is there.
+
+
+def set_value(ini: IniOutline, key: IniKey, value: str) -> tuple[TextEdit, ...]:
+    """Edits that make `value` the value of `key`; the lines that continue the old one go.
+
+    Its inline comment stays, and so do comments between the lines. No edit is without width, so that a key
+    that is added after this one stays after it.
+    """
+    place, lines = key.assignment, ini.source.lines
+    if place.separator is None:
+        separator = separator_for(ini, ini.sections[key.section], key.name, " " * key.indent)
+        new = TextEdit(place.name, _assigned(key.name, separator, value))
+    elif len(place.value):
+        new = TextEdit(place.value, value)
+    else:
+        empty = Span(place.separator.start, lines.content_end(key.first_line))
+        new = TextEdit(empty, spaced(ini.text_of(empty)) + value)
+    return (new, *delete_lines(ini.source, key.lines[1:]))
+
+
+def delete_key(ini: IniOutline, key: IniKey) -> tuple[TextEdit, ...]:
+    """Edits that delete `key`; comments and blank lines between the lines of its value stay."""
+    return delete_lines(ini.source, key.lines)
+
+
+def add_key(ini: IniOutline, section: IniSection, name: str, value: str) -> TextEdit:
+    """Insertion of a key after the last one of `section`; after its comments where it has none."""
+    lines = ini.source.lines
+    indent = indent_for(ini, section)
+    line = indent + _assigned(name, separator_for(ini, section, name, indent), value)
+    if section.keys:
+        return insert_lines(ini.source, lines.end(section.keys[-1].last_line), [line])
+    is_preamble = section.name is None
+    return insert_lines(
+        ini.source, section.body.end, [line], blank_before=is_preamble, blank_after=is_preamble
+    )
+
+
+def add_section(ini: IniOutline, name: str, lines: Sequence[str]) -> TextEdit:
+    """Insertion of a section with the lines `lines` at the end of the file."""
+    return insert_lines(ini.source, len(ini.source.text), [f"[{name}]", *lines], blank_before=True)
+
+
+def new_key_line(ini: IniOutline, name: str, value: str) -> str:
+    """The line of a key in a section that is new."""
+    return usual_indent(ini) + _assigned(name, usual_separator(ini), value)
+
+
+def replace_body(ini: IniOutline, section: IniSection, lines: Sequence[str]) -> tuple[TextEdit, ...]:
+    """Edits that put `lines` in place of the body of `section`.
+
+    A comment at their end is kept apart from what follows, for it would tell of the next section.
+    """
+    source, end = ini.source, section.body.end
+    line = source.lines.line_at(end)
+    if end < len(source.text) and source.lines.content(line).strip() and read_line(lines[-1], 0).is_comment:
+        lines = [*lines, ""]
+    if not len(section.body):
+        return (insert_lines(source, end, lines),)
+    first, last = source.lines.line_at(section.body.start), source.lines.line_at(end - 1)
+    return replace_lines(source, first, last, lines)
+
+
+def _assigned(name: str, separator: str, value: str) -> str:
+    return name + (separator + value if value else separator.rstrip())
+
+
+# --- Finding the sections and keys of an INI file by their names.
+
+_MOST_CANDIDATES: Final = 10
+
+_Place = TypeVar("_Place", IniKey, IniSection)
+
+
+def section_name(ini: IniOutline, given: str | None) -> str | None:
+    """The name that `given` stands for: it may be written as the header is, in brackets."""
+    if given is None or ini.sections_named(given) or not (given[:1] == "[" and given[-1:] == "]"):
+        return given
+    return given[1:-1]
+
+
+def find_section(ini: IniOutline, name: str | None, occurrence: int | None) -> IniSection | Diagnostic:
+    """The section `name`; None names what is before the first header.
+
+    Of several `occurrence` (1-based) picks one. Errors: SECTION_NOT_FOUND, AMBIGUOUS_HEADING.
+    """
+    found = ini.sections_named(name)
+    if not found:
+        near = nearest_names(name or "", filter(None, ini.section_names))
+        return Diagnostic(
+            code=Code.SECTION_NOT_FOUND,
+            message=f"no section has the name {_quoted(name)}",
+            hint=f"nearest: {_listed(near)}" if near else "see iniSections in md_stat",
+        )
+    places = [_section_candidate(section) for section in found[:_MOST_CANDIDATES]]
+    return _pick(found, occurrence, Code.SECTION_NOT_FOUND, f"section {_quoted(name)}", places)
+
+
+def find_ini_key(
+    ini: IniOutline, section: str | None, key: str, occurrence: int | None
+) -> IniKey | Diagnostic:
+    """The key `key` in the sections `section`, by the letter or else in any case.
+
+    Of several `occurrence` (1-based) picks one. Errors: KEY_NOT_FOUND, SECTION_NOT_FOUND, AMBIGUOUS_HEADING.
+    """
+    found = ini.keys_named(section, key)
+    what = f"key {_quoted(key)}" + (f" of section {_quoted(section)}" if section is not None else "")
+    if found:
+        places = [_key_candidate(ini, each) for each in found[:_MOST_CANDIDATES]]
+        return _pick(found, occurrence, Code.KEY_NOT_FOUND, what, places)
+    if not ini.sections_named(section):
+        absent = find_section(ini, section, None)
+        assert isinstance(absent, Diagnostic)
+        return absent
+    near = nearest_names(key, ini.key_names(section))
+    return Diagnostic(
+        code=Code.KEY_NOT_FOUND,
+        message=f"there is no {what}",
+        hint=f"nearest: {_listed(near)}" if near else "see iniSections in md_stat",
+    )
+
+
+def _pick(
+    found: Sequence[_Place],
+    occurrence: int | None,
+    absent: Code,
+    what: str,
+    candidates: Sequence[Candidate],
+) -> _Place | Diagnostic:
+    if occurrence is None and len(found) == 1:
+        return found[0]
+    if occurrence is not None and occurrence <= len(found):
+        return found[occurrence - 1]
+    lines = ", ".join(str(each.first_line) for each in found[:_MOST_CANDIDATES])
+    lines += ", …" if len(found) > _MOST_CANDIDATES else ""
+    place = f"{'once' if len(found) == 1 else f'{len(found)} times'}, at {_noun(len(found))} {lines}"
+    return Diagnostic(
+        code=Code.AMBIGUOUS_HEADING if occurrence is None else absent,
+        message=f"the {what} is {place}",
+        hint=f"give occurrence (1-based), from 1 to {len(found)}"
+        if len(found) > 1
+        else "leave occurrence out",
+        candidates=tuple(candidates),
+    )
+
+
+def _noun(count: int) -> str:
+    return "line" if count == 1 else "lines"
+
+
+def _section_candidate(section: IniSection) -> Candidate:
+    return Candidate(
+        heading_path=(section.name or "",), start_line=section.first_line, end_line=section.last_line
+    )
+
+
+def _key_candidate(ini: IniOutline, key: IniKey) -> Candidate:
+    path = (ini.sections[key.section].name or "", key.name)
+    return Candidate(heading_path=path, start_line=key.first_line, end_line=key.last_line)
+
+
+def _quoted(name: str | None) -> str:
+    return f"`{name}`"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(_quoted, names))
+
+
+# --- Text that is to become the body of an INI section.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IniPayload:
+    """Lines without blank ones at their edges. `header` is the name of the section that they begin with.
+
+    `last_indent` is the indentation of the last key, which deeper lines after it would continue; None where
+    the last line with text is not a key. `other_sections` are headers after the first line.
+    """
+
+    header: str | None
+    lines: tuple[str, ...]
+    last_indent: int | None
+    other_sections: int
+
+
+def read_ini_payload(text: str) -> IniPayload:
+    """`text` as the body of a section, which may begin with its own header."""
+    lines = to_lf(text).split("\n")
+    while lines and not lines[-1].strip():
+        lines.pop()
+    while lines and not lines[0].strip():
+        lines.pop(0)
+    sections = read_sections(Source.from_text("\n".join(lines)))
+    has_header = len(sections) > 1 and sections[1].first_line == 1
+    body = sections[has_header]
+    return IniPayload(
+        header=body.name,
+        lines=tuple(lines[has_header:]),
+        last_indent=body.keys[-1].indent if body.keys else None,
+        other_sections=len(sections) - 1 - has_header,
+    )

@@ -1,20 +1,263 @@
-"""TOML, edited by cutting at statements.
+"""New keys and values as TOML."""
 
-A new key goes after the last one of its table, a new map after everything, as a table of its own; inside
-tables new maps are on one line. A table without a header of its own goes with its last key.
-"""
-
+import datetime as dt
+import math
+import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
-from mdplan.data.bracket_reader import read_toml_value
-from mdplan.data.bracket_writer import BracketWriter
-from mdplan.data.change import LAST, Branch, Inserted, Splice, as_read, values_equal, within
-from mdplan.data.node import DataError, Path
-from mdplan.data.toml_statements import Statement, TomlAssignment, TomlHeader
-from mdplan.data.toml_text import TomlText, key_text, value_text
+from mdplan.data.brackets import TOML_STRING, BracketWriter, read_toml_value
+from mdplan.data.tree import (
+    LAST,
+    Branch,
+    DataError,
+    DateText,
+    Inserted,
+    Node,
+    Path,
+    Splice,
+    as_read,
+    values_equal,
+    within,
+)
 from mdplan.text.edit import TextEdit
 from mdplan.text.lines import LineIndex, Span
+
+_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+
+_ESCAPED: Final = re.compile(r'["\\\x00-\x1f\x7f]')
+
+_ESCAPES: Final = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
+
+
+class TomlText:
+    """Writes keys and values of TOML on one line."""
+
+    sign = " = "
+    comment_signs: tuple[str, ...] = ("#",)
+
+    def key(self, name: str, like: Node | None) -> str:
+        """The key `name`."""
+        del like
+        return key_text(name)
+
+    def value(self, value: object, like: Node | None, indent: str | None) -> str:
+        """`value`; a string in the quotes of the string `like` where they can carry it."""
+        del indent
+        quotes = like.style if like is not None and isinstance(value, str) else ""
+        if quotes == "'" and isinstance(value, str) and "'" not in value and value.isprintable():
+            return f"'{value}'"
+        return value_text(value)
+
+
+def key_text(name: str) -> str:
+    """The key `name`, bare where it can be."""
+    return name if _BARE.fullmatch(name) else _string(name)
+
+
+def value_text(value: object) -> str:
+    """`value` on one line. Raises `DataError` for what TOML cannot say."""
+    match value:
+        case None:
+            raise DataError("TOML has no null")
+        case list():
+            text = f"[{', '.join(map(value_text, value))}]"
+        case dict():
+            pairs = (f"{key_text(name)} = {value_text(each)}" for name, each in value.items())
+            text = f"{{{', '.join(pairs)}}}"
+        case _:
+            text = _scalar(value)
+    return text
+
+
+def _scalar(value: object) -> str:
+    match value:
+        case bool():
+            text = "true" if value else "false"
+        case str():
+            text = _string(value)
+        case float():
+            text = _float(value)
+        case DateText():
+            text = value.text
+        case dt.date() | dt.time():
+            text = value.isoformat()
+        case _:
+            text = str(value)
+    return text
+
+
+def _float(value: float) -> str:
+    if math.isnan(value) or math.isinf(value):
+        return repr(value)
+    text = repr(value)
+    return text if "." in text or "e" in text else f"{text}.0"
+
+
+def _string(value: str) -> str:
+    if any("\ud800" <= each <= "\udfff" for each in value):
+        raise DataError("TOML has no lone surrogates")
+    return '"' + _ESCAPED.sub(_escape, value) + '"'
+
+
+def _escape(match: re.Match[str]) -> str:
+    return _ESCAPES.get(match[0]) or f"\\u{ord(match[0]):04x}"
+
+
+# --- TOML as statements with places: headers, and keys with their values.
+#
+# No library gives places, so the lines are scanned here; only what `tomllib` has read before comes in,
+# and what
+# comes of an edit is read by it again. TOML 1.0, sections "Keys", "String", "Array" and "Table".
+
+_BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
+
+_BLANKS: Final = re.compile(r"[ \t]*")
+
+_LINE_END: Final = re.compile(r"[\r\n]|\Z")
+
+_IN_VALUE: Final = re.compile(r"[^\"'#\[\]{}\r\n]+")
+
+
+@dataclass(frozen=True, slots=True)
+class TomlHeader:
+    """A line ``[path]`` or ``[[path]]``; `span` is the whole line, `parts` are the names in it.
+
+    In `path` the number of a table is after the name that several tables have.
+    """
+
+    path: Path
+    is_array: bool
+    span: Span
+    parts: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TomlAssignment:
+    """``key = value`` below a header of the path `table`; `path` is from the outermost map.
+
+    `span` are the whole lines, `key` and `value` the texts in them, `parts` the names in the key.
+    """
+
+    path: Path
+    table: Path
+    span: Span
+    key: Span
+    value: Span
+    parts: tuple[Span, ...]
+
+
+Statement = TomlHeader | TomlAssignment
+
+
+def read_statements(text: str, lines: LineIndex) -> tuple[Statement, ...]:
+    """Statements of the TOML `text` in order. Raises `DataError` for what cannot be followed."""
+    return tuple(_statements(text, lines))
+
+
+def _statements(text: str, lines: LineIndex) -> Iterator[Statement]:
+    table: Path = ()
+    counts: dict[Path, int] = {}
+    line = 1
+    while line <= lines.count:
+        at = _skip_blanks(text, lines.start(line))
+        if at == lines.content_end(line) or text[at] == "#":
+            line += 1
+            continue
+        if text[at] == "[":
+            is_array = text.startswith("[[", at)
+            names, parts, _ = _read_key(text, at + 1 + is_array)
+            table = _table_path(names, counts, is_array=is_array)
+            yield TomlHeader(table, is_array, lines.span(line, line), parts)
+            line += 1
+            continue
+        name, parts, end = _read_key(text, at)
+        if text[end : end + 1] != "=":
+            raise DataError("a line of it cannot be followed", at)
+        start = _skip_blanks(text, end + 1)
+        value = Span(start, _value_end(text, start))
+        last = lines.line_at(max(value.end - 1, at))
+        key = Span(at, at + len(text[at:end].rstrip(" \t")))
+        yield TomlAssignment(table + name, table, lines.span(line, last), key, value, parts)
+        line = last + 1
+
+
+def _table_path(names: tuple[str, ...], counts: dict[Path, int], *, is_array: bool) -> Path:
+    """The path of the header `names`; `counts` are the tables so far, by the path of their name."""
+    path: Path = ()
+    for index, name in enumerate(names):
+        path = (*path, name)
+        if is_array and index == len(names) - 1:
+            counts[path] = counts.get(path, 0) + 1
+        if path in counts:
+            path = (*path, counts[path] - 1)
+    return path
+
+
+def _read_key(text: str, at: int) -> tuple[tuple[str, ...], tuple[Span, ...], int]:
+    """Dotted key at `at`, the places of its names, and the offset after it and the blanks that follow."""
+    names: list[str] = []
+    parts: list[Span] = []
+    while True:
+        at = _skip_blanks(text, at)
+        quoted, bare = TOML_STRING.match(text, at), _BARE_KEY.match(text, at)
+        found = quoted or bare
+        if found is None:
+            raise DataError("a key of it cannot be followed", at)
+        names.append(tomllib.loads(f"k={found[0]}")["k"] if quoted else found[0])
+        parts.append(Span(found.start(), found.end()))
+        at = _skip_blanks(text, found.end())
+        if text[at : at + 1] != ".":
+            return tuple(names), tuple(parts), at
+        at += 1
+
+
+def _value_end(text: str, at: int) -> int:
+    """Offset after the value that starts at `at`, without blanks or a comment after it."""
+    depth, end = 0, at
+    while at < len(text):
+        string = TOML_STRING.match(text, at)
+        plain = _IN_VALUE.match(text, at)
+        character = text[at]
+        if string:
+            at = end = string.end()
+        elif plain:
+            end = at + len(plain[0].rstrip(" \t")) if plain[0].strip(" \t") else end
+            at = plain.end()
+        elif character == "#":
+            if not depth:
+                break
+            at = _line_end(text, at)
+        elif character in "\r\n":
+            if not depth:
+                break
+            at += 1
+        else:
+            depth += 1 if character in "[{" else -1
+            at = end = at + 1
+            if not depth:
+                break
+    return end
+
+
+def _line_end(text: str, at: int) -> int:
+    found = _LINE_END.search(text, at)
+    assert found is not None, "every text has an end"
+    return found.start()
+
+
+def _skip_blanks(text: str, at: int) -> int:
+    found = _BLANKS.match(text, at)
+    return found.end() if found else at
+
+
+# --- TOML, edited by cutting at statements.
+#
+# A new key goes after the last one of its table, a new map after everything, as a table of its own;
+# inside
+# tables new maps are on one line. A table without a header of its own goes with its last key.
 
 
 def toml_edits(

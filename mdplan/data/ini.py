@@ -1,0 +1,518 @@
+"""The outline of an INI file: its sections and keys, and what they are called."""
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+from typing import Final
+
+from mdplan.text.lines import LineIndex, Span
+from mdplan.text.source import Source, sha256_hex
+
+_SHORT_HASH: Final = 16
+
+_FIRST: Final = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IniAssignment:
+    """A key and its value. `separator` is the sign with the white space around it; None without one."""
+
+    name: Span
+    separator: Span | None
+    value: Span
+
+
+# --- One section of an INI file, and one key.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IniKey:
+    """One key. `index` counts through all sections, `section` is the index of its own.
+
+    `lines` are those of its value, 1-based: the key's own, then the indented ones that continue it with the
+    blank ones between, without comments between them. `value` is what `configparser` reads: these lines
+    joined by LF, without indentation and comments; None where no sign follows the name. `assignment` and
+    `comment` are of the key's own line; `has_comment` is of all `lines`.
+    """
+
+    index: int
+    section: int
+    name: str
+    assignment: IniAssignment
+    indent: int
+    lines: tuple[int, ...]
+    value: str | None
+    comment: Span | None
+    has_comment: bool
+
+    @property
+    def first_line(self) -> int:
+        """Line of the key itself."""
+        return self.lines[0]
+
+    @property
+    def last_line(self) -> int:
+        """Last line of its value."""
+        return self.lines[-1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IniSection:
+    """One section. The first of a file has no name: it is what is before the first header.
+
+    `span` reaches from the header to the next one, and `body` holds the lines between that are the section's
+    own: without blank lines at its edges, and without a comment directly above the next header. An empty
+    body is after the header. Lines are 1-based and inclusive; a section without lines has `last_line`
+    before `first_line`. `indent` is that of the header.
+    """
+
+    index: int
+    name: str | None
+    keys: tuple[IniKey, ...]
+    span: Span
+    body: Span
+    first_line: int
+    last_line: int
+    indent: int
+
+
+class IniOutline:
+    """Sections and keys of one source, in order. Never changes; derived parts are made on demand.
+
+    What `configparser` refuses is kept: keys before the first section, and names that repeat. The name of a
+    section counts by the letter, that of a key by the letter and then in any case.
+    """
+
+    def __init__(self, source: Source) -> None:
+        """Read `source` once."""
+        self.source = source
+        self.sections: tuple[IniSection, ...] = read_sections(source)
+
+    def every_key(self) -> Iterator[IniKey]:
+        """Keys of all sections, in order."""
+        for section in self.sections:
+            yield from section.keys
+
+    def text_of(self, span: Span) -> str:
+        """Text of `span`."""
+        return self.source.text[span.start : span.end]
+
+    def sections_named(self, name: str | None) -> tuple[IniSection, ...]:
+        """Sections of that name; None is that of what is before the first header."""
+        return self._by_name.get(name, ())
+
+    def keys_named(self, section: str | None, key: str) -> tuple[IniKey, ...]:
+        """Keys called `key` in all sections called `section`."""
+        return self._by_key.get((section, key)) or self._by_folded_key.get((section, key.casefold()), ())
+
+    def section_sha256(self, section: IniSection) -> str:
+        """First 16 hex digits of SHA-256 over the bytes of the whole section."""
+        return self._digest(section)[:_SHORT_HASH]
+
+    def has_sha256(self, section: IniSection, expected: str) -> bool:
+        """Whether SHA-256 over the bytes of the whole section begins with the hex digits `expected`."""
+        return self._digest(section).startswith(expected.lower())
+
+    @cached_property
+    def first_keys(self) -> tuple[IniKey, ...]:
+        """The first key of each of the first sections that have one: so the file is written."""
+        return tuple(islice((section.keys[0] for section in self.sections if section.keys), _FIRST))
+
+    @property
+    def section_names(self) -> Collection[str | None]:
+        """Names of sections, each once; None is that of what is before the first header."""
+        return self._by_name.keys()
+
+    def key_names(self, section: str | None) -> Collection[str]:
+        """Names of the keys of all sections called `section`, each once."""
+        return dict.fromkeys(key.name for each in self.sections_named(section) for key in each.keys)
+
+    @cached_property
+    def _by_name(self) -> dict[str | None, tuple[IniSection, ...]]:
+        found: defaultdict[str | None, list[IniSection]] = defaultdict(list)
+        for section in self.sections:
+            found[section.name].append(section)
+        return {name: tuple(sections) for name, sections in found.items()}
+
+    @cached_property
+    def _by_key(self) -> dict[tuple[str | None, str], tuple[IniKey, ...]]:
+        found: defaultdict[tuple[str | None, str], list[IniKey]] = defaultdict(list)
+        for key in self.every_key():
+            found[self.sections[key.section].name, key.name].append(key)
+        return {name: tuple(keys) for name, keys in found.items()}
+
+    @cached_property
+    def _by_folded_key(self) -> dict[tuple[str | None, str], tuple[IniKey, ...]]:
+        found: defaultdict[tuple[str | None, str], list[IniKey]] = defaultdict(list)
+        for key in self.every_key():
+            found[self.sections[key.section].name, key.name.casefold()].append(key)
+        return {name: tuple(keys) for name, keys in found.items()}
+
+    def _digest(self, section: IniSection) -> str:
+        start, end = self._bounds[section.span.start], self._bounds[section.span.end]
+        return sha256_hex(self.source.data[start:end])
+
+    @cached_property
+    def _bounds(self) -> dict[int, int]:
+        """Byte offset of every place at which a section starts or ends."""
+        offsets = sorted({at for section in self.sections for at in (section.span.start, section.span.end)})
+        return dict(zip(offsets, self.source.byte_offsets(offsets), strict=True))
+
+
+# --- From the lines of an INI file to its sections and keys.
+#
+# The rules are those of Python's `configparser` with inline comments and keys without a value: a line
+# that is
+# indented deeper than the key before it continues the value, after blank lines and comments too.
+
+
+def read_sections(source: Source) -> tuple[IniSection, ...]:
+    """Sections of `source` in order, from one pass over its lines. There is always one before all headers.
+
+    Lines that are neither header nor key are kept in their section, and nothing continues them.
+    """
+    lines = source.lines
+    read = [read_line(lines.content(line), lines.start(line)) for line in range(1, lines.count + 1)]
+    drafts = list(_drafts(source.text, read))
+    firsts = [*(draft.first_line for draft in drafts), lines.count + 1]
+    sections: list[IniSection] = []
+    key_count = 0
+    for index, draft in enumerate(drafts):
+        numbered = enumerate(draft.keys, start=key_count)
+        sections.append(
+            IniSection(
+                index=index,
+                name=draft.name,
+                keys=tuple(key.finished(number, index) for number, key in numbered),
+                span=Span(lines.start(draft.first_line), lines.start(firsts[index + 1])),
+                body=_body(lines, read, index, range(draft.first_line, firsts[index + 1]), len(drafts)),
+                first_line=draft.first_line,
+                last_line=firsts[index + 1] - 1,
+                indent=draft.indent,
+            )
+        )
+        key_count += len(draft.keys)
+    return tuple(sections)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IniLine:
+    """One line of an INI file; spans are offsets in the whole text.
+
+    `text` is the line without its indentation, its comment, and the white space before that; it is empty for
+    blank lines and comments. `indent` counts characters. `comment` reaches to the end of the line.
+    """
+
+    text: Span
+    indent: int
+    comment: Span | None
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether nothing is in it."""
+        return not len(self.text) and self.comment is None
+
+    @property
+    def is_comment(self) -> bool:
+        """Whether nothing but a comment is in it."""
+        return not len(self.text) and self.comment is not None
+
+
+@dataclass(slots=True)
+class _KeyDraft:
+    """A key whose last line is not known yet. `blanks` are blank lines that may turn out to be its own."""
+
+    name: str
+    assignment: IniAssignment
+    line: IniLine
+    lines: list[int]
+    parts: list[str]
+    blanks: list[int] = field(default_factory=list)
+    has_comment: bool = False
+
+    def finished(self, index: int, section: int) -> IniKey:
+        has_value = self.assignment.separator is not None or len(self.lines) > 1
+        return IniKey(
+            index=index,
+            section=section,
+            name=self.name,
+            assignment=self.assignment,
+            indent=self.line.indent,
+            lines=tuple(self.lines),
+            value="\n".join(self.parts).rstrip() if has_value else None,
+            comment=self.line.comment,
+            has_comment=self.has_comment,
+        )
+
+
+@dataclass(slots=True)
+class _SectionDraft:
+    name: str | None
+    first_line: int
+    indent: int
+    keys: list[_KeyDraft]
+
+
+def _drafts(text: str, read: Sequence[IniLine]) -> Iterator[_SectionDraft]:
+    section = _SectionDraft(None, 1, 0, [])
+    key: _KeyDraft | None = None
+    for number, line in enumerate(read, start=1):
+        content = text[line.text.start : line.text.end]
+        if not content:
+            if key is not None and line.is_blank:
+                key.blanks.append(number)
+        elif key is not None and line.indent > key.line.indent:
+            key.parts += [*[""] * len(key.blanks), content]
+            key.lines += [*key.blanks, number]
+            key.blanks = []
+            key.has_comment |= line.comment is not None
+        elif (name := header_name(content)) is not None:
+            yield section
+            section, key = _SectionDraft(name, number, line.indent, []), None
+        else:
+            key = _new_key(text, content, line, number)
+            section.keys += [key] if key is not None else []
+    yield section
+
+
+def _new_key(text: str, content: str, line: IniLine, number: int) -> _KeyDraft | None:
+    assignment = read_assignment(content, line.text.start)
+    if assignment is None:
+        return None
+    name, value = (text[span.start : span.end] for span in (assignment.name, assignment.value))
+    return _KeyDraft(name, assignment, line, [number], [value], has_comment=line.comment is not None)
+
+
+def _body(lines: LineIndex, read: Sequence[IniLine], index: int, own: range, section_count: int) -> Span:
+    """Lines of the section `index`, which has the lines `own`, that hold something of its own."""
+    first, end = own.start + (index > 0), own.stop
+    if index + 1 < section_count:
+        # A comment that touches the next header shows of that section.
+        while end > first and read[end - 2].is_comment:
+            end -= 1
+    while end > first and read[end - 2].is_blank:
+        end -= 1
+    while first < end and read[first - 1].is_blank:
+        first += 1
+    if first >= end:
+        behind_header = lines.start(own.start + (index > 0))
+        return Span(behind_header, behind_header)
+    return Span(lines.start(first), lines.start(end))
+
+
+# --- One line of an INI file, read as Python's `configparser` reads it.
+#
+# Comments start at ``;`` or ``#``, at the start of a line or after white space. A section header is
+# ``[name]``; a key ends at the first ``=`` or ``:``, and one without either has no value.
+
+_COMMENT: Final = re.compile(r"(?:\A|(?<=\s))[;#]")
+
+_HEADER: Final = re.compile(r"\[(.+)\]")
+
+_SEPARATOR: Final = re.compile(r"[=:]")
+
+
+def read_line(content: str, start: int) -> IniLine:
+    """The line `content`, without its line end, which starts at the offset `start`."""
+    comment = _COMMENT.search(content)
+    behind = content[: comment.start()] if comment else content
+    text = behind.strip()
+    indent = len(behind) - len(behind.lstrip())
+    first = start + indent if text else start
+    return IniLine(
+        text=Span(first, first + len(text)),
+        indent=indent,
+        comment=Span(start + comment.start(), start + len(content)) if comment else None,
+    )
+
+
+def header_name(text: str) -> str | None:
+    """Name in the section header `text`; None where it is none. The name goes up to the last bracket."""
+    header = _HEADER.match(text)
+    return header[1] if header else None
+
+
+def read_assignment(text: str, start: int) -> IniAssignment | None:
+    """The key and value in `text`, which starts at the offset `start`; None where the name is missing."""
+    sign = _SEPARATOR.search(text)
+    if sign is None:
+        end = start + len(text)
+        return IniAssignment(name=Span(start, end), separator=None, value=Span(end, end))
+    name = text[: sign.start()].rstrip()
+    if not name:
+        return None
+    value = text[sign.end() :].lstrip()
+    value_start = start + len(text) - len(value)
+    return IniAssignment(
+        name=Span(start, start + len(name)),
+        separator=Span(start + len(name), value_start),
+        value=Span(value_start, start + len(text)),
+    )
+
+
+def has_comment(text: str) -> bool:
+    """Whether a comment would begin somewhere in `text`, if it was after white space."""
+    return _COMMENT.search(text) is not None
+
+
+def has_separator(text: str) -> bool:
+    """Whether a key would end somewhere in `text`."""
+    return _SEPARATOR.search(text) is not None
+
+
+# --- Checks that names of sections and keys, and values, read back as they were written.
+
+
+def section_fault(name: str) -> str | None:
+    """Why no header can hold `name`, as the end of a sentence about it; None where one can."""
+    if "[" in name or "]" in name:
+        return "has a bracket in it"
+    return _edge_fault(name) or ("has a comment sign in it" if has_comment(f"[{name}]") else None)
+
+
+def key_fault(name: str) -> str | None:
+    """Why no line can contain the key `name`, as the end of a sentence about it; None where one can."""
+    if name.startswith("["):
+        return "begins with a bracket, as a section does"
+    if has_separator(name):
+        return "has a sign in it that ends it: `=` or `:`"
+    return _edge_fault(name) or ("has a comment sign in it" if has_comment(name) else None)
+
+
+def value_fault(value: str) -> str | None:
+    """Why no line can contain `value`, which may be empty; None where one can."""
+    if not value:
+        return None
+    if has_comment(value):
+        return "has `;` or `#` at its start or after white space, where a comment begins"
+    return _edge_fault(value)
+
+
+def _edge_fault(text: str) -> str | None:
+    if not text.strip():
+        return "is blank"
+    if "\n" in text or "\r" in text:
+        return "has a line break"
+    return "has white space at its edges" if text != text.strip() else None
+
+
+# --- How the keys of an INI file are written: their indentation, and the sign between name and value.
+
+_DEFAULT_SEPARATOR: Final = " = "
+
+# So many keys before a new one say how it is written, and whether the signs are below each other.
+_NEIGHBOURS: Final = 3
+
+
+def separator_for(ini: IniOutline, section: IniSection, name: str, indent: str) -> str:
+    """The sign after a key `name` of `section` with its white space, as after the last keys there.
+
+    Where their signs are below each other, it is there too, if the name is short enough.
+    """
+    written = [_separator(ini, key) for key in section.keys[-_NEIGHBOURS:] if key.assignment.separator]
+    column = _sign_column(ini, section)
+    if column is not None:
+        sign = written[-1].lstrip()
+        least = min(len(separator) - len(separator.lstrip()) for separator in written)
+        return " " * max(column - len(indent) - len(name), min(least, 1)) + sign
+    return next(_with_value_first(ini, section.keys[-1 : -_NEIGHBOURS - 1 : -1]), usual_separator(ini))
+
+
+def indent_for(ini: IniOutline, section: IniSection) -> str:
+    """Indentation of a new key after all of `section`: no deeper than its last key, which it would continue.
+
+    It is no less than that of the next header either, which would continue the key.
+    """
+    if section.keys:
+        return _indent(ini, section.keys[-1])
+    indent = usual_indent(ini) if section.name is not None else ""
+    is_last = section.index + 1 == len(ini.sections)
+    return indent if is_last else indent.ljust(ini.sections[section.index + 1].indent)
+
+
+def usual_separator(ini: IniOutline) -> str:
+    """The sign after the first key of the file that has a value; else an equals sign between blanks.
+
+    It is not padded, for the keys around the new one are others.
+    """
+    separator = next(_with_value_first(ini, ini.first_keys), _DEFAULT_SEPARATOR)
+    padding = _before_sign(separator)
+    return (" " if len(padding) > 1 else padding) + separator[len(padding) :]
+
+
+def usual_indent(ini: IniOutline) -> str:
+    """Indentation of the first key of a section; nothing where there is none."""
+    return next((_indent(ini, key) for key in ini.first_keys if ini.sections[key.section].name), "")
+
+
+def spaced(separator: str) -> str:
+    """`separator` for a value after it: with a blank after the sign where one is before it."""
+    return separator + " " if separator[0].isspace() and not separator[-1].isspace() else separator
+
+
+def _with_value_first(ini: IniOutline, keys: Iterable[IniKey]) -> Iterator[str]:
+    """What separates `keys`; after a sign without a value the white space may be missing."""
+    assigned = [key for key in keys if key.assignment.separator]
+    assigned.sort(key=lambda key: not len(key.assignment.value))
+    return (_separator(ini, key) for key in assigned)
+
+
+def _sign_column(ini: IniOutline, section: IniSection) -> int | None:
+    """Where in their lines the signs of the last keys are, if that is below each other on purpose."""
+    ends: set[int] = set()
+    columns: set[int] = set()
+    for key in section.keys[-_NEIGHBOURS:]:
+        if key.assignment.separator:
+            ends.add(key.indent + len(key.name))
+            columns.add(key.indent + len(key.name) + len(_before_sign(_separator(ini, key))))
+    if len(columns) != 1:
+        return None
+    (column,) = columns
+    return column if len(ends) > 1 or column > max(ends) + 1 else None
+
+
+def _separator(ini: IniOutline, key: IniKey) -> str:
+    assert key.assignment.separator is not None
+    return spaced(ini.text_of(key.assignment.separator))
+
+
+def _before_sign(separator: str) -> str:
+    return separator[: len(separator) - len(separator.lstrip())]
+
+
+def _indent(ini: IniOutline, key: IniKey) -> str:
+    start = key.assignment.name.start
+    return ini.source.text[start - key.indent : start]
+
+
+# --- Whether a text is INI, by what is in it.
+
+
+def looks_like_ini(text: str) -> bool:
+    """Whether `text` has a section with a key, and nothing else than headers, keys with ``=``, and comments.
+
+    Indented lines may be anything. A colon counts for nothing here, for it is in prose too, and a header
+    has no bracket in its name, so that the lists and arrays of tables of TOML are none.
+    """
+    if "[" not in text or "=" not in text:
+        return False
+    lines = LineIndex(text)
+    has_header = has_key = False
+    for line in range(1, lines.count + 1):
+        content = lines.content(line)
+        found = read_line(content, 0)
+        own = content[found.text.start : found.text.end]
+        if not own or found.indent:
+            has_key |= has_header and "=" in own
+            continue
+        name = header_name(own) if own[0] == "[" else None
+        if name is not None and own == f"[{name}]" and not {"[", "]"} & set(name):
+            has_header = True
+        elif own[0] not in "[=" and "=" in own:
+            has_key |= has_header
+        else:
+            return False
+    return has_key

@@ -1,0 +1,830 @@
+"""YAML as nodes with places, read with care: files are written by strangers.
+
+The nodes are made of the parser's events, so that aliases stay what they are and cannot make a few bytes
+explode. Front matter is read strictly: blocks with anchors, aliases, tags, merge keys or a key that occurs
+twice are refused there, as are deep and large ones. In files these are left as they are: an alias or a tagged
+value has no keys that could be changed, and what occurs twice has no name.
+"""
+
+import datetime as dt
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import yaml
+
+from mdplan.data.brackets import BracketWriter, added_entries, entry_stays
+from mdplan.data.tree import (
+    Branch,
+    DataError,
+    DateText,
+    Entry,
+    Inserted,
+    Kind,
+    Node,
+    Opaque,
+    Splice,
+    Unnamed,
+    changed,
+    named,
+    values_equal,
+    values_of,
+    within,
+    within_list,
+)
+from mdplan.text.edit import TextEdit
+from mdplan.text.line_end_view import to_lf
+from mdplan.text.lines import LineIndex, Span
+
+MAX_DEPTH: Final = 100
+
+_STRICT_DEPTH: Final = 32
+
+_STRICT_NODES: Final = 5_000
+
+_TAG: Final = "tag:yaml.org,2002:"
+
+_PROPERTY: Final = re.compile(r"[&!][^\s,\[\]{}]*")
+
+_BETWEEN: Final = re.compile(r"(?:[ \t\r\n]+|(?<=[ \t\r\n])#[^\r\n]*)+")
+
+_RESOLVER: Final = yaml.resolver.Resolver()
+
+_FAST_LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def read_yaml(text: str, lines: LineIndex, *, is_strict: bool = False) -> Node | None:
+    """The one value of the YAML `text`; None where there is nothing but comments.
+
+    Several documents are a list of them. Raises `DataError` for what cannot be read.
+    """
+    try:
+        documents = _Reader(text, lines, is_strict=is_strict).documents()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        if "nesting depth" in (error.problem or ""):
+            raise DataError("it is nested too deeply", mark.index if mark else None) from error
+        raise DataError(_reason(error), mark.index if mark else None) from error
+    except yaml.reader.ReaderError as error:
+        raise DataError("it contains a character that YAML forbids", error.position) from error
+    except UnicodeEncodeError as error:
+        raise DataError("it contains bytes that are not UTF-8", error.start) from error
+    except RecursionError as error:
+        raise DataError("it is nested too deeply") from error
+    if len(documents) < 2:
+        return documents[0] if documents else None
+    entries = [Entry(index, None, node, node.start) for index, node in enumerate(documents)]
+    return Node(Kind.LIST, 0, len(text), style="documents", entries=entries)
+
+
+class _Reader:
+    """Makes nodes of the events of a text."""
+
+    def __init__(self, text: str, lines: LineIndex, *, is_strict: bool) -> None:
+        self._text = text
+        self._lines = lines
+        self._is_strict = is_strict
+        # The parser in C is forty times as fast, and worded otherwise; its events come without recursion.
+        loader = yaml.SafeLoader if is_strict else _FAST_LOADER
+        self._events: Iterator[Any] = yaml.parse(text, Loader=loader)
+        self._count = 0
+        self._anchors: set[str] = set()
+        self._constructor = yaml.constructor.SafeConstructor()
+
+    def documents(self) -> list[Node]:
+        found: list[Node] = []
+        for event in self._events:
+            if not isinstance(event, yaml.DocumentStartEvent):
+                continue
+            self._anchors.clear()
+            if found and self._is_strict:
+                raise DataError("it is not valid YAML", _start(event))
+            node = self._node(next(self._events), 0)
+            if not _is_nothing(node) or event.explicit:
+                found.append(node)
+        return found[:1] if len(found) == 1 and _is_nothing(found[0]) and self._is_strict else found
+
+    def _node(self, event: Any, depth: int) -> Node:  # noqa: ANN401 (yaml has no types for events)
+        self._check(event, depth)
+        start = _start(event)
+        if isinstance(event, yaml.AliasEvent):
+            if event.anchor not in self._anchors:
+                raise DataError("an alias has no anchor before it", start)
+            return Node(Kind.SCALAR, start, _end(event), Opaque("alias", event.anchor))
+        if event.anchor is not None:
+            self._anchors.add(event.anchor)
+        inner, start = self._without_properties(event)
+        tag = event.tag if event.tag != "!" else None
+        if isinstance(event, yaml.ScalarEvent):
+            return self._scalar(event, start, tag)
+        kind = Kind.MAP if isinstance(event, yaml.MappingStartEvent) else Kind.LIST
+        is_flow = bool(event.flow_style)
+        node = Node(kind, inner, inner, tag, is_flow=is_flow, anchor=event.anchor)
+        add = self._add_keys if kind is Kind.MAP else self._add_items
+        end = add(node, depth + 1)
+        if is_flow:
+            node.end = end
+            self._find_commas(node)
+        elif node.entries:
+            node.end = node.entries[-1].end
+            first = node.entries[0].start
+            node.column = first - self._lines.start(self._lines.line_at(first))
+            inner = first
+        node.start = start if tag else inner
+        return node
+
+    def _check(self, event: Any, depth: int) -> None:  # noqa: ANN401 (as above)
+        at = _start(event)
+        self._count += 1
+        if depth >= (_STRICT_DEPTH if self._is_strict else MAX_DEPTH):
+            reason = ", or has too many values" if self._is_strict else ""
+            raise DataError(f"it is nested too deeply{reason}", at)
+        if not self._is_strict:
+            return
+        if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
+            raise DataError("it has an anchor or alias", at)
+        if event.tag not in {None, "!"}:
+            raise DataError("it has a tag", at)
+        if self._count > _STRICT_NODES:
+            raise DataError("it is nested too deeply, or has too many values", at)
+
+    def _without_properties(self, event: Any) -> tuple[int, int]:  # noqa: ANN401 (as above)
+        """Where a value starts after its anchor and tag; and the same, but with the tag that it has."""
+        at: int = _start(event)
+        with_tag: int | None = None
+        for _ in range((event.anchor is not None) + (event.tag is not None)):
+            found = _PROPERTY.match(self._text, at)
+            if found is None:
+                break
+            with_tag = at if found[0][0] == "!" else with_tag
+            between = _BETWEEN.match(self._text, found.end())
+            at = min(between.end() if between else found.end(), self._limit_of(event))
+        return at, at if with_tag is None else with_tag
+
+    def _limit_of(self, event: Any) -> int:  # noqa: ANN401 (as above)
+        is_scalar = isinstance(event, yaml.ScalarEvent)
+        return _end(event) if is_scalar else len(self._text)
+
+    def _scalar(self, event: Any, start: int, tag: str | None) -> Node:  # noqa: ANN401 (as above)
+        style = event.style or ""
+        end = max(_end(event), start)
+        value: object
+        if tag is not None and not tag.startswith(_TAG):
+            value = Opaque(tag, event.value)
+        else:
+            resolved = tag or _RESOLVER.resolve(yaml.ScalarNode, event.value, event.implicit)  # type: ignore[no-untyped-call]
+            value = self._value(resolved, event.value, start)
+            value = value if tag is None else Opaque(tag, value)
+        return Node(Kind.SCALAR, start, end, value, style=style, anchor=event.anchor)
+
+    def _value(self, tag: str, text: str, at: int) -> object:
+        if tag == f"{_TAG}str":
+            return text
+        if tag == f"{_TAG}merge":
+            return Opaque(tag, text)
+        node = yaml.ScalarNode(tag, text)
+        make = self._constructor.yaml_constructors.get(tag)
+        if make is None:
+            if self._is_strict:
+                raise DataError("it is not valid YAML", at)
+            return Opaque(tag, text)
+        try:
+            return make(self._constructor, node)
+        except (ValueError, OverflowError, TypeError, AttributeError, yaml.YAMLError) as error:
+            if self._is_strict:
+                raise DataError("it contains a number or date that cannot be read", at) from error
+            return Opaque(tag, text)
+
+    def _add_keys(self, node: Node, depth: int) -> int:
+        while True:
+            event = next(self._events)
+            if isinstance(event, yaml.MappingEndEvent):
+                named(node.entries)
+                if self._is_strict and any(isinstance(each.name, Unnamed) for each in node.entries):
+                    self._refuse_unnamed(node)
+                return _end(event)
+            start = _start(event)
+            key = self._node(event, depth)
+            if self._is_strict and key.kind is not Kind.SCALAR:
+                raise DataError("one of its keys is a list or map", start)
+            is_merge = isinstance(key.value, Opaque) and key.value.kind.endswith("merge") and not key.style
+            if self._is_strict and is_merge:
+                raise DataError("it has a merge key", start)
+            has_name = key.kind is Kind.SCALAR and not isinstance(event, yaml.AliasEvent)
+            name = event.value if has_name else Unnamed("", start)
+            node.entries.append(Entry(name, key, self._node(next(self._events), depth), start))
+
+    def _refuse_unnamed(self, node: Node) -> None:
+        second = next(
+            each for each in node.entries if isinstance(each.name, Unnamed) and each.name.index == 1
+        )
+        raise DataError("a key occurs twice", second.start)
+
+    def _add_items(self, node: Node, depth: int) -> int:
+        while True:
+            event = next(self._events)
+            if isinstance(event, yaml.SequenceEndEvent):
+                return _end(event)
+            start = _start(event)
+            item = self._node(event, depth)
+            if not node.is_flow:
+                start = self._dash_before(node, start)
+            node.entries.append(Entry(len(node.entries), None, item, start))
+
+    def _dash_before(self, node: Node, start: int) -> int:
+        """Where the dash of an item is whose value has the start `start`.
+
+        The first is where the list starts, and the others are in its column.
+        """
+        if not node.entries:
+            return node.start
+        lines, line = self._lines, self._lines.line_at(start)
+        column = node.start - lines.start(lines.line_at(node.start))
+        while lines.start(line) + column > node.entries[-1].start:
+            at = lines.start(line) + column
+            if self._text[at : at + 1] == "-" and not self._text[lines.start(line) : at].strip(" "):
+                return at
+            line -= 1
+        # Columns are those of YAML, to which some more characters end a line.
+        raise DataError("the dash of an item is somewhere else", start)
+
+    def _find_commas(self, node: Node) -> None:
+        if not node.entries:
+            return
+        ends = [*(each.start for each in node.entries[1:]), node.end]
+        for each, end in zip(node.entries, ends, strict=True):
+            found = _FLOW_COMMA.match(self._text, each.end, end)
+            each.comma = found.end() - 1 if found else None
+
+
+_FLOW_COMMA: Final = re.compile(r"(?:[ \t\r\n]|(?<=[ \t\r\n])#[^\r\n]*)*,")
+
+
+def _start(event: Any) -> int:  # noqa: ANN401 (as above)
+    return int(event.start_mark.index)
+
+
+def _end(event: Any) -> int:  # noqa: ANN401 (as above)
+    return int(event.end_mark.index)
+
+
+def _is_nothing(node: Node) -> bool:
+    """Whether `node` is that of a document with nothing in it."""
+    return node.kind is Kind.SCALAR and node.value is None and node.start == node.end
+
+
+def _reason(error: yaml.MarkedYAMLError) -> str:
+    """What PyYAML says of a place, unless that repeats text of the file."""
+    problem = error.problem or ""
+    if "maximum nesting depth" in problem:  # the parser in C has a limit of its own since PyYAML 6.0.4
+        return "it is nested too deeply"
+    quotes = not problem or any(mark in problem for mark in "'\"")
+    return "it is not valid YAML" if quotes else f"it is not valid YAML: {problem}"
+
+
+# --- YAML, edited by cutting at node marks: all bytes that belong to no changed key stay.
+#
+# A value has a head, which is after its colon or dash, and may have whole lines below it. Comments after
+# a
+# head, and between keys, belong to neither.
+
+_BLOCK_STYLES: Final = frozenset({"|", ">"})
+
+
+def yaml_edits(
+    text: str, lines: LineIndex, root: Node | None, branch: Branch, *, is_block: bool
+) -> list[Splice]:
+    """What makes the changes of `branch` in the YAML `text` with the value `root`; new lines end in LF.
+
+    A file that loses its last key says `{}`; front matter, which `is_block`, has nothing in it. Raises
+    `DataError` where that cannot be done by cutting.
+    """
+    writer = _BlockWriter(text, lines, root, is_block=is_block)
+    if root is None:
+        writer.write_whole(branch)
+    elif root.style == "documents":
+        for index, each in branch.inner.items():
+            document = root.entry(index) if isinstance(index, int) else None
+            if document is None or each.is_removed or branch.inserted:
+                raise DataError("a document is not added or deleted by its number")
+            writer.edit_root(document.node, each, is_only=False)
+    else:
+        writer.edit_root(root, branch, is_only=True)
+    return writer.splices
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A value: what is after the colon, and the whole lines below it, without line ends."""
+
+    head: str
+    lines: tuple[str, ...] = ()
+
+
+# --- New values as YAML, laid out as the text does it: indentation, dashes, brackets.
+
+_INDENT: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a block is laid out. Columns are those of a map in a map, and of a list in a map, beyond the map's.
+
+    `flow_lists` says that lists are in brackets, `literals` that strings may become literal blocks.
+    """
+
+    indent: int = _INDENT
+    list_indent: int = _INDENT
+    flow_lists: bool = False
+    literals: bool = True
+
+    @classmethod
+    def of(cls, root: Node | None) -> "Layout":
+        """Layout of the block `root`; the first of its kind decides on indentation, most lists on theirs."""
+        maps: list[int] = []
+        lists: list[int] = []
+        styles: Counter[bool] = Counter()
+        for parent, child in _pairs(root):
+            if not child.entries:
+                continue
+            indent = child.column - parent.column
+            if child.kind is Kind.LIST:
+                styles[child.is_flow] += 1
+                lists += [] if child.is_flow else [indent]
+            elif not child.is_flow:
+                maps.append(indent)
+        return cls(
+            indent=maps[0] if maps else _INDENT,
+            list_indent=lists[0] if lists else _INDENT,
+            flow_lists=styles[True] > styles[False],
+        )
+
+    def written(self, value: object, column: int, quote: str = "", *, in_flow: bool = False) -> Written:
+        """`value` of a key that starts at `column`; `quote` as in `scalar_text`."""
+        if in_flow or not isinstance(value, list | dict | str):
+            return Written(flow_text(value, quote, in_flow=in_flow))
+        if isinstance(value, str):
+            return self._string(value, column + self.indent, quote)
+        if not value or (isinstance(value, list) and self.flow_lists):
+            return Written(flow_text(value, quote))
+        if isinstance(value, dict):
+            return Written("", tuple(self.map_lines(value, column + self.indent)))
+        at = column + self.list_indent
+        return Written("", tuple(line for item in value for line in self.item_lines(item, at, quote)))
+
+    def map_lines(self, value: Mapping[str, object], column: int) -> Iterator[str]:
+        """Lines of the keys and values of a map that starts at `column`."""
+        for key, each in value.items():
+            written = self.written(each, column)
+            head = f" {written.head}" if written.head else ""
+            yield f"{' ' * column}{string_text(key)}:{head}"
+            yield from written.lines
+
+    def item_lines(self, item: object, column: int, quote: str = "", gap: int = 1) -> Iterator[str]:
+        """Lines of a list item whose dash is at `column`, `gap` blanks before its text."""
+        lead = " " * column + "-" + " " * gap
+        if isinstance(item, dict) and item:
+            first, *rest = self.map_lines(item, len(lead))
+            yield lead + first.lstrip(" ")
+            yield from rest
+        elif isinstance(item, str):
+            written = self._string(item, len(lead), quote)
+            yield lead + written.head
+            yield from written.lines
+        else:
+            yield lead + flow_text(item, quote)
+
+    def _string(self, value: str, column: int, quote: str) -> Written:
+        """A string on one line; several lines that are not quoted become a literal block at `column`."""
+        if quote or not self.literals or not can_be_literal(value):
+            return Written(string_text(value, quote))
+        ends = value.endswith("\n")
+        lines = value.removesuffix("\n").split("\n")
+        indented = (" " * column + line if line else "" for line in lines)
+        return Written("|" if ends else "|-", tuple(indented))
+
+
+class _BlockWriter:
+    """Collects the splices of one text."""
+
+    def __init__(self, text: str, lines: LineIndex, root: Node | None, *, is_block: bool) -> None:
+        self._is_block = is_block
+        self._text = text
+        self._lines = lines
+        self._layout = Layout.of(root)
+        self.splices: list[Splice] = []
+        self._flow = BracketWriter(text, lines, FlowText(), self.splices)
+
+    def write_whole(self, branch: Branch) -> None:
+        """The value of a text that has none."""
+        value = branch.as_value
+        if not isinstance(value, dict):
+            raise DataError("the file is empty")
+        for key, each in value.items():
+            self._insert_lines(self._behind_text(0), self._layout.map_lines({key: each}, 0), branch.changes)
+
+    def edit_root(self, node: Node, branch: Branch, *, is_only: bool) -> None:
+        """Changes of the outermost value."""
+        if not branch.is_inside:
+            raise DataError("the whole file is not set as a value", node.start)
+        if node.is_flow:
+            self._flow.edit_value(node, branch)
+        elif node.kind is Kind.SCALAR:
+            raise DataError("its outermost value is not a map or list", node.start)
+        else:
+            end = self._end_of(node)
+            end = self._behind_text(end) if is_only and self._is_open() else end
+            self._edit_entries(node, branch, end)
+            if not self._is_block and not changed(values_of(node), branch):
+                empty = "{}" if node.kind is Kind.MAP else "[]"
+                self._insert_lines(end, [empty], branch.changes)
+
+    def _is_open(self) -> bool:
+        """Whether nothing marks the end of the only document."""
+        return not any(
+            self._lines.content(line).startswith(("...", "---")) for line in range(2, self._lines.count + 1)
+        )
+
+    def _behind_text(self, least: int) -> int:
+        """Offset after the last line that is not blank, or `least` where that is further."""
+        lines = self._lines
+        line = lines.count
+        while line and lines.start(line) >= least and not lines.content(line).strip(" \t"):
+            line -= 1
+        return max(lines.end(line) if line else 0, least)
+
+    def _edit_entries(self, node: Node, branch: Branch, end: int) -> None:
+        """Changes of the keys or items of a value on lines of its own, after which `end` is."""
+        before = node.entries[0]
+        moved = {each.source for each in branch.inserted}
+        for index, entry in enumerate(node.entries):
+            at = branch.inner.get(entry.name)
+            if at is not None and at.is_removed:
+                self._delete(node, index, at.changes, moves=entry.name in moved)
+            elif at is not None:
+                self._edit_entry(node, entry, at)
+        for each in (*added_entries(node, branch), *branch.inserted):
+            place = min(each.place, len(node.entries))
+            if place == len(node.entries):
+                offset = end
+            elif place:
+                offset = self._end_of(node.entries[place - 1].node)
+            else:
+                self._insert_first(node, before, each)
+                continue
+            self._insert_lines(offset, self._entry_lines(node, each, offset), each.changes)
+
+    def _insert_first(self, node: Node, first: Entry, new: Inserted) -> None:
+        """A new entry before the `first` one, which may be after the dash of a list around it."""
+        line = self._lines.start(self._lines.line_at(first.start))
+        lines = self._entry_lines(node, new, first.start)
+        if self._text[line : first.start].strip(" "):
+            if self._text[line : first.start].strip(" -"):
+                raise DataError("an entry does not begin its line", first.start)
+            text = "\n".join(lines).lstrip(" ")
+            self._add(Span(first.start, first.start), f"{text}\n{' ' * node.column}", new.changes)
+        else:
+            self._insert_lines(line, lines, new.changes)
+
+    def _entry_lines(self, node: Node, new: Inserted, offset: int) -> list[str]:
+        """Lines of a new entry, laid out as those around it are."""
+        if new.source is not None:
+            return self._moved_lines(node, new.source)
+        layout = self._layout_at(offset)
+        if node.kind is Kind.MAP:
+            assert new.name is not None, "an entry of a map has a name"
+            return list(layout.map_lines({new.name: new.value}, node.column))
+        last = node.entries[-1]
+        between = self._text[last.start + 1 : last.node.start]
+        gap = len(between) if between and not between.strip(" ") else 1
+        quote = quote_of([each.node for each in node.entries])
+        return list(layout.item_lines(new.value, node.column, quote, gap))
+
+    def _moved_lines(self, node: Node, source: Any) -> list[str]:  # noqa: ANN401 (a name or index)
+        entry = node.entry(source)
+        assert entry is not None, "what moves is there"
+        return to_lf(self._text[self._above(entry) : self._end_of(entry.node)]).removesuffix("\n").split("\n")
+
+    def _edit_entry(self, node: Node, entry: Entry, branch: Branch) -> None:
+        if branch.name is not None and entry.key is not None:
+            self._rename(entry.key, branch)
+        if branch.is_inside and not (branch.inner or branch.inserted):
+            return
+        old = values_of(entry.node)
+        inside: Branch | None = branch if branch.is_inside else None
+        if inside is None:
+            if values_equal(old, branch.as_value):
+                return
+            if isinstance(old, dict) and isinstance(branch.value, dict) and old.keys() & branch.value.keys():
+                inside = within(branch.value, old, branch.changes)
+            elif isinstance(old, list) and isinstance(branch.value, list):
+                inside = within_list(branch.value, old, branch.changes)
+        if inside is not None and entry_stays(entry.node, inside):
+            if entry.node.is_flow:
+                self._flow.edit_value(entry.node, inside)
+            else:
+                self._edit_entries(entry.node, inside, self._end_of(entry.node))
+            return
+        value = changed(old, branch) if branch.is_inside and isinstance(old, dict | list) else branch.as_value
+        if entry.key is None:
+            self._replace_item(node, entry, value, branch.changes)
+        else:
+            self._replace_value(node, entry, value, branch.changes)
+
+    def _rename(self, key: Node, branch: Branch) -> None:
+        assert branch.name is not None, "it was asked for"
+        if key.style in _BLOCK_STYLES:
+            raise DataError("a key has several lines", key.start)
+        self._add(key.span, string_text(branch.name, quote_of([key])), branch.changes)
+
+    def _replace_item(self, node: Node, entry: Entry, value: object, changes: list[int]) -> None:
+        """A list item in place of another, from its dash to its end."""
+        quote = quote_of([entry.node]) or quote_of([each.node for each in node.entries])
+        layout = self._layout_at(self._end_of(entry.node))
+        between = self._text[entry.start + 1 : entry.node.start]
+        is_beside = len(between) > 0 and not between.strip(" ")
+        lines = list(layout.item_lines(value, node.column, quote, len(between) if is_beside else 1))
+        is_short = entry.node.kind is Kind.SCALAR or entry.node.is_flow or not entry.node.entries
+        if is_short and entry.node.style not in _BLOCK_STYLES and is_beside:
+            # A comment after the old value stays there.
+            self._add(entry.node.span, lines[0][node.column + 1 :].lstrip(" "), changes)
+            if len(lines) > 1:
+                self._insert_lines(self._end_of(entry.node), lines[1:], changes)
+            return
+        text = "\n".join(lines)[node.column :]
+        end = self._lines.content_end(self._lines.line_at(max(self._end_of(entry.node) - 1, 0)))
+        self._add(Span(entry.start, end), text, changes)
+
+    def _replace_value(self, node: Node, entry: Entry, value: object, changes: list[int]) -> None:
+        """The head of the new value in place of the old one's, and its lines in place of the old lines."""
+        assert entry.key is not None, "it is one of a map"
+        colon = self._text.find(":", entry.key.end) + 1
+        line = self._lines.start(self._lines.line_at(entry.start))
+        if not colon or self._text[line : entry.start].strip(" -"):
+            raise DataError("a key does not begin its line", entry.start)
+        if entry.node.anchor is not None:
+            # What is after the colon begins with the anchor, which stays.
+            found = self._text.find(f"&{entry.node.anchor}", colon)
+            colon = found + 1 + len(entry.node.anchor) if found >= 0 else colon
+        head, lines = self._parts_of(entry.node, colon)
+        written = self._written(node, entry, value, self._layout_at(lines.end))
+        if written.head and len(head):
+            self._add(head, written.head, changes)
+        elif written.head:
+            self._add(Span(colon, colon), f" {written.head}", changes)
+        elif len(head):
+            self._add(Span(colon, head.end), "", changes)
+        if written.lines or len(lines):
+            self._replace_lines(lines, written.lines, changes)
+
+    def _written(self, parent: Node, entry: Entry, value: object, layout: Layout) -> Written:
+        node = entry.node
+        quote = quote_of([each.node for each in node.entries] if node.kind is Kind.LIST else [node])
+        is_list = node.kind is Kind.LIST and isinstance(value, list)
+        is_map = node.kind is Kind.MAP and isinstance(value, dict)
+        if (is_list or is_map) and node.is_flow:
+            return Written(flow_text(value, quote))
+        if is_list and node.entries:
+            layout = replace(layout, list_indent=node.column - parent.column, flow_lists=False)
+        return layout.written(value, parent.column, quote)
+
+    def _layout_at(self, offset: int) -> Layout:
+        """Layout of lines before `offset`: a literal block would swallow indented comments after it."""
+        lines = self._lines
+        line = lines.line_at(offset) if offset < len(self._text) else lines.count + 1
+        while line <= lines.count and not lines.content(line):
+            line += 1
+        is_indented = line <= lines.count and lines.content(line)[0] in " \t"
+        behind = lines.content(line).lstrip(" \t") if is_indented else ""
+        return replace(self._layout, literals=not is_indented or not (behind == "" or behind[0] == "#"))
+
+    def _parts_of(self, node: Node, colon: int) -> tuple[Span, Span]:
+        """Spans of head and lines of a value; an empty span is where new ones go."""
+        below = self._lines.end(self._lines.line_at(colon))
+        if _is_block_scalar(node):
+            start = node.start
+            indicators = len(self._text[start:]) - len(self._text[start:].lstrip("|>+-0123456789"))
+            return Span(start, start + indicators), Span(below, self._end_of(node))
+        if _is_block_collection(node):
+            if node.start < below:
+                raise DataError("a list or map follows its colon", node.start)
+            return Span(colon, colon), Span(below, self._end_of(node))
+        if node.start == node.end:
+            return Span(colon, colon), Span(below, below)
+        below = self._end_of(node)
+        return node.span, Span(below, below)
+
+    def _above(self, entry: Entry) -> int:
+        """Start of the line that `entry` begins, or of the comments right above it in its column."""
+        start = self._lines.start(self._lines.line_at(entry.start))
+        if self._text[start : entry.start].strip(" "):
+            raise DataError("a key does not begin its line", entry.start)
+        line, lead = self._lines.line_at(entry.start), self._text[start : entry.start]
+        while line > 1 and self._lines.content(line - 1).startswith(f"{lead}#"):
+            line -= 1
+        return self._lines.start(line)
+
+    def _end_of(self, node: Node) -> int:
+        """Offset after the last line of a value, with a comment on that line, without blank lines below."""
+        leaf = node
+        while _is_block_collection(leaf):
+            leaf = leaf.entries[-1].node
+        end = leaf.end
+        if not _is_block_scalar(leaf):
+            return self._lines.end(self._lines.line_at(end))
+        first = self._lines.line_at(leaf.start)
+        header = self._text[leaf.start : leaf.start + 3]
+        last = self._lines.line_at(max(end - 1, leaf.start))
+        while "+" not in header and last > first and not self._lines.content(last).strip(" \t"):
+            last -= 1
+        return self._lines.end(last)
+
+    def _delete(self, node: Node, index: int, changes: list[int], *, moves: bool) -> None:
+        """Delete the lines of an entry; the first one of a map after a dash goes up to the next one."""
+        entry = node.entries[index]
+        start = self._lines.start(self._lines.line_at(entry.start))
+        if moves and not self._text[start : entry.start].strip(" "):
+            self._add(Span(self._above(entry), self._end_of(entry.node)), "", changes)
+            return
+        if not self._text[start : entry.start].strip(" "):
+            self._add(Span(start, self._end_of(entry.node)), "", changes)
+            return
+        following = node.entries[index + 1] if index + 1 < len(node.entries) else None
+        if self._text[start : entry.start].strip(" -") or following is None:
+            raise DataError("a key does not begin its line", entry.start)
+        end = self._end_of(entry.node)
+        if self._text[end : following.start].strip(" "):
+            raise DataError("comments are between a key and the next one", entry.start)
+        self._add(Span(entry.start, following.start), "", changes)
+
+    def _insert_lines(self, offset: int, lines: Iterable[str], changes: list[int]) -> None:
+        self._replace_lines(Span(offset, offset), lines, changes)
+
+    def _replace_lines(self, span: Span, lines: Iterable[str], changes: Sequence[int]) -> None:
+        """`lines` in place of those of `span`; after a last line without a line end one is put first."""
+        text = "".join(f"{line}\n" for line in lines)
+        start = span.start
+        is_cut = start == len(self._text) and start and self._text[start - 1] not in "\r\n"
+        self._add(span, f"\n{text.removesuffix(chr(10))}" if is_cut and text else text, changes)
+
+    def _add(self, span: Span, new_text: str, changes: Sequence[int]) -> None:
+        self.splices.append(Splice(TextEdit(span, new_text), tuple(changes)))
+
+
+def _is_block_scalar(node: Node) -> bool:
+    return node.kind is Kind.SCALAR and node.style in _BLOCK_STYLES
+
+
+def _is_block_collection(node: Node) -> bool:
+    return node.kind is not Kind.SCALAR and not node.is_flow and bool(node.entries)
+
+
+class FlowText:
+    """Writes what is in brackets and braces."""
+
+    sign = ": "
+    comment_signs: tuple[str, ...] = ("#",)
+
+    def key(self, name: str, like: Node | None) -> str:
+        """The key `name`, in the quotes of `like`."""
+        return string_text(name, _quote(like), in_flow=True)
+
+    def value(self, value: object, like: Node | None, indent: str | None) -> str:
+        """`value` on one line, in the quotes of `like`."""
+        del indent
+        return flow_text(value, _quote(like), in_flow=True)
+
+
+def flow_text(value: object, quote: str = "", *, in_flow: bool = False) -> str:
+    """`value` on one line; lists and maps in brackets and braces."""
+    if isinstance(value, dict):
+        pairs = (
+            f"{string_text(key, in_flow=True)}: {flow_text(each, in_flow=True)}"
+            for key, each in value.items()
+        )
+        return "{" + ", ".join(pairs) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(flow_text(item, quote, in_flow=True) for item in value) + "]"
+    return scalar_text(value, quote, in_flow=in_flow)
+
+
+def quote_of(nodes: Sequence[Node]) -> str:
+    """The mark that the last string among `nodes` is in; none where it is plain, or there is none."""
+    styles = [node.style for node in nodes if node.kind is Kind.SCALAR and isinstance(node.value, str)]
+    return styles[-1] if styles and styles[-1] in {"'", '"'} else ""
+
+
+def _quote(like: Node | None) -> str:
+    return "" if like is None else quote_of([like])
+
+
+def _pairs(node: Node | None) -> Iterator[tuple[Node, Node]]:
+    """Every map with each list or map that is the value of one of its keys."""
+    for entry in node.entries if node else ():
+        if node is not None and node.kind is Kind.MAP and entry.node.kind is not Kind.SCALAR:
+            yield node, entry.node
+        yield from _pairs(entry.node)
+
+
+# --- Scalars as YAML: plain where every reader takes that for the same string, quoted where not.
+#
+# What PyYAML resolves is YAML 1.1; texts that YAML 1.2 or Go's reader would take for a number, a boolean
+# or a
+# date are quoted too.
+
+_INDICATORS: Final = frozenset("?:,[]{}#&*!|>'\"%@`")
+
+_FLOW_INDICATORS: Final = re.compile(r"[,\[\]{}]")
+
+# Everything else must be escaped: controls, line ends of YAML, byte order marks, surrogates.
+_UNPRINTABLE: Final = re.compile(
+    "[^\\x20-\\x7e\\xa0-\\u2027\\u202a-\\ud7ff\\ue000-\\ufefe\\uff00-\\ufffd\\U00010000-\\U0010ffff]"
+)
+
+_OTHERWISE: Final = re.compile(
+    r"[yYnN]|[-+]?(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][-+]?\d+)?|[-+]?0o?[0-7_]+|[-+]?0x[\da-fA-F_]+"
+    r"|[-+]?0b[01_]+|\d{4}-\d\d?-\d\d?(?:[Tt ].*)?"
+)
+
+_ESCAPES: Final = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
+
+_STRING: Final = "tag:yaml.org,2002:str"
+
+
+def scalar_text(value: object, quote: str = "", *, in_flow: bool = False) -> str:
+    """`value`, which is not a list or map, on one line.
+
+    `quote` is the mark that strings should stand in, if it can carry them: ``'``, ``"``, or none.
+    """
+    match value:
+        case str():
+            text = string_text(value, quote, in_flow=in_flow)
+        case None:
+            text = "null"
+        case bool():
+            text = "true" if value else "false"
+        case float():
+            text = _float_text(value)
+        case DateText():
+            text = value.text
+        case dt.date():
+            text = value.isoformat()
+        case _:
+            text = str(value)
+    return text
+
+
+def string_text(value: str, quote: str = "", *, in_flow: bool = False) -> str:
+    """The string `value` on one line; see `scalar_text`."""
+    if quote == "" and _is_plain(value, in_flow=in_flow):
+        return value
+    can_be_single = _UNPRINTABLE.search(value) is None
+    wants_single = quote == "'" or (quote == "" and ('"' in value or "\\" in value))
+    if can_be_single and wants_single:
+        return "'" + value.replace("'", "''") + "'"
+    return '"' + re.sub(f'[\\\\"]|{_UNPRINTABLE.pattern}', _escape, value) + '"'
+
+
+def can_be_literal(value: str) -> bool:
+    """Whether a literal block can carry `value`: lines of text, the first of which shows the indentation."""
+    lines = value.split("\n")
+    return (
+        len(lines) > 1
+        and lines[0] != ""
+        and lines[0][0] not in " \t"
+        and lines[-2:] != ["", ""]
+        and not any(_UNPRINTABLE.search(line.replace("\t", " ")) for line in lines)
+    )
+
+
+def _is_plain(value: str, *, in_flow: bool) -> bool:
+    if not value or value != value.strip() or _UNPRINTABLE.search(value):
+        return False
+    if value[0] in _INDICATORS or value.startswith(("---", "...")):
+        return False
+    if value[0] == "-" and (len(value) == 1 or value[1] in " ,[]{}"):
+        return False
+    if ": " in value or " #" in value or value[-1] == ":":
+        return False
+    if (in_flow and _FLOW_INDICATORS.search(value)) or _OTHERWISE.fullmatch(value):
+        return False
+    tag: str = _RESOLVER.resolve(yaml.ScalarNode, value, (True, False))  # type: ignore[no-untyped-call]
+    return tag == _STRING
+
+
+def _float_text(value: float) -> str:
+    """The shortest text of `value`; YAML 1.1 wants a point before an exponent."""
+    text = repr(value)
+    return text if "." in text else text.replace("e", ".0e", 1)
+
+
+def _escape(match: re.Match[str]) -> str:
+    character = match[0]
+    code = ord(character)
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if code <= 0xFF:
+        return f"\\x{code:02X}"
+    return f"\\u{code:04X}" if code <= 0xFFFF else f"\\U{code:08X}"

@@ -1,4 +1,0 @@
-"""INI files and plain text.
-
-Pure: it never opens a file.
-"""
