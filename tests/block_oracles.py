@@ -9,9 +9,9 @@ from collections import Counter
 
 from cmarkgfm import cmark
 
-from mdplan.markdown.blocks.block import CONTAINERS, Block, BlockKind
-from mdplan.markdown.blocks.block_structure import parse_blocks
-from mdplan.markdown.blocks.reference_blocks import parse_reference_blocks
+from mdplan.markdown.block_tree import parse_blocks
+from mdplan.markdown.blocks import CONTAINERS, Block, BlockKind
+from mdplan.markdown.reference_parser import parse_reference_blocks
 from mdplan.text.lines import LineIndex
 
 EXTENSIONS = ["table", "tasklist", "strikethrough", "autolink"]

@@ -16,8 +16,8 @@ from urllib.parse import unquote
 import pytest
 
 from mdplan.diagnostics import Code, Problems
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.section import Section
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.sections import Section
 from mdplan.planning.batch_build import build_files
 from mdplan.planning.build import BuildResult, BuiltFile
 from mdplan.planning.links.derived_edits import derive_link_edits

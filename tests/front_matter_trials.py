@@ -15,7 +15,7 @@ from typing import Any
 import tomlkit
 import yaml
 
-from mdplan.markdown.front_matter.location import FrontMatterFormat
+from mdplan.markdown.format_detection import FrontMatterFormat
 from mdplan.planning.build import BuiltFile
 from mdplan.text.line_end_view import to_lf
 from tests.edit_trials import Document

@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 from docs.codegen.cases import CaseBlock, CaseText, case_files, read_cases
 from mdplan.engine.engine import Engine
 from mdplan.limits import Limits
-from mdplan.markdown.outline.heading_path import find_by_path
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.section import Section
+from mdplan.markdown.addresses import find_by_path
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.sections import Section
 from mdplan.settings import Settings
 from mdplan.storage.durability import Durability
 from mdplan.text.source import Source, sha256_hex

@@ -13,8 +13,9 @@ from markdown_it.common.utils import normalizeReference, unescapeAll
 from markdown_it.token import Token
 from mdit_py_plugins.footnote import footnote_plugin
 
-from mdplan.markdown.blocks.parser import inert_parser
-from mdplan.markdown.inline.inline_nodes import InlineKind, InlineMap, InlineNode
+from mdplan.markdown.inline import InlineMap
+from mdplan.markdown.inline_node import InlineKind, InlineNode
+from mdplan.markdown.reference_parser import inert_parser
 from mdplan.text.lines import LineIndex, Span
 
 Fact = tuple[str, ...]

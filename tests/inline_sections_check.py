@@ -1,8 +1,8 @@
 """Inline nodes of a document that is parsed section by section, against those of one parse of all of it."""
 
-from mdplan.markdown.blocks.block_structure import parse_blocks
-from mdplan.markdown.front_matter.location import find_front_matter
-from mdplan.markdown.inline.inline_nodes import InlineMap
+from mdplan.markdown.block_tree import parse_blocks
+from mdplan.markdown.format_detection import find_front_matter
+from mdplan.markdown.inline import InlineMap
 from mdplan.text.lines import LineIndex, Span
 
 

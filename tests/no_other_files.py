@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.markdown.links.link_target import TargetKind
-from mdplan.markdown.links.site_rules import NO_RULES
+from mdplan.markdown.destinations import TargetKind
+from mdplan.markdown.paths import NO_RULES
 from mdplan.planning.snapshot import SnapshotFile
 
 

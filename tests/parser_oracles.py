@@ -16,12 +16,12 @@ from urllib.parse import unquote_to_bytes
 from cmarkgfm import cmark
 from markdown_it.token import Token
 
-from mdplan.markdown.blocks.block import Block, BlockKind
-from mdplan.markdown.blocks.block_structure import parse_blocks
-from mdplan.markdown.blocks.parser import html_parser
-from mdplan.markdown.blocks.reference_blocks import parse_reference_blocks
-from mdplan.markdown.front_matter.location import find_front_matter
-from mdplan.markdown.inline.inline_nodes import InlineKind, InlineMap, InlineNode
+from mdplan.markdown.block_tree import parse_blocks
+from mdplan.markdown.blocks import Block, BlockKind
+from mdplan.markdown.format_detection import find_front_matter
+from mdplan.markdown.inline import InlineMap
+from mdplan.markdown.inline_node import InlineKind, InlineNode
+from mdplan.markdown.reference_parser import html_parser, parse_reference_blocks
 from mdplan.text.lines import LineIndex, Span
 
 BlockFact = tuple[str, int]

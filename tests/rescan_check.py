@@ -2,7 +2,7 @@
 
 from random import Random
 
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import Source

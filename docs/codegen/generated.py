@@ -35,7 +35,7 @@ from mdplan.bot.manifest.manifest_schema import manifest_schema
 from mdplan.diagnostics import Exit
 from mdplan.edits.edit_classes import BATCHES, PARTS, Edit, Value, class_names, class_of, parameters
 from mdplan.edits.section_address import SectionAddress
-from mdplan.markdown.elements.node_kind import NodeKind
+from mdplan.markdown.tables import NodeKind
 from mdplan.mcp.tool import ToolDefinition
 from mdplan.operations.base.operation import Operation
 from mdplan.reference.json_schemas import SCHEMAS

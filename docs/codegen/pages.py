@@ -23,7 +23,7 @@ from mdplan.edits.edit_classes import PARTS, class_of, parameters
 from mdplan.edits.section_address import SectionAddress
 from mdplan.engine.engine import Engine
 from mdplan.limits import ALL_LIMITS, LimitOption, in_words
-from mdplan.markdown.blocks.parser import MAX_NESTING
+from mdplan.markdown.reference_parser import MAX_NESTING
 from mdplan.mcp.guide.introductions import DEFAULT_TOOLSETS, INTRODUCTIONS
 from mdplan.mcp.tool import ToolDefinition
 from mdplan.mcp.toolsets import chosen_tools

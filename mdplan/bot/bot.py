@@ -28,7 +28,7 @@ from mdplan.bot.spool import Spool
 from mdplan.bot.spooled_plans import SpooledPlans, StandalonePlan
 from mdplan.bot.verdict_cache import VerdictCache, is_kept
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.links.link_path import MARKDOWN_SUFFIXES
+from mdplan.markdown.paths import MARKDOWN_SUFFIXES
 from mdplan.plan import Plan
 from mdplan.planning.replan.merge_plans import merge_plans
 

@@ -24,7 +24,7 @@ from mdplan.documents.documents import Documents
 from mdplan.documents.link_index import LinkIndex
 from mdplan.documents.outlined_files import OutlineCache
 from mdplan.engine.planner import Planner
-from mdplan.markdown.links.link_path import page_key
+from mdplan.markdown.paths import page_key
 from mdplan.planning.links.link_changes import LinkChanges
 from mdplan.planning.links.link_names import linked_places, text_of_bytes
 from mdplan.planning.replan.plan_result import PlannedBatch

@@ -9,8 +9,8 @@ from mdplan.checks.link_change import ChangedDocument, LinkCheck, broken_link, r
 from mdplan.checks.navigation_change import lost_pages
 from mdplan.diagnostics import Diagnostic
 from mdplan.documents.outlined_files import OutlinedFiles
-from mdplan.markdown.links.document_links import local_links
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.links import local_links
+from mdplan.markdown.outline import Outline
 from mdplan.reports.check import CheckReport
 from mdplan.settings import Settings
 from mdplan.text.source import DocumentFormat

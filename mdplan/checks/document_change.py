@@ -8,11 +8,11 @@ from typing import Any, Final
 from mdplan.checks.torn_syntax import torn_cells, torn_fence, torn_fences, torn_headings, torn_tasks
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.field_names import short_name
-from mdplan.markdown.blocks.block_structure import Block, BlockKind, is_left_open
-from mdplan.markdown.front_matter.values import FrontMatterContent, Unreadable
-from mdplan.markdown.outline.enclosure_search import find_enclosures
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.regions import find_regions
+from mdplan.markdown.block_tree import is_left_open
+from mdplan.markdown.blocks import Block, BlockKind
+from mdplan.markdown.enclosure_search import find_enclosures, find_regions
+from mdplan.markdown.front_matter import FrontMatterContent, Unreadable
+from mdplan.markdown.outline import Outline
 from mdplan.planning.results.warnings import overlong_rows, unreadable_front_matter
 from mdplan.text.lines import Position
 from mdplan.text.source import DocumentFormat

@@ -5,7 +5,7 @@ from typing import Final
 
 from mdplan.git.repository import RepositoryLocation, find_commit
 from mdplan.git.tree import CommitTree
-from mdplan.markdown.links.link_path import MARKDOWN_SUFFIXES
+from mdplan.markdown.paths import MARKDOWN_SUFFIXES
 from mdplan.storage.workspace import Workspace
 
 _SUFFIXES: Final = (*MARKDOWN_SUFFIXES, ".txt")

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.field_names import short_name
-from mdplan.markdown.links.document_links import all_definitions, label_uses
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.links import all_definitions, label_uses
+from mdplan.markdown.outline import Outline
 from mdplan.text.source import DocumentFormat
 
 

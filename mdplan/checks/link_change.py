@@ -9,13 +9,12 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.documents.link_index import LinkIndex
 from mdplan.documents.outlined_files import OutlinedFiles
 from mdplan.field_names import short_name
-from mdplan.markdown.links.destinations import destinations
-from mdplan.markdown.links.document_links import local_links
-from mdplan.markdown.links.link_path import MARKDOWN_SUFFIXES, folder_of, page_key
-from mdplan.markdown.links.link_target import TargetKind, find_target
-from mdplan.markdown.links.targets import resolvable_targets, target_key
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.section import Section
+from mdplan.markdown.destinations import TargetKind, destinations, find_target
+from mdplan.markdown.links import local_links
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.paths import MARKDOWN_SUFFIXES, folder_of, page_key
+from mdplan.markdown.sections import Section
+from mdplan.markdown.targets import resolvable_targets, target_key
 from mdplan.reading.broken_tree_links import broken_in_tree
 from mdplan.storage.fs.root import Root
 from mdplan.text.lines import Position, Span

@@ -8,9 +8,9 @@ from mdplan.data.content import DataContent
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.documents.link_index import LinkIndex
 from mdplan.field_names import short_name
-from mdplan.markdown.links.link_path import page_key
-from mdplan.markdown.links.link_target import TargetKind
-from mdplan.markdown.outline.data_content import data_content
+from mdplan.markdown.destinations import TargetKind
+from mdplan.markdown.front_matter_edits import data_content
+from mdplan.markdown.paths import page_key
 from mdplan.planning.navigation.entries import strings_of
 from mdplan.planning.navigation.kinds import beside_its_pages, navigation_of
 

@@ -10,8 +10,9 @@ from typing import Final, NamedTuple
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.field_names import short_name
-from mdplan.markdown.blocks.block_structure import BlockKind, is_left_open
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.block_tree import is_left_open
+from mdplan.markdown.blocks import BlockKind
+from mdplan.markdown.outline import Outline
 from mdplan.text.lines import Position
 
 _BLANKS: Final = re.compile(r"[ \t]+")

@@ -7,7 +7,7 @@ from typing import Final
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.outlined_files import OutlinedFiles
 from mdplan.limits import Limits
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.operations.base.operation import Operation
 from mdplan.requests.batch import Batch, FileEdits, GlobEdits, MatchingEdits
 from mdplan.requests.batch_reader import too_large

@@ -6,10 +6,9 @@ from functools import cached_property
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.documents.outlined_files import OutlinedFiles
-from mdplan.markdown.links.link_path import MARKDOWN_SUFFIXES, folder_of, page_key
-from mdplan.markdown.links.link_target import TargetKind
-from mdplan.markdown.links.site_rules import NO_RULES, SiteRules
-from mdplan.markdown.links.targets import resolvable_targets
+from mdplan.markdown.destinations import TargetKind
+from mdplan.markdown.paths import MARKDOWN_SUFFIXES, NO_RULES, SiteRules, folder_of, page_key
+from mdplan.markdown.targets import resolvable_targets
 from mdplan.planning.links.link_names import may_link_to, may_list, text_of_bytes
 from mdplan.planning.navigation.kinds import is_navigation
 from mdplan.planning.snapshot import SnapshotFile

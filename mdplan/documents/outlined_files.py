@@ -10,11 +10,11 @@ from typing import Final, Self, TypeVar
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.documents.site_config import read_site_rules
 from mdplan.limits import DEFAULT_DOCUMENT_LIMITS, DocumentLimits
-from mdplan.markdown.blocks.deadline import ParseTimeout, parse_time
+from mdplan.markdown.blocks import ParseTimeout, parse_time
 from mdplan.markdown.format_detection import document_format, has_mdx_name
-from mdplan.markdown.links.site_rules import SiteRules
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.slugs import GITHUB, SlugStyle
+from mdplan.markdown.headings import GITHUB, SlugStyle
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.paths import SiteRules
 from mdplan.reading.open_document import decode_document
 from mdplan.settings import Settings
 from mdplan.storage.fs.file_name import FileName

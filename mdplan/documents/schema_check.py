@@ -9,8 +9,8 @@ from typing import Any, Final
 from mdplan.diagnostics import Code, Diagnostic, Severity
 from mdplan.documents.documents import Documents
 from mdplan.field_names import short_name
-from mdplan.markdown.links.link_path import folder_of, followed, leads_out
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.paths import folder_of, followed, leads_out
 from mdplan.planning.build import BuiltFile
 from mdplan.storage.fs.file_name import FileName
 from mdplan.text.source import DocumentFormat
@@ -91,7 +91,7 @@ def _own_schema(documents: Documents, files: Sequence[BuiltFile], built: BuiltFi
     # Few files name a schema: what reads data is loaded for these.
     from mdplan.data.content import DataContent
     from mdplan.data.json_schema import known_schema, named_schema
-    from mdplan.markdown.outline.data_content import data_content
+    from mdplan.markdown.front_matter_edits import data_content
 
     content = data_content(built.result)
     if not isinstance(content, DataContent):
@@ -140,14 +140,14 @@ def _checked(built: BuiltFile, schema: _Schema, *, is_asked: bool) -> Iterator[D
 
 
 def _is_data(outline: Outline) -> bool:
-    from mdplan.markdown.outline.data_content import data_content
+    from mdplan.markdown.front_matter_edits import data_content
 
     return data_content(outline) is not None
 
 
 def _values_of(outline: Outline) -> object:
     from mdplan.data.content import DataContent
-    from mdplan.markdown.outline.data_content import data_content
+    from mdplan.markdown.front_matter_edits import data_content
 
     content = data_content(outline)
     return content.values if isinstance(content, DataContent) else {}

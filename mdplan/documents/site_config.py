@@ -10,9 +10,8 @@ from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.field_names import unknown_fields
-from mdplan.markdown.links.link_path import followed
-from mdplan.markdown.links.site_rules import NO_RULES, SiteRules
-from mdplan.markdown.outline.slugs import STYLES
+from mdplan.markdown.headings import STYLES
+from mdplan.markdown.paths import NO_RULES, SiteRules, followed
 from mdplan.storage.fs.root import Root
 
 FILE: Final = "mdplan.toml"

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from mdplan.markdown.links.site_rules import NO_RULES, PRESETS, SiteRules
-from mdplan.markdown.outline.slugs import STYLES
+from mdplan.markdown.headings import STYLES
+from mdplan.markdown.paths import NO_RULES, PRESETS, SiteRules
 
 _Name = Annotated[str, Field(min_length=1, max_length=255, pattern=r"^[^/\\]+$")]
 

@@ -7,9 +7,9 @@ from typing import Any, Final, Literal
 
 from mdplan.diagnostics import Diagnostic, Problems, Refused
 from mdplan.edits import Edit
+from mdplan.markdown.addresses import find_by_anchor, find_by_id, find_by_path
 from mdplan.markdown.format_detection import document_format, has_mdx_name
-from mdplan.markdown.outline.heading_path import find_by_anchor, find_by_id, find_by_path
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.memory.document_section import DocumentSection
 from mdplan.memory.front_matter_mapping import DocumentFrontMatter
 from mdplan.memory.memory_planner import RequestedFile, plan_in_memory

@@ -5,9 +5,9 @@ from typing import Self
 
 from mdplan import edits
 from mdplan.edits import Edit
-from mdplan.markdown.outline.heading_path import find_by_path
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.section import Section
+from mdplan.markdown.addresses import find_by_path
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.sections import Section
 
 
 @dataclass(frozen=True)

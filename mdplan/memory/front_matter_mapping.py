@@ -8,9 +8,9 @@ from mdplan import edits
 from mdplan.data.content import as_json
 from mdplan.diagnostics import Refused
 from mdplan.edits import Edit
-from mdplan.markdown.edits.front_matter_problems import unreadable
-from mdplan.markdown.front_matter.values import Unreadable
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.front_matter import Unreadable
+from mdplan.markdown.front_matter_edits import unreadable
+from mdplan.markdown.outline import Outline
 
 
 class DocumentFrontMatter(MutableMapping[str, Any]):

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.markdown.links.link_target import TargetKind
-from mdplan.markdown.links.site_rules import NO_RULES, SiteRules
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.destinations import TargetKind
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.paths import NO_RULES, SiteRules
 from mdplan.planning.batch_build import build_files, plan_batch
 from mdplan.planning.build import BuildResult, BuiltFile
 from mdplan.planning.links.derived_edits import derive_link_edits

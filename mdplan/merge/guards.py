@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from mdplan.markdown.blocks.block import CONTAINERS, BlockKind
-from mdplan.markdown.links.document_links import local_links
-from mdplan.markdown.outline.section import Section
+from mdplan.markdown.blocks import CONTAINERS, BlockKind
+from mdplan.markdown.links import local_links
+from mdplan.markdown.sections import Section
 from mdplan.merge.line_merge import kept_lines
 from mdplan.merge.pieces import ResultLine, Texts
 from mdplan.merge.trees.document_tree import DocumentTree, row_text

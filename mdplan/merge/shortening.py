@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from mdplan.markdown.blocks.block_structure import parse_blocks
-from mdplan.markdown.front_matter.location import find_front_matter
+from mdplan.markdown.block_tree import parse_blocks
+from mdplan.markdown.format_detection import find_front_matter
 from mdplan.merge.line_merge import kept_lines
 from mdplan.merge.pieces import Texts
 from mdplan.text.lines import LineIndex

@@ -7,11 +7,16 @@ from typing import ClassVar, Final, Literal
 from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.markdown.edits.item_text import ItemText, read_item
-from mdplan.markdown.edits.list_edits import ItemInsertion, insert_item, nest_item
-from mdplan.markdown.edits.list_numbers import shifted_numbers
-from mdplan.markdown.elements.lists import MarkdownList, PlacedItem
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.list_edits import (
+    ItemInsertion,
+    ItemText,
+    insert_item,
+    nest_item,
+    read_item,
+    shifted_numbers,
+)
+from mdplan.markdown.lists import MarkdownList, PlacedItem
+from mdplan.markdown.outline import Outline
 from mdplan.operations.base.list import ItemOperation, ListScope, with_numbers
 from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.text.lines import Span

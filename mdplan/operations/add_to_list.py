@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 
 from mdplan.data.tree import REMOVED, Change, KeyChange, NewEntry, Path, value_at
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.operations.base.data import (
     CreatingOperation,
     PlacedOperation,

@@ -5,8 +5,9 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.blocks.block_structure import Block, is_left_open, parse_blocks
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.block_tree import is_left_open, parse_blocks
+from mdplan.markdown.blocks import Block
+from mdplan.markdown.outline import Outline
 from mdplan.operations.base.operation import Claim, Operation, Resolution
 from mdplan.operations.base.whole_lines import as_lines, without_last_line_end
 from mdplan.text.edit import TextEdit

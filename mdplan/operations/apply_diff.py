@@ -8,8 +8,8 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import AND_MORE, MOST_PROBLEMS, Code, Diagnostic, Problems
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.section import Section
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.sections import Section
 from mdplan.operations.base.expected_text import with_nearest_lines
 from mdplan.operations.base.operation import Claim, Operation, Resolution
 from mdplan.text.edit import TextEdit

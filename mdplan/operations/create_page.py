@@ -4,8 +4,8 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mdplan.markdown.links.link_path import MARKDOWN_SUFFIXES, without_suffix
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.paths import MARKDOWN_SUFFIXES, without_suffix
 from mdplan.operations.base.fields import SectionHash
 from mdplan.operations.base.new_file import NewFileOperation
 from mdplan.text.source import Source

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from mdplan.diagnostics import Problems
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.operations.base.file_state import FileState
 from mdplan.operations.base.operation import Claim, FileEffect, Operation, Resolution
 from mdplan.text.edit import TextEdit

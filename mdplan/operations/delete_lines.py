@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.operations.base.fields import LinesField
 from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.operations.base.whole_lines import LineOperation

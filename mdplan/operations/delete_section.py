@@ -5,9 +5,9 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.edits.spacing import end_of_body, end_of_subtree, within_enclosures
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.section import Section
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.payload import end_of_body, end_of_subtree, within_enclosures
+from mdplan.markdown.sections import Section
 from mdplan.operations.base.operation import Claim, Resolution, SectionTargeted
 from mdplan.text.lines import Span
 

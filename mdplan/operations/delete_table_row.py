@@ -3,7 +3,7 @@
 from typing import ClassVar, Literal
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.operations.base.table import AddressedTable, TableOperation
 

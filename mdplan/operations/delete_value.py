@@ -6,8 +6,8 @@ from pydantic import Field, model_validator
 
 from mdplan.data.tree import REMOVED, KeyChange
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.edits.front_matter_problems import no_block
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.front_matter_edits import no_block
+from mdplan.markdown.outline import Outline
 from mdplan.operations.base.data import DataOperation, Step
 from mdplan.operations.base.operation import KEYS, Claim, DataChanges, Resolution
 

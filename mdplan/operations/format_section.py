@@ -3,8 +3,8 @@
 from typing import ClassVar, Literal
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.markdown.edits.spacing import end_of_subtree
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.payload import end_of_subtree
 from mdplan.operations.base.operation import Claim, Resolution, SectionTargeted
 from mdplan.text.lines import Span
 
@@ -23,7 +23,7 @@ class FormatSection(SectionTargeted):
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """Replacement of the lines that differ. Errors: those of the target; FORMATTER_FAILED."""
-        from mdplan.markdown.edits.formatted_lines import format_lines
+        from mdplan.markdown.formatting import format_lines
 
         section = self.find_section(outline)
         if isinstance(section, Diagnostic):

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.operations.base.fields import LinesField, Ordinal, PlaceHashes
 from mdplan.operations.base.line_addresses import END, START, with_line_hash
 from mdplan.operations.base.operation import Claim, Resolution

@@ -5,8 +5,8 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.section import Section
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.sections import Section
 from mdplan.operations.base.operation import Resolution
 from mdplan.operations.base.section_payload import PayloadOperation, SectionPosition, place_next_to
 

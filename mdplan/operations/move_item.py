@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from mdplan.data.tree import Change, NewEntry, value_at
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.operations.base.data import PlacedOperation
 from mdplan.operations.base.operation import Resolution
 

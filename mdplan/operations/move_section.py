@@ -5,16 +5,17 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.edits.payload import Payload, read_payload
-from mdplan.markdown.edits.spacing import (
+from mdplan.markdown.addresses import find_by_id, find_by_path
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.payload import (
+    Payload,
     end_of_subtree,
     end_of_text_before,
+    read_payload,
     replace_blocks,
     within_enclosures,
 )
-from mdplan.markdown.outline.heading_path import find_by_id, find_by_path
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.section import Section
+from mdplan.markdown.sections import Section
 from mdplan.operations.base.fields import SectionHash
 from mdplan.operations.base.operation import BlockInsertion, Claim, Resolution
 from mdplan.operations.base.section_payload import LevelFitting, SectionPosition, place_next_to

@@ -7,10 +7,9 @@ from typing import Annotated, ClassVar, Final, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.blocks.rendered_text import heading_title
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.section import Section
-from mdplan.markdown.section_id import canonical_heading
+from mdplan.markdown.headings import canonical_heading, heading_title
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.sections import Section
 from mdplan.operations.base.operation import Claim, Resolution, SectionTargeted
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lines import Span

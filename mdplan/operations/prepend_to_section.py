@@ -3,7 +3,7 @@
 from typing import ClassVar, Literal
 
 from mdplan.diagnostics import Problems
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.operations.base.operation import Resolution
 from mdplan.operations.base.section_payload import Addressed, PayloadOperation
 

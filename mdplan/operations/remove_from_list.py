@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from mdplan.data.tree import REMOVED, Change, KeyChange
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.operations.base.data_list import DataListOperation, has_item
 from mdplan.operations.base.operation import Resolution
 

@@ -5,9 +5,8 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.edits.list_edits import ItemRemoval, remove_item
-from mdplan.markdown.edits.list_numbers import shifted_numbers
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.list_edits import ItemRemoval, remove_item, shifted_numbers
+from mdplan.markdown.outline import Outline
 from mdplan.operations.base.list import FoundItem, ItemOperation, with_numbers
 from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.text.line_end_view import to_lf

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Problems
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.operations.base.file_state import FileState
 from mdplan.operations.base.operation import FileEffect, Operation, Resolution
 

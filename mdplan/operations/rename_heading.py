@@ -6,12 +6,12 @@ from typing import ClassVar, Final, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.blocks.heading_attributes import read_content
-from mdplan.markdown.blocks.heading_source import with_title
-from mdplan.markdown.links.heading_anchors import with_kept_anchors
-from mdplan.markdown.outline.heading_path import find_by_path
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.section import Section
+from mdplan.markdown.addresses import find_by_path
+from mdplan.markdown.headings import with_title
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.parser import read_content
+from mdplan.markdown.sections import Section
+from mdplan.markdown.targets import with_kept_anchors
 from mdplan.operations.base.operation import Claim, Resolution, SectionTargeted
 
 _MARKS: Final = re.compile(r"#{1,6}[ \t]")

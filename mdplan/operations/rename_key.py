@@ -7,7 +7,7 @@ from pydantic import Field
 from mdplan.data.address import shown
 from mdplan.data.tree import NewName, value_at
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.operations.base.data import DataOperation
 from mdplan.operations.base.operation import Resolution
 

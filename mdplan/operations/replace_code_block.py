@@ -7,11 +7,10 @@ from typing import ClassVar, Final, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.blocks.block_structure import Block
-from mdplan.markdown.edits.fenced_code import FencedCode, read_fence, replace_code
-from mdplan.markdown.outline.inventory import fence_language, has_language
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.section import Section
+from mdplan.markdown.blocks import Block
+from mdplan.markdown.formatting import FencedCode, read_fence, replace_code
+from mdplan.markdown.outline import Outline, fence_language, has_language
+from mdplan.markdown.sections import Section
 from mdplan.operations.base.expected_text import with_nearest_lines
 from mdplan.operations.base.fields import CodeBlockField
 from mdplan.operations.base.operation import Claim, Resolution, SectionTargeted

@@ -6,9 +6,8 @@ from typing import Any, ClassVar, Final, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.edits.matches import Eligible
-from mdplan.markdown.edits.soft_breaks import with_breaks
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.matches import Eligible, with_breaks
+from mdplan.markdown.outline import Outline
 from mdplan.operations.base.match import MatchOperation, MatchSelection
 from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.operations.base.text_in_line import text_in_line

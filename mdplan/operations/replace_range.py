@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.operations.base.expected_text import with_nearest_ranges
 from mdplan.operations.base.fields import LinesField, PositionField, RangeField
 from mdplan.operations.base.operation import Claim, Operation, Resolution

@@ -5,10 +5,10 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.edits.payload import Payload, read_payload
-from mdplan.markdown.edits.region_text import RegionText, replace_region_text
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.regions import find_regions
+from mdplan.markdown.enclosure_search import find_regions
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.payload import Payload, read_payload
+from mdplan.markdown.region_edits import RegionText, replace_region_text
 from mdplan.operations.base.expected_text import with_nearest_lines
 from mdplan.operations.base.operation import Operation, Resolution
 from mdplan.operations.base.region_edit import claim_of_region, find_region, inside_of_a_line, lines_of_region

@@ -5,9 +5,9 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.outline.heading_level import shift_levels
-from mdplan.markdown.outline.heading_path import MAX_LEVEL
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.addresses import MAX_LEVEL
+from mdplan.markdown.headings import shift_levels
+from mdplan.markdown.outline import Outline
 from mdplan.operations.base.operation import Claim, Resolution, SectionTargeted
 from mdplan.text.lines import Span
 

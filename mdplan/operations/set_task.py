@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.operations.base.list import FoundItem, ItemOperation
 from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.text.edit import TextEdit

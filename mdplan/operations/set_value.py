@@ -10,8 +10,8 @@ from mdplan.data.address import Found, GivenKey, key_missing, steps_of
 from mdplan.data.content import dated, dated_as_others, with_dates, written_in
 from mdplan.data.tree import Change, KeyChange, NewEntry, Path, as_read, value_at, values_equal
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.markdown.edits.front_matter_problems import type_changes
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.front_matter_edits import type_changes
+from mdplan.markdown.outline import Outline
 from mdplan.operations.base.data import (
     CreatingOperation,
     PlacedOperation,

@@ -5,10 +5,10 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.markdown.blocks.rendered_text import heading_title
-from mdplan.markdown.edits.list_sorting import sort_items
-from mdplan.markdown.elements.lists import ListItem
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.headings import heading_title
+from mdplan.markdown.list_edits import sort_items
+from mdplan.markdown.lists import ListItem
+from mdplan.markdown.outline import Outline
 from mdplan.operations.base.list import ListOperation
 from mdplan.operations.base.operation import Claim, Resolution
 

@@ -5,17 +5,18 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.markdown.edits.payload import read_payload
-from mdplan.markdown.edits.region_text import RegionText, replace_region_text
-from mdplan.markdown.outline.contents_list import (
+from mdplan.markdown.addresses import MAX_LEVEL
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.payload import read_payload
+from mdplan.markdown.region_edits import (
     ContentsForm,
+    RegionText,
     contents_list,
     form_of,
     head_of,
     is_omitted,
+    replace_region_text,
 )
-from mdplan.markdown.outline.heading_path import MAX_LEVEL
-from mdplan.markdown.outline.outline import Outline
 from mdplan.operations.base.operation import Operation, Resolution
 from mdplan.operations.base.region_edit import claim_of_region, find_region, inside_of_a_line
 

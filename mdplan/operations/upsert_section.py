@@ -6,10 +6,10 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.blocks.heading_source import atx_heading
-from mdplan.markdown.edits.payload import Payload, fit_levels, read_payload
-from mdplan.markdown.outline.heading_path import find_by_path
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.addresses import find_by_path
+from mdplan.markdown.headings import atx_heading
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.payload import Payload, fit_levels, read_payload
 from mdplan.operations.base.operation import Resolution
 from mdplan.operations.base.section_payload import Addressed, PayloadOperation, not_too_deep, place_next_to
 from mdplan.operations.base.section_replacement import replace_section

@@ -7,16 +7,16 @@ from typing import ClassVar, Literal
 from pydantic import Field, field_validator, model_validator
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.markdown.blocks.rendered_text import heading_title
-from mdplan.markdown.edits.table_edits import (
+from mdplan.markdown.headings import heading_title
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.table_edits import (
     added_row,
     cell_source,
     changed_cells,
     claimed_cells,
     has_line_end,
 )
-from mdplan.markdown.elements.tables import TableRow, unescaped
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.tables import TableRow, unescaped
 from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.operations.base.table import AddressedTable, TableOperation, find_column
 

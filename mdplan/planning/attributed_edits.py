@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from mdplan.markdown.edits.spacing import delete_blocks, end_of_text_before, place_blocks
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.payload import delete_blocks, end_of_text_before, place_blocks
 from mdplan.operations.base.operation import BlockInsertion
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.text.edit import TextEdit

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.markdown.links.link_target import FileTree
+from mdplan.markdown.destinations import FileTree
 from mdplan.planning.build import BuildResult, BuiltFile, build_file
 from mdplan.planning.conflicts import find_conflicts
 from mdplan.planning.cross_file_moves import find_cross_file_moves, refuse_in_sequence

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.planning.attributed_edits import AttributedEdit, parts_of, without_joins
 from mdplan.planning.data_changes import data_parts
 from mdplan.planning.resolve import ResolvedEdit, too_long

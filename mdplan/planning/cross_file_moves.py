@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.edits.payload import Payload
-from mdplan.markdown.links.link_target import FileTree
+from mdplan.markdown.destinations import FileTree
+from mdplan.markdown.payload import Payload
 from mdplan.operations.base.operation import Resolution, SectionTargeted
 from mdplan.planning.replan.stale import stale_base
 from mdplan.planning.resolve import ResolvedEdit

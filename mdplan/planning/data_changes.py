@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.edit_numbers import EditNumbers
-from mdplan.markdown.front_matter.location import FrontMatterFormat
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.format_detection import FrontMatterFormat
+from mdplan.markdown.outline import Outline
 from mdplan.planning.attributed_edits import AttributedEdit
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.text.edit import EditList
@@ -33,7 +33,7 @@ def data_parts(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[Attri
     try:
         return _parts(outline, data_edits)
     except DataError as error:
-        from mdplan.markdown.edits.front_matter_problems import cannot_change
+        from mdplan.markdown.front_matter_edits import cannot_change
 
         # Which edit it was is looked for only now, so that a sound batch is read again once.
         sound = bisect_left(
@@ -80,7 +80,7 @@ def _fails(outline: Outline, data_edits: Sequence[ResolvedEdit]) -> int:
 def _parts(outline: Outline, data_edits: Sequence[ResolvedEdit]) -> list[AttributedEdit]:
     """Raises `DataError` where the changes cannot be made, or not be proven."""
     from mdplan.data.tree import DataError
-    from mdplan.markdown.edits.data_splices import data_splices, verify_splices
+    from mdplan.markdown.front_matter_edits import data_splices, verify_splices
 
     changes = [change for item in data_edits for change in _changes_of(item)]
     owners = [item.index for item in data_edits for _ in _changes_of(item)]

@@ -8,10 +8,11 @@ of a block swallows text by accident.
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from mdplan.markdown.blocks.block_structure import Block, BlockKind, is_left_open
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.section import Section
-from mdplan.markdown.section_id import folded
+from mdplan.markdown.block_tree import is_left_open
+from mdplan.markdown.blocks import Block, BlockKind
+from mdplan.markdown.headings import folded
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.sections import Section
 from mdplan.planning.build import BuiltFile
 from mdplan.text.lines import Span
 
@@ -69,7 +70,7 @@ class IntendedChanges:
         had, has = self._base.front_matter, self._result.front_matter
         if has is not None and had is None:
             # Most edits touch no front matter, and this loads a YAML parser.
-            from mdplan.markdown.front_matter.values import FrontMatterContent
+            from mdplan.markdown.front_matter import FrontMatterContent
 
             content = self._result.front_matter_content
             is_mapping = isinstance(content, FrontMatterContent) and bool(content.values)

@@ -6,10 +6,8 @@ from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.field_names import short_name
-from mdplan.markdown.blocks.heading_attributes import read_content
-from mdplan.markdown.edits.payload import Payload, read_payload
-from mdplan.markdown.links.destinations import is_external
-from mdplan.markdown.links.document_links import (
+from mdplan.markdown.destinations import is_external
+from mdplan.markdown.links import (
     Definition,
     definitions,
     footnote_labels,
@@ -17,9 +15,11 @@ from mdplan.markdown.links.document_links import (
     reference_uses,
     relabelling,
 )
-from mdplan.markdown.links.link_path import folder_of, followed
-from mdplan.markdown.links.targets import explicit_anchors, resolvable_targets, target_key
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.parser import read_content
+from mdplan.markdown.paths import folder_of, followed
+from mdplan.markdown.payload import Payload, read_payload
+from mdplan.markdown.targets import explicit_anchors, resolvable_targets, target_key
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.text.lines import Span
 

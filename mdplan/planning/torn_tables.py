@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.blocks.block_structure import Block, BlockKind
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.blocks import Block, BlockKind
+from mdplan.markdown.outline import Outline
 from mdplan.planning.build import BuiltFile
 from mdplan.text.edit import TextEdit
 from mdplan.text.lines import Span

@@ -5,10 +5,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.blocks.block_structure import BlockKind, is_left_open
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.section import Section
-from mdplan.markdown.section_id import folded
+from mdplan.markdown.block_tree import is_left_open
+from mdplan.markdown.blocks import BlockKind
+from mdplan.markdown.headings import folded
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.sections import Section
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.intended_changes import IntendedChanges
 from mdplan.planning.torn_tables import torn_tables
@@ -275,7 +276,7 @@ def _frame_changed(built: BuiltFile) -> Iterator[Diagnostic]:
         )
     if not _may_change_comments(built):
         return
-    from mdplan.markdown.outline.regions import find_regions
+    from mdplan.markdown.enclosure_search import find_regions
 
     before = Counter(region.name for region in find_regions(built.base).pairs)
     if not before:

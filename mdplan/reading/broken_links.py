@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from mdplan.markdown.links.document_links import local_links
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.links import local_links
+from mdplan.markdown.outline import Outline
 from mdplan.reports.stat import BrokenLink
 from mdplan.text.lines import Span
 from mdplan.text.visible import escape_for_message

@@ -2,9 +2,15 @@
 
 from collections.abc import Callable
 
-from mdplan.markdown.links.destinations import Destination, destinations
-from mdplan.markdown.links.link_target import FileTree, TargetKind, find_target, has_anchor
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.destinations import (
+    Destination,
+    FileTree,
+    TargetKind,
+    destinations,
+    find_target,
+    has_anchor,
+)
+from mdplan.markdown.outline import Outline
 from mdplan.reading.broken_links import FindBroken, broken_in_document
 from mdplan.reports.stat import BrokenLink
 from mdplan.text.lines import Span

@@ -8,10 +8,9 @@ from mdplan.data.address import find, key_missing, shown
 from mdplan.data.content import DataContent
 from mdplan.data.tree import Path, value_at
 from mdplan.diagnostics import Diagnostic
-from mdplan.markdown.edits.front_matter_problems import unreadable
-from mdplan.markdown.front_matter.values import Unreadable
-from mdplan.markdown.outline.data_content import data_content
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.front_matter import Unreadable
+from mdplan.markdown.front_matter_edits import data_content, unreadable
+from mdplan.markdown.outline import Outline
 from mdplan.reading.plain_text import has_keys
 from mdplan.reports.ini import KeyEntry
 from mdplan.text.lines import Span

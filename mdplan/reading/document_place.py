@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mdplan.markdown.outline.section import Section
+from mdplan.markdown.sections import Section
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.reading.plain_text import ini_section_count
 from mdplan.reports.base import refusal
 from mdplan.reports.stat import BrokenLink, FileRow, StatReport
@@ -85,7 +85,7 @@ def _title(outline: Outline) -> str | None:
     """`title` of the front matter, which names the page where there is one; else the first heading."""
     text, front_matter = outline.source.text, outline.front_matter
     if front_matter and text.find(_TITLE, front_matter.content.start, front_matter.content.end) >= 0:
-        from mdplan.markdown.front_matter.values import read_values
+        from mdplan.markdown.front_matter import read_values
 
         values = read_values(text, front_matter, outline.limits.front_matter_characters)
         title = (values or {}).get(_TITLE)

@@ -6,8 +6,8 @@ from typing import Any, Final
 from mdplan.data.address import Found, find
 from mdplan.data.content import DataContent, as_json, value_matches
 from mdplan.data.tree import REMOVED, value_at
-from mdplan.markdown.outline.data_content import data_content
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.front_matter_edits import data_content
+from mdplan.markdown.outline import Outline
 from mdplan.requests.search import SearchRequest
 
 _MOST_TEXT: Final = 200

@@ -4,9 +4,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final, TypedDict, TypeVar, cast
 
-from mdplan.markdown.links.targets import find_anchors
-from mdplan.markdown.outline.inventory import find_code_blocks, find_tables, find_tasks
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline, find_code_blocks, find_tables, find_tasks
+from mdplan.markdown.targets import find_anchors
 from mdplan.reports.stat import (
     AnchorEntry,
     BrokenLink,
@@ -138,7 +137,7 @@ def _regions(outline: Outline, area: Span) -> list[RegionEntry]:
     """Regions in the order of their first line, those with one marker among them."""
     if "<!--" not in outline.source.text:
         return []
-    from mdplan.markdown.outline.regions import find_regions
+    from mdplan.markdown.enclosure_search import find_regions
 
     regions = find_regions(outline)
     found = [
@@ -163,7 +162,7 @@ def _links(
     outline: Outline, area: Span, find_broken: "FindBroken | None"
 ) -> tuple[dict[str, int], list[BrokenLink]]:
     """Links by kind, and those that lead to nothing."""
-    from mdplan.markdown.links.document_links import count_links
+    from mdplan.markdown.links import count_links
     from mdplan.reading.broken_links import broken_in_document
 
     count = count_links(outline, area)

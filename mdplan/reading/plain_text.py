@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, TypedDict, TypeVar
 
-from mdplan.markdown.outline.outline import Outline, of_source
+from mdplan.markdown.outline import Outline, of_source
 from mdplan.reports.ini import CommentBlockEntry, IniKeyEntry, IniSectionEntry, TextSectionEntry
 from mdplan.text.lines import Lines
 from mdplan.text.source import DocumentFormat

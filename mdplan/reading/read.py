@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.markdown.blocks.block_structure import BlockKind
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.blocks import BlockKind
+from mdplan.markdown.outline import Outline
 from mdplan.reading.document_place import ReadLocation
 from mdplan.reading.read_place import find_place
 from mdplan.reports.read import OutlineRow, ReadResult

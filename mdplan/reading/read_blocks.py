@@ -1,10 +1,9 @@
 """Where in a document a code block, table or list is that a target of `read` names, also within a section."""
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.markdown.blocks.block import Block
-from mdplan.markdown.elements.tables import tables_with_header
-from mdplan.markdown.outline.inventory import CodeBlock, find_code_blocks, has_language
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.blocks import Block
+from mdplan.markdown.outline import CodeBlock, Outline, find_code_blocks, has_language
+from mdplan.markdown.tables import tables_with_header
 from mdplan.reading.document_place import ReadLocation
 from mdplan.requests.read import CodeBlockName, Indexed
 from mdplan.text.lines import Span

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.markdown.links.targets import find_anchors, target_key
-from mdplan.markdown.outline.heading_path import find_by_anchor, find_by_id, find_by_path
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.regions import find_regions
-from mdplan.markdown.outline.section import Section
+from mdplan.markdown.addresses import find_by_anchor, find_by_id, find_by_path
+from mdplan.markdown.enclosure_search import find_regions
+from mdplan.markdown.outline import Outline
 from mdplan.markdown.pattern_problem import pattern_problem
+from mdplan.markdown.sections import Section
+from mdplan.markdown.targets import find_anchors, target_key
 from mdplan.reading import read_blocks
 from mdplan.reading.document_place import ReadLocation
 from mdplan.requests.read import ReadTarget

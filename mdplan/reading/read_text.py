@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Final
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.markdown.elements.node_kind import NodeKind
+from mdplan.markdown.tables import NodeKind
 from mdplan.reports.read import ReadReport, ReadResult, SearchedFile, SearchGroup, SearchReport
 from mdplan.text.source import visible
 

@@ -7,10 +7,10 @@ from itertools import groupby
 from typing import Final
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.markdown.edits.matches import UNDECIDED, Eligible, exclusion_of, find_matches
-from mdplan.markdown.elements.node_kind import NodeKind
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.matches import UNDECIDED, Eligible, exclusion_of, find_matches
+from mdplan.markdown.outline import Outline
 from mdplan.markdown.pattern_problem import pattern_problem
+from mdplan.markdown.tables import NodeKind
 from mdplan.reading.read_place import lines_like
 from mdplan.reports.read import SearchedFile, SearchGroup, SearchHit
 from mdplan.requests.search import SearchRequest

@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.section import Section
-from mdplan.markdown.section_id import section_id_digits
+from mdplan.markdown.headings import section_id_digits
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.sections import Section
 from mdplan.reading.plain_text import PlainTextFields, has_keys, ini_section_count, plain_text_fields
 from mdplan.reports.base import refusal
 from mdplan.reports.ini import KeyEntry
@@ -127,7 +127,7 @@ def _scope(outline: Outline, under: str | Sequence[str] | None) -> _Scope | Diag
 def _find(outline: Outline, under: str | Sequence[str]) -> Section | Diagnostic:
     """Section by its path; by its ID or, where that names none, by one heading: hex digits can be a word."""
     # A stat of a whole document looks for none.
-    from mdplan.markdown.outline.heading_path import find_by_id, find_by_path
+    from mdplan.markdown.addresses import find_by_id, find_by_path
 
     if not isinstance(under, str):
         return find_by_path(outline, under)
@@ -255,7 +255,7 @@ def _front_matter(outline: Outline) -> FrontMatterEntry | None:
     found = outline.front_matter
     if found is None:
         return None
-    from mdplan.markdown.front_matter.values import read_keys
+    from mdplan.markdown.front_matter import read_keys
 
     keys = read_keys(outline.source.text, found, outline.limits.front_matter_characters)
     return FrontMatterEntry(

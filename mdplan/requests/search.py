@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from mdplan.markdown.elements.node_kind import NodeKind
+from mdplan.markdown.tables import NodeKind
 from mdplan.requests.query import CURSOR_HELP, ENCODING_HELP, FORMAT_HELP, FORMAT_PATTERN, Query, described
 from mdplan.text.line_end_view import lf_pattern
 from mdplan.text.pattern import MatchType, Pattern

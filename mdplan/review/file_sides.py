@@ -5,7 +5,7 @@ from functools import cached_property
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.format_detection import document_format
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.plan import FileChange
 from mdplan.planning.replan.replay import replay_file
 from mdplan.text.diff import Hunk, find_hunks

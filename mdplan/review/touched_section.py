@@ -1,6 +1,6 @@
 """The section that an edit touches, before and after it."""
 
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.plan import EditResult
 from mdplan.review.file_sides import FileSides
 from mdplan.review.plan_review import SectionSide, TouchedSection

@@ -9,7 +9,7 @@ from mdplan.diagnostics import Problems
 from mdplan.engine.reviews.open_plan import OpenPlan, ReviewEntry, ReviewState
 from mdplan.engine.reviews.review_service import ReviewService
 from mdplan.markdown.format_detection import document_format
-from mdplan.markdown.inline.safe_html import safe_html
+from mdplan.markdown.html import safe_html
 from mdplan.review.plan_review import PlanReview, ReviewedEdit, ReviewedFile, SectionSide, TouchedSection
 from mdplan.review.plan_search import FoundLine
 from mdplan.storage.user.decision_log import Decision

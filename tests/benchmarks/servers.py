@@ -14,7 +14,7 @@ from measure import ENVIRONMENT, Measure, Part, Timed, against, wall
 from rivals import Missing, Rival, filesystem_server, text_editor
 from scratch import scratch_folder
 
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.storage.durability import Durability
 from mdplan.text.source import Source
 

@@ -10,9 +10,9 @@ from documents import MEGABYTE, SEED
 from measure import Measure, Part, against, cpu
 from rivals import Missing, Rival, Worker
 
-from mdplan.markdown.blocks.block_structure import parse_blocks
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.section import Section
+from mdplan.markdown.block_tree import parse_blocks
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.sections import Section
 from mdplan.text.lines import LineIndex
 from mdplan.text.source import Source
 

@@ -15,7 +15,7 @@ from measure import Measure, Part, Timed, against, cpu
 from scratch import scratch_folder
 
 from mdplan.engine.engine import Engine
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.mcp.server import build_catalog
 from mdplan.requests.stat import StatRequest
 from mdplan.storage.workspace import Workspace

@@ -15,7 +15,7 @@ from mdplan.bot.manifest.model import Condition
 from mdplan.bot.manifest.placeholders import Values
 from mdplan.diagnostics import Code
 from mdplan.documents.documents import Documents
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.text.source import DocumentFormat, Source
 from tests.bot.golden import open_engine, planned
 

@@ -15,7 +15,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.planning.build import BuiltFile
 from mdplan.text.lines import Span
 from mdplan.text.source import Source

@@ -12,7 +12,7 @@ import cmarkgfm
 import pytest
 from cmarkgfm.cmark import Options
 
-from mdplan.markdown.outline.section import Section
+from mdplan.markdown.sections import Section
 from mdplan.planning.build import BuiltFile
 from tests.corpus.sample import spread
 from tests.edit_trials import Document

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from mdplan.markdown.front_matter.location import find_front_matter
+from mdplan.markdown.format_detection import find_front_matter
 from tests.block_oracles import difference, differs
 from tests.conftest import FULL
 from tests.corpus.variants import WRAPPINGS, documents, examples_in, mutated

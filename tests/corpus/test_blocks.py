@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from mdplan.markdown.elements.lists import MarkdownList, PlacedItem
-from mdplan.markdown.elements.tables import TableSource
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.lists import MarkdownList, PlacedItem
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.tables import TableSource
 from mdplan.operations import OPERATIONS
 from mdplan.operations.base.operation import Resolution
 from mdplan.planning.build import BuiltFile

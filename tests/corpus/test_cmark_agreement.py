@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from cmarkgfm import cmark
 
-from mdplan.markdown.blocks.block_structure import BlockKind
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.blocks import BlockKind
+from mdplan.markdown.outline import Outline
 from mdplan.text.source import Source
 from tests.conftest import FULL
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.markdown.blocks.block_structure import Block, BlockKind
-from mdplan.markdown.edits.fenced_code import read_fence
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.blocks import Block, BlockKind
+from mdplan.markdown.formatting import read_fence
+from mdplan.markdown.outline import Outline
 from mdplan.operations.base.operation import Resolution
 from mdplan.operations.replace_code_block import ReplaceCodeBlock
 from mdplan.text.edit import EditList

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.markdown.elements.lists import MarkdownList
+from mdplan.markdown.lists import MarkdownList
 from mdplan.operations import OPERATIONS
 from mdplan.planning.build import BuiltFile
 from tests.conftest import FULL, REPOSITORY

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code
-from mdplan.markdown.blocks.block_structure import BlockKind
-from mdplan.markdown.edits.payload import read_payload
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.section import Section
+from mdplan.markdown.blocks import BlockKind
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.payload import read_payload
+from mdplan.markdown.sections import Section
 from mdplan.operations.base.operation import Resolution
 from mdplan.operations.replace_section import ReplaceSection
 from mdplan.planning.build import BuiltFile

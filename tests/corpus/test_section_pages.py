@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code
-from mdplan.markdown.outline.section import Section
+from mdplan.markdown.sections import Section
 from mdplan.planning.build import BuiltFile
 from tests.corpus.sample import files_of, spread
 from tests.edit_trials import Document

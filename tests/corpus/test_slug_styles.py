@@ -11,8 +11,8 @@ from typing import Final
 
 import pytest
 
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.slugs import STYLES
+from mdplan.markdown.headings import STYLES
+from mdplan.markdown.outline import Outline
 from mdplan.text.source import Source
 from tests.clients.python_tools import environment_of
 from tests.corpus.test_slugs import slugs

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.slugs import heading_slug
+from mdplan.markdown.headings import heading_slug
+from mdplan.markdown.outline import Outline
 from mdplan.text.source import Source
 from tests.clients.node_tools import node_tools
 

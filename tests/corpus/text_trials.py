@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 import yaml
 
-from mdplan.markdown.blocks.block_structure import Block, BlockKind
+from mdplan.markdown.blocks import Block, BlockKind
 from tests.corpus.sample import spread
 from tests.edit_trials import Document
 from tests.rendered_page import Page

@@ -8,10 +8,9 @@ import pytest
 
 from mdplan.engine.engine import Engine
 from mdplan.field_names import BATCH_SYNONYMS, EDIT_SYNONYMS
-from mdplan.markdown.blocks.rendered_text import heading_title
-from mdplan.markdown.edits.matches import EXCLUDED_BY_DEFAULT
-from mdplan.markdown.elements.node_kind import NodeKind
-from mdplan.markdown.section_id import canonical_heading
+from mdplan.markdown.headings import canonical_heading, heading_title
+from mdplan.markdown.matches import EXCLUDED_BY_DEFAULT
+from mdplan.markdown.tables import NodeKind
 from mdplan.planning.results.edit_results import MOST_MATCHES as LISTED
 from mdplan.text.pattern import MOST_MATCHES, MOST_PARTS
 from tests.conftest import REPOSITORY

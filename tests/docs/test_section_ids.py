@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from mdplan.markdown.outline.heading_path import find_by_path
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.section import Section
+from mdplan.markdown.addresses import find_by_path
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.sections import Section
 from mdplan.text.source import Source
 from tests.conftest import REPOSITORY
 

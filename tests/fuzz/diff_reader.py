@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from mdplan.diagnostics import Code
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.operations.apply_diff import ApplyDiff
 from mdplan.operations.base.operation import Resolution
 from mdplan.text.edit import EditList

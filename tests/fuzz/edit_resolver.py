@@ -13,7 +13,7 @@ from random import Random
 from typing import Any, Final
 
 from mdplan.engine.engine import Engine
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.plan import FileChange
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.plan_document import read_document, write_document

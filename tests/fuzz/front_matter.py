@@ -5,7 +5,7 @@ from random import Random
 from typing import Final
 from zlib import crc32
 
-from mdplan.markdown.front_matter.values import FrontMatterContent, Unreadable
+from mdplan.markdown.front_matter import FrontMatterContent, Unreadable
 from mdplan.planning.build import BuiltFile
 from mdplan.text.source import Source, splice
 from tests.edit_trials import Document

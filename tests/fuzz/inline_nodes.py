@@ -5,10 +5,10 @@ from time import process_time
 from typing import Final
 from zlib import crc32
 
-from mdplan.markdown.blocks.deadline import ParseTimeout, parse_time
-from mdplan.markdown.blocks.pulldown import ParserFailure, PreparedText, event_batches, is_nested_too_deep
-from mdplan.markdown.inline.inline_nodes import InlineKind, InlineNode
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.blocks import ParseTimeout, parse_time
+from mdplan.markdown.inline_node import InlineKind, InlineNode
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.parser import ParserFailure, PreparedText, event_batches, is_nested_too_deep
 from mdplan.text.lines import Span
 from mdplan.text.source import Source
 from tests.fuzz.mutation import mutated_text

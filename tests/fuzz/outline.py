@@ -6,9 +6,9 @@ from random import Random
 from typing import Final
 from zlib import crc32
 
-from mdplan.markdown.outline.anchor_lines import is_anchor_line
-from mdplan.markdown.outline.heading_path import find_by_anchor, find_by_id
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.addresses import find_by_anchor, find_by_id
+from mdplan.markdown.headings import is_anchor_line
+from mdplan.markdown.outline import Outline
 from mdplan.reading.stat import stat_report
 from mdplan.reading.stat_text import stat_text
 from mdplan.reports.base import to_wire

@@ -67,7 +67,7 @@ def case_id(value: object) -> str:
 @pytest.fixture(scope="module")
 def parsers() -> None:
     """The parsers of front matter, which load when a document needs them: that is not timed."""
-    importlib.import_module("mdplan.markdown.front_matter.values")
+    importlib.import_module("mdplan.markdown.front_matter")
 
 
 @pytest.mark.usefixtures("parsers")

@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.regions import find_regions
+from mdplan.markdown.enclosure_search import find_regions
+from mdplan.markdown.outline import Outline
 from mdplan.operations import OPERATIONS
 from mdplan.operations.base.data import DataOperation
 from mdplan.operations.base.list import ListOperation

@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.regions import find_regions
+from mdplan.markdown.enclosure_search import find_regions
+from mdplan.markdown.outline import Outline
 from mdplan.text.diff import find_hunks
 from tests.properties.markdown_documents import payloads
 from tests.properties.strategies import edit_lists

@@ -7,8 +7,8 @@ from hypothesis.strategies import DrawFn
 
 from mdplan.data.content import DataContent, as_json
 from mdplan.data.tree import Path, value_at
-from mdplan.markdown.outline.data_content import data_content
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.front_matter_edits import data_content
+from mdplan.markdown.outline import Outline
 
 Edit = dict[str, Any]
 

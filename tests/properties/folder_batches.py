@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from mdplan.markdown.format_detection import document_format
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.section import Section
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.sections import Section
 from mdplan.text.source import DocumentFormat, Source
 from tests.properties.batches import OF_FILES, Edit, batch_options, edits
 from tests.properties.ini_files import ini_texts

@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from mdplan.markdown.front_matter.values import FrontMatterContent
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.front_matter import FrontMatterContent
+from mdplan.markdown.outline import Outline
 
 Edit = dict[str, Any]
 Key = tuple[str, ...]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from mdplan.data.ini import IniOutline
-from mdplan.markdown.outline.outline import Outline, of_source
+from mdplan.markdown.outline import Outline, of_source
 
 Edit = dict[str, Any]
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.section import Section
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.sections import Section
 from mdplan.text.edit import EditList
 from mdplan.text.lines import Span
 

@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.section import Section
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.sections import Section
 from mdplan.operations import OPERATIONS
 from mdplan.operations.base.operation import Operation, SectionTargeted
 from tests.properties.markdown_documents import new_sections, payloads

@@ -8,7 +8,7 @@ from hypothesis import assume, event, example, given, note
 from hypothesis import strategies as st
 
 from mdplan.diagnostics import Code
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.operations.apply_diff import ApplyDiff
 from mdplan.operations.base.operation import Resolution
 from mdplan.text.edit import EditList

@@ -5,9 +5,9 @@ from random import Random
 import pytest
 from hypothesis import given
 
-from mdplan.markdown.blocks.block import BlockKind
-from mdplan.markdown.blocks.block_structure import parse_blocks
-from mdplan.markdown.blocks.reference_blocks import parse_reference_blocks
+from mdplan.markdown.block_tree import parse_blocks
+from mdplan.markdown.blocks import BlockKind
+from mdplan.markdown.reference_parser import parse_reference_blocks
 from mdplan.text.lines import LineIndex
 from tests.block_oracles import cmark_blocks, difference, differs, tags_of
 from tests.conftest import FULL

@@ -9,11 +9,11 @@ from hypothesis import assume, event, given, note, settings
 from hypothesis import strategies as st
 
 from mdplan.diagnostics import Code
-from mdplan.markdown.blocks.block_structure import Block, BlockKind
-from mdplan.markdown.edits.table_edits import cell_source
-from mdplan.markdown.elements.lists import MarkdownList, PlacedItem
-from mdplan.markdown.elements.tables import unescaped
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.blocks import Block, BlockKind
+from mdplan.markdown.lists import MarkdownList, PlacedItem
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.table_edits import cell_source
+from mdplan.markdown.tables import unescaped
 from mdplan.planning.build import BuiltFile
 from mdplan.text.source import Source
 from tests.conftest import FULL

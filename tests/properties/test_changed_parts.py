@@ -5,9 +5,9 @@ from random import Random
 from typing import Any
 
 from mdplan.diagnostics import Problems
-from mdplan.markdown.links.destinations import destinations
-from mdplan.markdown.links.targets import explicit_anchors, target_key
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.destinations import destinations
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.targets import explicit_anchors, target_key
 from mdplan.planning.build import BuiltFile, build_file
 from mdplan.planning.links.anchor_changes import AnchorChanges, changed_anchors
 from mdplan.planning.links.derived_edits import derive_link_edits

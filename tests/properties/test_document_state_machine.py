@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.plan import edit_list_from_json
 from mdplan.reports.base import to_wire
 from mdplan.reports.plan import ApplyReport, PlanReport

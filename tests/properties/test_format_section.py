@@ -7,8 +7,8 @@ from hypothesis import assume, event, example, given, note, settings
 from hypothesis import strategies as st
 
 from mdplan.diagnostics import Code
-from mdplan.markdown.inline.reference_inline import rendered_html
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.inline import rendered_html
+from mdplan.markdown.outline import Outline
 from mdplan.operations.base.operation import Resolution
 from mdplan.operations.format_section import FormatSection
 from mdplan.text.edit import EditList

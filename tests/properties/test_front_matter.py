@@ -8,8 +8,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from mdplan.diagnostics import Code
-from mdplan.markdown.front_matter.location import FrontMatterFormat
-from mdplan.markdown.front_matter.values import FrontMatterContent, read_content
+from mdplan.markdown.format_detection import FrontMatterFormat
+from mdplan.markdown.front_matter import FrontMatterContent, read_content
 from mdplan.planning.build import BuiltFile
 from tests.edit_trials import Document
 from tests.front_matter_trials import Block, Tally, try_key

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.markdown.blocks.rendered_text import render_text
-from mdplan.markdown.inline.inline_node import document_order
-from mdplan.markdown.inline.inline_nodes import InlineKind, InlineMap, InlineNode
+from mdplan.markdown.headings import render_text
+from mdplan.markdown.inline import InlineMap
+from mdplan.markdown.inline_node import InlineKind, InlineNode, document_order
 from mdplan.text.lines import LineIndex, Span
 from tests.inline_oracle import all_nodes, disagreements
 from tests.parser_oracles import Verdict, compare

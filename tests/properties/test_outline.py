@@ -9,9 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.markdown.outline.heading_path import find_by_anchor, find_by_id, find_by_path
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.section import Section
+from mdplan.markdown.addresses import find_by_anchor, find_by_id, find_by_path
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.sections import Section
 from mdplan.reading.stat import StatRequest, stat_report
 from mdplan.reading.stat_text import stat_text
 from mdplan.reports.base import to_wire

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.operations import OPERATIONS
 from mdplan.planning.plan_document import read_document, write_document
 from mdplan.reports.base import to_wire

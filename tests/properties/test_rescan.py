@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lines import Span
 from tests.conftest import FULL

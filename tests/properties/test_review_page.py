@@ -6,7 +6,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.markdown.inline.safe_html import safe_html
+from mdplan.markdown.html import safe_html
 from mdplan.review.plan_review import ReviewedLine
 from mdplan.review.word_marks import MarkedText
 from mdplan.text.visible import escaped, is_hidden

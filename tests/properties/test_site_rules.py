@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdplan.documents.site_links import SiteLinks
-from mdplan.markdown.links.link_path import followed, leads_out
-from mdplan.markdown.links.site_rules import PRESETS, SiteRules
+from mdplan.markdown.paths import PRESETS, SiteRules, followed, leads_out
 from tests.conftest import REPOSITORY
 from tests.docs.pages import blocks_of
 

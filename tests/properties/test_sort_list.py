@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.markdown.edits.list_sorting import sort_items
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.list_edits import sort_items
+from mdplan.markdown.outline import Outline
 from mdplan.text.edit import EditList
 from mdplan.text.source import Source
 

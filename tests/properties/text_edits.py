@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.text.source import DocumentFormat
 from tests.properties.markdown_documents import hostile_payloads, new_sections, payload_blocks
 from tests.properties.section_edits import addresses

@@ -191,7 +191,7 @@ NOT_FOR_A_LOOK = (
 )
 NOT_FOR_A_COMMIT = (
     *("mdplan.bot.", "mdplan.data.", "mdplan.engine.plans.comparison", "mdplan.engine.history.history_list"),
-    *("mdplan.markdown.elements.", "mdplan.markdown.front_matter.values", "mdplan.markdown.outline.regions"),
+    *("mdplan.markdown.elements.", "mdplan.markdown.front_matter", "mdplan.markdown.enclosure_search"),
     *("mdplan.operations.replace_match", "mdplan.planning.moved_text", "mdplan.reports.history"),
     *("mdplan.storage.transaction.foreign", "subprocess"),
 )

@@ -5,10 +5,10 @@ from itertools import count
 
 import pytest
 
-from mdplan.markdown.blocks.deadline import ParseTimeout, check_deadline, parse_time, with_deadline
-from mdplan.markdown.blocks.reference_blocks import parse_reference_blocks
-from mdplan.markdown.inline.inline_nodes import InlineMap
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.blocks import ParseTimeout, check_deadline, parse_time, with_deadline
+from mdplan.markdown.inline import InlineMap
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.reference_parser import parse_reference_blocks
 from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import Source
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mdplan.markdown.links.destination_text import with_fragment, with_path
-from mdplan.markdown.links.destinations import Destination, DestinationForm, destinations
-from mdplan.markdown.links.link_path import (
+from mdplan.markdown.destinations import Destination, DestinationForm, destinations, with_fragment, with_path
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.paths import (
     as_variant,
     folder_of,
     followed,
@@ -15,8 +15,7 @@ from mdplan.markdown.links.link_path import (
     page_key,
     page_variants,
 )
-from mdplan.markdown.links.targets import target_key
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.targets import target_key
 from mdplan.planning.links.link_names import linked_places, may_link_to, text_of_bytes
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lines import Span

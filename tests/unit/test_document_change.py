@@ -4,7 +4,7 @@ import pytest
 
 from mdplan.checks.change_check import check_documents
 from mdplan.diagnostics import Code
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.text.source import DocumentFormat, Source
 
 TABLE = "# T\n\n| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.planning.build import BuiltFile
 from mdplan.text.source import Source
 from tests.edit_trials import Document

@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.markdown.edits import formatter
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown import formatting as formatter
+from mdplan.markdown.outline import Outline
 from mdplan.operations.base.operation import Resolution
 from mdplan.operations.format_section import FormatSection
 from mdplan.text.source import Source
@@ -67,6 +67,6 @@ def test_text_that_is_nested_too_deep_is_refused() -> None:
 
 def test_formatting_that_loses_a_heading_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     block = formatter.FormattedBlock(1, 1, ("Use",))
-    monkeypatch.setattr("mdplan.markdown.edits.formatted_lines.format_blocks", lambda *_: (block,))
+    monkeypatch.setattr("mdplan.markdown.formatting.format_blocks", lambda *_: (block,))
 
     assert problem("# Use\n").message.endswith("its headings would not be the same")

@@ -2,9 +2,9 @@
 
 import pytest
 
-from mdplan.markdown.front_matter.location import find_front_matter
-from mdplan.markdown.front_matter.values import read_keys, read_values
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.format_detection import find_front_matter
+from mdplan.markdown.front_matter import read_keys, read_values
+from mdplan.markdown.outline import Outline
 from mdplan.text.source import Source
 
 

@@ -10,9 +10,9 @@ from mdplan.data.tree import DataError, KeyChange
 from mdplan.data.yaml import scalar_text
 from mdplan.diagnostics import Code, Problems
 from mdplan.engine.engine import Engine, Settings
-from mdplan.markdown.front_matter import block_edits as front_matter_edits
-from mdplan.markdown.front_matter import values as front_matter_values
-from mdplan.markdown.front_matter.block_edits import verify_elsewhere
+from mdplan.markdown import front_matter as front_matter_values
+from mdplan.markdown import front_matter_edits
+from mdplan.markdown.front_matter_edits import verify_elsewhere
 from mdplan.planning.build import BuiltFile
 from mdplan.requests.batch import Batch
 from mdplan.requests.batch_reader import read_batch

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mdplan.markdown.inline.html_attributes import html_attributes
+from mdplan.markdown.html import html_attributes
 from mdplan.text.lines import Span
 
 Row = tuple[str, str, str]

@@ -2,9 +2,10 @@
 
 import pytest
 
-from mdplan.markdown.blocks import pulldown
-from mdplan.markdown.inline.inline_nodes import InlineMap, InlineNode
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown import parser as pulldown
+from mdplan.markdown.inline import InlineMap
+from mdplan.markdown.inline_node import InlineNode
+from mdplan.markdown.outline import Outline
 from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import Source
 

@@ -4,18 +4,17 @@ from textwrap import dedent
 
 import pytest
 
+from mdplan.markdown.enclosure_search import find_regions
 from mdplan.markdown.format_detection import document_format
-from mdplan.markdown.links.document_links import (
+from mdplan.markdown.links import (
     LinkCount,
     count_links,
     definitions,
     local_links,
     reference_uses,
 )
-from mdplan.markdown.links.targets import find_anchors, resolvable_targets
-from mdplan.markdown.outline.inventory import find_code_blocks, find_tables, find_tasks
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.regions import find_regions
+from mdplan.markdown.outline import Outline, find_code_blocks, find_tables, find_tasks
+from mdplan.markdown.targets import find_anchors, resolvable_targets
 from mdplan.text.lines import Span
 from mdplan.text.source import Source
 

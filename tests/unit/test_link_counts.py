@@ -4,8 +4,8 @@ from dataclasses import fields
 
 import pytest
 
-from mdplan.markdown.links.document_links import count_links, local_links
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.links import count_links, local_links
+from mdplan.markdown.outline import Outline
 from mdplan.text.lines import Span
 from mdplan.text.source import Source
 

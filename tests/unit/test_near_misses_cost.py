@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.operations import OPERATIONS
 from mdplan.text import near_misses as folded_text
 from mdplan.text.lines import Span

@@ -5,9 +5,9 @@ from textwrap import dedent
 import pytest
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.markdown.outline.heading_path import find_by_anchor, find_by_id, find_by_path
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.section import Section
+from mdplan.markdown.addresses import find_by_anchor, find_by_id, find_by_path
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.sections import Section
 from mdplan.text.lines import Span
 from mdplan.text.source import Source
 

@@ -8,7 +8,7 @@ import pytest
 from mdplan.documents.documents import Documents
 from mdplan.documents.outlined_files import OutlineCache, OutlinedFiles
 from mdplan.engine.engine import Engine
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.requests.stat import StatRequest
 from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.workspace import Workspace

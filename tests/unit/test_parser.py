@@ -2,7 +2,7 @@
 
 import pytest
 
-from mdplan.markdown.blocks.parser import block_parser, html_parser
+from mdplan.markdown.reference_parser import block_parser, html_parser
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mdplan.markdown.edits.payload import read_payload
+from mdplan.markdown.payload import read_payload
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from mdplan.markdown.blocks import heading_source
-from mdplan.markdown.edits import payload
-from mdplan.markdown.inline import inline_nodes
-from mdplan.markdown.outline import outline
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.section import Section
+from mdplan.markdown import headings as heading_source
+from mdplan.markdown import inline as inline_nodes
+from mdplan.markdown import outline, payload
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.sections import Section
 from mdplan.planning.build import BuildResult, BuiltFile, build_file
 from mdplan.planning.conflicts import find_conflicts
 from mdplan.planning.links.derived_edits import derive_link_edits

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.markdown.blocks import pulldown
-from mdplan.markdown.blocks.pulldown import ParserFailure, PreparedText, event_batches, is_nested_too_deep
+from mdplan.markdown import parser as pulldown
+from mdplan.markdown.parser import ParserFailure, PreparedText, event_batches, is_nested_too_deep
 
 TEXTS = st.text(st.sampled_from("aé€😀\n\r\t#>-*[]`|:\0\f\ud800 "), max_size=3000)
 

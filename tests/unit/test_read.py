@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.format_detection import document_format
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.reading.read import read_target
 from mdplan.reports.read import ReadResult
 from mdplan.requests.query_reader import read_read_request

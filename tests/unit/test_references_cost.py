@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from mdplan.engine.engine import Engine, Settings
-from mdplan.markdown.outline import outline
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown import outline
+from mdplan.markdown.outline import Outline
 from mdplan.planning.build import BuildResult, BuiltFile, build_file
 from mdplan.planning.links.derived_edits import derive_link_edits
 from mdplan.planning.resolve import resolve_edits

@@ -5,7 +5,7 @@ import re
 import pytest
 from hypothesis import given
 
-from mdplan.markdown.inline.safe_html import safe_html
+from mdplan.markdown.html import safe_html
 from mdplan.web.diff.rendered_marks import marked_html
 from tests.properties.hostile_markdown import hostile_documents
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mdplan.markdown.blocks.rendered_text import render_text
+from mdplan.markdown.headings import render_text
 
 
 @pytest.mark.parametrize(

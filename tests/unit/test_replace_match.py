@@ -2,7 +2,7 @@
 
 from mdplan.diagnostics import Code
 from mdplan.limits import RESULT_CHARACTERS
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.operations.replace_match import ReplaceMatch
 from mdplan.text.source import Source
 

@@ -8,7 +8,7 @@ import pytest
 
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
-from mdplan.markdown.outline import outline as outline_module
+from mdplan.markdown import outline as outline_module
 from mdplan.reports.read import SearchReport
 from mdplan.requests.query_reader import read_search_request
 from mdplan.requests.search import SearchRequest

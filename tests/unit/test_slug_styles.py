@@ -10,9 +10,9 @@ import pytest
 
 from mdplan.documents.site_config import read_site_rules
 from mdplan.engine.engine import Engine
-from mdplan.markdown.links.site_rules import PRESETS, SiteRules
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.slugs import GITHUB, STYLES
+from mdplan.markdown.headings import GITHUB, STYLES
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.paths import PRESETS, SiteRules
 from mdplan.storage.fs.root import Root
 from mdplan.text.source import Source
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.reading.folder import file_row, folder_report
 from mdplan.reading.stat import stat_report
 from mdplan.reading.stat_text import stat_text

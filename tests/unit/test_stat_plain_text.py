@@ -1,6 +1,6 @@
 """What stat tells of INI files and plain text."""
 
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.reading.stat import stat_report
 from mdplan.reading.stat_text import stat_text
 from mdplan.reports.base import to_wire

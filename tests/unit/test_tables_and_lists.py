@@ -4,11 +4,11 @@ from textwrap import dedent
 
 import pytest
 
-from mdplan.markdown.blocks import block_structure
-from mdplan.markdown.blocks.block_structure import is_left_open
-from mdplan.markdown.elements.lists import ListItem, MarkdownList
-from mdplan.markdown.elements.tables import Alignment, TableSource
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown import block_tree as block_structure
+from mdplan.markdown.block_tree import is_left_open
+from mdplan.markdown.lists import ListItem, MarkdownList
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.tables import Alignment, TableSource
 from mdplan.operations import OPERATIONS
 from mdplan.operations.base.operation import Resolution
 from mdplan.text.source import Source

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.planning.build import BuiltFile, build_file
 from mdplan.planning.resolve import resolve_edits
 from mdplan.planning.snapshot import SnapshotFile

@@ -16,10 +16,10 @@ from mdplan.bot.manifest.placeholders import Values, filled, misuse
 from mdplan.bot.manifest.source_map import Path
 from mdplan.data.content import value_matches
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.markdown.front_matter.location import FrontMatterFormat
-from mdplan.markdown.front_matter.values import FrontMatterContent
-from mdplan.markdown.outline.heading_path import find_by_path
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.addresses import find_by_path
+from mdplan.markdown.format_detection import FrontMatterFormat
+from mdplan.markdown.front_matter import FrontMatterContent
+from mdplan.markdown.outline import Outline
 from mdplan.markdown.pattern_problem import pattern_problem
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.lines import Span

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.markdown.edits.table_edits import cell_source, has_line_end
-from mdplan.markdown.outline.slugs import heading_slug
+from mdplan.markdown.headings import heading_slug
+from mdplan.markdown.table_edits import cell_source, has_line_end
 from mdplan.text.line_end_view import lines_of, to_lf
 from mdplan.text.visible import nearest_names
 

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 
 
 class PagePlace(StrEnum):

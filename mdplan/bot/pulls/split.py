@@ -14,8 +14,8 @@ from pathspec import GitIgnoreSpec
 from mdplan.diagnostics import Diagnostic
 from mdplan.documents.documents import Documents
 from mdplan.git.tree import CommitTree
-from mdplan.markdown.front_matter.values import FrontMatterContent
-from mdplan.markdown.outline.slugs import heading_slug
+from mdplan.markdown.front_matter import FrontMatterContent
+from mdplan.markdown.headings import heading_slug
 from mdplan.settings import Settings
 
 # Where GitHub looks for it, in this order, and GitLab.

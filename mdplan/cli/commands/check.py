@@ -18,7 +18,7 @@ from mdplan.reports.check import CheckReport
 
 # Commands with wrong arguments do not load the parser.
 if TYPE_CHECKING:
-    from mdplan.markdown.outline.outline import Outline
+    from mdplan.markdown.outline import Outline
 
 # What Claude Code shows its model of a hook that ends so.
 _BLOCKING: Final = 2
@@ -105,7 +105,7 @@ def _outline(path: str, like: str) -> "Outline | Diagnostic":
     Errors: INVALID_ARGUMENT for a file that cannot be read; those of `decode_document`.
     """
     from mdplan.markdown.format_detection import document_format
-    from mdplan.markdown.outline.outline import Outline
+    from mdplan.markdown.outline import Outline
     from mdplan.reading.open_document import decode_document
     from mdplan.settings import DEFAULT_SETTINGS
 

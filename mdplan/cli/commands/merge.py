@@ -177,7 +177,7 @@ def merge_files(
 
     It is git's where mdplan cannot read one, or has no reason to differ from git.
     """
-    from mdplan.markdown.blocks.deadline import ParseTimeout, parse_time
+    from mdplan.markdown.blocks import ParseTimeout, parse_time
     from mdplan.markdown.format_detection import document_format
     from mdplan.merge.conflict_markers import MarkerStyle
     from mdplan.merge.text_merge import merge_texts

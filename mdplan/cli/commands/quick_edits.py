@@ -32,7 +32,7 @@ from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.reports.plan import ApplyReport
 
 if TYPE_CHECKING:
-    from mdplan.markdown.outline.outline import Outline
+    from mdplan.markdown.outline import Outline
 
 _SED: Final = re.compile(r"s(?P<mark>[/|#,:])(?P<old>.+)(?P=mark)(?P<new>.*)(?P=mark)[gi]*")
 _TASK: Final = re.compile(r"(?:[-*+]|\d+[.)])?\s*\[[ xX]\]\s+")

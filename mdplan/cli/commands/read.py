@@ -13,7 +13,7 @@ from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage.command import command
 from mdplan.diagnostics import Code, Diagnostic, Exit
 from mdplan.limits import FILES, PATTERNS
-from mdplan.markdown.section_id import section_id_digits
+from mdplan.markdown.headings import section_id_digits
 from mdplan.reports.read import ReadReport
 from mdplan.requests.query import FORMATS
 from mdplan.requests.read import ONE_PLACE, CodeBlockName, LinesToRead, ReadRequest, ReadTarget

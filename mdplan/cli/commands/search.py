@@ -13,7 +13,7 @@ from mdplan.cli.usage.misuse import Misuse
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.field_names import value_has_surrogate
 from mdplan.limits import FILES, PATTERNS
-from mdplan.markdown.elements.node_kind import NodeKind
+from mdplan.markdown.tables import NodeKind
 from mdplan.reports.read import SearchReport
 from mdplan.requests.query import FORMATS
 from mdplan.requests.search import SearchRequest

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from mdplan.engine.history.past_transactions import History
-    from mdplan.markdown.outline.outline import Outline
+    from mdplan.markdown.outline import Outline
     from mdplan.storage.workspace import Workspace
 
 Completion: TypeAlias = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]

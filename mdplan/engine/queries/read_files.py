@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.outlined_files import OutlinedFiles
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.reading.read import read_target
 from mdplan.reports.base import refusal
 from mdplan.reports.read import ReadReport, ReadResult

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
 from mdplan.documents.outlined_files import OutlinedFiles
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.markdown.pattern_problem import pattern_problem
 from mdplan.progress import ProgressCallback, no_progress
 from mdplan.reading.search import Window, search_document

@@ -7,7 +7,7 @@ from typing import Any
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.outlined_files import OutlinedFiles
 from mdplan.engine.history.interrupted import with_interrupted
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.reading.stat import FindBroken, stat_report
 from mdplan.reports.base import refusal
 from mdplan.reports.stat import BrokenLink, StatReport

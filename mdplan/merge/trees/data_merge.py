@@ -10,7 +10,7 @@ from typing import Any, Final
 from mdplan.data.address import shown
 from mdplan.data.content import DataContent, data_edits, read_data, verify_edits
 from mdplan.data.tree import Change, DataError, KeyChange, Language, NewEntry, Path, values_equal
-from mdplan.markdown.front_matter.location import find_front_matter
+from mdplan.markdown.format_detection import find_front_matter
 from mdplan.merge.conflict_markers import (
     Conflict,
     MarkerStyle,

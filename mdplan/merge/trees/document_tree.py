@@ -6,10 +6,10 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
-from mdplan.markdown.blocks.block import Block, BlockKind
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.section import Section
-from mdplan.markdown.section_id import canonical_heading
+from mdplan.markdown.blocks import Block, BlockKind
+from mdplan.markdown.headings import canonical_heading
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.sections import Section
 from mdplan.merge.trees.front_matter_nodes import front_matter_node
 from mdplan.merge.trees.merge_node import MEMBERS, MergeNode, MergeNodeKind
 from mdplan.text.source import Source

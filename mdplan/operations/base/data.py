@@ -10,19 +10,19 @@ from mdplan.data.address import Found, GivenKey, find, key_missing, shown, steps
 from mdplan.data.content import DataContent, as_json, other_value, value_matches
 from mdplan.data.tree import REMOVED, Change, DataError, Element, Language, Opaque, Path, Splice, value_at
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.edits.data_splices import data_splices
-from mdplan.markdown.edits.front_matter_problems import (
+from mdplan.markdown.format_detection import FrontMatterFormat
+from mdplan.markdown.front_matter import Unreadable, empty_content
+from mdplan.markdown.front_matter_edits import (
     OTHER_VALUE,
     cannot_change,
+    data_content,
+    data_splices,
     kind_of,
     no_block,
     position_of,
     unreadable,
 )
-from mdplan.markdown.front_matter.location import FrontMatterFormat
-from mdplan.markdown.front_matter.values import Unreadable, empty_content
-from mdplan.markdown.outline.data_content import data_content
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.operations.base.fields import Ordinal, SectionHash
 from mdplan.operations.base.json_fields import checked, scalars_of
 from mdplan.operations.base.operation import KEYS, Claim, DataChanges, Operation, Resolution

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator, model_validator
 from mdplan.data.content import value_matches
 from mdplan.data.tree import Path, value_at
 from mdplan.diagnostics import Diagnostic
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.operations.base.data import DataOperation, Target, other_kind
 from mdplan.operations.base.json_fields import checked
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.lines import Span
 from mdplan.text.near_misses import SearchTerm, describe_near_misses, find_near_misses

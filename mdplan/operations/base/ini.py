@@ -18,8 +18,8 @@ from mdplan.data.ini_edits import (
 )
 from mdplan.data.tree import Path
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.outline.data_content import data_content
-from mdplan.markdown.outline.outline import Outline, of_source
+from mdplan.markdown.front_matter_edits import data_content
+from mdplan.markdown.outline import Outline, of_source
 from mdplan.operations.base.operation import KEYS, Claim, Resolution
 
 

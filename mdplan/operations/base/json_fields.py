@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator
 
 from mdplan.data.tree import depth_of
-from mdplan.markdown.front_matter.values import MAX_DEPTH
+from mdplan.markdown.front_matter import MAX_DEPTH
 
 
 def checked(value: object) -> object:

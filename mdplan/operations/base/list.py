@@ -8,10 +8,10 @@ from typing import ClassVar, Final
 from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.markdown.edits.item_text import ItemText, read_item
-from mdplan.markdown.elements.lists import MarkdownList, PlacedItem
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.section import Section
+from mdplan.markdown.list_edits import ItemText, read_item
+from mdplan.markdown.lists import MarkdownList, PlacedItem
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.sections import Section
 from mdplan.operations.base.fields import Count, Ordinal, WireModel
 from mdplan.operations.base.operation import Claim, Resolution, SectionTargeted
 from mdplan.text.edit import TextEdit

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Final
 from pydantic import Field, field_validator, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.edits.matches import (
+from mdplan.markdown.matches import (
     EXCLUDED_BY_DEFAULT,
     UNDECIDED,
     Eligible,
@@ -16,10 +16,10 @@ from mdplan.markdown.edits.matches import (
     exclusion_of,
     find_matches,
 )
-from mdplan.markdown.elements.node_kind import NodeKind
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.section import Section
+from mdplan.markdown.outline import Outline
 from mdplan.markdown.pattern_problem import pattern_problem
+from mdplan.markdown.sections import Section
+from mdplan.markdown.tables import NodeKind
 from mdplan.operations.base.fields import Count, LinesField
 from mdplan.operations.base.operation import Match, MatchReport, SectionTargeted
 from mdplan.text.line_end_view import lf_pattern, to_lf

@@ -10,11 +10,11 @@ from pydantic import Field, PrivateAttr, model_validator
 from pydantic.alias_generators import to_camel
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.edits.payload import Payload
-from mdplan.markdown.front_matter.location import FrontMatterFormat
-from mdplan.markdown.outline.heading_path import find_by_anchor, find_by_id, find_by_path
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.section import Section
+from mdplan.markdown.addresses import find_by_anchor, find_by_id, find_by_path
+from mdplan.markdown.format_detection import FrontMatterFormat
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.payload import Payload
+from mdplan.markdown.sections import Section
 from mdplan.operations.base.fields import (
     Ordinal,
     SectionHash,

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.markdown.edits.region_text import RegionText, read_region
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.region import Region, Regions
-from mdplan.markdown.outline.regions import find_regions
+from mdplan.markdown.enclosure_search import find_regions
+from mdplan.markdown.enclosures import Region, Regions
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.region_edits import RegionText, read_region
 from mdplan.operations.base.operation import Claim
 from mdplan.text.lines import Span
 

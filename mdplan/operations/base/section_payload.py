@@ -6,11 +6,17 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.blocks.block_structure import is_left_open
-from mdplan.markdown.edits.payload import Payload, fit_levels, read_payload
-from mdplan.markdown.edits.spacing import end_of_body, end_of_subtree, start_of_body
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.section import Section
+from mdplan.markdown.block_tree import is_left_open
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.payload import (
+    Payload,
+    end_of_body,
+    end_of_subtree,
+    fit_levels,
+    read_payload,
+    start_of_body,
+)
+from mdplan.markdown.sections import Section
 from mdplan.operations.base.operation import (
     BlockInsertion,
     Claim,

@@ -3,22 +3,21 @@
 from collections.abc import Sequence
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.blocks.block_structure import Block
-from mdplan.markdown.blocks.heading_attributes import attribute_lines, read_content, without_attributes
-from mdplan.markdown.blocks.heading_source import with_title
-from mdplan.markdown.blocks.rendered_text import render_text
-from mdplan.markdown.edits.payload import Payload, read_payload
-from mdplan.markdown.edits.spacing import (
+from mdplan.markdown.blocks import Block
+from mdplan.markdown.enclosure_search import find_enclosures
+from mdplan.markdown.headings import PREAMBLE_ID, folded, render_text, with_title
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.parser import attribute_lines, read_content, without_attributes
+from mdplan.markdown.payload import (
+    Payload,
     end_of_body,
     end_of_subtree,
     end_of_text_before,
+    read_payload,
     replace_blocks,
     start_of_body,
 )
-from mdplan.markdown.outline.enclosure_search import find_enclosures
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.section import Section
-from mdplan.markdown.section_id import PREAMBLE_ID, folded
+from mdplan.markdown.sections import Section
 from mdplan.operations.base.operation import Claim, Resolution
 from mdplan.operations.base.section_payload import LevelFitting
 from mdplan.text.edit import EditList

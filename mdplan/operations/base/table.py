@@ -8,9 +8,9 @@ from typing import ClassVar, Final
 from pydantic import Field, field_validator, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.elements.tables import TableRow, TableSource, tables_with_header
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.section import Section
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.sections import Section
+from mdplan.markdown.tables import TableRow, TableSource, tables_with_header
 from mdplan.operations.base.fields import Count, TableHeader, WireModel
 from mdplan.operations.base.operation import SectionTargeted
 from mdplan.text.source import visible

@@ -4,10 +4,10 @@ import re
 from typing import Final
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.markdown.blocks.block_structure import Block, BlockKind
-from mdplan.markdown.blocks.containers import prefix_after, with_prefix
-from mdplan.markdown.edits.table_edits import with_escaped_pipes
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.blocks import Block, BlockKind
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.table_edits import with_escaped_pipes
+from mdplan.markdown.tables import prefix_after, with_prefix
 from mdplan.text.lines import Span
 from mdplan.text.source import DocumentFormat
 

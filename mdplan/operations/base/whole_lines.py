@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Final
 from pydantic import Field
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.operations.base.expected_text import with_nearest_lines
 from mdplan.operations.base.fields import LinesField
 from mdplan.operations.base.operation import Operation

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from mdplan.markdown.links.targets import explicit_anchors, target_key, with_anchor
-from mdplan.markdown.outline.section import Section
-from mdplan.markdown.section_id import folded
+from mdplan.markdown.headings import folded
+from mdplan.markdown.sections import Section
+from mdplan.markdown.targets import explicit_anchors, target_key, with_anchor
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.links.link_names import keys_in_html
 from mdplan.planning.resolve import ResolvedEdit

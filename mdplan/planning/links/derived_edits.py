@@ -8,9 +8,9 @@ from typing import Final, Protocol, TypeAlias
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.field_names import short_name
-from mdplan.markdown.links.link_target import FileTree
-from mdplan.markdown.links.targets import resolvable_targets
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.destinations import FileTree
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.targets import resolvable_targets
 from mdplan.planning.build import BuildResult, BuiltFile
 from mdplan.planning.links.link_changes import LinkChanges
 from mdplan.planning.links.link_updates import LinkedDocument, RetargetedLink, UnresolvedLink, update_links

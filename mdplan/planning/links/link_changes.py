@@ -4,12 +4,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from mdplan.markdown.links.destinations import Destination, DestinationForm
-from mdplan.markdown.links.link_path import folder_of, page_key
-from mdplan.markdown.links.link_target import FileTree, LinkedPath, TargetKind, find_near, find_target
-from mdplan.markdown.links.site_rules import NEAR, PLAIN, SiteRules
-from mdplan.markdown.links.targets import target_key
-from mdplan.markdown.outline.slugs import heading_slug
+from mdplan.markdown.destinations import (
+    Destination,
+    DestinationForm,
+    FileTree,
+    LinkedPath,
+    TargetKind,
+    find_near,
+    find_target,
+)
+from mdplan.markdown.headings import heading_slug
+from mdplan.markdown.paths import NEAR, PLAIN, SiteRules, folder_of, page_key
+from mdplan.markdown.targets import target_key
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.links.anchor_changes import AnchorChanges, AnchorPlace, changed_anchors
 from mdplan.planning.links.result_tree import ResultTree

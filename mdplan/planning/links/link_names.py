@@ -7,10 +7,10 @@ from html import unescape
 from typing import Final
 from urllib.parse import unquote
 
-from mdplan.markdown.links.destinations import REF_SHORTCODE, is_external
-from mdplan.markdown.links.link_path import page_key
-from mdplan.markdown.links.targets import target_key
-from mdplan.markdown.outline.slugs import heading_slug
+from mdplan.markdown.destinations import REF_SHORTCODE, is_external
+from mdplan.markdown.headings import heading_slug
+from mdplan.markdown.paths import page_key
+from mdplan.markdown.targets import target_key
 
 # What is before a destination, and what that may be: one may be within what only reads like another's.
 # A bare one ends at white space, or before the next one: what else ends it is sorted out below.

@@ -12,12 +12,23 @@ from difflib import get_close_matches
 from typing import Final
 
 from mdplan.field_names import short_name
-from mdplan.markdown.links.destination_text import wiki_page, with_fragment, with_path
-from mdplan.markdown.links.destinations import ANY_LINK, Destination, DestinationForm, destinations
-from mdplan.markdown.links.link_path import folder_of, followed, link_between
-from mdplan.markdown.links.link_target import LinkedPath, TargetKind, find_near, find_target, has_anchor
-from mdplan.markdown.links.targets import target_key, whole
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.destinations import (
+    ANY_LINK,
+    Destination,
+    DestinationForm,
+    LinkedPath,
+    TargetKind,
+    destinations,
+    find_near,
+    find_target,
+    has_anchor,
+    wiki_page,
+    with_fragment,
+    with_path,
+)
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.paths import folder_of, followed, link_between
+from mdplan.markdown.targets import target_key, whole
 from mdplan.planning.links.link_changes import CurrentTarget, LinkChanges
 from mdplan.planning.links.link_names import may_name, places_of_fragments, possible_links
 from mdplan.text.edit import TextEdit

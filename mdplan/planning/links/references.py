@@ -6,13 +6,13 @@ from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.field_names import short_name
-from mdplan.markdown.links.document_links import (
+from mdplan.markdown.links import (
     LocalLink,
     first_definitions,
     footnote_links,
     label_uses,
 )
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.links.undefined_labels import undefined_labels
 from mdplan.text.lines import Span

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from mdplan.markdown.links.link_path import MARKDOWN_SUFFIXES, page_key
-from mdplan.markdown.links.link_target import FileTree, TargetKind
-from mdplan.markdown.links.site_rules import SiteRules
+from mdplan.markdown.destinations import FileTree, TargetKind
+from mdplan.markdown.paths import MARKDOWN_SUFFIXES, SiteRules, page_key
 from mdplan.planning.build import BuiltFile
 
 

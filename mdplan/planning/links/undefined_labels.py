@@ -8,16 +8,16 @@ from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.field_names import short_name
-from mdplan.markdown.blocks.block_structure import INLINE_KINDS, BlockKind
-from mdplan.markdown.inline.inline_node import InlineKind
-from mdplan.markdown.links.document_links import (
+from mdplan.markdown.blocks import INLINE_KINDS, BlockKind
+from mdplan.markdown.inline_node import InlineKind
+from mdplan.markdown.links import (
     Definition,
     ReferenceUse,
     definitions,
     normalized,
     reference_uses,
 )
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.planning.build import BuiltFile
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.line_end_view import common_edges

@@ -9,14 +9,12 @@ from mdplan.data.address import shown
 from mdplan.data.content import DataContent
 from mdplan.data.tree import REMOVED, DataError, KeyChange, Path, Unnamed, value_at
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.markdown.edits.data_splices import data_splices, verify_splices
-from mdplan.markdown.elements.lists import ListItem, MarkdownList
-from mdplan.markdown.links.destinations import destinations
-from mdplan.markdown.links.link_path import folder_of, followed
-from mdplan.markdown.links.link_target import FileTree
-from mdplan.markdown.links.targets import whole
-from mdplan.markdown.outline.data_content import data_content
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.destinations import FileTree, destinations
+from mdplan.markdown.front_matter_edits import data_content, data_splices, verify_splices
+from mdplan.markdown.lists import ListItem, MarkdownList
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.paths import folder_of, followed
+from mdplan.markdown.targets import whole
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.navigation.kinds import REDIRECT, Navigation, beside_its_pages, navigation_of
 from mdplan.planning.sequence.post_edits import with_post_edits

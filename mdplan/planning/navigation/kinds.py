@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from mdplan.markdown.links.link_path import (
+from mdplan.markdown.destinations import FileTree, TargetKind
+from mdplan.markdown.paths import (
     MARKDOWN_SUFFIXES,
     folder_of,
     followed,
@@ -16,7 +17,6 @@ from mdplan.markdown.links.link_path import (
     link_between,
     without_suffix,
 )
-from mdplan.markdown.links.link_target import FileTree, TargetKind
 
 if TYPE_CHECKING:
     from mdplan.data.tree import Path

@@ -8,12 +8,11 @@ from typing import Any, Final
 from mdplan.data.content import DataContent
 from mdplan.data.tree import Path
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.links.destinations import destinations
-from mdplan.markdown.links.link_path import folder_of, followed, link_between
-from mdplan.markdown.links.link_target import FileTree
-from mdplan.markdown.links.targets import whole
-from mdplan.markdown.outline.data_content import data_content
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.destinations import FileTree, destinations
+from mdplan.markdown.front_matter_edits import data_content
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.paths import folder_of, followed, link_between
+from mdplan.markdown.targets import whole
 from mdplan.operations.add_list_item import AddListItem
 from mdplan.operations.add_to_list import AddToList
 from mdplan.operations.base.operation import Resolution

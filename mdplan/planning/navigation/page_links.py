@@ -9,9 +9,8 @@ from typing import Final
 
 from mdplan.data.content import DataContent
 from mdplan.data.tree import KeyChange
-from mdplan.markdown.links.link_path import folder_of, link_between
-from mdplan.markdown.links.site_rules import LinkStyle, SiteRules
-from mdplan.markdown.outline.data_content import data_content
+from mdplan.markdown.front_matter_edits import data_content
+from mdplan.markdown.paths import LinkStyle, SiteRules, folder_of, link_between
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.navigation.entries import AffectedPage, follow_pages, strings_of
 from mdplan.planning.navigation.kinds import EXTERNAL, TAIL

@@ -7,9 +7,9 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from mdplan.diagnostics import Candidate, Code, Diagnostic, Problems
+from mdplan.markdown.addresses import candidate
 from mdplan.markdown.format_detection import document_format
-from mdplan.markdown.outline.heading_path import candidate
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.merge.conflict_choices import Choice, ConflictPlace, marker_style, places, resolved
 from mdplan.merge.conflict_markers import Conflict
 from mdplan.merge.text_merge import merge_texts

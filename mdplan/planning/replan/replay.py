@@ -6,7 +6,7 @@ from typing import Final, overload
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.format_detection import document_format
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.plan import FileChange, Plan
 from mdplan.planning.replan.stale import stale_base
 from mdplan.text.diff import file_diff, find_hunks

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from mdplan.diagnostics import Candidate, Code, Diagnostic
-from mdplan.markdown.outline.heading_path import candidate
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.addresses import candidate
+from mdplan.markdown.outline import Outline
 
 _LISTED = 5
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.format_detection import document_format
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.plan import UNDO, EditResult, FileChange, Plan, Range
 from mdplan.planning.plan_document import new_plan
 from mdplan.planning.replan.replay import no_text, replay_file

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.operations.base.operation import MatchReport
 from mdplan.plan import EditResult, MatchResult, Range
 from mdplan.planning.build import BuiltFile

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.plan import Effect
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.resolve import ResolvedEdit

@@ -4,8 +4,8 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from mdplan.markdown.outline.section import Section
-from mdplan.markdown.section_id import SectionId
+from mdplan.markdown.headings import SectionId
+from mdplan.markdown.sections import Section
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.text.edit import EditList

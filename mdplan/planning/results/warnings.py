@@ -6,15 +6,15 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.blocks.block_structure import Block, BlockKind
-from mdplan.markdown.outline.enclosure_search import find_enclosures, may_have_tags
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.blocks import Block, BlockKind
+from mdplan.markdown.enclosure_search import find_enclosures, may_have_tags
+from mdplan.markdown.outline import Outline
 from mdplan.planning.build import BuiltFile
 from mdplan.text.diff import changed_lines
 from mdplan.text.lines import LineIndex, Position, Span
 
 if TYPE_CHECKING:
-    from mdplan.markdown.elements.tables import TableSource
+    from mdplan.markdown.tables import TableSource
 
 _MANY: Final = 100
 
@@ -197,7 +197,7 @@ def broken_front_matter(built: BuiltFile) -> Problems:
     if not ends or built.file.is_deleted or not any(each.span.start <= max(ends) for each in built.edits):
         return ()
     # Most edits touch no front matter, and this loads a YAML parser.
-    from mdplan.markdown.front_matter.values import Unreadable
+    from mdplan.markdown.front_matter import Unreadable
 
     if isinstance(built.base.front_matter_content, Unreadable):
         return ()
@@ -207,7 +207,7 @@ def broken_front_matter(built: BuiltFile) -> Problems:
 
 def unreadable_front_matter(old: Outline | None, new: Outline) -> Diagnostic | None:
     """FRONT_MATTER_INVALID for front matter of `new` that cannot be read, or that is text since `old`."""
-    from mdplan.markdown.front_matter.values import Unreadable
+    from mdplan.markdown.front_matter import Unreadable
 
     after = new.front_matter_content
     if isinstance(after, Unreadable):

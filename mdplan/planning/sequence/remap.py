@@ -7,7 +7,7 @@ and guards mean the base, and section IDs of the base stay valid.
 from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.section_id import section_id_digits
+from mdplan.markdown.headings import section_id_digits
 from mdplan.operations.base.fields import LinesField, PositionField, RangeField
 from mdplan.operations.base.operation import Operation, Resolution, SectionTargeted
 from mdplan.planning.sequence.state import SequentialState

@@ -4,8 +4,8 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.section import Section
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.sections import Section
 from mdplan.planning.build import BuiltFile
 from mdplan.text.edit import EditList, compose
 from mdplan.text.lines import Span

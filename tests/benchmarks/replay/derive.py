@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any, Final
 
 from mdplan.diagnostics import Code
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.memory.memory_planner import RequestedFile, plan_in_memory
 from mdplan.planning.replan.replanning import missing_preconditions
 from mdplan.requests.batch_reader import read_batch

@@ -12,11 +12,11 @@ from hashlib import sha256
 from itertools import accumulate, pairwise, takewhile
 from typing import Any, Final, Self
 
-from mdplan.markdown.edits.matches import EXCLUDED_BY_DEFAULT, UNDECIDED, exclusion_of
-from mdplan.markdown.elements.lists import ListItem
-from mdplan.markdown.outline.heading_path import find_by_path
-from mdplan.markdown.outline.outline import Outline
-from mdplan.markdown.outline.section import Section
+from mdplan.markdown.addresses import find_by_path
+from mdplan.markdown.lists import ListItem
+from mdplan.markdown.matches import EXCLUDED_BY_DEFAULT, UNDECIDED, exclusion_of
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.sections import Section
 from mdplan.operations import IMPLIED
 from mdplan.text.diff import ComparedBlock, LineComparison
 from mdplan.text.line_end_view import LEAST_DIGITS, to_lf

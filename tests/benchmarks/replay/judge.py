@@ -4,7 +4,7 @@ from collections import Counter
 from functools import lru_cache
 from typing import NamedTuple
 
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.text.diff import LineComparison
 from mdplan.text.source import Source
 from tests.benchmarks.replay.changes import merged

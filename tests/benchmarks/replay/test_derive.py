@@ -5,7 +5,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mdplan.diagnostics import Code
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.memory.memory_planner import RequestedFile, plan_in_memory
 from mdplan.planning.replan.plan_result import PlannedBatch
 from mdplan.planning.replan.replanning import missing_preconditions

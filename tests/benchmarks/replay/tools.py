@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.format_detection import document_format
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.memory.memory_planner import RequestedFile, plan_in_memory
 from mdplan.planning.replan.plan_result import PlannedBatch
 from mdplan.planning.replan.replanning import missing_preconditions

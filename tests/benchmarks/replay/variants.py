@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from mdplan.markdown.format_detection import document_format
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.text.source import Source
 from tests.benchmarks.replay.changes import Change, Repository
 from tests.benchmarks.replay.tools import Tool, derived_call, planned

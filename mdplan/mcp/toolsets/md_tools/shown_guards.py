@@ -6,7 +6,7 @@ from dataclasses import replace
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.documents.seen_bases import Seen
 from mdplan.engine.engine import Engine
-from mdplan.markdown.outline.outline import Outline
+from mdplan.markdown.outline import Outline
 from mdplan.mcp.answers.report_text import outline_uri
 from mdplan.mcp.calls.current_call import note_changed, shown_files
 from mdplan.mcp.calls.shown_files import ShownVersion

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from mdplan.engine.engine import Engine
-from mdplan.markdown.elements.node_kind import NodeKind
+from mdplan.markdown.tables import NodeKind
 from mdplan.mcp.tool import ToolResult
 from mdplan.mcp.toolsets.text_tools.text_requests import ReplaceRequest
 from mdplan.mcp.toolsets.text_tools.text_results import LineChangePreview, failure, success

@@ -1,0 +1,291 @@
+"""Finding sections by heading path, section ID or anchor."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from mdplan.diagnostics import Candidate, Code, Diagnostic
+from mdplan.markdown.headings import canonical_heading, heading_title, section_id_digits
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.parser import without_attributes
+from mdplan.markdown.sections import Section
+from mdplan.text.visible import nearest_names
+
+MAX_LEVEL: Final = 6
+
+_QUALIFIED: Final = r"(?s:(#{1,6})[ \t]+(.*))"
+
+_MOST_SHOWN: Final = 300
+
+_NEAREST: Final = 3
+
+_MOST_LIKELY: Final = 50
+
+_SEPARATORS: Final = (" > ", ">", " / ", "/", " » ", " → ", "::")
+
+_MOST_CANDIDATES: Final = 10
+
+
+def find_by_path(
+    outline: Outline, path: Sequence[str], occurrence: int | None = None
+) -> Section | Diagnostic:
+    """Section whose full path ends in `path`, element by element.
+
+    Tiers, the first that matches wins: exact full path, exact suffix, canonical full path, canonical
+    suffix; where exact suffix and canonical full path name different sections, all are candidates. An
+    element may carry its level (``## Install``). The empty path is the preamble. `occurrence` (1-based)
+    picks one of several. Nested headings are examined only when no top-level one matches.
+
+    Errors: INVALID_HEADING_PATH, SECTION_NOT_FOUND, AMBIGUOUS_HEADING.
+    """
+    problem = _invalid(path)
+    if problem is not None:
+        return problem
+    if not path:
+        return outline.sections[0]
+    named = outline.derived(_named, tuple(path))
+    return _pick(named, path, occurrence) if named else _not_found(outline, path)
+
+
+def find_by_id(outline: Outline, reference: str) -> Section | Diagnostic:
+    """Section whose ID is, or starts with, `reference` (8 hex digits or more, ``sha256-`` optional).
+
+    Errors: INVALID_ARGUMENT, SECTION_NOT_FOUND, AMBIGUOUS_HEADING.
+    """
+    digits = section_id_digits(reference)
+    if digits is None:
+        return Diagnostic.invalid(
+            "sectionId is not `sha256-` and at least 8 hex digits", "copy a sectionId from md_stat"
+        )
+    found = outline.with_digits(digits)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        return _ambiguous(found, f"section ID prefix `{digits}`", "give more digits of the sectionId")
+    return Diagnostic(
+        code=Code.SECTION_NOT_FOUND,
+        message=f"no section has the ID `{digits}`",
+        hint="an ID changes when its heading or one above it is renamed: take a current one from md_stat",
+    )
+
+
+def find_by_anchor(outline: Outline, anchor: str) -> Section | Diagnostic:
+    """Section whose heading has the anchor `anchor`: its own, one that lines above it name, or GitHub's.
+
+    A leading ``#`` is ignored, and so is whether characters are composed.
+
+    Errors: ANCHOR_NOT_FOUND.
+    """
+    name = anchor.removeprefix("#")
+    section = outline.with_anchor(name)
+    if section is not None:
+        return section
+    nearest = nearest_names(name, outline.anchors)
+    return Diagnostic(
+        code=Code.ANCHOR_NOT_FOUND,
+        message="no heading has that anchor",
+        hint=f"nearest: {', '.join(f'`{anchor}`' for anchor in nearest)}"
+        if nearest
+        else "see `anchor` in md_stat",
+    )
+
+
+def candidate(section: Section) -> Candidate:
+    """`section` as one of several that an address could mean."""
+    return Candidate(
+        section_id=section.section_id,
+        heading_path=section.path,
+        start_line=section.first_line,
+        end_line=section.last_line,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """One way to read an element of a heading path: rendered text, and a level where one was given.
+
+    With `only_exactly` the canonical form is none of its readings.
+    """
+
+    level: int | None
+    exact: str
+    canonical: str
+    only_exactly: bool
+
+    def accepts(self, section: Section, *, exactly: bool) -> bool:
+        if self.level is not None and self.level != section.level:
+            return False
+        if exactly:
+            return self.exact == section.title
+        return not self.only_exactly and self.canonical == canonical_heading(section.title)
+
+
+def _readings(element: str) -> tuple[_Reading, ...]:
+    """`element` as it is, as the Markdown of a heading, and both again after a level."""
+    found: list[_Reading] = []
+    qualified = re.match(_QUALIFIED, element.strip())
+    forms: list[tuple[int | None, str]] = [(None, " ".join(element.split()))]
+    if qualified:
+        forms.append((len(qualified[1]), " ".join(qualified[2].split())))
+    for level, text in forms:
+        exact_texts = dict.fromkeys((text, heading_title(text), heading_title(without_attributes(text))))
+        # A level that was given is no mere punctuation of the text.
+        only_exactly = qualified is not None and level is None
+        found += (_Reading(level, exact, canonical_heading(exact), only_exactly) for exact in exact_texts)
+    return tuple(found)
+
+
+def _named(outline: Outline, path: tuple[str, ...]) -> tuple[Section, ...]:
+    """All sections that `path` names, in document order."""
+    readings = [_readings(element) for element in path]
+    leaves = {reading.canonical: None for reading in readings[-1]}
+    above = {reading.canonical: None for reading in readings[-2]} if len(path) > 1 else (None,)
+    pool = [section for leaf in leaves for parent in above for section in outline.named(leaf, parent)]
+    for nested in (False, True):
+        found = _first_tier(outline, [section for section in pool if section.nested is nested], readings)
+        if found:
+            return tuple(sorted(found, key=lambda section: section.span))
+    return ()
+
+
+def _first_tier(
+    outline: Outline, pool: Sequence[Section], path: Sequence[tuple[_Reading, ...]]
+) -> list[Section]:
+    def matching(*, exactly: bool, full: bool) -> list[Section]:
+        return [section for section in pool if _matches(outline, section, path, exactly=exactly, full=full)]
+
+    exact_full = matching(exactly=True, full=True)
+    if exact_full:
+        return exact_full
+    exact_suffix = matching(exactly=True, full=False)
+    canonical_full = matching(exactly=False, full=True)
+    if exact_suffix or canonical_full:
+        taken = {section.span for section in exact_suffix}
+        return exact_suffix + [section for section in canonical_full if section.span not in taken]
+    return matching(exactly=False, full=False)
+
+
+def _matches(
+    outline: Outline,
+    section: Section,
+    path: Sequence[tuple[_Reading, ...]],
+    *,
+    exactly: bool,
+    full: bool,
+) -> bool:
+    here: Section | None = section
+    for readings in reversed(path):
+        if here is None or here.is_root or not any(r.accepts(here, exactly=exactly) for r in readings):
+            return False
+        here = outline.parent(here)
+    return not full or here is None or here.is_root
+
+
+def _pick(found: Sequence[Section], path: Sequence[str], occurrence: int | None) -> Section | Diagnostic:
+    if occurrence is not None and 1 <= occurrence <= len(found):
+        return found[occurrence - 1]
+    if occurrence is not None:
+        return _ambiguous(
+            found, f"heading path {_shown(path)}", f"occurrence goes from 1 to {len(found)}, not {occurrence}"
+        )
+    if len(found) == 1:
+        return found[0]
+    return _ambiguous(
+        found,
+        f"heading path {_shown(path)}",
+        "give the sectionId of one of them, a longer headingPath, or occurrence (1-based)",
+    )
+
+
+def _ambiguous(found: Sequence[Section], what: str, hint: str) -> Diagnostic:
+    several = f"{len(found)} sections" if len(found) != 1 else "1 section"
+    lines = ", ".join(str(section.first_line) for section in found[:_MOST_CANDIDATES])
+    return Diagnostic(
+        code=Code.AMBIGUOUS_HEADING,
+        message=f"{what} names {several}, at lines {lines}"
+        + (", …" if len(found) > _MOST_CANDIDATES else ""),
+        hint=hint,
+        candidates=tuple(candidate(section) for section in found[:_MOST_CANDIDATES]),
+    )
+
+
+def _invalid(path: Sequence[str]) -> Diagnostic | None:
+    # A nested heading can be one more.
+    if len(path) > MAX_LEVEL + 1:
+        problem = f"it has {len(path)} elements, and headings go {MAX_LEVEL} levels deep"
+    elif any("\n" in element or "\r" in element for element in path):
+        problem = "an element has a line break"
+    else:
+        return None
+    return Diagnostic(
+        code=Code.INVALID_HEADING_PATH,
+        message=f"headingPath cannot name a section: {problem}",
+        hint='give the headings from outer to inner, as in ["Guide", "Install"]',
+    )
+
+
+def _not_found(outline: Outline, path: Sequence[str]) -> Diagnostic:
+    near: list[Section] = []
+    apart = _as_several(outline, path)
+    if apart is not None:
+        near = [apart]
+        hint = f'give each heading by itself: "headingPath": {_shown(apart.path)}'
+    else:
+        wanted = canonical_heading(heading_title(path[-1].lstrip("# \t")))
+        names = [wanted] if outline.named(wanted) else nearest_names(wanted, outline.heading_names)
+        near = [section for name in names for section in _likely(outline, name, path)][:_NEAREST]
+        places = "; ".join(f"{_shown(section.path)} ({_place(section, path)})" for section in near)
+        if near:
+            hint = f"headings of that name: {places}" if names == [wanted] else f"nearest: {places}"
+        elif len(outline.sections) > 1 or outline.nested:
+            hint = "see md_stat for the headings of this file"
+        else:
+            hint = "this file has no headings; headingPath [] is the text before the first heading"
+    return Diagnostic(
+        code=Code.SECTION_NOT_FOUND,
+        message=f"no section matches heading path {_shown(path)}",
+        hint=hint,
+        candidates=tuple(candidate(section) for section in near),
+    )
+
+
+def _as_several(outline: Outline, path: Sequence[str]) -> Section | None:
+    """The section whose headings the only element of `path` holds all, as in ``Guide > Install``."""
+    if len(path) != 1:
+        return None
+    for separator in _SEPARATORS:
+        elements = [element.strip() for element in path[0].split(separator)]
+        if 1 < len(elements) <= MAX_LEVEL and all(elements):
+            found = find_by_path(outline, elements)
+            if isinstance(found, Section):
+                return found
+    return None
+
+
+def _place(section: Section, path: Sequence[str]) -> str:
+    """Where `section` is, with its level where `path` asks for levels."""
+    line = f"line {section.first_line}"
+    asks = any(re.match(_QUALIFIED, element.strip()) for element in path)
+    return f"{line}, level {section.level}" if asks else line
+
+
+def _likely(outline: Outline, name: str, path: Sequence[str]) -> list[Section]:
+    """Sections of the canonical heading `name`; those whose outer headings are like `path` come first."""
+    from difflib import SequenceMatcher
+
+    outer = SequenceMatcher(b=" ".join(canonical_heading(element) for element in path[:-1]))
+
+    def unlike(section: Section) -> float:
+        outer.set_seq1(" ".join(canonical_heading(title) for title in section.path[:-1]))
+        return -outer.ratio()
+
+    sections = [section for section in outline.named(name) if not section.is_root][:_MOST_LIKELY]
+    return sorted(sections, key=unlike) if len(path) > 1 and len(sections) > 1 else sections
+
+
+def _shown(path: Sequence[str]) -> str:
+    import json
+
+    text = json.dumps(list(path), ensure_ascii=False)
+    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…"

@@ -1,0 +1,399 @@
+"""The block structure of a document."""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from mdplan.markdown.blocks import CONTAINERS, Block, BlockKind
+from mdplan.markdown.parser import DoubtfulText, ParserFailure, parse_headings, parse_part
+from mdplan.markdown.reference_parser import parse_reference_blocks
+from mdplan.text.lines import LineIndex, Span
+
+if TYPE_CHECKING:
+    from mdplan.text.edit import EditList
+
+
+class BlockTree:
+    """All blocks in document order, containers before what they contain.
+
+    The text is in parts: each begins with an ATX heading in no container, but for the first one. No block
+    reaches from one part into another (CommonMark 0.31.2, section 4.2), so each is parsed alone, once.
+
+    `headings` are those of every depth. `is_reference` says that markdown-it-py has parsed all blocks;
+    `nesting_limit` that it found content nested deeper than it goes, so that blocks may be missing.
+    """
+
+    def __init__(
+        self, text: str, start: int = 0, lines_before: int = 0, headings: Sequence[Block] = ()
+    ) -> None:
+        """Tree of `text` from the offset `start` on, after `lines_before` lines, where it has `headings`."""
+        self.text = text
+        self.headings = tuple(headings)
+        self.lines_before = lines_before
+        self.is_reference = self.nesting_limit = False
+        # The heading that each part but the first begins with.
+        self.part_headings = [
+            heading for heading in headings if not heading.depth and heading.markup.startswith("#")
+        ]
+        self.part_starts = [start, *(heading.span.start for heading in self.part_headings)]
+        self._parts: dict[int, _Part] = {}
+
+    @classmethod
+    def of_reference(
+        cls, text: str, start: int, lines_before: int, blocks: Sequence[Block], *, nesting_limit: bool
+    ) -> "BlockTree":
+        """Tree of all `blocks` of such a text, which markdown-it-py has parsed."""
+        tree = cls(text, start, lines_before, [block for block in blocks if block.kind is BlockKind.HEADING])
+        tree.is_reference, tree.nesting_limit = True, nesting_limit
+        tree._parts = {part: _Part(()) for part in range(len(tree.part_starts))}
+        for part, found in groupby(blocks, lambda block: tree.part_at(block.span.start)):
+            tree._parts[part] = _Part(tuple(found))
+        return tree
+
+    def edited(self, text: str, headings: Sequence[Block], unchanged: int) -> "BlockTree":
+        """Tree of another `text` with other `headings`, the first `unchanged` parts of which are the same."""
+        tree = BlockTree(text, self.part_starts[0], self.lines_before, headings)
+        tree._parts = {number: part for number, part in self._parts.items() if number < unchanged}
+        return tree
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """Every block."""
+        return tuple(block for part in range(len(self.part_starts)) for block in self.blocks_of(part))
+
+    @cached_property
+    def roots(self) -> tuple[Block, ...]:
+        """Blocks in no container."""
+        return tuple(block for block in self.blocks if not block.depth)
+
+    def of_kinds(self, *kinds: BlockKind) -> tuple[Block, ...]:
+        """Blocks of these kinds and of every depth, in document order."""
+        signs = [_SIGNS.get(kind, _ANY) for kind in kinds]
+        return tuple(
+            block
+            for part in range(len(self.part_starts))
+            if any(self._may_contain(part, sign) for sign in signs)
+            for block in self.blocks_of(part)
+            if block.kind in kinds
+        )
+
+    def containing(self, sign: re.Pattern[str]) -> Iterator[Block]:
+        """Every block with `sign` in its lines, and others near it: whole root blocks."""
+        for part in range(len(self.part_starts)):
+            if self._may_contain(part, sign):
+                yield from self.blocks_of(part)
+
+    @cached_property
+    def fences(self) -> tuple[Block, ...]:
+        """Fenced code blocks of every depth, in document order: the index of each is what callers count."""
+        return self.of_kinds(BlockKind.FENCE)
+
+    @cached_property
+    def definitions(self) -> tuple[Block, ...]:
+        """Link reference definitions of every depth, in document order."""
+        return self.of_kinds(BlockKind.DEFINITION)
+
+    def fences_in(self, span: Span) -> tuple[Block, ...]:
+        """Fenced code blocks that start in `span`."""
+        first, end = (bisect_left(self.fences, offset, key=_start) for offset in (span.start, span.end))
+        return self.fences[first:end]
+
+    @property
+    def content_end(self) -> int:
+        """Start of the trailing run of definitions, or the end of the text."""
+        end = len(self.text)
+        # A heading begins the last part: without a label in it no definition is at the end.
+        if "]:" not in self.text[self.part_starts[-1] :]:
+            return end
+        for root in self.roots_backwards():
+            if root.kind not in {BlockKind.DEFINITION, BlockKind.FOOTNOTE}:
+                break
+            end = root.span.start
+        return end
+
+    @property
+    def last_root(self) -> Block | None:
+        """The last root block."""
+        return next(self.roots_backwards(), None)
+
+    def roots_backwards(self, end: int | None = None) -> Iterator[Block]:
+        """Root blocks that end at the offset `end` or before it, or all of them; the last one first."""
+        last = len(self.part_starts) if end is None else bisect_left(self.part_starts, end)
+        for part in reversed(range(last)):
+            for root in reversed(self._part(part).roots):
+                if end is None or root.span.end <= end:
+                    yield root
+
+    def leaf_at(self, offset: int) -> Block | None:
+        """Block without blocks in it whose lines contain the code point at `offset`."""
+        leaf = self._last_leaf(offset)
+        return leaf if leaf is not None and offset < leaf.span.end else None
+
+    def container_at(self, offset: int) -> Block | None:
+        """Innermost quote or list item around the leaf whose lines contain the code point at `offset`."""
+        leaf = self._last_leaf(offset)
+        if leaf is None:
+            return None
+        before = self._part(self.part_at(leaf.span.start)).blocks_before(leaf)
+        return next((block for block in before if block.depth < leaf.depth), None)
+
+    def root_at(self, offset: int) -> Block | None:
+        """Root block that contains the code point at `offset`."""
+        part = self.part_at(offset)
+        root = None if part < 0 else _last(self._part(part).roots, offset)
+        return root if root is not None and offset < root.span.end else None
+
+    def root_ending_at(self, offset: int) -> Block | None:
+        """Root block whose last line ends at `offset`."""
+        part = self.part_at(offset - 1)
+        root = None if part < 0 else _last(self._part(part).roots, offset - 1)
+        return root if root is not None and root.span.end == offset else None
+
+    def leaves_in(self, span: Span) -> Iterator[Block]:
+        """Leaf blocks that share a code point with `span`, or contain it if it is empty, in their order."""
+        for part in self.parts_in(span):
+            yield from self._part(part).leaves_in(span)
+
+    def tables_in(self, span: Span) -> Iterator[Block]:
+        """Tables of every depth that start in `span`."""
+        inside = self.inside(span, _SIGNS[BlockKind.TABLE])
+        return (block for block in inside if block.kind is BlockKind.TABLE)
+
+    def inside(self, span: Span, sign: re.Pattern[str] | None = None) -> Iterator[Block]:
+        """Blocks that start in `span`; with a `sign` at least those that have it in their lines."""
+        for part in range(max(self.part_at(span.start), 0), bisect_left(self.part_starts, span.end)):
+            if sign is None or self._may_contain(part, sign):
+                yield from self._part(part).inside(span)
+
+    def part_at(self, offset: int) -> int:
+        """Index of the part that contains `offset`; -1 before the first one."""
+        return bisect_right(self.part_starts, offset) - 1
+
+    def parts_in(self, span: Span) -> range:
+        """Indexes of the parts that contain something of `span`, or touch it."""
+        return range(max(self.part_at(span.start), 0), bisect_left(self.part_starts, span.end + 1))
+
+    def part_end(self, part: int) -> int:
+        """Where the part with this index ends."""
+        return self.part_starts[part + 1] if part + 1 < len(self.part_starts) else len(self.text)
+
+    def lines_before_part(self, part: int) -> int:
+        """How many lines are before the part with this index."""
+        return self.part_headings[part - 1].first_line - 1 if part else self.lines_before
+
+    def blocks_of(self, part: int) -> tuple[Block, ...]:
+        """All blocks of the part with this index."""
+        return self._part(part).blocks
+
+    def _part(self, number: int) -> "_Part":
+        part = self._parts.get(number)
+        if part is None:
+            start, end = self.part_starts[number], self.part_end(number)
+            blocks = parse_part(self.text[start:end], start, self.lines_before_part(number))
+            # Another thread may have been faster; blocks are compared by identity.
+            part = self._parts.setdefault(number, _Part(blocks))
+        return part
+
+    def _may_contain(self, part: int, sign: re.Pattern[str]) -> bool:
+        return sign.search(self.text, self.part_starts[part], self.part_end(part)) is not None
+
+    def _last_leaf(self, offset: int) -> Block | None:
+        """The last leaf that starts at `offset` or before it."""
+        parts = (self._part(part) for part in range(self.part_at(offset), -1, -1))
+        found = (_last(part.leaves, offset) for part in parts)
+        return next((leaf for leaf in found if leaf is not None), None)
+
+
+def parse_blocks(text: str, lines: LineIndex, start: int = 0) -> BlockTree:
+    """Blocks of `text` from the line start at offset `start` on (before it is front matter).
+
+    pulldown-cmark reads them. Where it fails, or may read headings otherwise than GitHub does, markdown-it-py
+    reads them.
+    """
+    before = lines.line_at(start) - 1 if start else 0
+    if start and start == len(text):
+        before = lines.count
+    try:
+        return BlockTree(text, start, before, parse_headings(text[start:], start, before))
+    except (DoubtfulText, ParserFailure):
+        found = parse_reference_blocks(text[start:], start, before)
+        return BlockTree.of_reference(text, start, before, found.blocks, nesting_limit=found.nesting_limit)
+
+
+def reparse_blocks(
+    tree: BlockTree, edits: "EditList", text: str, lines: LineIndex, start: int
+) -> tuple[BlockTree, tuple[tuple[Span, Span], ...] | None]:
+    """Blocks of `text`, the result of `edits` on the text of `tree`; only changed sections are parsed.
+
+    All blocks end before an ATX heading in no container (CommonMark 0.31.2, section 4.2). So parsing begins
+    with the last such heading before an edit, and ends with the first one after it, if that is a heading as
+    before; else at the end. The second result are the pieces that were parsed, in the old text and in the new
+    one; None where all was.
+    """
+    is_behind_start = bool(edits.edits) and edits.edits[0].span.start >= start
+    if not tree.is_reference and tree.part_starts[0] == start and is_behind_start:
+        try:
+            return _reparse(tree, edits, text)
+        except (DoubtfulText, ParserFailure):
+            pass
+    return parse_blocks(text, lines, start), None
+
+
+def _reparse(
+    tree: BlockTree, edits: "EditList", text: str
+) -> tuple[BlockTree, tuple[tuple[Span, Span], ...]]:
+    headings: list[Block] = []
+    changed: list[tuple[Span, Span]] = []
+    # How many headings of the tree are done, and how far the text after them has moved.
+    done = growth = lines = 0
+    runs = _edited_parts(tree, edits)
+    for part, stop, grown in runs:
+        start, before = tree.part_starts[part], tree.lines_before_part(part) + lines
+        new_start, first = start + growth, _headings_before(tree, start)
+        headings += [each.moved(growth, lines) for each in tree.headings[done:first]]
+        if stop < len(tree.part_starts):
+            heading = tree.part_headings[stop - 1]
+            end = heading.span.start
+            found = parse_headings(text[new_start : heading.span.end + grown], new_start, before)
+            added = found[-1].first_line - heading.first_line if found else 0
+            if found and found[-1] == heading.moved(grown, added):
+                headings += found[:-1]
+                changed.append((Span(start, end), Span(new_start, end + grown)))
+                done, growth, lines = _headings_before(tree, end), grown, added
+                continue
+        headings += parse_headings(text[new_start:], new_start, before)
+        changed.append((Span(start, len(tree.text)), Span(new_start, len(text))))
+        done = len(tree.headings)
+        break
+    headings += [each.moved(growth, lines) for each in tree.headings[done:]]
+    return tree.edited(text, headings, runs[0][0]), tuple(changed)
+
+
+def _edited_parts(tree: BlockTree, edits: "EditList") -> list[tuple[int, int, int]]:
+    """Runs of parts that `edits` touch: the first one, the one after them, and the growth of the text."""
+    runs: list[tuple[int, int, int]] = []
+    growth = 0
+    for edit in edits:
+        growth += len(edit.new_text) - len(edit.span)
+        part = _part_before(tree, edit.span.start)
+        stop = max(part + 1, bisect_left(tree.part_starts, edit.span.end))
+        if runs and part < runs[-1][1]:
+            part, last, _ = runs.pop()
+            stop = max(stop, last)
+        runs.append((part, stop, growth))
+    return runs
+
+
+def _part_before(tree: BlockTree, offset: int) -> int:
+    """The last part whose heading ends at `offset` or before it; after a lone CR a LF may be inserted."""
+    part = tree.part_at(offset)
+    while part:
+        end = tree.part_headings[part - 1].span.end
+        if end + tree.text.endswith("\r", 0, end) <= offset:
+            break
+        part -= 1
+    return part
+
+
+def _headings_before(tree: BlockTree, offset: int) -> int:
+    return bisect_left(tree.headings, offset, key=lambda heading: heading.span.start)
+
+
+_FENCE_MARK: Final = re.compile(r"`{3,}|~{3,}")
+
+# Most commands never ask for these, so they are compiled when one does.
+_HTML_ENDS: Final = (
+    (r"(?i:<(script|pre|style|textarea)(?=[\s>]|$))", r"(?i:</(script|pre|style|textarea)>)"),
+    (r"<!--", r"-->"),
+    (r"<\?", r"\?>"),
+    (r"<!\[CDATA\[", r"\]\]>"),
+    (r"<![A-Za-z]", r">"),
+)
+
+
+def is_left_open(block: Block, text: str) -> bool:
+    """Whether a fence or an HTML block of kinds 1 to 5 misses its end, so that it swallows what follows.
+
+    CommonMark 0.31.2, sections 4.5 and 4.6. `text` is that of the document.
+    """
+    source = text[block.span.start : block.span.end]
+    if block.kind is BlockKind.FENCE:
+        opener = _FENCE_MARK.search(source)
+        # Blank lines at its end are code: the closing fence is the very last line.
+        unended = source.removesuffix("\n").removesuffix("\r")
+        last = unended.replace("\r", "\n").rsplit("\n", 1)[-1].strip(" \t>")
+        if block.last_line == block.first_line or opener is None:
+            return True
+        return len(last) < len(opener[0]) or set(last) != {opener[0][0]}
+    if block.kind is BlockKind.HTML:
+        head = source.lstrip(" \t")
+        for opening, ending in _HTML_ENDS:
+            if re.match(opening, head):
+                return re.search(ending, source) is None
+    return False
+
+
+def ends_at_blank_line(block: Block, text: str) -> bool:
+    """Whether `block` is HTML of kind 6 or 7, which a blank line ends (CommonMark 0.31.2, section 4.6)."""
+    head = text[block.span.start : block.span.end].lstrip(" \t")
+    return block.kind is BlockKind.HTML and not any(re.match(opening, head) for opening, _ in _HTML_ENDS)
+
+
+# --- All blocks of a document, parsed part by part when an operation needs them.
+
+# What every block of a kind has in its lines.
+_SIGNS: Final = {
+    BlockKind.FENCE: re.compile(r"```|~~~"),
+    BlockKind.QUOTE: re.compile(r">"),
+    BlockKind.TABLE: re.compile(r"[|:][ \t]*-|-[ \t]*[|:]"),
+    BlockKind.DEFINITION: re.compile(r"\]:"),
+    BlockKind.FOOTNOTE: re.compile(r"\[\^"),
+}
+
+_ANY: Final = re.compile(r"")
+
+
+class _Part:
+    """Blocks in document order, containers before what they contain; the first one is at the root."""
+
+    def __init__(self, blocks: tuple[Block, ...]) -> None:
+        self.blocks = blocks
+        self.roots = tuple(block for block in blocks if not block.depth)
+        self.leaves = tuple(block for block in blocks if block.kind not in CONTAINERS)
+
+    def blocks_before(self, block: Block) -> Iterator[Block]:
+        """Blocks before `block`, which is one of them; the last one first."""
+        behind = bisect_right(self.blocks, block.span.start, key=_start)
+        before = iter(self.blocks[behind - 1 :: -1])
+        for each in before:
+            if each is block:
+                break
+        return before
+
+    def leaves_in(self, span: Span) -> Iterable[Block]:
+        """Leaf blocks that share a code point with `span`, or contain it if it is empty, in their order."""
+        first = bisect_right(self.leaves, span.start, key=_end)
+        stop = bisect_right(self.leaves, span.end, key=_start)
+        return (leaf for leaf in self.leaves[first:stop] if leaf.span.overlaps(span))
+
+    def inside(self, span: Span) -> Sequence[Block]:
+        """Blocks that start in `span`."""
+        first, stop = (bisect_left(self.blocks, offset, key=_start) for offset in (span.start, span.end))
+        return self.blocks[first:stop]
+
+
+def _last(blocks: Sequence[Block], offset: int) -> Block | None:
+    """The last of `blocks` that starts at `offset` or before it."""
+    index = bisect_right(blocks, offset, key=_start) - 1
+    return blocks[index] if index >= 0 else None
+
+
+def _start(block: Block) -> int:
+    return block.span.start
+
+
+def _end(block: Block) -> int:
+    return block.span.end

@@ -1,1 +1,0 @@
-"""Blocks of a document with their lines."""

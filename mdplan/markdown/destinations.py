@@ -1,0 +1,488 @@
+"""Destinations as a document writes them, with the places of their parts.
+
+A destination is what a link, an image, a definition, a wiki link or an HTML attribute points to. An autolink
+has a scheme and never names a file, so it is none of them.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from itertools import accumulate
+from typing import Final, Protocol
+from urllib.parse import quote, unquote
+
+from mdplan.markdown.blocks import INLINE_KINDS, BlockKind
+from mdplan.markdown.headings import GITHUB_PREFIX, heading_slug
+from mdplan.markdown.html import HtmlAttribute, unescaped
+from mdplan.markdown.inline_node import InlineKind, unescape
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.paths import (
+    MARKDOWN_SUFFIXES,
+    NAME,
+    NEAR,
+    PLAIN,
+    SITE_FOLDERS,
+    LinkStyle,
+    SiteRules,
+    folder_of,
+    followed,
+    leads_out,
+    page_key,
+    without_suffix,
+)
+from mdplan.markdown.targets import attributes_in, is_resolved, leaves_containing, nodes_near, percent_decoded
+from mdplan.text.edit import TextEdit
+from mdplan.text.lines import Span
+from mdplan.text.source import Source
+
+ANY_LINK: Final = re.compile(r"\]\(|\]:|\[\[|\{\{[<%]")
+
+# A link of Hugo: `{{< ref "a.md" >}}`, `{{% relref "a.md#b" %}}`.
+REF_SHORTCODE: Final = re.compile(r"""\{\{[<%][ \t]*(?:rel)?ref[ \t]+(?P<quote>["`])(?P<ref>[^"`\r\n]+)""")
+
+_EXTERNAL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|\\\\")
+
+# The sign of a fragment, and not that of a numeric character reference.
+_HASH: Final = re.compile(r"(?<!&)#")
+
+_SOURCES: Final = frozenset({"src", "poster"})
+
+_CANDIDATE: Final = re.compile(r"[\s,]*([^\s,]+)(?:\s[^,]*)?")
+
+_FOLLOWED_TAGS: Final = frozenset({"a", "area"})
+
+_KINDS: Final = frozenset({InlineKind.LINK, InlineKind.IMAGE, InlineKind.DEFINITION, InlineKind.WIKI_LINK})
+
+
+class DestinationForm(Enum):
+    """How a destination is written: in Markdown, in HTML with or without quotes, as a wiki link, for Hugo."""
+
+    BARE = auto()
+    ANGLE = auto()
+    QUOTED = auto()
+    UNQUOTED = auto()
+    WIKI = auto()
+    SHORTCODE = auto()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Destination:
+    """One destination that names a place of this root, or might: it has no scheme and no host.
+
+    `span` is what is written, without angle brackets and quotes; `path_span` what of it is the path without
+    query, and `fragment_span` the fragment without ``#``, None where there is none. `path` and `fragment`
+    are these as the parser understood them, the path also percent-decoded. The path of this document is
+    empty. `is_shown` says that a reader sees what is there and does not follow it: an image, a video.
+    """
+
+    span: Span
+    form: DestinationForm
+    path: str
+    fragment: str | None
+    path_span: Span
+    fragment_span: Span | None
+    is_shown: bool
+
+    @property
+    def is_page_name(self) -> bool:
+        """Whether the site looks for its page in all folders: only the site knows that there is none."""
+        return self.form in {DestinationForm.WIKI, DestinationForm.SHORTCODE}
+
+    @property
+    def is_from_root(self) -> bool:
+        """Whether the path starts at the root of the site, wherever that is."""
+        return self.path.startswith("/")
+
+
+def destinations(
+    outline: Outline, areas: Sequence[Span], mark: re.Pattern[str] = ANY_LINK
+) -> tuple[Destination, ...]:
+    """Destinations that share a code point with one of `areas`, in document order, each once.
+
+    Only blocks that hold `mark` are examined for those that are not HTML. What cannot be split into its
+    parts beyond doubt is omitted, and so is a wiki link in a heading, whose text it would change.
+    """
+    found: dict[Span, Destination] = {}
+    for area in areas:
+        for destination in _found_in(outline, area, mark):
+            if destination.span.overlaps(area):
+                found[destination.span] = destination
+    return tuple(found[span] for span in sorted(found))
+
+
+def _found_in(outline: Outline, area: Span, mark: re.Pattern[str]) -> Iterator[Destination]:
+    yield from _of_nodes(outline, area, mark)
+    yield from _of_attributes(outline, area)
+    yield from _of_shortcodes(outline, area)
+
+
+def is_external(href: str) -> bool:
+    """Whether `href` has a scheme or a host, so that it names no file of this root."""
+    return _EXTERNAL.match(href) is not None
+
+
+def unescaped_destination(written: str, form: DestinationForm) -> str:
+    """What `written` means in `form`, with escapes and entities resolved, but not percent-decoded."""
+    match form:
+        case DestinationForm.BARE | DestinationForm.ANGLE:
+            return unescape(written)
+        case DestinationForm.QUOTED | DestinationForm.UNQUOTED:
+            return unescaped(written)
+        case DestinationForm.WIKI | DestinationForm.SHORTCODE:
+            return written
+
+
+def _of_nodes(outline: Outline, area: Span, mark: re.Pattern[str]) -> Iterator[Destination]:
+    for node in nodes_near(outline, area, mark):
+        is_reference = node.label is not None and node.kind is not InlineKind.DEFINITION
+        if node.kind not in _KINDS or node.destination is None or is_reference:
+            continue
+        if node.kind is InlineKind.WIKI_LINK:
+            block = outline.tree.leaf_at(node.span.start)
+            if block is not None and block.kind is BlockKind.HEADING:
+                continue
+            split = _split(outline, node.destination, node.href, DestinationForm.WIKI, is_shown=False)
+        else:
+            in_angles = outline.source.text.startswith("<", node.destination.start)
+            span = (
+                Span(node.destination.start + 1, node.destination.end - 1) if in_angles else node.destination
+            )
+            form = DestinationForm.ANGLE if in_angles else DestinationForm.BARE
+            split = _split(outline, span, node.href, form, is_shown=node.kind is InlineKind.IMAGE)
+        if split is not None:
+            yield split
+
+
+def _of_attributes(outline: Outline, area: Span) -> Iterator[Destination]:
+    for attribute in attributes_in(outline, area):
+        is_followed = attribute.name == "href" and attribute.tag in _FOLLOWED_TAGS
+        if is_followed or attribute.name in _SOURCES:
+            form = _form_of(outline, attribute)
+            split = _split(outline, attribute.value_span, attribute.value, form, is_shown=not is_followed)
+            if split is not None:
+                yield split
+        elif attribute.name == "srcset":
+            yield from _of_srcset(outline, attribute)
+
+
+def _of_shortcodes(outline: Outline, area: Span) -> Iterator[Destination]:
+    """What Hugo's `ref` and `relref` name, outside code.
+
+    Hugo also finds a page by its name alone, so that one which names no file may be right.
+    """
+    for block in leaves_containing(outline, area, REF_SHORTCODE):
+        matches = REF_SHORTCODE.finditer(outline.source.text, block.span.start, block.span.end)
+        for match in matches if block.kind in INLINE_KINDS else ():
+            span = Span(*match.span("ref"))
+            is_code = any(node.kind is InlineKind.CODE for node in outline.inline.nodes_in(span))
+            split = (
+                None
+                if is_code
+                else _split(outline, span, match["ref"], DestinationForm.SHORTCODE, is_shown=False)
+            )
+            if split is not None:
+                yield split
+
+
+def _of_srcset(outline: Outline, attribute: HtmlAttribute) -> Iterator[Destination]:
+    """The images of a `srcset` (HTML standard, section 4.8.4.2.1), each before a blank or a comma."""
+    written = outline.text_of(attribute.value_span)
+    # With character references places are not those of the value.
+    for found in _CANDIDATE.finditer(written) if written == attribute.value else ():
+        start = attribute.value_span.start
+        span = Span(start + found.start(1), start + found.end(1))
+        # As a value without quotes it has no blanks, which would end it.
+        split = _split(outline, span, found[1], DestinationForm.UNQUOTED, is_shown=True)
+        if split is not None:
+            yield split
+
+
+def _form_of(outline: Outline, attribute: HtmlAttribute) -> DestinationForm:
+    before = outline.source.text[attribute.value_span.start - 1]
+    return DestinationForm.QUOTED if before in "\"'" else DestinationForm.UNQUOTED
+
+
+def _split(
+    outline: Outline, span: Span, href: str, form: DestinationForm, *, is_shown: bool
+) -> Destination | None:
+    """The destination at `span`, which means `href`; None for one of another site, or without proof."""
+    written = outline.source.text[span.start : span.end]
+    if not written or is_external(href) or (form is not DestinationForm.WIKI and is_external(written)):
+        return None
+    head, fragment_at = _cut(written, href, form)
+    if fragment_at is not None and form is DestinationForm.WIKI:
+        # `page#Part#Chapter` names a heading below another one; the last of them is the place.
+        fragment_at = written.rindex("#") + 1
+    if fragment_at is None and "#" in href:
+        return None
+    path_end = head if form is DestinationForm.WIKI else _before_query(written[:head])
+    path = unescaped_destination(written[:path_end], form)
+    fragment = None if fragment_at is None else unescaped_destination(written[fragment_at:], form)
+    return Destination(
+        span=span,
+        form=form,
+        path=path if form is DestinationForm.WIKI else percent_decoded(path, errors="surrogateescape"),
+        fragment=fragment,
+        path_span=Span(span.start, span.start + path_end),
+        fragment_span=None if fragment_at is None else Span(span.start + fragment_at, span.end),
+        is_shown=is_shown,
+    )
+
+
+def _cut(written: str, href: str, form: DestinationForm) -> tuple[int, int | None]:
+    """Where the part before the fragment ends, and where the fragment starts; proven by reading both."""
+    path, sign, fragment = href.partition("#")
+    match = _HASH.search(written) if sign else None
+    if match is None or unescaped_destination(written[match.end() :], form) != fragment:
+        return len(written), None
+    for end in (match.start(), match.start() - 1):
+        # The sign may be after a backslash.
+        if end >= 0 and unescaped_destination(written[:end], form) == path:
+            return end, match.end()
+    return len(written), None
+
+
+def _before_query(written: str) -> int:
+    query = written.find("?")
+    return len(written) if query < 0 else query
+
+
+# --- New paths and fragments in the style of the destination that they go into.
+#
+# Percent-encoding (RFC 3986, section 2.1) is used where the old text used it, and where the form of the
+# destination cannot hold a character otherwise. What is written is read again: it must mean what was
+# wanted.
+
+_ENCODED_BEYOND_ASCII: Final = re.compile(r"%[89A-Fa-f][0-9A-Fa-f]")
+
+_SAFE: Final = "-._~!$'()*+,;=:@/"
+
+_BALANCED: Final = re.compile(r"[^()]*(?:\([^()]*\)[^()]*)*")
+
+_NOT_IN_WIKI: Final = re.compile(r"[\[\]|#^\\\r\n]")
+
+# At the end of a path the sign of a fragment may follow.
+_ENTITY: Final = re.compile(r"&(?=[A-Za-z#]|\Z)")
+
+_UNICODE: Final = frozenset({"utf-8", "utf-16-le", "utf-16-be"})
+
+
+def with_path(outline: Outline, old: Destination, path: str) -> TextEdit | None:
+    """Edit that makes `path` the path of the destination `old` of `outline`; None where it cannot be written.
+
+    An empty path represents the document itself.
+    """
+    written = outline.text_of(old.path_span)
+    if old.form is DestinationForm.WIKI:
+        return TextEdit(old.path_span, path) if _fits_wiki_link(path, outline.source) else None
+    if ":" in path.partition("/")[0]:
+        # Else the first component would be read as a scheme.
+        path = "./" + path
+    new = _encoded(path, written, old.form, outline)
+    if unquote(unescaped_destination(new, old.form), errors="surrogateescape") != path:
+        return None
+    return TextEdit(old.path_span, new)
+
+
+def with_fragment(outline: Outline, old: Destination, anchor: str, title: str | None) -> TextEdit | None:
+    """Edit that makes the fragment of `old` name the place that has `anchor`; None where it cannot.
+
+    `title` is that of its heading, if it is one: a wiki link that names headings by their text goes on so.
+    """
+    assert old.fragment_span is not None
+    assert old.fragment is not None
+    written = outline.text_of(old.fragment_span)
+    if old.form is DestinationForm.WIKI:
+        is_slug = old.fragment == old.fragment.lower() and " " not in old.fragment
+        names = [anchor] if title is None or is_slug else [title, anchor]
+        fitting = (name for name in names if _fits_wiki_link(name, outline.source))
+        return next((TextEdit(old.fragment_span, name) for name in fitting), None)
+    prefix = GITHUB_PREFIX if old.fragment.lower().startswith(GITHUB_PREFIX) else ""
+    new = _encoded(prefix + anchor, written, old.form, outline)
+    if unquote(unescaped_destination(new, old.form), errors="surrogateescape") != prefix + anchor:
+        return None
+    return TextEdit(old.fragment_span, new)
+
+
+def wiki_page(written: str, path: str, *, is_path: bool) -> str:
+    """How a wiki link that was `written` names the page `path`: as a path or by its name, with its suffix."""
+    page = path if is_path else path.rpartition("/")[2]
+    name = written.rpartition("/")[2]
+    if without_suffix(name, (".md",)) == name:
+        page = without_suffix(page, MARKDOWN_SUFFIXES)
+    if " " in name and "-" not in name and page_key(name) != name.lower():
+        page = page.replace("-", " ")
+    return page
+
+
+def _fits_wiki_link(text: str, source: Source) -> bool:
+    """Whether a wiki link in `source` can hold `text`: it has no way to encode characters."""
+    if _NOT_IN_WIKI.search(text):
+        return False
+    try:
+        text.encode("ascii" if source.invalid_bytes else source.encoding)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _encoded(text: str, written: str, form: DestinationForm, outline: Outline) -> str:
+    """`text` as it can be in place of `written`."""
+    source = outline.source
+    beyond_ascii = (
+        not _ENCODED_BEYOND_ASCII.search(written) and source.encoding in _UNICODE and not source.invalid_bytes
+    )
+    keeps_spaces = form is DestinationForm.ANGLE and "%20" not in written
+    safe = _SAFE
+    if form is DestinationForm.BARE and not _BALANCED.fullmatch(text):
+        safe = safe.replace("(", "").replace(")", "")
+    if form in {DestinationForm.QUOTED, DestinationForm.UNQUOTED, DestinationForm.SHORTCODE}:
+        safe = safe.replace("'", "").replace("=", "")
+    if not _ENTITY.search(text):
+        safe += "&"
+    pieces = []
+    for character in text:
+        is_kept = (character == " " and keeps_spaces) or (
+            beyond_ascii and not character.isascii() and character.isprintable()
+        )
+        pieces.append(character if is_kept else quote(character, safe=safe, errors="surrogateescape"))
+    return "".join(pieces)
+
+
+# --- Resolves a link destination to a file of a root.
+#
+# A path names a file or folder from the folder of the document, one that begins with ``/`` from the root.
+# Where there is no such file, `a.html` and `a` name the page that is made of `a.md`. A wiki link names a
+# page
+# by the end of its path, wherever it is: without suffix, without case, with hyphens for spaces. So does a
+# reference of Hugo that names no file from its folder, nor from the root (Hugo documentation, "Links and
+# references").
+
+
+class TargetKind(Enum):
+    """The kind of entry at a path: a file, nothing, or something else (a folder, or not readable)."""
+
+    FILE = auto()
+    OTHER = auto()
+    NOTHING = auto()
+
+
+class FileTree(Protocol):
+    """The files of one root, as links see them. Paths are from the root."""
+
+    def at(self, path: str) -> TargetKind:
+        """What is at `path`."""
+
+    def pages(self, key: str) -> Sequence[str]:
+        """Markdown files whose `page_key` is `key`, sorted."""
+
+    def spelled(self, path: str) -> str | None:
+        """The one path that is `path` but for case; None where there is none, or there are several."""
+
+    @property
+    def rules(self) -> SiteRules:
+        """How links of the site name its files."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedPath:
+    """A resolved destination: `path` from the root, and the `style` in which the link names it."""
+
+    path: str
+    kind: TargetKind
+    style: LinkStyle = PLAIN
+
+
+def find_target(tree: FileTree, document: str, destination: Destination) -> LinkedPath | None:
+    """What `destination` names in the file `document`; None where several files could be meant."""
+    if not destination.path:
+        return LinkedPath(document, TargetKind.FILE)
+    if destination.form is DestinationForm.WIKI:
+        return _find_page(tree, document, destination.path)
+    found = _find_path(tree, document, destination.path)
+    if found.kind is TargetKind.FILE or not destination.is_page_name or destination.is_from_root:
+        return found
+    from_root = _find_path(tree, document, f"/{destination.path}")
+    return from_root if from_root.kind is TargetKind.FILE else _find_page(tree, document, destination.path)
+
+
+def _find_path(tree: FileTree, document: str, written: str) -> LinkedPath:
+    first: LinkedPath | None = None
+    for path, style in tree.rules.starts(document, written):
+        found = _file_at(tree, path, style, tree.rules)
+        if found.kind is TargetKind.FILE:
+            return found
+        first = first or found
+    return first or LinkedPath(followed("", written), TargetKind.OTHER)
+
+
+def find_near(tree: FileTree, document: str, written: str) -> str | None:
+    """The file that the path `written` would name if case, suffix, index or its first folder were others.
+
+    One from the root of the site may lack the folder of its documents, such as that of `document`.
+    """
+    starts = [followed(folder_of(document), written), followed("", written)]
+    starts += [start.partition("/")[2] for start in starts]
+    if written.startswith("/"):
+        roots = [*accumulate(folder_of(document).split("/"), "{}/{}".format), *SITE_FOLDERS]
+        starts += [f"{root}/{start}" for start in (starts[1], starts[3]) if start for root in roots if root]
+    for path in dict.fromkeys(starts):
+        found = _file_at(tree, path, PLAIN, NEAR) if path else None
+        if found is not None and found.kind is TargetKind.FILE:
+            return found.path
+    return None
+
+
+def _file_at(tree: FileTree, path: str, style: LinkStyle, rules: SiteRules) -> LinkedPath:
+    """The file at `path`, or the one that it names in another form; else what is at `path`."""
+    if leads_out(path) or not (path or rules.index_names):
+        return LinkedPath(path, TargetKind.OTHER)
+    kind = tree.at(path) if path else TargetKind.OTHER
+    if kind is TargetKind.FILE:
+        return LinkedPath(path, kind, style)
+    for form, form_style in ((path, style), *rules.forms(path, style)):
+        # A folder is named as such, unless a page stands for it.
+        if kind is TargetKind.NOTHING or form_style.is_index:
+            if tree.at(form) is TargetKind.FILE:
+                return LinkedPath(form, TargetKind.FILE, form_style)
+            spelled = tree.spelled(form) if rules.ignores_case else None
+            if spelled is not None and tree.at(spelled) is TargetKind.FILE:
+                return LinkedPath(spelled, TargetKind.FILE, form_style)
+    return LinkedPath(path, kind)
+
+
+def has_anchor(destination: Destination, anchors: frozenset[str]) -> bool:
+    """Whether the fragment of `destination`, if it has one, is among `anchors` (as `target_key` writes them).
+
+    A wiki link may name a heading by its text, or a block (``^id``), which only notes know.
+    """
+    fragment = destination.fragment
+    if fragment is None or is_resolved(fragment, anchors):
+        return True
+    is_wiki = destination.form is DestinationForm.WIKI
+    return is_wiki and (fragment.startswith("^") or heading_slug(fragment) in anchors)
+
+
+def _find_page(tree: FileTree, document: str, written: str) -> LinkedPath | None:
+    wanted = "/" + _wiki_form(written.strip("/"))
+    fitting = {
+        page: form
+        for page in tree.pages(page_key(written))
+        if (form := "/" + _wiki_form(page)).endswith(wanted)
+    }
+    if len(fitting) > 1:
+        # The page next to the document is meant, else the one at the root, else no one knows.
+        beside = "/" + _wiki_form(folder_of(document) + wanted).lstrip("/")
+        fitting = {page: form for page, form in fitting.items() if form == beside} or {
+            page: form for page, form in fitting.items() if form == wanted
+        }
+        if len(fitting) != 1:
+            return None
+    return next(
+        (LinkedPath(page, TargetKind.FILE, NAME) for page in fitting), LinkedPath(written, TargetKind.NOTHING)
+    )
+
+
+def _wiki_form(path: str) -> str:
+    return without_suffix(path, MARKDOWN_SUFFIXES).lower().replace(" ", "-")

@@ -1,1 +1,0 @@
-"""Text edits of Markdown: spacing, lists, tables, code, matches."""

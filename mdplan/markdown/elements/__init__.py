@@ -1,1 +1,0 @@
-"""Lists, tables and kinds of inline nodes, read from a document."""

@@ -1,0 +1,335 @@
+"""Enclosures: text between an opening and a closing line that sites know and Markdown does not.
+
+`:::` blocks, `<details>` and other HTML around Markdown, JSX-like components, Liquid blocks and shortcodes of
+Hugo. Tags count at the start of a line, and closing ones also at its end; not in code.
+"""
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Final
+
+from mdplan.markdown.blocks import INLINE_KINDS, Block, BlockKind
+from mdplan.markdown.enclosures import Enclosures, Region, RegionMarker, Regions, Tag
+from mdplan.markdown.inline_node import InlineKind
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.tables import NodeKind
+from mdplan.text.lines import Span
+from mdplan.text.source import DocumentFormat
+
+_ENCLOSURE_SIGNS: Final = (":::", "</", "{%", "{{<", "{{%")
+
+_ELEMENT: Final = (
+    r"(?:[A-Z][\w.]*+|(?:details|div|section|article|aside|center|figure)\b(?!-)|[a-z]+-[\w-]++)"
+)
+
+_LINE: Final = re.compile(
+    rf"""^[ \t]*+(?:
+    (?P<colons>:{{3,}})[ \t]*+(?P<directive>[\w-]*)[^\n\r]*
+    |<(?P<close>/)?(?P<element>{_ELEMENT})(?P<rest>(?:[^<>"'{{\n\r]|"[^"\n\r]*"|'[^'\n\r]*'|\{{[^{{}}\n\r]*+\}})*+)(?P<end>>)?
+    |\{{%-?[ \t]*+(?P<liquid>\w+)\b[^\n\r]*
+    |\{{\{{[<%]-?[ \t]*+(?P<endcode>/)?[ \t]*+(?P<shortcode>[\w/.-]+)[^\n\r]*
+    )""",
+    re.MULTILINE | re.VERBOSE,
+)
+
+_OPENING: Final = re.compile(rf"^[ \t]*+<{_ELEMENT}", re.MULTILINE)
+
+_CLOSED_AT_END: Final = re.compile(rf"</(?P<element>{_ELEMENT})[ \t]*>[ \t]*$", re.MULTILINE)
+
+_CODE: Final = frozenset({BlockKind.FENCE, BlockKind.INDENTED_CODE})
+
+
+def may_have_tags(text: str) -> bool:
+    """Whether `text` may hold a tag of an enclosure."""
+    return "<" in text or any(sign in text for sign in _ENCLOSURE_SIGNS)
+
+
+def find_enclosures(outline: Outline) -> Enclosures:
+    """Those of `outline`, found once."""
+    text = outline.source.text
+    if outline.format is not DocumentFormat.MARKDOWN or not _has_tags(text):
+        return Enclosures()
+    return outline.derived(_enclosures)
+
+
+def _enclosures(outline: Outline) -> Enclosures:
+    return _paired(_tags(outline))
+
+
+def _has_tags(text: str) -> bool:
+    # A tag that lost the only closing tag has none of the signs.
+    return any(sign in text for sign in _ENCLOSURE_SIGNS) or (
+        "<" in text and _OPENING.search(text) is not None
+    )
+
+
+def _paired(tags: Iterable[Tag]) -> Enclosures:
+    pairs: list[tuple[Tag, Tag]] = []
+    lone: list[Tag] = []
+    open_tags: list[Tag] = []
+    counts: dict[str, int] = {}
+    for tag in tags:
+        if tag.opens:
+            open_tags.append(tag)
+            counts[tag.name] = counts.get(tag.name, 0) + 1
+        elif not counts.get(tag.name):
+            lone.append(tag)
+        else:
+            while (opening := open_tags.pop()).name != tag.name:
+                counts[opening.name] -= 1
+                lone.append(opening)
+            counts[tag.name] -= 1
+            pairs.append((opening, tag))
+    return Enclosures(tuple(pairs), tuple(sorted((*lone, *open_tags), key=lambda tag: tag.start)))
+
+
+def _tags(outline: Outline) -> Iterator[Tag]:
+    text, lines, tree = outline.source.text, outline.source.lines, outline.tree
+    found = [*_LINE.finditer(text, outline.body_start)]
+    found += (each for each in _CLOSED_AT_END.finditer(text, outline.body_start))
+    seen: set[tuple[int, str]] = set()
+    for match in sorted(found, key=re.Match.start):
+        tag = _read(match, lines.line_at(match.start()))
+        leaf = tree.leaf_at(match.end() - 1)
+        if tag is None or (leaf is not None and leaf.kind in _CODE) or (tag.line, tag.name) in seen:
+            continue
+        # What opens and closes in one line is no enclosure of lines.
+        if tag.opens and tag.name.startswith("<") and f"</{tag.name[1:]}" in lines.content(tag.line):
+            seen.add((tag.line, tag.name))
+            continue
+        seen.add((tag.line, tag.name))
+        yield Tag(tag.name, lines.start(tag.line), tag.line, tag.opens, tag.needs_other)
+
+
+def _read(match: re.Match[str], line: int) -> Tag | None:
+    start = match.start()
+    if match.re is _CLOSED_AT_END:
+        return Tag(f"<{match['element']}", start, line, opens=False, needs_other=True)
+    if match["colons"]:
+        return _directive(match, line)
+    if match["element"]:
+        if not match["end"] or match["rest"].rstrip().endswith("/"):
+            return None
+        return Tag(f"<{match['element']}", start, line, opens=not match["close"], needs_other=True)
+    return _code(match, line)
+
+
+def _code(match: re.Match[str], line: int) -> Tag | None:
+    start = match.start()
+    if match["liquid"]:
+        closes = match["liquid"].startswith("end")
+        return Tag("{%" + match["liquid"].removeprefix("end"), start, line, not closes, needs_other=closes)
+    closes = match["endcode"] is not None
+    if match[0].rstrip().endswith(("/>}}", "/%}}")):
+        return None
+    return Tag("{{" + match["shortcode"], start, line, not closes, needs_other=closes)
+
+
+def _directive(match: re.Match[str], line: int) -> Tag:
+    """A line of colons: with a name it opens, alone it closes; Microsoft's are `:::name-end:::`."""
+    name, colons = match["directive"], match["colons"]
+    if name.endswith("-end"):
+        return Tag(f"{colons}{name.removesuffix('-end')}", match.start(), line, opens=False, needs_other=True)
+    is_microsoft = match[0].rstrip().endswith(":::") and len(match[0].strip()) > len(colons)
+    if is_microsoft or name in {"zone", "moniker"}:
+        return Tag(f"{colons}{name}", match.start(), line, opens=True, needs_other=False)
+    return Tag(colons, match.start(), line, opens=len(match[0].strip()) > len(colons), needs_other=True)
+
+
+# --- Regions: text between ``<!-- NAME:start -->`` and ``<!-- NAME:end -->``, which tools replace.
+
+_MARKER: Final = re.compile(r"<!--[ \t]*(?P<name>[A-Za-z0-9][\w.-]*):(?P<edge>start|end)[ \t]*-->")
+
+# Markers around contents that other tools write: doctoc, `toc` and `/toc`, markdown-toc, AlanWalk's, md-toc.
+_CONTENTS_MARKER: Final = re.compile(
+    r"<!--[ \t]*(?:(?P<doctoc>START|END) doctoc\b[^>\r\n]*?"
+    r"|(?P<edge>/|BEGIN |END )?toc(?P<stop>stop)?(?P<options>(?:[ \t]+\w+:[^\s>]*)*))[ \t]*-->",
+    re.IGNORECASE,
+)
+
+_CONTENTS_SIGN: Final = re.compile(r"<!--[ \t]*(?:/|BEGIN |END )?toc|doctoc", re.IGNORECASE)
+
+# The region of contents, whatever its markers.
+CONTENTS: Final = "toc"
+
+
+def find_regions(outline: Outline) -> Regions:
+    """Regions of a document; they may be in each other.
+
+    Markers in code, in front matter and inside another comment are text. Where two regions cross, the
+    one whose end comes first is a pair, and the markers of the other are unpaired.
+    """
+    return outline.derived(_regions)
+
+
+def _regions(outline: Outline) -> Regions:
+    pairs: list[Region] = []
+    unpaired: list[RegionMarker] = []
+    open_starts: list[RegionMarker] = []
+    open_names: Counter[str] = Counter()
+    for marker in _markers(outline):
+        if marker.is_start:
+            open_starts.append(marker)
+            open_names[marker.name] += 1
+        elif not open_names[marker.name]:
+            unpaired.append(marker)
+        else:
+            while (start := open_starts.pop()).name != marker.name:
+                open_names[start.name] -= 1
+                unpaired.append(start)
+            open_names[marker.name] -= 1
+            pairs.append(Region(name=marker.name, start=start, end=marker))
+    unpaired += open_starts
+    # A mark without another one is for a tool that puts the contents there itself.
+    unpaired = [each for each in unpaired if _MARKER.match(outline.source.text, each.span.start)]
+    return Regions(
+        tuple(sorted(pairs, key=lambda region: region.start.span)),
+        tuple(sorted(unpaired, key=lambda marker: marker.span)),
+    )
+
+
+def _markers(outline: Outline) -> Iterator[RegionMarker]:
+    """Comments that are markers; blocks and inline nodes are examined only where one could be."""
+    text = outline.source.text
+    found = [*_MARKER.finditer(text, outline.body_start)]
+    ends_of_contents = frozenset[int]()
+    if _CONTENTS_SIGN.search(text, outline.body_start):
+        contents = [*_CONTENTS_MARKER.finditer(text, outline.body_start)]
+        ends_of_contents = _ends_of_contents(contents)
+        found = sorted((*found, *contents), key=re.Match.start)
+    for block, matches in groupby(found, lambda marker: outline.tree.leaf_at(marker.start())):
+        spans = frozenset[Span]()
+        if block is not None and block.kind in INLINE_KINDS:
+            nodes = outline.inline.nodes_in(block.span)
+            spans = frozenset(node.span for node in nodes if node.kind is InlineKind.HTML)
+        for match in matches:
+            span = Span(*match.span())
+            in_html = (
+                block is not None and block.kind is BlockKind.HTML and _is_comment(text, block.span, span)
+            )
+            if in_html or span in spans:
+                is_own = match.re is _MARKER
+                yield RegionMarker(
+                    name=match["name"] if is_own else CONTENTS,
+                    is_start=match["edge"] == "start" if is_own else match.start() not in ends_of_contents,
+                    span=span,
+                    line=outline.source.lines.line_at(span.start),
+                )
+
+
+def _ends_of_contents(markers: Sequence[re.Match[str]]) -> frozenset[int]:
+    """Where those of the `markers` around contents start that end them."""
+    ends = {
+        each.start()
+        for each in markers
+        if (each["doctoc"] or each["edge"] or "").strip().upper() in {"END", "/"} or each["stop"]
+    }
+    if not ends and len(markers) == 2 and markers[0][0] == markers[1][0]:
+        # md-toc has the same mark twice.
+        ends = {markers[1].start()}
+    return frozenset(ends)
+
+
+def _is_comment(text: str, block: Span, span: Span) -> bool:
+    """Whether the comment before `span` in the HTML `block`, if there is one, has ended there."""
+    before = text.rfind("<!--", block.start, span.start)
+    return before < 0 or text.find("-->", before + 2, span.start) >= 0
+
+
+# --- Text that site generators and browsers read as code, and Markdown as text: templates, math, MDX.
+
+SITE_KINDS: Final = frozenset({NodeKind.TEMPLATES, NodeKind.MATH, NodeKind.MDX})
+
+_MARKUP_SIGNS: Final = {
+    NodeKind.TEMPLATES: re.compile(r"\{\{|\{%"),
+    NodeKind.MATH: re.compile(r"\$"),
+    NodeKind.MDX: re.compile(r"\{|^(?:import|export)\b", re.MULTILINE),
+}
+
+_CLOSING: Final = {"{{": "}}", "{%": "%}"}
+
+# Pandoc manual, "Math", and GitHub: no blanks inside single marks, and no letters outside.
+_MATH: Final = re.compile(
+    r"(?<![\\$\w])\$\$(?P<display>[^$]++)\$\$|(?<![\\$\w])\$(?=[^\s$])[^$\n\r]*+(?<=[^\s\\])\$(?![\w$])"
+)
+
+# MDX documentation, "ESM": a paragraph that begins so.
+_MODULE: Final = re.compile(
+    r"import\b[^\n\r]*?(?:from[ \t]+)?[\"'][^\"'\n\r]+[\"']"
+    r"|export[ \t]+(?:default|const|let|var|function|async|class|\{|\*)"
+)
+
+_MODULE_LINE: Final = re.compile(r"^(?:import|export)\b", re.MULTILINE)
+
+_EXPRESSION: Final = re.compile(r"\{[^{}]*+\}")
+
+_LEAVES: Final = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING, BlockKind.TABLE, BlockKind.HTML})
+
+
+def site_markup(outline: Outline, span: Span, kinds: frozenset[NodeKind]) -> Iterator[tuple[NodeKind, Span]]:
+    """Pieces of such markup of `kinds` that touch `span`, with their delimiters."""
+    for block in outline.tree.leaves_in(span):
+        if block.kind not in _LEAVES:
+            continue
+        for kind in kinds & SITE_KINDS:
+            pieces = outline.derived(_pieces_of, block, kind)
+            at = bisect_left(pieces, span.start, key=lambda piece: piece.end)
+            while at < len(pieces) and pieces[at].start <= span.end:
+                yield kind, pieces[at]
+                at += 1
+
+
+def _pieces_of(outline: Outline, block: Block, kind: NodeKind) -> tuple[Span, ...]:
+    """Pieces of `kind` in `block`, in order and apart from each other."""
+    has_sign = _MARKUP_SIGNS[kind].search(outline.source.text, *_bounds(block))
+    return tuple(_PIECES[kind](outline, block)) if has_sign else ()
+
+
+def _templates(outline: Outline, block: Block) -> Iterator[Span]:
+    text, at, end = outline.source.text, block.span.start, block.span.end
+    while (found := _MARKUP_SIGNS[NodeKind.TEMPLATES].search(text, at, end)) is not None:
+        close = text.find(_CLOSING[found[0]], found.end(), end)
+        if close < 0:
+            return
+        at = close + 2
+        yield Span(found.start(), at)
+
+
+def _math(outline: Outline, block: Block) -> Iterator[Span]:
+    code = [node.span for node in outline.inline.nodes_in(block.span) if node.kind is InlineKind.CODE]
+    for found in _MATH.finditer(outline.source.text, block.span.start, block.span.end):
+        piece = Span(*found.span())
+        if not any(each.overlaps(piece) and not piece.contains(each) for each in code):
+            yield piece
+
+
+def _mdx(outline: Outline, block: Block) -> Iterator[Span]:
+    """A paragraph of modules; expressions, in a document that has such a paragraph."""
+    text = outline.source.text
+    if block.kind is BlockKind.PARAGRAPH and not block.depth and _MODULE.match(text, block.span.start):
+        yield block.span
+    elif (found := [*_EXPRESSION.finditer(text, *_bounds(block))]) and _is_mdx(outline):
+        yield from (Span(*each.span()) for each in found)
+
+
+def _bounds(block: Block) -> tuple[int, int]:
+    return block.span.start, block.span.end
+
+
+def _is_mdx(outline: Outline) -> bool:
+    """Whether its name says so, or the first paragraphs import or export modules, or a comment is of MDX."""
+    text = outline.source.text
+    if outline.is_mdx or "{/*" in text:
+        return True
+    found = _MODULE_LINE.search(text, outline.body_start)
+    at = found.start() if found else 0
+    leaf = outline.tree.leaf_at(at) if found else None
+    return bool(
+        leaf and leaf.kind is BlockKind.PARAGRAPH and leaf.span.start == at and _MODULE.match(text, at)
+    )
+
+
+_PIECES: Final = {NodeKind.TEMPLATES: _templates, NodeKind.MATH: _math, NodeKind.MDX: _mdx}

@@ -1,0 +1,341 @@
+"""Formatting of blocks by mdformat, an extra that is imported when it is asked for.
+
+Only the text of single root blocks comes back from it: those with definitions and footnotes stay as they are.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain, pairwise, zip_longest
+from typing import TYPE_CHECKING, Any, Final
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.markdown.block_tree import parse_blocks
+from mdplan.markdown.blocks import Block, BlockKind
+from mdplan.markdown.headings import heading_title
+from mdplan.markdown.inline import rendered_html
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.reference_parser import new_formatting_parser
+from mdplan.markdown.tables import prefix_after, with_prefix
+from mdplan.text.diff import replace_lines
+from mdplan.text.edit import EditList, TextEdit
+from mdplan.text.line_end_view import common_edges, line_end_around, lines_of, to_lf
+from mdplan.text.lines import LineIndex, Span
+from mdplan.text.source import Source
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_inline import StateInline
+    from mdformat.renderer import RenderContext, RenderTreeNode
+
+
+_WIKI_LINK: Final = re.compile(r"\[\[[^\[\]\n]+\]\]")
+
+# Blocks that other text refers to by their labels: mdformat would sort them, and drop those without use.
+_KEPT: Final = frozenset({"definition", "footnote_reference"})
+
+NOT_INSTALLED: Final = "mdformat is not installed"
+
+
+@dataclass(frozen=True, slots=True)
+class FormattedBlock:
+    """One root block: its lines, 1-based and inclusive, without blank ones at its end, and its new lines.
+
+    `lines` is None where the block stays as it is, with the blank lines around it.
+    """
+
+    first_line: int
+    last_line: int
+    lines: tuple[str, ...] | None
+
+
+def format_blocks(text: str, definitions: Mapping[str, object]) -> tuple[FormattedBlock, ...] | str:
+    """Root blocks of `text`, which has LF line ends, as mdformat writes them; or why it cannot.
+
+    `definitions` is the environment of a block pass: what labels in the text can mean.
+    """
+    try:
+        rendered = _rendered(text, deepcopy(dict(definitions)))
+    except ImportError:
+        return NOT_INSTALLED
+    except Exception as error:  # noqa: BLE001 (plugins of others run in it, and all they raise is a refusal)
+        return f"mdformat stopped with {type(error).__name__}"
+    lines = text.split("\n")
+    starts = [node.map[0] for node, _ in rendered if node.map] + [len(lines)]
+    return tuple(
+        _block(lines, range(start, following), new_text)
+        for (_, new_text), (start, following) in zip(rendered, pairwise(starts), strict=True)
+    )
+
+
+def _rendered(text: str, environment: dict[str, Any]) -> list[tuple["RenderTreeNode", str | None]]:
+    """Root blocks with their new text; None for those that stay as they are."""
+    parser = formatting_parser()
+    from mdformat.renderer import RenderTreeNode
+
+    tree = RenderTreeNode(parser.parse(text, environment))
+    context = _context(parser, environment)
+    return [(node, None if _is_kept(node) else node.render(context)) for node in tree.children]
+
+
+def _is_kept(node: "RenderTreeNode") -> bool:
+    return any(each.type in _KEPT for each in node.walk())
+
+
+def _block(lines: Sequence[str], own: range, new_text: str | None) -> FormattedBlock:
+    """The block of the lines `own`, 0-based, with the blank ones after it; where it ends the parser errs."""
+    end = own.stop
+    while end > own.start + 1 and not lines[end - 1].strip(" \t"):
+        end -= 1
+    return FormattedBlock(own.start + 1, end, None if new_text is None else tuple(new_text.split("\n")))
+
+
+def _context(parser: "MarkdownIt", environment: dict[str, Any]) -> "RenderContext":
+    """What the renderers of mdformat are called with, as its own renderer calls them."""
+    from mdformat.renderer import DEFAULT_RENDERERS, RenderContext
+
+    environment |= {"indent_width": 0, "used_refs": set()}
+    renderers: dict[str, Any] = dict(DEFAULT_RENDERERS)
+    postprocessors: dict[str, tuple[Any, ...]] = {}
+    for extension in parser.options["parser_extension"]:
+        renderers |= extension.RENDERERS
+        for name, function in getattr(extension, "POSTPROCESSORS", {}).items():
+            postprocessors[name] = (*postprocessors.get(name, ()), function)
+    return RenderContext(renderers, postprocessors, parser.options, environment)
+
+
+@cache
+def formatting_parser() -> "MarkdownIt":
+    """Parser of mdformat with GFM, by which destinations stay as they are written. Raises `ImportError`."""
+    from mdformat.plugins import PARSER_EXTENSIONS
+    from mdformat.renderer import MDRenderer
+
+    if "gfm" not in PARSER_EXTENSIONS:
+        raise ImportError
+    parser = new_formatting_parser(MDRenderer)
+    parser.options["mdformat"] = {}
+    parser.options["store_labels"] = True
+    parser.options["parser_extension"] = [PARSER_EXTENSIONS["gfm"], _OurExtension]
+    # This appends the extension for tables, whose rule we have at another place.
+    PARSER_EXTENSIONS["gfm"].update_mdit(parser)
+    parser.disable("table")
+    parser.inline.ruler.after("image", "wiki_link", _wiki_link)
+    return parser
+
+
+def _wiki_link(state: "StateInline", silent: bool) -> bool:  # noqa: FBT001 (the parser calls its rules so)
+    match = _WIKI_LINK.match(state.src, state.pos, state.posMax)
+    if match is None:
+        return False
+    if not silent:
+        state.push("wiki_link", "", 0).content = match[0]
+    state.pos = match.end()
+    return True
+
+
+def _write_wiki_link(node: "RenderTreeNode", _context: "RenderContext") -> str:
+    return node.content
+
+
+def _write_footnote_reference(node: "RenderTreeNode", _context: "RenderContext") -> str:
+    return f"[^{node.meta['label']}]"
+
+
+class _OurExtension:
+    """How what mdformat does not know is written."""
+
+    RENDERERS: Final = {"footnote_ref": _write_footnote_reference, "wiki_link": _write_wiki_link}
+
+
+# --- Edits that format whole lines of a document, if they change nothing but the way it is written.
+
+
+def format_lines(outline: Outline, span: Span) -> tuple[TextEdit, ...] | Diagnostic:
+    """Edits that format the whole lines of `span`, which holds whole root blocks; blank ones at its end stay.
+
+    Errors: FORMATTER_FAILED where mdformat is not installed, or stops, or the HTML would be another one.
+    """
+    line = outline.source.lines.line_at(span.start)
+    text, definitions = to_lf(outline.text_of(span)), outline.inline.definitions
+    if outline.tree.nesting_limit:
+        return _failed(line, "the file is nested deeper than the parser goes")
+    blocks = format_blocks(text, definitions)
+    if isinstance(blocks, str):
+        return _NOT_INSTALLED if blocks == NOT_INSTALLED else _failed(line, blocks)
+    edits = EditList.of(_edits(outline.source, line - 1, blocks))
+    assert isinstance(edits, EditList), "blocks do not overlap"
+    around = _with_neighbours(outline, span)
+    moved = EditList(tuple(TextEdit(_moved(edit.span, -around.start), edit.new_text) for edit in edits))
+    shown = outline.text_of(around)
+    before, after = to_lf(shown), to_lf(moved.apply(shown))
+    if _headings(before) != _headings(after):
+        return _failed(line, "its headings would not be the same")
+    try:
+        is_same = rendered_html(before, definitions) == rendered_html(after, definitions)
+        other = None if is_same else _first_other(text, blocks, definitions)
+    except RecursionError:
+        other = 1
+    if other is not None:
+        return _failed(line + other - 1, "it would not be rendered as it is now")
+    return edits.edits
+
+
+def _edits(source: Source, lines_before: int, blocks: Sequence[FormattedBlock]) -> Iterator[TextEdit]:
+    """Edits of `blocks`, which are after `lines_before` lines, and of the blank lines between them.
+
+    A blank line that is missing is put to the block before it, so that a heading after it still starts where
+    the next line does.
+    """
+    for block, following in zip_longest(blocks, blocks[1:]):
+        if block.lines is None:
+            continue
+        is_spaced = following is not None and following.lines is not None
+        gap = range(block.last_line + 1, following.first_line) if is_spaced else range(0)
+        lines = (*block.lines, "") if is_spaced and not gap else block.lines
+        yield from replace_lines(
+            source, lines_before + block.first_line, lines_before + block.last_line, lines
+        )
+        if gap:
+            yield from replace_lines(source, lines_before + gap[0], lines_before + gap[-1], [""])
+
+
+def _with_neighbours(outline: Outline, span: Span) -> Span:
+    """`span` with what its look depends on.
+
+    That is the root block after it, of which an item at its end may take what it is indented by; and text
+    before it that may go on into it, where that has footnotes, which the outline does not know.
+    """
+    following = outline.tree.root_at(span.end)
+    end = span.end if following is None else following.span.end
+    start = _start_of_open(outline, span.start)
+    has_footnotes = outline.source.text.find("[^", start, span.start) >= 0
+    return Span(start if has_footnotes else span.start, end)
+
+
+def _start_of_open(outline: Outline, start: int) -> int:
+    """Where the block at `start`, or one before it, begins at the margin and after a blank line.
+
+    There nothing goes on for any parser, but for fences, comments and the like, which all of them know.
+    """
+    text, lines = outline.source.text, outline.source.lines
+    for at in chain([start], (root.span.start for root in outline.tree.roots_backwards(start))):
+        line = lines.line_at(at)
+        before = lines.span(line - 1, line - 1) if line > 1 else Span(0, 0)
+        if not text.startswith((" ", "\t"), at) and not outline.text_of(before).strip(" \t\r\n"):
+            return at
+    return outline.body_start
+
+
+def _headings(text: str) -> list[tuple[int, str]]:
+    """Levels and titles of all headings, by the parser of the outline, which knows no footnotes."""
+    blocks = parse_blocks(text, LineIndex(text)).blocks
+    return [
+        (block.level, heading_title(block.content)) for block in blocks if block.kind is BlockKind.HEADING
+    ]
+
+
+def _first_other(text: str, blocks: Sequence[FormattedBlock], definitions: Mapping[str, object]) -> int:
+    """Line of the first of `blocks` in `text` that would be shown in another way.
+
+    Where only all blocks together tell, it is the first line.
+    """
+    lines = text.split("\n")
+    for block in blocks:
+        old = "\n".join(lines[block.first_line - 1 : block.last_line])
+        if block.lines is not None and rendered_html(old, definitions) != rendered_html(
+            "\n".join(block.lines), definitions
+        ):
+            return block.first_line
+    return 1
+
+
+def _moved(span: Span, by: int) -> Span:
+    return Span(span.start + by, span.end + by)
+
+
+def _failed(line: int, reason: str) -> Diagnostic:
+    return Diagnostic(
+        code=Code.FORMATTER_FAILED,
+        message=f"the text at line {line} cannot be formatted: {reason}",
+        hint="format other sections, or edit this one by replace_section",
+    )
+
+
+_NOT_INSTALLED: Final = Diagnostic(
+    code=Code.FORMATTER_FAILED,
+    message="mdformat is not installed, or its GFM plugin is not",
+    hint='install the extra: `pip install "mdplan[mdformat]"`',
+)
+
+
+# --- Fenced code blocks as places that can be written: their two fences and the lines between.
+
+_FENCE_ALONE: Final = re.compile(r"[ \t]*(`+|~+)[ \t]*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FencedCode:
+    """A closed fenced code block (CommonMark 0.31.2, section 4.5).
+
+    `opening` and `closing` are the runs of fence characters. `prefix` is what its lines begin with: the
+    marks of the containers around it, and the indentation of the opening fence, which code lines lose.
+    """
+
+    block: Block
+    opening: Span
+    closing: Span
+    prefix: str
+
+    @property
+    def code(self) -> list[str]:
+        """Lines of code without their prefixes."""
+        return lines_of(self.block.code)
+
+
+def read_fence(outline: Outline, block: Block) -> FencedCode | None:
+    """The fenced code of `block`; None where the end of the file or of a container ends it, and no fence."""
+    if block.last_line - block.first_line != len(lines_of(block.code)) + 1:
+        return None
+    lines = outline.source.lines
+    first, last = lines.content(block.first_line), lines.content(block.last_line)
+    opening, closing = first.index(block.markup), last.index(block.markup)
+    width = len(last[closing:].rstrip(" \t"))
+    opens, closes = lines.start(block.first_line) + opening, lines.start(block.last_line) + closing
+    return FencedCode(
+        block=block,
+        opening=Span(opens, opens + len(block.markup)),
+        closing=Span(closes, closes + width),
+        prefix=prefix_after(first[:opening]),
+    )
+
+
+def replace_code(outline: Outline, fence: FencedCode, code: Sequence[str]) -> tuple[TextEdit, ...]:
+    """Edits that make the lines `code` the code of `fence`; none where it has them already.
+
+    Lines at both ends that stay the same are not touched. Both fences are made longer where a line of `code`
+    would close the block.
+    """
+    before, behind = common_edges(fence.code, code)
+    new_lines = code[before : len(code) - behind]
+    lines = outline.source.lines
+    start = lines.start(fence.block.first_line + 1 + before)
+    end = lines.start(fence.block.last_line - behind)
+    line_end = line_end_around(lines, start)
+    text = "".join(with_prefix(fence.prefix, line) + line_end for line in new_lines)
+    edits = [TextEdit(Span(start, end), text)] if text or end > start else []
+    width = _width_for(fence.block.markup, code)
+    edits += [
+        TextEdit.insert(run.end, fence.block.markup[0] * (width - len(run)))
+        for run in (fence.opening, fence.closing)
+        if len(run) < width and edits
+    ]
+    return tuple(edits)
+
+
+def _width_for(markup: str, code: Sequence[str]) -> int:
+    """Number of fence characters that no line of `code` closes, at least as many as in `markup`."""
+    runs = (found[1] for line in code if (found := _FENCE_ALONE.fullmatch(line)))
+    longest = max((len(run) for run in runs if run[0] == markup[0]), default=0)
+    return max(len(markup), longest + 1)

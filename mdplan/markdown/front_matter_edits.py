@@ -1,0 +1,285 @@
+"""Changes of front matter as text edits, and the proof that they change nothing else.
+
+The new block is read again: it must be where the old one was, and say what the old one said with the
+changes that were asked for. Where that cannot be had the changes are refused.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from mdplan.data.content import DataContent, data_edits, placed, read_data, verify_edits, verify_values
+from mdplan.data.tree import REMOVED, Change, DataError, KeyChange, Language, Splice, value_at, values_equal
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.markdown.format_detection import FrontMatter, FrontMatterFormat, find_front_matter
+from mdplan.markdown.front_matter import FrontMatterContent, Unreadable, empty_content, read_content
+from mdplan.markdown.outline import Outline
+from mdplan.text.edit import EditList, TextEdit
+from mdplan.text.line_end_view import line_end_around, with_line_ends
+from mdplan.text.lines import LineIndex, Position
+from mdplan.text.source import DocumentFormat, visible
+
+_FENCES: Final = {FrontMatterFormat.YAML: "---", FrontMatterFormat.TOML: "+++"}
+
+
+def block_edits(
+    front_matter: FrontMatter, content: FrontMatterContent, lines: LineIndex, changes: Sequence[Change]
+) -> tuple[Splice, ...]:
+    """Edits of a document that make `changes` in its block; no key of them lies inside another's.
+
+    `lines` are those of the document. Keys that go, and the parents of keys that are no maps, were looked for
+    before. Raises `DataError` where the block cannot be cut so.
+    """
+    splices = _with_first_line(content, data_edits(content.data, changes))
+    return placed(splices, front_matter.content.start, lines)
+
+
+def new_block(format: FrontMatterFormat, lines: LineIndex, changes: Sequence[Change]) -> Splice:  # noqa: A002
+    """The edit that puts a block with the values of `changes` before the text whose lines are `lines`."""
+    empty = empty_content(format)
+    edits = EditList.of(splice.edit for splice in data_edits(empty.data, changes))
+    assert isinstance(edits, EditList), "insertions at one place do not overlap"
+    fence = _FENCES[format]
+    block = f"{fence}\n{edits.apply('')}{fence}\n"
+    if lines.count and lines.content(1).strip(" \t"):
+        block += "\n"
+    block = with_line_ends(block, line_end_around(lines, 0))
+    return Splice(TextEdit.insert(0, block), tuple(range(len(changes))))
+
+
+def verify_round_trip(
+    text: str,
+    front_matter: FrontMatter | None,
+    content: FrontMatterContent,
+    edits: EditList,
+    changes: Sequence[Change],
+) -> None:
+    """Raise `DataError` unless `edits` of the document `text` make the changes `asked`, and no other.
+
+    `front_matter` is its block with its `content`; None where `edits` create one.
+    """
+    block = edits.apply(text[: front_matter.span.end] if front_matter else "")
+    found = find_front_matter(block)
+    if found is None or found.format is not content.format or block[found.span.end :].strip("\r\n"):
+        raise DataError("the block would end somewhere else, or not be found again")
+    try:
+        result = read_content(
+            found.format, block[found.content.start : found.content.end], content.most_characters
+        )
+    except DataError as error:
+        raise DataError(f"after the change {error.reason}") from error
+    verify_values(content.data, result.data, changes)
+    if front_matter is not None and found.format is FrontMatterFormat.YAML:
+        verify_elsewhere(text[: front_matter.span.end], block, changes)
+
+
+def verify_elsewhere(old: str, new: str, changes: Sequence[Change]) -> None:
+    """Raise `DataError` unless python-frontmatter, a reader of its own, finds other keys as they were.
+
+    Site tools find blocks by rules like its own. A block that it cannot read before the change is skipped,
+    and so are keys that are not text to it, such as `yes`.
+    """
+    before, after = _read_elsewhere(old), _read_elsewhere(new)
+    if before is None:
+        return
+    if after is None:
+        raise DataError("other readers of front matter would no longer read the block")
+    touched = {element for change in changes for element in (*change.key[:1], getattr(change, "name", None))}
+    kept = [
+        {key: value for key, value in read.items() if isinstance(key, str) and key not in touched}
+        for read in (before, after)
+    ]
+    if not values_equal(*kept):
+        raise DataError("other readers of front matter would see another value change")
+
+
+def _read_elsewhere(block: str) -> dict[Any, Any] | None:
+    import frontmatter
+    import yaml
+
+    try:
+        values, _ = frontmatter.parse(block)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return None
+    return values
+
+
+def _with_first_line(content: FrontMatterContent, splices: list[Splice]) -> list[Splice]:
+    """`splices`, and the deletion of blank lines that would be first: after such there is no block."""
+    deletions = {
+        splice.edit.span.start: splice
+        for splice in splices
+        if len(splice.edit.span) and not splice.edit.new_text
+    }
+    inserted = {splice.edit.span.start for splice in splices if splice.edit.new_text}
+    lines, at, last = content.lines, 0, None
+    blank: list[Splice] = []
+    while at not in inserted and at < len(content.text):
+        if at in deletions:
+            last = deletions[at]
+            at = last.edit.span.end
+            continue
+        line = lines.line_at(at)
+        if last is None or at != lines.start(line) or lines.content(line).strip(" \t"):
+            break
+        blank.append(Splice(TextEdit.delete(lines.span(line, line)), last.changes))
+        at = lines.end(line)
+    return [*splices, *blank]
+
+
+# --- What is wrong with keys and values, or with the front matter or file that has them.
+
+OTHER_VALUE: Final = (
+    "to change it, send that as `expectedValue`; in many files, "
+    "send as `files` the names that search with where finds"
+)
+
+_EDIT_AS_TEXT: Final = "edit the lines themselves with replace_lines or replace_match"
+
+
+def no_block(*, may_create: bool) -> Diagnostic:
+    """FRONT_MATTER_NOT_FOUND, where the operation may create a block or not."""
+    create = '; `"createIfMissing": true` would make it' if may_create else ""
+    return Diagnostic(
+        code=Code.FRONT_MATTER_NOT_FOUND,
+        message="the file has no front matter",
+        hint=f"front matter starts with `---` or `+++` on the very first line{create}",
+    )
+
+
+def unreadable(outline: Outline, why: Unreadable) -> Diagnostic:
+    """FRONT_MATTER_INVALID, or DATA_INVALID, for what cannot be read, or not with safety."""
+    place = position_of(outline, why.offset)
+    at = f" at line {place.line}" if place else ""
+    return _invalid(outline, f"cannot be edited by keys{at}: {why.reason}", place)
+
+
+def cannot_change(outline: Outline, error: DataError) -> Diagnostic:
+    """The problem of a change that cannot be made, or whose side effects cannot be ruled out."""
+    return _invalid(outline, f"cannot be edited this way: {error.reason}", position_of(outline, error.offset))
+
+
+def _invalid(outline: Outline, what: str, place: Position | None) -> Diagnostic:
+    is_markdown = outline.format is DocumentFormat.MARKDOWN
+    return Diagnostic(
+        code=Code.FRONT_MATTER_INVALID if is_markdown else Code.DATA_INVALID,
+        message=f"the {'front matter' if is_markdown else 'file'} {what}",
+        hint=_EDIT_AS_TEXT,
+        place=place,
+    )
+
+
+def kind_of(value: object) -> str:
+    """What a value is, in words."""
+    if value is REMOVED:
+        return "missing"
+    if value is None:
+        return "empty"
+    names = {
+        dict: "a map",
+        list: "a list",
+        str: "text",
+        bool: "true or false",
+        int: "a number",
+        float: "a number",
+    }
+    return names.get(type(value), "a date or time")
+
+
+def position_of(outline: Outline, offset: int | None) -> Position | None:
+    """Position of `offset`, which counts from the start of the front matter, or of a file of keys."""
+    is_markdown = outline.format is DocumentFormat.MARKDOWN
+    if offset is None or (is_markdown and outline.front_matter is None):
+        return None
+    start = outline.front_matter.content.start if outline.front_matter else 0
+    return outline.source.lines.position(start + offset)
+
+
+_TYPES: Final[Mapping[type, str]] = {bool: "boolean", int: "number", float: "number", str: "string"}
+
+
+def type_changes(values: object, changes: Iterable[Change]) -> Iterator[Diagnostic]:
+    """FRONT_MATTER_TYPE for each scalar of `values` that gets one of another type."""
+    for change in changes:
+        if not isinstance(change, KeyChange):
+            continue
+        old = _TYPES.get(type(value_at(values, change.key)))
+        new = _TYPES.get(type(change.value))
+        if old is not None and new is not None and old != new:
+            yield Diagnostic.warning(
+                Code.FRONT_MATTER_TYPE,
+                f"`{visible('.'.join(map(str, change.key)))}` was a {old} and is a {new} now",
+                f'to keep text, put the value in quotes: `"{_as_text(change.value)}"`'
+                if old == "string"
+                else "send the value as the type that it should have: false and 3 without quotes",
+            )
+
+
+def _as_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+# --- Changes of keys as text edits of a document: of the whole file, or of its front matter.
+
+
+def data_splices(
+    outline: Outline, changes: Sequence[Change], creates: FrontMatterFormat | None
+) -> tuple[Splice, ...]:
+    """Text edits of `outline` that make `changes`; in front matter that is made where it `creates` some.
+
+    Raises `DataError` where they cannot be made by cutting.
+    """
+    lines = outline.source.lines
+    if not changes:
+        return ()
+    if outline.format is not DocumentFormat.MARKDOWN:
+        return placed(data_edits(_content(outline), changes), 0, lines)
+    if outline.front_matter is None:
+        assert creates is not None, "an edit of a file without front matter creates it"
+        return (new_block(creates, lines, changes),)
+    content = outline.front_matter_content
+    assert isinstance(content, FrontMatterContent), "edits of what cannot be read were refused"
+    return block_edits(outline.front_matter, content, lines, changes)
+
+
+def verify_splices(
+    outline: Outline, edits: EditList, changes: Sequence[Change], creates: FrontMatterFormat | None
+) -> None:
+    """Raise `DataError` unless `edits` of `outline` make `changes`, and no other."""
+    if outline.format is not DocumentFormat.MARKDOWN:
+        verify_edits(_content(outline), edits, changes)
+        return
+    content = outline.front_matter_content
+    if outline.front_matter is None:
+        assert creates is not None, "an edit of a file without front matter creates it"
+        content = empty_content(creates, outline.limits.front_matter_characters)
+    assert isinstance(content, FrontMatterContent), "edits of what cannot be read were refused"
+    verify_round_trip(outline.source.text, outline.front_matter, content, edits, changes)
+
+
+def _content(outline: Outline) -> DataContent:
+    content = data_content(outline)
+    assert isinstance(content, DataContent), "edits of what cannot be read were refused"
+    return content
+
+
+# --- Values of a data file, or of the front matter of a document.
+
+
+def data_content(outline: Outline) -> DataContent | Unreadable | None:
+    """Keys and values of the file of `outline`, read once; of Markdown those of its front matter.
+
+    None for plain text, and where there is no front matter.
+    """
+    if outline.format is DocumentFormat.MARKDOWN:
+        found = outline.front_matter_content
+        return found.data if isinstance(found, FrontMatterContent) else found
+    if outline.format is DocumentFormat.TEXT:
+        return None
+    return outline.derived(_read, Language(outline.format))
+
+
+def _read(outline: Outline, language: Language) -> DataContent | Unreadable:
+    try:
+        return read_data(language, outline.source.text)
+    except DataError as error:
+        return Unreadable(error.reason, error.offset)

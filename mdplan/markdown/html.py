@@ -1,0 +1,156 @@
+"""Attributes of HTML tags with their places: ids and names are anchors, references are links."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from mdplan.markdown.reference_parser import SAFE_NESTING, inert_parser
+from mdplan.text.lines import Span
+from mdplan.text.visible import escaped
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+
+# The groups are atomic, so that a tag without an end costs no more than its length.
+_OPENING: Final = re.compile(
+    r"""
+    <(?:
+        (?P<opaque>!--|!\[CDATA\[|\?)
+      | (?P<tag>[A-Za-z][A-Za-z0-9-]*)
+        (?P<attributes>(?>\s+[A-Za-z_:][\w:.-]*(?>\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'=<>`]+))?)*)
+        \s*/?>
+    )
+    """,
+    re.VERBOSE,
+)
+
+_ATTRIBUTE: Final = re.compile(
+    r"""(?P<name>[A-Za-z_:][\w:.-]*)\s*=\s*(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<bare>[^\s"'=<>`]+))"""
+)
+
+# Where nothing is a tag, and what ends it.
+_OPAQUE_ENDS: Final = {"!--": "-->", "![CDATA[": "]]>", "?": "?>"}
+
+_RAW_TEXT_ENDS: Final = {
+    tag: re.compile(rf"</{tag}\s*>", re.IGNORECASE) for tag in ("script", "style", "textarea", "title")
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HtmlAttribute:
+    """One attribute with a value. `tag` and `name` are in lower case, `value` is without entities.
+
+    `value_span` is the value as written, without quotes, in the text that was searched.
+    """
+
+    tag: str
+    name: str
+    value: str
+    value_span: Span
+
+
+def unescaped(written: str) -> str:
+    """The value of an attribute that is `written` so: with its character references read."""
+    if "&" not in written:
+        return written
+    # The names of all characters take a while to load.
+    from html import unescape
+
+    return unescape(written)
+
+
+def html_attributes(text: str, span: Span) -> tuple[HtmlAttribute, ...]:
+    """Attributes with values of all opening tags in `span` of `text`, in order.
+
+    For one inline tag as for a whole HTML block: comments, CDATA, instructions and the insides of scripts
+    and styles hold no tags (HTML standard, section 13.1).
+    """
+    return tuple(_attributes(text, span))
+
+
+def _attributes(text: str, span: Span) -> Iterator[HtmlAttribute]:
+    at = span.start
+    while opening := _OPENING.search(text, at, span.end):
+        at = opening.end()
+        if opening["opaque"]:
+            ending = _OPAQUE_ENDS[opening["opaque"]]
+            end = text.find(ending, at, span.end)
+            if end < 0:
+                return
+            at = end + len(ending)
+            continue
+        tag = opening["tag"].lower()
+        for match in _ATTRIBUTE.finditer(text, *opening.span("attributes")):
+            group = match.lastgroup or "bare"
+            yield HtmlAttribute(
+                tag=tag,
+                name=match["name"].lower(),
+                value=unescaped(match[group]),
+                value_span=Span(*match.span(group)),
+            )
+        if tag in _RAW_TEXT_ENDS:
+            closing = _RAW_TEXT_ENDS[tag].search(text, at, span.end)
+            if closing is None:
+                return
+            at = closing.end()
+
+
+# --- Markdown of strangers as HTML that does nothing: no tags of theirs, no links, no images, no
+# attributes.
+#
+# It is for looking at. Tags in the text show as text, links as marked text, images as their alternative
+# text.
+
+_CLASSES: Final = {
+    "blockquote": "md-quote",
+    "table": "md-table",
+    **{f"h{level}": f"md-heading md-h{level}" for level in range(1, 7)},
+}
+
+
+def safe_html(text: str) -> str | None:
+    """`text` (valid Unicode, any line ends) as HTML; None where it is nested too deep to be shown.
+
+    What hides or steers, such as characters that turn the direction of text, shows as an escape. Headings
+    are paragraphs of a class, so that they are not headings of the page around them.
+    """
+    lines = escaped(text.replace("\r\n", "\n").replace("\r", "\n"))
+    parser = _parser()
+    environment: dict[str, object] = {}
+    try:
+        tokens = parser.parse(lines, environment)
+        _disarm(tokens)
+        html: str = parser.renderer.render(tokens, parser.options, environment)
+    except RecursionError:
+        return None
+    return html
+
+
+@cache
+def _parser() -> "MarkdownIt":
+    return inert_parser(SAFE_NESTING)
+
+
+def _disarm(tokens: "Sequence[Token]") -> None:
+    """Take from `tokens` all that leads elsewhere, and every attribute that the text chose."""
+    for token in tokens:
+        start = token.attrs.get("start") if token.type == "ordered_list_open" else None
+        token.attrs = {} if start is None else {"start": start}
+        if token.type == "image":
+            # The renderer would make an image of it; its text is in its children, as plain text.
+            token.type, token.tag, token.children = "text", "", None
+            token.content = f"[image: {token.content}]"
+        elif token.type in {"link_open", "link_close"}:
+            token.tag = "span"
+            token.attrs = {"class": "md-link"} if token.nesting > 0 else {}
+        elif token.type == "fence":
+            token.info = ""
+        elif token.nesting and (name := _CLASSES.get(token.tag)) is not None:
+            token.attrs = {"class": name} if token.nesting > 0 else {}
+            token.tag = "p" if token.type.startswith("heading") else token.tag
+        if token.children:
+            _disarm(token.children)

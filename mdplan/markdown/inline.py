@@ -1,0 +1,834 @@
+"""Inline nodes of a document, found section by section when they are asked for."""
+
+import re
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import Any, Final
+
+from mdplan.markdown.block_tree import BlockTree, parse_blocks
+from mdplan.markdown.blocks import Block, check_deadline, with_deadline
+from mdplan.markdown.inline_node import (
+    InlineKind,
+    InlineNode,
+    document_order,
+    link_target,
+    normalized_label,
+    unescape,
+)
+from mdplan.markdown.parser import ParserFailure, PreparedText, event_batches, is_nested_too_deep
+from mdplan.markdown.reference_parser import html_parser
+from mdplan.text.lines import LineIndex, Span
+
+_FOOTNOTE: Final = re.compile(r"\[\^([^\]\s]+)\]")
+
+_FOOTNOTE_DEFINITION: Final = re.compile(r"\[\^[^\]\s]+\]:")
+
+_LABEL: Final = re.compile(r"\[(?!\^)(?P<label>(?:[^\[\]\\]|\\.)*)\]:", re.DOTALL)
+
+_LINE_END: Final = re.compile(r"[\r\n]+[ \t>]*")
+
+
+@dataclass(frozen=True)
+class _Section:
+    """Nodes of one section in document order, and where some may be that are not certain."""
+
+    nodes: tuple[InlineNode, ...]
+    undecided: tuple[Span, ...]
+
+    def nodes_in(self, span: Span) -> Iterator[InlineNode]:
+        """Nodes that share a code point with `span`."""
+        first = bisect_right(self._reach, span.start)
+        for index in range(first, len(self.nodes)):
+            node = self.nodes[index]
+            if node.span.start >= span.end and node.span.start > span.start:
+                return
+            if node.span.overlaps(span):
+                yield node
+
+    @cached_property
+    def _reach(self) -> list[int]:
+        """The largest end of each node and those before it."""
+        return list(accumulate((node.span.end for node in self.nodes), max))
+
+
+@dataclass(frozen=True, slots=True)
+class FoundNodes:
+    """Inline nodes in document order, and spans that may hold nodes whose places are not certain."""
+
+    nodes: tuple[InlineNode, ...] = ()
+    undecided: tuple[Span, ...] = ()
+
+
+class InlineMap:
+    """Inline nodes of one document. Nothing is parsed before the first question.
+
+    Each section is parsed alone: an ATX heading at the root ends all blocks before it. What labels mean comes
+    from the definitions of the whole document.
+    """
+
+    def __init__(
+        self, text: str, lines: LineIndex, body_start: int = 0, tree: BlockTree | None = None
+    ) -> None:
+        """Map the Markdown in `text` from offset `body_start` on, the line start after the front matter.
+
+        `tree` has the blocks of that text; without it they are parsed.
+        """
+        self._text = text
+        self._lines = lines
+        self._body_start = body_start
+        self._known_tree = tree
+        self._sections: dict[int, _Section] = {}
+
+    @cached_property
+    def definitions(self) -> Mapping[str, object]:
+        """What labels mean, as the environment that markdown-it-py parses inline content with."""
+        references = {
+            label: {"href": node.href, "title": unescape(self._cut(node.title)[1:-1])}
+            for label, node in self._definitions.items()
+        }
+        footnotes = {f":{label}": -1 for label in self._footnotes.values()}
+        return {"references": references, "footnotes": {"refs": footnotes, "list": {}}}
+
+    def nodes_in(self, span: Span) -> tuple[InlineNode, ...]:
+        """Nodes that share a code point with `span`, or contain it if it is empty, in document order.
+
+        A node comes before the nodes inside it.
+        """
+        return tuple(node for section in self._sections_in(span) for node in section.nodes_in(span))
+
+    def undecided_in(self, span: Span) -> tuple[Span, ...]:
+        """Spans that touch `span` and may hold nodes whose places are not certain.
+
+        They are single nodes, root blocks on which the parser fails, or sections with lines nested too deep.
+        """
+        undecided = (each for section in self._sections_in(span) for each in section.undecided)
+        return tuple(each for each in undecided if each.overlaps(span))
+
+    def _sections_in(self, span: Span) -> Iterator[_Section]:
+        first = max(bisect_right(self._starts, span.start) - 1, 0)
+        last = max(bisect_right(self._starts, max(span.start, span.end - 1)), first + 1)
+        for index in range(first, last):
+            section = self._sections.get(index)
+            if section is None:
+                section = self._sections[index] = self._parse(self._section_span(index))
+            yield section
+
+    @cached_property
+    def _tree(self) -> BlockTree:
+        return self._known_tree or parse_blocks(self._text, self._lines, self._body_start)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """Where sections start; the first one starts with the body."""
+        starts = self._tree.part_starts
+        return [self._body_start, *(start for start in starts if start > self._body_start)]
+
+    def _section_span(self, index: int) -> Span:
+        is_last = index + 1 == len(self._starts)
+        return Span(self._starts[index], len(self._text) if is_last else self._starts[index + 1])
+
+    def _parse(self, span: Span) -> _Section:
+        part = self._text[span.start : span.end]
+        if is_nested_too_deep(part):
+            return _Section((), (span,))
+        found = self._find_nodes(span)
+        if "]:" not in part:
+            return _Section(found.nodes, found.undecided)
+        first, last = (bisect_left(self._definition_starts, at) for at in (span.start, span.end))
+        nodes, undecided = [*found.nodes], [*found.undecided]
+        for block, node in self._definition_blocks[first:last]:
+            if node is None:
+                undecided.append(block.span)
+            else:
+                nodes.append(node)
+        nodes.sort(key=document_order)
+        return _Section(tuple(nodes), tuple(sorted(undecided)))
+
+    def _find_nodes(self, span: Span) -> FoundNodes:
+        """Nodes in `span`, which holds whole root blocks.
+
+        Where the parser fails, it reads each root block alone. For a block that it fails on again,
+        markdown-it-py decides whether there are nodes; as it does not know their places, they are undecided.
+        """
+        part = self._text[span.start : span.end]
+        try:
+            return find_nodes(self._text, span, self._footnotes_for(part), self._find_href)
+        except ParserFailure:
+            roots = [block.span for block in self._tree.inside(span) if not block.depth]
+        if len(roots) > 1:
+            found = [self._find_nodes(root) for root in roots]
+            return FoundNodes(
+                tuple(node for each in found for node in each.nodes),
+                tuple(place for each in found for place in each.undecided),
+            )
+        return FoundNodes((), (span,) if has_nodes(part, self.definitions) else ())
+
+    def _find_href(self, label: str) -> str | None:
+        node = self._definitions.get(label)
+        return None if node is None else node.href
+
+    @cached_property
+    def _definitions(self) -> dict[str, InlineNode]:
+        """The definition of each label; the first one counts (CommonMark 0.31.2, section 4.7)."""
+        found: dict[str, InlineNode] = {}
+        for _, node in self._definition_blocks:
+            if node is not None:
+                found.setdefault(normalized_label(self._cut(node.label)), node)
+        return found
+
+    @cached_property
+    def _definition_blocks(self) -> list[tuple[Block, InlineNode | None]]:
+        if "]:" not in self._text:
+            return []
+        found = ((block, _definition(self._text, block.span)) for block in self._tree.definitions)
+        return [
+            (block, node)
+            for block, node in found
+            if node is not None
+            or _FOOTNOTE_DEFINITION.search(self._text, block.span.start, block.span.end) is None
+        ]
+
+    @cached_property
+    def _definition_starts(self) -> list[int]:
+        return [block.span.start for block, _ in self._definition_blocks]
+
+    def _footnotes_for(self, part: str) -> str:
+        """Definitions of the footnotes that `part` refers to, and a heading that ends them."""
+        labels = {match[1]: "" for match in _FOOTNOTE.finditer(part)} if "[^" in part else {}
+        known = [label for label in labels if label.lower() in self._footnotes]
+        return "".join(f"[^{label}]: x\n\n" for label in known) + "#\n" if known else ""
+
+    @cached_property
+    def _footnotes(self) -> dict[str, str]:
+        """Labels of the footnotes that are defined, by their form in lower case."""
+        found: dict[str, str] = {}
+        for span in map(self._section_span, range(len(self._starts))):
+            if _FOOTNOTE_DEFINITION.search(self._text, span.start, span.end) is None:
+                continue
+            try:
+                nodes = find_nodes(self._text, span, "", self._find_href).nodes
+            except ParserFailure:
+                continue
+            for node in nodes:
+                if node.kind is InlineKind.FOOTNOTE_DEFINITION:
+                    label = self._cut(node.label)
+                    found.setdefault(label.lower(), label)
+        return found
+
+    def _cut(self, span: Span | None) -> str:
+        return "" if span is None else _LINE_END.sub(" ", self._text[span.start : span.end])
+
+
+def _definition(text: str, block: Span) -> InlineNode | None:
+    """The link reference definition in the lines of `block` (CommonMark 0.31.2, section 4.7)."""
+    label = _LABEL.search(text, block.start, block.end)
+    target = link_target(text, label.end(), block.end) if label else None
+    if label is None or target is None:
+        return None
+    end = target.title.end if target.title else target.destination.end
+    return InlineNode(
+        kind=InlineKind.DEFINITION,
+        span=Span(label.start(), end),
+        label=Span(*label.span("label")),
+        destination=target.destination,
+        title=target.title,
+        href=target.href,
+    )
+
+
+# --- Inline nodes with their spans, from the events of the parser (CommonMark 0.31.2, section 6; GFM).
+#
+# The parser reports where a node starts and ends. Where its text, label, destination and title are
+# follows from
+# the syntax that the parser has accepted. A node whose parts do not agree with the parser is undecided.
+
+# Destination of a normalized label that the document defines, or None.
+FindHref = Callable[[str], str | None]
+
+
+# --- Bare URLs and mail addresses in text (GFM, section 6.9): the rules of cmark-gfm, which GitHub
+# uses.
+
+# Where a bare URL is noticed: after its protocol, or at its start.
+URL_SIGN: Final = re.compile(r"://|www\.")
+
+# Where text may have what the parser does not know: bare URLs, mail addresses, and wiki links.
+_SIGN: Final = re.compile(rf"\[(?=\[)|@|{URL_SIGN.pattern}")
+
+_TICKS: Final = re.compile(r"`+")
+
+# What the lines of containers begin with.
+_MARKS: Final = re.compile(r"[ \t>]*(?:(?:(?:[-+*]|[0-9]{1,9}[.)])[ \t>]|\[\^[^\]\s]+\]:)[ \t>]*)*")
+
+_LINKS: Final = frozenset({"Link", "Image"})
+
+_AUTOLINKS: Final = frozenset({"Autolink", "Email"})
+
+_WITH_LABEL: Final = frozenset({"Reference", "ReferenceUnknown"})
+
+_COLLAPSED: Final = frozenset({"Collapsed", "CollapsedUnknown"})
+
+# The parser takes a footnote for text where brackets after it are no label.
+_FOOTNOTE_BEFORE_BRACKET: Final = re.compile(r"\[\^[^\[\]\s]+\](?=\[)")
+
+_BRACKETS: Final = frozenset({"[", "![", "]"})
+
+_EMPHASIS: Final = frozenset({"Emphasis", "Strong", "Strikethrough"})
+
+# HTML of kind 1, which any of the four closing tags ends; to the parser only its own does (section 4.6).
+_RAW_HTML: Final = re.compile(r"[ \t>]*<(?i:pre|script|style|textarea)(?=[\s>])")
+
+_RAW_END: Final = re.compile(r"</(?i:pre|script|style|textarea)>[^\r\n]*[\r\n]*")
+
+# What the parser replaces, and so cannot be compared with the source.
+_REPLACED: Final = re.compile("[\0\v\f\ud800-\udfff]")
+
+
+@with_deadline
+def find_nodes(text: str, span: Span, prefix: str, find_href: FindHref) -> FoundNodes:
+    """Inline nodes and marks of footnote definitions in `span` of `text`, which holds whole root blocks.
+
+    The parser reads `prefix`, which defines footnotes, before the span. `find_href` is asked about labels.
+    Raises `ParserFailure` and `ParseTimeout`.
+    """
+    return _Reader(text, span, prefix, find_href).read()
+
+
+class _Open:
+    """A link or image whose end is still to come; `last` is the offset after what was found in it."""
+
+    __slots__ = ("data", "end", "kind", "last", "start")
+
+    def __init__(self, kind: InlineKind, start: int, end: int, data: dict[str, Any]) -> None:
+        self.kind, self.start, self.end, self.data = kind, start, end, data
+        self.last = start + (1 if kind is InlineKind.LINK else 2)
+
+
+class _Reader:
+    """Collects the nodes of one span.
+
+    `_url_end` is the offset after the last bare URL: what begins before it is part of the URL. `_brackets`
+    counts the opening brackets of the current content that nothing has closed.
+    """
+
+    def __init__(self, text: str, span: Span, prefix: str, find_href: FindHref) -> None:
+        self._text, self._span = text, span
+        self._prepared = PreparedText(prefix + text[span.start : span.end])
+        self._base = span.start - len(prefix)
+        self._find_href = find_href
+        self._nodes: list[InlineNode] = []
+        self._undecided: list[Span] = []
+        self._open: list[_Open] = []
+        self._signs = [match.start() for match in _SIGN.finditer(text, span.start, span.end)]
+        self._signs.append(len(text) + 1)
+        self._next_sign = 0
+        self._url_end = 0
+        self._brackets = 0
+        self._cell: Span | None = None
+        self._is_code = False
+        # The line of the last bare URL, and where its content starts.
+        self._line = Span(0, 0)
+        self._line_content = 0
+        # Bytes of the last pieces of text without a gap between them, and whether an address may be there.
+        self._run = (-1, -1)
+        self._has_mail = False
+        self._wiki: list[tuple[int, int]] = []
+
+    def read(self) -> FoundNodes:
+        """All nodes."""
+        text, start, end = self._read_text, self._start, self._end
+        batches: Iterator[tuple[tuple[Any, Any], ...]] = event_batches(self._prepared.text, self._is_label)
+        for batch in batches:
+            for event, place in batch:
+                if isinstance(event, str):
+                    continue
+                ((kind, data),) = event.items()
+                if kind == "Text":
+                    text(data, place["start"], place["end"])
+                elif kind == "Start":
+                    start(data, place["start"], place["end"])
+                elif kind == "End":
+                    end(data, place["end"])
+                elif kind != "Html":
+                    self._leaf(kind, self._offset(place["start"]), self._offset(place["end"]))
+        self._end_run()
+        if self._wiki:
+            self._nodes += wiki_links(self._text, self._wiki, self._nodes, self._undecided)
+        self._nodes.sort(key=document_order)
+        return FoundNodes(tuple(self._nodes), tuple(sorted(self._undecided)))
+
+    def _offset(self, byte: int) -> int:
+        return self._prepared.offset(byte) + self._base
+
+    def _is_label(self, label: str) -> bool:
+        return self._find_href(normalized_label(label)) is not None
+
+    def _add(self, node: InlineNode) -> None:
+        if self._open:
+            self._open[-1].last = node.span.end
+        if node.span.start >= self._url_end:
+            self._nodes.append(node)
+        elif node.span.end > self._url_end:
+            self._undecided.append(node.span)
+
+    def _refuse(self, start: int, end: int) -> None:
+        if self._open:
+            self._open[-1].last = end
+        self._undecided.append(Span(start, end))
+
+    def _start(self, data: str | dict[str, Any], first: int, last: int) -> None:
+        if isinstance(data, str):
+            if data == "HtmlBlock":
+                self._html_block(self._offset(first), self._offset(last))
+            if data not in _EMPHASIS:
+                self._brackets = 0
+                is_cell = data == "TableCell"
+                self._cell = Span(self._offset(first), self._offset(last)) if is_cell else None
+            return
+        ((kind, values),) = data.items()
+        if kind in _LINKS:
+            kind = InlineKind.LINK if kind == "Link" else InlineKind.IMAGE
+            self._open.append(_Open(kind, self._offset(first), self._offset(last), values))
+            return
+        self._brackets = 0
+        self._cell = None
+        if kind == "CodeBlock":
+            self._is_code = True
+        elif kind == "FootnoteDefinition":
+            self._footnote_definition(self._offset(first))
+
+    def _end(self, data: object, last: int) -> None:
+        if not isinstance(data, str):
+            return
+        if data in _LINKS:
+            self._link(self._open.pop())
+        elif data == "CodeBlock":
+            self._is_code = False
+        elif self._open:
+            # Emphasis ends inside a link.
+            self._open[-1].last = self._offset(last)
+
+    def _leaf(self, kind: str, start: int, end: int) -> None:
+        if kind == "InlineHtml":
+            self._add(InlineNode(kind=InlineKind.HTML, span=Span(start, end)))
+        elif kind == "FootnoteReference":
+            self._add(
+                InlineNode(
+                    kind=InlineKind.FOOTNOTE_REFERENCE, span=Span(start, end), label=Span(start + 2, end - 1)
+                )
+            )
+        elif kind == "Code":
+            self._code(start, end)
+
+    def _html_block(self, start: int, end: int) -> None:
+        """Mark the lines as undecided that are in this block to the parser alone."""
+        closing = _RAW_END.search(self._text, start, end) if _RAW_HTML.match(self._text, start, end) else None
+        if closing is not None and closing.end() < end:
+            self._undecided.append(Span(closing.end(), end))
+
+    def _code(self, start: int, end: int) -> None:
+        ticks = _TICKS.match(self._text, start, end)
+        width = len(ticks[0]) if ticks else 0
+        # The range may have blanks after the last code span of a heading.
+        end = self._text.rfind("`", start, end) + 1
+        if not width or end - start <= 2 * width:
+            self._refuse(start, max(start, end))
+            return
+        self._add(
+            InlineNode(kind=InlineKind.CODE, span=Span(start, end), text=Span(start + width, end - width))
+        )
+
+    def _footnote_definition(self, start: int) -> None:
+        if start < self._span.start:
+            return
+        closing = self._text.find("]:", start)
+        if not self._text.startswith("[^", start) or closing < 0:
+            self._refuse(start, start + 1)
+            return
+        label = Span(start + 2, closing)
+        self._add(InlineNode(kind=InlineKind.FOOTNOTE_DEFINITION, span=Span(start, closing + 2), label=label))
+
+    # Links and images (sections 6.3 to 6.5).
+
+    def _link(self, opened: _Open) -> None:
+        form, start, end, href = opened.data["link_type"], opened.start, opened.end, opened.data["dest_url"]
+        if form in _AUTOLINKS:
+            inside = Span(start + 1, end - 1)
+            href = f"mailto:{href}" if form == "Email" else href
+            self._add(
+                InlineNode(kind=InlineKind.AUTOLINK, span=Span(start, end), destination=inside, href=href)
+            )
+            return
+        closing = self._text.find("]", opened.last, end)
+        text = Span(start + (1 if opened.kind is InlineKind.LINK else 2), max(closing, opened.last))
+        if closing < 0:
+            self._refuse(start, end)
+        elif form == "Inline":
+            self._inline_link(opened, text, end)
+        else:
+            self._reference(opened, text, end)
+
+    def _inline_link(self, opened: _Open, text: Span, end: int) -> None:
+        target = link_target(self._text, text.end + 2, end - 1)
+        if target is None or not self._agrees(target.destination, target.href, opened.data["dest_url"]):
+            self._refuse(opened.start, end)
+            return
+        self._add(
+            InlineNode(
+                kind=opened.kind,
+                span=Span(opened.start, end),
+                text=text,
+                destination=target.destination,
+                title=target.title,
+                href=target.href,
+            )
+        )
+
+    def _agrees(self, destination: Span, href: str, parsed: str) -> bool:
+        """Whether what is written as a destination is what the parser has read."""
+        return (
+            href == parsed
+            or href.replace("\\|", "|") == parsed
+            or _REPLACED.search(self._text, destination.start, destination.end) is not None
+        )
+
+    def _reference(self, opened: _Open, text: Span, end: int) -> None:
+        form, label = opened.data["link_type"], text
+        if form in _WITH_LABEL:
+            label = Span(text.end + 2, end - 1)
+        elif form in _COLLAPSED:
+            # The range of the parser is without the empty brackets.
+            end = text.end + 3
+        written = _LINE_END.sub(" ", self._text[label.start : label.end]).replace("\\|", "|")
+        href = self._find_href(normalized_label(written))
+        if href is None:
+            self._refuse(opened.start, end)
+            return
+        self._add(
+            InlineNode(kind=opened.kind, span=Span(opened.start, end), text=text, label=label, href=href)
+        )
+
+    # What the parser does not know.
+
+    def _read_text(self, data: str, first: int, last: int) -> None:
+        if first != self._run[1]:
+            self._end_run()
+            self._run = (first, last)
+        else:
+            self._run = (self._run[0], last)
+        if self._open:
+            self._open[-1].last = self._offset(last)
+        if data in _BRACKETS:
+            self._bracket(data, self._offset(last) - 1)
+        # A code point has at least one byte.
+        sign = self._signs[self._next_sign]
+        if sign < last + self._base and sign < (end := self._offset(last)):
+            start = self._offset(first)
+            while (sign := self._signs[self._next_sign]) < end:
+                if sign >= start:
+                    self._sign(sign)
+                self._next_sign += 1
+
+    def _bracket(self, bracket: str, at: int) -> None:
+        if at < self._url_end or is_escaped(self._text, at):
+            return
+        if bracket == "[" and (footnote := _FOOTNOTE_BEFORE_BRACKET.match(self._text, at, self._span.end)):
+            self._undecided.append(Span(*footnote.span()))
+        self._brackets = max(self._brackets - 1, 0) if bracket == "]" else self._brackets + 1
+
+    def _sign(self, at: int) -> None:
+        check_deadline()
+        if self._is_code:
+            return
+        stop = self._span.end if self._cell is None else self._cell.end
+        if self._text.startswith("[[", at):
+            self._wiki.append((at, stop))
+        elif self._open or at < self._url_end:
+            return
+        elif self._text[at] == "@":
+            self._has_mail = True
+        elif not self._brackets:
+            found = bare_url(self._text, at, self._content_start(at), stop)
+            if found is not None and (not self._nodes or self._nodes[-1].span.end <= found[0]):
+                self._url(*found)
+
+    def _url(self, start: int, end: int, href: str) -> None:
+        self._mail_before(start)
+        self._add_url(start, end, href)
+        self._url_end = end
+        if self._text[end - 1] == "\\" and end < self._span.end:
+            # To the parser, the backslash escapes the character after the URL.
+            self._undecided.append(Span(end, end + 1))
+
+    def _add_url(self, start: int, end: int, href: str) -> None:
+        span, href = Span(start, end), href.replace("\0", "\ufffd")
+        self._add(InlineNode(kind=InlineKind.AUTOLINK, span=span, destination=span, href=href))
+
+    def _end_run(self) -> None:
+        if self._has_mail:
+            self._mail_before(self._offset(self._run[1]))
+            self._has_mail = False
+
+    def _mail_before(self, stop: int) -> None:
+        """Add the mail addresses between the start of the run, or the last URL in it, and `stop`."""
+        if not self._has_mail:
+            return
+        start = self._offset(self._run[0])
+        is_behind_escape = self._text.startswith("\\", start - 1)
+        for found in mail_addresses(self._text, max(start, self._url_end), stop):
+            if found[0] == start and is_behind_escape:
+                # The address may begin before the backslash.
+                self._refuse(*found[:2])
+            else:
+                self._add_url(*found)
+
+    def _content_start(self, at: int) -> int:
+        """Where the content before `at` in its line starts, after the marks of containers."""
+        if self._cell is not None:
+            return self._cell.start
+        if not self._line.start <= at < self._line.end:
+            start = max(self._text.rfind("\n", 0, at), self._text.rfind("\r", 0, at)) + 1
+            end = _LINE_END.search(self._text, at)
+            self._line = Span(start, end.start() if end else len(self._text))
+            marks = _MARKS.match(self._text, start)
+            self._line_content = marks.end() if marks else start
+        return self._line_content
+
+
+# --- Inline content by markdown-it-py: how it is rendered, and whether it has nodes.
+
+_SHOWN_AS_IT_IS: Final = re.compile(r"(<(pre|script|style|textarea)\b.*?</\2>)", re.DOTALL | re.IGNORECASE)
+
+_SPACE: Final = re.compile(r"[ \t\r\n]+")
+
+# Tokens of text, of line ends and of emphasis.
+_PLAIN: Final = re.compile(r"text.*|(?:soft|hard)break|(?:em|strong|s)_(?:open|close)")
+
+
+def rendered_html(text: str, definitions: Mapping[str, object]) -> str:
+    """HTML of `text`, which has LF line ends, with one blank for each run of white space outside code.
+
+    `definitions` is the environment of a block pass: what labels in the text can mean. Raises
+    `RecursionError` for text that is nested too deep.
+    """
+    html: str = html_parser().render(text, deepcopy(dict(definitions)))
+    pieces = _SHOWN_AS_IT_IS.split(html)
+    # Between two pieces of text are a match and the name of its tag.
+    outside = (_SPACE.sub(" ", piece) for piece in pieces[::3])
+    inside = (*pieces[1::3], "")
+    return "".join(text + code for text, code in zip(outside, inside, strict=True)).strip(" ")
+
+
+def has_nodes(text: str, definitions: Mapping[str, object]) -> bool:
+    """Whether the inline content of `text`, which is whole root blocks, may be more than text and emphasis.
+
+    `definitions` are as above.
+    """
+    if "[[" in text or "[^" in text:
+        return True
+    try:
+        tokens = html_parser().parse(text, deepcopy(dict(definitions)))
+    except RecursionError:
+        return True
+    inline = (child for token in tokens for child in token.children or ())
+    return any(_PLAIN.fullmatch(child.type) is None for child in inline)
+
+
+_PROTOCOLS: Final = ("https", "http", "ftp")
+
+# What may be before `www.`, if anything does.
+_BEFORE: Final = frozenset(" \t\r\n\f*_~(")
+
+_END: Final = re.compile(r"[ \t\r\n\f<]")
+
+# Unicode's other punctuation also ends a domain.
+_NOT_IN_DOMAIN: Final = re.compile(r"""[\s!-,/:-@\[\]^`{-~]|[^\x00-\x7f]""")
+
+_MAX_DOTS: Final = 10
+
+_AT_END: Final = frozenset("?!.,:*_~'\"")
+
+_LOCAL_PART: Final = frozenset(".+-_")
+
+_MAIL_PROTOCOLS: Final = ("mailto", "xmpp")
+
+
+def bare_url(text: str, sign: int, begin: int, stop: int) -> tuple[int, int, str] | None:
+    """Start, end and destination of the bare URL that has its sign at the offset `sign`, or None.
+
+    It lies in inline content, the line of which begins at the offset `begin` and ends before `stop`.
+    """
+    if text[sign] == "w":
+        start, domain = sign, sign
+        if sign > begin and text[sign - 1] not in _BEFORE:
+            return None
+    else:
+        before = text[max(begin, sign - len("https")) : sign].lower()
+        protocol = next((each for each in _PROTOCOLS if before.endswith(each)), "")
+        start, domain = sign - len(protocol), sign + len("://")
+        if not protocol or (start > begin and _is_letter(text[start - 1])):
+            return None
+    end = _domain_end(text, domain, stop, needs_dot=start == domain)
+    if end is None:
+        return None
+    white = _END.search(text, end, stop)
+    end = _without_punctuation(text, start, white.start() if white else stop)
+    prefix = "http://" if start == domain else ""
+    return (start, end, prefix + text[start:end]) if end > domain else None
+
+
+def mail_addresses(text: str, start: int, stop: int) -> Iterator[tuple[int, int, str]]:
+    """Start, end and destination of each bare mail or XMPP address between two offsets of a run of text."""
+    at = text.find("@", start, stop)
+    while at >= 0:
+        check_deadline()
+        behind = at + 1
+        first, protocol = _local_part(text, start, at)
+        end = _mail_domain_end(text, at, stop, is_xmpp=protocol == "xmpp") if first < at else None
+        if end is not None:
+            yield first, end, text[first:end] if protocol else f"mailto:{text[first:end]}"
+            start = behind = end
+        at = text.find("@", behind, stop)
+
+
+def _domain_end(text: str, start: int, stop: int, *, needs_dot: bool) -> int | None:
+    """Where the domain from `start` on ends; None where it is none."""
+    at = start + 1
+    while found := _NOT_IN_DOMAIN.search(text, at, stop):
+        at = found.start()
+        if found[0].isascii() or found[0].isspace() or unicodedata.category(found[0]).startswith("P"):
+            break
+        at += 1
+    else:
+        at = stop
+    if start >= stop:
+        return None
+    parts = text[start:at].split(".")
+    # In a long domain GitHub ignores underscores, in others those before the last two dots.
+    has_underscore = any("_" in part for part in parts[-2:])
+    if (has_underscore and len(parts) - 1 <= _MAX_DOTS) or (needs_dot and len(parts) == 1):
+        return None
+    return at
+
+
+def _without_punctuation(text: str, start: int, end: int) -> int:
+    """`end` of a URL without the punctuation that belongs to the sentence around it."""
+    opening, closing = text.count("(", start, end), text.count(")", start, end)
+    while end > start:
+        last = text[end - 1]
+        if last in _AT_END:
+            end -= 1
+        elif last == ";":
+            entity = end - 2
+            while entity > start and _is_letter(text[entity]):
+                entity -= 1
+            end = entity if entity < end - 2 and text[entity] == "&" else end - 1
+        elif last == ")" and closing > opening:
+            closing -= 1
+            end -= 1
+        else:
+            break
+    return end
+
+
+def _local_part(text: str, start: int, at: int) -> tuple[int, str]:
+    """Where the part of an address before its ``@`` starts, and its protocol, if it has one."""
+    first, protocol = at, ""
+    while first > start:
+        sign = text[first - 1]
+        if sign == ":" and not protocol:
+            protocol = next((each for each in _MAIL_PROTOCOLS if text.endswith(each, start, first - 1)), "")
+            before = first - 1 - len(protocol)
+            if not protocol or (before > start and _is_letter_or_digit(text[before - 1])):
+                return first, ""
+            first = before
+        elif _is_letter_or_digit(sign) or sign in _LOCAL_PART:
+            first -= 1
+        else:
+            break
+    return first, protocol
+
+
+def _mail_domain_end(text: str, at: int, stop: int, *, is_xmpp: bool) -> int | None:
+    end, dots = at + 1, 0
+    while end < stop:
+        sign = text[end]
+        if sign == "@":
+            return None
+        if sign == "." and end + 1 < stop and _is_letter_or_digit(text[end + 1]):
+            dots += 1
+        elif not (_is_letter_or_digit(sign) or sign in "-_" or (sign == "/" and is_xmpp)):
+            break
+        end += 1
+    if not dots or not (_is_letter(text[end - 1]) or text[end - 1] == "."):
+        return None
+    return _without_punctuation(text, at, end)
+
+
+def _is_letter(sign: str) -> bool:
+    return sign.isascii() and sign.isalpha()
+
+
+def _is_letter_or_digit(sign: str) -> bool:
+    return sign.isascii() and sign.isalnum()
+
+
+# --- Wiki links, ``[[page#anchor|text]]``: no part of CommonMark, but wikis and notes use them.
+
+# In a table the pipe is written with a backslash, which some programs write everywhere.
+_WIKI_LINK: Final = re.compile(
+    r"\[\[(?P<target>[^\s\[\]|\\][^\[\]|\\\r\n]*)(?:\\?\|(?P<text>[^\[\]\r\n]*))?\]\]"
+)
+
+
+def wiki_links(
+    text: str, places: Iterable[tuple[int, int]], nodes: Iterable[InlineNode], undecided: Sequence[Span]
+) -> Iterator[InlineNode]:
+    """Wiki links in ordinary text or in the text of a link.
+
+    `places` are the offsets of ``[[`` in the inline content of `text`, each with the end of that content;
+    `nodes` are the other inline nodes: CommonMark's own links come before wiki links.
+    """
+    taken = sorted([*undecided, *(span for node in nodes for span in _outside_of_text(node))])
+    ends = [span.end for span in taken]
+    last = 0
+    for start, stop in places:
+        match = _WIKI_LINK.match(text, start, stop) if start >= last else None
+        if match is None:
+            continue
+        span = Span(*match.span())
+        behind = bisect_right(ends, span.start)
+        if behind < len(taken) and taken[behind].start < span.end:
+            continue
+        if is_escaped(text, span.start):
+            continue
+        last = span.end
+        shown = match.span("text")
+        yield InlineNode(
+            kind=InlineKind.WIKI_LINK,
+            span=span,
+            destination=Span(*match.span("target")),
+            text=None if shown[0] < 0 else Span(*shown),
+            href=match["target"],
+        )
+
+
+def is_escaped(text: str, at: int) -> bool:
+    """Whether an odd number of backslashes is before `at`."""
+    first = at
+    while first and text[first - 1] == "\\":
+        first -= 1
+    return (at - first) % 2 == 1
+
+
+def _outside_of_text(node: InlineNode) -> Iterator[Span]:
+    if node.kind in {InlineKind.LINK, InlineKind.IMAGE} and node.text is not None:
+        yield Span(node.span.start, node.text.start)
+        yield Span(node.text.end, node.span.end)
+    else:
+        yield node.span

@@ -1,1 +1,0 @@
-"""Inline content with positions: links, code, images, URLs."""

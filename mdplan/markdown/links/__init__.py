@@ -1,1 +1,0 @@
-"""Links and what they name."""

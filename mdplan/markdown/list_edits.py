@@ -1,0 +1,638 @@
+"""Edits of one list: items that come and go, in the form that the list has."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.markdown.block_tree import is_left_open, parse_blocks
+from mdplan.markdown.blocks import Block, BlockKind
+from mdplan.markdown.headings import heading_title
+from mdplan.markdown.lists import (
+    ItemMarker,
+    ListItem,
+    Lists,
+    MarkdownList,
+    PlacedItem,
+    gaps_in,
+    text_without_box,
+)
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.payload import read_payload
+from mdplan.markdown.tables import Containers, width_of
+from mdplan.text.edit import EditList, TextEdit
+from mdplan.text.line_end_view import line_end_around
+from mdplan.text.lines import LineIndex, Span
+from mdplan.text.source import Source
+
+_HIGHEST_NUMBER: Final = 999_999_999
+
+_INTERRUPTING: Final = frozenset({BlockKind.FENCE, BlockKind.QUOTE, BlockKind.LIST_ITEM, BlockKind.RULE})
+
+_INTERRUPTING_ITEM: Final = re.compile(r"[ \t>]*(?:[-+*]|1[.)])[ \t]+[^ \t\r\n]")
+
+
+@dataclass(frozen=True, slots=True)
+class ItemInsertion:
+    """The edit that adds an item. `leads` says that the item before which it is is of its own list."""
+
+    edit: TextEdit
+    leads: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemRemoval:
+    """The removal of an item: whole lines to delete, and edits; `claimed` is the text of the item."""
+
+    claimed: Span
+    deletions: tuple[Span, ...] = ()
+    edits: tuple[TextEdit, ...] = ()
+
+
+# --- The text of a list item that a caller gives: to write it, or to find the item that has it.
+
+
+@dataclass(frozen=True, slots=True)
+class ItemText:
+    """The content of one list item without its marker: `lines` without line ends.
+
+    `text` is what `ListItem.text` gives for such an item: of its first paragraph or heading, without the box
+    of a task, white space collapsed. It is empty where the item begins with another block.
+    """
+
+    lines: tuple[str, ...]
+    text: str
+
+    @property
+    def rendered(self) -> str:
+        """`text` as a reader sees it."""
+        return heading_title(self.text)
+
+    def written(self, marker: ItemMarker) -> list[str]:
+        """The lines of an item with this text and this `marker`."""
+        first, *more = self.lines
+        blank = marker.prefix.rstrip(" \t")
+        indented = (marker.prefix + marker.indentation + line if line else blank for line in more)
+        return [f"{marker.prefix}{marker.text}{marker.spacing}{first}", *indented]
+
+
+def insert_item(
+    outline: Outline, listing: MarkdownList, position: int, item: ItemText
+) -> ItemInsertion | Diagnostic:
+    """Insertion of `item` so that it gets the 0-based `position` in `listing`.
+
+    It has the bullet, indentation and spacing of its neighbour, and blank lines where the list has them. The
+    numbers of other items stay: a new last item has the next number, one between others the number after
+    the one before it, and a new first item that of the old one. Where the first two items have the same
+    number, so has the new one. Errors: INVALID_ARGUMENT, OUTLINE_CHANGED.
+    """
+    beside = max(position - 1, 0)
+    marker = outline.lists.marker(listing, beside)
+    if marker is None:
+        return unverified(listing.items[beside].first_line)
+    if listing.is_ordered and position:
+        number = marker.number + (0 if _repeats_one_number(outline, listing) else 1)
+        digits = str(min(number, _HIGHEST_NUMBER))
+        width = len(marker.text) - 1 if marker.text.startswith("0") else 0
+        marker = replace(marker, text=digits.zfill(width) + listing.block.markup)
+    problem = check_item(item, marker)
+    if problem is not None:
+        return problem
+    written = item.written(marker)
+    blank = [marker.prefix.rstrip(" \t")] if listing.is_spaced else []
+    if position == len(listing.items):
+        taken = _taken_line(outline, listing.containers, marker, listing.last_line + 1)
+        if taken is not None:
+            return _would_belong(taken, "the new item")
+        last_line = last_shown_line(listing.items[-1])
+        return ItemInsertion(_behind(outline, last_line, [*blank, *written], marker.prefix))
+    return _before(outline, listing, position, [*written, *blank], marker.prefix)
+
+
+def last_shown_line(item: ListItem) -> int:
+    """The last line of `item` before link definitions at its end, which show nothing.
+
+    The blank line before them would make the list loose if an item came after them.
+    """
+    shown = [child for child in item.children if child.kind is not BlockKind.DEFINITION]
+    is_paragraph = bool(shown) and shown[-1].kind is BlockKind.PARAGRAPH
+    return shown[-1].last_line if is_paragraph else item.last_line
+
+
+def nest_item(outline: Outline, placed: PlacedItem, item: ItemText) -> ItemInsertion | Diagnostic:
+    """Insertion of `item` as the only one of a new list at the end of another item.
+
+    Its marker is of the kind of that item's; numbers start at 1. Errors: INVALID_ARGUMENT; OUTLINE_CHANGED.
+    """
+    parent, listing = placed.item, placed.listing
+    outer = outline.lists.marker(listing, placed.position)
+    if outer is None:
+        return unverified(parent.first_line)
+    text = f"1{listing.block.markup}" if listing.is_ordered else listing.block.markup
+    marker = replace(outer, text=text, prefix=outer.prefix + outer.indentation, spacing=" ")
+    problem = check_item(item, marker)
+    if problem is not None:
+        return problem
+    last = parent.children[-1] if parent.children else None
+    if last is not None and is_left_open(last, outline.source.text):
+        return Diagnostic(
+            code=Code.OUTLINE_CHANGED,
+            message=f"the {last.kind} at line {last.first_line} is not closed, and would swallow the item",
+            hint="close it first, in a separate edit",
+        )
+    # Some HTML blocks end at a blank line only.
+    gap = [marker.prefix.rstrip(" \t")] if last is not None and last.kind is BlockKind.HTML else []
+    return ItemInsertion(_behind(outline, parent.last_line, [*gap, *item.written(marker)], marker.prefix))
+
+
+def remove_item(outline: Outline, placed: PlacedItem) -> ItemRemoval | Diagnostic:
+    """Removal of an item with all that is nested in it, and of the blank lines that set it apart.
+
+    Where the first item of an ordered list goes, the next one takes its number, so that the list starts as
+    before; other numbers stay. Where the list would become tight, a blank line keeps it loose.
+    Errors: INVALID_ARGUMENT; OUTLINE_CHANGED.
+    """
+    removal = _remove(outline, placed)
+    apart = item_to_set_apart(outline, placed)
+    if isinstance(removal, Diagnostic) or apart is None:
+        return removal
+    lines = outline.source.lines
+    start = lines.start(apart.first_line)
+    prefix = placed.listing.containers.prefix(outline.source.text, lines, apart.first_line) or ""
+    blank = TextEdit.insert(start, prefix.rstrip(" \t") + line_end_around(lines, start))
+    return replace(removal, edits=(*removal.edits, blank))
+
+
+def _remove(outline: Outline, placed: PlacedItem) -> ItemRemoval | Diagnostic:
+    listing, position = placed.listing, placed.position
+    if len(listing.items) == 1:
+        return _remove_list(outline, listing)
+    lines, containers, last = outline.source.lines, listing.containers, placed.item.last_line
+    if position:
+        before: PlacedItem | None = PlacedItem(listing, position - 1)
+    else:
+        before = _open_item_before(outline, listing.block, containers)
+    problem = _swallowed(outline, containers, before, last + 1)
+    if problem is not None:
+        return problem
+    claimed = lines.span(placed.item.first_line, last)
+    if position < len(listing.items) - 1:
+        return _remove_before_another(outline, placed, claimed)
+    gone = Span(lines.end(listing.items[position - 1].last_line), claimed.end)
+    return _removed(outline, containers, claimed, gone)
+
+
+def _open_item_before(outline: Outline, block: Block, containers: Containers) -> PlacedItem | None:
+    """The item of another list that ends where the list `block` starts, if it could take what is there.
+
+    CommonMark 0.31.2, section 5.2: an item that begins with two blank lines, its own among them, has ended.
+    """
+    before = outline.lists.item_right_before(block, containers)
+    if before is None or before.item.children:
+        return before
+    return None if _is_blank(outline, containers, before.item.first_line + 1) else before
+
+
+def _swallowed(
+    outline: Outline, containers: Containers, before: PlacedItem | None, line: int
+) -> Diagnostic | None:
+    """OUTLINE_CHANGED where the item `before` would take what is from `line` on, when it comes next."""
+    marker = outline.lists.marker(before.listing, before.position) if before is not None else None
+    taken = _taken_line(outline, containers, marker, line) if marker is not None else None
+    if before is None or taken is None:
+        return None
+    return _would_belong(taken, f"the item at line {before.item.first_line}")
+
+
+def _taken_line(outline: Outline, containers: Containers, marker: ItemMarker, line: int) -> int | None:
+    """The first line from `line` on that is not blank, where it is a part of an item before it with `marker`.
+
+    CommonMark 0.31.2, section 5.2: an item contains what is as far in as its own text.
+    """
+    text, lines = outline.source.text, outline.source.lines
+    while line <= lines.count and containers.is_blank(text, lines, line):
+        line += 1
+    prefix = containers.prefix(text, lines, line) if line <= lines.count else None
+    is_taken = prefix is not None and width_of(prefix) >= width_of(marker.prefix + marker.indentation)
+    return line if is_taken else None
+
+
+def _would_belong(line: int, item: str) -> Diagnostic:
+    return Diagnostic(
+        code=Code.OUTLINE_CHANGED,
+        message=f"the text at line {line} would become a part of {item}",
+        hint="indent it less first, or use replace_lines",
+    )
+
+
+def _remove_before_another(outline: Outline, placed: PlacedItem, claimed: Span) -> ItemRemoval | Diagnostic:
+    listing, position, lines = placed.listing, placed.position, outline.source.lines
+    item, following = placed.item, listing.items[position + 1]
+    own, other = (outline.lists.marker(listing, at) for at in (position, position + 1))
+    if own is None or other is None:
+        return unverified(item.first_line)
+    takes_number = (
+        not position
+        and own.text != other.text
+        and (len(own.text) <= len(other.text) or following.first_line == following.last_line)
+    )
+    if takes_number and own.prefix != other.prefix and not listing.containers.share_line(item.first_line):
+        # It stays where it is: what is nested in it is indented by that.
+        gone = Span(claimed.start, lines.start(following.first_line))
+        number = TextEdit(other.span, own.text)
+        return ItemRemoval(claimed=Span(claimed.start, other.span.end), deletions=(gone,), edits=(number,))
+    if takes_number or listing.containers.share_line(item.first_line):
+        gone = Span(own.span.end, other.span.end)
+        return ItemRemoval(claimed=Span(own.span.start, gone.end), edits=(TextEdit.delete(gone),))
+    gone = Span(claimed.start, lines.start(following.first_line))
+    is_empty = other.span.end == lines.content_end(following.first_line)
+    if not position and is_empty and not _is_blank(outline, listing.containers, item.first_line - 1):
+        # An empty item cannot interrupt a paragraph (CommonMark 0.31.2, section 5.2).
+        return _with_blank_line(outline, claimed, gone, other.prefix)
+    return ItemRemoval(claimed=claimed, deletions=(gone,))
+
+
+def _remove_list(outline: Outline, listing: MarkdownList) -> ItemRemoval | Diagnostic:
+    """Removal of a list of one item, and of quotes that hold nothing else."""
+    lines, containers, block = outline.source.lines, listing.containers, listing.block
+    first, last = block.first_line, listing.last_line
+    while (quote := containers.block) is not None and quote.kind is BlockKind.QUOTE:
+        around = (*range(quote.first_line, first), *range(last + 1, quote.last_line + 1))
+        if not all(_is_blank(outline, containers, line) for line in around):
+            break
+        first, last = quote.first_line, quote.last_line
+        block, containers = quote, containers.outer or Containers()
+    problem = _swallowed(outline, containers, _open_item_before(outline, block, containers), last + 1)
+    if problem is not None:
+        return problem
+    if containers.share_line(first):
+        return Diagnostic.invalid(
+            f"the item at line {first} is all that the item around it begins with",
+            "remove the outer item, or give it other text with replace_match or replace_lines",
+        )
+    claimed = lines.span(first, last)
+    if containers.block is None:
+        return ItemRemoval(claimed=claimed, deletions=(claimed,))
+    if _starts_on_marker_line(outline, containers.block, block):
+        # An item that begins with two blank lines, its own among them, has ended (section 5.2 again).
+        while last < containers.block.last_line and _is_blank(outline, containers, last + 1):
+            last += 1
+        return ItemRemoval(claimed=claimed, deletions=(lines.span(first, last),))
+    before = first - 1
+    if _is_blank(outline, containers, last + 1) or last == containers.block.last_line:
+        while before and _is_blank(outline, containers, before):
+            before -= 1
+    gone = Span(lines.end(before) if before else claimed.start, claimed.end)
+    following = _first_block(outline, last + 1)
+    is_underline = following is not None and following.kind is BlockKind.RULE
+    return _removed(outline, containers, claimed, gone, is_underline=is_underline)
+
+
+def _starts_on_marker_line(outline: Outline, item: Block, block: Block) -> bool:
+    """Whether `item` begins with an empty line, and then with `block`."""
+    if item.kind is not BlockKind.LIST_ITEM or block.first_line != item.first_line + 1:
+        return False
+    leaves = outline.tree.leaves_in(Span(item.span.start, block.span.start))
+    return all(leaf.span.start >= block.span.start for leaf in leaves)
+
+
+def _removed(
+    outline: Outline, containers: Containers, claimed: Span, gone: Span, *, is_underline: bool = False
+) -> ItemRemoval:
+    """Removal of the lines of `gone`; a blank line takes their place where text would grow together.
+
+    `is_underline` says that what follows would make a heading of a paragraph before it.
+    """
+    lines = outline.source.lines
+    before, behind = lines.line_at(gone.start) - 1, lines.line_at(gone.end - 1) + 1
+    is_apart = _is_separated(outline, containers, behind) and not is_underline
+    if is_apart or _is_blank(outline, containers, before):
+        return ItemRemoval(claimed=claimed, deletions=(gone,))
+    prefix = containers.prefix(outline.source.text, lines, behind) or ""
+    return _with_blank_line(outline, claimed, gone, prefix)
+
+
+def _with_blank_line(outline: Outline, claimed: Span, gone: Span, prefix: str) -> ItemRemoval:
+    blank = prefix.rstrip(" \t") + line_end_around(outline.source.lines, gone.start)
+    return ItemRemoval(claimed=claimed, edits=(TextEdit(gone, blank),))
+
+
+def _behind(outline: Outline, line: int, written: list[str], prefix: str) -> TextEdit:
+    """Insertion of whole lines after `line`, and of a blank line before text that would continue them."""
+    lines = outline.source.lines
+    offset = lines.end(line)
+    line_end = line_end_around(lines, offset)
+    if not lines.ending(line):
+        return TextEdit.insert(offset, line_end + line_end.join(written))
+    if not _is_separated(outline, Containers(), line + 1):
+        written = [*written, prefix.rstrip(" \t")]
+    return TextEdit.insert(offset, "".join(each + line_end for each in written))
+
+
+def _before(
+    outline: Outline, listing: MarkdownList, position: int, written: list[str], prefix: str
+) -> ItemInsertion | Diagnostic:
+    """Insertion of whole lines before the item at `position`, which may be after an outer marker."""
+    lines = outline.source.lines
+    first = listing.items[position].first_line
+    line_end = line_end_around(lines, lines.start(first))
+    text = "".join(each + line_end for each in written)
+    if not listing.containers.share_line(first):
+        return ItemInsertion(TextEdit.insert(lines.start(first), text), leads=True)
+    marker = outline.lists.marker(listing, position)
+    if marker is None:
+        return unverified(first)
+    return ItemInsertion(TextEdit.insert(marker.span.start, text.removeprefix(prefix) + prefix), leads=True)
+
+
+def _repeats_one_number(outline: Outline, listing: MarkdownList) -> bool:
+    if len(listing.items) == 1:
+        return False
+    first, second = (outline.lists.marker(listing, position) for position in (0, 1))
+    return first is not None and second is not None and first.number == second.number
+
+
+def _is_blank(outline: Outline, containers: Containers, line: int) -> bool:
+    """Whether `line` is blank, or there is none."""
+    lines = outline.source.lines
+    return not 1 <= line <= lines.count or containers.is_blank(outline.source.text, lines, line)
+
+
+def _is_separated(outline: Outline, containers: Containers, line: int) -> bool:
+    """Whether `line` cannot be the continuation of a paragraph before it, where it would not be one now."""
+    if _is_blank(outline, containers, line):
+        return True
+    first = _first_block(outline, line)
+    return first is None or _interrupts(outline, first)
+
+
+def _first_block(outline: Outline, line: int) -> Block | None:
+    """The outermost block that starts in `line`."""
+    lines = outline.source.lines
+    return next(outline.tree.inside(lines.span(line, line)), None) if line <= lines.count else None
+
+
+def _interrupts(outline: Outline, block: Block) -> bool:
+    """Whether `block` could be right after a paragraph that it is not part of."""
+    if block.kind is BlockKind.HEADING:
+        return block.markup.startswith("#")
+    if block.kind is BlockKind.LIST:
+        return _INTERRUPTING_ITEM.match(outline.source.text, block.span.start) is not None
+    return block.kind in _INTERRUPTING
+
+
+def unverified(line: int) -> Diagnostic:
+    """INVALID_ARGUMENT for the item at `line`, whose marker the source does not show."""
+    return Diagnostic.invalid(
+        f"the marker of the item at line {line} could not be found in the source",
+        "use replace_lines or insert_lines there",
+    )
+
+
+def read_item(markdown: str) -> ItemText | Diagnostic:
+    """`markdown` as one item; a marker that it starts with is taken off, and with it the indentation.
+
+    Errors: EMPTY_CONTENT; INVALID_ARGUMENT for more than one item.
+    """
+    payload = read_payload(markdown)
+    if payload.is_blank:
+        return Diagnostic(code=Code.EMPTY_CONTENT, message="item is empty", hint="give the text of the item")
+    text = payload.text.lstrip(" \t")
+    blocks = _roots(text)
+    if blocks and blocks[0].kind is BlockKind.LIST:
+        inner = _without_marker(text)
+        if isinstance(inner, Diagnostic):
+            return inner
+        text, blocks = inner, _roots(inner)
+    if not text.strip(" \t\n"):
+        return Diagnostic(code=Code.EMPTY_CONTENT, message="item is empty", hint="give the text of the item")
+    lines = tuple(line if line.strip(" \t") else "" for line in text.split("\n"))
+    return ItemText(lines, text_without_box(blocks[0]) if blocks else "")
+
+
+def check_item(item: ItemText, marker: ItemMarker) -> Diagnostic | None:
+    """What is wrong with `item` after `marker`: it would not be one item, or would swallow what follows it.
+
+    Errors: INVALID_ARGUMENT, OUTLINE_CHANGED.
+    """
+    text = "\n".join(item.written(replace(marker, prefix="")))
+    lines = LineIndex(text)
+    tree = parse_blocks(text, lines)
+    lists = Lists(tree, text, lines).all
+    is_one = len(tree.roots) == 1 and len(lists) > 0 and len(lists[0].items) == 1
+    if not is_one or lists[0].block.markup != marker.text[-1] or lists[0].last_line != lines.count:
+        return Diagnostic.invalid(
+            f"after the marker `{marker.text}` this text would not be one item",
+            "put a backslash before the character that makes it another block",
+        )
+    left_open = next((block for block in lists[0].items[0].children if is_left_open(block, text)), None)
+    if left_open is None:
+        return None
+    return Diagnostic(
+        code=Code.OUTLINE_CHANGED,
+        message=f"item leaves the {left_open.kind} of its line {left_open.first_line} open",
+        hint="close the fence, comment or tag in the item",
+    )
+
+
+def _roots(text: str) -> Sequence[Block]:
+    return parse_blocks(text, LineIndex(text)).roots
+
+
+def _without_marker(text: str) -> str | Diagnostic:
+    """The content of the one item that `text` is. Errors: INVALID_ARGUMENT."""
+    lines = LineIndex(text)
+    tree = parse_blocks(text, lines)
+    lists = Lists(tree, text, lines)
+    listing: MarkdownList = lists.all[0]
+    marker = lists.marker(listing, 0)
+    if len(tree.roots) > 1 or len(listing.items) > 1 or marker is None:
+        return Diagnostic.invalid(
+            "item is a list; it must be the text of one item",
+            "send one edit for each item, with the text after its marker",
+        )
+    first, *more = text[marker.span.end :].split("\n")
+    width = len(marker.indentation)
+    return "\n".join([first.lstrip(" \t"), *(_outdented(line, width) for line in more)])
+
+
+def _outdented(line: str, width: int) -> str:
+    """`line` without white space at its start, as far as it fills `width` columns."""
+    at = column = 0
+    while at < len(line) and line[at] in " \t" and column < width:
+        column += 4 - column % 4 if line[at] == "\t" else 1
+        at += 1
+    return line[at:]
+
+
+# --- Numbers of the items after one that comes or goes.
+
+# CommonMark 0.31.2, section 5.2.
+_MOST_DIGITS: Final = 9
+
+
+def shifted_numbers(
+    outline: Outline, listing: MarkdownList, position: int, shift: int
+) -> tuple[TextEdit, ...] | Diagnostic:
+    """Edits that add `shift` to the numbers of the items from the 0-based `position` on.
+
+    None in a list of bullets, and in one whose items all have one number. Errors: INVALID_ARGUMENT for an
+    item of several lines whose number would get another width, and for a number without a place.
+    """
+    if not listing.is_ordered:
+        return ()
+    markers = [outline.lists.marker(listing, at) for at in range(len(listing.items))]
+    first_two = {marker.number for marker in markers[:2] if marker}
+    if len(markers) > 1 and len(first_two) == 1:
+        return ()
+    edits: list[TextEdit] = []
+    for item, marker in zip(listing.items[position:], markers[position:], strict=True):
+        width = len(marker.text) - 1 if marker and marker.text.startswith("0") else 0
+        digits = str(max(marker.number + shift, 0)).zfill(width) if marker else ""
+        text = digits + listing.block.markup
+        is_wider = marker is None or len(text) != len(marker.text)
+        if marker is None or len(digits) > _MOST_DIGITS or (is_wider and item.first_line != item.last_line):
+            return Diagnostic.invalid(
+                f"the item at line {item.first_line} cannot get the number `{digits}`: its other lines are "
+                "indented by the width of the old one",
+                "leave renumber out, or give the items their numbers with replace_lines",
+            )
+        edits.append(TextEdit(marker.span, text))
+    return tuple(edits)
+
+
+# --- Sorting the items of a list.
+
+_BY_HAND: Final = "sort the items with replace_lines"
+
+
+def sort_items(
+    outline: Outline, listing: MarkdownList, key: Callable[[ListItem], str], *, descending: bool
+) -> tuple[TextEdit, ...] | Diagnostic:
+    """Edits that bring the items of `listing` into the order of their keys; equal keys keep their order.
+
+    An item keeps its bytes, nested blocks included. Numbers and blank lines between items stay where they
+    are. Errors: INVALID_ARGUMENT for items that cannot change places; OUTLINE_CHANGED where the blocks of the
+    sorted list would be others.
+    """
+    items = listing.items
+    order = sorted(range(len(items)), key=lambda at: key(items[at]), reverse=descending)
+    if order == list(range(len(items))):
+        return ()
+    markers: list[ItemMarker] = []
+    for position, item in enumerate(items):
+        marker = outline.lists.marker(listing, position)
+        if marker is None:
+            return unverified(item.first_line)
+        markers.append(marker)
+    edits: list[TextEdit] = []
+    for place, moved in enumerate(order):
+        if place == moved:
+            continue
+        problem = _cannot_move(items[moved], markers[moved], markers[place], listing)
+        if problem is not None:
+            return problem
+        text = markers[place].text + outline.text_of(_behind_marker(outline, items[moved], markers[moved]))
+        old = _behind_marker(outline, items[place], markers[place])
+        edits.append(TextEdit(Span(markers[place].span.start, old.end), text))
+    return _changed_blocks(outline, listing, order, edits) or tuple(edits)
+
+
+def _cannot_move(
+    item: ListItem, own: ItemMarker, other: ItemMarker, listing: MarkdownList
+) -> Diagnostic | None:
+    """INVALID_ARGUMENT where the lines of `item` would not belong to it after the marker `other`."""
+    if own.prefix != other.prefix or listing.containers.share_line(item.first_line):
+        return Diagnostic.invalid(
+            f"the item at line {item.first_line} is not indented like the item whose place it takes",
+            "indent all items of the list alike first",
+        )
+    if item.last_line > item.first_line and len(own.text) != len(other.text):
+        return Diagnostic.invalid(
+            f"the item at line {item.first_line} has several lines, and its number would get another width",
+            _BY_HAND,
+        )
+    return None
+
+
+def _behind_marker(outline: Outline, item: ListItem, marker: ItemMarker) -> Span:
+    """From the end of the marker to the end of the last line of `item` that shows, without its line end."""
+    return Span(marker.span.end, outline.source.lines.content_end(last_shown_line(item)))
+
+
+def _changed_blocks(
+    outline: Outline, listing: MarkdownList, order: Sequence[int], edits: Sequence[TextEdit]
+) -> Diagnostic | None:
+    """OUTLINE_CHANGED where the result of `edits` does not parse as the same items in the new `order`."""
+    made = EditList(tuple(edits))
+    result = outline.edited(made, Source.from_text(made.apply(outline.source.text)))
+    start = listing.block.span.start
+    found = next((each for each in result.lists.all if each.block.span.start == start), None)
+    wanted = [_shape(listing.items[position]) for position in order]
+    if (
+        found is not None
+        and found.last_line == listing.last_line
+        and [_shape(item) for item in found.items] == wanted
+        and len(result.lists.all) == len(outline.lists.all)
+    ):
+        return None
+    return Diagnostic(
+        code=Code.OUTLINE_CHANGED,
+        message=f"in the new order the list at line {listing.block.first_line} would parse as other blocks",
+        hint=_BY_HAND,
+    )
+
+
+def _shape(item: ListItem) -> object:
+    """The text of an item, its number of lines that show, and the blocks in it that do."""
+    blocks = tuple(
+        (child.kind, child.content) for child in item.children if child.kind is not BlockKind.DEFINITION
+    )
+    nested = tuple(tuple(_shape(each) for each in listing.items) for listing in item.lists)
+    return item.text, last_shown_line(item) - item.first_line, blocks, nested
+
+
+# --- Blank lines that keep a list loose when one of its items goes (CommonMark 0.31.2, section 5.3).
+
+
+def item_to_set_apart(outline: Outline, placed: PlacedItem) -> ListItem | None:
+    """Which item needs a blank line before it when `placed` goes, so that its list stays as loose as it is.
+
+    That of the gap nearest to `placed`; None where none does, or where a list has one item left: that is
+    loose by its own text.
+    """
+    listing, position = placed.listing, placed.position
+    items = listing.items
+    if len(items) == 1:
+        return _item_around(outline, listing)
+    is_last = position + 1 == len(items)
+    # The gap before the item stays, and that after it goes with it.
+    lost = position if is_last else position + 1
+    is_kept = any(gap != lost for gap in listing.gaps) or _is_another_spaced(listing, position)
+    is_loose = bool(listing.gaps or listing.spaced_items)
+    if is_kept or not is_loose or len(items) == 2:
+        return None
+    return items[position - 1] if is_last else items[max(position, 1) + 1]
+
+
+def _item_around(outline: Outline, nested: MarkdownList) -> ListItem | None:
+    """The item of the outer list that needs a blank line before it when all of the list `nested` goes.
+
+    Blank lines before `nested` go with it at the end of the item that it is in, and stay otherwise.
+    """
+    if nested.containers.block is None or nested.containers.block.kind is not BlockKind.LIST_ITEM:
+        return None
+    placed = outline.lists.item_of(nested.containers.block)
+    if placed is None:
+        return None
+    around, position, item = placed.listing, placed.position, placed.item
+    is_kept = len(around.items) == 1 or bool(around.gaps) or _is_another_spaced(around, position)
+    if is_kept or not item.is_spaced:
+        return None
+    rest = [child for child in item.children if child is not nested.block]
+    return None if gaps_in(rest) else around.items[max(position, 1)]
+
+
+def _is_another_spaced(listing: MarkdownList, position: int) -> bool:
+    return any(spaced != position for spaced in listing.spaced_items)

@@ -1,0 +1,343 @@
+"""Lists and their items (CommonMark 0.31.2, sections 5.2 and 5.3; task items: GFM, section 5.3)."""
+
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Final
+
+from mdplan.markdown.block_tree import BlockTree
+from mdplan.markdown.blocks import CONTAINERS, TASK_BOX, Block, BlockKind
+from mdplan.markdown.headings import composed, heading_title
+from mdplan.markdown.tables import MARKER, Containers, blocks_with_containers, width_of
+from mdplan.text.lines import LineIndex, Span
+
+_WHITE: Final = re.compile(r"[ \t]*")
+
+_MOST_SPACES: Final = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListItem:
+    """One item. `children` are the blocks directly in it; `lists` those of them that are lists.
+
+    `last_line` (1-based) is its last line that is not blank; marks of quotes count as blank.
+    """
+
+    block: Block
+    children: tuple[Block, ...]
+    lists: "tuple[MarkdownList, ...]"
+    last_line: int
+
+    @property
+    def first_line(self) -> int:
+        """Line of the marker."""
+        return self.block.first_line
+
+    @property
+    def is_spaced(self) -> bool:
+        """Whether blank lines are between the blocks directly in it."""
+        return bool(gaps_in(self.children))
+
+    @property
+    def mark(self) -> str | None:
+        """What is in the box of a task item: a space, ``x`` or ``X``; None for other items."""
+        box = _box_of(self.children[0]) if self.children else None
+        return box[1] if box else None
+
+    @property
+    def text(self) -> str:
+        """Inline Markdown of the paragraph or heading that it begins with, white space collapsed.
+
+        The box of a task is not part of it. Empty where the item begins with another block.
+        """
+        return text_without_box(self.children[0]) if self.children else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MarkdownList:
+    """One list. `index` (0-based) counts the lists that are in no other list; nested ones have none.
+
+    `block.markup` is the bullet, or the delimiter of its numbers. `containers` are those around it.
+    """
+
+    block: Block
+    items: tuple[ListItem, ...]
+    containers: Containers
+    index: int | None
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether its items are numbered."""
+        return self.block.markup in {".", ")"}
+
+    @property
+    def sign(self) -> str:
+        """What its markers look like: the bullet, or a number with the delimiter."""
+        return f"1{self.block.markup}" if self.is_ordered else self.block.markup
+
+    @property
+    def last_line(self) -> int:
+        """Its last line that is not blank."""
+        return self.items[-1].last_line
+
+    @property
+    def is_spaced(self) -> bool:
+        """Whether blank lines are between its items; of a single item, between the blocks in it."""
+        return bool(self.gaps if len(self.items) > 1 else self.spaced_items)
+
+    @cached_property
+    def gaps(self) -> tuple[int, ...]:
+        """Positions of the items that blank lines part from the item before."""
+        return gaps_in(self.items)
+
+    @cached_property
+    def spaced_items(self) -> tuple[int, ...]:
+        """Positions of the items that have blank lines between the blocks directly in them."""
+        return tuple(at for at, item in enumerate(self.items) if item.is_spaced)
+
+    @cached_property
+    def done_mark(self) -> str:
+        """What its boxes hold when they are checked: the ``x`` or ``X`` that most of them have."""
+        marks = [item.mark for item in self.items]
+        return "X" if marks.count("X") > marks.count("x") else "x"
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedItem:
+    """The item at the 0-based `position` of a list."""
+
+    listing: MarkdownList
+    position: int
+
+    @property
+    def item(self) -> ListItem:
+        """The item itself."""
+        return self.listing.items[self.position]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemMarker:
+    """The marker of an item: `span` is its bullet or number with delimiter, in `column` (0-based).
+
+    `prefix` is what a line needs to be in the same place, `spacing` the white space after the marker.
+    """
+
+    span: Span
+    text: str
+    prefix: str
+    spacing: str
+
+    @property
+    def number(self) -> int:
+        """Number of an ordered item."""
+        return int(self.text[:-1])
+
+    @property
+    def indentation(self) -> str:
+        """Spaces that further lines of the item need after `prefix`."""
+        return " " * (width_of(self.prefix + self.text + self.spacing) - width_of(self.prefix))
+
+
+class Lists:
+    """All lists of one document; items are found by their text in indexes."""
+
+    def __init__(self, tree: BlockTree, text: str, lines: LineIndex) -> None:
+        """Read the lists of `text` from its blocks, in one pass."""
+        self._text = text
+        self._lines = lines
+        reader = _Reader(text, lines)
+        for block, around in blocks_with_containers(tree):
+            reader.take(block, around)
+        reader.close(0)
+        self.all: tuple[MarkdownList, ...] = tuple(sorted(reader.found, key=_order))
+        self.outermost = tuple(listing for listing in self.all if listing.index is not None)
+
+    def outermost_in(self, span: Span) -> tuple[MarkdownList, ...]:
+        """Lists that start in `span` and are in no other list, in document order."""
+        first, end = (
+            bisect_left(self.outermost, offset, key=lambda listing: listing.block.span.start)
+            for offset in (span.start, span.end)
+        )
+        return self.outermost[first:end]
+
+    def items_named(self, text: str) -> tuple[PlacedItem, ...]:
+        """Items, of nested lists too, whose text is `text`, white space collapsed, in document order.
+
+        Both Unicode forms of a text, composed and decomposed, are the same.
+        """
+        return self._by_text.get(composed(text), ())
+
+    def items_rendered(self, text: str) -> tuple[PlacedItem, ...]:
+        """Items, of nested lists too, whose rendered text is `text`, in document order."""
+        return self._by_rendered_text.get(composed(text), ())
+
+    @property
+    def rendered_texts(self) -> Collection[str]:
+        """Texts of items as a reader sees them, each once."""
+        return self._by_rendered_text.keys()
+
+    def item_right_before(self, block: Block, containers: Containers) -> PlacedItem | None:
+        """The last item of the list that is right before `block`, in the same `containers`."""
+        key = (block.span.start, block.depth)
+        index = bisect_left(self.all, key, key=_order) - 1
+        while index >= 0 and self.all[index].block.depth > block.depth:
+            index -= 1
+        previous = self.all[index] if index >= 0 else None
+        if previous is None or previous.containers != containers:
+            return None
+        between = range(previous.last_line + 1, block.first_line)
+        if not all(containers.is_blank(self._text, self._lines, line) for line in between):
+            return None
+        return PlacedItem(previous, len(previous.items) - 1)
+
+    def marker(self, listing: MarkdownList, position: int) -> ItemMarker | None:
+        """Marker of the item at `position` of `listing`; None where it could not be found in the source."""
+        line = listing.items[position].first_line
+        start = listing.containers.text_start(self._text, self._lines, line)
+        prefix = listing.containers.prefix(self._text, self._lines, line)
+        end = self._lines.content_end(line)
+        found = MARKER.match(self._text, start, end) if start is not None else None
+        if found is None or prefix is None or found[0][-1] != listing.block.markup:
+            return None
+        white = _WHITE.match(self._text, found.end(), end)
+        assert white is not None, "it matches nothing too"
+        own = width_of(prefix + found[0])
+        is_code = width_of(prefix + found[0] + white[0]) - own > _MOST_SPACES
+        spacing = " " if white.end() == end or is_code or not white[0] else white[0]
+        return ItemMarker(
+            span=Span(found.start(), found.end()), text=found[0], prefix=prefix, spacing=spacing
+        )
+
+    def box(self, placed: PlacedItem) -> Span | None:
+        """Span of the one character in the box of a task item; None where it could not be found."""
+        item = placed.item
+        around = Containers(item.block, placed.listing.containers)
+        start = around.text_start(self._text, self._lines, item.children[0].first_line)
+        if start is None or TASK_BOX.match(self._text[start : start + 3] + " ") is None:
+            return None
+        return Span(start + 1, start + 2)
+
+    def item_of(self, block: Block) -> PlacedItem | None:
+        """The item that is `block`."""
+        key = (block.span.start, block.depth)
+        index = bisect_left(self._placed, key, key=_order_of_item)
+        placed = self._placed[index] if index < len(self._placed) else None
+        return placed if placed is not None and placed.item.block == block else None
+
+    @cached_property
+    def _placed(self) -> tuple[PlacedItem, ...]:
+        placed = (
+            PlacedItem(listing, position) for listing in self.all for position in range(len(listing.items))
+        )
+        return tuple(sorted(placed, key=_order_of_item))
+
+    @cached_property
+    def _by_text(self) -> dict[str, tuple[PlacedItem, ...]]:
+        return _grouped((placed.item.text, placed) for placed in self._placed)
+
+    @cached_property
+    def _by_rendered_text(self) -> dict[str, tuple[PlacedItem, ...]]:
+        return _grouped((heading_title(placed.item.text), placed) for placed in self._placed)
+
+
+def _order(listing: MarkdownList) -> tuple[int, int]:
+    """Sort key: lists in document order, each before those in it."""
+    return (listing.block.span.start, listing.block.depth)
+
+
+def _order_of_item(placed: PlacedItem) -> tuple[int, int]:
+    return (placed.item.block.span.start, placed.item.block.depth)
+
+
+def _grouped(named: Iterable[tuple[str, PlacedItem]]) -> dict[str, tuple[PlacedItem, ...]]:
+    found: defaultdict[str, list[PlacedItem]] = defaultdict(list)
+    for name, placed in named:
+        found[composed(name)].append(placed)
+    return {name: tuple(items) for name, items in found.items()}
+
+
+def gaps_in(parts: Sequence[ListItem | Block]) -> tuple[int, ...]:
+    """Positions of those of `parts` that blank lines part from the one before."""
+    gaps = enumerate(pairwise(parts), start=1)
+    return tuple(at for at, (before, after) in gaps if after.first_line > before.last_line + 1)
+
+
+def text_without_box(first: Block) -> str:
+    """`ListItem.text` of an item that begins with the block `first`."""
+    if first.kind not in {BlockKind.PARAGRAPH, BlockKind.HEADING}:
+        return ""
+    return " ".join((first.content[3:] if _box_of(first) else first.content).split())
+
+
+def _box_of(first: Block) -> re.Match[str] | None:
+    return TASK_BOX.match(first.content) if first.kind is BlockKind.PARAGRAPH else None
+
+
+class _Open:
+    """A container that is being read. `in_list` says whether it, or one around it, is a list."""
+
+    def __init__(self, block: Block, containers: Containers, index: int | None, *, in_list: bool) -> None:
+        self.block = block
+        self.containers = containers
+        self.index = index
+        self.in_list = in_list
+        self.children: list[Block] = []
+        self.items: list[ListItem] = []
+        self.lists: list[MarkdownList] = []
+
+
+class _Reader:
+    """Reads lists from the blocks of a document, in their order."""
+
+    def __init__(self, text: str, lines: LineIndex) -> None:
+        self._text = text
+        self._lines = lines
+        self._opened: list[_Open] = []
+        self._count = 0
+        self.found: list[MarkdownList] = []
+
+    def take(self, block: Block, around: Containers) -> None:
+        """The next block."""
+        self.close(block.depth)
+        parent = self._opened[-1] if self._opened else None
+        if parent is not None:
+            parent.children.append(block)
+        if block.kind not in CONTAINERS:
+            return
+        in_list, is_list = parent is not None and parent.in_list, block.kind is BlockKind.LIST
+        index = self._count if is_list and not in_list else None
+        self._count += index is not None
+        self._opened.append(_Open(block, around, index, in_list=in_list or is_list))
+
+    def close(self, depth: int) -> None:
+        """The end of all containers but the outer `depth`."""
+        while len(self._opened) > depth:
+            last = self._opened.pop()
+            parent = self._opened[-1] if self._opened else None
+            if last.block.kind is BlockKind.LIST_ITEM and parent is not None:
+                parent.items.append(self._item(last))
+            elif last.block.kind is BlockKind.LIST:
+                listing = MarkdownList(
+                    block=last.block,
+                    items=tuple(last.items),
+                    containers=last.containers,
+                    index=last.index,
+                )
+                self.found.append(listing)
+                if parent is not None and parent.block.kind is BlockKind.LIST_ITEM:
+                    parent.lists.append(listing)
+
+    def _item(self, opened: _Open) -> ListItem:
+        first, last = opened.block.first_line, opened.block.last_line
+        while last > first and opened.containers.is_blank(self._text, self._lines, last):
+            last -= 1
+        return ListItem(
+            block=opened.block,
+            children=tuple(opened.children),
+            lists=tuple(opened.lists),
+            last_line=last,
+        )

@@ -1,0 +1,316 @@
+"""Matches of a pattern in a document, without those that lie in excluded nodes."""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Final
+
+from mdplan.markdown.blocks import BlockKind
+from mdplan.markdown.enclosure_search import SITE_KINDS, site_markup
+from mdplan.markdown.inline_node import InlineKind, InlineNode
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.tables import NodeKind
+from mdplan.text.lines import Span
+from mdplan.text.pattern import Pattern, PatternMatch, PatternProblem
+
+EXCLUDED_BY_DEFAULT: Final = frozenset(NodeKind) - {NodeKind.TABLES, NodeKind.HEADINGS}
+
+UNDECIDED: Final = "undecided"
+
+_BLOCKS: Final = {
+    BlockKind.FENCE: NodeKind.CODE_BLOCKS,
+    BlockKind.INDENTED_CODE: NodeKind.CODE_BLOCKS,
+    BlockKind.HTML: NodeKind.HTML,
+    BlockKind.TABLE: NodeKind.TABLES,
+    BlockKind.HEADING: NodeKind.HEADINGS,
+}
+
+_INLINE: Final = {
+    InlineKind.CODE: NodeKind.INLINE_CODE,
+    InlineKind.HTML: NodeKind.HTML,
+}
+
+_INLINE_KINDS: Final = frozenset({*_INLINE.values(), NodeKind.LINK_DESTINATIONS, NodeKind.IMAGES})
+
+
+@dataclass(frozen=True, slots=True)
+class SoftBreak:
+    """A soft break at the index `at` of a text in which a blank represents it, and its `text` with LF."""
+
+    at: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Eligible:
+    """A match in no excluded node, with its `span` in the source.
+
+    `found` is in the text that was searched: the view with LF line ends, or that with soft breaks as blanks.
+    `text` is the text that matched there, and `breaks` are the soft breaks in it.
+    """
+
+    span: Span
+    found: PatternMatch
+    text: str = ""
+    breaks: tuple[SoftBreak, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matches:
+    """All matches of a pattern. `excluded` counts the others by node kind, or as ``undecided``."""
+
+    eligible: tuple[Eligible, ...]
+    excluded: Mapping[str, int]
+    line_ends_normalized: bool
+
+
+def find_matches(
+    outline: Outline,
+    pattern: Pattern,
+    scope: Span,
+    excluded_kinds: frozenset[NodeKind],
+    *,
+    soft_breaks: bool = False,
+) -> Matches | PatternProblem:
+    """Matches of `pattern` inside `scope`, which are spans of the source.
+
+    With `soft_breaks` a blank of the pattern also matches a line end inside a paragraph.
+
+    A match is excluded when it lies wholly inside a node of `excluded_kinds` or cuts its edge; one that
+    contains the whole node with its delimiters counts. Those of a destination are the brackets around it; a
+    bare URL has none and must be part of a longer match. Where inline nodes cannot be proven, a match is
+    excluded as undecided.
+    """
+    view = outline.view
+    if soft_breaks:
+        return _find_joined(outline, pattern, scope, excluded_kinds)
+    found = pattern.find(view.text, view.span_in_view(scope), outline.limits.pattern_seconds)
+    if isinstance(found, PatternProblem):
+        return found
+    end = len(view.text)
+    if len(found) > 1 and found[-1].span.start == end and view.text.endswith("\n"):
+        # After the last line end is no line: `^` and `$` match there, and no one means that place with them.
+        found = found[:-1]
+    eligible: list[Eligible] = []
+    excluded: Counter[str] = Counter()
+    normalized = False
+    for match in found:
+        span = view.span_in_text(match.span)
+        normalized = normalized or len(span) != len(match.span)
+        reason = exclusion_of(outline, span, excluded_kinds)
+        if reason is None:
+            eligible.append(Eligible(span, match))
+        else:
+            excluded[reason] += 1
+    return Matches(eligible=tuple(eligible), excluded=dict(excluded), line_ends_normalized=normalized)
+
+
+def _find_joined(
+    outline: Outline, pattern: Pattern, scope: Span, excluded_kinds: frozenset[NodeKind]
+) -> Matches | PatternProblem:
+    """Matches in the text with soft breaks as blanks."""
+    view, joined = outline.view, JoinedText(outline, scope)
+    within = joined.span_of_view(view.span_in_view(scope))
+    found = pattern.find(joined.text, within, outline.limits.pattern_seconds)
+    if isinstance(found, PatternProblem):
+        return found
+    eligible: list[Eligible] = []
+    excluded: Counter[str] = Counter()
+    for match in found:
+        span = view.span_in_text(joined.span_in_view(match.span))
+        reason = exclusion_of(outline, span, excluded_kinds)
+        if reason is not None:
+            excluded[reason] += 1
+            continue
+        text = joined.text[match.span.start : match.span.end]
+        eligible.append(Eligible(span, match, text, joined.breaks_in(match.span)))
+    return Matches(eligible=tuple(eligible), excluded=dict(excluded), line_ends_normalized=False)
+
+
+def exclusion_of(outline: Outline, match: Span, kinds: frozenset[NodeKind]) -> str | None:
+    """What keeps `match` out: the kind of the first protected text that it lies in or cuts, or undecided."""
+    found = next((each for each in _protected_blocks(outline, match, kinds) if each.excludes(match)), None)
+    if found is None and kinds & _INLINE_KINDS:
+        found = next((each for each in _protected_nodes(outline, match, kinds) if each.excludes(match)), None)
+    if found is None and kinds & SITE_KINDS:
+        around = Span(max(match.start - 1, 0), match.end + 1)
+        pieces = (
+            _Protected(kind, piece, piece, piece) for kind, piece in site_markup(outline, around, kinds)
+        )
+        found = next((each for each in pieces if each.excludes(match)), None)
+    return found.kind if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Protected:
+    """Text that a kind of exclusion covers.
+
+    A match that shares a code point with `span`, or an empty one between the edges of `inner` (both
+    included), is kept out, but for one that contains `whole`, which is the text with its delimiters. What
+    has none, like a bare URL, has no `whole`: there a match must be longer than the text.
+    """
+
+    kind: str
+    span: Span
+    inner: Span
+    whole: Span | None
+
+    def excludes(self, match: Span) -> bool:
+        if not len(match):
+            return self.inner.start <= match.start <= self.inner.end
+        if self.whole is None:
+            return self.span.overlaps(match) and (match == self.span or not match.contains(self.span))
+        return self.span.overlaps(match) and not match.contains(self.whole)
+
+
+def _protected_blocks(outline: Outline, match: Span, kinds: frozenset[NodeKind]) -> Iterator[_Protected]:
+    """Excluded blocks that touch `match`. Leaf blocks do not hold each other."""
+    front_matter = outline.front_matter
+    if front_matter and NodeKind.FRONT_MATTER in kinds:
+        yield _lines(outline, NodeKind.FRONT_MATTER, front_matter.span, 0)
+    around = Span(max(match.start - 1, 0), match.end + 1)
+    for block in outline.tree.leaves_in(around):
+        kind = _BLOCKS.get(block.kind)
+        if kind in kinds:
+            text = outline.source.lines.content(block.first_line)
+            # The indentation is what delimits indented code; elsewhere a pattern may leave it out.
+            indentation = 0 if block.kind is BlockKind.INDENTED_CODE else len(text) - len(text.lstrip(" \t"))
+            yield _lines(outline, kind, block.span, indentation)
+
+
+def _lines(outline: Outline, kind: NodeKind, span: Span, indentation: int) -> _Protected:
+    """Whole lines; a match need not contain the last line end to contain them."""
+    content_end = outline.source.lines.content_end(outline.source.lines.line_at(span.end - 1))
+    return _Protected(
+        kind,
+        span,
+        Span(span.start, content_end),
+        Span(min(span.start + indentation, content_end), content_end),
+    )
+
+
+def _protected_nodes(outline: Outline, match: Span, kinds: frozenset[NodeKind]) -> Iterator[_Protected]:
+    """Excluded inline nodes that touch `match`, after the stretches in which none can be proven."""
+    # What an empty match at the edge of a node would be inserted into is next to it.
+    around = match if len(match) else Span(max(match.start - 1, 0), match.end + 1)
+    for span in outline.inline.undecided_in(around):
+        yield _Protected(UNDECIDED, span, span, span)
+    for node in outline.inline.nodes_in(around):
+        yield from (part for part in _parts(node) if part.kind in kinds)
+
+
+def _parts(node: InlineNode) -> Iterator[_Protected]:
+    """Parts of `node` that a kind of exclusion covers."""
+    if node.kind in _INLINE:
+        yield _Protected(
+            _INLINE[node.kind], node.span, Span(node.span.start + 1, node.span.end - 1), node.span
+        )
+        return
+    kind = NodeKind.IMAGES if node.kind is InlineKind.IMAGE else NodeKind.LINK_DESTINATIONS
+    whole: Span | None = node.span
+    if node.destination == node.span:
+        whole = None
+    elif node.kind in {InlineKind.LINK, InlineKind.IMAGE} and node.text is not None:
+        whole = Span(node.text.end + 1, node.span.end)
+    for span in (node.destination, node.title):
+        if span is not None:
+            inner = span if whole is not None else Span(span.start + 1, span.end - 1)
+            yield _Protected(kind, span, inner, whole)
+
+
+# --- Soft line breaks of paragraphs: read as blanks to find text, and kept when the text is replaced.
+
+# A line end with the marks and the indentation of the next line. What follows is text of the paragraph.
+_BREAK: Final = re.compile(r"[ \t]*\n[ \t]*(?:>[ \t]*)*(?=[^\s>])")
+
+# At the end of a line these make a hard break (CommonMark 0.31.2, section 6.7).
+_HARD: Final = re.compile(r"(?:  |\\)\n")
+
+# A line of a paragraph that began like this would begin another block.
+_BLOCK_START: Final = re.compile(r"(?:[-+*>]|#{1,6}|\d{1,9}[.)]|=+|-+|(?:`{3}|~{3}).*)(?:\s|$)")
+
+_BLANK: Final = " "
+
+
+class JoinedText:
+    """The view of a document in which each soft break of `within`, a span of the source, is one blank."""
+
+    def __init__(self, outline: Outline, within: Span) -> None:
+        view = outline.view.text
+        self.breaks = _soft_breaks(outline, within)
+        starts = [*(span.start for span in self.breaks), len(view)]
+        ends = [0, *(span.end for span in self.breaks)]
+        pieces = [view[end:start] for end, start in zip(ends, starts, strict=True)]
+        self.text = _BLANK.join(pieces)
+        # How much shorter the text is after so many breaks.
+        self._shorter = [0, *accumulate(len(span) - 1 for span in self.breaks)]
+        self._blanks = [span.start - less for span, less in zip(self.breaks, self._shorter, strict=False)]
+        self._view = view
+
+    def span_of_view(self, span: Span) -> Span:
+        """The span that represents `span` of the view."""
+        return Span(self._of_view(span.start), self._of_view(span.end))
+
+    def span_in_view(self, span: Span) -> Span:
+        """The span of the view that `span` represents."""
+        return Span(self._in_view(span.start), self._in_view(span.end))
+
+    def breaks_in(self, span: Span) -> tuple[SoftBreak, ...]:
+        """The soft breaks in `span`, counted from its start."""
+        first, stop = bisect_left(self._blanks, span.start), bisect_left(self._blanks, span.end)
+        return tuple(
+            SoftBreak(self._blanks[number] - span.start, self._view[each.start : each.end])
+            for number, each in enumerate(self.breaks[first:stop], first)
+        )
+
+    def _in_view(self, offset: int) -> int:
+        return offset + self._shorter[bisect_left(self._blanks, offset)]
+
+    def _of_view(self, offset: int) -> int:
+        before = bisect_right([span.end for span in self.breaks], offset)
+        inside = before < len(self.breaks) and self.breaks[before].start < offset
+        return self._blanks[before] + 1 if inside else offset - self._shorter[before]
+
+
+def with_breaks(new_text: str, old_text: str, breaks: Sequence[SoftBreak]) -> tuple[str, SoftBreak | None]:
+    """`new_text` with the `breaks` of `old_text` at the blanks of the same number, or the nearest.
+
+    A break that finds no blank is given back, the first of them, for the text around it.
+    """
+    blanks = [
+        match.start()
+        for match in re.finditer(_BLANK, new_text)
+        if not _BLOCK_START.match(new_text, match.end())
+    ]
+    placed: list[tuple[int, SoftBreak]] = []
+    left: SoftBreak | None = None
+    free = 0
+    for each in breaks:
+        wanted = min(old_text.count(_BLANK, 0, each.at), len(blanks) - 1)
+        if free < len(blanks):
+            free = max(free, wanted)
+            placed.append((blanks[free], each))
+            free += 1
+        elif left is None:
+            left = each
+    for at, each in reversed(placed):
+        new_text = new_text[:at] + each.text + new_text[at + 1 :]
+    return new_text, left
+
+
+def _soft_breaks(outline: Outline, within: Span) -> list[Span]:
+    """The soft breaks of the paragraphs that `within` touches, as spans of the view."""
+    view = outline.view
+    found: list[Span] = []
+    for leaf in outline.tree.leaves_in(within):
+        if leaf.kind is BlockKind.PARAGRAPH and leaf.last_line > leaf.first_line:
+            lines = view.span_in_view(leaf.span)
+            found += (
+                Span(*match.span())
+                for match in _BREAK.finditer(view.text, lines.start, lines.end)
+                if not _HARD.search(view.text, max(match.start() - 1, 0), match.end())
+            )
+    return found

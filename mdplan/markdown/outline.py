@@ -1,0 +1,478 @@
+"""The outline of a document: every section in order, and what else can be named in it."""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, TypeVar, TypeVarTuple
+from unicodedata import normalize
+
+from mdplan.limits import DEFAULT_DOCUMENT_LIMITS, DocumentLimits
+from mdplan.markdown.block_tree import BlockTree, parse_blocks, reparse_blocks
+from mdplan.markdown.blocks import TASK_BOX, Block, BlockKind, new_document, with_deadline
+from mdplan.markdown.format_detection import FrontMatter, find_front_matter
+from mdplan.markdown.headings import (
+    GITHUB,
+    GITHUB_PREFIX,
+    ID_PREFIX,
+    SlugStyle,
+    anchors_in,
+    canonical_heading,
+)
+from mdplan.markdown.sections import Section, SectionNames, read_sections
+from mdplan.text.lines import LineIndex, Span
+from mdplan.text.source import DocumentFormat, Source, sha256_hex
+
+# What is derived on demand is loaded on demand: a stat of a short file needs little of it.
+if TYPE_CHECKING:
+    from mdplan.markdown.front_matter import FrontMatterContent, Unreadable
+    from mdplan.markdown.inline import InlineMap
+    from mdplan.markdown.lists import Lists
+    from mdplan.markdown.tables import TableSource
+    from mdplan.text.edit import EditList
+    from mdplan.text.line_end_view import LineEndView, LineHashes
+    from mdplan.text.near_misses import FoldedText
+
+
+_SHORT_HASH: Final = 16
+
+_Derived = TypeVar("_Derived")
+
+_About = TypeVarTuple("_About")
+
+
+class Outline:
+    """Sections, blocks and inline nodes of one `Source`. Never changes; derived parts are made on demand.
+
+    `sections` starts with the preamble and has every top-level heading in order, `nested` the headings inside
+    of quotes and lists; `headings` has both in document order, and `in_order` the preamble before them.
+    `content_end` is where the last section ends: the end of the text, or the start of a trailing run of
+    link-reference and footnote definitions, which belongs to no section. After edits, `changed` has the
+    pieces of the text before and of this one outside which both have the same blocks; it is None where all
+    was parsed.
+
+    INI and plain text have neither front matter nor blocks nor inline nodes: all of it is the preamble.
+    """
+
+    @with_deadline
+    def __init__(
+        self,
+        source: Source,
+        format: DocumentFormat = DocumentFormat.MARKDOWN,  # noqa: A002
+        limits: DocumentLimits = DEFAULT_DOCUMENT_LIMITS,
+        *,
+        is_mdx: bool = False,
+        slugs: SlugStyle = GITHUB,
+        before: "tuple[Outline, EditList] | None" = None,
+    ) -> None:
+        """Parse `source` once, as what `format` says; `limits` hold for all that is done with it.
+
+        `is_mdx` says that the name of the file is that of MDX; without it the text may say so. Anchors of
+        headings are in the style `slugs`.
+        With an outline `before` it and the edits between them, only what is around these is parsed.
+        """
+        self.source = source
+        self.limits = limits
+        self.format = format
+        self.is_mdx = is_mdx
+        self.slugs = slugs
+        is_markdown = format is DocumentFormat.MARKDOWN
+        self.front_matter: FrontMatter | None = find_front_matter(source.text) if is_markdown else None
+        self.body_start = self.front_matter.span.end if self.front_matter else 0
+        self.changed: tuple[tuple[Span, Span], ...] | None = None
+        self.tree = self._parse(before) if is_markdown else BlockTree("")
+        # Start of the trailing run of definitions, or the end of the text.
+        if before is not None and self.ends_as_before:
+            self.content_end: int = before[0].content_end + len(source.text) - len(before[0].source.text)
+        else:
+            self.content_end = self.tree.content_end if is_markdown else len(source.text)
+        body = Span(self.body_start, max(self.content_end, self.body_start))
+        headings = self.tree.headings
+        self.section_names: SectionNames = (
+            before[0].section_names.of(headings) if before else SectionNames(headings, slugs)
+        )
+        self.in_order = read_sections(headings, self.section_names, source, body)
+        self.headings = self.in_order[1:]
+        self.nested = tuple(section for section in self.headings if section.nested)
+        self.sections = tuple(section for section in self.in_order if not section.nested)
+        self._derived: dict[tuple[Any, ...], Any] = {}
+
+    def edited(self, edits: "EditList", source: Source) -> "Outline":
+        """Outline of `source`, which `edits` made of this one's."""
+        return Outline(
+            source, self.format, self.limits, is_mdx=self.is_mdx, slugs=self.slugs, before=(self, edits)
+        )
+
+    def _parse(self, before: "tuple[Outline, EditList] | None") -> BlockTree:
+        text, lines = self.source.text, self.source.lines
+        if before is None:
+            new_document()
+            return parse_blocks(text, lines, self.body_start)
+        tree, self.changed = reparse_blocks(before[0].tree, before[1], text, lines, self.body_start)
+        return tree
+
+    def derived(self, make: Callable[["Outline", *_About], _Derived], *about: *_About) -> _Derived:
+        """Return `make(outline, *about)`, made once, so that many edits of one document share it."""
+        key = make, *about
+        if key not in self._derived:
+            self._derived[key] = make(self, *about)
+        found: _Derived = self._derived[key]
+        return found
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """All blocks in document order."""
+        return self.tree.blocks
+
+    @cached_property
+    def inline(self) -> "InlineMap":
+        """Inline nodes with their spans."""
+        from mdplan.markdown.inline import InlineMap
+
+        if self.format is not DocumentFormat.MARKDOWN:
+            return InlineMap("", LineIndex(""))
+        return InlineMap(self.source.text, self.source.lines, self.body_start, self.tree)
+
+    @cached_property
+    def tables(self) -> "tuple[TableSource, ...]":
+        """Tables of every depth, in document order."""
+        from mdplan.markdown.tables import read_tables
+
+        return read_tables(self.tree, self.source.text, self.source.lines)
+
+    def tables_in(self, span: Span) -> "tuple[TableSource, ...]":
+        """Tables that start in `span`, in document order."""
+        return tuple(table for table in self.tables if span.start <= table.block.span.start < span.end)
+
+    @cached_property
+    def lists(self) -> "Lists":
+        """Lists of every depth."""
+        from mdplan.markdown.lists import Lists
+
+        return Lists(self.tree, self.source.text, self.source.lines)
+
+    @cached_property
+    def front_matter_content(self) -> "FrontMatterContent | Unreadable | None":
+        """What the front matter says; None where there is none."""
+        if self.front_matter is None:
+            return None
+        from mdplan.markdown.front_matter import content_of
+
+        return content_of(self.source.text, self.front_matter, self.limits.front_matter_characters)
+
+    @cached_property
+    def line_hashes(self) -> "LineHashes":
+        """Short hashes of the lines, by which addresses such as ``12:a3f`` prove themselves."""
+        from mdplan.text.line_end_view import LineHashes
+
+        return LineHashes(self.source.lines)
+
+    @cached_property
+    def view(self) -> "LineEndView":
+        """The text as patterns see it, with LF line ends."""
+        from mdplan.text.line_end_view import LineEndView
+
+        return LineEndView(self.source.text, self.source.lines)
+
+    @cached_property
+    def folded(self) -> "FoldedText":
+        """The view prepared for the search of near misses."""
+        from mdplan.text.near_misses import FoldedText
+
+        return FoldedText(self.view.text)
+
+    def with_digits(self, prefix: str) -> list[Section]:
+        """Sections whose IDs begin with the lower-case hex digits `prefix`; nested ones after others."""
+        name = ID_PREFIX + prefix
+        if name in self._by_id:
+            return [self._by_id[name]]
+        first, end = (bisect_left(self._sorted_ids, each) for each in (name, name + "g"))
+        found = map(self._by_id.__getitem__, self._sorted_ids[first:end])
+        return sorted(found, key=lambda section: (section.nested, section.span))
+
+    @cached_property
+    def _by_id(self) -> dict[str, Section]:
+        return {section.section_id: section for section in self.in_order}
+
+    @cached_property
+    def _sorted_ids(self) -> list[str]:
+        return sorted(self._by_id)
+
+    def named(self, leaf: str, parent: str | None = None) -> tuple[Section, ...]:
+        """Sections of the canonical heading `leaf`, below one of the canonical heading `parent` if given.
+
+        The preamble has the empty one. Nested sections come after others.
+        """
+        found = tuple(self._by_heading.get((parent, leaf), ()))
+        return (self.sections[0], *found) if not leaf and parent is None else found
+
+    @cached_property
+    def _by_heading(self) -> dict[tuple[str | None, str], list[Section]]:
+        """Sections under (None, heading), and under (parent's heading, heading), in canonical form."""
+        index: defaultdict[tuple[str | None, str], list[Section]] = defaultdict(list)
+        for section in (*self.sections[1:], *self.nested):
+            leaf = canonical_heading(section.title)
+            index[None, leaf].append(section)
+            if section.parent:
+                index[canonical_heading(section.path[-2]), leaf].append(section)
+        return index
+
+    def with_anchor(self, anchor: str) -> Section | None:
+        """Section whose heading has `anchor`, or whose anchor lines name it."""
+        found = self._by_anchor.get(anchor)
+        if found is None and not anchor.isascii():
+            found = self._by_composed_anchor.get(normalize("NFC", anchor))
+        return found or self._by_lead.get(anchor)
+
+    @cached_property
+    def _by_anchor(self) -> dict[str, Section]:
+        # Of equal ones, which headings give themselves, the first counts.
+        return {section.anchor: section for section in reversed(self.headings) if section.anchor}
+
+    @cached_property
+    def _by_composed_anchor(self) -> dict[str, Section]:
+        """Sections by anchor in normal form C (Unicode Standard Annex 15)."""
+        return {normalize("NFC", anchor): section for anchor, section in self._by_anchor.items()}
+
+    @cached_property
+    def _by_lead(self) -> dict[str, Section]:
+        """By each anchor of the anchor lines above a heading the section of that heading."""
+        return {
+            anchor: section
+            for section in reversed(self.sections)
+            for anchor in anchors_in(self.text_of(Span(section.span.start, section.heading_start)))
+        }
+
+    @property
+    def lead_spans(self) -> list[Span]:
+        """The anchor lines above headings, in order."""
+        leads = (Span(section.span.start, section.heading_start) for section in self.sections)
+        return [lead for lead in leads if len(lead)]
+
+    @cached_property
+    def with_prefix(self) -> list[Section]:
+        """Sections whose anchor begins with GitHub's own prefix."""
+        return [section for section in self.headings if (section.anchor or "").startswith(GITHUB_PREFIX)]
+
+    @property
+    def repeated(self) -> list[Section]:
+        """Sections of equal paths, all of them, in document order."""
+        return [section for section in self.headings if section.repeats > 1]
+
+    @property
+    def heading_names(self) -> list[str]:
+        """Canonical headings, each once."""
+        return [leaf for parent, leaf in self._by_heading if parent is None and leaf]
+
+    @property
+    def anchors(self) -> Collection[str]:
+        """Anchors of headings, each once."""
+        return self._by_anchor.keys()
+
+    def parent(self, section: Section) -> Section | None:
+        """Section around `section`; None for the preamble."""
+        return None if section.parent is None else self.sections[section.parent]
+
+    def every_section(self) -> Iterator[Section]:
+        """Top-level sections first, then nested headings."""
+        yield from self.sections
+        yield from self.nested
+
+    @cached_property
+    def heading_starts(self) -> list[int]:
+        """Where each of `headings` starts."""
+        return [section.heading_start for section in self.headings]
+
+    def heading_at(self, offset: int | None) -> Section | None:
+        """The one of `headings` that starts at `offset`."""
+        found = () if offset is None else self.headings_in(Span(offset, offset + 1))
+        return next(iter(found), None)
+
+    def headings_in(self, span: Span) -> tuple[Section, ...]:
+        """Those of `headings` that start in `span`."""
+        start, end = (bisect_left(self.heading_starts, offset) for offset in (span.start, span.end))
+        return self.headings[start:end]
+
+    def children(self, section: Section) -> Iterator[Section]:
+        """Direct subsections of `section`, in order."""
+        if section.nested:
+            return
+        for index in range(section.index + 1, len(self.sections)):
+            other = self.sections[index]
+            if not section.is_root and other.span.start >= section.span.end:
+                return
+            if other.parent == section.index:
+                yield other
+
+    def members(self, section: Section) -> range:
+        """Indexes of `section` and of all sections inside it."""
+        if section.is_root:
+            return range(len(self.sections))
+        return range(section.index, bisect_left(self._starts, section.span.end, section.index))
+
+    def section_at(self, offset: int) -> Section:
+        """Innermost top-level section that contains `offset`."""
+        return self.sections[max(bisect_right(self._starts, offset) - 1, 0)]
+
+    def text_of(self, span: Span) -> str:
+        """Text of `span`."""
+        return self.source.text[span.start : span.end]
+
+    def heading_span(self, section: Section) -> Span:
+        """The lines of the heading of `section` without the line end of the last."""
+        text, start, end = self.source.text, section.heading_start, section.heading_end
+        end -= text.endswith("\n", start, end)
+        end -= text.endswith("\r", start, end)
+        return Span(start, end)
+
+    def section_sha256(self, section: Section) -> str:
+        """First 16 hex digits of SHA-256 over the bytes of the whole section."""
+        return self._sha256(section.span)[:_SHORT_HASH]
+
+    def body_sha256(self, section: Section) -> str:
+        """First 16 hex digits of SHA-256 over the bytes of the section's own body."""
+        return self._sha256(section.body)[:_SHORT_HASH]
+
+    def hashed_part(self, section: Section, expected: str) -> Span | None:
+        """What of `section` has the hash `expected` (16 hex digits or more): all of it, else its own body."""
+        for span in (section.span, section.body):
+            if self._sha256(span).startswith(expected.lower()):
+                return span
+        return None
+
+    def own_hashes(self) -> dict[str, str]:
+        """Hash of each top-level section's own text, heading and body, by section ID."""
+        # Each ends where the next one starts.
+        places = self.source.byte_offsets([*self._starts, self.sections[-1].body.end])
+        data = memoryview(self.source.data)
+        return {
+            section.section_id: sha256_hex(data[start:stop])[:_SHORT_HASH]
+            for section, (start, stop) in zip(self.sections, pairwise(places), strict=True)
+        }
+
+    def _sha256(self, span: Span) -> str:
+        return sha256_hex(self.source.bytes_of(span))
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [section.span.start for section in self.sections]
+
+    @property
+    def ends_as_before(self) -> bool:
+        """Whether the last part, which begins with a heading, is what it was before edits of other parts."""
+        if not self.changed or not self.tree.part_headings:
+            return False
+        return self.changed[-1][1].end <= self.tree.part_headings[-1].span.start
+
+
+def of_source(outline: Outline, read: Callable[[Source], _Derived]) -> _Derived:
+    """Return what `read` makes of the source of `outline`: a structure of another format, such as INI."""
+    return read(outline.source)
+
+
+# --- Inventory of a document besides its sections: code blocks, tables and tasks.
+
+_LANGUAGE: Final = re.compile(r"\{?[.=]?([^\s{},:\[]+)")
+
+_SPACES: Final = re.compile(r"[ \t]+")
+
+_BOX: Final = re.compile(r"\[[ xX]\]")
+
+
+@dataclass(frozen=True, slots=True)
+class CodeBlock:
+    """One code block, fenced or indented; the lines of `block` include the fences.
+
+    `index` (0-based) counts the fenced blocks of every depth; indented ones have none. `language` is the
+    first word of the info string, escapes and entities resolved; None where there is none.
+    """
+
+    block: Block
+    index: int | None
+    language: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One GFM table. `index` (0-based) counts the tables of every depth.
+
+    `columns` are the header cells, as inline Markdown. `rows` counts the lines below the delimiter row.
+    """
+
+    block: Block
+    index: int
+    columns: tuple[str, ...]
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One task list item (GFM, section 5.3): the list item `block`, and whether its box is checked."""
+
+    block: Block
+    done: bool
+
+
+def find_code_blocks(outline: Outline) -> tuple[CodeBlock, ...]:
+    """All code blocks in document order."""
+    found: list[CodeBlock] = []
+    fences = 0
+    for block in outline.tree.of_kinds(BlockKind.FENCE, BlockKind.INDENTED_CODE):
+        if block.kind is BlockKind.FENCE:
+            found.append(CodeBlock(block, fences, fence_language(block)))
+            fences += 1
+        else:
+            found.append(CodeBlock(block, None, None))
+    return tuple(found)
+
+
+def find_tables(outline: Outline) -> tuple[Table, ...]:
+    """All tables in document order."""
+    tables = outline.tree.of_kinds(BlockKind.TABLE)
+    return tuple(
+        Table(block, index, block.cells, block.last_line - block.first_line - 1)
+        for index, block in enumerate(tables)
+    )
+
+
+def find_tasks(outline: Outline) -> tuple[Task, ...]:
+    """All task list items in document order: items that begin with a paragraph that begins with a box."""
+    found: list[Task] = []
+    for item, first in pairwise(outline.tree.containing(_BOX)):
+        if (
+            item.kind is BlockKind.LIST_ITEM
+            and first.kind is BlockKind.PARAGRAPH
+            and first.depth == item.depth + 1
+            and (box := TASK_BOX.match(first.content))
+        ):
+            found.append(Task(item, box[1] != " "))
+    return tuple(found)
+
+
+def fence_language(fence: Block) -> str | None:
+    """First word of the info string of `fence` (CommonMark 0.31.2, section 4.5)."""
+    info = fence.content.strip(" \t")
+    if "\\" in info or "&" in info:
+        from markdown_it.common.utils import unescapeAll
+
+        info = unescapeAll(info)
+    return _SPACES.split(info, maxsplit=1)[0] or None
+
+
+def has_language(language: str | None, wanted: str) -> bool:
+    """Whether the `language` of a fence is `wanted`: as written, or without case and attributes.
+
+    Attributes are those of Docusaurus and VuePress (`js{1,2}`), R Markdown and Quarto (`{r}`, `{r, echo=F}`),
+    and Pandoc (`{.r}`).
+    """
+    if language is None or language == wanted:
+        return language == wanted
+    return _plain_language(language) == _plain_language(wanted)
+
+
+def _plain_language(language: str) -> str:
+    found = _LANGUAGE.match(language)
+    return found[1].casefold() if found else language.casefold()

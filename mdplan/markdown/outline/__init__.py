@@ -1,1 +1,0 @@
-"""Sections of a document: headings, paths, IDs, anchors, regions."""

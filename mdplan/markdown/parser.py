@@ -1,0 +1,898 @@
+"""The Markdown parser pulldown-cmark, through its binding pyromark. No other module imports pyromark.
+
+The parser turns a text into a flat sequence of events, each with its range in bytes of UTF-8. This module
+prepares texts for the parser, stops it at the time limit, and converts ranges to offsets in code points.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import accumulate, islice
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+import pyromark
+
+from mdplan.markdown.blocks import (
+    CONTAINERS,
+    Block,
+    BlockKind,
+    check_deadline,
+    check_deadline_often,
+    with_deadline,
+)
+from mdplan.markdown.reference_parser import parse_reference_blocks
+from mdplan.text.lines import Span
+
+# Names of types alone, whose module takes longer to import than the parser.
+if TYPE_CHECKING:
+    import pyromark.event
+
+
+# What starts or ends: its name, or that with its data.
+Tag: TypeAlias = str | Mapping[str, object]
+
+Event: TypeAlias = "pyromark.event.Event"
+
+Range: TypeAlias = "pyromark.event.Range"
+
+EventBatch: TypeAlias = "tuple[tuple[Event, Range], ...]"
+
+# Label of a reference without a definition -> whether to read it as a link.
+IsLabel: TypeAlias = Callable[[str], bool]
+
+# GitHub's extensions. Task boxes and wiki links are read elsewhere; `ENABLE_GFM` adds only alerts in quotes.
+_OPTIONS: Final = (
+    pyromark.Options.ENABLE_TABLES | pyromark.Options.ENABLE_FOOTNOTES | pyromark.Options.ENABLE_STRIKETHROUGH
+)
+
+# The most container markers in one line. The parser takes time for each of them in each lazy line below; and
+# markdown-it-py, which then reads the file, nests as deep as twice as many: an item and its list.
+MAX_MARKERS: Final = 200
+
+_BATCH: Final = 64
+
+_MARKERS: Final = rf"(?:[ \t]*+(?:>|(?:[-+*]|[0-9]{{1,9}}[.)])[ \t])){{{MAX_MARKERS + 1}}}"
+
+_TOO_DEEP: Final = re.compile(rf"\n{_MARKERS}")
+
+# The parser takes a tab for something else than white space after closing fences and in delimiter rows.
+_LAST_TABS: Final = re.compile(r"(?m)\t[|: \t-]*(?=\r?$)")
+
+_CONTAINERS: Final = r"(?:[ \t]*(?:>|(?:[-+*]|[0-9]{1,9}[.)])(?=[ \t])))*+[ \t]*"
+
+_CLOSING_FENCE: Final = re.compile(rf"{_CONTAINERS}(?:`{{3,}}|~{{3,}})(?P<marks>[ \t]*)")
+
+_DELIMITER_ROW: Final = re.compile(rf"{_CONTAINERS}(?P<marks>[|:-][|: \t-]*)")
+
+_LONE_CR: Final = re.compile(r"\r(?!\n)")
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+_CONTINUATION_BYTES: Final = bytes(range(0x80, 0xC0))
+
+_STEP: Final = 1024
+
+
+class ParserFailure(Exception):  # noqa: N818 - Callers treat it as a result: they ask the other parser.
+    """The parser failed on a text because of a bug of its own."""
+
+
+class PreparedText:
+    """A text as the parser takes it: the same number of code points, each in the same place.
+
+    In `source` NUL is U+FFFD and a lone CR is LF, as CommonMark reads them. In `text`, which is for the
+    parser, lone surrogates are U+FFFD, too, and a few characters that the parser reads otherwise than
+    CommonMark does are replaced by others of the same meaning.
+    """
+
+    def __init__(self, text: str) -> None:
+        """Prepare `text`; offsets of the result count from its start."""
+        self.source = _LONE_CR.sub("\n", text).replace("\0", "\ufffd")
+        self.text = _prepared(self.source)
+        self._is_ascii = self.text.isascii()
+        self._data = b"" if self._is_ascii else self.text.encode()
+        # Code points before every `_STEP`th byte.
+        self._counts = (
+            [] if self._is_ascii else list(accumulate(map(_code_points, self._pieces()), initial=0))
+        )
+
+    def bounds(self, place: Range) -> tuple[int, int]:
+        """Start and end of the range of an event in code points."""
+        if self._is_ascii:
+            return place["start"], place["end"]
+        return self.offset(place["start"]), self.offset(place["end"])
+
+    def offset(self, byte: int) -> int:
+        """The code point at a byte offset of an event."""
+        if self._is_ascii:
+            return byte
+        step = byte // _STEP
+        return self._counts[step] + _code_points(self._data[step * _STEP : byte])
+
+    def _pieces(self) -> Iterator[bytes]:
+        return (self._data[start : start + _STEP] for start in range(0, len(self._data), _STEP))
+
+
+def event_batches(text: str, is_label: IsLabel | None = None) -> Iterator[EventBatch]:
+    """Events of `text`, which is the text of a `PreparedText`, some hundred at a time, in document order.
+
+    `is_label` is asked about labels that `text` does not define. Raises `ParserFailure`, and `ParseTimeout`
+    between two batches.
+    """
+
+    def resolve(link: "pyromark.event.BrokenLink") -> tuple[str, str] | None:
+        return ("", "") if is_label is not None and is_label(link["reference"]) else None
+
+    with _panics_caught():
+        events = pyromark.events_with_range(
+            text, options=_OPTIONS, broken_link_callback=resolve if is_label else None
+        )
+        while batch := tuple(islice(events, _BATCH)):
+            check_deadline_often()
+            yield batch
+
+
+def leading_definition(text: str) -> int | None:
+    """Where the link reference definition ends that `text`, which is prepared, begins with; None without one.
+
+    The end is an offset in code points. Raises `ParserFailure`.
+    """
+    with _panics_caught():
+        found = pyromark.reference_definitions(text, options=_OPTIONS)
+    spans = (definition["span"] for definition in found.values())
+    end = next((span["end"] for span in spans if not span["start"]), None)
+    return None if end is None else len(text.encode()[:end].decode())
+
+
+@contextmanager
+def _panics_caught() -> Iterator[None]:
+    try:
+        yield
+    except BaseException as error:
+        # A panic in Rust is no `Exception`, and its class cannot be imported.
+        if type(error).__name__ == "PanicException":
+            raise ParserFailure from error
+        raise
+
+
+def is_nested_too_deep(text: str) -> bool:
+    """Whether a line of `text`, in LF or CRLF, has more than `MAX_MARKERS` markers of containers."""
+    return _TOO_DEEP.search("\n" + text) is not None
+
+
+def _prepared(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = _SURROGATE.sub("\ufffd", text)
+    # A blank line has neither of them.
+    text = text.replace("\v", "\x7f").replace("\f", "\x7f")
+    return _LAST_TABS.sub(_with_spaces, text)
+
+
+def _with_spaces(tabs: re.Match[str]) -> str:
+    line = tabs.string[tabs.string.rfind("\n", 0, tabs.start()) + 1 : tabs.end()]
+    found = _CLOSING_FENCE.fullmatch(line) or _DELIMITER_ROW.fullmatch(line)
+    if found is None:
+        return tabs[0]
+    # Tabs before the marks are indentation.
+    indentation = max(len(tabs[0]) - len(found["marks"]), 0)
+    return tabs[0][:indentation] + tabs[0][indentation:].replace("\t", " ")
+
+
+def _code_points(data: bytes) -> int:
+    return len(data) if data.isascii() else len(data.translate(None, _CONTINUATION_BYTES))
+
+
+# --- The tree of blocks that the events of pulldown-cmark describe, with line numbers inside one part.
+
+# The parser wants a pipe before the header of a table that follows on text; GitHub does not. And where such a
+# header is a lazy line of a quote, the parser ends the quote, and begins another with the delimiter row.
+DELIMITER_ROW: Final = re.compile(r"(?:\n(?=[ \t-]*[|:])|\A(?=[^\n|]*\|))[|:-][|: \t-]*(?=\n|\Z)")
+
+# No delimiter row: a dash and a blank begin a list item; one cell has dashes side by side, and colons around.
+_BROKEN_DELIMITER: Final = re.compile(r"^[ \t>]*-[ \t]|[:-][ \t]+[:-]|-:-|::|(?:^|\|)[ \t]*:[ \t]*(?:\||$)")
+
+_KINDS: Final = {
+    "Paragraph": BlockKind.PARAGRAPH,
+    "Heading": BlockKind.HEADING,
+    "BlockQuote": BlockKind.QUOTE,
+    "CodeBlock": BlockKind.FENCE,
+    "HtmlBlock": BlockKind.HTML,
+    "List": BlockKind.LIST,
+    "Item": BlockKind.LIST_ITEM,
+    "FootnoteDefinition": BlockKind.FOOTNOTE,
+    "Table": BlockKind.TABLE,
+}
+
+# HTML that can contain blank lines, and ends with one where its own end is missing (section 4.6).
+_HTML_WITH_BLANK_LINES: Final = re.compile(
+    r"<(?:[!?]|(?:script|pre|style|textarea)(?=[\s>]|$))", re.IGNORECASE
+)
+
+# A range that begins inside a tab begins with the mark before it.
+_MARKER: Final = re.compile(r"[ \t>]*([-+*]|[0-9]{1,9}[.)])")
+
+_FENCE: Final = re.compile(r"`{3,}|~{3,}")
+
+_WHITE: Final = re.compile(r"[ \t\r\n]*")
+
+_QUOTE_MARK: Final = re.compile(r"[ \t]*>")
+
+# CommonMark 0.31.2, section 4.2: closing marks are after a blank.
+_CLOSING_MARKS: Final = re.compile(r"[ \t]#+\Z")
+
+
+@dataclass(slots=True, eq=False)
+class BlockNode:
+    """One block and the blocks in it. Lines are 0-based and inclusive.
+
+    Until the tree is complete, `last_line` of a container is the last line that the parser counts to it,
+    which can be a blank one after its last block. Other fields are those of `Block`.
+    """
+
+    kind: BlockKind
+    first_line: int
+    last_line: int
+    children: "list[BlockNode]" = field(default_factory=list)
+    level: int = 0
+    markup: str = ""
+    content: str = ""
+    cells: tuple[str, ...] = ()
+    code: str = ""
+
+    def leaves(self) -> "Iterator[BlockNode]":
+        """Blocks in it, and in those, without blocks of their own; it itself if it has none."""
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            if node.children:
+                stack += reversed(node.children)
+            else:
+                yield node
+
+
+class PartLines:
+    """Lines of a prepared text. Numbers are 0-based; a final line end opens no line."""
+
+    def __init__(self, text: str) -> None:
+        """Split `text`."""
+        lines = text.split("\n")
+        self.starts = [*accumulate((len(line) + 1 for line in lines), initial=0)]
+        if not lines[-1]:
+            lines.pop()
+            self.starts.pop()
+        self.texts = [line.removesuffix("\r") for line in lines] if "\r" in text else lines
+        self._length = len(text)
+
+    def end(self, line: int) -> int:
+        """Offset after `line` and its line end."""
+        return min(self.starts[line + 1], self._length)
+
+
+def read_tree(prepared: PreparedText, lines: PartLines) -> list[BlockNode]:
+    """Root blocks of a text with the blocks in them, but without link reference definitions.
+
+    `lines` are those of `prepared`. Raises `ParserFailure`.
+    """
+    reader = _TreeReader(prepared, lines)
+    for batch in event_batches(prepared.text):
+        for event, place in batch:
+            reader.take(event, place)
+    return reader.roots
+
+
+class _TreeReader:
+    """Makes nodes of events. A paragraph in a tight list has no event: its inline events tell where it is."""
+
+    def __init__(self, prepared: PreparedText, lines: PartLines) -> None:
+        self.prepared = prepared
+        self.roots: list[BlockNode] = []
+        self._text = prepared.source
+        self._lines = lines
+        self._containers: list[BlockNode] = []
+        # The leaf block that is being read, its event, and where it starts and ends.
+        self._leaf: BlockNode | None = None
+        self._leaf_event = ""
+        self._start = self._end = 0
+        self._cells: list[str] = []
+        self._code: list[str] = []
+        self._is_header = False
+
+    def take(self, event: Event, place: Range) -> None:
+        """The next event."""
+        if isinstance(event, str):
+            if event == "Rule":
+                self._close_leaf()
+                self._open_leaf(BlockKind.RULE, event, place)
+                self._close_leaf()
+            else:
+                self._take_inline(place)
+        elif "Start" in event:
+            tag = event["Start"]
+            name = tag if isinstance(tag, str) else next(iter(tag))
+            self._take_start(name, place, is_indented=tag == {"CodeBlock": "Indented"})
+        elif "End" in event:
+            end = event["End"]
+            self._take_end(end if isinstance(end, str) else next(iter(end)))
+        elif self._leaf_event == "CodeBlock" and "Text" in event:
+            self._code.append(self._code_of(event["Text"], place))
+        else:
+            self._take_inline(place)
+
+    def _take_start(self, name: str, place: Range, *, is_indented: bool) -> None:
+        kind = _KINDS.get(name)
+        if self._leaf_event:
+            self._is_header = self._is_header or name == "TableHead"
+            if name == "TableCell" and self._is_header:
+                self._cells.append(self._text_of(place))
+        elif kind is None:
+            self._take_inline(place)
+        else:
+            self._close_leaf()
+            if kind in CONTAINERS:
+                self._open_container(kind, place)
+            else:
+                self._open_leaf(BlockKind.INDENTED_CODE if is_indented else kind, name, place)
+
+    def _take_end(self, name: str) -> None:
+        if name == "TableHead":
+            self._is_header = False
+        elif self._leaf_event:
+            if name == self._leaf_event:
+                self._close_leaf()
+        elif _KINDS.get(name) in CONTAINERS:
+            self._close_leaf()
+            self._containers.pop()
+
+    def _take_inline(self, place: Range) -> None:
+        """Inline content: of a leaf block whose place is known, or of the paragraph of a tight item."""
+        if self._leaf_event:
+            return
+        if self._leaf is None:
+            self._open_leaf(BlockKind.PARAGRAPH, "", place)
+            # The range of an escaped character begins after the backslash.
+            self._start -= self._text.startswith("\\", self._start - 1) if self._start else 0
+        # A paragraph ends with a line, which the ranges of some references do not reach.
+        _, end = self.prepared.bounds(place)
+        end = self._text.find("\n", max(end - 1, self._start))
+        self._end = max(self._end, end if end >= 0 else len(self._text))
+
+    def _open_container(self, kind: BlockKind, place: Range) -> None:
+        start, end = self._bounds(place)
+        markup = ">" if kind is BlockKind.QUOTE else ""
+        if kind in {BlockKind.LIST, BlockKind.LIST_ITEM} and (marker := _MARKER.match(self._text, start)):
+            markup = marker[1][-1]
+        node = BlockNode(kind, self._line(start), self._line(max(start, end - 1)), markup=markup)
+        self._siblings().append(node)
+        self._containers.append(node)
+
+    def _open_leaf(self, kind: BlockKind, event: str, place: Range) -> None:
+        self._start, self._end = self._bounds(place)
+        self._leaf_event = event
+        self._leaf = BlockNode(kind, 0, 0)
+        self._cells, self._code = [], []
+
+    def _close_leaf(self) -> None:
+        """Add the leaf block that was read last, if any."""
+        node = self._leaf
+        if node is None:
+            return
+        self._leaf, self._leaf_event = None, ""
+        source = self._text[self._start : self._end]
+        if node.kind is not BlockKind.FENCE and not _HTML_WITH_BLANK_LINES.match(source):
+            source = source.rstrip(" \t\r\n")
+        quotes = sum(container.kind is BlockKind.QUOTE for container in self._containers)
+        if node.kind is BlockKind.HTML and quotes:
+            source = _without_blank_end(source, quotes)
+        node.first_line = self._line(self._start)
+        node.last_line = self._line(self._start + max(len(source) - 1, 0))
+        if node.kind in {BlockKind.HEADING, BlockKind.PARAGRAPH}:
+            node.content = without_prefixes(source, quotes)
+        if node.kind is BlockKind.HEADING:
+            node.level, node.markup, node.content = read_heading(node.content)
+        if node.kind is BlockKind.TABLE:
+            node.cells = tuple(self._cells)
+        elif node.kind is BlockKind.RULE:
+            node.markup = source[:1]
+        elif node.kind is BlockKind.FENCE and (fence := _FENCE.match(source)):
+            node.markup = fence[0]
+            node.content = source[fence.end() :].partition("\n")[0].removesuffix("\r")
+            node.code = "".join(self._code)
+            node.code += "\n" if node.code and not node.code.endswith("\n") else ""
+        self._siblings().append(node)
+
+    def _siblings(self) -> list[BlockNode]:
+        return self._containers[-1].children if self._containers else self.roots
+
+    def _bounds(self, place: Range) -> tuple[int, int]:
+        """Start and end in code points; a range can begin with white space of the line before."""
+        start, end = self.prepared.bounds(place)
+        white = _WHITE.match(self._text, start, end)
+        return (white.end() if white else start), end
+
+    def _line(self, offset: int) -> int:
+        return bisect_right(self._lines.starts, offset) - 1
+
+    def _text_of(self, place: Range) -> str:
+        start, end = self.prepared.bounds(place)
+        return self._text[start:end].replace("\\|", "|").strip(" \t\v\f")
+
+    def _code_of(self, text: str, place: Range) -> str:
+        """A piece of code as it is in the source, if it is there: a tab can be spaces in part."""
+        start, end = self.prepared.bounds(place)
+        source = self._text[start:end]
+        return source if len(source) == len(text) else text
+
+
+def is_doubtful_table(rows: Sequence[str]) -> bool:
+    """Whether GitHub may see no table in `rows`, or fewer rows: one indented like code is none to it."""
+    least = max(_indentation(rows[0]) + 1, 4)
+    return _BROKEN_DELIMITER.search(rows[1]) is not None or any(
+        _indentation(row) >= least for row in rows[2:]
+    )
+
+
+def _indentation(line: str) -> int:
+    return len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip(" "))
+
+
+def without_prefixes(source: str, quotes: int) -> str:
+    """`source` in LF; lines but the first without white space and up to so many quote marks before them."""
+    first, *others = source.rstrip(" \t\r\n").split("\n")
+    if not others:
+        return first
+    return "\n".join([first.removesuffix("\r"), *(_without_prefix(line, quotes) for line in others)])
+
+
+def _without_prefix(line: str, quotes: int) -> str:
+    for _ in range(quotes):
+        mark = _QUOTE_MARK.match(line)
+        if mark is None:
+            break
+        line = line[mark.end() :]
+    return line.removesuffix("\r").lstrip(" \t")
+
+
+def _without_blank_end(html: str, quotes: int) -> str:
+    """`html` without a last line of quote marks alone: its range can have the blank line that ends it."""
+    before, _, last = html.rpartition("\n")
+    if not before or _without_prefix(last, quotes) or _HTML_WITH_BLANK_LINES.match(html):
+        return html
+    return before
+
+
+def read_heading(source: str) -> tuple[int, str, str]:
+    """Level, markup and raw inline text of the heading that `source` is (CommonMark 0.31.2, 4.2 and 4.3)."""
+    if "\n" in source:
+        content, _, underline = source.rpartition("\n")
+        mark = underline.strip(" \t")[0]
+        return 1 if mark == "=" else 2, mark, content.strip(" \t\n")
+    line = source.strip(" \t")
+    title = line.lstrip("#")
+    level = len(line) - len(title)
+    if title.endswith("#"):
+        title = _CLOSING_MARKS.sub("", title)
+    return level, line[:level], title.strip(" \t\n")
+
+
+# --- Headings of a text, made of the parser's events without any other block.
+
+# HTML that ends with the first of these closing tags (CommonMark 0.31.2, section 4.6). The parser waits for
+# the one that closes its own tag.
+_RAW_HTML: Final = re.compile(r"[ \t]*<(?:script|pre|style|textarea)(?=[\s>]|$)", re.IGNORECASE)
+
+_RAW_HTML_END: Final = re.compile(r"</(?:script|pre|style|textarea)>[^\n]*", re.IGNORECASE)
+
+_UNDERLINE: Final = re.compile(r"\n[ \t>]*(?:=+|-+)[ \t]*(?=\n|\Z)")
+
+# Where a tab takes a quote mark four columns in or more, it is text; to the parser it is a mark all the same.
+# So it is to markdown-it-py, but for an underline in a list.
+_MARK_AFTER_TAB: Final = re.compile(r"\n[ \t>]*\t[ \t]*>")
+
+# A dash and a blank begin a list item, in which a heading can be; to the parser they can be a delimiter row.
+_ITEM_AS_DELIMITER: Final = re.compile(r"[^\n]*\n[ \t>]*-[ \t]")
+
+# Containers whose ends are names alone.
+_NAMED_ENDS: Final = frozenset({"Item", "FootnoteDefinition"})
+
+
+class DoubtfulText(Exception):  # noqa: N818 - Callers treat it as a result: they ask the other parser.
+    """The parser may take too long for the text, or read its headings otherwise than GitHub does."""
+
+
+@with_deadline
+def parse_headings(text: str, start: int, lines_before: int) -> list[Block]:
+    """Headings of `text`, a part of a document from the offset `start` on, after `lines_before` lines.
+
+    Raises `ParserFailure` and `DoubtfulText`.
+    """
+    reader = _HeadingReader(PreparedText(text), start, lines_before)
+    if is_nested_too_deep(reader.prepared.text):
+        raise DoubtfulText
+    batches: Iterator[tuple[tuple[Any, Range], ...]] = event_batches(reader.prepared.text)
+    for batch in batches:
+        # Events that are names alone have neither of the two words in them.
+        for event, place in batch:
+            if "Start" in event:
+                reader.take_start(event["Start"], place)
+            elif "End" in event:
+                reader.take_end(event["End"])
+    return reader.headings
+
+
+class _HeadingReader:
+    def __init__(self, prepared: PreparedText, start: int, lines_before: int) -> None:
+        self.prepared = prepared
+        self.headings: list[Block] = []
+        self._source = prepared.source
+        self._start = start
+        # The offset up to which line ends were counted, and the number of its line.
+        self._at, self._line = 0, lines_before + 1
+        # Of each container around, whether it is a quote. Their ranges can overlap: only ends count.
+        self._quotes: list[bool] = []
+
+    def take_start(self, tag: Tag, place: Range) -> None:
+        """The next start of a block or an inline node."""
+        if isinstance(tag, str):
+            if tag == "Item":
+                self._quotes.append(False)
+            elif tag == "HtmlBlock":
+                self._take_html(place)
+        elif "Heading" in tag:
+            self._take_heading(place)
+        elif "Table" in tag:
+            self._take_table(place)
+        elif "FootnoteDefinition" in tag:
+            self._take_footnote(place)
+        elif "List" in tag or "BlockQuote" in tag:
+            self._quotes.append("BlockQuote" in tag)
+
+    def take_end(self, tag: Tag) -> None:
+        """The next end of one."""
+        if tag in _NAMED_ENDS if isinstance(tag, str) else "Heading" not in tag:
+            self._quotes.pop()
+
+    def _take_footnote(self, place: Range) -> None:
+        """Two definitions in one line are in each other to GitHub, and side by side to the parser."""
+        start, _ = self.prepared.bounds(place)
+        if "]:" in self._source[self._source.rfind("\n", 0, start) + 1 : start]:
+            raise DoubtfulText
+        self._quotes.append(False)
+
+    def _take_table(self, place: Range) -> None:
+        """After a row that is none to GitHub, text that is a row to the parser can be a heading."""
+        start, end = self.prepared.bounds(place)
+        line_end = self._source.find("\n", end)
+        text = self._source[start : line_end if line_end >= 0 else len(self._source)]
+        has_item = _ITEM_AS_DELIMITER.match(text)
+        if has_item or _UNDERLINE.search(text):
+            start = self._source.rfind("\n", 0, start) + 1
+            if has_item or is_doubtful_table(self._source[start:end].replace("\r", "").split("\n")):
+                raise DoubtfulText
+
+    def _take_heading(self, place: Range) -> None:
+        start, end = self.prepared.bounds(place)
+        text = self._source[start:end].strip(" \t\r\n")
+        if "\n" in text:
+            if _MARK_AFTER_TAB.search(text):
+                raise DoubtfulText
+            text = without_prefixes(text, sum(self._quotes))
+            if DELIMITER_ROW.search(text):
+                raise DoubtfulText
+        line_start = self._source.rfind("\n", 0, start) + 1
+        line_end = self._source.find("\n", start + len(self._source[start:end].rstrip(" \t\r\n")))
+        line_end = line_end + 1 if line_end >= 0 else len(self._source)
+        self._line += self._source.count("\n", self._at, line_start)
+        self._at = line_start
+        level, markup, content = read_heading(text)
+        self.headings.append(
+            Block(
+                kind=BlockKind.HEADING,
+                first_line=self._line,
+                last_line=self._line + text.count("\n"),
+                span=Span(self._start + line_start, self._start + line_end),
+                depth=len(self._quotes),
+                level=level,
+                markup=markup,
+                content=content,
+            )
+        )
+
+    def _take_html(self, place: Range) -> None:
+        start, end = self.prepared.bounds(place)
+        if not _RAW_HTML.match(self._source, start, end):
+            return
+        found = _RAW_HTML_END.search(self._source, start, end)
+        if found and self._source[found.end() : end].strip():
+            raise DoubtfulText
+
+
+# --- Blocks of one part of a document, made of the parser's events.
+
+
+@with_deadline
+def parse_part(text: str, start: int, lines_before: int) -> tuple[Block, ...]:
+    """Blocks of `text`, a part of a document that begins at the offset `start`, after `lines_before` lines.
+
+    They are in document order, containers before what they contain. Where the parser may see another table
+    than GitHub, markdown-it-py decides.
+    """
+    prepared = PreparedText(text)
+    lines = PartLines(prepared.text)
+    try:
+        roots = read_tree(prepared, lines)
+        add_definitions(roots, lines, prepared.text)
+    except ParserFailure:
+        return parse_reference_blocks(text, start, lines_before).blocks
+    found: list[Block] = []
+    for root in roots:
+        _set_last_line(root, lines)
+        found += _blocks(root, lines, start, lines_before)
+    if any(_is_doubtful(leaf, lines) for root in roots for leaf in root.leaves()):
+        others = parse_reference_blocks(text, start, lines_before).blocks
+        # The headings of the document are known, and stay.
+        if _headings(others) == _headings(found):
+            return others
+    return tuple(found)
+
+
+def _is_doubtful(leaf: BlockNode, lines: PartLines) -> bool:
+    """Whether GitHub may see a table where the parser sees none, or none where it sees one."""
+    if leaf.kind is BlockKind.TABLE:
+        return is_doubtful_table(lines.texts[leaf.first_line : leaf.last_line + 1])
+    return leaf.kind is BlockKind.PARAGRAPH and DELIMITER_ROW.search(leaf.content) is not None
+
+
+def _headings(blocks: Iterable[Block]) -> list[Block]:
+    return [block for block in blocks if block.kind is BlockKind.HEADING]
+
+
+def _set_last_line(node: BlockNode, lines: PartLines) -> None:
+    """Let containers end with their last block; a quote also with lines that are nothing but its marks."""
+    stack = [node]
+    containers = []
+    while stack:
+        each = stack.pop()
+        if each.kind in CONTAINERS:
+            containers.append(each)
+            stack += each.children
+    # Inner ones first.
+    for each in reversed(containers):
+        last = max([each.first_line, *(child.last_line for child in each.children[-1:])])
+        if each.kind is BlockKind.QUOTE:
+            while each.last_line > last and not lines.texts[each.last_line].strip(" \t"):
+                each.last_line -= 1
+            last = max(last, each.last_line)
+        each.last_line = last
+
+
+def _blocks(root: BlockNode, lines: PartLines, start: int, before: int) -> Iterator[Block]:
+    """The block that `root` is, and those in it."""
+    stack = [(root, 0)]
+    while stack:
+        node, depth = stack.pop()
+        stack += [(child, depth + 1) for child in reversed(node.children)]
+        yield Block(
+            kind=node.kind,
+            first_line=before + node.first_line + 1,
+            last_line=before + node.last_line + 1,
+            span=Span(start + lines.starts[node.first_line], start + lines.end(node.last_line)),
+            depth=depth,
+            level=node.level,
+            markup=node.markup,
+            content=node.content,
+            cells=node.cells,
+            code=node.code,
+        )
+
+
+# --- IDs and classes that a heading gives itself: `{#id .class}` after its text, `{: #id}` on the line
+# below.
+#
+# Docusaurus, Hugo, mdBook, MkDocs, Pandoc, VitePress and Kramdown read the first form, Kramdown the
+# second.
+
+_VALUE: Final = r"""(?:"[^"\r\n{}]*+"|'[^'\r\n{}]*+'|[^\s"'{}]++)"""
+
+_PART: Final = rf"(?:[#.][^\s{{}}#\"'<>`]++|[\w:-]++={_VALUE}|-)"
+
+_LIST: Final = rf":?[ \t]*+{_PART}(?:[ \t]++{_PART})*+[ \t]*+"
+
+# Compiled when a document has attributes, as few have. The last form is that of Docusaurus in MDX.
+_BEHIND: Final = rf"[ \t]+(?P<attributes>\{{{_LIST}\}}|\{{/\*[ \t]*+#[^\s{{}}*]++[ \t]*+\*/\}})\Z"
+
+_BELOW: Final = rf" {{0,3}}\{{:[ \t]*+(?:{_PART}(?:[ \t]++{_PART})*+)?[ \t]*+\}}[ \t]*+(?:\r\n?|\n|\Z)"
+
+_ID: Final = r"(?:(?<=[\s{:*])|^)#([^\s{}#\"'<>`*]+)"
+
+
+class HeadingContent(NamedTuple):
+    """Raw inline text of a heading, and its attributes as they are written; without any, these are empty."""
+
+    text: str
+    attributes: str
+    id: str
+
+
+def read_content(content: str) -> HeadingContent:
+    """The parts of the raw inline text `content` of a heading; attributes count where they name an ID."""
+    if not content.endswith("}"):
+        return HeadingContent(content, "", "")
+    found = re.search(_BEHIND, content)
+    named = re.search(_ID, found["attributes"]) if found else None
+    if found is None or named is None or not content[: found.start()].strip():
+        return HeadingContent(content, "", "")
+    return HeadingContent(content[: found.start()], found["attributes"], named[1])
+
+
+def without_attributes(content: str) -> str:
+    """The raw inline text `content` of a heading without the attributes that name its ID."""
+    return read_content(content).text
+
+
+def attribute_lines(depths: Sequence[int], ends: Sequence[int], text: str) -> dict[int, int]:
+    """By the number of a heading at top level, where the line of attributes right below it ends.
+
+    `depths` and `ends` are those of all headings; ends are after line ends.
+    """
+    if "{:" not in text:
+        return {}
+    below = re.compile(_BELOW)
+    found = ((number, below.match(text, end)) for number, end in enumerate(ends) if not depths[number])
+    return {number: line.end() for number, line in found if line}
+
+
+def id_of_attributes(attributes: str) -> str:
+    """The ID that `attributes` name; empty where they name none."""
+    found = re.search(_ID, attributes)
+    return found[1] if found else ""
+
+
+# --- Link reference definitions (CommonMark 0.31.2, section 4.7), for which the parser has no events.
+#
+# They are in the lines that belong to no other block and begin, after the marks of their containers, with
+# a
+# bracket. The parser shows of each text whether it begins with a definition, and where that ends.
+
+_DEFINITION_CONTAINER: Final = re.compile(r"[-+*]|[0-9]{1,9}[.)]|\[\^[^\]]+\]:")
+
+_LABEL_END: Final = "]:"
+
+_CODE_INDENT: Final = 4
+
+# So far indented, no line of a definition looks like the beginning of another block.
+_FURTHER_LINE: Final = "\n    "
+
+
+def add_definitions(roots: list[BlockNode], lines: PartLines, text: str) -> None:
+    """Put the definitions of `text` among the blocks that `roots` are and contain. Raises `ParserFailure`."""
+    if _LABEL_END not in text:
+        return
+    reader = _LineReader(roots, lines)
+    found: dict[int, tuple[list[BlockNode], list[BlockNode]]] = {}
+    for stretch in _free_ranges(roots, lines, reader):
+        for line, count in _definitions(stretch):
+            siblings = line.parents[-1].children if line.parents else roots
+            node = BlockNode(BlockKind.DEFINITION, line.number, line.number + count - 1)
+            found.setdefault(id(siblings), (siblings, []))[1].append(node)
+    for siblings, nodes in found.values():
+        siblings.extend(nodes)
+        siblings.sort(key=_first_line)
+
+
+class _Line(NamedTuple):
+    """A line after the marks of its containers, with tabs as spaces, and its containers, outermost first."""
+
+    number: int
+    parents: tuple[BlockNode, ...]
+    text: str
+
+
+def _definitions(lines_range: Sequence[_Line]) -> Iterator[tuple[_Line, int]]:
+    """First lines of the definitions in `stretch`, each with how many lines it takes."""
+    # A definition can only reach into a line that may begin another one inside its title.
+    starts = [at for at, line in enumerate(lines_range) if line.text.startswith("[")]
+    stops = [*starts, len(lines_range)]
+    behind = 0
+    parents: tuple[BlockNode, ...] = ()
+    for index, start in enumerate(starts):
+        if start < behind:
+            continue
+        for following in range(index + 1, len(stops)):
+            stop = stops[following]
+            check_deadline()
+            source = _FURTHER_LINE.join(line.text for line in lines_range[start:stop])
+            end = leading_definition(source)
+            if end is not None:
+                count = source[:end].rstrip().count("\n") + 1
+                behind = start + count
+                line = lines_range[start]
+                if line.parents == parents[: len(line.parents)]:
+                    # It continues the paragraph that definitions are to the parser, perhaps as a lazy line.
+                    line = line._replace(parents=parents)
+                parents = line.parents
+                yield line, count
+                break
+
+
+def _free_ranges(roots: list[BlockNode], lines: PartLines, reader: "_LineReader") -> Iterator[list[_Line]]:
+    """Lines side by side that belong to no leaf block and are not blank."""
+    is_free = [True] * len(lines.texts)
+    for root in roots:
+        for leaf in root.leaves():
+            if leaf.kind not in CONTAINERS:
+                stop = leaf.last_line + 1
+                is_free[leaf.first_line : stop] = [False] * (stop - leaf.first_line)
+    stretch: list[_Line] = []
+    for number, text in enumerate(lines.texts):
+        line = reader.read(number) if is_free[number] and text else None
+        if line is not None and line.text:
+            stretch.append(line)
+        elif stretch:
+            yield stretch
+            stretch = []
+    if stretch:
+        yield stretch
+
+
+class _LineReader:
+    """Reads lines without the marks of the containers that they belong to."""
+
+    def __init__(self, roots: Sequence[BlockNode], lines: PartLines) -> None:
+        self._roots = roots
+        self._lines = lines
+        # By how many columns the further lines of an item are indented at least.
+        self._widths: dict[int, int] = {}
+
+    def read(self, number: int) -> _Line:
+        """The line with this number."""
+        line = self._lines.texts[number].expandtabs(4)
+        at = 0
+        parents: list[BlockNode] = []
+        for node in self._containers(number):
+            if node.kind is BlockKind.LIST:
+                continue
+            behind = self._behind_mark(node, number, line, at)
+            if behind is None:
+                break
+            at = behind
+            parents.append(node)
+        return _Line(number, tuple(parents), line[at:].strip(" "))
+
+    def _containers(self, number: int) -> Iterator[BlockNode]:
+        """Containers whose lines reach over this one, outermost first."""
+        nodes = self._roots
+        while index := bisect_right(nodes, number, key=_first_line):
+            node = nodes[index - 1]
+            if node.kind not in CONTAINERS or node.last_line < number:
+                return
+            yield node
+            nodes = node.children
+
+    def _behind_mark(self, node: BlockNode, number: int, line: str, at: int) -> int | None:
+        """Where the text of `node` begins in this line; None where the line is not in it."""
+        indent = len(line) - at - len(line[at:].lstrip(" "))
+        if node.kind is BlockKind.QUOTE:
+            if not line.startswith(">", at + indent):
+                return None
+            return at + indent + 1 + line.startswith(" ", at + indent + 1)
+        if node.first_line == number:
+            marker = _DEFINITION_CONTAINER.match(line, at + indent)
+            if marker is None:
+                return None
+            spaces = len(line) - marker.end() - len(line[marker.end() :].lstrip(" "))
+            is_one = spaces > _CODE_INDENT or marker.end() + spaces == len(line)
+            start = marker.end() + (1 if is_one else spaces)
+            self._widths[id(node)] = _CODE_INDENT if node.kind is BlockKind.FOOTNOTE else start - at
+            return min(start, len(line))
+        if id(node) not in self._widths:
+            self.read(node.first_line)
+        width = self._widths.get(id(node))
+        return None if width is None or indent < width else at + width
+
+
+def _first_line(node: BlockNode) -> int:
+    return node.first_line

@@ -1,0 +1,373 @@
+"""Markdown that a caller wants to insert: its headings, and their levels fitted to the place."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from mdplan.markdown.addresses import MAX_LEVEL
+from mdplan.markdown.block_tree import BlockTree, is_left_open, parse_blocks
+from mdplan.markdown.blocks import Block, BlockKind
+from mdplan.markdown.enclosure_search import find_enclosures
+from mdplan.markdown.headings import atx_heading, lead_starts
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.sections import Section
+from mdplan.text.edit import TextEdit
+from mdplan.text.line_end_view import common_edges, line_end_around, to_lf, with_line_ends
+from mdplan.text.lines import LineIndex, Span
+
+_BLANK: Final = " \t\n"
+
+_ATX_MARKS: Final = re.compile(r"( {0,3})#+")
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """Text with LF line ends and no blank lines around it, and its blocks (spans are in `text`)."""
+
+    text: str
+    tree: BlockTree
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether there is nothing to insert."""
+        return not self.text.strip()
+
+    @property
+    def headings(self) -> tuple[Block, ...]:
+        """Its top-level headings."""
+        return tuple(block for block in self.tree.roots if block.kind is BlockKind.HEADING)
+
+    @property
+    def starts_with_heading(self) -> bool:
+        """Whether it begins with a heading, or with anchor lines above one."""
+        return bool(self.headings) and self._first_section == 0
+
+    @property
+    def starts_with_anchor(self) -> bool:
+        """Whether it begins with anchor lines above a heading."""
+        return self.starts_with_heading and self.headings[0].span.start > 0
+
+    def split(self) -> "tuple[Payload, Payload]":
+        """The text before the first section, with the blank lines after it but for one, and the rest."""
+        before, rest = self.text[: self._first_section], self.text[self._first_section :]
+        return _parsed(before.removesuffix("\n").removesuffix("\n")), _parsed(rest)
+
+    @property
+    def _first_section(self) -> int:
+        start = self.headings[0].span.start
+        return lead_starts(self.text, (start,), 0).get(0, start)
+
+    @property
+    def left_open(self) -> Block | None:
+        """A fence, comment or other HTML block that would swallow what follows the payload."""
+        last = self.tree.roots[-1] if self.tree.roots else None
+        return last if last is not None and is_left_open(last, self.text) else None
+
+
+def read_payload(markdown: str) -> Payload:
+    """`markdown` as a payload."""
+    return _parsed(_without_blank_lines_around(to_lf(markdown)))
+
+
+def _parsed(text: str) -> Payload:
+    return Payload(text, parse_blocks(text, LineIndex(text)))
+
+
+def fit_levels(payload: Payload, shallowest: int, *, own_level: int | None = None) -> Payload | int:
+    """`payload` with one number added to the levels of its headings.
+
+    Headings are never lifted. The number is just enough that the shallowest of them is at level
+    `shallowest` or deeper. With `own_level` the first heading is brought to that level, and is not part of
+    this. Where a heading would go below level 6, the level that it would have is returned. A setext heading
+    that goes below level 2 becomes ATX.
+    """
+    levels = [block.level for block in payload.headings]
+    own = [own_level] if own_level is not None else []
+    shift = max(0, shallowest - min(levels[len(own) :], default=shallowest))
+    return _with_levels(payload, [*own, *(level + shift for level in levels[len(own) :])])
+
+
+def _with_levels(payload: Payload, levels: Sequence[int]) -> Payload | int:
+    """`payload` with its headings at `levels`; the deepest of these where it is below level 6."""
+    deepest = max(levels, default=0)
+    if deepest > MAX_LEVEL:
+        return deepest
+    pieces: list[str] = []
+    at = 0
+    for block, level in zip(payload.headings, levels, strict=True):
+        if level != block.level:
+            pieces += (payload.text[at : block.span.start], _at_level(block, payload.text, level))
+            at = block.span.end
+    pieces.append(payload.text[at:])
+    return read_payload("".join(pieces)) if at else payload
+
+
+def _without_blank_lines_around(text: str) -> str:
+    """`text` from its first to its last line that is not blank, without the last line end."""
+    before = len(text) - len(text.lstrip(_BLANK))
+    if before == len(text):
+        return ""
+    end = text.find("\n", len(text.rstrip(_BLANK)))
+    return text[text.rfind("\n", 0, before) + 1 : end if end >= 0 else len(text)]
+
+
+def _at_level(block: Block, text: str, level: int) -> str:
+    """Source of the heading `block` at another level, with the line end it had."""
+    source = text[block.span.start : block.span.end]
+    line_end = "\n" if source.endswith("\n") else ""
+    if block.markup.startswith("#"):
+        return _ATX_MARKS.sub(lambda match: match[1] + "#" * level, source, count=1)
+    if level <= len("=-"):
+        lines = source.rstrip("\n").split("\n")
+        return "\n".join([*lines[:-1], ("=" if level == 1 else "-") * len(lines[-1].strip())]) + line_end
+    title = " ".join(line.strip() for line in block.content.split("\n"))
+    return f"{atx_heading(level, title) or '#' * level + ' ' + title}{line_end}"
+
+
+# --- Where blocks go into a section, how they are replaced and deleted, and the blank lines around
+# them.
+#
+# What is missing between an inserted block and its neighbours is added, nothing is removed (DESIGN 4).
+
+_CELL_END: Final = re.compile(r"(?<!\\)\|")
+
+_TABLE_ROWS: Final = re.compile(r"(?: {0,3}\|.*(?:\n|\Z))+")
+
+
+def start_of_body(outline: Outline, section: Section) -> int:
+    """Offset of the first line of the section's own body that is not blank; else where the body starts."""
+    lines = outline.source.lines
+    for line in range(lines.line_at(section.body.start), lines.count + 1):
+        if lines.start(line) >= section.body.end:
+            break
+        if lines.start(line) >= section.body.start and lines.content(line).strip(" \t"):
+            return lines.start(line)
+    return section.body.start
+
+
+def end_of_body(outline: Outline, section: Section) -> int:
+    """Offset after the last line of the section's own body that is not blank."""
+    return _behind_text(outline, within_enclosures(outline, section.body))
+
+
+def end_of_subtree(outline: Outline, section: Section) -> int:
+    """Offset after the last line of the whole section that is not blank; for the preamble, of the file."""
+    if section.is_root:
+        return _behind_text(outline, Span(section.span.start, outline.content_end))
+    return _behind_text(outline, within_enclosures(outline, Span(section.body.start, section.span.end)))
+
+
+def within_enclosures(outline: Outline, span: Span) -> Span:
+    """`span` up to the first tag of an enclosure that reaches out of it: that stays with its other half."""
+    end = find_enclosures(outline).first_crossing(span)
+    return span if end is None else Span(span.start, end)
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedBlocks:
+    """One edit that writes several blocks; `spans` are the places of the blocks in its new text."""
+
+    edit: TextEdit
+    spans: tuple[Span, ...]
+
+
+def place_blocks(outline: Outline, span: Span, payloads: Sequence[Payload]) -> PlacedBlocks:
+    """The blocks of `payloads`, one after another, in place of the whole lines of `span`, which may be empty.
+
+    It starts at a line start or the end of the text. A payload that continues the list or table before it
+    takes that block's own spacing; elsewhere a blank line is on both sides. The final newline of the
+    file is left as it was; an empty file is ended by a line end.
+    """
+    source, offset = outline.source, span.start
+    text = source.text
+    line_end = outline.view.line_end_around(offset)
+    new_text = ""
+    spans: list[Span] = []
+    if offset and text[offset - 1] not in "\r\n":
+        new_text += line_end
+    if offset and line_before_has_text(outline, offset):
+        new_text += "" if _continues(outline.tree, text, offset, payloads[0]) else line_end
+    for index, payload in enumerate(payloads):
+        if index:
+            before = payloads[index - 1]
+            tight = _continues(before.tree, before.text, len(before.text), payload)
+            new_text += line_end if tight else line_end * 2
+        block = with_line_ends(payload.text, line_end)
+        spans.append(Span(len(new_text), len(new_text) + len(block)))
+        new_text += block
+    if span.end < len(text):
+        tight = not line_has_text(outline, span.end)
+        tight = tight or _leads_into(outline.tree, text, span.end, payloads[-1])
+        new_text += line_end if tight else line_end * 2
+    elif not text or text[-1] in "\r\n":
+        new_text += line_end
+    return PlacedBlocks(TextEdit(span, new_text), tuple(spans))
+
+
+def _behind_text(outline: Outline, span: Span) -> int:
+    lines = outline.source.lines
+    if not len(span):
+        return span.start
+    line, first = lines.line_at(span.end - 1), lines.line_at(span.start)
+    while line >= first and not lines.content(line).strip(" \t"):
+        line -= 1
+    return lines.end(line) if line >= first else span.start
+
+
+def line_before_has_text(outline: Outline, offset: int) -> bool:
+    """Whether the line that ends at the line start `offset`, or is cut by it, is not blank."""
+    lines = outline.source.lines
+    return bool(lines.content(lines.line_at(offset - 1)).strip(" \t"))
+
+
+def line_has_text(outline: Outline, offset: int) -> bool:
+    """Whether the line that starts at `offset` is not blank."""
+    lines = outline.source.lines
+    return bool(lines.content(lines.line_at(offset)).strip(" \t"))
+
+
+def _continues(tree: BlockTree, text: str, end: int, payload: Payload) -> bool:
+    """Whether `payload` goes on with the tight list, or the table, that ends at `end` of `text`."""
+    roots = payload.tree.roots
+    is_list = bool(roots) and roots[0].kind is BlockKind.LIST
+    is_rows = bool(roots) and not is_list and "|" in payload.text
+    # Most payloads are neither, and to look what is there costs more.
+    last = tree.root_ending_at(end) if is_list or is_rows else None
+    if last is None:
+        return False
+    if last.kind is BlockKind.TABLE:
+        is_table = any(block.kind is BlockKind.TABLE for block in roots)
+        return is_rows and not is_table and _are_rows(payload, last, text)
+    return _are_one_list(last, roots[0]) and not _is_loose(tree, last, text)
+
+
+def _are_rows(payload: Payload, table: Block, text: str) -> bool:
+    """Whether the lines of `payload` are rows: with outer pipes, or without as those of `table` are."""
+    if _TABLE_ROWS.fullmatch(payload.text):
+        return True
+    header = to_lf(text[table.span.start : table.span.end]).split("\n", 1)[0].strip(" \t\r")
+    has_pipes = header.startswith("|") or header.endswith("|")
+    ends = [len(_CELL_END.findall(line)) for line in payload.text.split("\n")]
+    is_text = len(payload.tree.roots) == 1 and payload.tree.roots[0].kind is BlockKind.PARAGRAPH
+    return is_text and not has_pipes and all(count == len(table.cells) - 1 for count in ends)
+
+
+def _leads_into(tree: BlockTree, text: str, start: int, payload: Payload) -> bool:
+    """Whether the tight list at `start` of `text` goes on from the one that `payload` ends with."""
+    if not payload.tree.roots or payload.tree.roots[-1].kind is not BlockKind.LIST:
+        return False
+    first = tree.root_at(start)
+    if first is None or first.span.start != start:
+        return False
+    return _are_one_list(payload.tree.roots[-1], first) and not _is_loose(tree, first, text)
+
+
+def _are_one_list(before: Block, after: Block) -> bool:
+    """Whether two lists, one after the other, are one: they have the same kind of marker."""
+    return before.kind is BlockKind.LIST and after.kind is BlockKind.LIST and before.markup == after.markup
+
+
+def _is_loose(tree: BlockTree, listing: Block, text: str) -> bool:
+    """Whether a blank line is before one of the items of `listing`."""
+    items = [
+        block
+        for block in tree.inside(listing.span)
+        if block.kind is BlockKind.LIST_ITEM and block.depth == listing.depth + 1
+    ]
+    return any(
+        before.span.end < after.span.start and not text[before.span.end : after.span.start].strip()
+        for before, after in pairwise(items)
+    )
+
+
+def replace_blocks(outline: Outline, span: Span, payload: Payload) -> tuple[TextEdit, ...]:
+    """Edits that make the text of `payload` of the whole lines of `span`.
+
+    `span` ends after text, not after blank lines. Lines at its start and end that stay the same, but for
+    their line ends, are not touched. A block of the kind that was there is as close to its neighbour;
+    between others a blank line is added where there is none. An empty span becomes an insertion.
+    """
+    old = outline.text_of(span)
+    if not old:
+        return (place_blocks(outline, Span(span.start, span.start), [payload]).edit,)
+    first, last = _lines_of(old), _lines_of(payload.text)
+    ends_file = old[-1] not in "\r\n"
+    if not ends_file:
+        last[-1] += "\n"
+    prefix, suffix = common_edges([to_lf(line) for line in first], [to_lf(line) for line in last])
+    kept, gone = sum(map(len, first[:prefix])), sum(map(len, first[: len(first) - suffix]))
+    new = "".join(last[prefix : len(last) - suffix])
+    if kept == gone and not new:
+        return ()
+    tree, blocks = outline.tree, payload.tree.roots or (None,)
+    if new and not prefix and span.start and line_before_has_text(outline, span.start):
+        new = new if _are_alike(tree.root_at(span.start), blocks[0]) else "\n" + new
+    if new and not suffix and span.end < len(outline.source.text) and line_has_text(outline, span.end):
+        new = new if _are_alike(tree.root_at(span.end - 1), blocks[-1]) else new + "\n"
+    line_end = line_end_around(outline.source.lines, span.start + kept)
+    return (TextEdit(Span(span.start + kept, span.start + gone), with_line_ends(new, line_end)),)
+
+
+def _are_alike(old: Block | None, new: Block | None) -> bool:
+    """Whether `new` can be where `old` was, as close to its neighbours.
+
+    HTML cannot: some of it ends at a blank line only, and some of it cannot follow text.
+    """
+    if old is None or new is None or new.kind is BlockKind.HTML:
+        return False
+    return (old.kind, old.markup[:1]) == (new.kind, new.markup[:1])
+
+
+def delete_blocks(outline: Outline, span: Span) -> TextEdit:
+    """Edit that removes the whole lines of `span`, which are not none, and the blank lines after them.
+
+    One blank line stays, or is put, between what it joins. At the end of the file the blank lines before
+    `span` go as well, and the final newline is left as it was. Where `span` is a part of a list, table or
+    quote of which something stays, the rest is as that block did.
+    """
+    text, lines = outline.source.text, outline.source.lines
+    first, last = outline.tree.root_at(span.start), outline.tree.root_at(span.end - 1)
+    keeps_behind = last is not None and last.span.end > span.end
+    if keeps_behind:
+        return TextEdit.delete(span)
+    if first is not None and first.span.start < span.start:
+        return _delete_tail(outline, span)
+    behind = span.end
+    while behind < len(text) and not line_has_text(outline, behind):
+        behind = lines.end(lines.line_at(behind))
+    if behind == len(text):
+        start = end_of_text_before(outline, span.start)
+        if text[-1] not in "\r\n" and start:
+            start = lines.content_end(lines.line_at(start - 1))
+        return TextEdit.delete(Span(start, behind))
+    if span.start > outline.body_start and line_before_has_text(outline, span.start):
+        joins = behind == span.end
+        return TextEdit(span, line_end_around(lines, span.start) if joins else "")
+    return TextEdit.delete(Span(span.start, behind))
+
+
+def _delete_tail(outline: Outline, span: Span) -> TextEdit:
+    """Edit that removes the last lines of a block, and blank lines before them if others follow."""
+    text, lines = outline.source.text, outline.source.lines
+    start, ends_file = span.start, span.end == len(text)
+    if ends_file or not line_has_text(outline, span.end):
+        start = end_of_text_before(outline, start)
+    if ends_file and text[-1] not in "\r\n":
+        start = lines.content_end(lines.line_at(start - 1))
+    return TextEdit.delete(Span(start, span.end))
+
+
+def end_of_text_before(outline: Outline, offset: int) -> int:
+    """Offset after the last line before the line start `offset` that is not blank; front matter is text."""
+    lines = outline.source.lines
+    while offset > outline.body_start and not line_before_has_text(outline, offset):
+        offset = lines.start(lines.line_at(offset - 1))
+    return offset
+
+
+def _lines_of(text: str) -> list[str]:
+    """Lines of `text` with their line ends, which are LF, CRLF or CR."""
+    lines = LineIndex(text)
+    return [text[lines.start(line) : lines.end(line)] for line in range(1, lines.count + 1)]

@@ -1,0 +1,296 @@
+"""The parser of record: markdown-it-py as this project configures it.
+
+It is CommonMark plus GFM as GitHub renders it. The remedies against markdown-it-py's own habits: the table
+rule is after the heading rule, a row of dashes without a pipe or a colon is a setext underline, links
+are neither validated nor normalized, and the nesting limit is far above that of the presets.
+
+Parsers are built at first use, because importing markdown-it-py takes longer than starting Python does.
+They keep no state of a parse, so threads share them; building one twice in a race is harmless.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from mdplan.markdown.blocks import CONTAINERS, Block, BlockKind, check_deadline, with_deadline
+from mdplan.text.lines import LineIndex, Span
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.rules_inline import StateInline
+    from markdown_it.token import Token
+
+    BlockRule = Callable[[StateBlock, int, int, bool], bool]
+
+# What the block pass takes; a list counts twice (list and item).
+MAX_NESTING: Final = 400
+
+# Where Python's own limit stops the parser before that, this limit is safe on any stack.
+SAFE_NESTING: Final = 60
+
+_TABLE: Final = "table_after_headings"
+
+_IN_TIME: Final = "check_deadline"
+
+_INTERRUPTS_PARAGRAPHS: Final = ["paragraph", "reference"]
+
+
+@cache
+def block_parser(max_nesting: int = MAX_NESTING) -> "MarkdownIt":
+    """Parser of blocks: ``parse(text)`` gives block tokens, inline content is left as it is.
+
+    Link reference definitions are tokens of type ``definition``. The text must be without byte order mark
+    and front matter; deep nesting can raise `RecursionError`.
+    """
+    from mdit_py_plugins.footnote import footnote_plugin
+
+    parser = _configured(max_nesting)
+    parser.use(footnote_plugin, inline=False, move_to_end=False)
+    ruler = parser.block.ruler
+    footnote = dict(zip(ruler.get_active_rules(), ruler.getRules(""), strict=True))["footnote_def"]
+    ruler.at("footnote_def", _with_lines(footnote), {"alt": _INTERRUPTS_PARAGRAPHS})
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    return parser
+
+
+def new_formatting_parser(renderer: type) -> "MarkdownIt":
+    """Parser of whole texts with footnotes, whose `renderer` writes Markdown; its plugins are the caller's.
+
+    Definitions and footnotes are tokens where they are. Raises `RecursionError` for deep nesting.
+    """
+    from mdit_py_plugins.footnote import footnote_plugin
+
+    parser = _configured(MAX_NESTING, renderer)
+    return parser.use(footnote_plugin, inline=False, move_to_end=False)
+
+
+@cache
+def html_parser() -> "MarkdownIt":
+    """Parser that renders HTML as GitHub does, with HTML passed through: for comparison, never for show.
+
+    Raises `RecursionError` for deep nesting.
+    """
+    from mdit_py_plugins.footnote import footnote_plugin
+    from mdit_py_plugins.tasklists import tasklists_plugin
+
+    parser = _github_parser(MAX_NESTING).use(tasklists_plugin)
+    return parser.use(footnote_plugin, inline=False, move_to_end=False)
+
+
+def inert_parser(max_nesting: int) -> "MarkdownIt":
+    """Parser of whole texts, GFM without footnotes, in which HTML is text: to show what strangers wrote."""
+    parser = _github_parser(max_nesting)
+    parser.options["html"] = False
+    return parser
+
+
+def _github_parser(max_nesting: int) -> "MarkdownIt":
+    from mdit_py_plugins.gfm_autolink import gfm_autolink_plugin
+
+    parser = _configured(max_nesting)
+    parser.enable("strikethrough")
+    parser.options["strikethrough_single_tilde"] = True
+    parser.options["inline_definitions"] = False
+    return parser.use(gfm_autolink_plugin)
+
+
+def _configured(max_nesting: int, renderer: type | None = None) -> "MarkdownIt":
+    from markdown_it import MarkdownIt
+    from markdown_it.renderer import RendererHTML
+    from markdown_it.rules_block import table
+
+    parser = MarkdownIt(
+        "commonmark",
+        {"maxNesting": max_nesting, "inline_definitions": True},
+        renderer_cls=renderer or RendererHTML,
+    )
+    parser.block.ruler.after("heading", _TABLE, _behind_headings(table), {"alt": _INTERRUPTS_PARAGRAPHS})
+    # They take nothing, and are asked wherever a rule may take or end something: for each line or token.
+    block_alternatives = ["paragraph", "reference", "blockquote", "list", "table"]
+    parser.block.ruler.before("code", _IN_TIME, _block_in_time, {"alt": block_alternatives})
+    parser.block.ruler.before("code", "table_end", _lone_pipe, {"alt": ["blockquote"]})
+    parser.inline.ruler.before("text", _IN_TIME, _inline_in_time)
+    # Destinations are compared with the source and never loaded: they stay as they are written.
+    for name in ("normalizeLink", "normalizeLinkText"):
+        setattr(parser, name, str)
+    vars(parser)["validateLink"] = lambda _destination: True
+    return parser
+
+
+def _behind_headings(table: "BlockRule") -> "BlockRule":
+    """The rule for tables, for its place after headings: a row of dashes alone underlines a heading."""
+
+    def table_after_headings(state: "StateBlock", start_line: int, end_line: int, silent: bool) -> bool:
+        if start_line + 1 < end_line:
+            start = state.bMarks[start_line + 1] + state.tShift[start_line + 1]
+            row = state.src[start : state.eMarks[start_line + 1]]
+            if "|" not in row and ":" not in row:
+                return False
+        if silent:
+            return table(state, start_line, end_line, True)
+        with _push_in_time(state):
+            return table(state, start_line, end_line, False)
+
+    return table_after_headings
+
+
+def _lone_pipe(state: "StateBlock", start_line: int, _end_line: int, silent: bool) -> bool:
+    """Treat a line of nothing but `|` as the end of a table, as GitHub does."""
+    if not silent or state.parentType != "table":
+        return False
+    return state.src[state.bMarks[start_line] : state.eMarks[start_line]].strip(" \t\v\f") == "|"
+
+
+def _block_in_time(_state: "StateBlock", _start_line: int, _end_line: int, _silent: bool) -> bool:
+    check_deadline()
+    return False
+
+
+def _inline_in_time(_state: "StateInline", _silent: bool) -> bool:
+    check_deadline()
+    return False
+
+
+@contextmanager
+def _push_in_time(state: "StateBlock") -> Iterator[None]:
+    """Ask for each token, too: a table can be as long and as wide as a document."""
+    push = state.push
+
+    def push_in_time(kind: str, tag: str, nesting: Literal[-1, 0, 1]) -> "Token":
+        check_deadline()
+        return push(kind, tag, nesting)
+
+    vars(state)["push"] = push_in_time
+    try:
+        yield
+    finally:
+        del vars(state)["push"]
+
+
+def _with_lines(rule: "BlockRule") -> "BlockRule":
+    """`rule`, noting on its first token which lines it took, as other rules do."""
+
+    def with_lines(state: "StateBlock", start_line: int, end_line: int, silent: bool) -> bool:
+        before = len(state.tokens)
+        found = rule(state, start_line, end_line, silent)
+        if found and not silent:
+            state.tokens[before].map = [start_line, state.line]
+        return found
+
+    return with_lines
+
+
+@cache
+def trim_characters() -> str:
+    """What the parser strips from both ends of content."""
+    from markdown_it.common.utils import MD_TRIM_CHARS
+
+    return MD_TRIM_CHARS
+
+
+# --- Blocks by markdown-it-py, of a whole document or of a part that starts at the root.
+#
+# Only line numbers, headings' raw inline text and, to be compared with, the code of fences come back from
+# the
+# parser; what is written is cut from the source by its span.
+
+_KINDS: Final = {
+    "heading_open": BlockKind.HEADING,
+    "paragraph_open": BlockKind.PARAGRAPH,
+    "fence": BlockKind.FENCE,
+    "code_block": BlockKind.INDENTED_CODE,
+    "html_block": BlockKind.HTML,
+    "table_open": BlockKind.TABLE,
+    "bullet_list_open": BlockKind.LIST,
+    "ordered_list_open": BlockKind.LIST,
+    "list_item_open": BlockKind.LIST_ITEM,
+    "blockquote_open": BlockKind.QUOTE,
+    "hr": BlockKind.RULE,
+    "definition": BlockKind.DEFINITION,
+    "footnote_reference_open": BlockKind.FOOTNOTE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceBlocks:
+    """Blocks in document order, containers before what they contain.
+
+    `nesting_limit` is true when content was nested deeper than the parser goes, so that blocks may be
+    missing after that place.
+    """
+
+    blocks: tuple[Block, ...]
+    nesting_limit: bool
+
+
+class _PartLines(NamedTuple):
+    """The lines of a part, and what of the document is before them."""
+
+    lines: LineIndex
+    start: int
+    before: int
+
+
+@with_deadline
+def parse_reference_blocks(text: str, start: int = 0, lines_before: int = 0) -> ReferenceBlocks:
+    """Blocks of `text`, a part of a document from the offset `start` on, after `lines_before` lines."""
+    tokens, nesting_limit = _tokens(text)
+    part = _PartLines(LineIndex(text), start, lines_before)
+    blocks = tuple(
+        _block(token, kind, tokens, index, part)
+        for index, token in enumerate(tokens)
+        if (kind := _KINDS.get(token.type)) is not None and token.map
+    )
+    return ReferenceBlocks(blocks, nesting_limit)
+
+
+def _tokens(text: str) -> "tuple[list[Token], bool]":
+    # Without a final line end the parser loses lines of white space and the last line of a quote.
+    text = text if text.endswith(("\n", "\r")) else f"{text}\n"
+    try:
+        tokens = block_parser().parse(text)
+    except RecursionError:
+        return block_parser(SAFE_NESTING).parse(text), True
+    return tokens, any(token.level >= MAX_NESTING - 1 for token in tokens)
+
+
+def _block(token: "Token", kind: BlockKind, tokens: "list[Token]", index: int, part: _PartLines) -> Block:
+    assert token.map is not None
+    lines, first = part.lines, token.map[0] + 1
+    last = min(max(token.map[1], first), lines.count)
+    # The maps of lists reach over the blank lines after them.
+    while kind in CONTAINERS and last > first and not lines.content(last).strip(" \t"):
+        last -= 1
+    content = token.info if kind is BlockKind.FENCE else ""
+    if kind in {BlockKind.HEADING, BlockKind.PARAGRAPH}:
+        content = tokens[index + 1].content
+    return Block(
+        kind=kind,
+        first_line=part.before + first,
+        last_line=part.before + last,
+        span=Span(part.start + lines.start(first), part.start + lines.end(last)),
+        depth=token.level,
+        level=int(token.tag[1]) if kind is BlockKind.HEADING else 0,
+        # Of a thematic break it repeats the character once too often.
+        markup=token.markup[:1] if kind is BlockKind.RULE else token.markup,
+        content=content,
+        cells=_header_cells(tokens, index) if kind is BlockKind.TABLE else (),
+        code=token.content if kind is BlockKind.FENCE else "",
+    )
+
+
+def _header_cells(tokens: "list[Token]", table: int) -> tuple[str, ...]:
+    """Contents of the first row of the table that opens at the index `table`."""
+    cells: list[str] = []
+    while tokens[table].type != "tr_close":
+        if tokens[table].type == "inline":
+            cells.append(tokens[table].content)
+        table += 1
+    return tuple(cells)

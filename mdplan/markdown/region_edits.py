@@ -1,0 +1,319 @@
+"""The text of a region, and the edit that replaces it.
+
+DESIGN section 6: a region is what is between its two marker comments, which stay as they are.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from mdplan.markdown.addresses import MAX_LEVEL
+from mdplan.markdown.block_tree import ends_at_blank_line
+from mdplan.markdown.blocks import Block, BlockKind
+from mdplan.markdown.enclosures import Region
+from mdplan.markdown.headings import heading_title, render_text
+from mdplan.markdown.inline_node import InlineKind, InlineNode
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.parser import without_attributes
+from mdplan.markdown.payload import Payload
+from mdplan.markdown.sections import Section
+from mdplan.markdown.tables import prefix_after, with_prefix, without_prefix
+from mdplan.text.edit import TextEdit
+from mdplan.text.line_end_view import common_edges, line_end_around, lines_of, to_lf
+from mdplan.text.lines import Span
+
+_BLANKS: Final = " \t"
+
+_MARKS: Final = re.compile(r"[ \t>]*")
+
+_BEFORE_BLOCK: Final = re.compile(r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionText:
+    """The text of `region`, which is in the `container` (a quote or list item), if in one.
+
+    `lines` are the whole lines between those of the markers, without the `prefix` of the container; None
+    where text of the region shares a line with one of its markers. `is_alone` says that nothing but the
+    region and its markers is on their lines. `content` is the text without blank lines around it, and
+    where it shares a line also without blanks.
+    """
+
+    region: Region
+    container: Block | None
+    prefix: str
+    lines: tuple[str, ...] | None
+    is_alone: bool
+    content: str
+
+
+def read_region(outline: Outline, region: Region) -> RegionText | None:
+    """The text of `region`; None where its two markers are not in the same quote or list item."""
+    container = outline.tree.container_at(region.start.span.start)
+    if outline.tree.container_at(region.end.span.start) is not container:
+        return None
+    table, text = outline.source.lines, outline.source.text
+    first, last = region.start.line, region.end.line
+    before = text[table.start(first) : region.start.span.start]
+    inner_head = text[region.start.span.end : table.content_end(first)]
+    inner_tail = text[table.start(last) : region.end.span.start]
+    if container is None:
+        prefix = ""
+    elif first == last:
+        prefix = prefix_after(before)
+    else:
+        prefix = _marks(inner_tail)
+    has_own_lines = first != last and not inner_head.strip(_BLANKS) and inner_tail == _marks(inner_tail)
+    lines = None
+    if has_own_lines:
+        lines = tuple(without_prefix(prefix, table.content(line)) for line in range(first + 1, last))
+        content = "\n".join(_without_blank_edges(lines))
+    else:
+        inside = lines_of(to_lf(outline.text_of(region.inside)))
+        content = "\n".join([*inside[:1], *(without_prefix(prefix, line) for line in inside[1:])])
+        content = content.strip(_BLANKS + "\n")
+    leaf = outline.tree.leaf_at(region.start.span.start)
+    after = text[region.end.span.end : table.content_end(last)]
+    return RegionText(
+        region=region,
+        container=container,
+        prefix=prefix,
+        lines=lines,
+        is_alone=leaf is not None
+        and leaf.kind is BlockKind.HTML
+        and _BEFORE_BLOCK.fullmatch(before) is not None
+        and not after.strip(_BLANKS),
+        content=content,
+    )
+
+
+def replace_region_text(outline: Outline, old: RegionText, payload: Payload) -> TextEdit | None:
+    """Edit that makes the text of `payload` that of the region; None where that cannot be done.
+
+    The first line of the text follows on the line of the start marker, and the end marker on its last, with
+    as many blank lines between as there were. A region inside a line takes one line only: more of them
+    make it lines of its own, if nothing else is on its line.
+    """
+    if old.lines is not None:
+        return _lines_replaced(outline, old, old.lines, payload)
+    inside, is_one_line = old.region.inside, old.region.start.line == old.region.end.line
+    text, new_text = outline.text_of(inside), payload.text.strip(_BLANKS)
+    if new_text == old.content:
+        return TextEdit(inside, text)
+    if is_one_line and "\n" not in new_text and (old.content or not old.is_alone):
+        return TextEdit(_without_blanks(inside, text) if new_text else inside, new_text)
+    if is_one_line and not old.is_alone:
+        return None
+    line_end = line_end_around(outline.source.lines, inside.start)
+    lines = [with_prefix(old.prefix, line) for line in (*lines_of(payload.text), *_tail(payload, 0))]
+    return TextEdit(inside, line_end.join(["", *lines, old.prefix]))
+
+
+def _lines_replaced(
+    outline: Outline, old: RegionText, old_lines: tuple[str, ...], payload: Payload
+) -> TextEdit:
+    """The edit for a region that has lines of its own; it leaves alone what stays the same at both ends."""
+    head, tail = _blank_edges(old_lines)
+    new_lines = lines_of(payload.text)
+    if new_lines:
+        new_lines = [*[""] * head, *new_lines, *_tail(payload, tail)]
+    before, behind = common_edges(old_lines, new_lines)
+    lines = outline.source.lines
+    start = lines.start(old.region.start.line + 1 + before)
+    end = lines.start(old.region.end.line - behind)
+    line_end = line_end_around(lines, start)
+    written = new_lines[before : len(new_lines) - behind]
+    return TextEdit(Span(start, end), "".join(with_prefix(old.prefix, line) + line_end for line in written))
+
+
+def _without_blanks(span: Span, text: str) -> Span:
+    """`span` of `text` without the blanks at both ends."""
+    start = span.start + len(text) - len(text.lstrip(_BLANKS))
+    return Span(start, max(start, span.start + len(text.rstrip(_BLANKS))))
+
+
+def _blank_edges(lines: tuple[str, ...]) -> tuple[int, int]:
+    """How many blank lines are before and after the text; where there is none, around a new one."""
+    blank = [not line.strip(_BLANKS) for line in lines]
+    if all(blank):
+        return min(len(lines), 1), max(len(lines) - 1, 1) if lines else 0
+    return blank.index(False), blank[::-1].index(False)
+
+
+def _without_blank_edges(lines: tuple[str, ...]) -> tuple[str, ...]:
+    if not any(line.strip(_BLANKS) for line in lines):
+        return ()
+    head, tail = _blank_edges(lines)
+    return lines[head : len(lines) - tail]
+
+
+def _tail(payload: Payload, blank_lines: int) -> list[str]:
+    """Blank lines after `payload`: HTML that only a blank line ends would take in what follows."""
+    last = payload.tree.roots[-1] if payload.tree.roots else None
+    is_open = last is not None and ends_at_blank_line(last, payload.text)
+    return [""] * max(blank_lines, int(is_open))
+
+
+def _marks(start_of_line: str) -> str:
+    found = _MARKS.match(start_of_line)
+    return found[0] if found else ""
+
+
+# --- The outline of a document as a list of links to its headings, in the form of the list that is
+# there.
+
+_MARKUP: Final = re.compile(r"[\\`*_~\[\]<!]|&(?=#?\w+;)")
+
+# A link in a link: what the parser makes of it others do not.
+_AUTOLINK: Final = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*:|<[^\s<>]+@")
+
+_LINE_END: Final = re.compile(r"[ \t]*\n[ \t]*")
+
+_ITEM: Final = re.compile(r"(?P<indent>[ \t]*)(?P<bullet>[-*+]|\d+[.)])[ \t]")
+
+_ANCHOR: Final = re.compile(r"\]\(<?#([^)>\s]*)>?\)")
+
+# How tools are told to leave a heading out: doctoc and markdown-toc, VS Code, AlanWalk's, Kramdown's themes.
+_OMITTED: Final = re.compile(
+    r"<!--[ \t]*(?:omit (?:in|from) toc|TOC ignore:true)[ \t]*-->|\{:[^}\n]*\.no_toc\b", re.IGNORECASE
+)
+
+_COMMENT: Final = re.compile(r"[ \t]*<!--.*?-->")
+
+_ESCAPE: Final = re.compile(r"\\[!-/:-@\[-`{-~]")
+
+_BRACKET: Final = re.compile(r"(?<!\\)((?:\\\\)*)([\[\]])")
+
+_FEWEST: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ContentsForm:
+    """How contents are written: the `bullet` of every item, the `indent` of a level, the levels listed."""
+
+    bullet: str
+    indent: str
+    min_level: int
+    max_level: int
+
+
+def form_of(outline: Outline, old: str, sections: Sequence[Section]) -> ContentsForm:
+    """The form of the contents `old`, which list `sections`; where they do not show it, the usual one.
+
+    Where they link to two headings or more, levels are those of the headings that they link to. Else they
+    begin with level 1 if several headings have it, and end with the deepest that there is.
+    """
+    items = [item for line in old.split("\n") if (item := _ITEM.match(line))]
+    listed = [anchor for item in items for anchor in _ANCHOR.findall(item.string)[-1:]]
+    by_anchor = {section.anchor: section for section in sections if section.anchor}
+    linked = [by_anchor[anchor].level for anchor in listed if anchor in by_anchor]
+    titles = sum(section.level == 1 for section in sections)
+    bullet = items[0]["bullet"] if items else "-"
+    bullet = "1." if bullet[0].isdigit() else bullet
+    indents = [item["indent"] for item in items if item["indent"]]
+    indent = min(indents, key=len) if indents and not items[0]["indent"] else " " * (len(bullet) + 1)
+    if len(linked) < _FEWEST:
+        return ContentsForm(bullet, indent, 1 if titles > 1 else 2, MAX_LEVEL)
+    is_cut = any(
+        each.level > max(linked) and each.anchor not in listed and not is_omitted(outline, each)
+        for each in sections
+    )
+    return ContentsForm(bullet, indent, min(linked), max(linked) if is_cut else MAX_LEVEL)
+
+
+def is_omitted(outline: Outline, section: Section) -> bool:
+    """Whether a comment or a class tells tools to leave the heading of `section` out of contents."""
+    lines = outline.source.lines
+    last = lines.line_at(max(section.body.start - 1, section.heading_start))
+    text = "\n".join(lines.content(line) for line in range(section.heading_line, last + 1))
+    above = lines.content(section.heading_line - 1) if section.heading_line > 1 else ""
+    return _OMITTED.search(text) is not None or _OMITTED.fullmatch(above.strip()) is not None
+
+
+def head_of(old: str) -> str:
+    """What is above the first item of the contents `old`: a title, comments; without items the comments."""
+    head: list[str] = []
+    lines = old.split("\n")
+    has_items = any(map(_ITEM.match, lines))
+    for line in lines:
+        if _ITEM.match(line) or not (has_items or _COMMENT.fullmatch(line)):
+            break
+        head.append(line + "\n")
+    return "".join(head)
+
+
+def contents_list(outline: Outline, sections: Iterable[Section], form: ContentsForm) -> str:
+    """One item for each of `sections` that has an anchor, below that of its parent; lines end in LF.
+
+    Its text is that of the heading as written, where that is the same inside a link; else what a reader
+    sees of it, with escapes.
+    """
+    return "\n".join(_items(outline, sections, form))
+
+
+def _items(outline: Outline, sections: Iterable[Section], form: ContentsForm) -> Iterator[str]:
+    open_levels: list[int] = []
+    for section in sections:
+        if section.heading is None or not section.anchor:
+            continue
+        while open_levels and open_levels[-1] >= section.level:
+            open_levels.pop()
+        depth = len(open_levels)
+        open_levels.append(section.level)
+        content = _COMMENT.sub("", without_attributes(section.heading.content))
+        links = _links(outline, section)
+        text = _text(content, has_link=bool(links))
+        if links and (plain := _without_links(outline, links, content)) is not None:
+            text = _text(plain, has_link=False)
+        yield f"{form.indent * depth}{form.bullet} [{text}](#{section.anchor})"
+
+
+def _links(outline: Outline, section: Section) -> list[InlineNode]:
+    """The links and images of the heading of `section`."""
+    assert section.heading is not None
+    if "[" not in section.heading.content:
+        return []
+    nodes = outline.inline.nodes_in(section.heading.span)
+    return [node for node in nodes if node.kind in {InlineKind.LINK, InlineKind.IMAGE}]
+
+
+def _without_links(outline: Outline, links: Sequence[InlineNode], content: str) -> str | None:
+    """The raw inline text `content` of a heading with the texts of its `links` in place of these.
+
+    Other brackets stay. None where one is an image, or the heading has several lines.
+    """
+    for node in links:
+        written = outline.text_of(node.span)
+        if node.kind is InlineKind.IMAGE or node.text is None or written not in content:
+            return None
+        content = content.replace(written, outline.text_of(node.text), 1)
+    return content
+
+
+def _text(content: str, *, has_link: bool) -> str:
+    written = _LINE_END.sub(" ", content.strip())
+    if not _MARKUP.search(written):
+        return written
+    if not has_link and _are_balanced(written) and not _AUTOLINK.search(written):
+        return written
+    if not has_link and "`" not in written:
+        # Else what reads the text without the definitions of its document takes them for links.
+        content = _BRACKET.sub(r"\1\\\2", written)
+    if not _AUTOLINK.search(written) and render_text(f"[{written}](#)") == render_text(written):
+        return written
+    return _MARKUP.sub(r"\\\g<0>", heading_title(content))
+
+
+def _are_balanced(text: str) -> bool:
+    """Whether `text` can be that of a link, all its brackets being text."""
+    # In code a backslash escapes nothing.
+    text = text if "`" in text else _ESCAPE.sub("", text)
+    if "\\" in text or "<" in text:
+        return False
+    depth = 0
+    for character in text:
+        depth += (character == "[") - (character == "]")
+        if depth < 0:
+            return False
+    return not depth and "[" in text

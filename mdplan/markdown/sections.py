@@ -1,0 +1,245 @@
+"""The sections of a document, made of its headings."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate, chain
+
+from mdplan.markdown.blocks import Block, check_deadline
+from mdplan.markdown.headings import (
+    PREAMBLE_ID,
+    SectionId,
+    SlugStyle,
+    canonical_heading,
+    folded,
+    heading_title,
+    id_of_name,
+    lead_starts,
+    render_text,
+    text_for_anchor,
+)
+from mdplan.markdown.parser import HeadingContent, attribute_lines, id_of_attributes, read_content
+from mdplan.text.lines import Span
+from mdplan.text.source import Source
+
+
+# Not frozen: an outline makes thousands, and freezing makes each one take three times as long.
+@dataclass(slots=True, unsafe_hash=True)
+class Section:
+    """A heading, its own body, and its subsections; or the preamble (level 0, empty path, no heading).
+
+    `span` is the whole section, with the anchor lines above its heading; `body` is the text between the
+    heading, with the line of attributes below it, and the first subsection. A nested section is a heading
+    inside a quote or a list: it has no body and delimits nothing.
+
+    `path` holds rendered headings, outermost first. `ordinal` (1-based) counts the sections whose folded
+    paths are equal, `repeats` says how many of them there are. `index` counts top-level sections, from 0 for
+    the preamble; `parent` is such an index.
+    """
+
+    heading: Block | None = field(repr=False, hash=False)
+    index: int
+    level: int
+    title: str
+    path: tuple[str, ...]
+    section_id: SectionId
+    ordinal: int
+    repeats: int
+    anchor: str | None
+    span: Span
+    body: Span
+    first_line: int
+    last_line: int
+    parent: int | None
+    nested: bool = False
+
+    @property
+    def heading_start(self) -> int:
+        """Where its heading starts, after the anchor lines above it; for the preamble, where that starts."""
+        return self.span.start if self.heading is None else self.heading.span.start
+
+    @property
+    def heading_end(self) -> int:
+        """Where its heading ends, before a line of attributes; for the preamble, where that starts."""
+        return self.span.start if self.heading is None else self.heading.span.end
+
+    @property
+    def heading_line(self) -> int:
+        """The first line of its heading, 1-based; of the preamble, its own."""
+        return self.first_line if self.heading is None else self.heading.first_line
+
+    @property
+    def is_root(self) -> bool:
+        """Whether this is the preamble: the text before the first heading."""
+        return self.level == 0
+
+    @property
+    def canonical_path(self) -> tuple[str, ...]:
+        """`path` in canonical form."""
+        return tuple(canonical_heading(title) for title in self.path)
+
+
+# --- Names of sections, computed from all headings of a document.
+
+
+class SectionNames:
+    """Titles, paths, IDs and anchors of headings, by the number of a heading.
+
+    They depend on the level, depth and content of each heading alone, so that an edit of other text keeps
+    them. Never changes.
+    """
+
+    def __init__(self, headings: Sequence[Block], slugs: SlugStyle) -> None:
+        """Name `headings`, which are all of a document, in order; their anchors are in the style `slugs`."""
+        self._key = _key(headings)
+        self._slugs = slugs
+        self._contents = [read_content(heading.content) for heading in headings]
+        self.titles = [heading_title(content.text) for content in self._contents]
+        self.tree = _Tree(headings, self.titles)
+        self.paths: list[tuple[str, ...]] = []
+        for title, parent in zip(self.titles, self.tree.parents, strict=True):
+            self.paths.append((title,) if parent is None else (*self.paths[parent], title))
+
+    def of(self, headings: Sequence[Block]) -> "SectionNames":
+        """The names of other `headings`: these, where nothing differs that they depend on."""
+        return self if _key(headings) == self._key else SectionNames(headings, self._slugs)
+
+    def anchors(self, below: Mapping[int, str]) -> Sequence[str]:
+        """Anchors; `below` are IDs that attributes on the lines below headings name."""
+        return self._make_anchors(below) if below else self._anchors
+
+    @cached_property
+    def _anchors(self) -> Sequence[str]:
+        return self._make_anchors({})
+
+    def _make_anchors(self, below: Mapping[int, str]) -> Sequence[str]:
+        own_ids = (below.get(number) or content.id for number, content in enumerate(self._contents))
+        return list(self._slugs.anchors(map(self._text, self._contents), own_ids))
+
+    def _text(self, content: HeadingContent) -> str:
+        """The text of a heading that its anchor is made of.
+
+        It keeps the space that an HTML tag next to the text leaves, as GitHub does.
+        """
+        text = self._slugs.prepared(content.text)
+        return render_text(text) if self._slugs.has_images else text_for_anchor(text)
+
+
+def read_sections(
+    headings: Sequence[Block], names: SectionNames, source: Source, body: Span
+) -> tuple[Section, ...]:
+    """The preamble, and the sections of `headings`, which have `names`, in document order.
+
+    `body` reaches from the end of the front matter to where the last section ends.
+    """
+    reader = _Reader(headings, names, source, body)
+    return (reader.preamble(), *reader.sections())
+
+
+class _Reader:
+    """Makes sections of `headings`; all goes by the number of a heading."""
+
+    def __init__(self, headings: Sequence[Block], names: SectionNames, source: Source, body: Span) -> None:
+        self._headings, self._names, self._body, self._lines = headings, names, body, source.lines
+        self._tree = tree = names.tree
+        text = source.text
+        ends = [heading.span.end for heading in headings]
+        # By the number of a top-level heading, where the line of attributes below it ends.
+        self._tails = attribute_lines([heading.depth for heading in headings], ends, text)
+        below = {number: id_of_attributes(text[ends[number] : end]) for number, end in self._tails.items()}
+        self._anchors = names.anchors(below)
+        # Where sections start, and their first lines; after them, where the last section ends.
+        last_line = self._lines.line_at(body.end - 1) if body.end else 0
+        self._starts = [*(heading.span.start for heading in headings), body.end]
+        self._first_lines = [*(heading.first_line for heading in headings), last_line + 1]
+        # Anchor lines belong to the section of the heading below them.
+        leads = lead_starts(text, [self._starts[number] for number in tree.tops], body.start)
+        for place, start in leads.items():
+            number = tree.tops[place]
+            self._starts[number], self._first_lines[number] = start, self._lines.line_at(start)
+
+    def preamble(self) -> Section:
+        """The text before the first top-level heading."""
+        tops = self._tree.tops
+        end = min(self._starts[tops[0]], self._body.end) if tops else self._body.end
+        span = Span(self._body.start, max(end, self._body.start))
+        first, last = (self._lines.line_at(at) if len(span) else 0 for at in (span.start, span.end - 1))
+        return Section(None, 0, 0, "", (), PREAMBLE_ID, 1, 1, None, span, span, first, last, None)
+
+    def sections(self) -> Iterator[Section]:
+        """Those of all headings, in document order."""
+        tree, starts, names = self._tree, self._starts, self._names
+        for number, heading in enumerate(self._headings):
+            parent, index = tree.parents[number], tree.indexes[number]
+            is_nested = heading.depth > 0
+            end = body_end = heading_end = self._tails.get(number, heading.span.end)
+            last_line = heading.last_line + (number in self._tails)
+            closer = tree.closers[number]
+            # Definitions at the end of the text can follow on the last heading, and belong to no section.
+            if not is_nested and starts[closer] > end:
+                end, last_line = starts[closer], self._first_lines[closer] - 1
+                body_end = starts[tree.tops[index] if index < len(tree.tops) else -1]
+            # By position, since to make one by the names of its fields takes three times as long.
+            yield Section(
+                heading,
+                0 if is_nested else index,
+                heading.level,
+                names.titles[number],
+                names.paths[number],
+                tree.ids[number],
+                tree.ordinals[number],
+                tree.repeats[number],
+                self._anchors[number],
+                Span(starts[number], end),
+                Span(heading_end, body_end),
+                self._first_lines[number],
+                last_line,
+                0 if parent is None else tree.indexes[parent],
+                is_nested,
+            )
+
+
+class _Tree:
+    """Which heading is below which, and what that makes of their names; all by the number of a heading.
+
+    `tops` are the numbers of top-level headings. `indexes` are those of the sections that headings begin; of
+    a nested heading, that of the section around it. `parents` are numbers, None at the root; nested headings
+    have no children. `closers` are the headings at which sections end: the next top-level one of the same or
+    a higher level, or the number of all headings where there is none. `ordinals` (1-based) count the headings
+    of equal paths; `repeats` are how many there are.
+    """
+
+    def __init__(self, headings: Sequence[Block], titles: Sequence[str]) -> None:
+        self.tops = [number for number, heading in enumerate(headings) if not heading.depth]
+        self.indexes = list(accumulate(int(not heading.depth) for heading in headings))
+        self.parents: list[int | None] = []
+        self.closers = [len(headings)] * len(headings)
+        # Folded titles of the path, as section IDs compare them; in bytes, because two texts with bytes that
+        # are no UTF-8 can have the same.
+        names: list[bytes] = []
+        open_headings: list[int] = []
+        for number, heading in enumerate(headings):
+            check_deadline()
+            if not heading.depth:
+                while open_headings and headings[open_headings[-1]].level >= heading.level:
+                    self.closers[open_headings.pop()] = number
+            parent = open_headings[-1] if open_headings else None
+            if not heading.depth:
+                open_headings.append(number)
+            self.parents.append(parent)
+            name = folded(titles[number]).encode("utf-8", "surrogateescape")
+            names.append(name if parent is None else names[parent] + b"\x1f" + name)
+        repeats: Counter[bytes] = Counter()
+        self.ordinals = [0] * len(headings)
+        nested = (number for number, heading in enumerate(headings) if heading.depth)
+        # Top-level headings are counted before nested ones, so that a quoted look-alike changes no ID.
+        for number in chain(self.tops, nested):
+            repeats[names[number]] += 1
+            self.ordinals[number] = repeats[names[number]]
+        self.repeats = [repeats[name] for name in names]
+        self.ids = [id_of_name(name, ordinal) for name, ordinal in zip(names, self.ordinals, strict=True)]
+
+
+def _key(headings: Sequence[Block]) -> list[tuple[int, int, str]]:
+    return [(heading.level, heading.depth, heading.content) for heading in headings]

@@ -1,0 +1,216 @@
+"""Edits of one table: cells that change, and rows that come, in the padding that the table has."""
+
+import re
+from collections.abc import Mapping
+from enum import Enum, auto
+from typing import Final
+
+from mdplan.markdown.reference_parser import trim_characters
+from mdplan.markdown.tables import Alignment, TableRow, TableSource, unescaped
+from mdplan.text.edit import TextEdit
+from mdplan.text.line_end_view import line_end_around
+from mdplan.text.lines import Span
+from mdplan.text.visible import display_width
+
+_PIPE: Final = re.compile(r"(\\*)\|")
+
+_LINE_END: Final = re.compile(r"[\r\n]")
+
+# What would start another block at the start of a row without a leading pipe, and so end the table.
+_STARTS_BLOCK: Final = re.compile(
+    r"#{1,6}(?:[ \t]|$)|>|[-+*](?:[ \t]|$)|\d{1,9}[.)](?:[ \t]|$)|`{3}|~{3}|<|[-*_](?:[ \t]*[-*_]){2,}"
+)
+
+
+class _Flush(Enum):
+    """Side of a cell that its text is at."""
+
+    LEFT = auto()
+    CENTER = auto()
+    RIGHT = auto()
+
+
+def has_line_end(value: str) -> bool:
+    """Whether `value` cannot be a cell, because a cell is part of one line."""
+    return _LINE_END.search(value) is not None
+
+
+def cell_source(value: str) -> str:
+    r"""`value`, inline Markdown, as the source of a cell: pipes are escaped, also inside code.
+
+    A pipe that is escaped already stays so; one after an even run of backslashes gets one more.
+    """
+    return with_escaped_pipes(value.strip(trim_characters()))
+
+
+def with_escaped_pipes(value: str) -> str:
+    """`value` with a backslash before each pipe that has none."""
+    return _PIPE.sub(lambda match: match[0] if len(match[1]) % 2 else f"{match[1]}\\|", value)
+
+
+def changed_cells(table: TableSource, row: TableRow, values: Mapping[int, str]) -> tuple[TextEdit, ...]:
+    """Edits that give the cells of `row` the `values`, by 0-based column; equal cells are not touched.
+
+    A cell keeps its width where the new value fits, and else only its own row becomes wider.
+    """
+    edits: list[TextEdit] = []
+    for column, value in sorted(values.items()):
+        source = cell_source(value)
+        if column < len(row.cells) and not is_same_cell(table.source_in(row, column), source):
+            area = row.cells[column]
+            edits.append(TextEdit(area, _area_like(table, row, column, source)))
+    missing = range(len(row.cells), max(values, default=-1) + 1)
+    sources = [cell_source(values.get(column, "")) for column in missing]
+    if any(sources):
+        edits.append(TextEdit.insert(row.span.end, _more_cells(table, row, sources)))
+    return tuple(edits)
+
+
+def is_same_cell(left: str, right: str) -> bool:
+    """Whether two sources of cells, without padding, hold the same inline Markdown."""
+    return unescaped(left) == unescaped(right)
+
+
+def claimed_cells(row: TableRow, columns: list[int]) -> tuple[Span, ...]:
+    """The places of the cells of `row` in `columns`; of a cell that it does not have, the whole row."""
+    if any(column >= len(row.cells) for column in columns):
+        return (row.span,)
+    return tuple(row.cells[column] for column in columns)
+
+
+def added_row(table: TableSource, values: Mapping[int, str], after: int) -> TextEdit:
+    """Insertion of a row with these `values`, by 0-based column, `after` that line of `table`.
+
+    It has the pipes and the padding of the other rows, and is in the same quotes and lists.
+    """
+    lines = table.lines
+    prefix = table.containers.prefix(table.text, lines, after)
+    assert prefix is not None, "the table is proven"
+    row = prefix + _new_row(table, [cell_source(values.get(at, "")) for at in range(len(table.columns))])
+    line_end = line_end_around(lines, lines.end(after))
+    return TextEdit.insert(lines.end(after), row + line_end if lines.ending(after) else line_end + row)
+
+
+def _new_row(table: TableSource, sources: list[str]) -> str:
+    header, last = table.header, len(sources) - 1
+    before, behind = table.padding
+    leads = header.leads or _needs_pipe(sources[0])
+    areas = [
+        _area(
+            table,
+            column,
+            source,
+            before=before if column or leads else 0,
+            behind=behind if column < last or header.trails else None,
+        )
+        for column, source in enumerate(sources)
+    ]
+    row = "|".join(areas)
+    return f"{'|' if leads else ''}{row}{'|' if header.trails else ''}".rstrip(trim_characters())
+
+
+def _more_cells(table: TableSource, row: TableRow, sources: list[str]) -> str:
+    """Text after the end of `row` that adds cells to it."""
+    before, behind = table.padding
+    closes = row.trails or not row.cells
+    areas = [
+        _area(
+            table,
+            column,
+            source,
+            before=before,
+            behind=behind if closes or column < len(row.cells) + len(sources) - 1 else None,
+        )
+        for column, source in enumerate(sources, len(row.cells))
+    ]
+    if closes:
+        return "".join(f"{area}|" for area in areas)
+    # Besides the pipe a backslash would escape it.
+    gap = max(behind, int(table.text[row.span.end - 1] == "\\"))
+    return (" " * gap + "|" + "|".join(areas)).rstrip(trim_characters())
+
+
+def _area_like(table: TableSource, row: TableRow, column: int, source: str) -> str:
+    """The place of the existing cell of `row` in `column` with `source` in it."""
+    before, behind = _pads(table, row, column) or table.padding
+    is_first = not column and not row.leads
+    needs_pipe = is_first and _needs_pipe(source)
+    is_open = column == len(row.cells) - 1 and not row.trails
+    least = table.padding[0] if needs_pipe or before > 1 else before
+    area = _area(
+        table,
+        column,
+        source,
+        before=0 if is_first and not needs_pipe else least,
+        behind=None if is_open else behind if behind <= 1 else table.padding[1],
+        like=row,
+    )
+    return f"|{area}" if needs_pipe else area
+
+
+def _needs_pipe(source: str) -> bool:
+    """Whether a first cell without a pipe before it would be no cell, but the start of something else."""
+    return not source or _STARTS_BLOCK.match(source) is not None
+
+
+def _pads(table: TableSource, row: TableRow, column: int) -> tuple[int, int] | None:
+    """White space before and after the text of a cell; None where there is no text."""
+    if column >= len(row.cells):
+        return None
+    area = row.cells[column]
+    old = table.text[area.start : area.end]
+    if not old.strip(trim_characters()):
+        return None
+    return len(old) - len(old.lstrip(trim_characters())), len(old) - len(old.rstrip(trim_characters()))
+
+
+def _area(
+    table: TableSource,
+    column: int,
+    source: str,
+    *,
+    before: int,
+    behind: int | None,
+    like: TableRow | None = None,
+) -> str:
+    """`source` with its padding, at least `before` and `after`; without `after` it ends the row.
+
+    `like` is the row whose cell it replaces.
+    """
+    if behind is None:
+        return " " * before + source
+    if source.endswith("\\"):
+        # Besides the pipe it would escape it.
+        behind = max(behind, 1)
+    width = _target_width(table, column, like)
+    fill = max(0, width - display_width(source) - before - behind)
+    match _flush(table, column, like):
+        case _Flush.LEFT:
+            behind += fill
+        case _Flush.RIGHT:
+            before += fill
+        case _Flush.CENTER:
+            before += fill // 2
+            behind += fill - fill // 2
+    return " " * before + source + " " * behind
+
+
+def _target_width(table: TableSource, column: int, like: TableRow | None) -> int:
+    """Display width that a cell should have; 0 where it should be as narrow as it can."""
+    width = table.widths[column]
+    pads = _pads(table, like, column) if like is not None else None
+    if width is not None or like is None or pads is None:
+        return width or 0
+    area = like.cells[column]
+    has_room = sum(pads) > sum(table.padding)
+    return display_width(table.text[area.start : area.end]) if has_room else 0
+
+
+def _flush(table: TableSource, column: int, like: TableRow | None) -> _Flush:
+    """Where text is in cells of `column`: as aligned, unless the row `like` it, or the last, differs."""
+    row = like or (table.rows[-1] if table.rows else table.header)
+    before, behind = _pads(table, row, column) or (0, 0)
+    alignment = table.alignments[column]
+    if before <= 1 < behind or alignment in {Alignment.NONE, Alignment.LEFT}:
+        return _Flush.LEFT
+    return _Flush.RIGHT if alignment is Alignment.RIGHT else _Flush.CENTER

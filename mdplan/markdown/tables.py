@@ -1,0 +1,419 @@
+"""Tables as they are in the source: rows, cells with their padding, alignments (GFM, tables extension)."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, StrEnum, auto
+from functools import cached_property
+from itertools import pairwise
+from typing import Final
+
+from mdplan.markdown.block_tree import BlockTree
+from mdplan.markdown.blocks import Block, BlockKind
+from mdplan.markdown.headings import canonical_heading, composed, heading_title
+from mdplan.markdown.reference_parser import trim_characters
+from mdplan.text.line_end_view import common_start
+from mdplan.text.lines import LineIndex, Span
+from mdplan.text.visible import display_width
+
+_CELL_END: Final = re.compile(r"(?<!\\)\|")
+
+
+class Alignment(Enum):
+    """Alignment of a column."""
+
+    NONE = auto()
+    LEFT = auto()
+    CENTER = auto()
+    RIGHT = auto()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableRow:
+    """One row. `line` is 1-based; `span` is its text without the white space around it.
+
+    `cells` are the places between the pipes, padding included; there may be fewer or more than columns.
+    `leads` and `trails` say whether a pipe is before the first cell and after the last.
+    """
+
+    line: int
+    span: Span
+    cells: tuple[Span, ...]
+    leads: bool
+    trails: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Keys:
+    """Rows by the texts of their cells in one column, white space collapsed: as written, and as rendered."""
+
+    written: Mapping[str, Sequence[TableRow]]
+    rendered: Mapping[str, Sequence[TableRow]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """How far the marks of containers go in a line: `at` is after them, `prefix` repeats them."""
+
+    at: int
+    prefix: str
+
+
+@dataclass(frozen=True, slots=True)
+class Containers:
+    """The quotes, list items and footnotes around a block: the innermost `block`, and those `outer` of it.
+
+    Without a block there are none. CommonMark 0.31.2, sections 5.1 and 5.2.
+    """
+
+    block: Block | None = None
+    outer: "Containers | None" = None
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """All of them, outermost first."""
+        found: list[Block] = []
+        here: Containers | None = self
+        while here is not None and here.block is not None:
+            found.append(here.block)
+            here = here.outer
+        return tuple(reversed(found))
+
+    def text_start(self, text: str, lines: LineIndex, line: int) -> int | None:
+        """Offset of the first character of `line` (1-based) after the containers' marks and white space.
+
+        None where a mark is missing: the line is a lazy continuation, or not inside these containers.
+        """
+        walk = self._walk(text, lines, line)
+        return None if walk is None else walk.at
+
+    def prefix(self, text: str, lines: LineIndex, line: int) -> str | None:
+        """What a new line needs so that its text is in the containers, and in the column, of `line`.
+
+        Marks of quotes are repeated; markers of list items that start in `line` become spaces.
+        """
+        walk = self._walk(text, lines, line)
+        return None if walk is None else walk.prefix
+
+    def is_blank(self, text: str, lines: LineIndex, line: int) -> bool:
+        """Whether `line` holds nothing but marks of the quotes around."""
+        at, end = lines.start(line), lines.content_end(line)
+        for block in self.blocks:
+            mark = _QUOTE_MARKS.match(text, at, end) if block.kind is BlockKind.QUOTE else None
+            at = mark.end() if mark else at
+        return not text[at:end].strip(" \t")
+
+    def share_line(self, line: int) -> bool:
+        """Whether one of them is a list item or footnote whose marker is in `line`."""
+        return any(block.kind in _WITH_MARKER and block.first_line == line for block in self.blocks)
+
+    def _walk(self, text: str, lines: LineIndex, line: int) -> _Walk | None:
+        at, end = lines.start(line), lines.content_end(line)
+        prefix = ""
+        for block in self.blocks:
+            start = _behind_white(text, at, end)
+            if block.kind is BlockKind.QUOTE:
+                if text[start : start + 1] != ">" or start >= end:
+                    return None
+                prefix += text[at : start + 1]
+                at = start + 1
+            elif block.first_line == line:
+                is_footnote = block.kind is BlockKind.FOOTNOTE
+                marker = (_FOOTNOTE_MARKER if is_footnote else MARKER).match(text, start, end)
+                if marker is None:
+                    return None
+                prefix += text[at:start] + " " * (_TAB_STOP if is_footnote else len(marker[0]))
+                at = marker.end()
+        start = _behind_white(text, at, end)
+        return _Walk(start, prefix + text[at:start])
+
+
+class TableSource:
+    """One table of a document. `index` (0-based) counts the tables of every depth.
+
+    Rows are read at the first question; rows by their keys are looked up in an index.
+    """
+
+    def __init__(self, text: str, lines: LineIndex, block: Block, index: int, containers: Containers) -> None:
+        """Look at the table `block` of `text`, whose line table is `lines`."""
+        self.text = text
+        self.lines = lines
+        self.block = block
+        self.index = index
+        self.containers = containers
+        self._by_key: dict[int, _Keys] = {}
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Header cells, as inline Markdown without the backslashes of escaped pipes."""
+        return self.block.cells
+
+    @cached_property
+    def header(self) -> TableRow:
+        """The first row."""
+        return self._row(self.block.first_line)
+
+    @cached_property
+    def delimiter(self) -> TableRow:
+        """The second row, of dashes."""
+        return self._row(self.block.first_line + 1)
+
+    @cached_property
+    def rows(self) -> tuple[TableRow, ...]:
+        """The rows below the delimiter row."""
+        return tuple(self._row(line) for line in range(self.block.first_line + 2, self.block.last_line + 1))
+
+    @cached_property
+    def is_proven(self) -> bool:
+        """Whether the cells of the header row that were cut from the source are those of the parser."""
+        every_line = range(self.block.first_line, self.block.last_line + 1)
+        if any(self.containers.text_start(self.text, self.lines, line) is None for line in every_line):
+            return False
+        cut = tuple(self.text_in(self.header, column) for column in range(len(self.header.cells)))
+        is_same = tuple(cell.replace("\0", "\ufffd") for cell in cut) == self.columns
+        return is_same and len(self.delimiter.cells) == len(self.columns)
+
+    @cached_property
+    def alignments(self) -> tuple[Alignment, ...]:
+        """Alignment of each column, by its delimiter cell."""
+        marks = (self.source_in(self.delimiter, column) for column in range(len(self.columns)))
+        return tuple(_ALIGNMENTS[mark[:1] == ":", mark[-1:] == ":"] for mark in marks)
+
+    @cached_property
+    def padding(self) -> tuple[int, int]:
+        """Spaces that are before and after the texts of cells at least: 0 or 1, by the header row."""
+        areas = [self.text[area.start : area.end] for area in self.header.cells]
+        before = any(area[:1].isspace() for area in areas)
+        return int(before), int(any(area[-1:].isspace() for area in areas))
+
+    @cached_property
+    def widths(self) -> tuple[int | None, ...]:
+        """Display width that the cells of each column are padded to; None where they are not.
+
+        It is that of header and delimiter, if they agree and at least half of the rows have it too.
+        """
+        return tuple(self._width(column) for column in range(len(self.columns)))
+
+    def source_in(self, row: TableRow, column: int) -> str:
+        """Source of the cell of `row` in the 0-based `column`, without padding; empty where it is missing."""
+        if column >= len(row.cells):
+            return ""
+        area = row.cells[column]
+        return self.text[area.start : area.end].strip(trim_characters())
+
+    def text_in(self, row: TableRow, column: int) -> str:
+        """Inline Markdown of a cell: its source without the backslashes of escaped pipes."""
+        return unescaped(self.source_in(row, column))
+
+    def columns_named(self, name: str) -> tuple[int, ...]:
+        """0-based columns whose header is `name`: as written, else as rendered, else in canonical form.
+
+        Headers that are empty have no name.
+        """
+        wanted = unescaped(name.strip(trim_characters()))
+        if not wanted:
+            return ()
+        rendered = {heading_title(wanted), " ".join(wanted.split())}
+        canonical = {canonical_heading(text) for text in rendered}
+        titles = [heading_title(column) for column in self.columns]
+        tiers = (
+            [column == wanted for column in self.columns],
+            [title in rendered for title in titles],
+            [bool(title) and canonical_heading(title) in canonical for title in titles],
+        )
+        for tier in tiers:
+            if any(tier):
+                return tuple(column for column, is_named in enumerate(tier) if is_named)
+        return ()
+
+    def rows_with(self, column: int, key: str) -> Sequence[TableRow]:
+        """Rows whose cell in the 0-based `column` is `key`: as written, else as rendered.
+
+        Both Unicode forms of a key, composed and decomposed, are the same.
+        """
+        keys = self._keys(column)
+        wanted = composed(" ".join(unescaped(key).split()))
+        for index, text in (
+            (keys.written, wanted),
+            (keys.rendered, composed(heading_title(wanted))),
+            (keys.rendered, wanted),
+        ):
+            if text in index:
+                return index[text]
+        return ()
+
+    def texts_of(self, column: int) -> Collection[str]:
+        """Texts of the cells in the 0-based `column` as a reader sees them, each once."""
+        return self._keys(column).rendered.keys()
+
+    def _keys(self, column: int) -> _Keys:
+        if column not in self._by_key:
+            written: defaultdict[str, list[TableRow]] = defaultdict(list)
+            rendered: defaultdict[str, list[TableRow]] = defaultdict(list)
+            for row in self.rows:
+                cell = self.text_in(row, column)
+                written[composed(" ".join(cell.split()))].append(row)
+                rendered[composed(heading_title(cell))].append(row)
+            self._by_key[column] = _Keys(written, rendered)
+        return self._by_key[column]
+
+    def _width(self, column: int) -> int | None:
+        is_open = column == len(self.columns) - 1 and not self.header.trails
+        width = self._area_width(self.header, column)
+        if is_open or width != self._area_width(self.delimiter, column):
+            return None
+        same = Counter(self._area_width(row, column) == width for row in self.rows if column < len(row.cells))
+        return width if same[True] >= same[False] else None
+
+    def _area_width(self, row: TableRow, column: int) -> int:
+        area = row.cells[column]
+        return display_width(self.text[area.start : area.end])
+
+    def _row(self, line: int) -> TableRow:
+        start = self.containers.text_start(self.text, self.lines, line)
+        start = self.lines.start(line) if start is None else start
+        whole = self.text[start : self.lines.content_end(line)]
+        start += len(whole) - len(whole.lstrip(trim_characters()))
+        row = whole.strip(trim_characters())
+        bounds = [0, *(match.end() for match in _CELL_END.finditer(row)), len(row) + 1]
+        cells = [Span(start + left, start + right - 1) for left, right in pairwise(bounds)]
+        leads = bool(cells) and not cells[0]
+        cells = cells[leads:]
+        trails = bool(cells) and not cells[-1]
+        return TableRow(
+            line=line,
+            span=Span(start, start + len(row)),
+            cells=tuple(cells[: len(cells) - trails]),
+            leads=leads,
+            trails=trails,
+        )
+
+
+def read_tables(tree: BlockTree, text: str, lines: LineIndex) -> tuple[TableSource, ...]:
+    """All tables of `text` in document order."""
+    found = (each for each in blocks_with_containers(tree) if each[0].kind is BlockKind.TABLE)
+    return tuple(
+        TableSource(text, lines, block, index, around) for index, (block, around) in enumerate(found)
+    )
+
+
+def tables_with_header(tables: Sequence[TableSource], header: str) -> tuple[TableSource, ...]:
+    """The `tables` with a column of the name `header`, else with all columns that it lists between pipes.
+
+    Of these only those with no other column, where there are any.
+    """
+    named = tuple(table for table in tables if table.columns_named(header))
+    cells = [cell for cell in _CELL_END.split(header) if cell.strip(trim_characters())]
+    if named or len(cells) < 2:
+        return named
+    found = tuple(table for table in tables if all(map(table.columns_named, cells)))
+    return tuple(table for table in found if len(table.columns) == len(cells)) or found
+
+
+def unescaped(cell: str) -> str:
+    """`cell` with every escaped pipe as a pipe; inside code, too, as GFM has it."""
+    return cell.replace("\\|", "|")
+
+
+_ALIGNMENTS: Final = {
+    (False, False): Alignment.NONE,
+    (True, False): Alignment.LEFT,
+    (True, True): Alignment.CENTER,
+    (False, True): Alignment.RIGHT,
+}
+
+
+# --- Kinds of nodes that a search, or an edit of matches, can leave alone.
+
+
+class NodeKind(StrEnum):
+    """Kinds of nodes that a match operation can leave alone; the values are the keys on the wire."""
+
+    CODE_BLOCKS = "codeBlocks"
+    INLINE_CODE = "inlineCode"
+    LINK_DESTINATIONS = "linkDestinations"
+    IMAGES = "images"
+    FRONT_MATTER = "frontMatter"
+    HTML = "html"
+    TABLES = "tables"
+    HEADINGS = "headings"
+    TEMPLATES = "templates"
+    MATH = "math"
+    MDX = "mdx"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "NodeKind | None":
+        """The kind that is meant by the spelling of other surfaces: ``CODE_BLOCKS``, ``code_blocks``."""
+        return cls.__members__.get(value.upper().replace("-", "_")) if isinstance(value, str) else None
+
+
+# --- Lines inside quotes and list items: where their own text starts, and what new lines next to them
+# need.
+
+MARKER: Final = re.compile(r"[-+*]|\d{1,9}[.)]")
+
+# GitHub's footnotes; their further lines are indented by four columns.
+_FOOTNOTE_MARKER: Final = re.compile(r"\[\^[^\]]+\]:")
+
+_WITH_MARKER: Final = frozenset({BlockKind.LIST_ITEM, BlockKind.FOOTNOTE})
+
+_WHITE: Final = re.compile(r"[ \t]*")
+
+_QUOTE_MARKS: Final = re.compile(r"[ \t]*>")
+
+_MARK_OF_ITEM: Final = re.compile(r"[^ \t>]")
+
+_TAB_STOP: Final = 4
+
+
+def blocks_with_containers(tree: BlockTree) -> Iterator[tuple[Block, Containers]]:
+    """All blocks in document order, with the quotes and list items around each."""
+    # Those around the blocks of each depth: a list has none of its own, its items have.
+    around = [Containers()]
+    for block in tree.blocks:
+        del around[block.depth + 1 :]
+        yield block, around[-1]
+        if block.kind is BlockKind.QUOTE or block.kind in _WITH_MARKER:
+            around.append(Containers(block, around[-1]))
+        elif block.kind is BlockKind.LIST:
+            around.append(around[-1])
+
+
+def prefix_after(first: str) -> str:
+    """What the lines after a block's first one begin with, where its own begins with `first`.
+
+    `first` is what is before the text of the block: indentation, the marks of quotes, which every line
+    repeats, and those of list items, in whose place blanks are (CommonMark 0.31.2, sections 5.1 and 5.2).
+    """
+    return _MARK_OF_ITEM.sub(" ", first)
+
+
+def with_prefix(prefix: str, line: str) -> str:
+    """`line` after `prefix`; an empty one gets no blanks at its end."""
+    if not line:
+        return prefix.rstrip(" \t")
+    # One blank after the mark of a quote belongs to the mark.
+    return f"{prefix} {line}" if prefix.endswith(">") and line[0] in " \t" else prefix + line
+
+
+def without_prefix(prefix: str, line: str) -> str:
+    """`line` without what it has of `prefix`; a line may have less of it than others."""
+    return line[common_start(prefix, line) :]
+
+
+def width_of(prefix: str) -> int:
+    """Columns that `prefix`, which starts a line, takes: tabs go to the next multiple of 4.
+
+    CommonMark 0.31.2, section 2.2.
+    """
+    width = 0
+    for character in prefix:
+        width += _TAB_STOP - width % _TAB_STOP if character == "\t" else 1
+    return width
+
+
+def _behind_white(text: str, at: int, end: int) -> int:
+    white = _WHITE.match(text, at, end)
+    assert white is not None, "it matches nothing too"
+    return white.end()
