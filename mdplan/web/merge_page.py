@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews.open_merge import OpenMerge, open_merge, plan_merge
-from mdplan.merge.conflict_choices import Choice, ConflictPlace
+from mdplan.merge.documents import Choice, ConflictPlace
 from mdplan.web.labels import shown
 from mdplan.web.sessions import FlashMessage, ReviewSession
 

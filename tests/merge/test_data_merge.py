@@ -8,8 +8,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.merge.conflict_markers import Merge
-from mdplan.merge.text_merge import merge_texts
+from mdplan.merge.documents import merge_texts
+from mdplan.merge.lines import Merge
 from mdplan.text.source import DocumentFormat
 
 

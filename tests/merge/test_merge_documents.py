@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mdplan.cli.commands.merge import _result_of_git, merge_files
-from mdplan.merge.document_merge import merge_documents
-from mdplan.merge.git_result import GitResult
+from mdplan.merge.documents import merge_documents
+from mdplan.merge.lines import GitResult
 from tests.merge.merge_check import misplaced, unaccounted
 from tests.merge.real_merges import CASES, cases, of_bundles
 

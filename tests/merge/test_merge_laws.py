@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mdplan.merge.document_merge import merge_documents
+from mdplan.merge.documents import merge_documents
 
 _EDITS = {
     "text": lambda number: f"New text of {number}.\n",

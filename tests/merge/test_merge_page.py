@@ -7,8 +7,7 @@ import pytest
 
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews.open_merge import OpenMerge, open_merge, plan_merge
-from mdplan.merge.conflict_choices import Choice, marker_style, places, resolved
-from mdplan.merge.text_merge import merge_texts
+from mdplan.merge.documents import Choice, marker_style, merge_texts, places, resolved
 from mdplan.settings import Settings
 from mdplan.storage.transaction.commit import Durability
 from mdplan.text.source import DocumentFormat

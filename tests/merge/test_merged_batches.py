@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mdplan import Document
-from mdplan.merge.document_merge import merge_documents
+from mdplan.merge.documents import merge_documents
 
 SECTION = """\
 ## Section {0}

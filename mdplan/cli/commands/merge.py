@@ -20,8 +20,7 @@ from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.text.source import sha256_hex
 
 if TYPE_CHECKING:
-    from mdplan.merge.conflict_markers import Merge
-    from mdplan.merge.git_result import GitResult
+    from mdplan.merge.lines import GitResult, Merge
 
 _EXAMPLES: Final = """\
 mdplan merge base.md ours.md theirs.md -o merged.md
@@ -179,8 +178,8 @@ def merge_files(
     """
     from mdplan.markdown.blocks import ParseTimeout, parse_time
     from mdplan.markdown.format_detection import document_format
-    from mdplan.merge.conflict_markers import MarkerStyle
-    from mdplan.merge.text_merge import merge_texts
+    from mdplan.merge.documents import merge_texts
+    from mdplan.merge.lines import MarkerStyle
     from mdplan.text.source import DocumentFormat
 
     try:
@@ -211,7 +210,7 @@ def _merges_alike(data: Sequence[bytes]) -> bool:
 
 
 def _merge_of_git(files: tuple[str, ...], marker_size: int, note: str) -> "Merge":
-    from mdplan.merge.conflict_markers import Conflict, Merge
+    from mdplan.merge.lines import Conflict, Merge
 
     result = _result_of_git(files, marker_size)
     whole = Conflict((), "git found conflicts", 1, "", "", "")
@@ -219,7 +218,7 @@ def _merge_of_git(files: tuple[str, ...], marker_size: int, note: str) -> "Merge
 
 
 def _result_of_git(files: tuple[str, ...], marker_size: int) -> "GitResult":
-    from mdplan.merge.git_result import GitResult
+    from mdplan.merge.lines import GitResult
 
     base, ours, theirs = files
     names = ("-L", "ours", "-L", "base", "-L", "theirs")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.engine.engine import Engine
 from mdplan.engine.plans.merge_service import MergeService
-from mdplan.merge.conflict_choices import Choice, ConflictPlace
+from mdplan.merge.documents import Choice, ConflictPlace
 from mdplan.plan import Plan
 from mdplan.planning.replan.plan_result import PlannedBatch
 from mdplan.planning.replan.replay import FoundFile

@@ -10,9 +10,8 @@ from mdplan.diagnostics import Candidate, Code, Diagnostic, Problems
 from mdplan.markdown.addresses import candidate
 from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.outline import Outline
-from mdplan.merge.conflict_choices import Choice, ConflictPlace, marker_style, places, resolved
-from mdplan.merge.conflict_markers import Conflict
-from mdplan.merge.text_merge import merge_texts
+from mdplan.merge.documents import Choice, ConflictPlace, marker_style, merge_texts, places, resolved
+from mdplan.merge.lines import Conflict
 from mdplan.plan import FileChange, Plan
 from mdplan.planning.replan.rebase import request_of
 from mdplan.planning.replan.replay import ReplayedFile, replay_file

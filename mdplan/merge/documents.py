@@ -1,0 +1,772 @@
+"""The merge of three documents: lines first, then units where lines conflict, then the guards."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property, partial
+from itertools import pairwise, zip_longest
+from typing import Final
+
+from mdplan.data.tree import Language
+from mdplan.markdown.block_tree import parse_blocks
+from mdplan.markdown.blocks import CONTAINERS, BlockKind
+from mdplan.markdown.format_detection import find_front_matter
+from mdplan.markdown.links import local_links
+from mdplan.markdown.sections import Section
+from mdplan.merge.lines import (
+    Conflict,
+    GitResult,
+    MarkerStyle,
+    Merge,
+    Origin,
+    Piece,
+    ResultLine,
+    Texts,
+    compared_with_git,
+    conflict,
+    final_end,
+    is_conflict,
+    kept_lines,
+    lines_of,
+    marked_lines,
+    rendered,
+    result_lines,
+    split_conflict,
+    swapped,
+)
+from mdplan.merge.trees import DocumentTree, MergeNode, MergeNodeKind, TreeMerge, joined, row_text, with_gaps
+from mdplan.text.lines import LineIndex
+from mdplan.text.source import DocumentFormat
+
+_ROUNDS: Final = 4
+
+_STRICT: Final = "only a merge that is not strict decides this: {}"
+
+
+def merge_documents(
+    base: str, ours: str, theirs: str, style: MarkerStyle | None = None, *, is_strict: bool = False
+) -> Merge:
+    """Merge the Markdown texts `ours` and `theirs`, which both come from `base`.
+
+    All three have LF line ends. Where lines do not conflict, the result has the lines of both sides; where
+    they do, items, table rows, definitions, new sections and sentences are merged. What a guard refuses is a
+    conflict. Where it `is_strict`, lines that no side has are conflicts as well.
+    """
+    if theirs in {ours, base}:
+        return Merge(ours, ())
+    if ours == base:
+        return Merge(theirs, ())
+    short = shortened(Texts(*[lines_of(text) for text in (base, ours, theirs)]))
+    texts = short.texts
+    documents = [DocumentTree(lines) for lines in texts]
+    pieces = _merged(texts, documents, is_strict=is_strict)
+    if any(is_conflict(piece) for piece in pieces):
+        # What is clean with the sides swapped is clean: whichever side is ours.
+        reversed_texts = Texts(texts.base, texts.theirs, texts.ours)
+        other = _merged(reversed_texts, [documents[at] for at in (0, 2, 1)], is_strict=is_strict)
+        if not any(is_conflict(piece) for piece in other):
+            pieces = [swapped(piece) for piece in other]
+    pieces = [part for piece in joined(texts, pieces) for part in split_conflict(texts, piece)]
+    found = rendered(
+        texts,
+        pieces,
+        partial(_path, documents[1]),
+        style or MarkerStyle(),
+        has_final_end=final_end(base, ours, theirs),
+    )
+    conflicts = (
+        replace(
+            each,
+            line=short.ours[each.line - 1] + 1 if each.line <= len(short.ours) else each.line,
+            base=short.whole(each.base),
+            ours=short.whole(each.ours),
+            theirs=short.whole(each.theirs),
+        )
+        for each in found.conflicts
+    )
+    return replace(found, text=short.whole(found.text), conflicts=tuple(conflicts))
+
+
+def _merged(texts: Texts, documents: Sequence[DocumentTree], *, is_strict: bool) -> list[Piece]:
+    """The pieces of the result: by lines first if that is clean, else what has the fewest marked lines."""
+    sides = _sides(documents)
+    merged: list[list[Piece]] = []
+    for lines_first in (True, False):
+        pieces = TreeMerge(texts, documents, lines_first=lines_first).pieces()
+        if is_strict:
+            pieces = [conflict(each, _STRICT.format(each.note)) if each.note else each for each in pieces]
+        merged.append(_guarded(texts, sides, with_gaps(texts, documents, pieces)))
+        if not any(is_conflict(piece) for piece in merged[-1]):
+            break
+    return min(merged, key=marked_lines)
+
+
+def first_flaw(base: str, ours: str, theirs: str, result: str) -> str:
+    """Why `result`, a merge of the others without conflicts, must not be used; empty if nothing is wrong."""
+    texts = Texts(*[lines_of(text) for text in (base, ours, theirs)])
+    found = lines_of(result)
+    own, other = ({new: old for old, new in kept_lines(side, found)} for side in (texts.ours, texts.theirs))
+    lines = [ResultLine(line, 0, own.get(at), other.get(at)) for at, line in enumerate(found)]
+    wrong = flaws(texts, _sides([DocumentTree(each) for each in texts]), lines)
+    return next((flaw.reason for flaw in wrong), "")
+
+
+# What a section is in all three texts: its path and how often it occurred before, in the base if it is there.
+Identity = tuple[object, ...]
+
+
+class MatchedSide:
+    """One side with its sections as those of the base."""
+
+    def __init__(self, base: DocumentTree, side: DocumentTree) -> None:
+        """Match the sections of `side` with those of `base`."""
+        self.units = side
+        self.identities = _identities(base, side)
+
+    def identity(self, section: Section) -> Identity:
+        """What `section` is in all three texts."""
+        return self.identities[section.index]
+
+    def parent(self, section: Section) -> Identity:
+        """The identity of the section around `section`."""
+        return self.identities[section.parent or 0]
+
+    @cached_property
+    def headings(self) -> dict[int, Section]:
+        """Sections by the 0-based line of their heading."""
+        return {each.heading_line - 1: each for each in self.units.outline.sections[1:]}
+
+
+def _sides(documents: Sequence[DocumentTree]) -> tuple[DocumentTree, MatchedSide, MatchedSide]:
+    base, ours, theirs = documents
+    return base, MatchedSide(base, ours), MatchedSide(base, theirs)
+
+
+def _guarded(
+    texts: Texts, sides: tuple[DocumentTree, MatchedSide, MatchedSide], pieces: list[Piece]
+) -> list[Piece]:
+    """`pieces` with a conflict wherever a guard refuses what would be merged."""
+    for _ in range(_ROUNDS):
+        lines = list(result_lines(texts, pieces))
+        refused: dict[int, str] = {}
+        for flaw in flaws(texts, sides, lines, _declared(texts, pieces)):
+            number = _blamed(texts, pieces, lines[flaw.line].piece if lines else 0, flaw.lost)
+            if number is not None:
+                refused.setdefault(number, flaw.reason)
+        if not refused:
+            return pieces
+        pieces = [
+            conflict(piece, refused[number]) if number in refused else piece
+            for number, piece in enumerate(pieces)
+        ]
+    return [
+        piece if piece.origin is Origin.BOTH else conflict(piece, "the merge cannot be proven")
+        for piece in pieces
+    ]
+
+
+def _declared(texts: Texts, pieces: Sequence[Piece]) -> frozenset[str] | None:
+    """The lines that a merged piece has or replaces; None where conflicts keep lines from being counted."""
+    if any(is_conflict(piece) for piece in pieces):
+        return None
+    merged = [piece for piece in pieces if piece.origin is Origin.MERGED]
+    return frozenset(
+        line
+        for piece in merged
+        for lines in (
+            piece.merged,
+            *(texts.part(side, where) for side, where in zip(texts, piece.ranges, strict=True)),
+        )
+        for line in lines
+    )
+
+
+def _blamed(texts: Texts, pieces: Sequence[Piece], number: int, lost: str) -> int | None:
+    """The piece that a side changed and that has the line `lost`, or else that is nearest to `number`."""
+    if pieces[number].origin is Origin.BOTH and not lost and any(is_conflict(each) for each in pieces):
+        # The conflict explains it: the text is not whole without it.
+        return None
+    changed = [
+        index
+        for index in (*range(number, -1, -1), *range(number + 1, len(pieces)))
+        if pieces[index].origin not in {Origin.BOTH, Origin.CONFLICT}
+        and (pieces[index].ours or pieces[index].theirs)
+    ]
+    guilty = (index for index in changed if lost and lost in _all_lines(texts, pieces[index]))
+    return next(guilty, next(iter(changed), None))
+
+
+def _all_lines(texts: Texts, piece: Piece) -> set[str]:
+    parts = (texts.part(side, where) for side, where in zip(texts, piece.ranges, strict=True))
+    return {unpadded(line) for part in parts for line in part}
+
+
+def _path(ours: DocumentTree, line: int) -> tuple[str, ...]:
+    return ours.section_at(min(line, len(ours.lines) - 1)).path if ours.lines else ()
+
+
+# --- The merge of three texts of one format, with their line ends.
+
+_MARKERS: Final = ("<<<<<<< ", ">>>>>>> ")
+
+
+def merge_texts(
+    file_format: DocumentFormat,
+    texts: Sequence[str],
+    style: MarkerStyle | None = None,
+    *,
+    is_strict: bool = False,
+    by_git: Callable[[], GitResult] | None = None,
+) -> Merge | None:
+    """The merge of base, ours and theirs, `texts` without byte order marks; None for what only git merges.
+
+    That is mixed line ends and conflict markers. `by_git` gives git's result, which is used where nothing
+    speaks against it. The line ends are those of the side that changed them.
+    """
+    if not all(map(_can_be_merged, texts)):
+        return None
+    has_crlf = ["\r\n" in text for text in texts]
+    base, ours, theirs = (text.replace("\r\n", "\n") for text in texts)
+    style = style or MarkerStyle()
+    if file_format is DocumentFormat.MARKDOWN:
+        found = merge_documents(base, ours, theirs, style, is_strict=is_strict)
+        why_not = partial(first_flaw, base, ours, theirs)
+    else:
+        # Most files are Markdown: readers of other formats are loaded where one is merged.
+        from mdplan.merge.data import merge_data, merge_text_lines
+
+        if file_format is DocumentFormat.TEXT:
+            return _with_ends(merge_text_lines(base, ours, theirs, style), has_crlf)
+        found = merge_data(Language(file_format), base, ours, theirs, style, is_strict=is_strict)
+        why_not = partial(_why_not, found)
+    if by_git is not None and len(set(has_crlf)) == 1:
+        result = by_git()
+        result = replace(result, text=result.text.removeprefix("\ufeff").replace("\r\n", "\n"))
+        found = compared_with_git(found, result, why_not, style.size)
+    return _with_ends(found, has_crlf)
+
+
+def _why_not(found: Merge, _: str) -> str:
+    """Why git's result of a file of keys is not used: its lines merged in the same way gave other values."""
+    if not found.is_clean:
+        return found.conflicts[0].reason
+    return "the keys would not have the values of both sides" if found.decisions else ""
+
+
+def _can_be_merged(text: str) -> bool:
+    ends = text.count("\r\n")
+    return (
+        "\0" not in text
+        and text.count("\r") == ends
+        and ends in {0, text.count("\n")}
+        and not any(line.startswith(_MARKERS) for line in text.split("\n"))
+    )
+
+
+def _with_ends(found: Merge, has_crlf: Sequence[bool]) -> Merge:
+    base, ours, theirs = has_crlf
+    has_ends = theirs if ours == base else ours
+    return replace(found, text=found.text.replace("\n", "\r\n")) if has_ends else found
+
+
+# --- Checks of a merged text: what a line merge gets wrong without a conflict.
+#
+# Each check gives the lines of the result that must not be merged without a person.
+
+_UNRELEASED: Final = re.compile(
+    r"\W*(?:unreleased|master|main|trunk|head|next|dev(?:elop(?:ment)?)?|upcoming|in progress)\b",
+    re.IGNORECASE,
+)
+
+_VERSION: Final = re.compile(r"\d")
+
+# An item that says that the list has none.
+_NOTHING: Final = re.compile(r"[\s>]*[-+*]\s+\W*(?:none|nothing|n/a|no changes)\b\W*$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """The 0-based `line` of a result that a check refuses, and the `reason`.
+
+    With a `lost` line it is that one that is missing or doubled, wherever it was.
+    """
+
+    line: int
+    reason: str
+    lost: str = ""
+
+
+def flaws(
+    texts: Texts,
+    sides: tuple[DocumentTree, MatchedSide, MatchedSide],
+    lines: Sequence[ResultLine],
+    declared: frozenset[str] | None = frozenset(),
+) -> Iterator[Flaw]:
+    """What is wrong with the result `lines`, as far as one can see.
+
+    Lines with the texts `declared` may be lost or new; None where lines cannot be counted.
+    """
+    base, ours, theirs = sides
+    result = DocumentTree([line.text for line in lines])
+    yield from _misplaced(ours, theirs, base, result, lines)
+    yield from _reshaped(ours, theirs, result, lines)
+    yield from _repeated(ours, theirs, result)
+    if declared is not None:
+        yield from _lost_or_doubled(texts, lines, declared)
+    yield from _broken(ours, theirs, result)
+    yield from _contradicted(ours, theirs, result, lines)
+
+
+def _name(section: Section) -> Identity:
+    return (*section.canonical_path, section.ordinal)
+
+
+def _identities(base: DocumentTree, side: DocumentTree) -> list[Identity]:
+    old, new = base.outline.sections, side.outline.sections
+    pairs = list(kept_lines(base.lines, side.lines))
+    kept = _kept_headings(base, side, pairs)
+    names = {_name(each) for each in old}.difference(kept.values())
+    taken = {*kept.values(), *({_name(each) for each in new} & names)}
+    found: list[Identity] = []
+    moved = _lines_from(base, side, pairs)
+    for section in new:
+        name = _name(section)
+        is_known = section.index in kept or name in names
+        identity: Identity = kept.get(section.index) or (name if is_known else ("new", *name))
+        candidates = Counter[int]() if is_known else moved.get(section.index, Counter())
+        for index, count in candidates.most_common(1):
+            size = sum(1 for line in _own_lines(base, index) if base.lines[line].strip())
+            if _name(old[index]) not in taken and 2 * count >= size:
+                identity = _name(old[index])
+                taken.add(identity)
+        found.append(identity)
+    return found
+
+
+def _kept_headings(
+    base: DocumentTree, side: DocumentTree, pairs: Sequence[tuple[int, int]]
+) -> dict[int, Identity]:
+    """By the index of a section of `side` the one of `base` with the same heading line and path.
+
+    That another section with this path came or went before it changes nothing.
+    """
+    old = {each.heading_line - 1: each for each in base.outline.sections[1:]}
+    new = {each.heading_line - 1: each for each in side.outline.sections[1:]}
+    found: dict[int, Identity] = {}
+    for line, new_line in pairs:
+        if line in old and new_line in new:
+            before, section = old[line], new[new_line]
+            parent = found.get(section.parent or 0, _name(side.outline.sections[section.parent or 0]))
+            if before.canonical_path == section.canonical_path and parent == _parent_name(base, before):
+                found[section.index] = _name(before)
+    return found
+
+
+def _own_lines(units: DocumentTree, index: int) -> range:
+    section, lines = units.outline.sections[index], units.outline.source.lines
+    if not len(section.body):
+        return range(0)
+    return range(lines.line_at(section.body.start) - 1, lines.line_at(section.body.end - 1))
+
+
+def _lines_from(
+    base: DocumentTree, side: DocumentTree, pairs: Sequence[tuple[int, int]]
+) -> dict[int, Counter[int]]:
+    """By the index of a section of `side`, from which sections of `base` its lines come."""
+    found: dict[int, Counter[int]] = {}
+    for line, new_line in pairs:
+        if base.lines[line].strip():
+            come = found.setdefault(side.section_at(new_line).index, Counter())
+            come[base.section_at(line).index] += 1
+    return found
+
+
+def _misplaced(
+    ours: MatchedSide,
+    theirs: MatchedSide,
+    base: DocumentTree,
+    result: DocumentTree,
+    lines: Sequence[ResultLine],
+) -> Iterator[Flaw]:
+    """Lines under another heading than their author saw, and sections with another parent."""
+    of_base = {_name(each): _parent_name(base, each) for each in base.outline.sections}
+    identities: list[Identity] = [()]
+    for section in result.outline.sections[1:]:
+        line = lines[section.heading_line - 1]
+        found = [
+            (side, side.headings[at])
+            for side, at in ((ours, line.ours), (theirs, line.theirs))
+            if at is not None and at in side.headings
+        ]
+        if not found:
+            yield Flaw(section.heading_line - 1, "it became a heading")
+            identities.append(("new",))
+            continue
+        names = [side.identity(each) for side, each in found]
+        identity = names[0] if names[0][:1] != ("new",) else names[-1]
+        identities.append(identity)
+        parents = {side.parent(each) for side, each in found}
+        if len(parents) > 1:
+            parents.discard(of_base.get(identity, ()))
+        if section.parent and identities[section.parent] not in parents:
+            yield Flaw(section.heading_line - 1, "it would be under another heading")
+    identities[0] = ours.identities[0]
+    # Definitions are those of the whole document, wherever they are.
+    defined = {line for node in _definitions(result) for line in node.lines}
+    for number, line in enumerate(lines):
+        if not line.text.strip() or number in defined:
+            continue
+        allowed = {
+            side.identity(side.units.section_at(at))
+            for side, at in ((ours, line.ours), (theirs, line.theirs))
+            if at is not None
+        }
+        index = result.section_at(number).index
+        if (line.ours is None) != (line.theirs is None):
+            side, at = (theirs, line.theirs or 0) if line.ours is None else (ours, line.ours)
+            author = side.units.section_at(at)
+            if _is_released(author, result.outline.sections[index]):
+                yield Flaw(number, "it would be in a version that the other side released")
+        if identities[index] not in allowed and identities[index] != ("new",):
+            yield Flaw(number, "it would be under another heading")
+
+
+def _is_released(before: Section, section: Section) -> bool:
+    """Whether text of `before`, which is not released, would be in a version: `section` or around it."""
+    return (
+        any(_UNRELEASED.match(title) for title in before.path)
+        and not any(_UNRELEASED.match(title) for title in section.path)
+        and any(_VERSION.search(title) for title in section.path)
+    )
+
+
+def _parent_name(units: DocumentTree, section: Section) -> Identity:
+    return _name(units.outline.sections[section.parent or 0])
+
+
+def _shapes(units: DocumentTree) -> list[tuple[str, ...]]:
+    """For each line the kinds of the blocks around it, and whether a block begins there."""
+    found: list[tuple[str, ...]] = [()] * len(units.lines)
+    around: list[str] = []
+    for block in units.outline.blocks:
+        del around[block.depth :]
+        if block.kind in CONTAINERS:
+            around.append(block.kind)
+            continue
+        kind = _LOOSE.get(block.kind, block.kind)
+        for line in range(block.first_line - 1, block.last_line):
+            is_first = line == block.first_line - 1
+            found[line] = (*around, kind, "first" if is_first else "")
+    return found
+
+
+# Blocks that differ by their surroundings only.
+_LOOSE: Final = {BlockKind.INDENTED_CODE: BlockKind.FENCE}
+
+
+def _reshaped(
+    ours: MatchedSide, theirs: MatchedSide, result: DocumentTree, lines: Sequence[ResultLine]
+) -> Iterator[Flaw]:
+    """Lines that are in another kind of block than where they come from."""
+    shapes, own, other = _shapes(result), _shapes(ours.units), _shapes(theirs.units)
+    for number, line in enumerate(lines):
+        if not line.text.strip():
+            continue
+        before = [shape[at] for shape, at in ((own, line.ours), (other, line.theirs)) if at is not None]
+        if not any(each[:-1] == shapes[number][:-1] for each in before):
+            yield Flaw(number, "it would be another kind of block")
+        elif all(each[-1:] == ("first",) for each in before) and shapes[number][-1] != "first":
+            yield Flaw(number, "it would become a part of the block above it")
+
+
+def _repeated(ours: MatchedSide, theirs: MatchedSide, result: DocumentTree) -> Iterator[Flaw]:
+    """Headings and labels that are repeated more often than in a side."""
+    most = Counter(each.canonical_path for each in ours.units.outline.sections)
+    most |= Counter(each.canonical_path for each in theirs.units.outline.sections)
+    for section in reversed(result.outline.sections[1:]):
+        path = section.canonical_path
+        if section.ordinal > most[path]:
+            yield Flaw(section.heading_line - 1, "the heading would be repeated")
+    labels = _labels(ours.units) | _labels(theirs.units)
+    seen: Counter[str] = Counter()
+    for node in _definitions(result):
+        seen[node.label] += 1
+        if seen[node.label] > labels[node.label]:
+            yield Flaw(node.lines.start, "the label would be repeated")
+
+
+def _definitions(document: DocumentTree) -> Iterator[MergeNode]:
+    return (node for node in document.root.walk() if node.kind is MergeNodeKind.DEFINITION)
+
+
+def _labels(document: DocumentTree) -> Counter[str]:
+    return Counter(node.label for node in _definitions(document))
+
+
+def _lost_or_doubled(texts: Texts, lines: Sequence[ResultLine], declared: frozenset[str]) -> Iterator[Flaw]:
+    """A line that occurs more or less often than the changes of both sides say."""
+    base, ours, theirs = (Counter(map(unpadded, side)) for side in texts)
+    counts = Counter(unpadded(line.text) for line in lines)
+    for text in {*base, *ours, *theirs, *counts} - {unpadded(line) for line in declared}:
+        own, other = ours[text] - base[text], theirs[text] - base[text]
+        together = base[text] + own + other
+        apart = base[text] + (max(own, other) if min(own, other) > 0 else min(own, other))
+        low, high = sorted((together, apart)) if own * other > 0 else (together, together)
+        if text.strip() and not low <= counts[text] <= high:
+            yield Flaw(0, "a line would be lost or doubled", text)
+
+
+def unpadded(line: str) -> str:
+    """`line`; a row of a table without its padding."""
+    return row_text(line) + "\n" if line.lstrip().startswith("|") else line
+
+
+def _broken(ours: MatchedSide, theirs: MatchedSide, result: DocumentTree) -> Iterator[Flaw]:
+    """Links into the document that are good in each side that has them, and broken in the result."""
+    bad = [each for each in local_links(result.outline) if not each.resolves]
+    if not bad:
+        return
+    known = [
+        (link.target, link.resolves) for side in (ours, theirs) for link in local_links(side.units.outline)
+    ]
+    good = {target for target, resolves in known if resolves} - {
+        target for target, resolves in known if not resolves
+    }
+    for link in bad:
+        if link.target in good:
+            yield Flaw(link.line - 1, f"the link to {link.target} would be broken")
+
+
+def _contradicted(
+    ours: MatchedSide, theirs: MatchedSide, result: DocumentTree, lines: Sequence[ResultLine]
+) -> Iterator[Flaw]:
+    """Items such as "None." that would get other items next to them."""
+    for number, line in enumerate(lines):
+        if not _NOTHING.match(line.text) or _is_only_item(result, number):
+            continue
+        before = (
+            (side.units, at) for side, at in ((ours, line.ours), (theirs, line.theirs)) if at is not None
+        )
+        if all(_is_only_item(units, at) for units, at in before):
+            yield Flaw(number, "it says that there is nothing, next to items of the other side")
+
+
+def _is_only_item(document: DocumentTree, line: int) -> bool:
+    """Whether no other item is in the text of the section around `line`."""
+    around = _own_lines(document, document.section_at(line).index)
+    return sum(line in document.item_starts for line in around) == 1
+
+
+# --- Three texts without what no side changed, so that the time of a merge is that of the changed
+# sections.
+
+# Links into the document, which a changed heading may break, and definitions.
+_LOCAL: Final = re.compile(r"\(<?#|\[\^|\[\[|\]:|href", re.IGNORECASE)
+
+_MARK: Final = "mdplan-left-out-"
+
+
+@dataclass(frozen=True, slots=True)
+class Shortened:
+    """`texts` in which one line stands for what all three have unchanged: whole sections, or their bodies.
+
+    `left_out` has the lines for each such line; `ours` the lines of the whole text of ours, by those of the
+    short one.
+    """
+
+    texts: Texts
+    left_out: dict[str, str]
+    ours: Sequence[int]
+
+    def whole(self, text: str) -> str:
+        """`text` with all that was left out."""
+        if not self.left_out:
+            return text
+        return "".join(self.left_out.get(line, line) for line in text.splitlines(keepends=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A heading of the base with its own text, up to the next heading at the line `stop`.
+
+    `shifts` says how far it moved in each text, without a change; None where there is one.
+    """
+
+    level: int
+    start: int
+    stop: int
+    shifts: tuple[int, ...] | None
+
+
+def shortened(texts: Texts) -> Shortened:
+    """`texts` without sections and bodies that no side changed and that have no links into the document."""
+    short: list[list[str]] = [[], [], []]
+    ours: list[int] = []
+    left_out: dict[str, str] = {}
+    at = [0, 0, 0]
+    for where, shifts, level in [] if _MARK in "".join(texts.base) else _cuts(texts):
+        line = "#" * level + " " * bool(level) + f"{_MARK}{len(left_out)}\n"
+        left_out[line] = "".join(texts.base[where.start : where.stop])
+        for side, (lines, shift) in enumerate(zip(texts, shifts, strict=True)):
+            short[side] += [*lines[at[side] : where.start + shift], line]
+        ours += range(at[1], where.start + shifts[1] + 1)
+        at = [where.stop + shift for shift in shifts]
+    for side, lines in enumerate(texts):
+        short[side] += lines[at[side] :]
+    ours += range(at[1], len(texts.ours))
+    return Shortened(Texts(*short), left_out, ours)
+
+
+def _cuts(texts: Texts) -> Iterator[tuple[range, tuple[int, ...], int]]:
+    """Lines of the base to leave out, how far they are shifted in each text, and the level of a heading."""
+    parts = _unchanged_parts(texts)
+    index = 0
+    while index < len(parts):
+        part = parts[index]
+        stop, following = index, _behind(parts, index)
+        while following is not None:
+            stop = following
+            is_sibling = stop < len(parts) and parts[stop].level == part.level
+            following = _behind(parts, stop) if is_sibling else None
+        if stop > index and part.shifts is not None:
+            where = _written(texts.base, range(part.start, parts[stop - 1].stop))
+            yield where, part.shifts, part.level
+            index = stop
+            continue
+        body = _written(texts.base, range(part.start + 1, part.stop))
+        # The line below may be that of a setext heading.
+        if part.shifts is not None and len(body) > 1 and not texts.base[part.start + 1].strip():
+            yield body, part.shifts, 0
+        index += 1
+
+
+def _behind(parts: Sequence[_Part], index: int) -> int | None:
+    """The index after the section at `index` with all below it; None where something in it changed."""
+    level, shifts = parts[index].level, parts[index].shifts
+    while shifts is not None and parts[index].shifts == shifts:
+        index += 1
+        if index == len(parts) or parts[index].level <= level:
+            return index
+    return None
+
+
+def _unchanged_parts(texts: Texts) -> list[_Part]:
+    """The headings of the base; the last is never without a change."""
+    kept = [{line: line for line in range(len(texts.base))}]
+    kept += [dict(kept_lines(texts.base, side)) for side in texts[1:]]
+    headings = [_headings(lines) for lines in texts]
+    found: list[_Part] = []
+    for start, stop in pairwise(headings[0]):
+        shifts = tuple(_shift(range(start, stop + 1), each) for each in kept)
+        is_same = all(
+            shift is not None and levels.get(start + shift) == headings[0][start] and stop + shift in levels
+            for shift, levels in zip(shifts, headings, strict=True)
+        ) and not any(_LOCAL.search(texts.base[line]) for line in range(start, stop))
+        numbers = tuple(shift or 0 for shift in shifts) if is_same else None
+        found.append(_Part(headings[0][start], start, stop, numbers))
+    # After the last heading may be definitions of the whole document.
+    return [*found, *(_Part(level, line, line, None) for line, level in [*headings[0].items()][-1:])]
+
+
+def _headings(lines: Sequence[str]) -> dict[int, int]:
+    """The levels of the headings that begin sections, by line."""
+    text = "".join(lines)
+    front_matter = find_front_matter(text)
+    start = front_matter.span.end if front_matter else 0
+    blocks = parse_blocks(text, LineIndex(text), start).headings
+    return {each.first_line - 1: each.level for each in blocks if not each.depth}
+
+
+def _written(lines: Sequence[str], where: range) -> range:
+    """`where` without the blank lines at both ends."""
+    written = [line for line in where if lines[line].strip()]
+    return range(written[0], written[-1] + 1) if written else range(0)
+
+
+def _shift(where: range, kept: dict[int, int]) -> int | None:
+    """How far the lines `where` moved together; None where one is gone or others came between them."""
+    new = [kept.get(line) for line in where]
+    first = new[0]
+    return None if first is None or new != [*range(first, first + len(new))] else first - where.start
+
+
+# --- Conflicts of a merged text, and the text that has what a person chose for each.
+
+# Characters that end a line to Python alone are text.
+_LINE: Final = re.compile(r"[^\n]*\n|[^\n]+\Z")
+
+_RUN: Final = re.compile(r"^(?:<+|=+|>+)", re.MULTILINE)
+
+
+class Choice(StrEnum):
+    """The resolution of a conflict: the text of one side, or that of ours and then that of theirs."""
+
+    OURS = "ours"
+    THEIRS = "theirs"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictPlace:
+    """The lines of both sides at a conflict, and what the merge says of it; None where that is not known."""
+
+    ours: str
+    theirs: str
+    known: Conflict | None = None
+
+    def chosen(self, choice: Choice) -> str:
+        """The text that `choice` asks for."""
+        match choice:
+            case Choice.OURS:
+                return self.ours
+            case Choice.THEIRS:
+                return self.theirs
+            case Choice.BOTH:
+                return self.ours + self.theirs
+
+
+def marker_style(texts: Sequence[str]) -> MarkerStyle:
+    """Markers that no line of `texts` looks like."""
+    longest = max((len(run) for text in texts for run in _RUN.findall(text)), default=0)
+    return MarkerStyle(max(longest + 1, MarkerStyle().size))
+
+
+def places(found: Merge, style: MarkerStyle) -> tuple[ConflictPlace, ...]:
+    """The conflicts that `found` marks in its text, in order."""
+    marked = [each for each in _lines_and_conflicts(found.text, style) if isinstance(each, ConflictPlace)]
+    # Of a file of keys the conflicts are told by key, and marked by line.
+    known = found.conflicts if len(marked) == len(found.conflicts) else ()
+    return tuple(
+        ConflictPlace(each.ours, each.theirs, conflict)
+        for each, conflict in zip_longest(marked, known)
+        if each
+    )
+
+
+def resolved(found: Merge, style: MarkerStyle, choices: Sequence[Choice]) -> str:
+    """The text of `found` with what `choices`, one for each of its places, ask for."""
+    waiting = iter(choices)
+    return "".join(
+        each.chosen(next(waiting)) if isinstance(each, ConflictPlace) else each
+        for each in _lines_and_conflicts(found.text, style)
+    )
+
+
+def _lines_and_conflicts(text: str, style: MarkerStyle) -> Iterator[str | ConflictPlace]:
+    """The lines of `text`, and the conflicts between them."""
+    start, middle, end = (sign * style.size for sign in "<=>")
+    sides: list[list[str]] | None = None
+    for line in _LINE.findall(text):
+        if line.startswith(f"{start} "):
+            sides = [[]]
+        elif sides is None:
+            yield line
+        elif line.rstrip("\r\n") == middle:
+            sides.append([])
+        elif line.startswith(f"{end} "):
+            yield ConflictPlace("".join(sides[0]), "".join(sides[1]))
+            sides = None
+        else:
+            sides[-1].append(line)

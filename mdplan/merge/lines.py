@@ -1,0 +1,396 @@
+"""Merge of three texts by lines, as diff3 does it: what both sides changed at one place is a conflict."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from mdplan.text.diff import ComparedBlock, LineComparison
+
+# Pairs of lines that one comparison of two texts may look at beyond lines that occur once.
+_COMPARISONS: Final = 400_000
+
+
+class Origin(StrEnum):
+    """Where the lines of a piece come from."""
+
+    BOTH = "both"
+    OURS = "ours"
+    THEIRS = "theirs"
+    MERGED = "merged"
+    CONFLICT = "conflict"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """Half-open ranges of 0-based lines of `base`, `ours` and `theirs`, and which of them the result has.
+
+    A merged piece has lines of its own, `merged`. A conflict has a `reason` in words. A `note` says in words
+    what the merge decided by itself.
+    """
+
+    origin: Origin
+    base: range
+    ours: range
+    theirs: range
+    merged: tuple[str, ...] = ()
+    reason: str = ""
+    note: str = ""
+
+    @property
+    def ranges(self) -> tuple[range, range, range]:
+        """Its lines in base, ours and theirs."""
+        return self.base, self.ours, self.theirs
+
+
+class Texts(NamedTuple):
+    """Lines of the three texts, each with its LF."""
+
+    base: Sequence[str]
+    ours: Sequence[str]
+    theirs: Sequence[str]
+
+    def part(self, lines: Sequence[str], where: range) -> list[str]:
+        """The lines `where` of one of the texts."""
+        return list(lines[where.start : where.stop])
+
+
+def merge_lines(texts: Texts, base: range, ours: range, theirs: range) -> list[Piece]:
+    """The pieces of the merge of these lines of `texts`, in order; changes that touch each other conflict."""
+    old, own, other = (
+        texts.part(lines, where) for lines, where in zip(texts, (base, ours, theirs), strict=True)
+    )
+    own_changes, other_changes = _changes(old, own), _changes(old, other)
+    pieces: list[Piece] = []
+    at, ours_at, theirs_at = base.start, ours.start, theirs.start
+    for own_group, other_group in _groups(own_changes, other_changes):
+        start = base.start + min(block.old_start for block in (*own_group, *other_group))
+        end = base.start + max(block.old_end for block in (*own_group, *other_group))
+        if start > at:
+            length = start - at
+            pieces.append(_kept(range(at, start), ours_at, theirs_at))
+            ours_at, theirs_at = ours_at + length, theirs_at + length
+        ours_range = range(ours_at, ours_at + end - start + _growth(own_group))
+        theirs_range = range(theirs_at, theirs_at + end - start + _growth(other_group))
+        pieces += _changed(texts, range(start, end), ours_range, theirs_range)
+        at, ours_at, theirs_at = end, ours_range.stop, theirs_range.stop
+    if at < base.stop:
+        pieces.append(_kept(range(at, base.stop), ours_at, theirs_at))
+    return pieces
+
+
+def _changes(old: list[str], new: list[str]) -> list[ComparedBlock]:
+    """The blocks that differ; lines that were added or deleted among equal ones are as far down as can be.
+
+    So two sides that add the same lines add them at the same place.
+    """
+    blocks = list(LineComparison(_COMPARISONS).differing(old, new))
+    found: list[ComparedBlock] = []
+    following = [*((each.old_start, each.new_start) for each in blocks[1:]), (len(old), len(new))]
+    for block, (end, new_end) in zip(blocks, following, strict=False):
+        at, stop, new_at, new_stop = block
+        is_added, is_deleted = at == stop, new_at == new_stop
+        while stop < end and new_stop < new_end and is_added != is_deleted:
+            if (new[new_at] != new[new_stop]) if is_added else (old[at] != old[stop]):
+                break
+            at, stop, new_at, new_stop = at + 1, stop + 1, new_at + 1, new_stop + 1
+        found.append(ComparedBlock(at, stop, new_at, new_stop))
+    return found
+
+
+def kept_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """The lines of `old` that `new` kept, each with its place in `new`."""
+    at = shift = 0
+    for block in LineComparison().differing(list(old), list(new)):
+        yield from ((line, line + shift) for line in range(at, block.old_start))
+        at, shift = block.old_end, block.new_end - block.old_end
+    yield from ((line, line + shift) for line in range(at, len(old)))
+
+
+def _kept(base: range, ours: int, theirs: int) -> Piece:
+    return Piece(
+        origin=Origin.BOTH,
+        base=base,
+        ours=range(ours, ours + len(base)),
+        theirs=range(theirs, theirs + len(base)),
+    )
+
+
+def _growth(blocks: Sequence[ComparedBlock]) -> int:
+    return sum((each.new_end - each.new_start) - (each.old_end - each.old_start) for each in blocks)
+
+
+def _groups(
+    ours: Sequence[ComparedBlock], theirs: Sequence[ComparedBlock]
+) -> Iterator[tuple[list[ComparedBlock], list[ComparedBlock]]]:
+    """Changes of both sides that touch each other in the base."""
+    group: tuple[list[ComparedBlock], list[ComparedBlock]] = ([], [])
+    end = -1
+    for block, side in sorted([*((each, 0) for each in ours), *((each, 1) for each in theirs)]):
+        if block.old_start > end and (group[0] or group[1]):
+            yield group
+            group = ([], [])
+        group[side].append(block)
+        end = max(end, block.old_end)
+    if group[0] or group[1]:
+        yield group
+
+
+def _changed(texts: Texts, base: range, ours: range, theirs: range) -> Iterator[Piece]:
+    old, own, other = (
+        texts.part(lines, where)
+        for lines, where in ((texts.base, base), (texts.ours, ours), (texts.theirs, theirs))
+    )
+    if own == other:
+        yield Piece(origin=Origin.BOTH, base=base, ours=ours, theirs=theirs)
+        return
+    origin = Origin.THEIRS if own == old else Origin.OURS if other == old else Origin.CONFLICT
+    yield Piece(origin=origin, base=base, ours=ours, theirs=theirs, reason=BOTH_CHANGED)
+
+
+def split_conflict(texts: Texts, piece: Piece) -> Iterator[Piece]:
+    """A conflict without the lines that both sides have, as git shows it; other pieces as they are."""
+    if piece.origin is not Origin.CONFLICT or not piece.ours or not piece.theirs:
+        yield piece
+        return
+    own, other = texts.part(texts.ours, piece.ours), texts.part(texts.theirs, piece.theirs)
+    at, other_at = piece.ours.start, piece.theirs.start
+    base, nothing = piece.base, range(piece.base.stop, piece.base.stop)
+    # Compared in one order, so that swapped sides conflict in the same lines.
+    is_swapped = other < own
+    pair = (other, own) if is_swapped else (own, other)
+    for found in LineComparison(_COMPARISONS).differing(*pair):
+        here, there = range(found.old_start, found.old_end), range(found.new_start, found.new_end)
+        here, there = (there, here) if is_swapped else (here, there)
+        start, other_start = piece.ours.start + here.start, piece.theirs.start + there.start
+        if start > at:
+            yield _common(nothing, range(at, start), range(other_at, other_start))
+        at, other_at = piece.ours.start + here.stop, piece.theirs.start + there.stop
+        yield Piece(
+            origin=Origin.CONFLICT,
+            base=base,
+            ours=range(start, at),
+            theirs=range(other_start, other_at),
+            reason=piece.reason,
+        )
+        base = nothing
+    if at < piece.ours.stop:
+        yield _common(nothing, range(at, piece.ours.stop), range(other_at, piece.theirs.stop))
+
+
+def _common(base: range, ours: range, theirs: range) -> Piece:
+    return Piece(origin=Origin.BOTH, base=base, ours=ours, theirs=theirs)
+
+
+# --- Pieces of the three texts of a merge, in the order of the result.
+
+# The reason of a conflict that no rule for Markdown asked for.
+BOTH_CHANGED: Final = "both sides changed these lines"
+
+
+class ResultLine(NamedTuple):
+    """A line of the result, its piece, and its lines in the sides; None where a side does not have it."""
+
+    text: str
+    piece: int
+    ours: int | None
+    theirs: int | None
+
+
+def result_lines(texts: Texts, pieces: Iterable[Piece]) -> Iterator[ResultLine]:
+    """The lines of a result; of a conflict none."""
+    for number, piece in enumerate(pieces):
+        if piece.origin is Origin.BOTH:
+            for ours, theirs in zip(piece.ours, piece.theirs, strict=True):
+                yield ResultLine(texts.ours[ours], number, ours, theirs)
+        elif piece.origin is Origin.OURS:
+            yield from (ResultLine(texts.ours[at], number, at, None) for at in piece.ours)
+        elif piece.origin is Origin.THEIRS:
+            yield from (ResultLine(texts.theirs[at], number, None, at) for at in piece.theirs)
+        elif piece.origin is Origin.MERGED:
+            for index, line in enumerate(piece.merged):
+                yield ResultLine(line, number, _nth(piece.ours, index), _nth(piece.theirs, index))
+
+
+def _nth(where: range, index: int) -> int | None:
+    return where[min(index, len(where) - 1)] if where else None
+
+
+def is_conflict(piece: Piece) -> bool:
+    """Whether a person must decide."""
+    return piece.origin is Origin.CONFLICT
+
+
+def marked_lines(pieces: Iterable[Piece]) -> int:
+    """Lines of both sides in conflicts."""
+    return sum(len(piece.ours) + len(piece.theirs) for piece in pieces if is_conflict(piece))
+
+
+def conflict(piece: Piece, reason: str) -> Piece:
+    """`piece` as a conflict."""
+    return Piece(origin=Origin.CONFLICT, base=piece.base, ours=piece.ours, theirs=piece.theirs, reason=reason)
+
+
+_SWAPPED: Final = {Origin.OURS: Origin.THEIRS, Origin.THEIRS: Origin.OURS}
+
+
+def swapped(piece: Piece) -> Piece:
+    """`piece` of a merge in which ours and theirs change places."""
+    origin = _SWAPPED.get(piece.origin, piece.origin)
+    return replace(piece, origin=origin, ours=piece.theirs, theirs=piece.ours)
+
+
+# --- Renders a merge as text, with conflict markers where a person must decide.
+
+# The path of the section, or of the key, around a 0-based line of ours.
+PathAt = Callable[[int], tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A place that needs a person: the section by its path, why, and the text of each side.
+
+    `line` is the 1-based line of ours.
+    """
+
+    path: tuple[str, ...]
+    reason: str
+    line: int
+    base: str
+    ours: str
+    theirs: str
+
+
+@dataclass(frozen=True, slots=True)
+class MergedText:
+    """Lines that the merge wrote and no side has: `what` it did, in which section, and the new lines."""
+
+    path: tuple[str, ...]
+    what: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """A merge: `text` has markers where there are `conflicts`; `note` says why it is git's, if it is.
+
+    `decisions` are the lines that no side has.
+    """
+
+    text: str
+    conflicts: tuple[Conflict, ...]
+    note: str = ""
+    decisions: tuple[MergedText, ...] = ()
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether no conflict is left."""
+        return not self.conflicts
+
+
+@dataclass(frozen=True, slots=True)
+class MarkerStyle:
+    """Style of conflict markers: their length, and the names of the sides."""
+
+    size: int = 7
+    ours: str = "ours"
+    theirs: str = "theirs"
+
+
+def lines_of(text: str) -> list[str]:
+    """Lines of `text`, each with LF, the last one too."""
+    return [line + "\n" for line in text.removesuffix("\n").split("\n")] if text else []
+
+
+def final_end(base: str, ours: str, theirs: str) -> bool:
+    """Whether the result ends with a line end: by the side that changed that."""
+    old, own, other = (text.endswith("\n") or not text for text in (base, ours, theirs))
+    return other if own == old else own
+
+
+def rendered(
+    texts: Texts, pieces: Sequence[Piece], path_at: PathAt, style: MarkerStyle, *, has_final_end: bool
+) -> Merge:
+    """`pieces` of `texts` as one text, with the conflicts and decisions in it."""
+    parts: list[str] = []
+    conflicts: list[Conflict] = []
+    decisions: list[MergedText] = []
+    for piece in pieces:
+        if piece.note:
+            decisions.append(MergedText(path_at(piece.ours.start), piece.note, "".join(piece.merged)))
+        if piece.origin is not Origin.CONFLICT:
+            parts += (line.text for line in result_lines(texts, [piece]))
+            continue
+        found = _conflict(texts, piece, path_at)
+        conflicts.append(found)
+        parts += _marked(found, style)
+    text = "".join(parts)
+    text = text if has_final_end or conflicts else text.removesuffix("\n")
+    return Merge(text, tuple(conflicts), decisions=tuple(decisions))
+
+
+def _conflict(texts: Texts, piece: Piece, path_at: PathAt) -> Conflict:
+    base, own, other = (
+        "".join(texts.part(lines, where)) for lines, where in zip(texts, piece.ranges, strict=True)
+    )
+    line = min(piece.ours.start, max(len(texts.ours) - 1, 0))
+    return Conflict(path_at(piece.ours.start), piece.reason, line + 1, base, own, other)
+
+
+def _marked(found: Conflict, style: MarkerStyle) -> Iterator[str]:
+    where = f": {' / '.join(found.path)}" if found.path else ""
+    yield f"{'<' * style.size} {style.ours}{where}\n"
+    yield found.ours
+    yield f"{'=' * style.size}\n"
+    yield found.theirs
+    yield f"{'>' * style.size} {style.theirs}{where}\n"
+
+
+# --- git's own merge of the same texts: when it is used in place of ours.
+
+GIT_IS_CLEAN: Final = "git's result is used: no rule for Markdown asks for another one"
+
+GIT_IS_WRONG: Final = "git's result is not used: {}"
+
+GIT_IS_SMALLER: Final = "git's conflict markers are used: they mark fewer lines"
+
+
+@dataclass(frozen=True, slots=True)
+class GitResult:
+    """The result of `git merge-file`, and whether it has no conflicts."""
+
+    text: str
+    is_clean: bool
+
+    def marked_lines(self, marker_size: int) -> int:
+        """Lines of both sides between the markers; those of the base do not count."""
+        count, is_inside = 0, False
+        starts, ends = (f"{mark * marker_size} " for mark in "<>")
+        base, sides = "|" * marker_size, "=" * marker_size
+        for line in self.text.split("\n"):
+            if line.startswith((ends, f"{base} ")) or line == base:
+                is_inside = False
+            elif line.startswith(starts) or line == sides:
+                is_inside = True
+            else:
+                count += is_inside
+        return count
+
+
+def compared_with_git(found: Merge, git: GitResult, why_not: Callable[[str], str], marker_size: int) -> Merge:
+    """`found` or, where nothing speaks against it, the result of git for the same texts.
+
+    `why_not` says what is wrong with a clean result of git. Where both conflict, git's markers are used if
+    they mark fewer lines; `conflicts` stay those of `found`.
+    """
+    if git.text == found.text:
+        return found
+    if git.is_clean:
+        reason = why_not(git.text)
+        return (
+            replace(found, note=GIT_IS_WRONG.format(reason)) if reason else Merge(git.text, (), GIT_IS_CLEAN)
+        )
+    marked = sum(each.ours.count("\n") + each.theirs.count("\n") for each in found.conflicts)
+    if marked > git.marked_lines(marker_size):
+        return Merge(git.text, found.conflicts, GIT_IS_SMALLER)
+    return found

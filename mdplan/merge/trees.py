@@ -1,0 +1,1052 @@
+"""Merge of three trees: siblings by what they are, moved or not, and what both sides changed part by part."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+from itertools import chain, pairwise, takewhile
+from typing import Final, NamedTuple
+
+from rapidfuzz import fuzz
+
+from mdplan.markdown.blocks import Block, BlockKind
+from mdplan.markdown.headings import canonical_heading
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.sections import Section
+from mdplan.merge.data import SiblingPlace, merged_order
+from mdplan.merge.lines import (
+    BOTH_CHANGED,
+    Origin,
+    Piece,
+    Texts,
+    is_conflict,
+    marked_lines,
+    merge_lines,
+    result_lines,
+)
+from mdplan.text.diff import LineComparison
+from mdplan.text.source import Source
+
+_NOTHING: Final = range(0)
+
+_WITH_DELETED: Final = "deleted and changed"
+
+_NEARLY_SAME: Final = "both sides added nearly the same"
+
+_ADDED_HERE: Final = "both sides added text at this place"
+
+_MOVED: Final = "both sides moved it"
+
+# A sibling by where it is first: the text, 0 to 2, and its index there.
+_Name = tuple[int, int]
+
+
+# --- Nodes of the tree that a merge looks at.
+
+
+class MergeNodeKind(StrEnum):
+    """The kind of a node; `LEAF` is any block that is merged by its lines."""
+
+    ROOT = "root"
+    SECTION = "section"
+    FRONT_MATTER = "front matter"
+    ENTRY = "entry"
+    LIST = "list"
+    ITEM = "item"
+    TABLE = "table"
+    ROW = "row"
+    DEFINITIONS = "definitions"
+    DEFINITION = "definition"
+    LEAF = "leaf"
+
+
+@dataclass(frozen=True, slots=True)
+class MergeNode:
+    """A run of 0-based lines: `head`, then those of `children`, up to `stop`; blank lines after it excluded.
+
+    `style` must be the same for two nodes to be the same: the kind of block, or the markers of a list.
+    `label` names it among its siblings: the title of a section, the link of an item, the key of an entry.
+    `text` is what two nodes that are the same share: a row has it without padding, a numbered item without
+    its number. `level` is that of the heading of a section.
+    """
+
+    kind: MergeNodeKind
+    head: range
+    stop: int
+    text: str
+    style: str = ""
+    label: str = ""
+    children: tuple["MergeNode", ...] = ()
+    level: int = 0
+
+    @property
+    def lines(self) -> range:
+        """Its own lines and those of its children."""
+        return range(self.head.start, self.stop)
+
+    def walk(self) -> Iterator["MergeNode"]:
+        """Itself and all below it, in order."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+class Three(NamedTuple):
+    """One node in base, ours and theirs; None where a text does not have it."""
+
+    base: MergeNode | None
+    ours: MergeNode | None
+    theirs: MergeNode | None
+
+
+class DocumentTree:
+    """One text: its `lines`, each with its LF, its `outline`, and the `root` of its tree."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        """Parse the text with these `lines`."""
+        self.lines = lines
+        self.outline = Outline(Source.from_text("".join(lines)))
+
+    @cached_property
+    def root(self) -> MergeNode:
+        """The whole document; its definitions after the last section are the last child."""
+        blocks, lines = self.outline.blocks, self.outline.source.lines
+        start = 0
+        children: list[MergeNode] = []
+        if self.outline.front_matter is not None:
+            start = lines.line_at(self.outline.body_start - 1)
+            children.append(front_matter_node(self.lines, start))
+        at = self.outline.content_end
+        last = next((number for number, block in enumerate(blocks) if block.span.start >= at), len(blocks))
+        children += self._sections(_nested(blocks[:last], 0))
+        children += self._runs(_nested(blocks[last:], 0))
+        return self._node(MergeNodeKind.ROOT, range(0), len(self.lines), children=children)
+
+    @cached_property
+    def members(self) -> frozenset[int]:
+        """Lines of items, rows, definitions and entries."""
+        return frozenset(line for node in self.root.walk() if node.kind in MEMBERS for line in node.lines)
+
+    @cached_property
+    def item_starts(self) -> frozenset[int]:
+        """Lines in which an item begins."""
+        items = (each for each in self.outline.blocks if each.kind is BlockKind.LIST_ITEM)
+        return frozenset(each.first_line - 1 for each in items)
+
+    def section_at(self, line: int) -> Section:
+        """The section around the 0-based `line`."""
+        return self.outline.section_at(self.outline.source.lines.start(line + 1))
+
+    def _sections(self, blocks: Sequence[list[Block]]) -> list[MergeNode]:
+        headings = {each.heading_line: each for each in self.outline.sections[1:]}
+        open_sections: list[tuple[Section | None, int, list[list[Block]], list[MergeNode]]] = [
+            (None, 0, [], [])
+        ]
+        for group in blocks:
+            section = headings.get(group[0].first_line) if group[0].kind is BlockKind.HEADING else None
+            if section is None:
+                open_sections[-1][2].append(group)
+                continue
+            # The anchor lines above a heading are blocks of their own, and belong to it.
+            loose = open_sections[-1][2]
+            while loose and loose[-1][0].first_line >= section.first_line:
+                loose.pop()
+            while len(open_sections) > 1 and open_sections[-1][1] >= section.level:
+                self._close(open_sections)
+            open_sections.append((section, section.level, [], []))
+        while len(open_sections) > 1:
+            self._close(open_sections)
+        return [*self._runs(open_sections[0][2]), *open_sections[0][3]]
+
+    def _close(
+        self, open_sections: list[tuple[Section | None, int, list[list[Block]], list[MergeNode]]]
+    ) -> None:
+        section, _, blocks, subsections = open_sections.pop()
+        if section is None or section.heading is None:
+            return
+        head = range(section.first_line - 1, section.heading.last_line)
+        children = [*self._runs(blocks), *subsections]
+        stop = children[-1].stop if children else head.stop
+        node = self._node(
+            MergeNodeKind.SECTION,
+            head,
+            stop,
+            style="section",
+            label=canonical_heading(section.title),
+            children=children,
+        )
+        open_sections[-1][3].append(replace(node, level=section.level))
+
+    def _runs(self, blocks: Sequence[list[Block]]) -> Iterator[MergeNode]:
+        """Nodes for `blocks`; definitions that follow each other are one node."""
+        run: list[MergeNode] = []
+        for group in blocks:
+            node = self._block(group)
+            if node.kind is not MergeNodeKind.DEFINITION and run:
+                yield self._set(MergeNodeKind.DEFINITIONS, run)
+                run = []
+            if node.kind is MergeNodeKind.DEFINITION:
+                run.append(node)
+            else:
+                yield node
+        if run:
+            yield self._set(MergeNodeKind.DEFINITIONS, run)
+
+    def _block(self, group: list[Block]) -> MergeNode:
+        block = group[0]
+        where = self._written(range(block.first_line - 1, block.last_line))
+        if block.kind is BlockKind.LIST:
+            items = [self._item(each) for each in _nested(group[1:], block.depth + 1)]
+            return self._set(MergeNodeKind.LIST, items, block.kind + block.markup)
+        if block.kind is BlockKind.TABLE:
+            return self._set(MergeNodeKind.TABLE, [self._row(line) for line in where])
+        if block.kind in _DEFINITIONS:
+            found = _LABEL.match(self.lines[where.start])
+            label = " ".join(found[1].casefold().split()) if found else ""
+            return self._node(MergeNodeKind.DEFINITION, where, where.stop, style=block.kind, label=label)
+        return self._node(MergeNodeKind.LEAF, where, where.stop, style=block.kind)
+
+    def _item(self, group: list[Block]) -> MergeNode:
+        item = group[0]
+        where = self._written(range(item.first_line - 1, item.last_line))
+        below = _nested(group[1:], item.depth + 1)
+        first = next((number for number, each in enumerate(below) if each[0].kind is BlockKind.LIST), None)
+        children: list[MergeNode] = []
+        head = where
+        if first is not None and below[first][0].first_line > item.first_line:
+            children = list(self._runs(below[first:]))
+            head = self._written(range(where.start, children[0].lines.start))
+        marker = _MARKER.match(self.lines[where.start])
+        link = _LINK.match(self.lines[where.start], marker.end() if marker else 0)
+        label = (link[1] or link[2] or "") if link else ""
+        node = self._node(MergeNodeKind.ITEM, head, where.stop, label=label, children=children)
+        return replace(node, text=_ITEM_NUMBER.sub(r"\1#\2", node.text, count=1))
+
+    def _row(self, line: int) -> MergeNode:
+        text = row_text(self.lines[line])
+        label = "rule" if set(text) <= set(":-|") else cells_of(self.lines[line])[0]
+        return MergeNode(MergeNodeKind.ROW, range(line, line + 1), line + 1, text, label=label)
+
+    def _set(self, kind: MergeNodeKind, members: Sequence[MergeNode], style: str = "") -> MergeNode:
+        start, stop = members[0].lines.start, members[-1].stop
+        return self._node(kind, range(start, start), stop, style=style, children=members)
+
+    def _node(
+        self,
+        kind: MergeNodeKind,
+        head: range,
+        stop: int,
+        *,
+        style: str = "",
+        label: str = "",
+        children: Sequence[MergeNode] = (),
+    ) -> MergeNode:
+        text = "".join(self.lines[head.start : stop])
+        return MergeNode(kind, head, stop, text, style, label, tuple(children))
+
+    def _written(self, where: range) -> range:
+        stop = where.stop
+        while stop > where.start + 1 and not self.lines[stop - 1].strip():
+            stop -= 1
+        return range(where.start, stop)
+
+
+class TreeMerge:
+    """The merge of three documents, node by node."""
+
+    def __init__(self, texts: Texts, documents: Sequence[DocumentTree], *, lines_first: bool) -> None:
+        """Merge `documents`, which have the `texts`.
+
+        With `lines_first`, siblings that merge line by line are not looked at one by one.
+        """
+        self.texts = texts
+        self.roots = Three(*(each.root for each in documents))
+        self.lines_first = lines_first
+
+    def pieces(self) -> list[Piece]:
+        """The pieces of the result, without the blank lines between nodes."""
+        base, ours, theirs = self.roots
+        return self._siblings(*(each.children if each else () for each in (base, ours, theirs)))
+
+    def _siblings(
+        self, base: Sequence[MergeNode], ours: Sequence[MergeNode], theirs: Sequence[MergeNode]
+    ) -> list[Piece]:
+        by_lines = merge_lines(self.texts, *(_lines(each) for each in (base, ours, theirs)))
+        if self.lines_first and not any(is_conflict(piece) for piece in by_lines):
+            return by_lines
+        known = _known(base, ours, theirs)
+        order = merged_order(*(list(each) for each in known))
+        if order is None:
+            whole = Piece(
+                origin=Origin.CONFLICT,
+                base=_lines(base),
+                ours=_lines(ours),
+                theirs=_lines(theirs),
+                reason=_MOVED,
+            )
+            return min([whole], by_lines, key=marked_lines)
+        nodes = {name: Three(*(each.get(name) for each in known)) for each in known for name in each}
+        around = [None if place.known is None else nodes[place.known] for place in order]
+        return [
+            piece
+            for place, before, after in zip(order, around, [*around[1:], None], strict=True)
+            for piece in self._place(place, nodes, before, after)
+        ]
+
+    def _place(
+        self, place: SiblingPlace[_Name], nodes: dict[_Name, Three], before: Three | None, after: Three | None
+    ) -> Iterator[Piece]:
+        if before is not None:
+            yield from self._node(before)
+        ours, theirs = ([nodes[name] for name in names] for names in (place.ours, place.theirs))
+        sections = [
+            [each for each in side if _kind(each) is MergeNodeKind.SECTION] for side in (ours, theirs)
+        ]
+        blocks = [
+            [each for each in side if _kind(each) is not MergeNodeKind.SECTION] for side in (ours, theirs)
+        ]
+        if blocks[0] and blocks[1]:
+            yield from self._both_added(blocks[0], blocks[1], before, after)
+        else:
+            yield from (piece for each in (*blocks[0], *blocks[1]) for piece in self._node(each))
+        # The deeper ones first, which would else be below those of the other side; the levels of siblings
+        # never rise, so this is the one order in which none is, if there is one, whichever side is ours.
+        sections.sort(key=_deepest_and_highest, reverse=True)
+        yield from (piece for each in (*sections[0], *sections[1]) for piece in self._node(each))
+
+    def _both_added(
+        self, ours: Sequence[Three], theirs: Sequence[Three], before: Three | None, after: Three | None
+    ) -> Iterator[Piece]:
+        """Blocks that both sides add at one place: members of one set are all added, others conflict.
+
+        Members are sorted if each side sorted its own among their neighbours; else theirs are first.
+        """
+        kinds = {_kind(each) for each in (*ours, *theirs)}
+        if len(kinds) == 1 and kinds <= MEMBERS:
+            added = [*theirs, *ours]
+            if all(_are_sorted([before, *side, after]) for side in (ours, theirs)):
+                added.sort(key=_sort_key)
+            yield from (piece for each in added for piece in self._node(each))
+            return
+        if len(ours) == len(theirs) == len(kinds) == 1 and kinds <= SETS:
+            yield from self._node(Three(None, ours[0].ours, theirs[0].theirs))
+            return
+        yield Piece(
+            origin=Origin.CONFLICT,
+            base=_NOTHING,
+            ours=_lines([each.ours for each in ours if each.ours]),
+            theirs=_lines([each.theirs for each in theirs if each.theirs]),
+            reason=_ADDED_HERE,
+        )
+
+    def _node(self, three: Three) -> list[Piece]:
+        base, ours, theirs = three
+        raw = [self._raw(index, node) for index, node in enumerate(three)]
+        if raw[1] == raw[2]:
+            return [_piece(Origin.BOTH, three)] if ours else []
+        if raw[1] == raw[0]:
+            return [_piece(Origin.THEIRS, three)]
+        if raw[2] == raw[0]:
+            return [_piece(Origin.OURS, three)]
+        if ours is None or theirs is None:
+            return self._deleted(three)
+        if not ours.children and not theirs.children and not (base and base.children):
+            return merge_leaf(self.texts, three)
+        head = (
+            []
+            if ours.kind in SETS
+            else merge_leaf(self.texts, Three(*(_head(each) if each else None for each in three)))
+        )
+        pieces = [*head, *self._siblings(*(each.children if each else () for each in three))]
+        if ours.kind is MergeNodeKind.LIST:
+            pieces = renumbered(self.texts, three, pieces)
+        elif ours.kind is MergeNodeKind.FRONT_MATTER and any(map(is_conflict, pieces)):
+            pieces = self._front_matter(three) or pieces
+        return pieces
+
+    def _front_matter(self, three: Three) -> list[Piece]:
+        """Front matter merged by what its keys say, where its lines conflict; empty where that conflicts."""
+        # It reads YAML, which takes longer to load than most merges.
+        from mdplan.merge.data import BY_KEYS, merged_front_matter
+
+        base, ours, theirs = ("".join(self._raw(index, each) or ()) for index, each in enumerate(three))
+        merged = merged_front_matter(base, ours, theirs)
+        if merged is None:
+            return []
+        whole = _piece(Origin.MERGED, three)
+        return [replace(whole, merged=tuple(merged.splitlines(keepends=True)), note=BY_KEYS)]
+
+    def _deleted(self, three: Three) -> list[Piece]:
+        """What one side deleted and the other changed: the changed parts are conflicts."""
+        base, ours, theirs = three
+        kept = ours or theirs
+        if base is None or kept is None:
+            return []
+        if not (base.children and kept.children):
+            return [_piece(Origin.CONFLICT, three, _WITH_DELETED)]
+        pieces = [] if kept.kind in SETS else [_conflict_of_head(three)]
+        found = matches(base.children, kept.children)
+        back = {new: old for old, new in found.items()}
+        for index, child in enumerate(kept.children):
+            before = base.children[back[index]] if index in back else None
+            if before is None or before.text != child.text:
+                part = Three(before, child, None) if ours else Three(before, None, child)
+                pieces += self._deleted(part) if before else [_piece(Origin.CONFLICT, part, _WITH_DELETED)]
+        return pieces
+
+    def _raw(self, index: int, node: MergeNode | None) -> list[str] | None:
+        return None if node is None else self.texts.part(self.texts[index], node.lines)
+
+
+def _known(
+    base: Sequence[MergeNode], ours: Sequence[MergeNode], theirs: Sequence[MergeNode]
+) -> tuple[dict[_Name, MergeNode], dict[_Name, MergeNode], dict[_Name, MergeNode]]:
+    """The siblings of the three texts in order, with the same name where they are the same."""
+    own, other = matches(base, ours), matches(base, theirs)
+    own_new = sorted({*range(len(ours))}.difference(own.values()))
+    other_new = sorted({*range(len(theirs))}.difference(other.values()))
+    both = new_in_both([ours[index] for index in own_new], [theirs[index] for index in other_new])
+    own_names = {new: (0, old) for old, new in own.items()} | {index: (1, index) for index in own_new}
+    other_names = {new: (0, old) for old, new in other.items()} | {index: (2, index) for index in other_new}
+    other_names |= {other_new[right]: (1, own_new[left]) for left, right in both.items()}
+    return (
+        {(0, index): node for index, node in enumerate(base)},
+        {own_names[index]: node for index, node in enumerate(ours)},
+        {other_names[index]: node for index, node in enumerate(theirs)},
+    )
+
+
+def _are_sorted(members: Sequence[Three | None]) -> bool:
+    """Whether at least three members are in the order of their texts, and so not by chance."""
+    keys = [_sort_key(each) for each in members if each]
+    return len(keys) > 2 and all(left <= right for left, right in pairwise(keys))
+
+
+def _sort_key(three: Three) -> str:
+    node = three.ours or three.theirs or three.base
+    return re.sub(r"\W+", " ", node.text).strip().casefold() if node else ""
+
+
+def _level(three: Three) -> int:
+    node = three.ours or three.theirs
+    return node.level if node else 0
+
+
+def _deepest_and_highest(sections: Sequence[Three]) -> tuple[int, int]:
+    levels = [_level(each) for each in sections]
+    return max(levels, default=0), min(levels, default=0)
+
+
+def _kind(three: Three) -> MergeNodeKind:
+    node = three.ours or three.theirs or three.base
+    return node.kind if node else MergeNodeKind.LEAF
+
+
+def _lines(nodes: Sequence[MergeNode]) -> range:
+    return range(nodes[0].lines.start, nodes[-1].stop) if nodes else _NOTHING
+
+
+def _head(node: MergeNode) -> MergeNode:
+    return MergeNode(node.kind, node.head, node.head.stop, node.text, node.style, node.label)
+
+
+def _piece(origin: Origin, three: Three, reason: str = BOTH_CHANGED) -> Piece:
+    base, ours, theirs = (each.lines if each else _NOTHING for each in three)
+    return Piece(origin=origin, base=base, ours=ours, theirs=theirs, reason=reason)
+
+
+def _conflict_of_head(three: Three) -> Piece:
+    base, ours, theirs = (each.head if each else _NOTHING for each in three)
+    return Piece(origin=Origin.CONFLICT, base=base, ours=ours, theirs=theirs, reason=_WITH_DELETED)
+
+
+# Members of a set: both sides may add some at one place.
+MEMBERS: Final = frozenset(
+    {MergeNodeKind.ENTRY, MergeNodeKind.ITEM, MergeNodeKind.ROW, MergeNodeKind.DEFINITION}
+)
+
+# Nodes that are nothing but their children.
+SETS: Final = frozenset(
+    {MergeNodeKind.LIST, MergeNodeKind.TABLE, MergeNodeKind.DEFINITIONS, MergeNodeKind.FRONT_MATTER}
+)
+
+
+# --- A document as a tree: sections, lists with their items, tables with their rows, and other blocks.
+
+_LINK: Final = re.compile(r"[*_~`]*\[!?\[?[^\]]*\]+(?:\(([^)\s]*)|\[([^\]]*)\])")
+
+_MARKER: Final = re.compile(r"\s*(?:[-+*]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
+
+_ITEM_NUMBER: Final = re.compile(r"(\s*)\d+([.)])")
+
+_LABEL: Final = re.compile(r"\s*\[([^\]]+)\]:")
+
+_DEFINITIONS: Final = frozenset({BlockKind.DEFINITION, BlockKind.FOOTNOTE})
+
+
+def cells_of(row: str) -> list[str]:
+    """The texts of the cells of the table row `row`."""
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", row.strip().removeprefix("|").removesuffix("|"))]
+
+
+def row_text(row: str) -> str:
+    """What two rows share that differ in padding only: the texts of their cells."""
+    return "|".join(re.sub("-+", "-", cell) if set(cell) <= set(":-") else cell for cell in cells_of(row))
+
+
+def _nested(blocks: Sequence[Block], depth: int) -> list[list[Block]]:
+    """The blocks at `depth`, each with those in it after it."""
+    groups: list[list[Block]] = []
+    for block in blocks:
+        if block.depth == depth or not groups:
+            groups.append([block])
+        else:
+            groups[-1].append(block)
+    return groups
+
+
+# --- Merge of one block that both sides changed: by lines, cells, sentences, or the box of a task.
+
+_LIST_ITEM: Final = re.compile(r"(\s*(?:[-+*]|\d+[.)])\s+)(\[[ xX]\](?=\s))?(.*)", re.DOTALL)
+
+_SENTENCE: Final = re.compile(r"(?<=[.!?])(?=[ ]+\S)")
+
+# Lines of which a sentence cannot be told from its neighbours.
+_NO_PROSE: Final = ("|", "#", "<", "[")
+
+_REWRITTEN: Final = "both sides changed it"
+
+_BOTH_NEW: Final = "both sides added nearly the same"
+
+_OTHER_COLUMNS: Final = "one side changed the columns of the table"
+
+
+def merge_leaf(texts: Texts, three: Three) -> list[Piece]:
+    """The pieces of a block, or of the first lines of an item or section, that both sides changed."""
+    base, ours, theirs = three
+    if ours is None or theirs is None:
+        return []
+    lines = tuple(each.lines if each else range(0) for each in three)
+    old, own, other = (texts.part(text, where) for text, where in zip(texts, lines, strict=True))
+    whole = Piece(
+        origin=Origin.CONFLICT,
+        base=lines[0],
+        ours=lines[1],
+        theirs=lines[2],
+        reason=_REWRITTEN if base else _BOTH_NEW,
+    )
+    if own == other:
+        return [_as(whole, Origin.BOTH)]
+    if old in (own, other):
+        return [_as(whole, Origin.THEIRS if own == old else Origin.OURS)]
+    if base is None:
+        return [whole]
+    if ours.text == base.text != theirs.text or theirs.text == base.text:
+        # One side changed nothing but padding or the number.
+        return [_as(whole, Origin.THEIRS if ours.text == base.text else Origin.OURS)]
+    return [part for piece in merge_lines(texts, *lines) for part in [_by_parts(texts, ours.kind, piece)]]
+
+
+def _as(piece: Piece, origin: Origin) -> Piece:
+    return Piece(origin=origin, base=piece.base, ours=piece.ours, theirs=piece.theirs, reason=BOTH_CHANGED)
+
+
+def _by_parts(texts: Texts, kind: MergeNodeKind, piece: Piece) -> Piece:
+    """A conflict about one line as the line that has the changes of both sides, if they are independent."""
+    if not is_conflict(piece) or not len(piece.base) == len(piece.ours) == len(piece.theirs) == 1:
+        return piece
+    base, ours, theirs = (
+        text[where.start] for text, where in zip(texts, (piece.base, piece.ours, piece.theirs), strict=True)
+    )
+    merge, note = _PARTS.get(kind, (None, ""))
+    merged = merge(base, ours, theirs) if merge else None
+    if merged is None:
+        return piece
+    return replace(piece, origin=Origin.MERGED, merged=(merged,), note=note)
+
+
+def _cells(base: str, ours: str, theirs: str) -> str | None:
+    if len({len(cells_of(row)) for row in (base, ours, theirs)}) > 1 or len(cells_of(base)) < 2:
+        return None
+    old, own, other = (re.split(r"(?<!\\)(\|)", row) for row in (base, ours, theirs))
+    return _each(old, own, other)
+
+
+def _item(base: str, ours: str, theirs: str) -> str | None:
+    found = [_LIST_ITEM.fullmatch(line) for line in (base, ours, theirs)]
+    parts = [[each[1], each[2] or "", each[3]] for each in found if each]
+    if len(parts) < 3:
+        return _sentences(base, ours, theirs)
+    old, own, other = parts
+    return _each(old, own, other, within=_sentences)
+
+
+def _each(
+    base: Sequence[str],
+    ours: Sequence[str],
+    theirs: Sequence[str],
+    within: Callable[[str, str, str], str | None] | None = None,
+) -> str | None:
+    """The parts of a line, each from the side that changed it; None where both did."""
+    if not len(base) == len(ours) == len(theirs):
+        return None
+    parts: list[str] = []
+    for old, own, other in zip(base, ours, theirs, strict=True):
+        if other.strip() in {old.strip(), own.strip()}:
+            parts.append(own)
+        elif own.strip() == old.strip():
+            parts.append(other)
+        else:
+            merged = within(old, own, other) if within else None
+            if merged is None:
+                return None
+            parts.append(merged)
+    return "".join(parts)
+
+
+def _sentences(base: str, ours: str, theirs: str) -> str | None:
+    """A long line both sides changed, if an unchanged sentence is between their changes; else None."""
+    if any(line.lstrip().startswith(_NO_PROSE) for line in (base, ours, theirs)):
+        return None
+    texts = Texts(*(_SENTENCE.split(line) for line in (base, ours, theirs)))
+    if len(texts.base) < 3:
+        return None
+    pieces = merge_lines(texts, *(range(len(each)) for each in texts))
+    if any(is_conflict(piece) for piece in pieces):
+        return None
+    return "".join(
+        chain.from_iterable(
+            texts.part(texts.theirs, piece.theirs)
+            if piece.origin is Origin.THEIRS
+            else texts.part(texts.ours, piece.ours)
+            for piece in pieces
+        )
+    )
+
+
+# How one line of a kind is merged, and what the merge says of it.
+_PARTS: Final[dict[MergeNodeKind, tuple[Callable[[str, str, str], str | None], str]]] = {
+    MergeNodeKind.ROW: (_cells, "a row has the cells of both sides"),
+    MergeNodeKind.ITEM: (_item, "an item has the box, the text or the sentences of both sides"),
+    MergeNodeKind.LEAF: (_sentences, "a line has the sentences of both sides"),
+}
+
+
+# --- Which nodes of two or three versions are the same.
+
+# Percent of the characters in the same order that make two texts the same one, and two new ones too alike.
+_SAME: Final = 60
+
+_ALIKE: Final = 85
+
+# So many pairs of nodes are compared by their likeness; more are different.
+_MOST_PAIRS: Final = 2_500
+
+
+def matches(old: Sequence[MergeNode], new: Sequence[MergeNode]) -> dict[int, int]:
+    """Which of the siblings `new` each of the siblings `old` became, by their indexes."""
+    old_names, new_names = [_name(each) for each in old], [_name(each) for each in new]
+    found: dict[int, int] = {}
+    at = new_at = 0
+    numbers: dict[Hashable, int] = {}
+    keys = [
+        [str(numbers.setdefault(name, len(numbers))) for name in names] for names in (old_names, new_names)
+    ]
+    for gap in LineComparison().differing(*keys):
+        found.update(zip(range(at, gap.old_start), range(new_at, gap.new_start), strict=True))
+        at, new_at = gap.old_end, gap.new_end
+        found.update(
+            _alike_in(old, new, range(gap.old_start, gap.old_end), range(gap.new_start, gap.new_end))
+        )
+    found.update(zip(range(at, len(old)), range(new_at, len(new)), strict=True))
+    found.update(_moved(old_names, new_names, found))
+    return found
+
+
+def new_in_both(ours: Sequence[MergeNode], theirs: Sequence[MergeNode]) -> dict[int, int]:
+    """Which of the new siblings `theirs` is the same as one of the new siblings `ours`, or too alike."""
+    found: dict[int, int] = {}
+    by_name: dict[Hashable, list[int]] = defaultdict(list)
+    for index, node in enumerate(theirs):
+        for name in (_name(node), _label(node)):
+            by_name[name].append(index)
+    taken: set[int] = set()
+    for index, node in enumerate(ours):
+        candidates = [*by_name[_name(node)], *(by_name[_label(node)] if node.label else ())]
+        free = next((each for each in candidates if each not in taken), None)
+        if free is None and len(ours) * len(theirs) <= _MOST_PAIRS:
+            free = next(
+                (each for each, other in enumerate(theirs) if each not in taken and _is_alike(node, other)),
+                None,
+            )
+        if free is not None:
+            found[index] = free
+            taken.add(free)
+    return found
+
+
+def _name(node: MergeNode) -> Hashable:
+    """What two siblings share that are surely the same."""
+    return _label(node) if node.kind is MergeNodeKind.SECTION else (node.kind, node.style, node.text)
+
+
+def _label(node: MergeNode) -> Hashable:
+    return (node.kind, node.style, "label", node.label)
+
+
+def _alike_in(
+    old: Sequence[MergeNode], new: Sequence[MergeNode], where: range, new_where: range
+) -> Iterator[tuple[int, int]]:
+    """Pairs of nodes in a gap that are the same: by label or likeness, or as all that was rewritten there."""
+    if len(where) * len(new_where) > _MOST_PAIRS:
+        return
+    first = new_where.start
+    left = list(where)
+    new_left = list(new_where)
+    for index in where:
+        for candidate in range(first, new_where.stop):
+            if _is_same(old[index], new[candidate]):
+                yield index, candidate
+                left.remove(index)
+                new_left.remove(candidate)
+                first = candidate + 1
+                break
+    rewritten = list(zip(left, new_left, strict=False))
+    if len(left) == len(new_left) and all(
+        _can_be_rewritten(old[at], new[new_at]) for at, new_at in rewritten
+    ):
+        yield from rewritten
+
+
+def _can_be_rewritten(old: MergeNode, new: MergeNode) -> bool:
+    """Whether `new` may be `old` with no word left: what has a name of its own is another one."""
+    has_name = old.kind is MergeNodeKind.SECTION or old.label or new.label
+    return not has_name and (old.kind, old.style) == (new.kind, new.style)
+
+
+def _is_same(old: MergeNode, new: MergeNode) -> bool:
+    if (old.kind, old.style) != (new.kind, new.style):
+        return False
+    if old.kind is MergeNodeKind.SECTION or old.kind in SETS:
+        return _shared_lines(old, new)
+    if old.label or new.label:
+        return old.label == new.label
+    return fuzz.ratio(old.text, new.text) >= _SAME
+
+
+def _shared_lines(old: MergeNode, new: MergeNode) -> bool:
+    """Whether at least half of the lines of one are in the other, headings aside."""
+    own, other = (
+        Counter(line for child in node.children for line in child.text.split("\n") if line.strip())
+        for node in (old, new)
+    )
+    return 2 * (own & other).total() >= max(1, min(own.total(), other.total()))
+
+
+def _moved(
+    old: Sequence[Hashable], new: Sequence[Hashable], found: dict[int, int]
+) -> Iterator[tuple[int, int]]:
+    """Pairs at other places, of nodes whose name no other node has on either side."""
+    taken = set(found.values())
+    once, new_once = ({name for name, count in Counter(names).items() if count == 1} for names in (old, new))
+    places = {name: index for index, name in enumerate(new) if name in new_once and index not in taken}
+    for index, name in enumerate(old):
+        if index not in found and name in once and name in places:
+            yield index, places[name]
+
+
+def _is_alike(left: MergeNode, right: MergeNode) -> bool:
+    if (left.kind, left.style) != (right.kind, right.style) or left.kind is MergeNodeKind.SECTION:
+        return False
+    return fuzz.ratio(left.text, right.text) >= _ALIKE
+
+
+# --- The numbers of a numbered list after a merge.
+
+RENUMBERED: Final = "items were renumbered"
+
+_NUMBER: Final = re.compile(r"(\s*)(\d+)([.)].*)", re.DOTALL)
+
+
+def renumbered(texts: Texts, lists: Sequence[MergeNode | None], pieces: Sequence[Piece]) -> list[Piece]:
+    """`pieces` of a merged list with numbers that count up, if all versions of it, `lists`, count up."""
+    numbers = [_numbers(lines, each) for lines, each in zip(texts, lists, strict=True)]
+    if not all(_counts_up(each) for each in numbers) or max(map(len, numbers)) < 2:
+        return list(pieces)
+    base, ours, theirs = (each[0] if each else None for each in numbers)
+    number = (theirs if ours == base else ours) or 0
+    starts = [{item.lines.start for item in each.children} if each else set() for each in lists]
+    found: list[Piece] = []
+    for piece in pieces:
+        if is_conflict(piece):
+            number += max(
+                len(starts[side].intersection(where)) for side, where in enumerate(piece.ranges) if side
+            )
+            found.append(piece)
+            continue
+        for part in _items(texts, piece, starts):
+            changed, is_item = _with_number(texts, part, starts, number)
+            number += is_item
+            found.append(changed)
+    return found
+
+
+def _numbers(lines: Sequence[str], node: MergeNode | None) -> list[int]:
+    """The numbers of the items; -1 where there is none."""
+    found = [_NUMBER.match(lines[item.lines.start]) for item in (node.children if node else ())]
+    return [int(each[2]) if each else -1 for each in found]
+
+
+def _counts_up(numbers: Sequence[int]) -> bool:
+    return not numbers or (numbers[0] >= 0 and numbers == [*range(numbers[0], numbers[0] + len(numbers))])
+
+
+def _items(texts: Texts, piece: Piece, starts: Sequence[set[int]]) -> Iterator[Piece]:
+    """`piece` cut where an item begins."""
+    lines = list(result_lines(texts, [piece]))
+    cuts = [
+        at for at, line in enumerate(lines) if at and (line.ours in starts[1] or line.theirs in starts[2])
+    ]
+    if not cuts or piece.origin is Origin.MERGED:
+        yield piece
+        return
+    for at, stop in zip((0, *cuts), (*cuts, len(lines)), strict=True):
+        ranges = [
+            where[at:stop] if len(where) == len(lines) else where if not at else where[:0]
+            for where in piece.ranges
+        ]
+        yield replace(piece, base=ranges[0], ours=ranges[1], theirs=ranges[2])
+
+
+def _with_number(texts: Texts, piece: Piece, starts: Sequence[set[int]], number: int) -> tuple[Piece, bool]:
+    """`piece` with the `number`, and whether it begins an item at all."""
+    lines = list(result_lines(texts, [piece]))
+    if not lines or not (lines[0].ours in starts[1] or lines[0].theirs in starts[2]):
+        return piece, False
+    found = _NUMBER.match(lines[0].text)
+    if not found or int(found[2]) == number:
+        return piece, True
+    growth = len(str(number)) - len(found[2])
+    merged = [f"{found[1]}{number}{found[3]}", *(_indented(line.text, growth) for line in lines[1:])]
+    return replace(piece, origin=Origin.MERGED, merged=tuple(merged), note=RENUMBERED), True
+
+
+def _indented(line: str, growth: int) -> str:
+    """`line` with so many spaces more or less in front, where it has any."""
+    if not line.startswith(" ") or not line.strip():
+        return line
+    return " " * growth + line if growth > 0 else line.removeprefix(" " * -growth)
+
+
+# --- Front matter as nodes: an entry for each key, with the entries below it.
+
+# A key of YAML or TOML, quoted or not, and its value.
+_ENTRY: Final = re.compile(
+    r"""\s*(?P<key>"[^"]*"|'[^']*'|[^\s#:="'\[\]{},-][^:=#]*?)\s*[:=](?P<value>\s.*|)$"""
+)
+
+_YAML_ITEM: Final = re.compile(r"\s*-(?:\s|$)")
+
+_COMMENT: Final = re.compile(r"\s*#")
+
+_TOML_TABLE: Final = re.compile(r"\[+(?P<name>[^\[\]]+)\]+\s*$")
+
+
+def front_matter_node(lines: Sequence[str], stop: int) -> MergeNode:
+    """The front matter in the first `stop` of `lines`, with its fences as entries without a label."""
+    end = stop
+    while not lines[end - 1].strip():
+        end -= 1
+    fences = [_entry(lines, range(at, at + 1), f"fence {at > 0}", ()) for at in (0, end - 1)]
+    inner = tuple(_entries(lines, range(1, end - 1)))
+    return MergeNode(
+        MergeNodeKind.FRONT_MATTER,
+        range(0),
+        end,
+        "".join(lines[:end]),
+        children=(fences[0], *inner, fences[1]),
+    )
+
+
+def _entries(lines: Sequence[str], where: range) -> Iterator[MergeNode]:
+    """The entries in the lines `where` that have the indentation of the first of them."""
+    written = [at for at in where if lines[at].strip()]
+    if not written:
+        return
+    indent, is_list = _indent(lines[written[0]]), bool(_YAML_ITEM.match(lines[written[0]]))
+    is_in_table = False
+    starts: list[int] = []
+    for at in written:
+        line = lines[at]
+        is_table = bool(_TOML_TABLE.match(line))
+        if is_table or (not is_in_table and _indent(line) == indent and _starts(line, is_list=is_list)):
+            starts.append(at)
+        is_in_table |= is_table
+    if not starts or starts[0] != written[0]:
+        starts = [written[0], *starts]
+    for at, after in zip(starts, [*starts[1:], written[-1] + 1], strict=True):
+        stop = after
+        while not lines[stop - 1].strip():
+            stop -= 1
+        yield _read(lines, range(at, stop))
+
+
+def _starts(line: str, *, is_list: bool) -> bool:
+    if _COMMENT.match(line):
+        return True
+    return bool(_YAML_ITEM.match(line)) if is_list else bool(_ENTRY.match(line))
+
+
+def _read(lines: Sequence[str], where: range) -> MergeNode:
+    line = lines[where.start]
+    table = _TOML_TABLE.match(line)
+    if table:
+        return _entry(lines, where, f"[{table['name'].strip()}]", _entries(lines, where[1:]))
+    found = None if _YAML_ITEM.match(line) or _COMMENT.match(line) else _ENTRY.match(line)
+    if not found:
+        return _entry(lines, where, "", ())
+    is_parent = not found["value"].strip() and len(where) > 1
+    return _entry(lines, where, found["key"].strip("\"'"), _entries(lines, where[1:]) if is_parent else ())
+
+
+def _entry(
+    lines: Sequence[str], where: range, label: str, children: Iterator[MergeNode] | tuple[()]
+) -> MergeNode:
+    below = tuple(children)
+    head = range(where.start, where.start + 1) if below else where
+    return MergeNode(
+        MergeNodeKind.ENTRY,
+        head,
+        where.stop,
+        "".join(lines[where.start : where.stop]),
+        label=label,
+        children=below,
+    )
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+# --- The blank lines between the pieces of a merge.
+
+# A place in each of the three texts; None in those that do not have it.
+_Places = tuple[int | None, int | None, int | None]
+
+
+def with_gaps(texts: Texts, documents: Sequence[DocumentTree], pieces: Sequence[Piece]) -> list[Piece]:
+    """`pieces` with the blank lines between them; their empty ranges say where they are.
+
+    Between two pieces that follow each other in a side are the blank lines of that side, merged as lines are.
+    Between others are those next to them: none between members of a tight list. Before the first piece and
+    after the last one are those at that end of the sides.
+    """
+    found: list[Piece] = []
+    stops: _Places = (0, 0, 0)
+    at = [0, 0, 0]
+    for piece in pieces:
+        ranges = [where or range(place, place) for where, place in zip(piece.ranges, at, strict=True)]
+        placed = replace(piece, base=ranges[0], ours=ranges[1], theirs=ranges[2])
+        if _has_lines(placed):
+            base, ours, theirs = ((where.start if where else None) for where in ranges)
+            found += _gap_piece(_gap(texts, documents, stops, (base, ours, theirs)), at)
+            base, ours, theirs = ((where.stop if where else None) for where in ranges)
+            stops = (base, ours, theirs)
+        at = [where.stop for where in ranges]
+        found.append(placed)
+    ends = (len(texts.base), len(texts.ours), len(texts.theirs))
+    return [*found, *_gap_piece(_gap(texts, documents, stops, ends), at)]
+
+
+def joined(texts: Texts, pieces: Sequence[Piece]) -> list[Piece]:
+    """`pieces` with one conflict for those that nothing but blank lines part."""
+    found: list[Piece] = []
+    blanks: list[Piece] = []
+    for piece in pieces:
+        if found and is_conflict(found[-1]):
+            if piece.origin is Origin.MERGED and not "".join(piece.merged).strip():
+                blanks.append(piece)
+                continue
+            if is_conflict(piece) and _touch(texts, found[-1], piece):
+                last = found.pop()
+                base, ours, theirs = (
+                    range(left.start if left else right.start, right.stop if right else left.stop)
+                    for left, right in zip(last.ranges, piece.ranges, strict=True)
+                )
+                piece = replace(last, base=base, ours=ours, theirs=theirs)  # noqa: PLW2901
+                blanks = []
+        found += [*blanks, piece]
+        blanks = []
+    return [*found, *blanks]
+
+
+def _touch(texts: Texts, left: Piece, right: Piece) -> bool:
+    places = zip(texts, left.ranges, right.ranges, strict=True)
+    return all(
+        not before or not after or _blank(lines, before.stop, after.start) is not None
+        for lines, before, after in places
+    )
+
+
+def _has_lines(piece: Piece) -> bool:
+    if piece.origin is Origin.MERGED:
+        return bool(piece.merged)
+    if is_conflict(piece):
+        return bool(piece.ours or piece.theirs)
+    return bool(piece.theirs if piece.origin is Origin.THEIRS else piece.ours)
+
+
+def _gap_piece(lines: Sequence[str], at: Sequence[int]) -> list[Piece]:
+    base, ours, theirs = (range(place, place) for place in at)
+    piece = Piece(origin=Origin.MERGED, base=base, ours=ours, theirs=theirs, merged=tuple(lines))
+    return [piece] if lines else []
+
+
+def _gap(texts: Texts, documents: Sequence[DocumentTree], stops: _Places, starts: _Places) -> Sequence[str]:
+    base, ours, theirs = (
+        None if stop is None or start is None else _blank(lines, stop, start)
+        for lines, stop, start in zip(texts, stops, starts, strict=True)
+    )
+    if ours is not None and theirs is not None:
+        return theirs if ours == base else ours
+    if ours is not None or theirs is not None:
+        return ours or theirs or ()
+    # What one side deletes next to what the other deletes can leave new neighbours, and new ends.
+    is_start, is_end = stops == (0, 0, 0), starts == tuple(map(len, texts))
+    if is_start or is_end:
+        base, ours, theirs = (_blank_end(lines, is_end=is_end) for lines in texts)
+        return theirs if ours == base else ours
+    return ["\n"] * _blanks_beside(texts, documents, stops, starts)
+
+
+def _blank(lines: Sequence[str], start: int, stop: int) -> Sequence[str] | None:
+    """The lines from `start` up to `stop` if they are blank; else None."""
+    between = lines[start:stop]
+    return None if start > stop or any(line.strip() for line in between) else between
+
+
+def _blank_end(lines: Sequence[str], *, is_end: bool) -> Sequence[str]:
+    """The blank lines that `lines` begin with, or where it `is_end` those that they end with."""
+    order = reversed(lines) if is_end else lines
+    return list(takewhile(lambda line: not line.strip(), order))
+
+
+def _blanks_beside(texts: Texts, documents: Sequence[DocumentTree], stops: _Places, starts: _Places) -> int:
+    """How many blank lines go between two pieces that follow each other in no side."""
+    sides = list(zip(texts, documents, stops, starts, strict=True))[1:]
+    beside: list[int] = []
+    are_members: list[bool] = []
+    for lines, document, stop, start in sides:
+        if stop is not None and stop < len(lines):
+            after = next((at for at in range(stop, len(lines)) if lines[at].strip()), None)
+            beside += [] if after is None else [after - stop]
+        if start:
+            before = next((at for at in range(start - 1, -1, -1) if lines[at].strip()), None)
+            beside += [] if before is None else [start - 1 - before]
+        are_members += [] if stop is None else [stop - 1 in document.members]
+        are_members += [] if start is None else [start in document.members]
+    if all(are_members):
+        return min(beside, default=0)
+    return max(1, *beside) if beside else 1

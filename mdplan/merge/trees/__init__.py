@@ -1,1 +1,0 @@
-"""Merge of what is a tree: documents by their sections, items and rows, data by their keys."""
