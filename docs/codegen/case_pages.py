@@ -13,7 +13,7 @@ from docs.codegen.pages import as_json, fenced, linked, one_line_json, page, tab
 from mdplan.diagnostics import Code, Exit
 from mdplan.field_names import EDIT_SYNONYMS
 from mdplan.operations import OPERATIONS
-from mdplan.operations.base.operation import SectionTargeted
+from mdplan.operations.base import SectionTargeted
 from mdplan.reference.operation_reference import FieldReference, OperationReference, operation_reference
 from mdplan.reports.next_steps import Caller, in_words_of
 from mdplan.requests.spellings import SPELLINGS

@@ -37,7 +37,7 @@ from mdplan.edits.edit_classes import BATCHES, PARTS, Edit, Value, class_names, 
 from mdplan.edits.section_address import SectionAddress
 from mdplan.markdown.tables import NodeKind
 from mdplan.mcp.tool import ToolDefinition
-from mdplan.operations.base.operation import Operation
+from mdplan.operations.base import Operation
 from mdplan.reference.json_schemas import SCHEMAS
 from mdplan.text.pattern import MatchType
 

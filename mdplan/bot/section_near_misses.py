@@ -13,7 +13,7 @@ from typing import Final
 from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.bot.manifest.source_map import Path
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.operations.base.operation import Operation
+from mdplan.operations.base import Operation
 
 _LEAST: Final = 0.85
 _DIGITS: Final = re.compile(r"[0-9]+")

@@ -18,7 +18,7 @@ from mdplan.data.content import as_json
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.documents import Documents
 from mdplan.markdown.outline import Outline
-from mdplan.operations.base.file_state import FileState
+from mdplan.operations.base import FileState
 from mdplan.requests.batch import Batch
 from mdplan.requests.batch_reader import read_batch
 from mdplan.requests.operation_names import op_of

@@ -8,7 +8,7 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.outlined_files import OutlinedFiles
 from mdplan.limits import Limits
 from mdplan.markdown.outline import Outline
-from mdplan.operations.base.operation import Operation
+from mdplan.operations.base import Operation
 from mdplan.requests.batch import Batch, FileEdits, GlobEdits, MatchingEdits
 from mdplan.requests.batch_reader import too_large
 from mdplan.storage.fs.file_name import FileName
@@ -126,7 +126,7 @@ def _has_match(file: FileEdits, documents: OutlinedFiles) -> bool:
 
 
 def _finds_nothing(edit: Operation, outline: Outline) -> bool:
-    from mdplan.operations.replace_match import ReplaceMatch
+    from mdplan.operations.matches import ReplaceMatch
 
     found = edit.resolve(outline) if isinstance(edit, ReplaceMatch) else None
     return isinstance(found, tuple) and all(
@@ -141,7 +141,7 @@ def _needed_texts(edits: Sequence[Operation]) -> tuple[bytes, ...]:
 
     A line end in a text stands for any, so only its longest line counts.
     """
-    from mdplan.operations.replace_match import ReplaceMatch
+    from mdplan.operations.matches import ReplaceMatch
     from mdplan.text.pattern import MatchType
 
     texts: list[bytes] = []

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection
 
-from mdplan.operations.base.operation import Operation
+from mdplan.operations.base import Operation
 from mdplan.requests.batch import Batch, FileEdits
 from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.workspace import Workspace

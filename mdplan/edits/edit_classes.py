@@ -12,9 +12,9 @@ from mdplan.edits.section_address import SectionAddress
 from mdplan.field_names import camel_case, snake_case
 from mdplan.limits import Limits
 from mdplan.operations import OPERATIONS, class_name
-from mdplan.operations.base.fields import CodeBlockField, LinesField, PositionField, RangeField, WireModel
-from mdplan.operations.base.list import ListField
-from mdplan.operations.base.table import TableField
+from mdplan.operations.base import CodeBlockField, LinesField, PositionField, RangeField, WireModel
+from mdplan.operations.lists import ListField
+from mdplan.operations.tables import TableField
 from mdplan.requests import batch
 from mdplan.requests.batch_reader import read_batch, read_edit
 from mdplan.requests.model_reader import validated

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.field_names import camel_case, fold_names, unknown_fields
 from mdplan.limits import Limits
-from mdplan.operations.base.fields import Count
+from mdplan.operations.base import Count
 from mdplan.planning.plan_document import is_document
 from mdplan.reports.plan import ApplyReport
 from mdplan.requests.batch import Batch, OnStale

@@ -13,8 +13,8 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from mdplan.operations import IMPLIED, OPERATIONS
-from mdplan.operations.base.data import DataOperation, PlacedOperation
-from mdplan.operations.base.operation import Operation, SectionTargeted
+from mdplan.operations.base import Operation, SectionTargeted
+from mdplan.operations.keys import DataOperation, PlacedOperation
 from mdplan.reference.json_schemas import batch_schema, report_schema
 from mdplan.reference.operation_schema import Schema, inlined, model_schema, operation_schema
 from mdplan.reports.base import Report

@@ -1,6 +1,6 @@
-"""The edit operations, one file each, loaded on first use.
+"""The edit operations, one module for each subject, loaded on first use.
 
-To add one, write a module that is named after the operation, and add its name to a topic here.
+To add one, write its class into the module of its subject, and its name into `_MODULES` here.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,28 +10,33 @@ from typing import TYPE_CHECKING, Final
 
 # Names of operations are read by commands that load no model.
 if TYPE_CHECKING:
-    from mdplan.operations.base.operation import Operation
+    from mdplan.operations.base import Operation
 
-# The names of all operations by what they change: help lists them so.
-TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
-    "Sections": (
+# The module of each operation.
+_MODULES: Final[Mapping[str, tuple[str, ...]]] = {
+    "sections": (
         "append_to_section", "prepend_to_section", "insert_section", "replace_section", "upsert_section",
-        "delete_section", "move_section", "order_sections", "rename_heading", "set_heading_level",
         "format_section",
     ),
-    "Blocks": (
-        "add_list_item", "remove_list_item", "set_task", "sort_list", "upsert_table_row",
-        "delete_table_row", "replace_region", "update_toc",
-    ),
-    "Keys": (
-        "set_value", "delete_value", "rename_key", "add_to_list", "remove_from_list", "move_item",
-    ),
-    "Text": (
-        "replace_match", "preview_match", "replace_range", "replace_code_block", "apply_diff",
-        "insert_lines", "replace_lines", "delete_lines",
-    ),
-    "Files": ("create_file", "create_page", "append_to_file", "rename_file", "delete_file"),
+    "headings": ("delete_section", "move_section", "order_sections", "rename_heading", "set_heading_level"),
+    "lists": ("add_list_item", "remove_list_item", "set_task", "sort_list"),
+    "tables": ("upsert_table_row", "delete_table_row"),
+    "blocks": ("replace_region", "update_toc", "replace_code_block"),
+    "keys": ("set_value", "delete_value", "rename_key", "add_to_list", "remove_from_list", "move_item"),
+    "matches": ("replace_match", "preview_match"),
+    "lines": ("replace_range", "insert_lines", "replace_lines", "delete_lines"),
+    "diffs": ("apply_diff",),
+    "files": ("create_file", "create_page", "append_to_file", "rename_file", "delete_file"),
 }  # fmt: skip
+_MODULE_OF: Final = {name: module for module, names in _MODULES.items() for name in names}
+# The names of all operations by what they change: help lists them so.
+TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
+    "Sections": (*_MODULES["sections"], *_MODULES["headings"]),
+    "Blocks": (*_MODULES["lists"], *_MODULES["tables"], *_MODULES["blocks"]),
+    "Keys": (*_MODULES["keys"],),
+    "Text": (*_MODULES["matches"], *_MODULES["lines"], *_MODULES["diffs"]),
+    "Files": _MODULES["files"],
+}
 # Fields that one operation alone has together: with them an edit needs no name. None that only deletes.
 IMPLIED: Final[Mapping[str, frozenset[str]]] = {
     "replace_match": frozenset({"pattern", "replacement"}),
@@ -39,7 +44,7 @@ IMPLIED: Final[Mapping[str, frozenset[str]]] = {
     "insert_lines": frozenset({"line", "markdown"}),
     "apply_diff": frozenset({"diff"}),
 }
-_NAMES: Final = tuple(sorted(name for names in TOPICS.values() for name in names))
+_NAMES: Final = tuple(sorted(_MODULE_OF))
 
 
 class _Registry(Mapping[str, "type[Operation]"]):
@@ -62,7 +67,7 @@ class _Registry(Mapping[str, "type[Operation]"]):
 
 @cache
 def _load(op: str) -> "type[Operation]":
-    model: type[Operation] = getattr(import_module(f"{__name__}.{op}"), class_name(op))
+    model: type[Operation] = getattr(import_module(f"{__name__}.{_MODULE_OF[op]}"), class_name(op))
     return model
 
 

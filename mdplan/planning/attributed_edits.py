@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.payload import delete_blocks, end_of_text_before, place_blocks
-from mdplan.operations.base.operation import BlockInsertion
+from mdplan.operations.base import BlockInsertion
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.text.edit import TextEdit
 from mdplan.text.lines import BY_PLACE, LineIndex, Span

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.operations.base.operation import Claim
+from mdplan.operations.base import Claim
 from mdplan.planning.data_changes import created_twice
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.planning.snapshot import SnapshotFile

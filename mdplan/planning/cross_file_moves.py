@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.destinations import FileTree
 from mdplan.markdown.payload import Payload
-from mdplan.operations.base.operation import Resolution, SectionTargeted
+from mdplan.operations.base import Resolution, SectionTargeted
 from mdplan.planning.replan.stale import stale_base
 from mdplan.planning.resolve import ResolvedEdit
 from mdplan.planning.snapshot import SnapshotFile
@@ -111,7 +111,7 @@ def _entry(
 ) -> ResolvedEdit | Problems:
     """The entry of the new page `file` in the file `there`."""
     # Few batches make pages, and it loads the operations that write entries.
-    from mdplan.operations.create_page import CreatePage
+    from mdplan.operations.files import CreatePage
     from mdplan.planning.navigation.new_entry import new_entry
 
     operation = item.operation

@@ -7,7 +7,7 @@ from typing import Final
 from mdplan.diagnostics import AND_MORE, MOST_PROBLEMS, Code, Diagnostic, Problems
 from mdplan.edit_numbers import EditNumbers
 from mdplan.markdown.outline import Outline
-from mdplan.operations.base.operation import Operation, Resolution, SectionTargeted
+from mdplan.operations.base import Operation, Resolution, SectionTargeted
 from mdplan.planning.snapshot import SnapshotFile
 from mdplan.text.source import DocumentFormat
 

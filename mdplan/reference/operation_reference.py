@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mdplan.operations import OPERATIONS
-from mdplan.operations.base.operation import Operation
+from mdplan.operations.base import Operation
 from mdplan.reference.operation_schema import Schema, operation_schema, prose
 
 

@@ -4,8 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, InstanceOf, model_validator
 
-from mdplan.operations.base.fields import WireModel
-from mdplan.operations.base.operation import FileEffect, Operation
+from mdplan.operations.base import FileEffect, Operation, WireModel
 from mdplan.plan import MOST_DESCRIPTION, MOST_TITLE, Intent, one_line, plain_text
 
 OnStale = Literal["refuse", "rebase", "merge"]

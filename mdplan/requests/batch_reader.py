@@ -21,8 +21,7 @@ from mdplan.field_names import (
 )
 from mdplan.limits import DEFAULT_LIMITS, Limits
 from mdplan.operations import OPERATIONS
-from mdplan.operations.base.match_options import fold_match_options
-from mdplan.operations.base.operation import Operation
+from mdplan.operations.base import Operation, fold_match_options
 from mdplan.requests.batch import Batch, FileEdits, GlobEdits, MatchingEdits, ReferenceScope
 from mdplan.requests.corrected_edit import corrected_edit
 from mdplan.requests.diffs import fold_diff, with_diff_as_edit

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from mdplan.field_names import EDIT_SYNONYMS, camel_case, meant_fields
 from mdplan.operations import IMPLIED, OPERATIONS
-from mdplan.operations.base.operation import Operation
+from mdplan.operations.base import Operation
 from mdplan.requests.model_reader import validated, wire_names
 from mdplan.requests.operation_names import meant_operations
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.field_names import FILE_SYNONYMS, fold_names, spelled_as, unknown_fields, value_has_surrogate
-from mdplan.operations.base.fields import header_text
+from mdplan.operations.base import header_text
 from mdplan.requests.model_reader import decoded_json, validated, wire_names, with_decoded_fields
 from mdplan.requests.read import ONE_PLACE, ReadRequest, ReadTarget
 from mdplan.requests.search import SearchRequest

@@ -12,7 +12,7 @@ from mdplan.operations import OPERATIONS
 
 # Names of operations are read by commands that load no model.
 if TYPE_CHECKING:
-    from mdplan.operations.base.operation import Operation
+    from mdplan.operations.base import Operation
 
 Fields = Mapping[str, Any]
 

@@ -18,7 +18,7 @@ from mdplan.markdown.lists import MarkdownList, PlacedItem
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.tables import TableSource
 from mdplan.operations import OPERATIONS
-from mdplan.operations.base.operation import Resolution
+from mdplan.operations.base import Resolution
 from mdplan.planning.build import BuiltFile
 from mdplan.text.source import Source
 from tests.conftest import FULL

@@ -11,8 +11,8 @@ import pytest
 from mdplan.markdown.blocks import Block, BlockKind
 from mdplan.markdown.formatting import read_fence
 from mdplan.markdown.outline import Outline
-from mdplan.operations.base.operation import Resolution
-from mdplan.operations.replace_code_block import ReplaceCodeBlock
+from mdplan.operations.base import Resolution
+from mdplan.operations.blocks import ReplaceCodeBlock
 from mdplan.text.edit import EditList
 from mdplan.text.source import Source
 from tests.conftest import FULL

@@ -16,8 +16,8 @@ from mdplan.markdown.blocks import BlockKind
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.payload import read_payload
 from mdplan.markdown.sections import Section
-from mdplan.operations.base.operation import Resolution
-from mdplan.operations.replace_section import ReplaceSection
+from mdplan.operations.base import Resolution
+from mdplan.operations.sections import ReplaceSection
 from mdplan.planning.build import BuiltFile
 from mdplan.text.edit import EditList
 from tests.conftest import FULL

@@ -3,7 +3,7 @@
 import re
 from dataclasses import fields
 
-from mdplan.operations.base.operation import Operation, Resolution
+from mdplan.operations.base import Operation, Resolution
 from tests.conftest import REPOSITORY
 from tests.docs.pages import blocks_of
 from tests.golden_case import find_cases

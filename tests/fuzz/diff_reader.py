@@ -5,8 +5,8 @@ from typing import Final
 
 from mdplan.diagnostics import Code
 from mdplan.markdown.outline import Outline
-from mdplan.operations.apply_diff import ApplyDiff
-from mdplan.operations.base.operation import Resolution
+from mdplan.operations.base import Resolution
+from mdplan.operations.diffs import ApplyDiff
 from mdplan.text.edit import EditList
 from mdplan.text.source import ByteEdit, Source
 from mdplan.text.unified_diff import DiffHunk, FileDiff, NotADiff, read_diff

@@ -9,12 +9,12 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from mdplan.markdown.enclosure_search import find_regions
 from mdplan.markdown.outline import Outline
 from mdplan.operations import OPERATIONS
-from mdplan.operations.base.data import DataOperation
-from mdplan.operations.base.list import ListOperation
-from mdplan.operations.base.match import MatchOperation
-from mdplan.operations.base.operation import Operation, SectionTargeted
-from mdplan.operations.base.table import TableOperation
-from mdplan.operations.base.whole_lines import LineOperation
+from mdplan.operations.base import Operation, SectionTargeted
+from mdplan.operations.keys import DataOperation
+from mdplan.operations.lines import LineOperation
+from mdplan.operations.lists import ListOperation
+from mdplan.operations.matches import MatchOperation
+from mdplan.operations.tables import TableOperation
 from mdplan.requests.spellings import operation_named
 from mdplan.text.source import DocumentFormat
 from tests.properties.block_edits import code_block_edits, diff_edits, region_edits, toc_edits

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from mdplan.markdown.outline import Outline
-from mdplan.operations.base.list import ListOperation
+from mdplan.operations.lists import ListOperation
 from tests.properties.own_fields import own_fields
 
 Edit = dict[str, Any]

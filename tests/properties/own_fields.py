@@ -9,7 +9,7 @@ from pydantic import Strict
 from pydantic.fields import FieldInfo
 
 from mdplan.operations import OPERATIONS
-from mdplan.operations.base.operation import Operation
+from mdplan.operations.base import Operation
 from tests.properties.markdown_documents import payloads
 
 

@@ -8,7 +8,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
 from mdplan.operations import OPERATIONS
-from mdplan.operations.base.operation import Operation, SectionTargeted
+from mdplan.operations.base import Operation, SectionTargeted
 from tests.properties.markdown_documents import new_sections, payloads
 from tests.properties.own_fields import own_fields
 

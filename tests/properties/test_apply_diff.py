@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from mdplan.diagnostics import Code
 from mdplan.markdown.outline import Outline
-from mdplan.operations.apply_diff import ApplyDiff
-from mdplan.operations.base.operation import Resolution
+from mdplan.operations.base import Resolution
+from mdplan.operations.diffs import ApplyDiff
 from mdplan.text.edit import EditList
 from mdplan.text.source import ByteEdit, Source, splice
 from tests.file_diffs import unified_diff

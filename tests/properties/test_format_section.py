@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from mdplan.diagnostics import Code
 from mdplan.markdown.inline import rendered_html
 from mdplan.markdown.outline import Outline
-from mdplan.operations.base.operation import Resolution
-from mdplan.operations.format_section import FormatSection
+from mdplan.operations.base import Resolution
+from mdplan.operations.sections import FormatSection
 from mdplan.text.edit import EditList
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.source import Source

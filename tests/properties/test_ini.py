@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mdplan.data.ini import IniOutline
 from mdplan.diagnostics import Problems
 from mdplan.markdown.outline import Outline
-from mdplan.operations.base.operation import Operation, Resolution
+from mdplan.operations.base import Operation, Resolution
 from mdplan.planning.attributed_edits import AttributedEdit, without_joins
 from mdplan.requests.batch_reader import read_edit
 from mdplan.text.edit import EditList

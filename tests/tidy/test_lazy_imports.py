@@ -192,7 +192,7 @@ NOT_FOR_A_LOOK = (
 NOT_FOR_A_COMMIT = (
     *("mdplan.bot.", "mdplan.data.", "mdplan.engine.plans.comparison", "mdplan.engine.history.history_list"),
     *("mdplan.markdown.elements.", "mdplan.markdown.front_matter", "mdplan.markdown.enclosure_search"),
-    *("mdplan.operations.replace_match", "mdplan.planning.moved_text", "mdplan.reports.history"),
+    *("mdplan.operations.matches", "mdplan.planning.moved_text", "mdplan.reports.history"),
     *("mdplan.storage.transaction.foreign", "subprocess"),
 )
 NOT_FOR_A_PLAN = (

@@ -7,8 +7,8 @@ import pytest
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown import formatting as formatter
 from mdplan.markdown.outline import Outline
-from mdplan.operations.base.operation import Resolution
-from mdplan.operations.format_section import FormatSection
+from mdplan.operations.base import Resolution
+from mdplan.operations.sections import FormatSection
 from mdplan.text.source import Source
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mdplan.operations.base.operation import Operation
+from mdplan.operations.base import Operation
 from mdplan.requests.batch_reader import read_edit
 
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {

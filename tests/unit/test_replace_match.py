@@ -3,7 +3,7 @@
 from mdplan.diagnostics import Code
 from mdplan.limits import RESULT_CHARACTERS
 from mdplan.markdown.outline import Outline
-from mdplan.operations.replace_match import ReplaceMatch
+from mdplan.operations.matches import ReplaceMatch
 from mdplan.text.source import Source
 
 LINE = "x" * 1000 + "\n"

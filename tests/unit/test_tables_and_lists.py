@@ -10,7 +10,7 @@ from mdplan.markdown.lists import ListItem, MarkdownList
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.tables import Alignment, TableSource
 from mdplan.operations import OPERATIONS
-from mdplan.operations.base.operation import Resolution
+from mdplan.operations.base import Resolution
 from mdplan.text.source import Source
 from mdplan.text.visible import display_width
 from tests.unit.test_planning_cost import steps

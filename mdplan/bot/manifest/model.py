@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from mdplan.documents.site_links import SiteLinks
-from mdplan.operations.base.fields import Ordinal, WireModel
+from mdplan.operations.base import Ordinal, WireModel
 from mdplan.requests.batch import ReferenceScope
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from mdplan.operations import OPERATIONS
-from mdplan.operations.base.operation import Operation
+from mdplan.operations.base import Operation
 
 _WAY: Final = """\
 # Editing with mdplan

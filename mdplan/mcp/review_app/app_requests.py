@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from mdplan.mcp.strict_requests import Request
-from mdplan.operations.base.fields import Count
+from mdplan.operations.base import Count
 from mdplan.storage.user.decision_log import LineComment, Side
 
 PlanId = Annotated[str, Field(alias="planId", min_length=1, description="ID of the plan.")]

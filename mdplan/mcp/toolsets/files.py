@@ -17,7 +17,7 @@ from mdplan.mcp.calls.call_progress import report_progress
 from mdplan.mcp.flat_schema import NULLABLE, flat_report_schema
 from mdplan.mcp.strict_requests import Request, hint_of, read_arguments, request_schema
 from mdplan.mcp.tool import ToolDefinition, ToolResult
-from mdplan.operations.base.fields import Ordinal
+from mdplan.operations.base import Ordinal
 from mdplan.reports.base import refusal, to_wire
 from mdplan.reports.read import ReadReport, ReadResult, SearchHit, SearchReport
 from mdplan.requests.read import MOST_TARGETS, LinesToRead, ReadRequest, ReadTarget

@@ -13,10 +13,10 @@ from mdplan.markdown.front_matter_edits import data_content
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.paths import folder_of, followed, link_between
 from mdplan.markdown.targets import whole
-from mdplan.operations.add_list_item import AddListItem
-from mdplan.operations.add_to_list import AddToList
-from mdplan.operations.base.operation import Resolution
-from mdplan.operations.create_page import CreatePage
+from mdplan.operations.base import Resolution
+from mdplan.operations.files import CreatePage
+from mdplan.operations.keys import AddToList
+from mdplan.operations.lists import AddListItem
 from mdplan.planning.navigation.entries import items_at, strings_of
 from mdplan.planning.navigation.kinds import Navigation, beside_its_pages, navigation_of
 from mdplan.text.source import DocumentFormat

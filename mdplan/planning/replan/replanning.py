@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.limits import Limits
-from mdplan.operations.base.operation import SectionTargeted
+from mdplan.operations.base import SectionTargeted
 from mdplan.plan import Plan
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.replan.plan_result import PlannedBatch

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mdplan.markdown.outline import Outline
-from mdplan.operations.base.operation import MatchReport
+from mdplan.operations.base import MatchReport
 from mdplan.plan import EditResult, MatchResult, Range
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.resolve import ResolvedEdit

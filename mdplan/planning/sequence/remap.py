@@ -8,8 +8,14 @@ from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.headings import section_id_digits
-from mdplan.operations.base.fields import LinesField, PositionField, RangeField
-from mdplan.operations.base.operation import Operation, Resolution, SectionTargeted
+from mdplan.operations.base import (
+    LinesField,
+    Operation,
+    PositionField,
+    RangeField,
+    Resolution,
+    SectionTargeted,
+)
 from mdplan.planning.sequence.state import SequentialState
 from mdplan.text.lines import Position, Span
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.operations.base.operation import Claim, Resolution
+from mdplan.operations.base import Claim, Resolution
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.sequence.post_edits import with_post_edits
 from mdplan.text.edit import EditList, Overlap, TextEdit

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.operations.base.operation import Operation
+from mdplan.operations.base import Operation
 from mdplan.planning.build import BuiltFile, build_file
 from mdplan.planning.resolve import ResolvedEdit, has_run_long, resolve_edits
 from mdplan.planning.sequence.post_edits import moved_spans

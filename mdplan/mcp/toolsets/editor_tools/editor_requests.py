@@ -6,7 +6,7 @@ from pydantic import Field
 
 from mdplan.mcp.strict_requests import MOST_PATH, Request
 from mdplan.mcp.toolsets.editor_tools.line_editor import EditedRange
-from mdplan.operations.base.fields import Ordinal
+from mdplan.operations.base import Ordinal
 
 _ENCODING: Final = Field(default=None, description="Encoding of the file; UTF-8 when absent.")
 _EXACT: Final = Field(default=False, description="Blanks at line ends must match too.")

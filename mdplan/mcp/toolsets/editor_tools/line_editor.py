@@ -13,7 +13,7 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.engine.engine import Engine
 from mdplan.mcp.flat_schema import NULLABLE
 from mdplan.mcp.strict_requests import Request, hint_of
-from mdplan.operations.base.fields import Ordinal
+from mdplan.operations.base import Ordinal
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.source import Source
 

@@ -22,7 +22,7 @@ from mdplan.mcp.strict_requests import read_arguments
 from mdplan.mcp.tool import ToolDefinition, ToolResult
 from mdplan.mcp.toolsets.md_tools.shown_guards import note_written
 from mdplan.mcp.toolsets.md_tools.verbosity import VERBOSITY, output_schema, with_verbosity
-from mdplan.operations.base.fields import WireModel
+from mdplan.operations.base import WireModel
 from mdplan.reference.operation_schema import Schema
 from mdplan.reports.base import refusal
 from mdplan.reports.history import HistoryReport, TransactionEntry

@@ -15,7 +15,7 @@ from mdplan.mcp.toolsets.text_tools.text_results import (
     target_text,
 )
 from mdplan.mcp.toolsets.text_tools.writing import WriteOutcome, expected_source, write
-from mdplan.operations.base.fields import LinesField
+from mdplan.operations.base import LinesField
 from mdplan.reports.plan import ApplyReport
 from mdplan.reports.read import ReadResult
 from mdplan.requests.read import ReadRequest, ReadTarget

@@ -7,7 +7,7 @@ from pydantic.alias_generators import to_camel
 
 from mdplan.mcp.flat_schema import NULLABLE
 from mdplan.mcp.strict_requests import MOST_PATH, Request
-from mdplan.operations.base.fields import Count, LinesField
+from mdplan.operations.base import Count, LinesField
 
 _FILE: Final = Field(min_length=1, max_length=MOST_PATH, description="Path of the file, inside a root.")
 _HASH: Final = Field(

@@ -20,7 +20,7 @@ from mdplan.data.tree import Path
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.front_matter_edits import data_content
 from mdplan.markdown.outline import Outline, of_source
-from mdplan.operations.base.operation import KEYS, Claim, Resolution
+from mdplan.operations.base import KEYS, Claim, Resolution
 
 
 def section_changed(outline: Outline, content: DataContent, found: Found, sha256: str) -> Diagnostic | None:

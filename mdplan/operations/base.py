@@ -1,12 +1,14 @@
 """Base classes of all operations: targets, guards and resolutions."""
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+from hashlib import sha256
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import Field, PrivateAttr, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 from pydantic.alias_generators import to_camel
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
@@ -15,14 +17,8 @@ from mdplan.markdown.format_detection import FrontMatterFormat
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.payload import Payload
 from mdplan.markdown.sections import Section
-from mdplan.operations.base.fields import (
-    Ordinal,
-    SectionHash,
-    WireModel,
-)
-from mdplan.operations.base.file_state import FileState
 from mdplan.text.edit import TextEdit
-from mdplan.text.lines import Span
+from mdplan.text.lines import Position, Span
 
 if TYPE_CHECKING:
     from mdplan.data.tree import Change
@@ -149,7 +145,39 @@ class Resolution:
 
 # What the claims of all edits of keys are parts of.
 KEYS: Final = "keys"
+
 FileEffect = Literal["edit", "create", "delete", "rename"]
+
+
+# --- Types of fields that several operations have, as callers write them.
+
+
+class WireModel(BaseModel):
+    """Strict, frozen model of what a caller sends; names are camelCase on the wire."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        populate_by_name=True,
+        extra="forbid",
+        frozen=True,
+        allow_inf_nan=False,
+        defer_build=True,
+    )
+
+
+# --- The file that an operation of the bot is about, before anything parses it.
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """The bytes of a file, None where it does not exist, and the encoding that the caller names for it.
+
+    `exists` returns whether another path, relative to the root, is a file.
+    """
+
+    data: bytes | None
+    encoding: str | None
+    exists: Callable[[str], bool]
 
 
 class Operation(WireModel, ABC):
@@ -295,6 +323,10 @@ class Operation(WireModel, ABC):
 
 _SECTION_TARGETS = ("section_id", "heading_path", "heading", "anchor")
 
+Ordinal = Annotated[int, Field(strict=True, ge=1)]
+
+SectionHash = Annotated[str, Field(pattern=r"^[0-9a-fA-F]{16,64}$")]
+
 
 class SectionTargeted(Operation):
     """An operation whose target is one section."""
@@ -379,3 +411,291 @@ class SectionTargeted(Operation):
         """
         is_one_of_several = resolution.section is not None and resolution.section.repeats > 1
         return is_one_of_several and self.section_id is not None and self.section_sha256 is None
+
+
+Count = Annotated[int, Field(strict=True, ge=0)]
+
+LineHash = Annotated[str, Field(pattern=r"^[0-9a-f]{3,64}$")]
+
+# Of one line, or of each line from there to the end of a range.
+LineHashes = Annotated[str, Field(pattern=r"^[0-9a-f]{3,64}(,[0-9a-f]{3,64})*$")]
+
+# The same, or that of the first or the last line.
+PlaceHashes = Annotated[
+    str, Field(pattern=r"^([0-9a-f]{3,64}((,[0-9a-f]{3,64})*|,end)|start,[0-9a-f]{3,64})$")
+]
+
+
+class PositionField(WireModel):
+    """A place in a file: 1-based line, or ``"12:a3f"``, and column, in code points."""
+
+    line: Ordinal
+    col: Ordinal
+    line_hash: LineHash | None = Field(default=None, repr=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split_line(cls, given: object) -> object:
+        return with_line_hash(given)
+
+    def to_position(self) -> Position:
+        """The place as a `Position`."""
+        return Position(self.line, self.col)
+
+
+class RangeField(WireModel):
+    """Half-open range: `end` is the place after the last character."""
+
+    start: PositionField
+    end: PositionField
+
+
+def header_text(given: object) -> object:
+    """The cells of a header with pipes between them, where `given` is a list of them; else `given`."""
+    if isinstance(given, list | tuple) and given and all(isinstance(cell, str) for cell in given):
+        return " | ".join(cell.replace("|", "\\|") for cell in given)
+    return given
+
+
+# One header cell of a table, or several: as a list, or with pipes between them.
+TableHeader = Annotated[str, BeforeValidator(header_text, json_schema_input_type=str | list[str])]
+
+
+class CodeBlockField(WireModel):
+    """A fenced code block, by its 0-based index, its language, or its index among those of a language."""
+
+    index: Count | None = None
+    language: str | None = None
+
+    @model_validator(mode="after")
+    def _check_one(self) -> "CodeBlockField":
+        if self.index is None and self.language is None:
+            msg = "give index, language or both"
+            raise ValueError(msg)
+        return self
+
+
+class LinesField(WireModel):
+    """Whole lines `start` to `end`, 1-based and inclusive; as text ``"12-14"`` or ``"12:a3f-14:b07"``.
+
+    ``"12:a3f,c41,b07"`` are the same lines with a hash of each, which also proves those between the ends; an
+    empty line needs none: ``"12:a3f,,b07"``.
+    """
+
+    start: Ordinal
+    end: Ordinal
+    start_hash: LineHashes | None = Field(default=None, repr=False)
+    end_hash: LineHash | None = Field(default=None, repr=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_text(cls, given: object) -> object:
+        return lines_of_text(given) if isinstance(given, str) else given
+
+    @model_validator(mode="after")
+    def _check_order(self) -> "LinesField":
+        if self.end < self.start:
+            msg = "end is before start"
+            raise ValueError(msg)
+        hashes = (self.start_hash or "").count(",") + 1
+        if hashes > 1 and hashes != self.end - self.start + 1:
+            lines = self.end - self.start + 1
+            msg = (
+                f"there are {hashes} hashes for {lines} lines: give one for each line, or those of both ends"
+            )
+            raise ValueError(msg)
+        return self
+
+
+# --- Lines as callers write them in one text: ``12:a3f-14:b07``, numbers and the beginnings of hashes.
+#
+# ``12:a3f,c41,b07`` gives the first number and a hash of each line; in such a list nothing stands for an
+# empty
+# line, as in ``12:a3f,,b07``.
+
+_HASH: Final = "[0-9a-fA-F]{3,64}"
+
+_LINES: Final = re.compile(
+    rf"(?P<start>[1-9][0-9]{{0,8}})(?::(?P<startHash>{_HASH}|(?:{_HASH})?(?:,(?:{_HASH})?)+))?"
+    rf"(?:-(?P<end>[1-9][0-9]{{0,8}})(?::(?P<endHash>{_HASH}))?)?"
+)
+
+_EMPTY: Final = sha256(b"").hexdigest()[:8]
+
+# Before a hash: that line is the first one; after it: the last one.
+START: Final = "start,"
+
+END: Final = ",end"
+
+
+def lines_of_text(given: str) -> dict[str, Any]:
+    """``12:a3f-14:b07`` as the fields of `LinesField`. Raises ValueError for anything else."""
+    found = _LINES.fullmatch(given.strip())
+    if found is None:
+        raise ValueError('lines are {"start": 12, "end": 14}, "12-14", "12:a3f" or "12:a3f-14:b07"')
+    start = int(found["start"])
+    listed = [digits.lower() or _EMPTY for digits in (found["startHash"] or "").split(",")]
+    is_hashed = found["startHash"] is not None
+    end_hash = listed[-1] if is_hashed and found["end"] is None else (found["endHash"] or "").lower()
+    fields = {"start": start, "end": int(found["end"] or start + len(listed) - 1)}
+    hashes = {"startHash": ",".join(listed) if is_hashed else "", "endHash": end_hash}
+    return {**fields, **{name: digits for name, digits in hashes.items() if digits}}
+
+
+def with_line_hash(given: object) -> object:
+    """`given`, an object whose `line` may be ``"12:a3f"``, with number and hash apart. Raises ValueError.
+
+    ``"12:a3f,b07"`` is the place between lines 12 and 13, ``"12:a3f,end"`` the one after line 12, which is
+    the last, and ``"1:start,a3f"`` the one before line 1; `position` need not say so. Hashes of further
+    lines prove more of what is there.
+    """
+    if not isinstance(given, Mapping) or not isinstance(given.get("line"), str):
+        return given
+    text = given["line"].strip()
+    number, _, digits = text.partition(":")
+    start = START if digits.startswith(START) else ""
+    end = END if digits.endswith(END) else ""
+    found = lines_of_text(f"{number}:{digits.removeprefix(start).removesuffix(end)}" if digits else text)
+    lines = found["end"] - found["start"] + 1
+    edge = start + end
+    if "-" in text or (edge and lines > 1) or (start and (end or found["start"] != 1)):
+        raise ValueError(
+            'a line is 12, "12:a3f", "12:a3f,b07" for the place between two lines, '
+            '"1:start,a3f" for that before the first, or "12:a3f,end" for that after the last'
+        )
+    implied = "before" if start else "after"
+    if edge and given.get("position", implied) != implied:
+        raise ValueError(
+            "`start` and `end` are places before the first and after the last line: remove position"
+        )
+    between = {"position": given.get("position", implied)} if lines > 1 or edge else {}
+    hashes = {"lineHash": start + found["startHash"] + end} if "startHash" in found else {}
+    return {**given, **between, "line": found["start"], **hashes}
+
+
+# --- The richer forms of match options, folded into the flat ones (requirement 05, sections 2 and 5).
+
+_FLAGS: Final = {"i": ("caseSensitive", False), "m": ("multiline", True), "s": ("dotAll", True)}
+
+_SCOPE_FIELDS: Final = frozenset({"sectionId", "headingPath", "heading", "anchor", "occurrence", "lines"})
+
+_WHOLE: Final = frozenset({"document", "whole_document", "wholeDocument", "file"})
+
+
+class _ContradictionError(Exception):
+    """Two forms of one option disagree; the text names them."""
+
+
+def fold_match_options(fields: Mapping[str, Any]) -> dict[str, Any] | Diagnostic:
+    """`fields` of a match operation in their flat form.
+
+    Folded: `expectedMatches`; `expectedMatchCount: {min, max}`; `matchSelection` as a number,
+    ``{index}`` or ``{range: {start, end}}``; `literal`; `flags`; `nodeExclusions`; `scope`. A contradiction
+    between two forms is INVALID_ARGUMENT, and so is `occurrence` without a heading.
+    """
+    folded = dict(fields)
+    try:
+        _fold_counts(folded)
+        _fold_selection(folded)
+        _fold_literal_and_flags(folded)
+        _fold_exclusions(folded)
+        _fold_scope(folded)
+    except _ContradictionError as contradiction:
+        return Diagnostic.invalid(str(contradiction), "give each option once, in its flat form")
+    if folded.get("occurrence") is not None and not {"heading", "headingPath"} & folded.keys():
+        return Diagnostic.invalid(
+            "occurrence picks one of several equal headings, not a match",
+            f'use `"matchSelection": "{folded["occurrence"]}"` for the match',
+        )
+    return folded
+
+
+def _set(fields: dict[str, Any], name: str, value: object, form: str) -> None:
+    if fields.get(name) is not None and fields[name] != value:
+        msg = f"{form} and {name} contradict each other"
+        raise _ContradictionError(msg)
+    fields[name] = value
+
+
+def _fold_counts(fields: dict[str, Any]) -> None:
+    if "expectedMatches" in fields:
+        _set(fields, "expectedMatchCount", fields.pop("expectedMatches"), "expectedMatches")
+    count = fields.get("expectedMatchCount")
+    if isinstance(count, dict) and count.keys() <= {"min", "max"} and count:
+        del fields["expectedMatchCount"]
+        for bound, name in (("min", "minMatches"), ("max", "maxMatches")):
+            if bound in count:
+                _set(fields, name, count[bound], "expectedMatchCount")
+
+
+def _fold_selection(fields: dict[str, Any]) -> None:
+    match fields.get("matchSelection"):
+        case bool():
+            return
+        case int(index):
+            fields["matchSelection"] = str(index)
+        case {"index": int(index), **rest} if not rest:
+            fields["matchSelection"] = str(index)
+        case {"range": {"start": int(start), "end": int(end), **more}, **rest} if not rest and not more:
+            fields["matchSelection"] = f"{start}-{end}"
+        case _:
+            return
+
+
+def _fold_literal_and_flags(fields: dict[str, Any]) -> None:
+    literal = fields.pop("literal", None)
+    if literal is not None:
+        if not isinstance(literal, bool):
+            msg = "literal is neither true nor false"
+            raise _ContradictionError(msg)
+        _set(fields, "matchType", "literal" if literal else "regex", "literal")
+    flags = fields.pop("flags", None)
+    if flags is None:
+        return
+    for flag in flags if isinstance(flags, str | list) else ("?",):
+        if not isinstance(flag, str) or flag not in _FLAGS:
+            msg = "flags contains something other than i, m and s"
+            raise _ContradictionError(msg)
+        _set(fields, *_FLAGS[flag], "flags")
+
+
+def _fold_exclusions(fields: dict[str, Any]) -> None:
+    exclusions = fields.pop("nodeExclusions", None)
+    if exclusions is None:
+        return
+    if not isinstance(exclusions, dict) or any(
+        choice not in ("include", "exclude") for choice in exclusions.values()
+    ):
+        msg = "nodeExclusions is not an object of include and exclude"
+        raise _ContradictionError(msg)
+    lists = {choice: _list_in(fields, choice) for choice in ("include", "exclude")}
+    for name, choice in exclusions.items():
+        kind = to_camel(name)
+        other = "exclude" if choice == "include" else "include"
+        if kind in lists[other]:
+            msg = f"nodeExclusions and {other} contradict each other"
+            raise _ContradictionError(msg)
+        if kind not in lists[choice]:
+            lists[choice].append(kind)
+    fields |= lists
+
+
+def _list_in(fields: Mapping[str, Any], name: str) -> list[Any]:
+    value = fields.get(name, [])
+    if not isinstance(value, list):
+        msg = f"{name} is not a list"
+        raise _ContradictionError(msg)
+    return list(value)
+
+
+def _fold_scope(fields: dict[str, Any]) -> None:
+    scope = fields.get("scope")
+    if scope is None or (isinstance(scope, str) and scope in _WHOLE):
+        fields.pop("scope", None)
+    elif isinstance(scope, dict) and {to_camel(name) for name in scope} <= _SCOPE_FIELDS:
+        del fields["scope"]
+        for name, value in scope.items():
+            _set(fields, to_camel(name), value, "scope")
+    else:
+        msg = "scope is neither a section, lines, nor the document"
+        raise _ContradictionError(msg)

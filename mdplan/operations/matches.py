@@ -1,13 +1,14 @@
-"""Shared parts of operations on matches: the pattern, its scope, and the expected count and selection."""
+"""replace_match: replace text that a pattern finds."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown.blocks import Block, BlockKind
 from mdplan.markdown.matches import (
     EXCLUDED_BY_DEFAULT,
     UNDECIDED,
@@ -15,24 +16,26 @@ from mdplan.markdown.matches import (
     Matches,
     exclusion_of,
     find_matches,
+    with_breaks,
 )
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.pattern_problem import pattern_problem
 from mdplan.markdown.sections import Section
-from mdplan.markdown.tables import NodeKind
-from mdplan.operations.base.fields import Count, LinesField
-from mdplan.operations.base.operation import Match, MatchReport, SectionTargeted
-from mdplan.text.line_end_view import lf_pattern, to_lf
+from mdplan.markdown.table_edits import with_escaped_pipes
+from mdplan.markdown.tables import NodeKind, prefix_after, with_prefix
+from mdplan.operations.base import Claim, Count, LinesField, Match, MatchReport, Resolution, SectionTargeted
+from mdplan.text.edit import TextEdit
+from mdplan.text.line_end_view import lf_pattern, to_lf, with_line_ends
 from mdplan.text.lines import NearMiss, Span
 from mdplan.text.near_misses import SearchTerm, describe_near_misses, find_near_misses
-from mdplan.text.pattern import MatchType, Pattern, PatternProblem
+from mdplan.text.pattern import MatchType, Pattern, PatternProblem, longest_word, required_texts
+from mdplan.text.source import DocumentFormat
 
-_SELECTION: Final = re.compile(r"all|([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?")
-_LISTED: Final = 10
-_LINE_BREAK: Final = re.compile(r"[ \t]*\n[ \t]*")
-_ONE: Final = "expected exactly 1"
-_CASE_ALONE: Final = re.compile(r"case at column \d+(?: and \d+ other places?)?")
-_LONGEST_SHOWN: Final = 60
+# With any other field the pattern is not of exact case, or must occur.
+_OPTIONAL_FIELDS: Final = frozenset(
+    {"op", "pattern", "replacement", "matchSelection", "include", "exclude", "nodeExclusions", "comment"}
+    | {"matchType", "multiline", "dotAll", "softBreaks"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,6 +301,187 @@ class MatchOperation(SectionTargeted):
         return "check spelling and case against the file" if not found else "correct the expected count"
 
 
+class ReplaceMatch(MatchOperation):
+    r"""Replace text that a pattern finds, in the whole file, in a section, or in lines.
+
+    Exactly one match is required unless `matchSelection`, `expectedMatchCount`, `minMatches` or
+    `maxMatches` says otherwise. Matches inside code, link destinations, image sources, front matter and
+    HTML do not count by default: see `include` and `exclude`. The replacement is literal; with
+    `matchType: "regex"` the groups ``\1`` and ``\g<name>`` are filled in. With `softBreaks` a name that is
+    wrapped over a line end is found too, also in quotes and lists, and the new text keeps the break.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "replace_match",
+        "pattern": "nightly",
+        "replacement": "stable",
+    }
+
+    op: Literal["replace_match"]
+    replacement: str = Field(description="New text; may be empty.")
+
+    @classmethod
+    def required_texts(cls, edit: Mapping[str, Any]) -> tuple[str, ...] | None:
+        """The pattern, where it may be absent; of a regular expression its literals."""
+        pattern, kind = edit.get("pattern"), edit.get("matchType", MatchType.LITERAL)
+        if not isinstance(pattern, str) or not set(edit) <= _OPTIONAL_FIELDS:
+            return None
+        if edit.get("softBreaks", False) is not False:
+            # A blank may be a line end in the file.
+            pattern = longest_word(pattern) if kind == MatchType.LITERAL else pattern.replace(" ", r"\s")
+        if kind == MatchType.REGEX:
+            compiled = Pattern(text=to_lf(pattern), match_type=MatchType.REGEX)
+            is_sound = compiled.unknown_group(str(edit.get("replacement"))) is None
+            return required_texts(compiled.text) if is_sound else None
+        return (pattern,) if kind == MatchType.LITERAL and pattern else None
+
+    def already_satisfied(self, problem: Diagnostic, outline: Outline) -> bool:
+        """Whether nothing matches, and the edit does not say how many matches there must be.
+
+        Where there are too many matches, the problem has a place.
+        """
+        del outline
+        counts = (self.expected_match_count, self.min_matches, self.max_matches)
+        return (
+            problem.code is Code.MATCH_COUNT_MISMATCH
+            and problem.place is None
+            and counts == (None, None, None)
+        )
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One replacement a selected match.
+
+        Errors: those of the target, RANGE_OUT_OF_BOUNDS, INVALID_REGEX, REGEX_TIMEOUT, BATCH_TOO_LARGE,
+        MATCH_COUNT_MISMATCH, INVALID_ARGUMENT for a group that the pattern does not have, and for a line
+        break in a cell of a table or inside a heading.
+        """
+        selection = self.find(outline)
+        group = self.compiled().unknown_group(self.replacement)
+        problems = selection if not isinstance(selection, MatchSelection) else ()
+        if group is not None:
+            problems += (_unknown_group(group),)
+        if problems or not isinstance(selection, MatchSelection):
+            return problems
+        edits = self._edits(outline, selection)
+        if isinstance(edits, Diagnostic):
+            return (edits,)
+        return Resolution(
+            claims=tuple(
+                Claim(span=match.span, owner=outline.section_at(match.span.start).index)
+                for match in selection.chosen
+            ),
+            edits=edits,
+            section=selection.section,
+            matches=selection.report(replaced=len(selection.chosen)),
+            warnings=selection.warnings,
+            is_evidence=self.is_evidence,
+        )
+
+    def _edits(self, outline: Outline, selection: MatchSelection) -> tuple[TextEdit, ...] | Diagnostic:
+        expand = self.compiled().expander(to_lf(self.replacement))
+        edits: list[TextEdit] = []
+        # A short pattern and replacement can represent any amount of text.
+        most = outline.limits.result_characters
+        written = 0
+        for match in selection.chosen:
+            new_text = expand(match.found)
+            written += len(new_text)
+            if written > most:
+                return _too_much(most)
+            span = match.span
+            if match.breaks:
+                span, new_text = _with_breaks(outline, match, new_text, edits)
+            if new_text != to_lf(outline.text_of(span)):
+                fitting = text_in_line(outline, span, new_text)
+                if isinstance(fitting, Diagnostic):
+                    return fitting
+                new_text = fitting
+                line_end = outline.view.line_end_around(span.start)
+                edits.append(TextEdit(span, with_line_ends(new_text, line_end)))
+        return tuple(edits)
+
+
+def _with_breaks(
+    outline: Outline, match: Eligible, new_text: str, before: Sequence[TextEdit]
+) -> tuple[Span, str]:
+    """What to replace, and `new_text` with the soft breaks of `match`, so that lines keep their length.
+
+    Where the new text has no blank for a break, it takes the place of a blank next to the match.
+    """
+    if "\n" in new_text or "\n" in match.text:
+        return match.span, new_text
+    new_text, left = with_breaks(new_text, match.text, match.breaks)
+    if left is None:
+        return match.span, new_text
+    text, start, end = outline.source.text, match.span.start, match.span.end
+    floor = before[-1].span.end if before else 0
+    if text[end : end + 1] == " " and not text[end + 1 : end + 2].isspace():
+        return Span(start, end + 1), new_text + left.text
+    if start > floor and text[start - 1] == " " and not text[start - 2 : start - 1].isspace():
+        return Span(start - 1, end), left.text + new_text
+    return match.span, new_text
+
+
+def _too_much(most: int) -> Diagnostic:
+    return Diagnostic(
+        code=Code.BATCH_TOO_LARGE,
+        message=f"the replacements would be longer than {most} characters together",
+        hint="use a shorter replacement or select fewer matches, or raise `--max-file-bytes`",
+    )
+
+
+def _unknown_group(group: str) -> Diagnostic:
+    return Diagnostic.invalid(
+        f"replacement refers to the group `{group}`, which the pattern does not have",
+        "use groups of the pattern, or matchType literal",
+    )
+
+
+# --- preview_match: list what a pattern finds.
+
+
+class PreviewMatch(MatchOperation):
+    """List the matches of a pattern and change nothing.
+
+    It takes the options of `replace_match` and reports what that would replace. Any number of matches will
+    do, unless a count is given.
+    """
+
+    example: ClassVar[dict[str, object]] = {"op": "preview_match", "pattern": "nightly"}
+    needs_one_match: ClassVar = False
+
+    op: Literal["preview_match"]
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """No edit. Errors: those of `replace_match` but for its replacement."""
+        selection = self.find(outline)
+        if not isinstance(selection, MatchSelection):
+            return selection
+        return Resolution(
+            claims=(),
+            section=selection.section,
+            matches=selection.report(replaced=0),
+            warnings=selection.warnings,
+            is_evidence=True,
+        )
+
+
+# --- Shared parts of operations on matches: the pattern, its scope, and the expected count and
+# selection.
+
+_SELECTION: Final = re.compile(r"all|([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?")
+
+_LISTED: Final = 10
+
+_LINE_BREAK: Final = re.compile(r"[ \t]*\n[ \t]*")
+
+_ONE: Final = "expected exactly 1"
+
+_CASE_ALONE: Final = re.compile(r"case at column \d+(?: and \d+ other places?)?")
+
+_LONGEST_SHOWN: Final = 60
+
+
 def _literal(outline: Outline, found: Span) -> NearMiss:
     """The place `found` in the view at which a regular expression without a match occurs as text."""
     span, lines = outline.view.span_in_text(found), outline.source.lines
@@ -317,3 +501,111 @@ def _undecided(count: int) -> Diagnostic:
         f"{which} place in the Markdown could not be proven",
         "use replace_range there",
     )
+
+
+# --- New text for a part of a line: what the block of the line lets it be.
+
+_CELL_END: Final = re.compile(r"(?<!\\)\|")
+
+_MARKS: Final = re.compile(r"[ \t]*(?:(?:>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t]))[ \t]*)*")
+
+_LEAVES: Final = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING})
+
+
+def text_in_line(outline: Outline, span: Span, new_text: str) -> str | Diagnostic:
+    """`new_text`, with LF line ends, as it can replace the text of `span`.
+
+    In a cell of a table its pipes are escaped. Lines after a break get the marks and the indentation of
+    quotes and list items. Where `span` itself has line breaks or whole rows, the text is taken as it is.
+
+    Errors: INVALID_ARGUMENT for a line break inside a cell, or of a heading with text after it.
+    """
+    if outline.format is not DocumentFormat.MARKDOWN or not ("|" in new_text or "\n" in new_text):
+        return new_text
+    old = outline.text_of(span)
+    leaf = outline.tree.leaf_at(span.start)
+    if leaf is None or "\n" in old or "\r" in old:
+        return new_text
+    lines = outline.source.lines
+    line = lines.line_at(span.start)
+    if leaf.kind is BlockKind.TABLE:
+        return new_text if _CELL_END.search(old) else _in_cell(line, new_text)
+    if "\n" not in new_text or leaf.kind not in _LEAVES:
+        return new_text
+    behind = outline.source.text[span.end : lines.content_end(line)]
+    if leaf.kind is BlockKind.HEADING and behind.strip(" \t#") and line == leaf.last_line:
+        return _no_break(line, "heading", "end the match at the end of the heading, or use one line")
+    return _in_containers(outline, leaf, line, span, new_text)
+
+
+def _in_cell(line: int, new_text: str) -> str | Diagnostic:
+    if "\n" in new_text:
+        return _no_break(line, "cell of a table", "write `<br>` for a line break, or replace whole rows")
+    return with_escaped_pipes(new_text)
+
+
+def _no_break(line: int, where: str, hint: str) -> Diagnostic:
+    return Diagnostic.invalid(
+        f"the new text has a line break, and the match at line {line} is in a {where}", hint
+    )
+
+
+def _in_containers(outline: Outline, leaf: Block, line: int, span: Span, new_text: str) -> str:
+    start = outline.source.lines.start(line)
+    marks = _MARKS.match(outline.source.text, start, span.start)
+    if not leaf.depth or marks is None or marks.end() > span.start:
+        return new_text
+    prefix = prefix_after(marks[0])
+    first, *others = new_text.split("\n")
+    return "\n".join([first, *(_behind(prefix, each) for each in others)])
+
+
+def _behind(prefix: str, line: str) -> str:
+    """`line` after `prefix`, unless it has it already."""
+    bare = prefix.rstrip(" \t")
+    has_it = line.startswith(prefix) or (bare and line.lstrip(" ").startswith(bare.lstrip(" ")))
+    return line if has_it else with_prefix(prefix, line)
+
+
+# --- Diagnostics for an `expectedText` that is not where it should be.
+
+
+def with_nearest_lines(outline: Outline, problem: Diagnostic, expected: str, at: Span | None) -> Diagnostic:
+    """`problem` with the lines that come closest to the lines `expected`.
+
+    `at` is where those lines should be; None where the file does not have the place.
+    """
+    wanted = SearchTerm(
+        text=to_lf(expected).removesuffix("\n"), whole_lines=True, addressed=_in_view(outline, at)
+    )
+    return _with_nearest(outline, problem, wanted, lambda _: "")
+
+
+def with_nearest_ranges(outline: Outline, problem: Diagnostic, expected: str, at: Span | None) -> Diagnostic:
+    """`problem` with the ranges that come closest to the text `expected`.
+
+    `at` is where that text should be; None where the file does not have the place.
+    """
+    addressed = _in_view(outline, at)
+    lines = outline.folded.lines
+
+    def remark(span: Span) -> str:
+        if span == addressed:
+            return ""
+        start, end = lines.position(span.start), lines.position(span.end)
+        return f"from {start.line}:{start.col} to {end.line}:{end.col}"
+
+    return _with_nearest(outline, problem, SearchTerm(text=to_lf(expected), addressed=addressed), remark)
+
+
+def _in_view(outline: Outline, span: Span | None) -> Span | None:
+    return None if span is None else outline.view.span_in_view(span)
+
+
+def _with_nearest(
+    outline: Outline, problem: Diagnostic, wanted: SearchTerm, remark: Callable[[Span], str]
+) -> Diagnostic:
+    near = find_near_misses(outline.folded, wanted, Span(0, len(outline.folded.text)), remark)
+    if not near:
+        return problem
+    return replace(problem, near=near, hint=f"{describe_near_misses(near)}; {problem.hint}")

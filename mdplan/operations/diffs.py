@@ -10,8 +10,8 @@ from pydantic import Field
 from mdplan.diagnostics import AND_MORE, MOST_PROBLEMS, Code, Diagnostic, Problems
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
-from mdplan.operations.base.expected_text import with_nearest_lines
-from mdplan.operations.base.operation import Claim, Operation, Resolution
+from mdplan.operations.base import Claim, Operation, Resolution
+from mdplan.operations.matches import with_nearest_lines
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import line_end_around, to_lf, with_line_ends
 from mdplan.text.lines import Span

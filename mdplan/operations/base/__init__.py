@@ -1,1 +1,0 @@
-"""Shared parts of operations: targets, guards, claims, resolutions."""

@@ -1,0 +1,414 @@
+"""replace_region: replace what is between a pair of marker comments."""
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, Final, Literal
+
+from pydantic import Field, model_validator
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown.addresses import MAX_LEVEL
+from mdplan.markdown.blocks import Block
+from mdplan.markdown.enclosure_search import find_regions
+from mdplan.markdown.enclosures import Region, Regions
+from mdplan.markdown.formatting import FencedCode, read_fence, replace_code
+from mdplan.markdown.outline import Outline, fence_language, has_language
+from mdplan.markdown.payload import Payload, read_payload
+from mdplan.markdown.region_edits import (
+    ContentsForm,
+    RegionText,
+    contents_list,
+    form_of,
+    head_of,
+    is_omitted,
+    read_region,
+    replace_region_text,
+)
+from mdplan.markdown.sections import Section
+from mdplan.operations.base import Claim, CodeBlockField, Operation, Resolution, SectionTargeted
+from mdplan.operations.matches import text_in_line, with_nearest_lines
+from mdplan.text.line_end_view import lines_of, to_lf
+from mdplan.text.lines import Span
+from mdplan.text.source import Source, visible
+
+
+class ReplaceRegion(Operation):
+    """Replace the text of a region, which is between ``<!-- NAME:start -->`` and ``<!-- NAME:end -->``.
+
+    The markers stay as they are. The text is on separate lines between theirs, with as many blank
+    lines on both sides as there were; where both markers are inside one line of text, so does the new
+    text, if it is one line. In a quote or a list item its marks and indentation are put before each line.
+
+    `markdown` may contain headings, which keep their levels, and may be empty. It may contain whole regions
+    of other names. `expectedText` proves that this is the text you mean. The same text again changes nothing.
+    Markers in code are text and name no region.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "replace_region",
+        "region": "commands",
+        "markdown": "- `mdplan stat`\n- `mdplan apply`",
+    }
+
+    op: Literal["replace_region"]
+    region: str = Field(description="NAME of the marker comments.")
+    markdown: str = Field(description="New text between the markers; may be empty.")
+    expected_text: str | None = Field(
+        default=None, description="The text of the region as it is now; blank lines around it do not count."
+    )
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One replacement.
+
+        Errors: REGION_NOT_FOUND, TEXT_MISMATCH; OUTLINE_CHANGED for a payload that leaves a fence or comment
+        open; INVALID_ARGUMENT for markers in it that make pairs with those of the file, and for several lines
+        where the region is inside a line.
+        """
+        old = find_region(outline, self.region)
+        payload = self._payload()
+        problems = [each for each in (old, payload) if isinstance(each, Diagnostic)]
+        if isinstance(old, RegionText):
+            problems += self._mismatch(outline, old)
+        if problems or isinstance(old, Diagnostic) or isinstance(payload, Diagnostic):
+            return tuple(problems)
+        if old.lines is None and old.region.start.line == old.region.end.line and not old.is_alone:
+            text = text_in_line(outline, old.region.inside, payload.text.strip(" \t\n"))
+            if isinstance(text, Diagnostic):
+                return (text,)
+            payload = payload if text in payload.text else read_payload(text)
+        edit = replace_region_text(outline, old, payload)
+        if edit is None:
+            return (inside_of_a_line(old.region, "markdown has several lines", "give one line"),)
+        claim = claim_of_region(outline, old.region)
+        return Resolution(
+            claims=(claim,),
+            edits=(edit,) if edit.new_text != outline.text_of(edit.span) else (),
+            section=outline.section_at(claim.span.start),
+            is_evidence=self.expected_text is not None,
+        )
+
+    def _payload(self) -> Payload | Diagnostic:
+        payload = read_payload(self.markdown)
+        if payload.left_open:
+            return Diagnostic(
+                code=Code.OUTLINE_CHANGED,
+                message=f"markdown leaves the {payload.left_open.kind} of its line "
+                f"{payload.left_open.first_line} open, which would swallow the end marker",
+                hint="close the fence, comment or tag in the payload",
+            )
+        if ":start" not in payload.text and ":end" not in payload.text:
+            return payload
+        markers = find_regions(Outline(Source.from_text(payload.text)))
+        if self.region in markers.by_name or markers.unpaired:
+            return Diagnostic.invalid(
+                "markdown contains markers of the region itself, or markers without their other half",
+                "leave the marker comments out: those of the file stay",
+            )
+        return payload
+
+    def _mismatch(self, outline: Outline, old: RegionText) -> list[Diagnostic]:
+        if self.expected_text is None:
+            return []
+        expected = read_payload(self.expected_text).text
+        if old.lines is None:
+            expected = expected.strip(" \t")
+        if expected == old.content:
+            return []
+        problem = Diagnostic(
+            code=Code.TEXT_MISMATCH,
+            message=f"the text of `{self.region}` at {lines_of_region(old.region)} is not expectedText",
+            hint="read the region again; expectedText is the text between its markers",
+            place=outline.source.lines.position(old.region.start.span.start),
+        )
+        return [with_nearest_lines(outline, problem, self.expected_text, old.region.inside)]
+
+
+# --- update_toc: write the list of headings into its region.
+
+_Level = Annotated[int, Field(strict=True, ge=1, le=MAX_LEVEL)]
+
+
+class UpdateToc(Operation):
+    """Write the headings after a region into it, as a list of links: a table of contents.
+
+    The region is between ``<!-- toc:start -->`` and ``<!-- toc:end -->``, which must be there, or between
+    the markers of another tool: ``<!-- toc -->`` and ``<!-- /toc -->`` or ``<!-- tocstop -->``, those of
+    doctoc. `region` gives another name than `toc`. Marker, indentation and levels of the list stay as they
+    are, and so does text above it; headings with ``<!-- omit in toc -->`` are skipped.
+
+    The list is made last, of the result of all edits of the batch, with the anchors that GitHub gives: the
+    second of two equal headings gets ``-1``. Headings before the region, inside it, in quotes and in lists
+    are skipped, and so are those above `minLevel` or below `maxLevel`; without `minLevel` the title of the
+    document is, unless there are several.
+
+    What was in the region is replaced, and nothing needs to guard that. Where the list is right already,
+    nothing changes.
+    """
+
+    example: ClassVar[dict[str, object]] = {"op": "update_toc", "maxLevel": 3}
+    has_second_pass: ClassVar = True
+
+    op: Literal["update_toc"]
+    region: str = Field(default="toc", description="NAME of the marker comments.")
+    min_level: _Level | None = Field(
+        default=None, description="Shallowest headings that are listed; without it as now, else 2."
+    )
+    max_level: _Level | None = Field(
+        default=None, description="Deepest headings that are listed; without it as now, else 6."
+    )
+    bullet: Literal["-", "*", "+", "1."] | None = Field(
+        default=None, description="Marker of the items; without it as now, else -."
+    )
+
+    @model_validator(mode="after")
+    def _check_levels(self) -> "UpdateToc":
+        if self.max_level is not None and self.min_level is not None and self.max_level < self.min_level:
+            raise ValueError("maxLevel is less than minLevel")
+        return self
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """The claim on the region. Errors: REGION_NOT_FOUND."""
+        found = find_region(outline, self.region)
+        if isinstance(found, Diagnostic):
+            return (found,)
+        claim = claim_of_region(outline, found.region)
+        return Resolution(claims=(claim,), section=outline.section_at(claim.span.start), is_evidence=True)
+
+    def resolve_second_pass(self, outline: Outline) -> Resolution | Problems:
+        """One replacement in the result; the claim on the region shows which one it is.
+
+        Errors: REGION_NOT_FOUND; INVALID_ARGUMENT where the region is inside a line of text.
+        """
+        found = find_region(outline, self.region)
+        if isinstance(found, Diagnostic):
+            return (found,)
+        has_lines = found.lines is not None or found.is_alone
+        contents = read_payload(self._contents(outline, found))
+        edit = replace_region_text(outline, found, contents) if has_lines else None
+        if edit is None:
+            return (inside_of_a_line(found.region, "a list needs separate lines", "use another region"),)
+        is_new = edit.new_text != outline.text_of(edit.span)
+        return Resolution(claims=(claim_of_region(outline, found.region),), edits=(edit,) if is_new else ())
+
+    def _contents(self, outline: Outline, found: RegionText) -> str:
+        behind = found.region.end.span.end
+        sections = [section for section in outline.sections if section.heading_start >= behind]
+        form = form_of(outline, found.content, sections)
+        form = ContentsForm(
+            self.bullet or form.bullet,
+            form.indent if self.bullet in (None, form.bullet) else " " * (len(self.bullet) + 1),
+            self.min_level or form.min_level,
+            self.max_level or form.max_level,
+        )
+        levels = range(form.min_level, form.max_level + 1)
+        listed = (each for each in sections if each.level in levels and not is_omitted(outline, each))
+        return head_of(found.content) + contents_list(outline, listed, form)
+
+
+# --- replace_code_block: replace the code in a fenced code block.
+
+_FENCE: Final = re.compile(r"[ ]{0,3}(?:`{3,}|~{3,})")
+
+_MARKDOWN: Final = frozenset({"md", "markdown", "mdx", "qmd", "rmd"})
+
+_MOST_LISTED: Final = 10
+
+_LONGEST_LANGUAGE: Final = 30
+
+
+class ReplaceCodeBlock(SectionTargeted):
+    """Replace the code in a fenced code block.
+
+    `codeBlock` names it by `index`, which counts the fenced blocks of the file from 0 at every depth, as
+    md_stat does. `language`, the first word after the opening fence, is enough where only one block has
+    that; with both, the index counts the blocks of that language. With a section next to it, the index
+    counts within that section and its subsections.
+
+    `markdown` is the new code alone, without fences; it may be empty. A code block with its fences is
+    refused, unless the block shows Markdown. The fences, what is after the opening one, and the indentation
+    or quote marks before each line stay. Both fences are made longer where the new code would close the
+    block. `expectedText` proves that this is the code you mean. A block whose closing fence is missing is
+    refused.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "replace_code_block",
+        "headingPath": ["Install"],
+        "codeBlock": {"language": "sh"},
+        "markdown": "pip install --upgrade mdplan",
+    }
+    target_is_required: ClassVar = False
+    accepts_root: ClassVar = True
+
+    op: Literal["replace_code_block"]
+    code_block: CodeBlockField = Field(
+        description="{index}, {language} or both of a fenced block; 0-based, in the section if one is given."
+    )
+    markdown: str = Field(description="New code, without fences; may be empty.")
+    expected_text: str | None = Field(
+        default=None, description="The code as it is now; the last line end is optional."
+    )
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """Edits of code and fences.
+
+        Errors: those of the target; CODE_BLOCK_NOT_FOUND, OUTLINE_CHANGED, TEXT_MISMATCH; INVALID_ARGUMENT
+        for code with its fences.
+        """
+        section = self.find_section(outline) if self._given_targets() else None
+        if isinstance(section, Diagnostic):
+            return (section,)
+        fence = self._fence(outline, section)
+        problem = (
+            fence
+            if isinstance(fence, Diagnostic)
+            else self._fences(outline, fence) or self._mismatch(outline, fence)
+        )
+        if isinstance(problem, Diagnostic) or isinstance(fence, Diagnostic):
+            return (problem,) if problem else ()
+        span = fence.block.span
+        return Resolution(
+            claims=(Claim(span=span, owner=outline.section_at(span.start).index),),
+            edits=replace_code(outline, fence, lines_of(to_lf(self.markdown))),
+            section=section or outline.section_at(span.start),
+            is_evidence=bool(self.expected_text),
+        )
+
+    def _fence(self, outline: Outline, section: Section | None) -> FencedCode | Diagnostic:
+        scope = outline.tree.fences if section is None else outline.tree.fences_in(section.span)
+        wanted = self.code_block
+        if wanted.language is not None:
+            languages = [fence_language(block) for block in scope]
+            found = [index for index, each in enumerate(languages) if each == wanted.language]
+            if not found:
+                found = [index for index, each in enumerate(languages) if has_language(each, wanted.language)]
+            if wanted.index is not None:
+                found = found[wanted.index : wanted.index + 1]
+        else:
+            found = [wanted.index] if wanted.index is not None and wanted.index < len(scope) else []
+        if len(found) != 1:
+            return self._not_found(scope, found)
+        fence = read_fence(outline, scope[found[0]])
+        return _left_open(outline, scope[found[0]]) if fence is None else fence
+
+    def _not_found(self, scope: Sequence[Block], found: Sequence[int]) -> Diagnostic:
+        place = "the section" if self._given_targets() else "the file"
+        if len(found) > 1:
+            message = f"{len(found)} code blocks of {place} have that language"
+            hint = f"give its index among them as well, from 0: {_listed(scope, found)}"
+        else:
+            of_language = "that language" if self.code_block.index is None else "that language and index"
+            by = f"index {self.code_block.index}" if self.code_block.language is None else of_language
+            message = f"{place} has no fenced code block of {by}"
+            hint = f"it has {_listed(scope, range(len(scope)))}" if scope else "it has no fenced code blocks"
+        return Diagnostic(code=Code.CODE_BLOCK_NOT_FOUND, message=message, hint=hint)
+
+    def _fences(self, outline: Outline, fence: FencedCode) -> Diagnostic | None:
+        """INVALID_ARGUMENT for a whole code block as the new code, unless the block shows Markdown."""
+        new = to_lf(self.markdown).strip("\n").split("\n")
+        own = outline.text_of(fence.opening)[0]
+        is_block = len(new) > 1 and new[0].startswith(3 * own) and set(new[-1].rstrip()) == {own}
+        language = (fence_language(fence.block) or "").lower()
+        if not is_block or language in _MARKDOWN or any(map(_FENCE.match, fence.code)):
+            return None
+        return Diagnostic.invalid(
+            "markdown has fences, and the block has its own", "send the code alone, without fences"
+        )
+
+    def _mismatch(self, outline: Outline, fence: FencedCode) -> Diagnostic | None:
+        expected = self.expected_text
+        if expected is None or lines_of(to_lf(expected)) == fence.code:
+            return None
+        lines, block = outline.source.lines, fence.block
+        start = lines.start(block.first_line + 1)
+        problem = Diagnostic(
+            code=Code.TEXT_MISMATCH,
+            message=f"the code at lines {block.first_line}-{block.last_line} is not expectedText",
+            hint="read the block again; expectedText is its code without the fences",
+            place=lines.position(start),
+        )
+        span = Span(start, lines.start(block.last_line))
+        return with_nearest_lines(outline, problem, expected, span)
+
+
+def _listed(scope: Sequence[Block], indexes: Sequence[int]) -> str:
+    """Blocks of `scope` in words: ``0 (sh, lines 5-9), 1 (lines 12-14)``."""
+    descriptions = []
+    for index in indexes[:_MOST_LISTED]:
+        language = visible(fence_language(scope[index]) or "")[:_LONGEST_LANGUAGE]
+        lines = f"lines {scope[index].first_line}-{scope[index].last_line}"
+        descriptions.append(f"{index} ({language}, {lines})" if language else f"{index} ({lines})")
+    return ", ".join(descriptions) + (", …" if len(indexes) > _MOST_LISTED else "")
+
+
+def _left_open(outline: Outline, block: Block) -> Diagnostic:
+    return Diagnostic(
+        code=Code.OUTLINE_CHANGED,
+        message=f"the code block at line {block.first_line} has no closing fence, "
+        "so it is not known where its code should end",
+        hint="close it first, in a separate edit",
+        place=outline.source.lines.position(block.span.start),
+    )
+
+
+def find_region(outline: Outline, name: str) -> RegionText | Diagnostic:
+    """The one region of that name, and its text. Errors: REGION_NOT_FOUND."""
+    regions = find_regions(outline)
+    named = regions.by_name.get(name, ())
+    if len(named) != 1:
+        return _not_found(name, regions, named)
+    found = read_region(outline, named[0])
+    return found or Diagnostic(
+        code=Code.REGION_NOT_FOUND,
+        message=f"the markers of `{name}` at {lines_of_region(named[0])} are not in the same "
+        "quote or list item",
+        hint="put both on separate lines in one of them",
+    )
+
+
+def claim_of_region(outline: Outline, region: Region) -> Claim:
+    """What an edit claims that replaces the text of `region`: all of it, with the markers."""
+    declared = Span(region.start.span.start, region.end.span.end)
+    owner = outline.section_at(declared.start).index
+    taken = range(owner + 1, outline.section_at(declared.end - 1).index + 1)
+    return Claim(span=declared, owner=owner, takes=taken, verb="replaces")
+
+
+def inside_of_a_line(region: Region, why: str, advice: str) -> Diagnostic:
+    """INVALID_ARGUMENT for a `region` inside a line, which `why` cannot stay so."""
+    return Diagnostic.invalid(
+        f"the region is inside line {region.start.line}, and {why}",
+        f"{advice}, or put the markers on separate lines first",
+    )
+
+
+def lines_of_region(region: Region) -> str:
+    """The lines of `region`, with those of its markers, in words."""
+    first, last = region.start.line, region.end.line
+    return f"line {first}" if first == last else f"lines {first}-{last}"
+
+
+def _not_found(name: str, regions: Regions, named: Sequence[Region]) -> Diagnostic:
+    alone = [marker for marker in regions.unpaired if marker.name == name]
+    shown = f"`{name}`" if re.fullmatch(r"[\w.-]{1,60}", name) else "of that name"
+    if named:
+        places = ", ".join(lines_of_region(region) for region in named[:_MOST_LISTED])
+        message = f"there are {len(named)} regions {shown}"
+        hint = f"they are at {places}; give each a different name, or use replace_lines"
+    elif alone:
+        edge, other = ("start", "end") if alone[0].is_start else ("end", "start")
+        message = f"the {edge} marker of {shown} at line {alone[0].line} has no {other} marker"
+        hint = f"add `<!-- {name}:{other} -->` on a separate line"
+    else:
+        listed = ", ".join(
+            f"`{known}` ({lines_of_region(found[0])})"
+            for known, found in list(regions.by_name.items())[:_MOST_LISTED]
+        )
+        more = ", …" if len(regions.by_name) > _MOST_LISTED else ""
+        message = f"there is no region {shown}"
+        hint = (
+            f"this file has {listed}{more}"
+            if listed
+            else "this file has no regions: put `<!-- NAME:start -->` and `<!-- NAME:end -->` around one"
+        )
+    return Diagnostic(code=Code.REGION_NOT_FOUND, message=message, hint=hint)

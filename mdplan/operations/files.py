@@ -1,0 +1,246 @@
+"""create_file: make a new file."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown.block_tree import is_left_open, parse_blocks
+from mdplan.markdown.blocks import Block
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.paths import MARKDOWN_SUFFIXES, without_suffix
+from mdplan.operations.base import Claim, FileEffect, FileState, Operation, Resolution, SectionHash
+from mdplan.operations.lines import as_lines, without_last_line_end
+from mdplan.text.edit import TextEdit
+from mdplan.text.line_end_view import line_end_around
+from mdplan.text.lines import LineIndex, Span
+from mdplan.text.source import Source
+
+# --- Shared parts of operations that create a file.
+
+
+class NewFileOperation(Operation):
+    """An operation that makes a new file with the text of `markdown`."""
+
+    needs_markdown: ClassVar = False
+    file_effect: ClassVar[FileEffect] = "create"
+
+    markdown: str = Field(description="The whole text of the file.")
+
+    @classmethod
+    def file_already_satisfied(cls, edit: Mapping[str, Any], file: FileState) -> bool:
+        """Whether the file has these bytes."""
+        text = edit.get("markdown")
+        if file.data is None or not isinstance(text, str):
+            return False
+        try:
+            return file.data == text.encode(file.encoding or "utf-8")
+        except (LookupError, UnicodeEncodeError):
+            return False
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One insertion into the empty text."""
+        edits = (TextEdit.insert(0, self.markdown),) if self.markdown else ()
+        claim = Claim(span=Span(0, 0), owner=outline.sections[0].index)
+        return Resolution(claims=(claim,), edits=edits, is_evidence=True)
+
+
+class CreateFile(NewFileOperation):
+    """Make a new file with exactly the text of `markdown`; missing folders are made too.
+
+    A file of that name must not exist; nothing else needs to guard the edit. The text may be empty, and of
+    any kind, not only Markdown. `encoding` next to the file says how it is written; UTF-8 without it. No
+    other edit of the same file goes with it.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "create_file",
+        "markdown": "# Changelog\n\nNothing yet.\n",
+    }
+    op: Literal["create_file"]
+
+
+# --- create_page: make a new page, with its entry in the navigation of the site.
+
+
+class CreatePage(NewFileOperation):
+    """Make a new page with the text of `markdown`, and add its entry to the file `navigation`.
+
+    `navigation` is `mkdocs.yml`, `zensical.toml`, `docs.json`, `toc.yml`, `_toc.yml`, `myst.yml`,
+    `_quarto.yml`, `sidebars.json`, or a Markdown file with a list of links, such as `SUMMARY.md`. The entry
+    is written as that kind of file needs it, with the title of the page: `title`, else its front matter or
+    its first heading. It goes to the end of the list that `under` names by its title; without `under` to the
+    list that has pages of the same folder, else to the outermost one. `before` and `after` name the entry
+    next to it by its title or page; without `under` it may be in any list. All other bytes of the file stay.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "create_page",
+        "markdown": "# Descaling\n\nUse vinegar.\n",
+        "navigation": "mkdocs.yml",
+        "after": "Home",
+    }
+    example_file: ClassVar[str | None] = "docs/descaling.md"
+
+    is_listed_page: ClassVar[bool] = True
+
+    op: Literal["create_page"]
+    navigation: str = Field(min_length=1, description="File that lists the pages of the site.")
+    title: str | None = Field(default=None, min_length=1, description="Title of the entry.")
+    under: str | None = Field(default=None, min_length=1, description="Title of the list for the entry.")
+    before: str | None = Field(
+        default=None, min_length=1, description="Title or page of the entry that it goes before."
+    )
+    after: str | None = Field(default=None, min_length=1, description="The same, to go after it.")
+    to_base_sha256: SectionHash | None = Field(
+        default=None, description="SHA-256 of navigation as you saw it; at least 16 hex digits."
+    )
+
+    @model_validator(mode="after")
+    def _check_place(self) -> "CreatePage":
+        if self.before is not None and self.after is not None:
+            raise ValueError("give one of before and after")
+        return self
+
+    @property
+    def other_file(self) -> str | None:
+        """The file that gets the entry."""
+        return self.navigation
+
+    @property
+    def other_base_sha256(self) -> str | None:
+        """The hash of that file."""
+        return self.to_base_sha256
+
+    def title_of(self, page: str) -> str:
+        """Title of the entry for the file `page`."""
+        if self.title is not None:
+            return self.title
+        outline = Outline(Source.from_text(self.markdown))
+        found = outline.front_matter_content
+        given = getattr(found, "values", {}).get("title")
+        headings = [section.title for section in outline.headings if not section.nested]
+        name = without_suffix(page.rpartition("/")[2], MARKDOWN_SUFFIXES)
+        return given if isinstance(given, str) and given else next(iter(headings), name)
+
+
+# --- append_to_file: add lines to the end of a file.
+
+
+class AppendToFile(Operation):
+    """Add whole lines to the very end of a file, as they are: no blank lines are added.
+
+    They start on a their own line. The final newline of the file is left as it was. Where the file ends in
+    a code block or comment that is not closed, they must close it. For text that belongs to a section use
+    append_to_section, which knows where that ends.
+    """
+
+    example: ClassVar[dict[str, object]] = {"op": "append_to_file", "markdown": "- 2026-05-02: descaled"}
+    needs_markdown: ClassVar = False
+    repeats: ClassVar = True
+    may_begin_file: ClassVar = True
+
+    op: Literal["append_to_file"]
+    markdown: str = Field(description="Lines to add.")
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One insertion at the end of the text. Errors: EMPTY_CONTENT, OUTLINE_CHANGED."""
+        if not self.markdown:
+            return (_EMPTY,)
+        last, source = outline.tree.last_root, outline.source
+        if last is not None and is_left_open(last, source.text) and not self._closes(outline, last):
+            return (_swallowing(last),)
+        end = len(source.text)
+        text = as_lines(outline, end, self.markdown)
+        if end and not source.lines.ending(source.lines.count):
+            text = line_end_around(source.lines, end) + without_last_line_end(text)
+        section = outline.section_at(end - 1) if end else outline.sections[0]
+        return Resolution(
+            claims=(Claim(span=Span(end, end), owner=section.index),),
+            edits=(TextEdit.insert(end, text),),
+            section=section,
+            comes_last=True,
+        )
+
+    def _closes(self, outline: Outline, last: Block) -> bool:
+        """Whether the lines close the block `last`, and leave none open themselves."""
+        text = outline.source.text[last.span.start :].rstrip("\r\n") + f"\n{self.markdown}"
+        end = parse_blocks(text, LineIndex(text)).last_root
+        return end is None or not is_left_open(end, text)
+
+
+def _swallowing(block: Block) -> Diagnostic:
+    return Diagnostic(
+        code=Code.OUTLINE_CHANGED,
+        message=f"the {block.kind} that starts at line {block.first_line} is not closed, "
+        "so the new lines would be inside it",
+        hint="begin the lines with what closes it",
+    )
+
+
+_EMPTY = Diagnostic(code=Code.EMPTY_CONTENT, message="markdown is empty", hint="give the lines to add")
+
+
+# --- rename_file: give a file another name or folder.
+
+
+class RenameFile(Operation):
+    """Give the file another name, or put it into another folder; missing folders are made.
+
+    Other edits of the file may go with it: they name it by its old path. Links to the file, and relative
+    links in it, follow with `updateReferences`. Nothing is overwritten: a file of the new name must not
+    exist. Mode, owner and attributes of the file stay.
+    """
+
+    example: ClassVar[dict[str, object]] = {"op": "rename_file", "newFile": "docs/kettle.md"}
+    needs_markdown: ClassVar = False
+    file_effect: ClassVar[FileEffect] = "rename"
+
+    op: Literal["rename_file"]
+    new_file: str = Field(min_length=1, description="New path, inside the same root.")
+
+    @property
+    def new_path(self) -> str:
+        """The path that the file gets."""
+        return self.new_file
+
+    @classmethod
+    def file_already_satisfied(cls, edit: Mapping[str, Any], file: FileState) -> bool:
+        """Whether the file has its new name."""
+        new = edit.get("newFile")
+        return file.data is None and isinstance(new, str) and file.exists(new)
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """No text edit: the planner takes the new path from here."""
+        del outline  # Whatever the file contains, it stays.
+        return Resolution(claims=())
+
+
+# --- delete_file: remove a file.
+
+
+class DeleteFile(Operation):
+    """Remove the file.
+
+    Its content stays in the history, so that `undo` can bring it back. `baseSha256` of the file, or a plan
+    ID, proves that it is the file you saw. No other edit of the same file goes with it.
+    """
+
+    example: ClassVar[dict[str, object]] = {"op": "delete_file"}
+    needs_markdown: ClassVar = False
+    file_effect: ClassVar[FileEffect] = "delete"
+
+    op: Literal["delete_file"]
+
+    @classmethod
+    def file_already_satisfied(cls, edit: Mapping[str, Any], file: FileState) -> bool:
+        """Whether there is no such file."""
+        del edit
+        return file.data is None
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """The deletion of all text."""
+        whole = Span(0, len(outline.source.text))
+        edits = (TextEdit(whole, ""),) if len(whole) else ()
+        return Resolution(claims=(Claim(span=whole, owner=outline.sections[0].index),), edits=edits)

@@ -1,0 +1,557 @@
+"""rename_heading: give a heading another text."""
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, Final, Literal
+
+from pydantic import Field, model_validator
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown.addresses import MAX_LEVEL, find_by_id, find_by_path
+from mdplan.markdown.headings import canonical_heading, heading_title, shift_levels, with_title
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.parser import read_content
+from mdplan.markdown.payload import (
+    Payload,
+    end_of_body,
+    end_of_subtree,
+    end_of_text_before,
+    read_payload,
+    replace_blocks,
+    within_enclosures,
+)
+from mdplan.markdown.sections import Section
+from mdplan.markdown.targets import with_kept_anchors
+from mdplan.operations.base import BlockInsertion, Claim, Resolution, SectionHash, SectionTargeted
+from mdplan.operations.sections import LevelFitting, SectionPosition, place_next_to
+from mdplan.text.edit import EditList, TextEdit
+from mdplan.text.lines import Span
+from mdplan.text.source import Source
+
+_MARKS: Final = re.compile(r"#{1,6}[ \t]")
+
+
+class RenameHeading(SectionTargeted):
+    """Change the text of a heading; its level, its section and everything below stay.
+
+    `newTitle` is one line of Markdown, taken as it is, without leading marks; an ID such as `{#id}` or
+    `<a id="id"></a>` stays where it has none. Links to the old anchor follow
+    with `updateReferences`; without it those of the same file that break are BROKEN_LINK warnings. The
+    section gets a new ID, and so do its subsections: see `newSectionId` in the result.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "rename_heading",
+        "headingPath": ["Install"],
+        "newTitle": "Installation",
+    }
+    accepts_nested: ClassVar = True
+
+    op: Literal["rename_heading"]
+    new_title: str = Field(description="New heading text, one line of Markdown without leading #.")
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One replacement of the heading's text.
+
+        Errors: those of the target; EMPTY_CONTENT; INVALID_ARGUMENT for a title that is no single line, or
+        that the heading cannot carry.
+        """
+        section = self.find_section(outline)
+        title = self.new_title.strip()
+        problem = _title_problem(title)
+        problems = tuple(found for found in (section, problem) if isinstance(found, Diagnostic))
+        if isinstance(section, Diagnostic) or problems:
+            return problems
+        assert section.heading is not None
+        # The IDs that a heading gives itself outlive its title.
+        attributes = "" if read_content(title).id else read_content(section.heading.content).attributes
+        title = title if read_content(title).id else with_kept_anchors(outline, section.heading, title)
+        edit = with_title(outline.source, section.heading, f"{title} {attributes}" if attributes else title)
+        if edit is None:
+            return (
+                Diagnostic.invalid(
+                    f"the heading at line {section.heading_line} cannot carry this title as one line",
+                    "escape what Markdown would read as something else than a title",
+                ),
+            )
+        unchanged = outline.text_of(edit.span) == edit.new_text
+        return Resolution(
+            claims=(Claim(span=edit.span, owner=None),),
+            edits=() if unchanged else (edit,),
+            section=section,
+        )
+
+    def already_satisfied(self, problem: Diagnostic, outline: Outline) -> bool:
+        """Whether the heading has its new title: a section has the same path with that title at its end.
+
+        Of a heading that was named by an anchor or an ID, which change with the title, the path is unknown:
+        then one section anywhere with the new title is enough.
+        """
+        if problem.code not in (Code.SECTION_NOT_FOUND, Code.ANCHOR_NOT_FOUND):
+            return False
+        path = self.heading_path or ("",)
+        return isinstance(find_by_path(outline, [*path[:-1], self.new_title]), Section)
+
+
+def _title_problem(title: str) -> Diagnostic | None:
+    if not title:
+        return Diagnostic(
+            code=Code.EMPTY_CONTENT, message="newTitle is empty", hint="give the new text of the heading"
+        )
+    if "\n" in title or "\r" in title:
+        return Diagnostic.invalid(
+            "newTitle has a line break, and a heading is one line",
+            "use append_to_section for text below the heading",
+        )
+    if _MARKS.match(title):
+        return Diagnostic.invalid(
+            "newTitle starts with heading marks; the level of the heading stays as it is",
+            "give the text alone, without #",
+        )
+    return None
+
+
+# --- set_heading_level: bring a section to another level.
+
+
+class SetHeadingLevel(SectionTargeted):
+    """Bring a heading to another level, its subsections with it.
+
+    All headings of the section move by the same number of levels; `subsections: "keep"` moves the heading
+    alone. Text stays where it is. The section may get another parent, and so another ID.
+    """
+
+    example: ClassVar[dict[str, object]] = {"op": "set_heading_level", "headingPath": ["Install"], "level": 3}
+
+    op: Literal["set_heading_level"]
+    level: Annotated[int, Field(strict=True, ge=1, le=MAX_LEVEL)] = Field(description="New level, 1 to 6.")
+    subsections: Literal["shift", "keep"] = Field(
+        default="shift", description="shift: subsections move along; keep: they stay at their levels."
+    )
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One edit a heading.
+
+        Errors: those of the target; HEADING_LEVEL_OVERFLOW; INVALID_ARGUMENT for a heading over several
+        lines that would have to become ATX.
+        """
+        section = self.find_section(outline)
+        if isinstance(section, Diagnostic):
+            return (section,)
+        assert section.heading is not None
+        shift = self.level - section.level
+        members = outline.members(section)
+        taken = members if self.subsections == "shift" else members[:1]
+        headings = [outline.sections[index].heading for index in taken]
+        deepest = max(outline.sections[index].level for index in taken) + shift
+        if deepest > MAX_LEVEL:
+            return (
+                Diagnostic(
+                    code=Code.HEADING_LEVEL_OVERFLOW,
+                    message=f"a subsection would be at level {deepest}; the maximum is {MAX_LEVEL}",
+                    hint='use a smaller level, or `"subsections": "keep"`',
+                ),
+            )
+        edits = shift_levels(outline.source, [heading for heading in headings if heading], shift)
+        if not isinstance(edits, tuple):
+            return (
+                Diagnostic.invalid(
+                    f"the heading at line {edits.first_line} has several lines and cannot become ATX",
+                    "rename it to one line first",
+                ),
+            )
+        start = section.heading.span.start
+        first, *others = [edit.span for edit in edits] or [Span(start, start)]
+        return Resolution(
+            claims=(
+                Claim(span=first, owner=None, takes=taken, verb="changes the level of"),
+                *(Claim(span=span, owner=None) for span in others),
+            ),
+            edits=edits,
+            section=section,
+            may_change_outline=True,
+        )
+
+
+# --- move_section: take a section to another place of the file, or to another file.
+
+
+class MoveSection(LevelFitting):
+    """Move a section with its subsections before or after another one, or into it as first or last child.
+
+    With `levels: "fit"` its headings are pushed down together until the first fits the new place; they are
+    never lifted.
+
+    With `toFile` it goes to another file of the root, to the place that `toSectionId` or `toHeadingPath`
+    names there; without these, to the end of that file, which is made where it is missing. Relative links and
+    images in what moves are corrected. The link definitions that it uses and the other file lacks, and the
+    footnotes that it uses, are copied to its end; those of the first file stay. A label that the other file
+    defines otherwise is changed. Links elsewhere follow with `updateReferences`. Both files guard the edit:
+    the other one by its own `baseSha256` in the batch or by `toBaseSha256`, or both by a plan. It does not go
+    with `sequential`.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "move_section",
+        "headingPath": ["Install"],
+        "toHeadingPath": ["Use"],
+        "position": "after",
+    }
+    moves_text: ClassVar = True
+
+    op: Literal["move_section"]
+    to_section_id: str | None = Field(default=None, description="Section ID of the section to move to.")
+    to_heading_path: tuple[str, ...] | None = Field(
+        default=None, description="Heading path of the section to move to; [] is the preamble."
+    )
+    position: SectionPosition | None = Field(
+        default=None,
+        description="Position relative to that one; lastChild is the default with toFile alone.",
+    )
+    to_file: str | None = Field(default=None, min_length=1, description="File to move it to, if another one.")
+    to_base_sha256: SectionHash | None = Field(
+        default=None, description="SHA-256 of toFile as you saw it; at least 16 hex digits."
+    )
+
+    @model_validator(mode="after")
+    def _check_destination(self) -> "MoveSection":
+        has_id, has_path = self.to_section_id is not None, self.to_heading_path is not None
+        if (has_id and has_path) or not (has_id or has_path or self.to_file is not None):
+            raise ValueError("give one of toSectionId and toHeadingPath")
+        if self.to_base_sha256 is not None and self.to_file is None:
+            raise ValueError("toBaseSha256 requires toFile")
+        if self.position is None and (has_id or has_path):
+            raise ValueError("give position: before, after, firstChild or lastChild")
+        return self
+
+    @property
+    def other_file(self) -> str | None:
+        """The file that the section goes to."""
+        return self.to_file
+
+    @property
+    def makes_other_file(self) -> bool:
+        """Whether the section goes to no place that only an existing file can have."""
+        is_inside = self._position in {"firstChild", "lastChild"}
+        return (
+            is_inside and self.to_section_id is None and not self.to_heading_path and not self.to_base_sha256
+        )
+
+    @property
+    def other_base_sha256(self) -> str | None:
+        """The hash of that file."""
+        return self.to_base_sha256
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One deletion and one insertion; with `toFile` a deletion here.
+
+        Errors: those of both targets; INVALID_ARGUMENT for a place inside the section itself, or next to
+        the preamble; HEADING_LEVEL_OVERFLOW; OUTLINE_CHANGED for text that would swallow what follows in
+        another file.
+        """
+        if self.to_file is not None:
+            return self._resolve_here(outline)
+        section, to = self.find_section(outline), self._find_destination(outline)
+        problems = tuple(problem for problem in (section, to) if isinstance(problem, Diagnostic))
+        if isinstance(section, Diagnostic) or isinstance(to, Diagnostic):
+            return problems
+        wrong = self._wrong_place(outline, section, to)
+        if wrong:
+            return (wrong,)
+        place = place_next_to(outline, to, self._position)
+        text = Span(section.span.start, end_of_subtree(outline, section))
+        fitted = self.fitted(read_payload(outline.text_of(text)), place.level)
+        if not isinstance(fitted, Payload):
+            return (fitted,)
+        taken = Claim(span=text, owner=section.index, takes=outline.members(section), verb="moves")
+        if end_of_text_before(outline, section.span.start) <= place.offset <= section.span.end:
+            # It stays where it is, and its levels may have to change.
+            edits = replace_blocks(outline, text, fitted)
+            return Resolution(claims=(taken,), edits=edits, section=section, destination=to)
+        return Resolution(
+            claims=(taken, Claim(span=Span(place.offset, place.offset), owner=place.parent.index)),
+            deletions=(within_enclosures(outline, section.span),),
+            insertions=(BlockInsertion(offset=place.offset, payload=fitted, order=place.order),),
+            section=section,
+            destination=to,
+        )
+
+    def _resolve_here(self, outline: Outline) -> Resolution | Problems:
+        """The deletion in the file that the section leaves."""
+        section = self.find_section(outline)
+        if isinstance(section, Diagnostic):
+            return (section,)
+        text = Span(section.span.start, end_of_subtree(outline, section))
+        payload = read_payload(outline.text_of(text))
+        if payload.left_open:
+            line = section.first_line + payload.left_open.first_line - 1
+            return (
+                Diagnostic(
+                    code=Code.OUTLINE_CHANGED,
+                    message=f"the section leaves the {payload.left_open.kind} of line {line} open, and it "
+                    "would swallow what follows in another file",
+                    hint="close the fence, comment or tag first",
+                ),
+            )
+        claim = Claim(span=text, owner=section.index, takes=outline.members(section), verb="moves")
+        return Resolution(
+            claims=(claim,),
+            deletions=(within_enclosures(outline, section.span),),
+            section=section,
+            exported=payload,
+        )
+
+    def resolve_in_target(self, outline: Outline, exported: Payload) -> Resolution | Problems:
+        """One insertion. Errors: those of the destination, HEADING_LEVEL_OVERFLOW."""
+        to = self._find_destination(outline)
+        if isinstance(to, Diagnostic):
+            return (to,)
+        wrong = _no_section_there(to, self._position)
+        place = place_next_to(outline, to, self._position)
+        fitted = self.fitted(exported, place.level)
+        if wrong is not None or not isinstance(fitted, Payload):
+            return tuple(each for each in (wrong, fitted) if isinstance(each, Diagnostic))
+        return Resolution(
+            claims=(Claim(span=Span(place.offset, place.offset), owner=place.parent.index),),
+            insertions=(BlockInsertion(offset=place.offset, payload=fitted, order=place.order),),
+            destination=to,
+            is_evidence=self.to_base_sha256 is not None,
+        )
+
+    @property
+    def _position(self) -> SectionPosition:
+        return self.position or "lastChild"
+
+    def needs_precondition(self, resolution: Resolution) -> bool:
+        """Whether an address with a count, of the section or the destination, needs a precondition."""
+        to = resolution.destination
+        is_counted = self.to_section_id is not None and to is not None and to.repeats > 1
+        return is_counted or super().needs_precondition(resolution)
+
+    def _find_destination(self, outline: Outline) -> Section | Diagnostic:
+        if self.to_section_id is not None:
+            return find_by_id(outline, self.to_section_id)
+        return find_by_path(outline, self.to_heading_path or ())
+
+    def _wrong_place(self, outline: Outline, section: Section, to: Section) -> Diagnostic | None:
+        problem = _no_section_there(to, self._position)
+        if problem is not None:
+            return problem
+        is_inside = to.index in outline.members(section)
+        if is_inside and (to.index != section.index or self._position in {"firstChild", "lastChild"}):
+            return Diagnostic.invalid("a section cannot move into itself", "name a section outside it")
+        return None
+
+
+def _no_section_there(to: Section, position: SectionPosition) -> Diagnostic | None:
+    """Why no section can be at `position` of the section `to`; None where one can."""
+    if not to.nested and not (to.is_root and position in {"before", "after"}):
+        return None
+    return Diagnostic.invalid(
+        "no section can be there",
+        "name another section, or use firstChild or lastChild with toHeadingPath []",
+    )
+
+
+# --- order_sections: bring the subsections of a section into an order.
+
+_LINE_END: Final = re.compile(r"\r\n?|\n")
+
+
+class OrderSections(SectionTargeted):
+    """Bring the subsections of a section into an order.
+
+    `order` lists their headings. Those that the section has change places among each other and take their
+    own subsections along; a heading that it does not have is skipped, and subsections that `order` does not
+    list stay where they are. Case and markup of headings do not matter. Blank lines between sections stay in
+    their places.
+
+    Without a section, the subsections of the first heading are ordered where it is the only one of its
+    level, else the sections of that level.
+    """
+
+    example: ClassVar[dict[str, object]] = {"op": "order_sections", "order": ["Brew", "Install"]}
+    target_is_required: ClassVar = False
+    accepts_root: ClassVar = True
+    moves_text: ClassVar = True
+
+    op: Literal["order_sections"]
+    order: Annotated[tuple[str, ...], Field(min_length=1)] = Field(
+        description="Headings of subsections in their new order."
+    )
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One edit from the first section that changes to the last.
+
+        Errors: those of the target; OUTLINE_CHANGED where the sections would be others in the new order.
+        """
+        parent = self.find_section(outline) if self._given_targets() else _default_parent(outline)
+        if isinstance(parent, Diagnostic):
+            return (parent,)
+        sections = _subsections(outline, parent)
+        known = zip(_ranks(self.order, sections), sections, strict=True)
+        listed = [(rank, section) for rank, section in known if rank is not None]
+        ordered = sorted(listed, key=lambda each: each[0])
+        moves = [
+            (place, moved)
+            for (_, place), (_, moved) in zip(listed, ordered, strict=True)
+            if place is not moved
+        ]
+        edits = _edits(outline, moves)
+        problem = _changed_sections(outline, moves, edits)
+        if problem is not None:
+            return (problem,)
+        return Resolution(
+            claims=tuple(Claim(span=edit.span, owner=None) for edit in edits),
+            edits=edits,
+            section=parent,
+            may_change_outline=True,
+        )
+
+
+def _ranks(order: Sequence[str], sections: Sequence[Section]) -> list[int | None]:
+    """The place in `order` of each of `sections`; None for one that it does not list.
+
+    A heading that is listed as it is gets that place; the form that ignores case and punctuation counts for
+    names that no heading has, since it can be that of several headings.
+    """
+    titles = {each.title for each in sections}
+    exact: dict[str, int] = {}
+    loose: dict[str, int] = {}
+    for number, title in enumerate(order):
+        # As rendered, such as `-Version <N>`, or as Markdown.
+        names = (" ".join(title.split()), heading_title(title))
+        for name in titles.intersection(names):
+            exact.setdefault(name, number)
+        if titles.isdisjoint(names):
+            for name in names:
+                loose.setdefault(canonical_heading(name), number)
+    return [exact.get(each.title, loose.get(canonical_heading(each.title))) for each in sections]
+
+
+def _default_parent(outline: Outline) -> Section:
+    """The section whose subsections are those of the page."""
+    top = _subsections(outline, outline.sections[0])
+    return top[0] if len(top) == 1 else outline.sections[0]
+
+
+def _subsections(outline: Outline, parent: Section) -> list[Section]:
+    return [each for each in outline.sections if each.parent == parent.index and not each.is_root]
+
+
+def _edits(outline: Outline, moves: Sequence[tuple[Section, Section]]) -> tuple[TextEdit, ...]:
+    """One edit for all `moves`: of each the place, and the section that comes there."""
+    if not moves:
+        return ()
+    old = [_text_span(outline, place) for place, _ in moves]
+    new = [outline.text_of(_text_span(outline, moved)) for _, moved in moves]
+    source = outline.source.text
+    ends = [*(span.start for span in old[1:]), _below(outline, moves[-1][0], old[-1]).start]
+    moved_to = {place.index: moved for place, moved in moves}
+    gaps = []
+    for (place, _), span, end in zip(moves, old, ends, strict=True):
+        stop = outline.members(place).stop
+        follower = moved_to.get(stop) or next(iter(outline.sections[stop : stop + 1]), None)
+        gaps.append(_apart(source[span.end : end], follower))
+    text = "".join(piece + gap for piece, gap in zip(new, gaps, strict=True))
+    return (TextEdit(Span(old[0].start, ends[-1]), text),)
+
+
+def _below(outline: Outline, last: Section, text: Span) -> Span:
+    """The section below `last`, or the place after its `text` where there is none."""
+    stop = outline.members(last).stop
+    return outline.sections[stop].span if stop < len(outline.sections) else Span(text.end, text.end)
+
+
+def _apart(gap: str, below: Section | None) -> str:
+    """`gap` with a blank line where the anchor lines of `below` would continue the text above them."""
+    has_lead = below is not None and below.span.start < below.heading_start
+    line_ends = _LINE_END.findall(gap[: len(gap) - len(gap.lstrip())])
+    return line_ends[0] + gap if has_lead and len(line_ends) == 1 else gap
+
+
+def _text_span(outline: Outline, section: Section) -> Span:
+    """`section` with its subsections, without the blank lines and the line end after it."""
+    text = outline.text_of(section.span)
+    return Span(section.span.start, section.span.start + len(text.rstrip()))
+
+
+def _changed_sections(
+    outline: Outline, moves: Sequence[tuple[Section, Section]], edits: Sequence[TextEdit]
+) -> Diagnostic | None:
+    """OUTLINE_CHANGED where the result of `edits` does not parse as the same sections in the new order."""
+    if not edits:
+        return None
+    moved = {place.index: section for place, section in moves}
+    wanted: list[Section] = []
+    at = 0
+    while at < len(outline.sections):
+        here = outline.sections[at]
+        members = outline.members(moved[at]) if at in moved else range(at, at + 1)
+        wanted += (outline.sections[each] for each in members)
+        at = outline.members(here).stop if at in moved else at + 1
+    made = EditList(tuple(edits))
+    result = outline.edited(made, Source.from_text(made.apply(outline.source.text)))
+    if [(each.title, each.level) for each in result.sections] == [
+        (each.title, each.level) for each in wanted
+    ]:
+        return None
+    return Diagnostic(
+        code=Code.OUTLINE_CHANGED,
+        message="in the new order the sections would parse as others",
+        hint="look for a code block or comment in one of them that does not end",
+        place=outline.source.lines.position(edits[0].span.start),
+    )
+
+
+# --- delete_section: remove a section, its heading, or its body.
+
+
+class DeleteSection(SectionTargeted):
+    """Delete a section with its subsections, or its heading alone, or its own body alone.
+
+    With `part: "heading"` the text and the subsections stay and belong to the section before. Where blocks
+    are joined, one blank line stays between them.
+    """
+
+    example: ClassVar[dict[str, object]] = {"op": "delete_section", "headingPath": ["Install"]}
+    satisfied_by: ClassVar = frozenset({Code.SECTION_NOT_FOUND, Code.ANCHOR_NOT_FOUND})
+
+    op: Literal["delete_section"]
+    part: Literal["whole", "heading", "body"] = Field(
+        default="whole",
+        description="whole: with subsections; heading: the heading with its anchor lines; body: own text.",
+    )
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One deletion. Errors: those of the target."""
+        section = self.find_section(outline)
+        if isinstance(section, Diagnostic):
+            return (section,)
+        text, span = self._spans(outline, section)
+        return Resolution(
+            claims=(self._claim(outline, section, text),),
+            deletions=(span,) if len(text) else (),
+            section=section,
+            may_change_outline=self.part == "heading",
+        )
+
+    def _claim(self, outline: Outline, section: Section, span: Span) -> Claim:
+        members = outline.members(section)
+        if self.part == "whole":
+            return Claim(span=span, owner=section.index, takes=members, verb="deletes")
+        return Claim(span=span, owner=section.index, takes=members[:1], verb=f"deletes the {self.part} of")
+
+    def _spans(self, outline: Outline, section: Section) -> tuple[Span, Span]:
+        """What goes, without and with the blank lines after it."""
+        assert section.heading is not None
+        match self.part:
+            case "whole":
+                whole = within_enclosures(outline, section.span)
+                return Span(section.span.start, end_of_subtree(outline, section)), whole
+            case "heading":
+                whole = Span(section.span.start, section.body.start)
+                return whole, whole
+            case "body":
+                body = within_enclosures(outline, section.body)
+                return Span(section.body.start, end_of_body(outline, section)), body

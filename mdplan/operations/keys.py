@@ -1,0 +1,944 @@
+"""set_value: give keys of a YAML, JSON, TOML or INI file, or of front matter, a value."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+
+from mdplan.data.address import Found, GivenKey, find, key_missing, shown, steps_of
+from mdplan.data.content import (
+    DataContent,
+    as_json,
+    dated,
+    dated_as_others,
+    other_value,
+    value_matches,
+    with_dates,
+    written_in,
+)
+from mdplan.data.tree import (
+    REMOVED,
+    Change,
+    DataError,
+    Element,
+    KeyChange,
+    Language,
+    NewEntry,
+    NewName,
+    Opaque,
+    Path,
+    Splice,
+    as_read,
+    depth_of,
+    value_at,
+    values_equal,
+)
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown.format_detection import FrontMatterFormat
+from mdplan.markdown.front_matter import MAX_DEPTH, Unreadable, empty_content
+from mdplan.markdown.front_matter_edits import (
+    OTHER_VALUE,
+    cannot_change,
+    data_content,
+    data_splices,
+    kind_of,
+    no_block,
+    position_of,
+    type_changes,
+    unreadable,
+)
+from mdplan.markdown.outline import Outline
+from mdplan.operations.base import KEYS, Claim, DataChanges, Operation, Ordinal, Resolution, SectionHash
+from mdplan.text.lines import Position, Span
+from mdplan.text.source import DocumentFormat
+
+# --- Shared parts of operations on data files: addresses, guards and positions.
+
+# A name, a number, or a key and its value. Not a plain `tuple[str, ...]`, which the request reader takes
+# for a heading path: a string would become one element.
+Step = Annotated[str | int | dict[str, Any], Field(union_mode="left_to_right")]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The parsed values of a file, or of its front matter, which it `creates` first."""
+
+    content: DataContent
+    creates: FrontMatterFormat | None = None
+
+    @property
+    def is_ini(self) -> bool:
+        """Tell whether it is an INI file."""
+        return self.content.language is Language.INI
+
+
+class DataOperation(Operation):
+    """An operation on a key or item of a YAML, JSON, TOML or INI file, or of front matter."""
+
+    needs_markdown: ClassVar = False
+    needs_keys: ClassVar = True
+
+    section: str | None = Field(
+        default=None,
+        description="INI section, in which `key` is one name; empty for what is before the first one.",
+    )
+    key: str | tuple[Step, ...] = Field(
+        description='Key: "nav[0].Home", "/nav/0/Home" or ["nav", 0, "Home"]; [name=Build] is an item by a '
+        "key in it, [=text] one by its value.",
+    )
+    expected_value: Any = Field(
+        default=None, description="Value that the key has now: JSON, a date as it is written."
+    )
+
+    occurrence: Ordinal | None = Field(
+        default=None, description="Which of several equal keys or sections of an INI file; 1-based."
+    )
+    section_sha256: SectionHash | None = Field(
+        default=None,
+        description="sectionSha256 from md_stat: refuse if the section of the INI file has changed.",
+    )
+
+    @field_validator("key", mode="before")
+    @classmethod
+    def _check_key(cls, given: object, info: ValidationInfo) -> object:
+        return given if info.data.get("section") is not None else readable_key(given)
+
+    @field_validator("expected_value")
+    @classmethod
+    def _check_expected_value(cls, given: object) -> object:
+        return checked(given)
+
+    @model_validator(mode="after")
+    def _check_section(self) -> "DataOperation":
+        if self.section is not None and not isinstance(self.key, str | None):
+            msg = "with section, key is one name"
+            raise ValueError(msg)
+        return self
+
+    @property
+    def needs_ini(self) -> bool:
+        """Whether a field is given that is of INI files alone."""
+        return any(each is not None for each in (self.section, self.occurrence, self.section_sha256))
+
+    @property
+    def guarded_key(self) -> GivenKey | None:
+        """The key that `expected_value` is of; None where it is a section."""
+        return self.key
+
+    def read(self, outline: Outline) -> Target | Diagnostic:
+        """What the file says. Errors: INVALID_ARGUMENT, FRONT_MATTER_NOT_FOUND, and those of `unreadable`."""
+        content = data_content(outline)
+        if isinstance(content, Unreadable):
+            return unreadable(outline, content)
+        creates = self._created_format() if content is None else None
+        if content is not None:
+            return Target(content)
+        if outline.format is DocumentFormat.TEXT:
+            return Diagnostic.invalid(
+                f"{self.op} needs YAML, JSON, TOML, INI or front matter, and this file counts as plain text",
+                'send `"format": "yaml"` next to `file` if it is YAML',
+            )
+        if creates is not None and self.expected_value is None:
+            return Target(empty_content(creates).data, creates)
+        return no_block(may_create=creates is None and "create_if_missing" in type(self).model_fields)
+
+    def _created_format(self) -> FrontMatterFormat | None:
+        """The format of front matter that may be created; None where none may."""
+        return None
+
+    def find(
+        self, outline: Outline, target: Target, key: GivenKey, *, is_new: bool = False
+    ) -> Found | Diagnostic:
+        """What `key` names, after the guards on it; it may be missing where it can be one that `is_new`.
+
+        Errors: INVALID_ARGUMENT, KEY_NOT_FOUND, SECTION_NOT_FOUND, AMBIGUOUS_HEADING, TEXT_MISMATCH,
+        SECTION_CHANGED.
+        """
+        values = target.content.values
+        is_new = is_new and self.expected_value is None
+        if target.is_ini:
+            from mdplan.data.ini_edits import IniAddress, find_in_ini
+
+            address = IniAddress(key, self.section, self.occurrence)
+            found = find_in_ini(target.content.ini, address, is_new=is_new)
+        else:
+            found = find(values, key, is_new=is_new)
+        if isinstance(found, Diagnostic):
+            return found
+        value = value_at(values, found.path)
+        if found.missing and not isinstance(value, dict | list | None):
+            return other_kind(outline, target, found.path, "a map of keys")
+        if found.missing and not is_new:
+            return key_missing(values, found)
+        return self._guard_problem(outline, target, found) or found
+
+    def _guard_problem(self, outline: Outline, target: Target, found: Found) -> Diagnostic | None:
+        """TEXT_MISMATCH or SECTION_CHANGED where what was `found` is not what the caller expects."""
+        value = value_at(target.content.values, found.path)
+        if target.is_ini:
+            # A key without a sign after it has no value.
+            value = "" if value is None else value
+        if self.expected_value is not None and not value_matches(
+            target.content.language, value, self.expected_value
+        ):
+            return Diagnostic(
+                code=Code.TEXT_MISMATCH,
+                message=other_value(f"`{shown(found.path)}`", value, self.expected_value),
+                hint=OTHER_VALUE
+                if outline.format is DocumentFormat.MARKDOWN
+                else "to change it, send that as `expectedValue`",
+                place=place_of(outline, target, found.path),
+            )
+        if self.section_sha256 is None:
+            return None
+        from mdplan.operations.ini_keys import section_changed
+
+        return section_changed(outline, target.content, found, self.section_sha256)
+
+    def find_there(self, outline: Outline, target: Target) -> Path | Diagnostic:
+        """The path that `key` names, which must be there. Errors: those of `find`."""
+        found = self.find(outline, target, self.key)
+        return found.path if isinstance(found, Found) else found
+
+    def resolution(
+        self, outline: Outline, target: Target, parts: Sequence[tuple[Path, str]], changes: Sequence[Change]
+    ) -> Resolution | Problems:
+        """`changes` of `target`, claiming `parts`: paths, each with what of it is new, or nothing.
+
+        Errors: DATA_INVALID, FRONT_MATTER_INVALID.
+        """
+        try:
+            splices = data_splices(outline, changes, target.creates)
+        except DataError as error:
+            return (cannot_change(outline, error),)
+        edits = tuple(splice.edit for splice in splices)
+        # The value of a key says nothing of a comment that goes with it.
+        takes_comment = any(
+            sign in outline.text_of(edit.span) for edit in edits for sign in ("#", "//", "/*", ";")
+        )
+        is_guarded = self.expected_value is not None and self.occurrence is None and not takes_comment
+        return Resolution(
+            claims=tuple(_claims(outline, target, parts, splices)),
+            edits=edits,
+            is_evidence=is_guarded or self.section_sha256 is not None,
+            data=DataChanges(changes=tuple(changes), creates=target.creates),
+        )
+
+    def rebased_guards(self, base: Outline, current: Outline) -> dict[str, Any]:
+        """`expected_value` as the value that the key has in `current`, and the hash of its section there."""
+        content = data_content(base)
+        guards: dict[str, Any] = {}
+        if not isinstance(content, DataContent):
+            return guards
+        before, now = self._value_in(base), self._value_in(current)
+        if self.expected_value is not None and REMOVED not in (before, now):
+            holds = value_matches(content.language, before, self.expected_value)
+            guards["expected_value"] = as_json(now) if holds else self.expected_value
+        if self.section_sha256 is not None and base.format is DocumentFormat.INI:
+            from mdplan.data.ini_edits import IniAddress
+            from mdplan.operations.ini_keys import later_sha256
+
+            address = IniAddress(self.guarded_key, self.section, self.occurrence)
+            later = later_sha256(base, current, address, self.section_sha256)
+            guards |= {} if later is None else {"section_sha256": later}
+        return guards
+
+    def _value_in(self, outline: Outline) -> object:
+        content = data_content(outline)
+        if not isinstance(content, DataContent) or self.guarded_key is None:
+            return REMOVED
+        target = Target(content)
+        unguarded = self.model_copy(update={"expected_value": None, "section_sha256": None})
+        found = unguarded.find(outline, target, self.guarded_key)
+        if isinstance(found, Diagnostic):
+            return REMOVED
+        value = value_at(content.values, found.path)
+        return "" if value is None and target.is_ini else value
+
+
+class CreatingOperation(DataOperation):
+    """An operation that may create the key that it names, and front matter."""
+
+    create_if_missing: bool = Field(
+        default=False, description="Create what is missing on the way to the key, and front matter."
+    )
+    front_matter_format: Literal["yaml", "toml"] | None = Field(
+        default=None, description="Of front matter that is created; yaml when absent."
+    )
+
+    @model_validator(mode="after")
+    def _check_format(self) -> "CreatingOperation":
+        if self.front_matter_format is not None and not self.create_if_missing:
+            msg = "frontMatterFormat requires createIfMissing"
+            raise ValueError(msg)
+        return self
+
+    def _created_format(self) -> FrontMatterFormat | None:
+        return FrontMatterFormat(self.front_matter_format or "yaml") if self.create_if_missing else None
+
+
+class PlacedOperation(DataOperation):
+    """An operation that gives an entry a place among others, or the last one if it `may_stay_last`."""
+
+    may_stay_last: ClassVar[bool] = True
+
+    before: str | int | dict[str, Any] | None = Field(
+        default=None, description="Key, or item by text, number or a key in it, that the entry goes before."
+    )
+    after: str | int | dict[str, Any] | None = Field(default=None, description="The same, to go after it.")
+    in_order: bool = Field(default=False, description="Put the entry where it belongs among sorted ones.")
+
+    @model_validator(mode="after")
+    def _check_place(self) -> "PlacedOperation":
+        given = (self.before is not None) + (self.after is not None) + self.in_order
+        if given > 1 or (not given and not self.may_stay_last):
+            msg = "give one of before, after and inOrder"
+            raise ValueError(msg)
+        return self
+
+    def place_in(
+        self,
+        values: Any,  # noqa: ANN401 (any value)
+        path: Path,
+        entry: object,
+        moved: Element | None = None,
+    ) -> int | Diagnostic | None:
+        """Number of the entry of the list or map at `path` that `entry` goes before; None for the end.
+
+        `entry` is the name of a key, or an item, and `moved` names it where it is there already.
+        Errors: KEY_NOT_FOUND, INVALID_ARGUMENT.
+        """
+        collection = value_at(values, path)
+        names: list[Any] = list(collection)
+        if self.in_order:
+            own = names.index(moved) if isinstance(collection, dict) and moved in names else moved
+            text = order_text(entry)
+            return next((at for at, each in enumerate(names) if at != own and order_text(each) > text), None)
+        neighbour = self.after if self.before is None else self.before
+        if neighbour is None:
+            return None
+        if isinstance(collection, dict):
+            if neighbour not in names:
+                return key_missing(values, Found(path, (str(neighbour),)))
+            at = names.index(neighbour)
+        else:
+            found = find(collection, [neighbour])
+            if isinstance(found, Found) and found.missing and isinstance(neighbour, str):
+                found = find(collection, f"[={neighbour}]") if neighbour in collection else found
+            if isinstance(found, Diagnostic):
+                return found
+            if found.missing or not found.path or not isinstance(found.path[0], int):
+                return key_missing(values, Found(path, (str(neighbour),)))
+            at = found.path[0]
+        return at + (self.before is None) if at + (self.before is None) < len(names) else None
+
+
+def order_text(entry: object) -> str:
+    """What an entry is sorted by: its text, or the first key of a map."""
+    while isinstance(entry, dict) and entry:
+        entry = next(iter(entry))
+    return str(entry).casefold()
+
+
+def readable_key(given: object) -> object:
+    """`given`, which an address can be read from. Raises `ValueError`."""
+    if isinstance(given, str):
+        steps_of(given)
+        return given
+    is_array = isinstance(given, list | tuple) and all(
+        (isinstance(each, str | int) and not isinstance(each, bool))
+        or (isinstance(each, Mapping) and len(each) == 1)
+        for each in given
+    )
+    if not is_array:
+        msg = 'send a dotted key such as "nav[0].Home", a JSON Pointer, or an array of names and numbers'
+        raise ValueError(msg)
+    return given
+
+
+def other_kind(outline: Outline, target: Target, path: Path, wanted: str) -> Diagnostic:
+    """INVALID_ARGUMENT for the value at `path`, which is not what is `wanted`."""
+    value = value_at(target.content.values, path)
+    what = "an alias or a value with a tag" if isinstance(value, Opaque) else kind_of(value)
+    where = f"`{shown(path)}`" if path else "the outermost value"
+    return Diagnostic.invalid(
+        f"{where} is {what}, not {wanted}",
+        "name another key, or give this one a new value with set_value",
+        place=place_of(outline, target, path),
+    )
+
+
+def place_of(outline: Outline, target: Target, path: Path) -> Position | None:
+    """Where the key or item at `path` is; None where that is not known."""
+    span = _span_of(target, path)
+    return None if span is None else position_of(outline, span.start)
+
+
+def _span_of(target: Target, path: Path) -> Span | None:
+    """Return the text of the key and value, or the item, at `path`."""
+    content = target.content
+    if path in content.places or content.root is None or not path:
+        return content.places.get(path)
+    entry = content.root.at(path)
+    return None if entry is None else Span(entry.start, entry.end)
+
+
+def _claims(
+    outline: Outline, target: Target, parts: Sequence[tuple[Path, str]], splices: Sequence[Splice]
+) -> Iterator[Claim]:
+    """Claims of each part: the text of its key and value, or the place where it will be inserted."""
+    is_markdown = outline.format is DocumentFormat.MARKDOWN
+    start = outline.front_matter.content.start if outline.front_matter else 0
+    first = min((splice.edit.span.start for splice in splices), default=start)
+    for path, new in parts:
+        found = None if new else _span_of(target, path)
+        span = Span(found.start + start, found.end + start) if found else Span(first, first)
+        names = (each if isinstance(each, int) else str(each) for each in path)
+        part = (KEYS, *names, *([f"+ {new}"] if new else []))
+        yield Claim(span=span, owner=None if is_markdown else 0, part=part)
+
+
+# --- Values of keys as callers write them: any JSON that a text of keys can contain.
+
+
+def checked(value: object) -> object:
+    """`value`, which a text of keys can contain. Raises `ValueError`."""
+    if depth_of(value) > MAX_DEPTH:
+        msg = f"it is nested deeper than {MAX_DEPTH} levels"
+        raise ValueError(msg)
+    if any(isinstance(each, float) and not math.isfinite(each) for each in scalars_of(value)):
+        msg = "it contains a number that JSON does not have"
+        raise ValueError(msg)
+    if isinstance(value, str) and value.lstrip()[:1] in {"[", "{"} and _is_json(value):
+        msg = "a string that contains JSON: send that array or object itself"
+        raise ValueError(msg)
+    return value
+
+
+def scalars_of(value: object) -> Iterator[object]:
+    """Yield `value`, or all values in its lists and maps that are neither."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict | list):
+            waiting += each.values() if isinstance(each, dict) else each
+        else:
+            yield each
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+class SetValue(PlacedOperation, CreatingOperation):
+    """Set the value of a key or list item in a YAML, JSON, TOML or INI file, or in front matter.
+
+    Only the bytes of the value change: comments, quotes, order, indentation and anchors stay. A map
+    instead of a map, or a list instead of a list, changes only the entries that differ. A new key comes
+    last in its map, or where `before`, `after` or `inOrder` say; one that is there stays in its place.
+    `createIfMissing` makes the maps on its way, and front matter; in front matter that is there such maps
+    are made without it. `values` sets many keys: `{"title": "Tea", "author.name": "Kim"}`. A string that
+    reads as a date takes the place of a date as a date; for a new key, name the key in `dates`.
+
+    JSON may have comments and be JSON5. A file of several YAML documents is a list of them: `[0].kind`.
+    In INI a key counts in any case where none fits by the letter. `markdown` replaces all lines of `section`:
+    it may begin with the header, and blank lines at its edges and a comment right above the next header stay.
+
+    The result is read again, by another reader where there is one. What an alias repeats, a key that occurs
+    twice, and what cannot be cut is refused.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "set_value",
+        "key": "nav[0].Home",
+        "value": "start.md",
+        "expectedValue": "index.md",
+    }
+
+    op: Literal["set_value"]
+    key: str | tuple[Step, ...] | None = Field(  # type: ignore[assignment]
+        default=None, description=str(PlacedOperation.model_fields["key"].description)
+    )
+    value: Any = Field(
+        default=None, description="New value: any JSON. An array or object as it is, not as a string."
+    )
+    values: dict[str, Any] | None = Field(
+        default=None, min_length=1, description="New values by key; instead of key and value."
+    )
+    dates: tuple[str, ...] | None = Field(
+        default=None, min_length=1, description="Keys whose strings are dates, to be written without quotes."
+    )
+    markdown: str | None = Field(
+        default=None, description="New lines of the whole section; instead of key and value."
+    )
+
+    @field_validator("value")
+    @classmethod
+    def _check_value(cls, given: object) -> object:
+        return checked(given)
+
+    @field_validator("values")
+    @classmethod
+    def _check_values(cls, given: dict[str, Any] | None) -> dict[str, Any] | None:
+        keys = {steps_of(str(readable_key(name))): name for name in given or {}}
+        inside = [key for key in keys for length in range(1, len(key)) if key[:length] in keys]
+        if inside:
+            msg = f"`{keys[inside[0]]}` lies in another of the keys"
+            raise ValueError(msg)
+        for each in (given or {}).values():
+            checked(each if isinstance(each, dict | list | float) else None)
+        return given
+
+    @model_validator(mode="after")
+    def _check_choice(self) -> "SetValue":
+        is_one = "value" in self.model_fields_set
+        ways = is_one + (self.values is not None) + (self.markdown is not None)
+        if ways != 1 or (self.key is not None) != is_one:
+            msg = "give key and value, or values"
+            raise ValueError(msg)
+        if self.markdown is not None and (self.section is None or self.expected_value is not None):
+            msg = "markdown goes with section, and sectionSha256 guards it"
+            raise ValueError(msg)
+        if self.expected_value is not None and len(self._wanted) != 1:
+            msg = "expectedValue requires one key"
+            raise ValueError(msg)
+        strange = [name for name in self.dates or () if name not in dict(self._wanted)]
+        if strange:
+            msg = f"dates names `{strange[0]}`, which is none of the keys"
+            raise ValueError(msg)
+        return self
+
+    @property
+    def _wanted(self) -> list[tuple[GivenKey, Any]]:
+        """The new values by key."""
+        return [(self.key, self.value)] if self.key is not None else list((self.values or {}).items())
+
+    @property
+    def guarded_key(self) -> GivenKey | None:
+        """The one key, or the first of several."""
+        return self.key if self.key is not None else next(iter(self.values or {}), None)
+
+    @property
+    def wire_form(self) -> dict[str, Any]:
+        """The edit with its value, be it null."""
+        is_null = self.value is None and "value" in self.model_fields_set and self._written is None
+        return super().wire_form | ({"value": None} if is_null else {})
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """Replacements and insertions.
+
+        Errors: those of `read`, `find` and `place_in`; INVALID_ARGUMENT where a key on its way is not a map,
+        for a null in TOML, and for what no line of an INI file can hold.
+        """
+        target = self.read(outline)
+        if isinstance(target, Diagnostic):
+            return (target,)
+        if self.markdown is not None:
+            return self._section(outline, target)
+        problems: list[Diagnostic] = []
+        changes: list[Change] = []
+        parts: list[tuple[Path, str]] = []
+        for key, value in self._wanted:
+            outcome = self._change(outline, target, key, value)
+            if isinstance(outcome, _Wanted):
+                parts.append((outcome.part, ""))
+                changes += [] if outcome.change is None else [outcome.change]
+            else:
+                problems += outcome
+        if problems:
+            return tuple(problems)
+        resolution = self.resolution(outline, target, parts, changes)
+        if not isinstance(resolution, Resolution):
+            return resolution
+        warnings = tuple(type_changes(target.content.values, changes))
+        return replace(resolution, warnings=(*resolution.warnings, *warnings))
+
+    def _section(self, outline: Outline, target: Target) -> Resolution | Problems:
+        from mdplan.data.ini_edits import IniAddress
+        from mdplan.operations.ini_keys import replaced_section
+
+        return replaced_section(
+            outline,
+            target.content,
+            IniAddress(None, self.section, self.occurrence),
+            self.markdown or "",
+            sha256=self.section_sha256,
+            may_create=self.create_if_missing,
+        )
+
+    def _change(self, outline: Outline, target: Target, key: GivenKey, value: object) -> "_Wanted | Problems":
+        """What is to become of `key`, or all that is wrong with that."""
+        found = self.find(outline, target, key, is_new=True)
+        if isinstance(found, Diagnostic):
+            return (found, *null_in_toml(target, value))
+        language = target.content.language
+        text = written_in(language, value)
+        new: Any = with_dates(language, text) if key in (self.dates or ()) else text
+        problems = (*null_in_toml(target, text), *self._value_problems(target, key, found, text, new))
+        if problems:
+            return problems
+        if found.missing:
+            change = self._new(outline, target, key, found, new)
+            if isinstance(change, Diagnostic):
+                return (change,)
+            # Two keys of an INI file that differ in case are one for many programs.
+            last = found.missing[-1].casefold() if target.is_ini else found.missing[-1]
+            return _Wanted((*found.whole[:-1], last), change)
+        old = value_at(target.content.values, found.path)
+        new = dated(language, new, old)
+        return _Wanted(found.path, None if values_equal(old, as_read(new)) else KeyChange(found.path, new))
+
+    def _value_problems(
+        self, target: Target, key: GivenKey, found: Found, text: object, new: object
+    ) -> Iterator[Diagnostic]:
+        """INVALID_ARGUMENT where what was `found` cannot have the value `text`, which is written as `new`."""
+        if not found.whole:
+            yield Diagnostic.invalid("set_value needs a key", "the whole file is written by create_file")
+        elif target.is_ini:
+            from mdplan.operations.ini_keys import line_problems
+
+            yield from line_problems(target.content, found, text)
+        if key in (self.dates or ()) and text == new:
+            what = f"`dates` names `{key}`, whose value is no date"
+            yield Diagnostic.invalid(what, "send a date such as 2026-01-31")
+
+    def _new(
+        self,
+        outline: Outline,
+        target: Target,
+        key: GivenKey,
+        found: Found,
+        value: Any,  # noqa: ANN401
+    ) -> Change | Diagnostic:
+        """The change that makes what is missing of what was `found`."""
+        values = target.content.values
+        parent = value_at(values, found.path)
+        makes_maps = self.create_if_missing or outline.format is DocumentFormat.MARKDOWN
+        if parent is None and makes_maps:
+            return KeyChange(found.whole, value)
+        if not isinstance(parent, dict):
+            is_list = isinstance(parent, list)
+            return (
+                key_missing(values, found)
+                if is_list
+                else other_kind(outline, target, found.path, "a map of keys")
+            )
+        if len(found.missing) > 1 and not makes_maps:
+            problem = self.find(outline, target, key)
+            assert isinstance(problem, Diagnostic), "it is missing"
+            return replace(problem, hint=f'`"createIfMissing": true` would make it; {problem.hint}')
+        if target.is_ini and not isinstance(value, dict) and self._goes_astray(target, found):
+            return Diagnostic.invalid(
+                "a key of an INI file goes into a section, as in `section.key`",
+                'send `"section": ""` for one before the first section',
+            )
+        if len(found.missing) == 1:
+            value = dated_as_others(target.content.language, value, parent.values())
+        return self._entry(values, found, value)
+
+    def _entry(self, values: object, found: Found, value: object) -> Change | Diagnostic:
+        """The change that adds `value` where it belongs in the map that was `found`."""
+        place = self.place_in(values, found.path, found.missing[0])
+        if isinstance(place, Diagnostic):
+            return place
+        if place is None:
+            return KeyChange(found.whole, value)
+        for name in reversed(found.missing[1:]):
+            value = {name: value}
+        return NewEntry(found.path, place, value, found.missing[0])
+
+    def _goes_astray(self, target: Target, found: Found) -> bool:
+        """Tell whether a new key would be the only one before the sections of an INI file, unasked."""
+        first, *sections = target.content.ini.outline.sections
+        is_before = not found.path and len(found.missing) == 1
+        return is_before and self.section is None and bool(sections) and not first.keys
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What is to become of the key that the path `part` names; nothing where it has its value."""
+
+    part: Path
+    change: Change | None
+
+
+# --- delete_value: delete a key or list item of a YAML, JSON, TOML or INI file, or front matter.
+
+
+class DeleteValue(DataOperation):
+    """Delete a key with its value, or a list item, of a YAML, JSON, TOML or INI file, or of front matter.
+
+    A comment on its lines goes with it; comments above it stay. A map or list that loses its last entry
+    stays, empty; in TOML a table without its own header goes with it. `wholeBlock` deletes front matter
+    with its fences and the blank lines after it, whatever it says.
+    """
+
+    example: ClassVar[dict[str, object]] = {"op": "delete_value", "key": "nav[0].Home"}
+    satisfied_by: ClassVar = frozenset(
+        {Code.KEY_NOT_FOUND, Code.SECTION_NOT_FOUND, Code.FRONT_MATTER_NOT_FOUND}
+    )
+
+    op: Literal["delete_value"]
+    key: str | tuple[Step, ...] | None = Field(  # type: ignore[assignment]
+        default=None, description=str(DataOperation.model_fields["key"].description)
+    )
+    whole_block: bool = Field(default=False, description="Delete the front matter itself; instead of key.")
+
+    @model_validator(mode="after")
+    def _check_choice(self) -> "DeleteValue":
+        if (self.key is None) == (not self.whole_block):
+            msg = "give a key, or `wholeBlock: true`"
+            raise ValueError(msg)
+        if self.whole_block and self.expected_value is not None:
+            msg = "expectedValue requires key"
+            raise ValueError(msg)
+        return self
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """Deletion of lines, or of the text between commas. Errors: those of `read` and `find`."""
+        if self.whole_block:
+            return self._without_block(outline)
+        target = self.read(outline)
+        path = target if isinstance(target, Diagnostic) else self.find_there(outline, target)
+        if isinstance(target, Diagnostic) or isinstance(path, Diagnostic):
+            return tuple(each for each in (path,) if isinstance(each, Diagnostic))
+        if not path:
+            return (Diagnostic.invalid("delete_value needs a key", "a whole file goes with delete_file"),)
+        return self.resolution(outline, target, [(path, "")], [KeyChange(path, REMOVED)])
+
+    def _without_block(self, outline: Outline) -> Resolution | Problems:
+        if outline.front_matter is None:
+            return (no_block(may_create=False),)
+        span = outline.front_matter.span
+        return Resolution(
+            claims=(Claim(span=span, owner=None, part=(KEYS,)),),
+            deletions=(span,),
+            data=DataChanges(removes=True),
+        )
+
+
+# --- rename_key: give a key of a YAML, JSON, TOML or INI file, or of front matter, another name.
+
+
+class RenameKey(DataOperation):
+    """Give a key another name, in a YAML, JSON, TOML or INI file, or in front matter.
+
+    Its value, place and quotes stay. The map must not have a key of that name.
+    """
+
+    example: ClassVar[dict[str, object]] = {"op": "rename_key", "key": "nav.Guide", "newName": "Manual"}
+
+    op: Literal["rename_key"]
+    new_name: str = Field(min_length=1, description="New name of the key alone, without what is around it.")
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One replacement. Errors: those of `read` and `find`; INVALID_ARGUMENT."""
+        target = self.read(outline)
+        path = target if isinstance(target, Diagnostic) else self.find_there(outline, target)
+        if isinstance(target, Diagnostic) or isinstance(path, Diagnostic):
+            return tuple(each for each in (path,) if isinstance(each, Diagnostic))
+        if not path or not isinstance(path[-1], str):
+            return (Diagnostic.invalid("rename_key needs the key of a map", "list items have no names"),)
+        if self.new_name != path[-1] and self.new_name in value_at(target.content.values, path[:-1]):
+            taken = shown((*path[:-1], self.new_name))
+            return (Diagnostic.invalid(f"`{taken}` is there already", "choose another name"),)
+        changes = [] if self.new_name == path[-1] else [NewName(path, self.new_name)]
+        return self.resolution(outline, target, [(path, "")], changes)
+
+
+# --- Shared parts of operations on lists in data files: their items.
+
+
+class DataListOperation(DataOperation):
+    """An operation on the items of a list."""
+
+    value: Any = Field(description="Item, or an array of items: strings, numbers or other JSON.")
+
+    @field_validator("value")
+    @classmethod
+    def _check_value(cls, given: object) -> object:
+        return checked(given)
+
+    @model_validator(mode="after")
+    def _check_items(self) -> "DataListOperation":
+        if self.value == []:
+            msg = "give an item, or an array of items"
+            raise ValueError(msg)
+        return self
+
+    def list_at(self, outline: Outline, target: Target, path: Path) -> list[Any] | Diagnostic:
+        """The list at `path`. Errors: INVALID_ARGUMENT for another value."""
+        found = value_at(target.content.values, path)
+        return found if isinstance(found, list) else other_kind(outline, target, path, "a list")
+
+    @property
+    def items(self) -> list[Any]:
+        """The items that are meant."""
+        return self.value if isinstance(self.value, list) else [self.value]
+
+
+# --- add_to_list: add items to a list in a YAML, JSON or TOML file, or in front matter.
+
+
+class AddToList(PlacedOperation, CreatingOperation, DataListOperation):
+    """Add items to a list in a YAML, JSON or TOML file, or in front matter.
+
+    They come last, or where `before`, `after` or `inOrder` say. An item that the list has already is not
+    added again. The list keeps its style: brackets or dashes, indentation, quotes, comments. The empty key
+    `""` is a file that is a list itself. With `createIfMissing` a key that is missing or empty becomes a
+    list.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "add_to_list",
+        "key": "nav",
+        "value": {"Descaling": "descaling.md"},
+        "after": "Guide",
+    }
+
+    op: Literal["add_to_list"]
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """Insertions; none where the list has all items. Errors: those of `read`, `find` and `place_in`."""
+        target = self.read(outline)
+        if isinstance(target, Diagnostic):
+            return (target,)
+        found = self.find(outline, target, self.key, is_new=self.create_if_missing)
+        if isinstance(found, Diagnostic):
+            return (self._with_creation(found) if found.code is Code.KEY_NOT_FOUND else found,)
+        problems = tuple(null_in_toml(target, self.items))
+        if problems:
+            return problems
+        old = value_at(target.content.values, found.whole)
+        if old in (None, REMOVED) and self.create_if_missing:
+            change = KeyChange(found.whole, self._new_items(target, []))
+            return self.resolution(outline, target, [(found.whole, "")], [change])
+        known = self.list_at(outline, target, found.path)
+        if isinstance(known, Diagnostic):
+            return (self._with_creation(known) if old is None else known,)
+        return self._added(outline, target, found.path, known)
+
+    def _with_creation(self, problem: Diagnostic) -> Diagnostic:
+        """`problem` of a list that is missing, with what would make it."""
+        if self.create_if_missing:
+            return problem
+        return replace(problem, hint=f'`"createIfMissing": true` would make the list; {problem.hint}')
+
+    def _new_items(self, target: Target, old: list[Any]) -> list[Any]:
+        """The items that are not among the `old` ones, each once."""
+        new: list[Any] = []
+        for item in self.items:
+            if not has_item(target, [*old, *new], item):
+                new.append(item)
+        return new
+
+    def _added(self, outline: Outline, target: Target, path: Path, old: list[Any]) -> Resolution | Problems:
+        new = self._new_items(target, old)
+        places = [self.place_in(target.content.values, path, item) for item in new]
+        problems = tuple(each for each in places if isinstance(each, Diagnostic))
+        if problems:
+            return problems[:1]
+        numbers = [each for each in places if not isinstance(each, Diagnostic)]
+        changes: list[Change] = [
+            NewEntry(path, place, item) for place, item in zip(numbers, new, strict=True)
+        ]
+        parts = [(path, item_text(item)) for item in self.items]
+        return self.resolution(outline, target, parts, changes)
+
+
+# --- remove_from_list: remove items of a list in a YAML, JSON or TOML file, or in front matter.
+
+
+class RemoveFromList(DataListOperation):
+    """Remove items from a list in a YAML, JSON or TOML file, or in front matter.
+
+    Every item that equals one of the values goes, with a comment on its lines; a value that is not in the
+    list is ignored. A list that loses its last item stays as `[]`. To remove one item by its number or by a
+    key in it, use delete_value.
+    """
+
+    example: ClassVar[dict[str, object]] = {"op": "remove_from_list", "key": "plugins", "value": "search"}
+    satisfied_by: ClassVar = frozenset({Code.KEY_NOT_FOUND, Code.FRONT_MATTER_NOT_FOUND})
+
+    op: Literal["remove_from_list"]
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """Deletions; none where no item is in the list. Errors: those of `read` and `find`."""
+        target = self.read(outline)
+        path = target if isinstance(target, Diagnostic) else self.find_there(outline, target)
+        if isinstance(target, Diagnostic) or isinstance(path, Diagnostic):
+            return tuple(each for each in (path,) if isinstance(each, Diagnostic))
+        old = self.list_at(outline, target, path)
+        if isinstance(old, Diagnostic):
+            return (old,)
+        gone = [
+            (*path, index)
+            for index, each in enumerate(old)
+            if any(has_item(target, [each], item) for item in self.items)
+        ]
+        changes: list[Change] = [KeyChange(each, REMOVED) for each in gone]
+        return self.resolution(outline, target, [(each, "") for each in gone] or [(path, "")], changes)
+
+
+# --- move_item: give a key or list item of a YAML, JSON, TOML or INI file another place.
+
+
+class MoveItem(PlacedOperation):
+    """Move a key or list item among its neighbours, in a YAML, JSON, TOML or INI file, or in front matter.
+
+    It goes `before` or `after` another one of the same map or list, or with `inOrder` to where it belongs
+    among sorted ones. Its text stays byte by byte; in YAML comments right above it go along.
+    """
+
+    may_stay_last: ClassVar = False
+    example: ClassVar[dict[str, object]] = {"op": "move_item", "key": "nav.Guide", "before": "Home"}
+    moves_text: ClassVar = True
+
+    op: Literal["move_item"]
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """A deletion and an insertion. Errors: those of `read`, `find` and `place_in`."""
+        target = self.read(outline)
+        path = target if isinstance(target, Diagnostic) else self.find_there(outline, target)
+        if isinstance(target, Diagnostic) or isinstance(path, Diagnostic):
+            return tuple(each for each in (path,) if isinstance(each, Diagnostic))
+        values = target.content.values
+        # A key that is alone in the map of a list item is that item, as in navigation.
+        if len(path) > 1 and isinstance(path[-2], int) and len(value_at(values, path[:-1])) == 1:
+            path = path[:-1]
+        if not path:
+            return (Diagnostic.invalid("move_item needs a key", "name the key or item that moves"),)
+        own, parent = path[-1], path[:-1]
+        names = list(value_at(values, parent))
+        at = own if isinstance(own, int) else names.index(own)
+        place = self.place_in(values, parent, names[at], own)
+        if isinstance(place, Diagnostic):
+            return (place,)
+        number = len(names) if place is None else place
+        changes: list[Change] = [] if number in (at, at + 1) else [NewEntry(parent, place, source=own)]
+        return self.resolution(outline, target, [(path, "")], changes)
+
+
+def null_in_toml(target: Target, value: object) -> Iterator[Diagnostic]:
+    """INVALID_ARGUMENT where `value` is null, or holds one, and the text is TOML."""
+    if target.content.language is Language.TOML and None in scalars_of(value):
+        yield Diagnostic.invalid(
+            "TOML has no null", "delete the key with delete_value, or give another value"
+        )
+
+
+def has_item(target: Target, items: list[Any], item: object) -> bool:
+    """Whether `item`, which is JSON, is one of the `items` of a file, or of new ones for it."""
+    return any(value_matches(target.content.language, each, item) for each in items)
+
+
+def item_text(item: object) -> str:
+    """`item` as text, by which two edits that want the same are known."""
+    return json.dumps(item, sort_keys=True)

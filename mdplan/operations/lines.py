@@ -1,0 +1,436 @@
+"""insert_lines: add whole lines before or after a line."""
+
+from typing import Any, ClassVar, Final, Literal
+
+from pydantic import Field, model_validator
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown.outline import Outline
+from mdplan.operations.base import (
+    END,
+    START,
+    Claim,
+    LinesField,
+    Operation,
+    Ordinal,
+    PlaceHashes,
+    PositionField,
+    RangeField,
+    Resolution,
+    with_line_hash,
+)
+from mdplan.operations.matches import with_nearest_lines, with_nearest_ranges
+from mdplan.text.edit import TextEdit
+from mdplan.text.line_end_view import common_start, line_end_around, to_lf, with_line_ends
+from mdplan.text.lines import Position, Span
+
+
+class LineOperation(Operation):
+    """An operation on whole lines."""
+
+    edits_source: ClassVar[bool] = True
+    finds_text: ClassVar[bool] = True
+
+    expected_text: str | None = Field(
+        default=None, description="What these lines contain now; the last line end is optional."
+    )
+
+    def with_lines(self, outline: Outline, lines: LinesField) -> "LineOperation | Diagnostic":
+        """The same edit with the numbers of its `lines`; proven lines as guard.
+
+        Errors: those of `located_lines`.
+        """
+        found = located_lines(outline, lines)
+        if isinstance(found, Diagnostic):
+            return found
+        numbers, is_proven = found
+        guard = self.guard_of(outline, numbers) if is_proven else {}
+        return self.model_copy(update={"lines": numbers, **guard})
+
+    def guard_of(self, outline: Outline, lines: LinesField) -> dict[str, Any]:
+        """The text of `lines` as the field that guards it, unless the edit has that."""
+        if self.expected_text is not None:
+            return {}
+        table = outline.source.lines
+        text = outline.text_of(Span(table.start(lines.start), table.content_end(lines.end)))
+        return {"expected_text": to_lf(text)}
+
+    def guarded(self, outline: Outline, lines: LinesField) -> Span | Diagnostic:
+        """Span of `lines`, with their line ends. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH."""
+        table = outline.source.lines
+        if lines.end > table.count:
+            problem = Diagnostic(
+                code=Code.RANGE_OUT_OF_BOUNDS,
+                message=f"lines {lines.start}-{lines.end} are not in the file",
+                hint=f"the file has {table.count} lines",
+            )
+            return with_nearest_lines(outline, problem, self.expected_text or "", None)
+        span = table.span(lines.start, lines.end)
+        current = to_lf(outline.text_of(Span(span.start, table.content_end(lines.end))))
+        if self.expected_text is not None and to_lf(self.expected_text) not in {current, current + "\n"}:
+            problem = Diagnostic(
+                code=Code.TEXT_MISMATCH,
+                message=f"lines {lines.start}-{lines.end} are not expectedText",
+                hint="read the lines again, or use replace_match, which finds the text itself",
+                place=table.position(span.start),
+            )
+            return with_nearest_lines(outline, problem, self.expected_text, span)
+        return span
+
+
+class InsertLines(LineOperation):
+    """Insert whole lines before or after a line, as they are: no blank lines are added.
+
+    `line` is 1-based. `expectedText` proves that it is the line you mean. Into an empty file only
+    ``line: 1`` with ``position: "before"`` goes. The final newline of the file is left as it was.
+    ``"12:a3f,b07"`` is the place between lines 12 and 13 by the hashes of both, ``"12:a3f,end"`` the one
+    after line 12 as the last of the file, and ``"1:start,a3f"`` the one before line 1; they need no
+    `position`. Of more than two lines the place is after the first, or before the last with
+    ``position: "before"``.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "insert_lines",
+        "line": 3,
+        "position": "after",
+        "markdown": "A second line.",
+    }
+    needs_markdown: ClassVar = False
+    repeats: ClassVar = True
+
+    op: Literal["insert_lines"]
+    line: Ordinal = Field(description='1-based line next to the new lines; or "12:a3f" from md_read.')
+    line_hash: PlaceHashes | None = Field(default=None, description='Hash of that line, as in "12:a3f".')
+    position: Literal["before", "after"] = Field(description="before or after that line.")
+    markdown: str = Field(description="New lines.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split_line(cls, given: object) -> object:
+        return with_line_hash(given)
+
+    def located(self, outline: Outline) -> "LineOperation | Diagnostic":
+        """The edit with a line number instead of line hashes. Errors: TEXT_MISMATCH."""
+        if self.line_hash is None:
+            return self
+        hashes = self.line_hash.removeprefix(START).removesuffix(END).split(",")
+        is_first, is_last = self.line_hash.startswith(START), self.line_hash.endswith(END)
+        first = outline.source.lines.count if is_last else self.line
+        end = first + len(hashes) - 1
+        found = located_lines(
+            outline, LinesField(start=first, end=end, start_hash=",".join(hashes), end_hash=hashes[-1])
+        )
+        if isinstance(found, Diagnostic):
+            return found
+        lines, is_proven = found
+        if (is_first or is_last) and lines.start != first:
+            return _not_at_edge("first" if is_first else "last", self.line, lines.start)
+        # Only one line is the first, and one the last.
+        is_proven = is_proven or is_first or is_last
+        line = lines.end if self.position == "before" else lines.start
+        guard = self.guard_of(outline, LinesField(start=line, end=line)) if is_proven else {}
+        return self.model_copy(update={"line": line, **guard})
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One insertion. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH, EMPTY_CONTENT."""
+        if not self.markdown:
+            return (_NOTHING_TO_INSERT,)
+        if not outline.source.text and (self.line, self.position) == (1, "before") and not self.expected_text:
+            return self._insertion(outline, 0, as_lines(outline, 0, self.markdown))
+        span = self.guarded(outline, LinesField(start=self.line, end=self.line))
+        if isinstance(span, Diagnostic):
+            return (span,)
+        if self.position == "before":
+            return self._insertion(outline, span.start, as_lines(outline, span.start, self.markdown))
+        text = as_lines(outline, span.end, self.markdown)
+        if not outline.source.lines.ending(self.line):
+            text = line_end_around(outline.source.lines, span.end) + text.rstrip("\r\n")
+        return self._insertion(outline, span.end, text)
+
+    def _insertion(self, outline: Outline, offset: int, text: str) -> Resolution:
+        section = outline.section_at(offset - 1) if offset else outline.sections[0]
+        return Resolution(
+            claims=(Claim(span=Span(offset, offset), owner=section.index),),
+            edits=(TextEdit.insert(offset, text),),
+            section=section,
+            is_evidence=self.expected_text is not None,
+        )
+
+
+def _not_at_edge(which: str, stated: int, line: int) -> Diagnostic:
+    more = "before" if which == "first" else "after"
+    return Diagnostic(
+        code=Code.TEXT_MISMATCH,
+        message=f"line {stated} was the {which} one, and is line {line} now, with more {more} it",
+        hint="read that part of the file again",
+        place=Position(line=line, col=1),
+    )
+
+
+_NOTHING_TO_INSERT = Diagnostic(
+    code=Code.EMPTY_CONTENT, message="markdown is empty", hint="give the lines to insert"
+)
+
+
+# --- replace_lines: replace whole lines.
+
+
+class ReplaceLines(LineOperation):
+    """Replace whole lines, as they are: no blank lines are added, no levels fitted.
+
+    Lines are 1-based and inclusive. The last line end stays as it is, whether the payload has one or not.
+    `expectedText` proves that these are the lines you mean.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "replace_lines",
+        "lines": {"start": 3, "end": 3},
+        "expectedText": "Plans are made before edits.",
+        "markdown": "Edits are planned before they are made.",
+    }
+    needs_markdown: ClassVar = False
+
+    op: Literal["replace_lines"]
+    lines: LinesField = Field(description='1-based {start, end}, inclusive; or "12:a3f-14:b07" from md_read.')
+    markdown: str = Field(description="New lines.")
+
+    def located(self, outline: Outline) -> "LineOperation | Diagnostic":
+        """The edit with line numbers instead of line hashes. Errors: TEXT_MISMATCH."""
+        is_hashed = self.lines.start_hash or self.lines.end_hash
+        return self.with_lines(outline, self.lines) if is_hashed else self
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One replacement. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH, EMPTY_CONTENT."""
+        span = self.guarded(outline, self.lines)
+        problems = [span] if isinstance(span, Diagnostic) else []
+        if not self.markdown:
+            problems.append(_NOTHING_TO_REPLACE)
+        if problems or isinstance(span, Diagnostic):
+            return tuple(problems)
+        table = outline.source.lines
+        content = Span(span.start, table.content_end(self.lines.end))
+        new_text = as_lines(outline, span.start, self.markdown)
+        if table.ending(self.lines.end):
+            new_text = without_last_line_end(new_text)
+        else:
+            new_text = new_text.rstrip("\r\n")
+        unchanged = to_lf(new_text) == to_lf(outline.text_of(content))
+        section = outline.section_at(span.start)
+        return Resolution(
+            claims=(Claim(span=span, owner=section.index),),
+            edits=() if unchanged else (TextEdit(content, new_text),),
+            section=section,
+            is_evidence=self.expected_text is not None,
+        )
+
+
+_NOTHING_TO_REPLACE = Diagnostic(
+    code=Code.EMPTY_CONTENT, message="markdown is empty", hint="use delete_lines to remove lines"
+)
+
+
+# --- delete_lines: remove whole lines.
+
+
+class DeleteLines(LineOperation):
+    """Delete whole lines, as they are: no blank lines are added or removed.
+
+    Lines are 1-based and inclusive. `expectedText` proves that these are the lines you mean. The final
+    newline of the file is left as it was.
+    """
+
+    example: ClassVar[dict[str, object]] = {"op": "delete_lines", "lines": {"start": 3, "end": 4}}
+    needs_markdown: ClassVar = False
+    repeats: ClassVar = True
+
+    op: Literal["delete_lines"]
+    lines: LinesField = Field(description='1-based {start, end}, inclusive; or "12:a3f-14:b07" from md_read.')
+
+    def located(self, outline: Outline) -> "LineOperation | Diagnostic":
+        """The edit with line numbers instead of line hashes. Errors: TEXT_MISMATCH."""
+        is_hashed = self.lines.start_hash or self.lines.end_hash
+        return self.with_lines(outline, self.lines) if is_hashed else self
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One deletion. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH."""
+        span = self.guarded(outline, self.lines)
+        if isinstance(span, Diagnostic):
+            return (span,)
+        table = outline.source.lines
+        if not table.ending(self.lines.end) and self.lines.start > 1:
+            span = Span(table.content_end(self.lines.start - 1), span.end)
+        section = outline.section_at(table.start(self.lines.start))
+        return Resolution(
+            claims=(Claim(span=span, owner=section.index),),
+            edits=(TextEdit.delete(span),),
+            section=section,
+            is_evidence=self.expected_text is not None,
+        )
+
+
+# --- replace_range: replace the text between two places.
+
+
+class ReplaceRange(Operation):
+    """Replace the text between two places, which `expectedText` must prove.
+
+    Lines and columns are 1-based, columns count code points, and `end` is the place after the last
+    character. A column may be one past the text of its line: that is the place before its line end. Line
+    ends in `expectedText` and `replacement` may be LF whatever the file has.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "replace_range",
+        "range": {"start": {"line": 3, "col": 1}, "end": {"line": 3, "col": 6}},
+        "expectedText": "Plans",
+        "replacement": "Edits",
+    }
+    needs_markdown: ClassVar = False
+
+    op: Literal["replace_range"]
+    range: RangeField = Field(description="1-based {start: {line, col}, end: {line, col}}; end is exclusive.")
+    replacement: str = Field(description="New text; may be empty.")
+    expected_text: str | None = Field(
+        default=None, description="Text that is there now; required unless allowInsecureRange."
+    )
+    allow_insecure_range: bool = Field(default=False, description="Replace without expectedText.")
+
+    @model_validator(mode="after")
+    def _check_guard(self) -> "ReplaceRange":
+        is_hashed = self.range.start.line_hash and self.range.end.line_hash
+        if self.expected_text is None and not self.allow_insecure_range and not is_hashed:
+            msg = "expectedText is required: give the text of the range as it is now"
+            raise ValueError(msg)
+        return self
+
+    def located(self, outline: Outline) -> "ReplaceRange | Diagnostic":
+        """The edit with line numbers instead of line hashes. Errors: TEXT_MISMATCH."""
+        start, end = self.range.start, self.range.end
+        if not (start.line_hash or end.line_hash) or end.line < start.line:
+            return self
+        lines = LinesField(start=start.line, end=end.line, start_hash=start.line_hash, end_hash=end.line_hash)
+        found = located_lines(outline, lines)
+        if isinstance(found, Diagnostic):
+            return found
+        numbers, is_proven = found
+        moved = RangeField(
+            start=PositionField(line=numbers.start, col=start.col),
+            end=PositionField(line=numbers.end, col=end.col),
+        )
+        here = self.model_copy(update={"range": moved})
+        span = here.span_in(outline)
+        if self.expected_text is not None or not is_proven or isinstance(span, Diagnostic):
+            return here
+        return here.model_copy(update={"expected_text": outline.text_of(span)})
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One replacement.
+
+        Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH.
+        """
+        span = self.span_in(outline)
+        if isinstance(span, Diagnostic):
+            return (with_nearest_ranges(outline, span, self.expected_text or "", None),)
+        current = outline.text_of(span)
+        if self.expected_text is not None and to_lf(current) != to_lf(self.expected_text):
+            problem = self._mismatch(current, self.expected_text)
+            return (with_nearest_ranges(outline, problem, self.expected_text, span),)
+        line_end = outline.view.line_end_around(span.start)
+        new_text = with_line_ends(self.replacement, line_end)
+        if to_lf(current) == to_lf(self.replacement):
+            new_text = current
+        return Resolution(
+            claims=(Claim(span=span, owner=outline.section_at(span.start).index),),
+            edits=(TextEdit(span, new_text),) if new_text != current else (),
+            section=outline.section_at(span.start),
+            is_evidence=bool(self.expected_text),
+        )
+
+    def span_in(self, outline: Outline) -> Span | Diagnostic:
+        """The range in `outline`. Errors: RANGE_OUT_OF_BOUNDS."""
+        lines = outline.source.lines
+        offsets = []
+        for name, place in (("start", self.range.start), ("end", self.range.end)):
+            offset = lines.offset(place.to_position())
+            if offset is None:
+                return self._out_of_bounds(outline, name, place)
+            offsets.append(offset)
+        if offsets[1] < offsets[0]:
+            return Diagnostic(
+                code=Code.RANGE_OUT_OF_BOUNDS,
+                message="range.end is before range.start",
+                hint="swap them; end is exclusive",
+                place=self.range.start.to_position(),
+            )
+        return Span(*offsets)
+
+    def _out_of_bounds(self, outline: Outline, name: str, place: PositionField) -> Diagnostic:
+        lines = outline.source.lines
+        if place.line > lines.count:
+            hint = f"the file has {lines.count} lines"
+        else:
+            width = lines.content_end(place.line) - lines.start(place.line)
+            hint = f"line {place.line} goes from column 1 to {width + 1}"
+        return Diagnostic(
+            code=Code.RANGE_OUT_OF_BOUNDS,
+            message=f"range.{name} {place.line}:{place.col} is not in the file",
+            hint=hint,
+            place=place.to_position(),
+        )
+
+    def _mismatch(self, current: str, expected: str) -> Diagnostic:
+        current, expected = to_lf(current), to_lf(expected)
+        same = common_start(current, expected)
+        return Diagnostic(
+            code=Code.TEXT_MISMATCH,
+            message=f"the range has {len(current)} characters, expectedText has {len(expected)}, "
+            f"and they differ from character {same + 1} on",
+            hint="read the range again, or use replace_match, which finds the text itself",
+            place=self.range.start.to_position(),
+        )
+
+
+# --- Shared parts of operations on whole lines: finding the lines, and their guard.
+
+_MOST_LISTED: Final = 5
+
+
+def located_lines(outline: Outline, lines: LinesField) -> tuple[LinesField, bool] | Diagnostic:
+    """`lines` by their numbers alone, where their hashes say, and whether the hashes prove all their text.
+
+    What moved is found again where no other lines have these hashes. They prove the text where each
+    line has one: of `12:a3f-20:b07` nothing is known of the lines between. Errors: TEXT_MISMATCH.
+    """
+    start, end = lines.start_hash or "", lines.end_hash or ""
+    places = outline.line_hashes.places(start, end, lines.end - lines.start)
+    is_unique = bool(start and end) and len(places) == 1
+    is_listed = lines.start == lines.end or "," in start
+    is_proven = is_unique and (is_listed or lines.end - lines.start == 1)
+    if lines.start in places:
+        return LinesField(start=lines.start, end=lines.end), is_proven
+    if is_unique:
+        return LinesField(start=places[0], end=places[0] + lines.end - lines.start), is_proven
+    named = f"{lines.start}:{start}" if is_listed else f"{lines.start}:{start}-{lines.end}:{end}"
+    listed = ", ".join(map(str, places[:_MOST_LISTED]))
+    return Diagnostic(
+        code=Code.TEXT_MISMATCH,
+        message=f"`{named}` is another text now"
+        if not places
+        else f"`{named}` is another text now, and {len(places)} places have those hashes (lines {listed})",
+        hint="read the lines again",
+        place=Position(line=min(lines.start, max(outline.source.lines.count, 1)), col=1),
+    )
+
+
+def as_lines(outline: Outline, offset: int, text: str) -> str:
+    """`text` as whole lines at `offset`, in the line ends of its surroundings."""
+    whole = text if text.endswith(("\n", "\r")) else text + "\n"
+    return with_line_ends(whole, line_end_around(outline.source.lines, offset))
+
+
+def without_last_line_end(text: str) -> str:
+    """`text` without the LF, CRLF or CR that it ends with."""
+    for line_end in ("\r\n", "\n", "\r"):
+        if text.endswith(line_end):
+            return text.removesuffix(line_end)
+    return text

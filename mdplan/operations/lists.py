@@ -1,0 +1,558 @@
+"""add_list_item: add an item to a list."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final, Literal
+
+from pydantic import Field, model_validator
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown.headings import heading_title
+from mdplan.markdown.list_edits import (
+    ItemInsertion,
+    ItemRemoval,
+    ItemText,
+    insert_item,
+    nest_item,
+    read_item,
+    remove_item,
+    shifted_numbers,
+    sort_items,
+)
+from mdplan.markdown.lists import ListItem, MarkdownList, PlacedItem
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.sections import Section
+from mdplan.operations.base import Claim, Count, Ordinal, Resolution, SectionTargeted, WireModel
+from mdplan.text.edit import TextEdit
+from mdplan.text.line_end_view import to_lf
+from mdplan.text.lines import Span
+from mdplan.text.source import visible
+from mdplan.text.visible import nearest_names
+
+_NUMBER: Final = re.compile(r"(\s*\d{1,9})([.)])(?=[ \t])")
+
+
+@dataclass(frozen=True, slots=True)
+class ListScope:
+    """Where an edit looks for items: in `area`, which is a list, a section, or the file.
+
+    `section` and `listing` are what the edit names, if it does.
+    """
+
+    area: Span
+    section: Section | None
+    listing: MarkdownList | None
+
+    @property
+    def name(self) -> str:
+        """What it is, in words."""
+        if self.listing is not None:
+            return f"the list at lines {self.listing.block.first_line}-{self.listing.last_line}"
+        return "the section" if self.section is not None else "the file"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundItem:
+    """The one item that a text names; `is_exact` says that it is there just so, and nowhere else."""
+
+    placed: PlacedItem
+    is_exact: bool
+
+
+class ListField(WireModel):
+    """A list, by its 0-based index."""
+
+    index: Count
+
+
+class ListOperation(SectionTargeted):
+    """An operation on a list, or on items of lists."""
+
+    target_is_required: ClassVar = False
+    accepts_root: ClassVar = True
+
+    listing: ListField | None = Field(
+        default=None,
+        alias="list",
+        description="{index} of the list, 0-based, nested lists not counted: in the section with its "
+        "subsections, else in the file.",
+    )
+
+    def scope(self, outline: Outline) -> ListScope | Diagnostic:
+        """Where items are looked for. Errors: those of the target; LIST_NOT_FOUND."""
+        section = self.find_section(outline) if self._given_targets() else None
+        if isinstance(section, Diagnostic):
+            return section
+        if self.listing is None:
+            area = Span(0, len(outline.source.text)) if section is None else section.span
+            return ListScope(area, section, None)
+        lists = _lists_of(outline, section)
+        if self.listing.index >= len(lists):
+            return _not_found(lists, section, self.listing.index)
+        listing = lists[self.listing.index]
+        return ListScope(listing.block.span, section, listing)
+
+    def only_list(self, outline: Outline, scope: ListScope) -> MarkdownList | Diagnostic:
+        """The list that the edit names, or the only one there is. Errors: LIST_NOT_FOUND."""
+        if scope.listing is not None:
+            return scope.listing
+        lists = _lists_of(outline, scope.section)
+        return lists[0] if len(lists) == 1 else _not_found(lists, scope.section, None)
+
+
+class ItemOperation(ListOperation):
+    """An operation on one item of a list, or on a place next to it."""
+
+    item_occurrence: Ordinal | None = Field(
+        default=None, description="Which of several items of that text; 1-based."
+    )
+
+    def find_item(
+        self, outline: Outline, scope: ListScope, where: str, text: str, *, tasks: bool = False
+    ) -> FoundItem | Diagnostic:
+        """The one item in `scope` whose text is `text`, which `where` in the edit gives.
+
+        Texts are compared as written, else as a reader sees them; a marker and a box that `text` begins with
+        are omitted. With `tasks` only items with a box count, unless there are none of that text. Errors:
+        those of `read_item`; MATCH_COUNT_MISMATCH.
+        """
+        wanted = read_item(text)
+        if isinstance(wanted, Diagnostic):
+            return wanted
+        lists = outline.lists
+        tiers = (
+            (lists.items_named(wanted.text), True),
+            (lists.items_rendered(wanted.rendered), False),
+            (lists.items_rendered(wanted.text), False),
+            # What looks like a marker may be the text, as in "2024. A good year".
+            (lists.items_rendered(" ".join(text.split())), False),
+        )
+        for found, is_exact in tiers if wanted.text else ():
+            here = _within(found, scope.area)
+            boxed = [each for each in here if each.item.mark is not None] if tasks else []
+            if here:
+                return self._pick(outline, boxed or here, where, is_exact=is_exact, tasks=tasks)
+        return _no_item(outline, scope, where, wanted)
+
+    def _pick(
+        self, outline: Outline, found: Sequence[PlacedItem], where: str, *, is_exact: bool, tasks: bool
+    ) -> FoundItem | Diagnostic:
+        number = self.item_occurrence
+        if number is None and len(found) == 1:
+            return FoundItem(found[0], is_exact=is_exact and self.listing is None)
+        if number is not None and number <= len(found):
+            return FoundItem(found[number - 1], is_exact=False)
+        listed = ", ".join(str(placed.item.first_line) for placed in found[:_MOST_LISTED])
+        listed += ", …" if len(found) > _MOST_LISTED else ""
+        others = "a section, a list or its parent (`under`)" if tasks else "a section or list"
+        several = f"{len(found)} items have that text, at lines" if found[1:] else "1 item has it, at line"
+        return Diagnostic(
+            code=Code.MATCH_COUNT_MISMATCH,
+            message=f"{where}: {several} {listed}",
+            hint=f'`"itemOccurrence": 1` takes the first of them; or name {others}'
+            if number is None
+            else f"itemOccurrence goes from 1 to {len(found)}, not {number}",
+            place=outline.source.lines.position(found[0].item.block.span.start),
+        )
+
+
+class AddListItem(ItemOperation):
+    """Add an item to a list, in the form that the list has.
+
+    The item goes to the end of the list, or where `position`, `after`, `before` or `under` says. `after`
+    and `before` name the item next to it by its text, wherever that is nested; `under` names the item that it
+    becomes a part of, in whose list it goes to the end, or which gets a list of the same kind. An item is
+    named by its first paragraph, as written or as a reader sees it, without its marker and task box.
+
+    `item` is Markdown; its further lines are indented as they must be. A list marker that it begins with is
+    taken off, but not a number that no item of the list can have, such as a year: the new item has the
+    marker, indentation and spacing of the item next to it, and a blank line where the list has blank lines
+    between items. In an ordered list a new last item has the next number; one between others the number
+    after the one before it, and a new first item that of the old one, because Markdown counts for itself and
+    no other item changes. A list whose first two numbers are the same keeps that number. Edits of one batch
+    do not see each other's items, unless it is sequential.
+
+    `unique: true` adds nothing where the list has an item of that text; boxes make no difference.
+
+    `list` counts from 0 the lists that are in no other list; with a section, only those of the
+    section with its subsections. Without `list` there must be exactly one there.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "add_list_item",
+        "heading": "Troubleshooting",
+        "item": "[ ] The lid is closed.",
+    }
+
+    op: Literal["add_list_item"]
+    item: str = Field(description="Text of the item, without its marker; may have several lines.")
+    position: Literal["start", "end"] | None = Field(
+        default=None, description="start or end (the default) of the list."
+    )
+    after: str | None = Field(default=None, description="Text of the item to add it after.")
+    before: str | None = Field(default=None, description="Text of the item that it goes before.")
+    under: str | None = Field(default=None, description="Text of the item that it becomes a part of.")
+    renumber: bool = Field(default=False, description="Number the items after it in sequence.")
+    unique: bool = Field(default=False, description="Add nothing if the list has an item of that text.")
+
+    @model_validator(mode="after")
+    def _check_place(self) -> "AddListItem":
+        places = [name for name in ("after", "before", "under") if getattr(self, name) is not None]
+        if len(places) > 1:
+            msg = f"give one place, not {' and '.join(places)}"
+            raise ValueError(msg)
+        if self.position is not None and places and places != ["under"]:
+            msg = f"give position or {places[0]}, not both"
+            raise ValueError(msg)
+        if self.item_occurrence is not None and not places:
+            msg = "itemOccurrence requires after, before or under"
+            raise ValueError(msg)
+        return self
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One insertion.
+
+        Errors: those of the target and of `read_item`; LIST_NOT_FOUND, MATCH_COUNT_MISMATCH,
+        INVALID_ARGUMENT, OUTLINE_CHANGED.
+        """
+        scope, item = self.scope(outline), read_item(self.item)
+        if isinstance(scope, Diagnostic) or isinstance(item, Diagnostic):
+            return tuple(problem for problem in (scope, item) if isinstance(problem, Diagnostic))
+        place = self._place(outline, scope)
+        if isinstance(place, Diagnostic):
+            return (place,)
+        if self._begins_with_text(outline, place):
+            escaped = read_item(_NUMBER.sub(r"\1\\\2", self.item, count=1))
+            if isinstance(escaped, Diagnostic):
+                return (escaped,)
+            item = escaped
+        if isinstance(place, PlacedItem):
+            return self._resolution(outline, scope, nest_item(outline, place, item), ())
+        return self._resolve_in(outline, scope, place, item)
+
+    def _resolve_in(
+        self, outline: Outline, scope: ListScope, place: "_Place", item: ItemText
+    ) -> Resolution | Problems:
+        """The insertion into the list of `place`."""
+        known = self._known(outline, place.listing, item)
+        if known is not None:
+            start = known.item.block.span.start
+            owner = outline.section_at(start)
+            return Resolution(
+                claims=(Claim(span=Span(start, start), owner=owner.index),), section=scope.section or owner
+            )
+        inserted = insert_item(outline, place.listing, place.position, item)
+        numbers = shifted_numbers(outline, place.listing, place.position, 1) if self.renumber else ()
+        if isinstance(numbers, Diagnostic):
+            return (numbers,)
+        part = ("list item", place.listing.block.span.start, place.listing.block.depth, item.rendered)
+        resolution = self._resolution(outline, scope, inserted, part if self.unique and item.text else ())
+        return (
+            with_numbers(outline, resolution, numbers) if isinstance(resolution, Resolution) else resolution
+        )
+
+    def _begins_with_text(self, outline: Outline, place: "_Place | PlacedItem") -> bool:
+        """Whether the number that the item begins with is text: no item of the list can have it, as 2024."""
+        number = _NUMBER.match(self.item)
+        if number is None or not place.listing.is_ordered:
+            return number is not None
+        count = len(place.listing.items)
+        markers = [outline.lists.marker(place.listing, at) for at in (0, count - 1)]
+        known = [marker.number for marker in markers if marker is not None]
+        return bool(known) and int(number[1]) > max(known[0] + count, known[-1] + 1)
+
+    def _place(self, outline: Outline, scope: ListScope) -> "_Place | PlacedItem | Diagnostic":
+        """Where the item goes; the item that gets its own list, if it has none."""
+        for where, text in (("after", self.after), ("before", self.before), ("under", self.under)):
+            if text is None:
+                continue
+            found = self.find_item(outline, scope, where, text)
+            if isinstance(found, Diagnostic):
+                return found
+            placed = found.placed
+            if where == "under":
+                return self._in(placed.item.lists[-1]) if placed.item.lists else placed
+            return _Place(placed.listing, placed.position + (where == "after"))
+        listing = self.only_list(outline, scope)
+        return listing if isinstance(listing, Diagnostic) else self._in(listing)
+
+    def _in(self, listing: MarkdownList) -> "_Place":
+        return _Place(listing, 0 if self.position == "start" else len(listing.items))
+
+    def _known(self, outline: Outline, listing: MarkdownList, item: ItemText) -> PlacedItem | None:
+        """The item of `listing` that has the text already, where it may be there once only."""
+        if not self.unique or not item.text:
+            return None
+        lists = outline.lists
+        same = (*lists.items_named(item.text), *lists.items_rendered(item.rendered))
+        return next((placed for placed in same if placed.listing is listing), None)
+
+    def _resolution(
+        self,
+        outline: Outline,
+        scope: ListScope,
+        inserted: ItemInsertion | Diagnostic,
+        part: tuple[int | str, ...],
+    ) -> Resolution | Problems:
+        if isinstance(inserted, Diagnostic):
+            return (inserted,)
+        start = inserted.edit.span.start
+        section = scope.section or outline.section_at(start if inserted.leads else start - 1)
+        owner = outline.section_at(start if inserted.leads else start - 1).index
+        return Resolution(
+            claims=(Claim(span=inserted.edit.span, owner=owner, part=part),),
+            edits=(inserted.edit,),
+            section=section,
+            comes_last=inserted.leads,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The 0-based position in a list that the new item gets."""
+
+    listing: MarkdownList
+    position: int
+
+
+# --- remove_list_item: remove an item from a list.
+
+
+class RemoveListItem(ItemOperation):
+    """Remove an item from a list, with all that is nested in it.
+
+    The item is named by its first paragraph, as written or as a reader sees it, without its marker and task
+    box; it is looked for in all lists of the section with its subsections, of the file, or in the given
+    list, nested ones included. Several items of that text are refused, unless `itemOccurrence` picks one.
+
+    The blank lines that set the item apart go with it, but for one that keeps a loose list loose. With its
+    only item the list goes too. Numbers of other items stay, but where the first item of a numbered list
+    goes, the next one takes its number, so that the list still starts with it. An `item` that repeats all
+    of the item, marker and nested lines included, just as it is, proves what is removed.
+
+    `list` counts from 0 the lists that are in no other list; with a section, only those of the
+    section with its subsections.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "remove_list_item",
+        "heading": "Brew",
+        "item": "Wait.",
+    }
+
+    op: Literal["remove_list_item"]
+    item: str = Field(description="Text of the item.")
+    renumber: bool = Field(default=False, description="Number the items after it in sequence.")
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """A deletion. Errors: those of `scope` and `find_item`; INVALID_ARGUMENT."""
+        scope = self.scope(outline)
+        if isinstance(scope, Diagnostic):
+            return (scope,)
+        found = self.find_item(outline, scope, "item", self.item)
+        if isinstance(found, Diagnostic):
+            return (found,)
+        removal = remove_item(outline, found.placed)
+        if isinstance(removal, Diagnostic):
+            return (removal,)
+        section = outline.section_at(found.placed.item.block.span.start)
+        # The next one takes the number of the first by itself.
+        behind = max(found.placed.position + 1, 2)
+        numbers = shifted_numbers(outline, found.placed.listing, behind, -1) if self.renumber else ()
+        if isinstance(numbers, Diagnostic):
+            return (numbers,)
+        resolution = Resolution(
+            claims=(Claim(span=removal.claimed, owner=section.index),),
+            edits=removal.edits,
+            deletions=removal.deletions,
+            section=scope.section or section,
+            is_evidence=self._is_proven(outline, found, removal),
+        )
+        return with_numbers(outline, resolution, numbers)
+
+    def already_satisfied(self, problem: Diagnostic, outline: Outline) -> bool:
+        """Whether there is no item of that text: where there are several, the problem has a place."""
+        del outline
+        return problem.code is Code.MATCH_COUNT_MISMATCH and problem.place is None
+
+    def _is_proven(self, outline: Outline, found: FoundItem, removal: ItemRemoval) -> bool:
+        """Whether `item` is all that is removed, to the byte but for line ends and blank lines."""
+        whole = to_lf(outline.text_of(removal.claimed)).rstrip("\n")
+        return found.is_exact and not removal.edits and whole == to_lf(self.item).strip("\n")
+
+
+# --- set_task: check or uncheck the box of a task.
+
+
+class SetTask(ItemOperation):
+    """Check or uncheck the box of a task.
+
+    The task is named by its first paragraph, as written or as a reader sees it, without its marker and box;
+    it is looked for in all lists of the section with its subsections, of the file, or in the given list,
+    nested ones included. Several tasks of that text are refused, unless `itemOccurrence` picks one, or
+    `under` names the item that the task is a part of.
+
+    One character changes, and none where the box is as it should be. A box is checked with the `x` or `X`
+    that most of its list has. A text as it is written, that one task has, proves which task is meant.
+
+    `list` counts from 0 the lists that are in no other list; with a section, only those of the
+    section with its subsections.
+    """
+
+    example: ClassVar[dict[str, object]] = {"op": "set_task", "item": "It has water.", "done": True}
+
+    op: Literal["set_task"]
+    item: str = Field(description="Text of the task.")
+    done: bool = Field(strict=True, description="Whether its box is checked.")
+    under: str | None = Field(default=None, description="Text of an item that the task is a part of.")
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One edit of the box. Errors: those of `scope` and `find_item`; INVALID_ARGUMENT without a box."""
+        scope = self.scope(outline)
+        if isinstance(scope, Diagnostic):
+            return (scope,)
+        if self.under is not None:
+            parent = self.find_item(outline, scope, "under", self.under)
+            if isinstance(parent, Diagnostic):
+                return (parent,)
+            scope = replace(scope, area=parent.placed.item.block.span)
+        found = self.find_item(outline, scope, "item", self.item, tasks=True)
+        if isinstance(found, Diagnostic):
+            return (found,)
+        box = outline.lists.box(found.placed) if found.placed.item.mark is not None else None
+        if box is None:
+            return (_no_box(outline, found),)
+        section = outline.section_at(box.start)
+        is_done = outline.text_of(box) != " "
+        mark = found.placed.listing.done_mark if self.done else " "
+        return Resolution(
+            claims=(Claim(span=Span(box.start - 1, box.end + 1), owner=section.index),),
+            edits=() if is_done is self.done else (TextEdit(box, mark),),
+            section=scope.section or section,
+            is_evidence=found.is_exact,
+        )
+
+
+def _no_box(outline: Outline, found: FoundItem) -> Diagnostic:
+    item = found.placed.item
+    return Diagnostic.invalid(
+        f"the list item at line {item.first_line} is not a task: it has no checkbox",
+        "add `[ ]` after its marker first, with replace_match or replace_range",
+        place=outline.source.lines.position(item.block.span.start),
+    )
+
+
+# --- sort_list: sort the items of a list.
+
+
+class SortList(ListOperation):
+    """Sort the items of a list by their text.
+
+    The text of an item is its first paragraph as a reader sees it, without marker and task box, compared by
+    code points; items that begin with another block come first. Items of equal text keep their order, also
+    with `descending`.
+
+    Each item keeps its bytes, and nested items, code and other blocks travel along. Nested lists are not
+    sorted. Numbers and the blank lines between items stay in their places. The edit is refused where an item
+    would not belong to the list in its new place: where items are indented differently, or an item of several
+    lines would get a number of another width.
+
+    `list` counts from 0 the lists that are in no other list; with a section next to it, those in the section
+    with its subsections. Without `list` there must be exactly one.
+    """
+
+    example: ClassVar[dict[str, object]] = {"op": "sort_list", "heading": "Brew", "descending": True}
+    moves_text: ClassVar = True
+
+    op: Literal["sort_list"]
+    descending: bool = Field(default=False, strict=True, description="Last text first.")
+    ignore_case: bool = Field(default=False, strict=True, description="Compare without regard to case.")
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One edit for each place whose item changes.
+
+        Errors: those of `scope` and `only_list`; INVALID_ARGUMENT; OUTLINE_CHANGED.
+        """
+        scope = self.scope(outline)
+        listing = scope if isinstance(scope, Diagnostic) else self.only_list(outline, scope)
+        if isinstance(scope, Diagnostic) or isinstance(listing, Diagnostic):
+            return tuple(each for each in (listing,) if isinstance(each, Diagnostic))
+        edits = sort_items(outline, listing, self._key, descending=self.descending)
+        if isinstance(edits, Diagnostic):
+            return (edits,)
+        section = outline.section_at(listing.block.span.start)
+        return Resolution(
+            claims=(Claim(span=listing.block.span, owner=section.index),),
+            edits=edits,
+            section=scope.section or section,
+        )
+
+    def _key(self, item: ListItem) -> str:
+        text = heading_title(item.text)
+        return text.casefold() if self.ignore_case else text
+
+
+# --- Shared parts of operations on lists: finding the list, and items by their text.
+
+_MOST_LISTED: Final = 10
+
+_LONGEST_NAME: Final = 60
+
+
+def _within(found: Sequence[PlacedItem], area: Span) -> Sequence[PlacedItem]:
+    """Those of `found`, which are in document order, that start in `area`."""
+    first, end = (
+        bisect_left(found, offset, key=lambda placed: placed.item.block.span.start)
+        for offset in (area.start, area.end)
+    )
+    return found[first:end]
+
+
+def _lists_of(outline: Outline, section: Section | None) -> Sequence[MarkdownList]:
+    lists = outline.lists
+    return lists.outermost if section is None else lists.outermost_in(section.span)
+
+
+def _not_found(lists: Sequence[MarkdownList], section: Section | None, wanted: int | None) -> Diagnostic:
+    place = "the file" if section is None else "the section"
+    descriptions = (
+        f"lines {each.block.first_line}-{each.last_line}, marker `{each.sign}`, items: {len(each.items)}"
+        for each in lists[:_MOST_LISTED]
+    )
+    listed = ", ".join(f"{index} ({words})" for index, words in enumerate(descriptions))
+    listed += ", …" if len(lists) > _MOST_LISTED else ""
+    if wanted is None and lists:
+        message = f"{place} has {len(lists)} lists, and the edit does not say which"
+    else:
+        message = f"{place} has no list" + (f" of index {wanted}" if wanted is not None else "")
+    return Diagnostic(
+        code=Code.LIST_NOT_FOUND,
+        message=message,
+        hint=f'"list": {{"index": …}} is one of: {listed}'
+        if lists
+        else "append_to_section with an item such as `- text` starts one",
+    )
+
+
+def _no_item(outline: Outline, scope: ListScope, where: str, wanted: ItemText) -> Diagnostic:
+    near = nearest_names(wanted.rendered, outline.lists.rendered_texts)
+    places = []
+    for name in near:
+        lines = ", ".join(str(each.item.first_line) for each in outline.lists.items_rendered(name)[:3])
+        short = visible(name) if len(name) <= _LONGEST_NAME else f"{visible(name)[: _LONGEST_NAME - 1]}…"
+        places.append(f"`{short}` (line {lines})")
+    return Diagnostic(
+        code=Code.MATCH_COUNT_MISMATCH,
+        message=f"{where}: {scope.name} has no item with exactly that text",
+        hint=f"nearest: {'; '.join(places)}"
+        if places
+        else "give the first paragraph of the item, as it is written or as a reader sees it",
+    )
+
+
+def with_numbers(outline: Outline, resolution: Resolution, numbers: Sequence[TextEdit]) -> Resolution:
+    """`resolution` that also writes the `numbers` of other items."""
+    claims = (Claim(span=each.span, owner=outline.section_at(each.span.start).index) for each in numbers)
+    return replace(resolution, claims=(*resolution.claims, *claims), edits=(*resolution.edits, *numbers))

@@ -1,0 +1,696 @@
+"""append_to_section: add text to the end of a section."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown.addresses import find_by_path
+from mdplan.markdown.block_tree import is_left_open
+from mdplan.markdown.blocks import Block
+from mdplan.markdown.enclosure_search import find_enclosures
+from mdplan.markdown.headings import PREAMBLE_ID, atx_heading, folded, render_text, with_title
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.parser import attribute_lines, read_content, without_attributes
+from mdplan.markdown.payload import (
+    Payload,
+    end_of_body,
+    end_of_subtree,
+    end_of_text_before,
+    fit_levels,
+    read_payload,
+    replace_blocks,
+    start_of_body,
+)
+from mdplan.markdown.sections import Section
+from mdplan.operations.base import BlockInsertion, Claim, InsertOrder, InsertRank, Resolution, SectionTargeted
+from mdplan.text.edit import EditList
+from mdplan.text.lines import Span
+from mdplan.text.source import Source
+
+BodyEdge = Literal["start", "end", "very end"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InsertionPoint:
+    """Where blocks go: an offset, the section that they become part of, and the level of a section there."""
+
+    offset: int
+    parent: Section
+    level: int
+    rank: InsertRank
+
+    @property
+    def order(self) -> InsertOrder:
+        """Order among the insertions at the same offset."""
+        return InsertOrder.into(self.parent, self.rank)
+
+
+@dataclass(frozen=True, slots=True)
+class Addressed:
+    """A section and the payload for it."""
+
+    section: Section
+    payload: Payload
+
+
+class LevelFitting(SectionTargeted):
+    """An operation that puts headings somewhere."""
+
+    levels: Literal["fit", "verbatim"] = Field(
+        default="fit", description="fit: push headings down to their place; verbatim: leave them."
+    )
+
+    def fitted(
+        self, payload: Payload, shallowest: int, *, own_level: int | None = None
+    ) -> Payload | Diagnostic:
+        """`payload` with its headings at `shallowest` or deeper; the first at `own_level` if that is given.
+
+        Errors: HEADING_LEVEL_OVERFLOW.
+        """
+        if self.levels == "verbatim":
+            return payload
+        return not_too_deep(fit_levels(payload, shallowest, own_level=own_level))
+
+
+class PayloadOperation(LevelFitting):
+    """An operation that writes Markdown into or next to a section."""
+
+    # Whether what it writes can be the end of the file, and leave open what was open.
+    may_end_open: ClassVar[bool] = False
+
+    markdown: str = Field(description="Text to write; headings in it are levelled to fit.")
+
+    def addressed(self, outline: Outline) -> Addressed | Problems:
+        """The section and the payload, or what is wrong with either.
+
+        Errors: those of `find_section` and `read_payload`.
+        """
+        section, payload = self.find_section(outline), self.read_payload()
+        if isinstance(section, Section) and isinstance(payload, Diagnostic):
+            payload = self._payload_as_open(outline, section) or payload
+        if isinstance(section, Section) and isinstance(payload, Payload):
+            return Addressed(section, payload)
+        return tuple(problem for problem in (section, payload) if isinstance(problem, Diagnostic))
+
+    def read_payload(self) -> Payload | Diagnostic:
+        """The payload. Errors: EMPTY_CONTENT; OUTLINE_CHANGED where it leaves a fence or comment open."""
+        payload = read_payload(self.markdown)
+        if payload.is_blank:
+            return Diagnostic(
+                code=Code.EMPTY_CONTENT, message="markdown is empty", hint="give the text to write"
+            )
+        if payload.left_open:
+            return Diagnostic(
+                code=Code.OUTLINE_CHANGED,
+                message=f"markdown leaves the {payload.left_open.kind} of its line "
+                f"{payload.left_open.first_line} open, which would swallow what follows",
+                hint="close the fence, comment or tag in the payload",
+            )
+        return payload
+
+    def _payload_as_open(self, outline: Outline, section: Section) -> Payload | None:
+        """The payload for a section without subsections that ends the file and leaves its last block open.
+
+        None unless the payload ends in such a block too: then nothing is swallowed that was not before.
+        """
+        last, text = outline.tree.last_root, outline.source.text
+        if not self.may_end_open or last is None or not is_left_open(last, text):
+            return None
+        if section.span.end < len(text) or section.body.end < section.span.end:
+            return None
+        payload = read_payload(self.markdown)
+        is_same = payload.left_open is not None and payload.left_open.kind is last.kind
+        return payload if is_same and last.span.start >= section.body.start else None
+
+    def write_into(
+        self, outline: Outline, to: Addressed, child: Literal["firstChild", "lastChild"], edge: BodyEdge
+    ) -> Resolution | Problems:
+        """Insertion of a payload into its section: as its first or last `child` if it starts with a heading.
+
+        Other text goes to an `edge` of the body, and sections that follow in it are after the whole body,
+        so that they take no text for their own. Errors: HEADING_LEVEL_OVERFLOW.
+        """
+        section, payload = to.section, to.payload
+        if payload.starts_with_heading:
+            return self._inserted_at(place_next_to(outline, section, child), payload, section)
+        place = place_in_body(outline, section, edge)
+        if edge == "very end" or not payload.headings:
+            return self._inserted_at(place, payload, section)
+        text, sections = payload.split()
+        behind = self._inserted_at(place_next_to(outline, section, "firstChild"), sections, section)
+        if not isinstance(behind, Resolution):
+            return behind
+        before = self.insertion(text, place, section)
+        return replace(
+            before,
+            claims=before.claims + behind.claims,
+            insertions=before.insertions + behind.insertions,
+        )
+
+    def _inserted_at(
+        self, place: InsertionPoint, payload: Payload, section: Section
+    ) -> Resolution | Problems:
+        fitted = self.fitted(payload, place.level)
+        return (fitted,) if isinstance(fitted, Diagnostic) else self.insertion(fitted, place, section)
+
+    def insertion(self, payload: Payload, place: InsertionPoint, section: Section) -> Resolution:
+        """Insertion of `payload` at `place`; `section` was addressed."""
+        return Resolution(
+            claims=(Claim(span=Span(place.offset, place.offset), owner=place.parent.index),),
+            insertions=(BlockInsertion(offset=place.offset, payload=payload, order=place.order),),
+            section=section,
+        )
+
+
+class AppendToSection(PayloadOperation):
+    """Add Markdown to the end of a section.
+
+    Plain text goes to the end of the section's own body, before its subsections. Text that starts with a
+    heading becomes the last subsection. `extent: "subtree"` puts plain text to the very end too.
+
+    Blank lines around the new text are added as needed; an item or row that continues the list or table at
+    that place gets none. Trailing link definitions at the end of the file stay after the new text.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "append_to_section",
+        "headingPath": ["Install"],
+        "markdown": "Restart your shell afterwards.",
+    }
+    accepts_root: ClassVar = True
+    repeats: ClassVar = True
+    may_begin_file: ClassVar = True
+
+    op: Literal["append_to_section"]
+    extent: Literal["auto", "subtree"] = Field(
+        default="auto", description="auto: end of the own body, or last subsection; subtree: the very end."
+    )
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One insertion.
+
+        Errors: those of the target; EMPTY_CONTENT, OUTLINE_CHANGED, HEADING_LEVEL_OVERFLOW.
+        """
+        found = self.addressed(outline)
+        if not isinstance(found, Addressed):
+            return found
+        return self.write_into(outline, found, "lastChild", "very end" if self.extent == "subtree" else "end")
+
+
+# --- prepend_to_section: add text to the start of a section.
+
+
+class PrependToSection(PayloadOperation):
+    """Add Markdown to the start of a section.
+
+    Plain text goes right after the heading. Text that starts with a heading becomes the first subsection,
+    so that it cannot take the section's own text for its own; so do sections that follow plain text. Blank
+    lines are added as needed; an item that continues into the list at that place gets none.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "prepend_to_section",
+        "headingPath": ["Install"],
+        "markdown": "You need Python 3.11 or newer.",
+    }
+    accepts_root: ClassVar = True
+    repeats: ClassVar = True
+    may_begin_file: ClassVar = True
+
+    op: Literal["prepend_to_section"]
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One insertion.
+
+        Errors: those of the target; EMPTY_CONTENT, OUTLINE_CHANGED, HEADING_LEVEL_OVERFLOW.
+        """
+        found = self.addressed(outline)
+        if not isinstance(found, Addressed):
+            return found
+        return self.write_into(outline, found, "firstChild", "start")
+
+
+# --- Shared parts of operations that write sections: the payload, its levels, and its position.
+
+SectionPosition = Literal["before", "after", "firstChild", "lastChild"]
+
+
+# --- insert_section: add a new section next to or inside another one.
+
+
+class InsertSection(PayloadOperation):
+    """Add a new section before or after another one, or as its first or last subsection.
+
+    `markdown` starts with the heading of the new section. With `levels: "fit"` all its headings are pushed
+    down together until the first fits its place: the level of the sibling, or one below the parent; next to
+    deeper subsections, theirs.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "insert_section",
+        "headingPath": ["Install"],
+        "position": "after",
+        "markdown": "## Upgrade\n\nRun the installer again.",
+    }
+    accepts_root: ClassVar = True
+    repeats: ClassVar = True
+    once_condition: ClassVar = "hasSection: TITLE"
+    may_begin_file: ClassVar = True
+
+    op: Literal["insert_section"]
+    position: SectionPosition = Field(description="Position relative to the target section.")
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One insertion.
+
+        Errors: those of the target; EMPTY_CONTENT, OUTLINE_CHANGED, HEADING_LEVEL_OVERFLOW;
+        INVALID_ARGUMENT for a payload without a heading in front, and next to the preamble.
+        """
+        section = self.find_section(outline)
+        payload = self.read_payload()
+        problems = [problem for problem in (section, payload) if isinstance(problem, Diagnostic)]
+        if not isinstance(payload, Diagnostic) and not payload.starts_with_heading:
+            problems.append(_NO_HEADING)
+        if isinstance(section, Section) and section.is_root and self.position in {"before", "after"}:
+            problems.append(_BESIDE_ROOT)
+        if problems or isinstance(section, Diagnostic) or isinstance(payload, Diagnostic):
+            return tuple(problems)
+        place = place_next_to(outline, section, self.position)
+        fitted = self.fitted(payload, place.level)
+        return (fitted,) if isinstance(fitted, Diagnostic) else self.insertion(fitted, place, section)
+
+
+_NO_HEADING = Diagnostic.invalid(
+    "markdown does not start with a heading, and a section has one",
+    "start it with a heading, or use append_to_section for text",
+)
+
+_BESIDE_ROOT = Diagnostic.invalid(
+    "the preamble has no sibling before or after it",
+    "use position firstChild or lastChild with headingPath [], or name a section",
+)
+
+
+# --- replace_section: replace the text of a section.
+
+
+class ReplaceSection(PayloadOperation):
+    """Replace the text of a section.
+
+    A payload that begins with the section's own heading replaces the heading too; otherwise it is the body.
+    Subsections stay, unless the payload repeats all of them, in order, and so is the whole section;
+    `keepSubsections` says it outright: true keeps them, false replaces them. Send back what you read with
+    one word changed, and only that line changes.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "replace_section",
+        "headingPath": ["Install"],
+        "markdown": "Download the archive and run it.",
+    }
+    accepts_root: ClassVar = True
+    may_end_open: ClassVar = True
+
+    op: Literal["replace_section"]
+    keep_subsections: bool | None = Field(
+        default=None, description="Keep subsections (true), replace them (false); found from the payload."
+    )
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One replacement.
+
+        Errors: those of the target; EMPTY_CONTENT, OUTLINE_CHANGED, HEADING_LEVEL_OVERFLOW;
+        INVALID_ARGUMENT for a payload with another heading at or above the target's level;
+        DUPLICATE_HEADING for one that repeats some of the subsections.
+        """
+        found = self.addressed(outline)
+        if not isinstance(found, Addressed):
+            return found
+        return replace_section(self, outline, found.section, found.payload, self.keep_subsections)
+
+
+# --- upsert_section: write a section, and make it where it is missing.
+
+
+class UpsertSection(PayloadOperation):
+    """Write a section; with `createIfMissing: true` make it where there is none.
+
+    An existing section is replaced, appended to or prepended to, as `mode` says. A missing one becomes the
+    last subsection of `parentPath`, else of the path above it, which must exist; it gets the payload's
+    heading, else the last element of `headingPath`. A `sectionId` never creates, and neither does an edit
+    with `sectionSha256`, which is of a section that was there.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "upsert_section",
+        "headingPath": ["Guide", "Support"],
+        "markdown": "Write to us.",
+        "createIfMissing": True,
+    }
+    accepts_root: ClassVar = True
+    may_begin_file: ClassVar = True
+
+    op: Literal["upsert_section"]
+    mode: Literal["replace", "append", "prepend"] = Field(
+        default="replace", description="What happens to a section that exists."
+    )
+    create_if_missing: bool = Field(default=False, description="Make the section where there is none.")
+    parent_path: tuple[str, ...] | None = Field(
+        default=None, description="Section to make it in; [] is the top; else headingPath[:-1]."
+    )
+    keep_subsections: bool | None = Field(
+        default=None, description="With mode replace: keep subsections (true) or replace them (false)."
+    )
+
+    @model_validator(mode="after")
+    def _check_mode(self) -> "UpsertSection":
+        if self.keep_subsections is not None and self.mode != "replace":
+            raise ValueError("keepSubsections requires mode replace")
+        if self.parent_path is not None and not self.create_if_missing:
+            raise ValueError("parentPath requires createIfMissing")
+        return self
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One replacement or insertion.
+
+        Errors: those of the target and of `replace_section`, `append_to_section` or `prepend_to_section`;
+        SECTION_NOT_FOUND for a parent that does not exist either; INVALID_ARGUMENT for a path element that
+        gives the new section no heading, or another level than its place.
+        """
+        section = self.find_section(outline)
+        payload = self.read_payload()
+        if isinstance(payload, Diagnostic):
+            is_missing = isinstance(section, Diagnostic) and self._may_create(section)
+            if isinstance(section, Diagnostic) and not is_missing:
+                return (self._with_way_to_create(section), payload)
+            return (payload,)
+        if isinstance(section, Diagnostic):
+            is_missing = self._may_create(section)
+            return self._create(outline, payload) if is_missing else (self._with_way_to_create(section),)
+        if self.mode == "replace":
+            return replace_section(self, outline, section, payload, self.keep_subsections)
+        to = Addressed(section, payload)
+        if self.mode == "append":
+            return self.write_into(outline, to, "lastChild", "end")
+        return self.write_into(outline, to, "firstChild", "start")
+
+    def _may_create(self, problem: Diagnostic) -> bool:
+        return self.create_if_missing and self._could_create(problem)
+
+    def _could_create(self, problem: Diagnostic) -> bool:
+        named = self.heading_path or ((self.heading,) if self.heading is not None else ())
+        return self.section_sha256 is None and bool(named) and problem.code is Code.SECTION_NOT_FOUND
+
+    def _with_way_to_create(self, problem: Diagnostic) -> Diagnostic:
+        if self.create_if_missing or not self._could_create(problem):
+            return problem
+        return replace(problem, hint=f'{problem.hint}; `"createIfMissing": true` would make it')
+
+    def _create(self, outline: Outline, payload: Payload) -> Resolution | Problems:
+        path = self.heading_path if self.heading_path is not None else (self.heading or "",)
+        parent = find_by_path(outline, self.parent_path if self.parent_path is not None else path[:-1])
+        if isinstance(parent, Diagnostic):
+            return (parent,)
+        if parent.nested:
+            return (_NESTED_PARENT,)
+        place = place_next_to(outline, parent, "lastChild")
+        fitted = self._fitted_below(path[-1], payload, place.level)
+        return (fitted,) if isinstance(fitted, Diagnostic) else self.insertion(fitted, place, parent)
+
+    def _fitted_below(self, element: str, payload: Payload, level: int) -> Payload | Diagnostic:
+        if payload.starts_with_heading:
+            return self.fitted(payload, level)
+        whole = _under_heading(element, payload, level)
+        if isinstance(whole, Diagnostic):
+            return whole
+        shallowest = 1 if self.levels == "verbatim" else level + 1
+        return not_too_deep(fit_levels(whole, shallowest, own_level=level))
+
+
+def _under_heading(element: str, payload: Payload, level: int) -> Payload | Diagnostic:
+    """`payload` below a heading of level 1, which is to go to `level`.
+
+    `element` is the title as one line of Markdown; it may carry its level.
+    """
+    headings = read_payload(element).headings
+    given, title = (headings[0].level, headings[0].content) if headings else (level, element.strip())
+    if not title:
+        return _NO_TITLE
+    if given != level:
+        return Diagnostic.invalid(
+            f"headingPath gives the new section level {given}, and its place has level {level}",
+            "give the heading without marks, or another parent",
+        )
+    heading = atx_heading(1, title)
+    return _NO_TITLE if heading is None else read_payload(f"{heading}\n\n{payload.text}")
+
+
+_NO_TITLE = Diagnostic.invalid(
+    "the last element of headingPath gives the new section no title",
+    "name the section, or start markdown with its heading",
+)
+
+_NESTED_PARENT = Diagnostic.invalid(
+    "parentPath names a heading in a quote or list, which has no sections", "name a section of the document"
+)
+
+
+# --- format_section: write a section the way mdformat does.
+
+
+class FormatSection(SectionTargeted):
+    """Format a section and its subsections the way `mdformat` does.
+
+    It needs the extra `mdplan[mdformat]`. Headings keep their text and level; link definitions, footnotes,
+    and the blank lines around the section stay as they are. A section that would not be rendered as before,
+    but for white space, is refused.
+    """
+
+    example: ClassVar[dict[str, object]] = {"op": "format_section", "headingPath": ["Install"]}
+
+    op: Literal["format_section"]
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """Replacement of the lines that differ. Errors: those of the target; FORMATTER_FAILED."""
+        from mdplan.markdown.formatting import format_lines
+
+        section = self.find_section(outline)
+        if isinstance(section, Diagnostic):
+            return (section,)
+        # With the blank lines at its end, which are part of a fence that is not closed.
+        edits = format_lines(outline, section.span)
+        if isinstance(edits, Diagnostic):
+            return (edits,)
+        span = Span(section.span.start, end_of_subtree(outline, section))
+        claim = Claim(span=span, owner=section.index, takes=outline.members(section), verb="formats")
+        return Resolution(claims=(claim,), edits=edits, section=section)
+
+
+def not_too_deep(fitted: Payload | int) -> Payload | Diagnostic:
+    """`fitted`, or HEADING_LEVEL_OVERFLOW where it is the level that a heading would have."""
+    if isinstance(fitted, Payload):
+        return fitted
+    return Diagnostic(
+        code=Code.HEADING_LEVEL_OVERFLOW,
+        message=f"a heading would be at level {fitted}; the maximum is 6",
+        hint='use fewer heading levels, or `"levels": "verbatim"`',
+    )
+
+
+def place_in_body(outline: Outline, section: Section, edge: BodyEdge) -> InsertionPoint:
+    """Place for text: the start or end of the own body of `section`, or after its last subsection."""
+    match edge:
+        case "start":
+            found = start_of_body(outline, section), InsertRank.BODY_START
+        case "end":
+            found = end_of_body(outline, section), InsertRank.BODY_END
+        case _:
+            return place_next_to(outline, section, "lastChild")
+    return InsertionPoint(offset=found[0], parent=section, level=section.level + 1, rank=found[1])
+
+
+def place_next_to(outline: Outline, section: Section, position: SectionPosition) -> InsertionPoint:
+    """Place for a section before, after or inside `section`, and the level that fits there.
+
+    Inside it is one below `section`, or that of its first or last subsection where that is deeper.
+    """
+    parent = outline.parent(section) or section
+    if position == "before":
+        return InsertionPoint(
+            offset=section.span.start, parent=parent, level=section.level, rank=InsertRank.BEFORE
+        )
+    if position == "after":
+        offset = end_of_subtree(outline, section)
+        return InsertionPoint(offset=offset, parent=parent, level=section.level, rank=InsertRank.AFTER)
+    levels = [child.level for child in outline.children(section)] or [0]
+    if position == "firstChild":
+        offset, level = end_of_body(outline, section), max(section.level + 1, levels[0])
+        return InsertionPoint(offset=offset, parent=section, level=level, rank=InsertRank.FIRST_CHILD)
+    offset, level = end_of_subtree(outline, section), max(section.level + 1, levels[-1])
+    return InsertionPoint(offset=offset, parent=section, level=level, rank=InsertRank.LAST_CHILD)
+
+
+# --- Replacing the text of a section by a payload: which part of it the payload stands for.
+
+_Path = tuple[str, ...]
+
+_EMPTY_PATH = Diagnostic(
+    code=Code.INVALID_HEADING_PATH,
+    message="an empty headingPath names no section to replace",
+    hint=f'name the section; to replace the text before the first heading, send "sectionId": "{PREAMBLE_ID}"',
+)
+
+
+def replace_section(
+    operation: LevelFitting,
+    outline: Outline,
+    section: Section,
+    payload: Payload,
+    keep_subsections: bool | None,  # noqa: FBT001 (a field of the edit, handed on)
+) -> Resolution | Problems:
+    """Replacement of the text of `section` by `payload`.
+
+    Errors: INVALID_HEADING_PATH for the empty path, which is more often a mistake than the text before the
+    first heading; HEADING_LEVEL_OVERFLOW; INVALID_ARGUMENT for a payload with another heading at or above the
+    level of the section; DUPLICATE_HEADING for one that repeats some of the subsections.
+    """
+    if operation.heading_path == ():
+        return (_EMPTY_PATH,)
+    has_heading = _has_heading_of(section, payload)
+    keeps = _keeps_subsections(outline, section, payload, keep_subsections)
+    other = _other_heading(section, payload, has_heading=has_heading)
+    problems = tuple(problem for problem in (other, keeps) if isinstance(problem, Diagnostic))
+    if problems:
+        return problems
+    if has_heading:
+        payload = _with_id_of(outline, section, payload)
+    fitted = operation.fitted(
+        payload,
+        _level_of_subsections(outline, section) if keeps else section.level + 1,
+        own_level=section.level if has_heading else None,
+    )
+    if isinstance(fitted, Diagnostic):
+        return (fitted,)
+    start = _start(outline, section, payload, has_heading=has_heading)
+    end = max(start, _end(outline, section, payload, keeps=keeps is True))
+    declared = Span(start if has_heading else section.body.start, end)
+    members = outline.members(section)
+    taken = members[:1] if keeps else members
+    return Resolution(
+        claims=(Claim(span=declared, owner=section.index, takes=taken, verb="replaces"),),
+        edits=replace_blocks(outline, Span(start, end), fitted),
+        section=section,
+    )
+
+
+def _keeps_subsections(
+    outline: Outline,
+    section: Section,
+    payload: Payload,
+    asked: bool | None,  # noqa: FBT001 (a field of the edit, handed on)
+) -> bool | Diagnostic:
+    if asked is not None:
+        return asked
+    wanted = [
+        tuple(folded(title) for title in outline.sections[index].path[len(section.path) :])
+        for index in outline.members(section)
+        if index != section.index
+    ]
+    given = _paths_in(payload, behind_own_heading=_has_heading_of(section, payload))
+    repeated = set(wanted) & set(given)
+    if not repeated:
+        return True
+    if _is_subsequence(wanted, given):
+        return False
+    return Diagnostic(
+        code=Code.DUPLICATE_HEADING,
+        message=f"the payload repeats {len(repeated)} of {len(set(wanted))} subsections",
+        hint="repeat all of them in order, or none; or say it with keepSubsections",
+    )
+
+
+def _paths_in(payload: Payload, *, behind_own_heading: bool) -> list[_Path]:
+    """Path of each heading of `payload`, by folded titles, as it is among the others."""
+    paths: list[_Path] = []
+    above: list[tuple[int, _Path]] = [(0, ())]
+    for block in payload.headings[int(behind_own_heading) :]:
+        while above[-1][0] >= block.level:
+            above.pop()
+        path = (*above[-1][1], folded(_title(block)))
+        above.append((block.level, path))
+        paths.append(path)
+    return paths
+
+
+def _level_of_subsections(outline: Outline, section: Section) -> int:
+    """Level for new subsections before those that stay: they must not become the parent of one."""
+    first = next(outline.children(section), None)
+    return max(section.level + 1, first.level if first else 0)
+
+
+def _start(outline: Outline, section: Section, payload: Payload, *, has_heading: bool) -> int:
+    """Where the replaced text starts: anchor lines above the heading stay unless the payload has some."""
+    if not has_heading:
+        return start_of_body(outline, section)
+    return section.span.start if payload.starts_with_anchor else section.heading_start
+
+
+def _with_id_of(outline: Outline, section: Section, payload: Payload) -> Payload:
+    """`payload` whose heading has the attributes of that of `section`, unless it brings its own."""
+    heading, text = payload.headings[0], payload.text
+    assert section.heading is not None
+    attributes = read_content(section.heading.content).attributes
+    below = outline.source.text[section.heading_end : section.body.start]
+    if attribute_lines([0], [heading.span.end], text) or read_content(heading.content).attributes:
+        return payload
+    if attributes:
+        edit = with_title(Source.from_text(text), heading, f"{heading.content} {attributes}")
+        text = text if edit is None else EditList((edit,)).apply(text)
+    elif below:
+        head = text[: heading.span.end].removesuffix("\n")
+        text = f"{head}\n{below.rstrip()}\n{text[heading.span.end :]}"
+    return read_payload(text)
+
+
+def _end(outline: Outline, section: Section, payload: Payload, *, keeps: bool) -> int:
+    """Where the replaced text ends: before tags of other enclosures, unless the payload has them."""
+    end = end_of_body(outline, section) if keeps else end_of_subtree(outline, section)
+    whole = section.body.end if keeps else section.span.end
+    has_lone = find_enclosures(outline).first_crossing(Span(section.body.start, whole)) is not None
+    if has_lone and find_enclosures(Outline(Source.from_text(payload.text))).lone:
+        return end_of_text_before(outline, whole)
+    return end
+
+
+def _has_heading_of(section: Section, payload: Payload) -> bool:
+    """Whether `payload` begins with the heading of `section`, by its rendered text."""
+    return (
+        not section.is_root
+        and payload.starts_with_heading
+        and folded(_title(payload.headings[0])) == folded(section.title)
+    )
+
+
+def _title(heading: Block) -> str:
+    return render_text(without_attributes(heading.content))
+
+
+def _other_heading(section: Section, payload: Payload, *, has_heading: bool) -> Diagnostic | None:
+    """INVALID_ARGUMENT where the first heading of the payload belongs next to or above the section."""
+    if has_heading or not payload.headings or section.is_root:
+        return None
+    if payload.headings[0].level > section.level:
+        return None
+    return Diagnostic.invalid(
+        "the payload has another heading at or above the level of the section",
+        "to change the heading use rename_heading; to add a section next to it use insert_section; "
+        "subsections need a deeper level",
+    )
+
+
+def _is_subsequence(wanted: Sequence[_Path], given: Sequence[_Path]) -> bool:
+    rest = iter(given)
+    return all(any(path == found for found in rest) for path in wanted)

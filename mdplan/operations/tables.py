@@ -1,0 +1,380 @@
+"""upsert_table_row: change the row of a table that has a key, or add it."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown.headings import heading_title
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.sections import Section
+from mdplan.markdown.table_edits import added_row, cell_source, changed_cells, claimed_cells, has_line_end
+from mdplan.markdown.tables import TableRow, TableSource, tables_with_header, unescaped
+from mdplan.operations.base import Claim, Count, Resolution, SectionTargeted, TableHeader, WireModel
+from mdplan.text.source import visible
+from mdplan.text.visible import nearest_names
+
+
+@dataclass(frozen=True, slots=True)
+class AddressedTable:
+    """A table, and the 0-based column of its keys.
+
+    `section` is the one that the edit addresses, and `owner` the index of the one whose own body it is in.
+    """
+
+    table: TableSource
+    section: Section
+    owner: int
+    key_column: int
+
+
+class TableField(WireModel):
+    """A table, by its 0-based index, or by header cells: one, or a list of them."""
+
+    index: Count | None = None
+    header: TableHeader | None = None
+
+    @model_validator(mode="after")
+    def _check_one(self) -> "TableField":
+        if (self.index is None) == (self.header is None):
+            msg = "give either index or header"
+            raise ValueError(msg)
+        return self
+
+
+class TableOperation(SectionTargeted):
+    """An operation on the row of a table that has a key."""
+
+    target_is_required: ClassVar = False
+    accepts_root: ClassVar = True
+
+    table: TableField | None = Field(
+        default=None,
+        description="{index} of the table, 0-based, or {header} of a column: in the section with its "
+        "subsections, else in the file. Not needed where one table has the key column.",
+    )
+    key_column: str = Field(description="Header of the column with the keys, or its number, from 1, as text.")
+    key: str = Field(description="Cell of the row in that column.")
+
+    @field_validator("key_column", "key")
+    @classmethod
+    def _check_text(cls, value: str) -> str:
+        if not value.strip():
+            msg = "it is blank, and names no row"
+            raise ValueError(msg)
+        return value
+
+    def find_table(self, outline: Outline) -> AddressedTable | Problems:
+        """The table and its key column.
+
+        Errors: those of the target; TABLE_NOT_FOUND; KEY_NOT_FOUND and MATCH_COUNT_MISMATCH for the column;
+        INVALID_ARGUMENT for a table that could not be read.
+        """
+        section = self.find_section(outline) if self._given_targets() else None
+        if isinstance(section, Diagnostic):
+            return (section,)
+        table = self._table(outline, section)
+        if isinstance(table, Diagnostic):
+            return (table,)
+        if not table.is_proven:
+            return (_unproven(table),)
+        column = find_column(table, "keyColumn", self.key_column)
+        if isinstance(column, Diagnostic):
+            return (column,)
+        owner = outline.section_at(table.block.span.start)
+        return AddressedTable(table, section or owner, owner.index, column)
+
+    def find_row(self, found: AddressedTable, key: str | None = None) -> TableRow | Diagnostic | None:
+        """The row of the `key`, by default that of the edit; None where there is none.
+
+        Errors: MATCH_COUNT_MISMATCH.
+        """
+        rows = found.table.rows_with(found.key_column, self.key if key is None else key)
+        if len(rows) < 2:
+            return rows[0] if rows else None
+        listed = ", ".join(str(row.line) for row in rows[:_MOST_LISTED])
+        listed += ", …" if len(rows) > _MOST_LISTED else ""
+        return Diagnostic(
+            code=Code.MATCH_COUNT_MISMATCH,
+            message=f"{len(rows)} rows have that key, at lines {listed}, exactly one is needed",
+            hint="use a keyColumn that is unique, or replace_lines",
+            place=found.table.lines.position(rows[0].span.start),
+        )
+
+    def no_row(self, found: AddressedTable, key: str, where: str = "") -> Diagnostic:
+        """KEY_NOT_FOUND for the `key` of no row, which the field `where` has, if it is not `key`."""
+        table = found.table
+        near = nearest_names(key, table.texts_of(found.key_column))
+        return Diagnostic(
+            code=Code.KEY_NOT_FOUND,
+            message=f"{where}no row of the table at lines {table.block.first_line}-{table.block.last_line} "
+            "has that key",
+            hint=f"nearest: {', '.join(f'`{visible(key)}`' for key in near)}"
+            if near
+            else "read the table: keys are compared as written, else as a reader sees them",
+            place=table.lines.position(table.header.span.start),
+        )
+
+    def _table(self, outline: Outline, section: Section | None) -> TableSource | Diagnostic:
+        tables = outline.tables if section is None else outline.tables_in(section.span)
+        wanted = self.table.index if self.table is not None else None
+        if wanted is None and len(tables) > 1:
+            # Of several the column of the keys may say which.
+            header = self.table.header if self.table is not None and self.table.header else self.key_column
+            tables = tables_with_header(tables, header) or tables
+        if wanted is None and len(tables) == 1:
+            return tables[0]
+        if wanted is not None and wanted < len(tables):
+            return tables[wanted]
+        return _not_found(outline, tables, section, wanted)
+
+
+class UpsertTableRow(TableOperation):
+    """Change cells of the table row that has a key, or add that row.
+
+    The row is the one whose cell in `keyColumn` is `key`, as written or as a reader sees it. `row` gives
+    cells by the headers of their columns; other cells stay as they are. Where no row has the key, one is
+    added, with the key and the cells of `row`, and empty ones for the rest. It goes after the last row, or
+    next to the row whose key `before` or `after` gives; a row that exists stays where it is.
+
+    Values are inline Markdown of one line; numbers and booleans become text. Pipes in them are escaped, also
+    inside code. A cell keeps its width where the value fits, and a longer one makes its own row wider: other
+    rows never change. A row is added in the style of the header row, padded to the width of the columns where
+    the table is aligned.
+
+    The cell of the key is never given another value: that would be another row.
+
+    `table` counts from 0 the tables at every depth, as md_stat does; with a section next to it, those
+    in the section with its subsections. Without `table` there must be exactly one that has the key column.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "upsert_table_row",
+        "heading": "Brew",
+        "keyColumn": "Tea",
+        "key": "Black",
+        "row": {"Minutes": "3"},
+    }
+
+    op: Literal["upsert_table_row"]
+    row: dict[str, str] = Field(description="Cells to write, by column header; Markdown of one line.")
+    before: str | None = Field(default=None, description="Key of the row that a new row goes before.")
+    after: str | None = Field(default=None, description="The same, to go after it.")
+
+    @field_validator("row", mode="before", json_schema_input_type=dict[str, str | float | bool])
+    @classmethod
+    def _as_cells(cls, given: object) -> object:
+        if not isinstance(given, dict):
+            return given
+        return {
+            name: json.dumps(value) if isinstance(value, int | float) else value
+            for name, value in given.items()
+        }
+
+    @model_validator(mode="after")
+    def _check_place(self) -> "UpsertTableRow":
+        if self.before is not None and self.after is not None:
+            msg = "give one of before and after"
+            raise ValueError(msg)
+        return self
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """Edits of the cells that change, or the insertion of a row.
+
+        Errors: those of `find_table` and `find_row`; KEY_NOT_FOUND for an unknown column, INVALID_ARGUMENT
+        for a value that cannot be a cell, or another value for the key.
+        """
+        found = self.find_table(outline)
+        if not isinstance(found, AddressedTable):
+            return found
+        values, row = self._values(found), self.find_row(found)
+        if isinstance(values, dict) and not isinstance(row, Diagnostic):
+            return self._change(found, row, values) if row else self._addition(found, values)
+        problems = () if isinstance(values, dict) else values
+        return (*problems, *((row,) if isinstance(row, Diagnostic) else ()))
+
+    def _change(self, found: AddressedTable, row: TableRow, values: Mapping[int, str]) -> Resolution:
+        return Resolution(
+            claims=tuple(
+                Claim(span=span, owner=found.owner)
+                for span in claimed_cells(row, sorted(values) or [found.key_column])
+            ),
+            edits=changed_cells(found.table, row, values),
+            section=found.section,
+        )
+
+    def _addition(self, found: AddressedTable, values: Mapping[int, str]) -> Resolution | Problems:
+        line = self._line_before(found)
+        if isinstance(line, Diagnostic):
+            return (line,)
+        edit = added_row(found.table, {found.key_column: self.key, **values}, line)
+        key = heading_title(unescaped(self.key))
+        part = ("table row", found.table.index, found.key_column, key)
+        return Resolution(
+            claims=(Claim(span=edit.span, owner=found.owner, part=part),),
+            edits=(edit,),
+            section=found.section,
+        )
+
+    def _line_before(self, found: AddressedTable) -> int | Diagnostic:
+        """The line that a new row goes after. Errors: KEY_NOT_FOUND, MATCH_COUNT_MISMATCH."""
+        neighbour = self.after if self.before is None else self.before
+        if neighbour is None:
+            return found.table.block.last_line
+        row = self.find_row(found, neighbour)
+        if row is None:
+            return self.no_row(found, neighbour, "after: " if self.before is None else "before: ")
+        return row if isinstance(row, Diagnostic) else row.line - (self.before is not None)
+
+    def _values(self, found: AddressedTable) -> dict[int, str] | Problems:
+        """The cells of `row` by 0-based column, or all that is wrong with them."""
+        values: dict[int, str] = {}
+        problems: list[Diagnostic] = []
+        for name, value in self.row.items():
+            column = find_column(found.table, "row", name)
+            if isinstance(column, Diagnostic):
+                problems.append(column)
+            elif column in values:
+                problems.append(Diagnostic.invalid("row names one column twice", "give each column once"))
+            else:
+                values[column] = value
+        if any(has_line_end(value) for value in (*self.row.values(), self.key)):
+            problems.append(
+                Diagnostic.invalid("a cell cannot contain a line break", "write `<br>` in its place")
+            )
+        if found.key_column in values and not self._is_key(values[found.key_column]):
+            problems.append(
+                Diagnostic.invalid(
+                    "row gives the cell of keyColumn another value than key",
+                    "omit it; to rename a key use replace_match in the section",
+                )
+            )
+        return tuple(problems) or values
+
+    def _is_key(self, value: str) -> bool:
+        """Whether `value` is the key, as written or as a reader sees it."""
+        wanted, given = (unescaped(cell_source(text)) for text in (self.key, value))
+        return given == wanted or heading_title(given) in {heading_title(wanted), wanted}
+
+
+# --- delete_table_row: delete the row of a table that has a key.
+
+
+class DeleteTableRow(TableOperation):
+    """Delete the table row that has a key.
+
+    The row is the one whose cell in `keyColumn` is `key`, as written or as a reader sees it. When it is the
+    last one, the header and the row of dashes stay.
+
+    `table` counts from 0 the tables at every depth, as md_stat does; with a section next to it, those
+    in the section with its subsections. Without `table` there must be exactly one that has the key column.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "delete_table_row",
+        "heading": "Brew",
+        "keyColumn": "Tea",
+        "key": "Rooibos",
+    }
+    satisfied_by: ClassVar = frozenset({Code.KEY_NOT_FOUND})
+
+    op: Literal["delete_table_row"]
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One deletion. Errors: those of `find_table` and `find_row`; KEY_NOT_FOUND."""
+        found = self.find_table(outline)
+        if not isinstance(found, AddressedTable):
+            return found
+        row = self.find_row(found)
+        if row is None:
+            return (self.no_row(found, self.key),)
+        if isinstance(row, Diagnostic):
+            return (row,)
+        span = outline.source.lines.span(row.line, row.line)
+        return Resolution(
+            claims=(Claim(span=span, owner=found.owner),), deletions=(span,), section=found.section
+        )
+
+
+# --- Shared parts of operations on tables: finding the table, its columns, and the row of a key.
+
+_MOST_LISTED: Final = 10
+
+_NUMBER: Final = re.compile(r"[0-9]{1,4}")
+
+_MOST_COLUMNS: Final = 8
+
+_LONGEST_NAME: Final = 40
+
+_MAKE_ONE: Final = "append_to_section with the lines of a table makes one"
+
+
+def find_column(table: TableSource, where: str, name: str) -> int | Diagnostic:
+    """0-based column of `table` with the header `name`, or with this number from 1, where no header is that.
+
+    `where` in the edit gives it.
+
+    Errors: KEY_NOT_FOUND, MATCH_COUNT_MISMATCH.
+    """
+    columns = table.columns_named(name)
+    if not columns and _NUMBER.fullmatch(name.strip()) and 0 < int(name) <= len(table.columns):
+        return int(name) - 1
+    if len(columns) == 1:
+        return columns[0]
+    if columns:
+        return Diagnostic(
+            code=Code.MATCH_COUNT_MISMATCH,
+            message=f"{where}: {len(columns)} columns of the table at line {table.block.first_line} "
+            "have that header",
+            hint="give one of them another header first",
+            place=table.lines.position(table.header.span.start),
+        )
+    near = nearest_names(name, dict.fromkeys(table.columns))
+    hint = f"nearest: {_quoted(near)}" if near else f"its columns are {_quoted(table.columns)}"
+    return Diagnostic(
+        code=Code.KEY_NOT_FOUND,
+        message=f"{where}: the table at line {table.block.first_line} has no column of that name",
+        hint=hint,
+        place=table.lines.position(table.header.span.start),
+    )
+
+
+def _not_found(
+    outline: Outline, tables: Sequence[TableSource], section: Section | None, wanted: int | None
+) -> Diagnostic:
+    place = "the file" if section is None else "the section"
+    if wanted is None and tables:
+        message = f"{place} has {len(tables)} tables, and the edit does not say which"
+    else:
+        message = f"{place} has no table" + (f" of index {wanted}" if wanted is not None else "")
+    hint = f'"table": {{"index": …}} is one of: {_listed(tables)}' if tables else _MAKE_ONE
+    if not tables and section is not None and outline.tables:
+        hint = f"tables of the file: {_listed(outline.tables)}"
+    return Diagnostic(code=Code.TABLE_NOT_FOUND, message=message, hint=hint)
+
+
+def _listed(tables: Sequence[TableSource]) -> str:
+    """Tables in words: ``0 (lines 5-9: `Tool`, `Version`)``."""
+    descriptions = (
+        f"{index} (lines {table.block.first_line}-{table.block.last_line}: {_quoted(table.columns)})"
+        for index, table in enumerate(tables[:_MOST_LISTED])
+    )
+    return ", ".join(descriptions) + (", …" if len(tables) > _MOST_LISTED else "")
+
+
+def _quoted(names: Sequence[str]) -> str:
+    shown = (visible(name) for name in names[:_MOST_COLUMNS])
+    short = (name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…" for name in shown)
+    return ", ".join(f"`{name}`" for name in short) + (", …" if len(names) > _MOST_COLUMNS else "")
+
+
+def _unproven(table: TableSource) -> Diagnostic:
+    return Diagnostic.invalid(
+        f"the cells of the table at line {table.block.first_line} could not be found in the source",
+        "use replace_lines there",
+        place=table.lines.position(table.block.span.start),
+    )
