@@ -18,10 +18,9 @@ import pytest
 from mdplan.diagnostics import Code, Problems
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
-from mdplan.planning.batch_build import build_files
-from mdplan.planning.build import BuildResult, BuiltFile
-from mdplan.planning.links.derived_edits import derive_link_edits
-from mdplan.planning.snapshot import SnapshotFile
+from mdplan.planning.batch import build_files
+from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile
+from mdplan.planning.links import derive_link_edits
 from mdplan.requests.batch import Batch
 from mdplan.requests.batch_reader import read_batch
 from mdplan.text.diff import file_diff

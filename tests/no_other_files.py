@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.destinations import TargetKind
 from mdplan.markdown.paths import NO_RULES
-from mdplan.planning.snapshot import SnapshotFile
+from mdplan.planning.build import SnapshotFile
 
 
 class NoOtherFiles:

@@ -30,7 +30,7 @@ from mdplan.bot.verdict_cache import VerdictCache, is_kept
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.paths import MARKDOWN_SUFFIXES
 from mdplan.plan import Plan
-from mdplan.planning.replan.merge_plans import merge_plans
+from mdplan.planning.merging import merge_plans
 
 # What happened, and facts about it, as JSON.
 EventListener: TypeAlias = Callable[[str, Mapping[str, Any]], None]

@@ -25,10 +25,9 @@ from mdplan.documents.link_index import LinkIndex
 from mdplan.documents.outlined_files import OutlineCache
 from mdplan.engine.planner import Planner
 from mdplan.markdown.paths import page_key
-from mdplan.planning.links.link_changes import LinkChanges
-from mdplan.planning.links.link_names import linked_places, text_of_bytes
-from mdplan.planning.replan.plan_result import PlannedBatch
-from mdplan.planning.snapshot import SnapshotFile
+from mdplan.planning.build import SnapshotFile
+from mdplan.planning.link_changes import LinkChanges, linked_places, text_of_bytes
+from mdplan.planning.replay import PlannedBatch
 from mdplan.requests.batch import Batch
 from mdplan.storage.fs.errors import StorageRefused
 

@@ -11,7 +11,7 @@ from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.bot.section_near_misses import SkippedNearMiss
 from mdplan.diagnostics import LINK_CODES, Problems
 from mdplan.plan import Plan
-from mdplan.planning.replan.merge_plans import ready_to_merge
+from mdplan.planning.merging import ready_to_merge
 from mdplan.settings import Settings
 from mdplan.storage.fs.stamps import file_stamps
 from mdplan.storage.workspace import Workspace

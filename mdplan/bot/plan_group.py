@@ -8,7 +8,7 @@ from mdplan.bot.file_planner import FilePlanner
 from mdplan.bot.job import CandidateFile, FileStatus, PackedPlan
 from mdplan.bot.selector import SelectedEdits
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.planning.replan.plan_result import PlannedBatch
+from mdplan.planning.replay import PlannedBatch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from mdplan.engine.history.interrupted import with_interrupted
 from mdplan.engine.history.recovery_service import with_recovered
 from mdplan.plan import Plan
 from mdplan.planning.plan_document import document_parts
-from mdplan.planning.results.summary import report_fields
+from mdplan.planning.results import report_fields
 from mdplan.reports.plan import ApplyReport
 
 

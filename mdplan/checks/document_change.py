@@ -13,7 +13,7 @@ from mdplan.markdown.blocks import Block, BlockKind
 from mdplan.markdown.enclosure_search import find_enclosures, find_regions
 from mdplan.markdown.front_matter import FrontMatterContent, Unreadable
 from mdplan.markdown.outline import Outline
-from mdplan.planning.results.warnings import overlong_rows, unreadable_front_matter
+from mdplan.planning.results import overlong_rows, unreadable_front_matter
 from mdplan.text.lines import Position
 from mdplan.text.source import DocumentFormat
 

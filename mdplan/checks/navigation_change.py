@@ -11,8 +11,8 @@ from mdplan.field_names import short_name
 from mdplan.markdown.destinations import TargetKind
 from mdplan.markdown.front_matter_edits import data_content
 from mdplan.markdown.paths import page_key
-from mdplan.planning.navigation.entries import strings_of
-from mdplan.planning.navigation.kinds import beside_its_pages, navigation_of
+from mdplan.planning.navigation import beside_its_pages, navigation_of
+from mdplan.planning.navigation_entries import strings_of
 
 
 def lost_pages(new: LinkIndex, changed: Iterable[ChangedDocument]) -> Iterator[tuple[str, Diagnostic]]:

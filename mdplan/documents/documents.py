@@ -11,11 +11,8 @@ from mdplan.documents.outlined_files import OutlinedFiles
 from mdplan.edit_numbers import EditNumbers
 from mdplan.limits import Limits
 from mdplan.plan import Plan
-from mdplan.planning.build import BuildResult, BuiltFile
-from mdplan.planning.replan.replay import CACHED_BYTES, FoundFile, Replay, replay, stale_files
-from mdplan.planning.replan.stale import stale_base
-from mdplan.planning.resolve import too_long
-from mdplan.planning.snapshot import SnapshotFile
+from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile, too_long
+from mdplan.planning.replay import CACHED_BYTES, FoundFile, Replay, replay, stale_base, stale_files
 from mdplan.progress import ProgressCallback, no_progress
 from mdplan.reading.open_document import decode_document
 from mdplan.requests.batch import Batch, FileEdits

@@ -9,9 +9,9 @@ from mdplan.documents.outlined_files import OutlinedFiles
 from mdplan.markdown.destinations import TargetKind
 from mdplan.markdown.paths import MARKDOWN_SUFFIXES, NO_RULES, SiteRules, folder_of, page_key
 from mdplan.markdown.targets import resolvable_targets
-from mdplan.planning.links.link_names import may_link_to, may_list, text_of_bytes
-from mdplan.planning.navigation.kinds import is_navigation
-from mdplan.planning.snapshot import SnapshotFile
+from mdplan.planning.build import SnapshotFile
+from mdplan.planning.link_changes import may_link_to, may_list, text_of_bytes
+from mdplan.planning.navigation import is_navigation
 from mdplan.requests.batch import FileEdits
 from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.fs.root import Root

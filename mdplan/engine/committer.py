@@ -20,17 +20,15 @@ from mdplan.engine.plans.plan_library import PlanLibrary, StoredPlans
 from mdplan.engine.staging import files_to_stage
 from mdplan.limits import Limits
 from mdplan.plan import Plan
-from mdplan.planning.replan.plan_result import PlannedBatch, PlanSelection
-from mdplan.planning.replan.replanning import (
+from mdplan.planning.replan import (
+    UNDO_IS_WHOLE,
     plan_on_new_base,
     plan_part,
     replan_with_guards,
     replan_with_preconditions,
 )
-from mdplan.planning.replan.replay import FoundFile, Replay, bases_of, is_applied
-from mdplan.planning.replan.undo_plan import UNDO_IS_WHOLE
-from mdplan.planning.results.after_write import written_files
-from mdplan.planning.results.summary import report_fields
+from mdplan.planning.replay import FoundFile, PlannedBatch, PlanSelection, Replay, bases_of, is_applied
+from mdplan.planning.results import report_fields, written_files
 from mdplan.progress import ProgressCallback
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import ApplyReport, FileReport, Receipt, as_apply_report

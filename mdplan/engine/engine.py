@@ -26,7 +26,7 @@ from mdplan.engine.history.interrupted import with_interrupted
 from mdplan.engine.services import EngineServices
 from mdplan.plan import Plan
 from mdplan.planning.plan_document import write_document
-from mdplan.planning.replan.plan_result import PlannedBatch, PlanResult
+from mdplan.planning.replay import PlannedBatch, PlanResult
 from mdplan.progress import ProgressCallback, no_progress
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import ApplyReport, PlanReport, as_apply_report
@@ -160,7 +160,7 @@ class Engine(EngineServices):
             report = self.undo(undone, dry_run=True, rebases=True)
             self.library.derive(report.plan_id, *loaded)
             return report
-        from mdplan.planning.replan.replanning import plan_on_new_base
+        from mdplan.planning.replan import plan_on_new_base
 
         planned = plan_on_new_base(self.planner.plan, loaded[0], self.settings.batch)
         if not isinstance(planned, PlannedBatch):

@@ -7,11 +7,10 @@ from mdplan.documents.documents import Documents
 from mdplan.documents.link_index import LinkIndex
 from mdplan.documents.schema_check import schema_problems
 from mdplan.limits import Limits
-from mdplan.planning.batch_build import build_files, plan_batch
-from mdplan.planning.build import BuildResult, BuiltFile
-from mdplan.planning.links.derived_edits import derive_link_edits
-from mdplan.planning.replan.plan_result import PlannedBatch
-from mdplan.planning.snapshot import SnapshotFile
+from mdplan.planning.batch import build_files, plan_batch
+from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile
+from mdplan.planning.links import derive_link_edits
+from mdplan.planning.replay import PlannedBatch
 from mdplan.progress import ProgressCallback, no_progress
 from mdplan.requests.batch import Batch
 

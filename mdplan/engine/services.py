@@ -15,7 +15,7 @@ from mdplan.engine.planner import Planner
 from mdplan.engine.plans.merge_service import MergeService
 from mdplan.engine.plans.plan_library import PlanCache, PlanLibrary, StoredPlans
 from mdplan.plan import Plan
-from mdplan.planning.replan.plan_result import PlannedBatch
+from mdplan.planning.replay import PlannedBatch
 from mdplan.requests.batch import Batch
 from mdplan.settings import DEFAULT_SETTINGS, Settings
 from mdplan.storage.fs.root import Root

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from mdplan.diagnostics import Code
 from mdplan.documents.documents import BACKUP_SUFFIX, Documents
 from mdplan.plan import FileChange, Plan
-from mdplan.planning.replan.replay import Replay
+from mdplan.planning.replay import Replay
 from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.transaction.commit import LaterContent, StagedFile

@@ -13,7 +13,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.memory.document_section import DocumentSection
 from mdplan.memory.front_matter_mapping import DocumentFrontMatter
 from mdplan.memory.memory_planner import RequestedFile, plan_in_memory
-from mdplan.planning.replan.plan_result import PlannedBatch
+from mdplan.planning.replay import PlannedBatch
 from mdplan.reading.open_document import decode_document
 from mdplan.reading.read import read_target
 from mdplan.reading.search import Window, search_document

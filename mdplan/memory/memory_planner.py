@@ -8,11 +8,10 @@ from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.markdown.destinations import TargetKind
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.paths import NO_RULES, SiteRules
-from mdplan.planning.batch_build import build_files, plan_batch
-from mdplan.planning.build import BuildResult, BuiltFile
-from mdplan.planning.links.derived_edits import derive_link_edits
-from mdplan.planning.replan.plan_result import PlannedBatch
-from mdplan.planning.snapshot import SnapshotFile
+from mdplan.planning.batch import build_files, plan_batch
+from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile
+from mdplan.planning.links import derive_link_edits
+from mdplan.planning.replay import PlannedBatch
 from mdplan.requests.batch import Batch
 
 

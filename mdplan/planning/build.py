@@ -1,20 +1,93 @@
 """From resolved edits to the result of one file."""
 
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
 
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import AND_MORE, MOST_PROBLEMS, Code, Diagnostic, Problems
+from mdplan.edit_numbers import EditNumbers
+from mdplan.markdown.block_tree import is_left_open
+from mdplan.markdown.blocks import Block, BlockKind
+from mdplan.markdown.format_detection import FrontMatterFormat
+from mdplan.markdown.headings import folded
 from mdplan.markdown.outline import Outline
-from mdplan.planning.attributed_edits import AttributedEdit, parts_of, without_joins
-from mdplan.planning.data_changes import data_parts
-from mdplan.planning.resolve import ResolvedEdit, too_long
-from mdplan.planning.snapshot import SnapshotFile
+from mdplan.markdown.payload import delete_blocks, end_of_text_before, place_blocks
+from mdplan.markdown.sections import Section
+from mdplan.operations.base import BlockInsertion, Operation, Resolution, SectionTargeted
+from mdplan.requests.batch import FileEdits
 from mdplan.text.diff import Hunk, file_diff, find_hunks
-from mdplan.text.edit import EditList, Overlap
-from mdplan.text.lines import Span
-from mdplan.text.source import ByteEdit, DecodeFailure, DecodeProblem, EncodeProblem, Source, splice
+from mdplan.text.edit import EditList, Overlap, TextEdit
+from mdplan.text.lines import BY_PLACE, LineIndex, Span
+from mdplan.text.source import (
+    ByteEdit,
+    DecodeFailure,
+    DecodeProblem,
+    DocumentFormat,
+    EncodeProblem,
+    Source,
+    splice,
+)
+
+# Few batches change keys: what reads and writes data is loaded for these.
+if TYPE_CHECKING:
+    from mdplan.data.tree import Change, Splice
+
+
+# --- Every edit against the base: its text edits, or what is wrong with it.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedEdit:
+    """One edit with its text edits, against `outline`. `index` counts through the whole batch, from 0.
+
+    Of an edit that moves text here from another file, `origin` is the path of that file, from the root.
+    """
+
+    index: int
+    operation: Operation
+    resolution: Resolution
+    outline: Outline
+    origin: str | None = None
+
+
+# --- The files of one batch as the planner saw them.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotFile:
+    """One file: what the caller asked of it, and its base.
+
+    `path` is as callers write it, `relative` without the name of the root. `first_edit` is the index of its
+    first edit, counted through the whole batch. Of a file that is to be created `exists` is false and
+    `outline` is that of no text; `new_path` and `new_relative` are the names that a renaming gives it.
+    `other_paths` are, by the index of an edit that writes into another file too, the path of that file.
+    `numbers` name the edits of the whole batch.
+    """
+
+    path: str
+    relative: str
+    requested: FileEdits
+    outline: Outline
+    first_edit: int
+    exists: bool = True
+    new_path: str | None = None
+    new_relative: str | None = None
+    other_paths: Mapping[int, str] = field(default_factory=dict)
+    numbers: EditNumbers = field(default_factory=EditNumbers)
+
+    @property
+    def result_path(self) -> str:
+        """The path of the result, without the name of the root."""
+        return self.new_relative or self.relative
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether the batch deletes the file."""
+        return self.requested.file_effect == "delete"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +184,17 @@ def build_file(
         changed=() if result is source else outline.changed,
         written=_written(edits, parts),
     )
+
+
+# --- The text edits of a batch, and which of its edits wrote what in them.
+
+
+@dataclass(frozen=True, slots=True)
+class AttributedEdit:
+    """A text edit, and where the new text of which batch edits is in it."""
+
+    edit: TextEdit
+    pieces: tuple[tuple[int, Span], ...]
 
 
 def _make(
@@ -224,3 +308,432 @@ def _no_text(file: SnapshotFile, problem: DecodeProblem) -> Diagnostic:
         hint="leave NUL characters and byte order marks out of new text",
         file=file.path,
     )
+
+
+def resolve_edits(file: SnapshotFile) -> tuple[tuple[ResolvedEdit, ...], Problems]:
+    """All edits of `file` against its base in one pass; it goes on after the first problem.
+
+    But not after one that took all the time or memory that an edit may take: the time
+    and memory of a batch are those of one of its edits. Errors: those of the operations; FILE_TOO_LARGE;
+    INVALID_ARGUMENT for an operation on a file of another format; PRECONDITION_REQUIRED for an ID that counts
+    equal headings and is not guarded.
+    """
+    resolved: list[ResolvedEdit] = []
+    problems: list[Diagnostic] = []
+    written = 0
+    for index, operation in enumerate(file.requested.edits, start=file.first_edit):
+        outcome = _resolve(operation, file)
+        if isinstance(outcome, Resolution):
+            resolved.append(
+                ResolvedEdit(index=index, operation=operation, resolution=outcome, outline=file.outline)
+            )
+        else:
+            problems += (
+                _with_order(problem, operation, resolved, file.numbers).at(file=file.path, edit_index=index)
+                for problem in outcome
+            )
+        if len(problems) > MOST_PROBLEMS:
+            problems[MOST_PROBLEMS:] = [AND_MORE]
+        if has_run_long(problems) or problems[-1:] == [AND_MORE]:
+            break
+        written += _characters(outcome)
+        if written > file.outline.limits.result_characters + len(file.outline.source.text):
+            most = f"{file.outline.limits.result_characters} bytes"
+            problem = too_long(file.path, f"{written} characters or more", most)
+            problems.append(problem.at(edit_index=index))
+            break
+    return tuple(resolved), tuple(problems)
+
+
+def _with_order(
+    problem: Diagnostic, operation: Operation, before: Iterable[ResolvedEdit], numbers: EditNumbers
+) -> Diagnostic:
+    """`problem`, with a hint to `sequential` where an edit `before` writes the heading that is missing."""
+    if problem.code is not Code.SECTION_NOT_FOUND or not isinstance(operation, SectionTargeted):
+        return problem
+    path = operation.heading_path or (operation.heading or "",)
+    title = path[-1].lstrip("# \t")
+    for earlier in before:
+        done = earlier.resolution
+        written = (*(edit.new_text for edit in done.edits), *(each.payload.text for each in done.insertions))
+        if title and any(title in text for text in written):
+            hint = f"{numbers.named(earlier.index)} writes it; with sequential: true it is seen"
+            return replace(problem, hint=hint)
+    return problem
+
+
+_COSTLY: Final = frozenset({Code.REGEX_TIMEOUT, Code.BATCH_TOO_LARGE, Code.FILE_TOO_LARGE})
+
+
+def has_run_long(problems: Iterable[Diagnostic]) -> bool:
+    """Whether one of `problems` has taken all the time or memory that an edit may take."""
+    return any(problem.code in _COSTLY for problem in problems)
+
+
+def too_long(path: str, size: str, limit: str, option: str = "--max-file-bytes") -> Diagnostic:
+    """FILE_TOO_LARGE for a file whose result would have that size; `option` raises the limit."""
+    return Diagnostic(
+        code=Code.FILE_TOO_LARGE,
+        message=f"the result of `{path}` would have {size}, and the limit is {limit}",
+        hint=f"write less, or raise `{option}`",
+        file=path,
+    )
+
+
+def _characters(outcome: Resolution | Problems) -> int:
+    if not isinstance(outcome, Resolution):
+        return 0
+    return sum(len(edit.new_text) for edit in outcome.edits)
+
+
+def _resolve(operation: Operation, file: SnapshotFile) -> Resolution | Problems:
+    other_format = _other_format(operation, file.outline.format)
+    if other_format is not None:
+        return (other_format,)
+    located = operation.located(file.outline)
+    if isinstance(located, Diagnostic):
+        return (located,)
+    outcome = located.resolve(file.outline)
+    if isinstance(outcome, Resolution) and _lacks_precondition(operation, outcome, file):
+        return (
+            Diagnostic(
+                code=Code.PRECONDITION_REQUIRED,
+                message="this sectionId counts equal headings, so an edit elsewhere could have moved it",
+                hint="look at the file, and send the baseSha256 or sectionSha256 that you get with it",
+            ),
+        )
+    return outcome
+
+
+def _other_format(operation: Operation, actual: DocumentFormat) -> Diagnostic | None:
+    if operation.needs_ini and actual is not DocumentFormat.INI:
+        is_data = actual in {DocumentFormat.YAML, DocumentFormat.JSON, DocumentFormat.TOML}
+        needed = DocumentFormat.INI
+        instead = (
+            "leave out `section`, `occurrence` and `sectionSha256`, or send"
+            if is_data
+            else "edit INI files with it, or send"
+        )
+    elif operation.needs_markdown and actual is not DocumentFormat.MARKDOWN:
+        needed, instead = DocumentFormat.MARKDOWN, "use replace_match or replace_range, or"
+    else:
+        return None
+    return Diagnostic.invalid(
+        f"{operation.op} needs {_NAMES[needed]}, and this file counts as {_NAMES[actual]}",
+        f'{instead} `"format": "{needed}"` next to `file`',
+    )
+
+
+_NAMES: Final = {
+    DocumentFormat.MARKDOWN: "Markdown",
+    DocumentFormat.INI: "INI",
+    DocumentFormat.YAML: "YAML",
+    DocumentFormat.JSON: "JSON",
+    DocumentFormat.TOML: "TOML",
+    DocumentFormat.TEXT: "plain text",
+}
+
+
+def _lacks_precondition(operation: Operation, resolution: Resolution, file: SnapshotFile) -> bool:
+    return (
+        isinstance(operation, SectionTargeted)
+        and file.requested.base_sha256 is None
+        and operation.needs_precondition(resolution)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Gap:
+    """Whole lines that go, and the indexes of the edits that delete them."""
+
+    span: Span
+    indexes: list[int]
+
+
+_Insertion = tuple[BlockInsertion, int]
+
+
+def parts_of(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[AttributedEdit]:
+    """Text edits of all edits.
+
+    What is inserted at one place, and what is deleted there, is one text edit, so that the blank lines
+    between what then is together are made once. Changes of keys are not among them.
+    """
+    parts = _edits_of(item for item in resolved if not item.resolution.comes_last)
+    insertions = sorted(
+        ((insertion, item.index) for item in resolved for insertion in item.resolution.insertions),
+        key=lambda found: (found[0].offset, found[0].order, found[1]),
+    )
+    offsets = [insertion.offset for insertion, _ in insertions]
+    at = 0
+    for gap in _gaps(outline, resolved):
+        first = bisect_left(offsets, _reach(outline, gap.span))
+        behind = bisect_left(offsets, gap.span.end + 1)
+        parts += _inserted(outline, insertions[at:first])
+        parts.append(_filled(outline, gap, insertions[first:behind]))
+        at = behind
+    parts += _inserted(outline, insertions[at:])
+    return parts + _edits_of(item for item in resolved if item.resolution.comes_last)
+
+
+def _edits_of(resolved: Iterable[ResolvedEdit]) -> list[AttributedEdit]:
+    return [
+        AttributedEdit(edit, ((item.index, Span(0, len(edit.new_text))),))
+        for item in resolved
+        if item.resolution.data is None
+        for edit in item.resolution.edits
+    ]
+
+
+def _gaps(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[_Gap]:
+    """What is deleted, in order; deletions with nothing but blank lines between them are one."""
+    gaps: list[_Gap] = []
+    for span, index in sorted((span, item.index) for item in resolved for span in item.resolution.deletions):
+        last = gaps[-1] if gaps else None
+        if last is not None and not outline.source.text[last.span.end : span.start].strip(" \t\r\n"):
+            gaps[-1] = _Gap(Span(last.span.start, max(last.span.end, span.end)), last.indexes)
+            last.indexes.append(index)
+        else:
+            gaps.append(_Gap(span, [index]))
+    return gaps
+
+
+def _reach(outline: Outline, gap: Span) -> int:
+    """First offset of insertions into `gap`; at the end of the file it takes the blank lines before it."""
+    ends_file = gap.end == len(outline.source.text)
+    return end_of_text_before(outline, gap.start) if ends_file else gap.start
+
+
+def _filled(outline: Outline, gap: _Gap, insertions: Sequence[_Insertion]) -> AttributedEdit:
+    """The edit that deletes the lines of `gap`, with what is inserted there in their place."""
+    gone = tuple((index, Span(0, 0)) for index in gap.indexes)
+    if not insertions:
+        return AttributedEdit(delete_blocks(outline, gap.span), gone)
+    start = min(gap.span.start, insertions[0][0].offset)
+    placed = place_blocks(outline, Span(start, gap.span.end), [each.payload for each, _ in insertions])
+    return AttributedEdit(placed.edit, (*_pieces(insertions, placed.spans), *gone))
+
+
+def _inserted(outline: Outline, insertions: Sequence[_Insertion]) -> Iterator[AttributedEdit]:
+    """One text edit for all blocks that go to one place; `insertions` are in order."""
+    at = 0
+    while at < len(insertions):
+        offset = insertions[at][0].offset
+        end = at
+        while end < len(insertions) and insertions[end][0].offset == offset:
+            end += 1
+        here = insertions[at:end]
+        placed = place_blocks(outline, Span(offset, offset), [each.payload for each, _ in here])
+        yield AttributedEdit(placed.edit, _pieces(here, placed.spans))
+        at = end
+
+
+def _pieces(insertions: Sequence[_Insertion], spans: Sequence[Span]) -> tuple[tuple[int, Span], ...]:
+    return tuple((index, span) for (_, index), span in zip(insertions, spans, strict=True))
+
+
+def without_joins(text: str, lines: LineIndex, parts: Sequence[AttributedEdit]) -> list[AttributedEdit]:
+    """`parts` of edits of `text`, in order; where one would leave a CR just before an LF it adds an LF.
+
+    `lines` is the index of the text. So the line end before becomes CRLF, and the line after keeps its own.
+    """
+    ordered = sorted(parts, key=lambda part: BY_PLACE(part.edit.span))
+    if not lines.has_cr and not any("\r" in part.edit.new_text for part in ordered):
+        return ordered
+    last = AttributedEdit(TextEdit.insert(len(text) + 1, ""), ())
+    kept: list[AttributedEdit] = []
+    before = ""
+    end = 0
+    for part, following in pairwise([*ordered, last]):
+        span, new_text = part.edit.span, part.edit.new_text
+        if span.start > end:
+            before = text[span.start - 1]
+        before = new_text[-1:] or before
+        end = span.end
+        is_joined = before == "\r" and text[end : end + 1] == "\n" and following.edit.span.start > end
+        # Between the CR and the LF of one line end nothing is lost: they were together before.
+        if is_joined and not _is_inside_line_end(text, span):
+            kept.append(replace(part, edit=TextEdit(span, new_text + "\n")))
+            before = "\n"
+        else:
+            kept.append(part)
+    return kept
+
+
+def _is_inside_line_end(text: str, span: Span) -> bool:
+    """Whether the last line end of `span` is cut in two."""
+    return text[span.end - 1 : span.end + 1] == "\r\n"
+
+
+# --- The changes of keys of all edits, made in one go and proven to be the only ones.
+
+
+def data_parts(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[AttributedEdit] | Problems:
+    """Text edits of all `resolved` that change keys of the file of `outline`, or of its front matter.
+
+    Several keys in one map, or in a block that is yet to be created, are one matter: braces and fences are
+    written once, and a map that loses all its keys is seen to be empty.
+    Errors: DATA_INVALID, FRONT_MATTER_INVALID.
+    """
+    data_edits = [item for item in resolved if _changes_of(item)]
+    if not data_edits:
+        return []
+    from mdplan.data.tree import DataError
+
+    try:
+        return _parts(outline, data_edits)
+    except DataError as error:
+        from mdplan.markdown.front_matter_edits import cannot_change
+
+        # Which edit it was is looked for only now, so that a sound batch is read again once.
+        sound = bisect_left(
+            range(1, len(data_edits)), 1, key=lambda count: _fails(outline, data_edits[:count])
+        )
+        return (cannot_change(outline, error).at(edit_index=data_edits[sound].index),)
+
+
+def created_twice(resolved: Sequence[ResolvedEdit], numbers: EditNumbers) -> Problems:
+    """CONFLICTING_EDITS for an edit that would create front matter in another format than the one before."""
+    first: tuple[int, FrontMatterFormat] | None = None
+    for item in resolved:
+        creates = item.resolution.data.creates if item.resolution.data else None
+        if creates is None:
+            continue
+        if first is not None and creates is not first[1]:
+            return (
+                Diagnostic(
+                    code=Code.CONFLICTING_EDITS,
+                    message=f"{numbers.listed((first[0], item.index))} create front matter in two formats",
+                    hint="give both the same frontMatterFormat",
+                    edit_index=item.index,
+                ),
+            )
+        first = first or (item.index, creates)
+    return ()
+
+
+def _changes_of(item: ResolvedEdit) -> "tuple[Change, ...]":
+    return item.resolution.data.changes if item.resolution.data else ()
+
+
+def _fails(outline: Outline, data_edits: Sequence[ResolvedEdit]) -> int:
+    """1 where the changes of `asked` cannot be made together, else 0."""
+    from mdplan.data.tree import DataError
+
+    try:
+        _parts(outline, data_edits)
+    except DataError:
+        return 1
+    return 0
+
+
+def _parts(outline: Outline, data_edits: Sequence[ResolvedEdit]) -> list[AttributedEdit]:
+    """Raises `DataError` where the changes cannot be made, or not be proven."""
+    from mdplan.data.tree import DataError
+    from mdplan.markdown.front_matter_edits import data_splices, verify_splices
+
+    changes = [change for item in data_edits for change in _changes_of(item)]
+    owners = [item.index for item in data_edits for _ in _changes_of(item)]
+    formats = (item.resolution.data.creates for item in data_edits if item.resolution.data is not None)
+    creates = next((each for each in formats if each is not None), None)
+    splices = data_splices(outline, changes, creates)
+    edits = EditList.of(splice.edit for splice in splices)
+    if not isinstance(edits, EditList):
+        raise DataError("two of the changes want the same text")
+    verify_splices(outline, edits, changes, creates)
+    return [_part(splice, owners) for splice in splices]
+
+
+def _part(splice: "Splice", owners: Sequence[int]) -> AttributedEdit:
+    indexes = sorted({owners[change] for change in splice.changes})
+    return AttributedEdit(
+        splice.edit, tuple((index, Span(0, len(splice.edit.new_text))) for index in indexes)
+    )
+
+
+# --- Changes of the outline that the text of a line edit makes on purpose.
+#
+# Line edits write Markdown source: an edit that writes or removes a heading changes what is below it, and
+# an
+# edit that writes both fences of a code block intends what is between them. An edit that writes only one
+# end
+# of a block swallows text by accident.
+
+_SWALLOWING: Final = frozenset({BlockKind.FENCE, BlockKind.HTML})
+
+
+class IntendedChanges:
+    """Explains changes of the outline by what line edits removed from the base or wrote into the result."""
+
+    def __init__(self, built: BuiltFile) -> None:
+        """Collect the intended changes of `built`."""
+        self._base, self._result = built.base, built.result
+        edits = [item for item in built.resolved if item.operation.edits_source]
+        self._taken = [
+            edit.span for item in edits if item.outline is built.base for edit in item.resolution.edits
+        ]
+        self._written = [span for item in edits for span in built.written.get(item.index, ())]
+
+    def explain_parent(self, now: Section | None) -> bool:
+        """Whether a heading may be below `now` in the result, and was below another one in the base.
+
+        It may if an edit wrote `now`, and not in place of the same heading at another level.
+        """
+        if now is None or now.is_root or not self._writes(self._result.heading_span(now)):
+            return False
+        title = folded(now.title)
+        taken = (section for span in self._taken for section in self._base.headings_in(span))
+        return all(folded(section.title) != title for section in taken)
+
+    def explain_loss(self, start: int | None) -> bool:
+        """Whether the text at `start` of the result is in a block of which both ends were written."""
+        block = None if start is None else self._result.tree.leaf_at(start)
+        if block is None or block.kind not in _SWALLOWING or is_left_open(block, self._result.source.text):
+            return False
+        return all(self._writes(end) for end in _ends(self._result, block))
+
+    def explain_gain(self, start: int | None) -> bool:
+        """Whether the text at `start` of the base was in a block of which both ends were taken, or left open.
+
+        A block that nothing closed swallowed what it did by mistake: who closes it means that.
+        """
+        block = None if start is None else self._base.tree.leaf_at(start)
+        if block is None or block.kind not in _SWALLOWING:
+            return False
+        if is_left_open(block, self._base.source.text):
+            last = self._result.tree.last_root
+            return last is None or not is_left_open(last, self._result.source.text)
+        return all(self._takes(end) for end in _ends(self._base, block))
+
+    def explain_front_matter(self) -> bool:
+        """Whether the front matter comes with a fence that was written, or goes with one that was taken.
+
+        What comes must be keys with values: between two thematic breaks is other text.
+        """
+        had, has = self._base.front_matter, self._result.front_matter
+        if has is not None and had is None:
+            # Most edits touch no front matter, and this loads a YAML parser.
+            from mdplan.markdown.front_matter import FrontMatterContent
+
+            content = self._result.front_matter_content
+            is_mapping = isinstance(content, FrontMatterContent) and bool(content.values)
+            return is_mapping and any(map(self._writes, _fences(self._result, has.span)))
+        return had is not None and all(map(self._takes, _fences(self._base, had.span)))
+
+    def _takes(self, span: Span) -> bool:
+        return any(taken.overlaps(span) for taken in self._taken)
+
+    def _writes(self, span: Span) -> bool:
+        return any(written.contains(span) for written in self._written)
+
+
+def _ends(outline: Outline, block: Block) -> Sequence[Span]:
+    return [*_fences(outline, block.span)]
+
+
+def _fences(outline: Outline, span: Span) -> Iterator[Span]:
+    """The first and the last line of `span`, without line ends."""
+    lines = outline.source.lines
+    for offset in (span.start, span.end - 1):
+        line = lines.line_at(offset)
+        yield Span(lines.start(line), lines.content_end(line))

@@ -20,7 +20,7 @@ from mdplan.markdown.parser import read_content
 from mdplan.markdown.paths import folder_of, followed
 from mdplan.markdown.payload import Payload, read_payload
 from mdplan.markdown.targets import explicit_anchors, resolvable_targets, target_key
-from mdplan.planning.snapshot import SnapshotFile
+from mdplan.planning.build import SnapshotFile
 from mdplan.text.lines import Span
 
 _MOST_NAMES: Final = 5

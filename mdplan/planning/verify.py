@@ -1,24 +1,30 @@
 """Verifies the parsed result of a plan: the promises of DESIGN section 7."""
 
+import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.block_tree import is_left_open
-from mdplan.markdown.blocks import BlockKind
+from mdplan.markdown.blocks import Block, BlockKind
 from mdplan.markdown.headings import folded
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
-from mdplan.planning.build import BuiltFile
-from mdplan.planning.intended_changes import IntendedChanges
-from mdplan.planning.torn_tables import torn_tables
+from mdplan.operations.base import Claim
+from mdplan.planning.build import BuiltFile, IntendedChanges, ResolvedEdit, SnapshotFile, created_twice
 from mdplan.requests.batch import Batch
-from mdplan.text.lines import Span
+from mdplan.text.edit import TextEdit
+from mdplan.text.lines import BY_PLACE, Span
 
 _LISTED = 5
+
 _COMMENT = "<!--"
+
 _WHOLE = frozenset({"create", "delete"})
+
 _SWALLOWING = frozenset({BlockKind.FENCE, BlockKind.HTML})
 
 _FoldedPath = tuple[str, ...]
@@ -148,7 +154,7 @@ def _headings_lost(
         section
         for section in sections
         if not section.is_root and not places.is_touched(base.heading_span(section))
-        if not _is_kept(base, result, section, places)
+        if not _is_kept_section(base, result, section, places)
     ]
     if lost:
         yield _outline_changed(
@@ -159,7 +165,7 @@ def _headings_lost(
         )
 
 
-def _is_kept(base: Outline, result: Outline, section: Section, places: _PlaceIndex) -> bool:
+def _is_kept_section(base: Outline, result: Outline, section: Section, places: _PlaceIndex) -> bool:
     start = places.in_result(section.heading_start)
     found = result.heading_at(start)
     if found is None or found.is_root:
@@ -336,3 +342,249 @@ def _repeated_paths(built: BuiltFile, places: _PlaceIndex) -> Iterator[Diagnosti
 
 def _folded_path(section: Section) -> _FoldedPath:
     return tuple(folded(element) for element in section.path)
+
+
+# --- Tables that edits around or inside their rows would tear.
+
+_CELL_END: Final = re.compile(r"(?<!\\)\|")
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row of a table of the base, its line end left away; `place` is 0 for the header, 1 for the dashes."""
+
+    line: int
+    place: int
+    span: Span
+
+
+def torn_tables(built: BuiltFile) -> Problems:
+    """OUTLINE_CHANGED for rows of tables that no edit replaces whole, and that would be none or lose cells.
+
+    A row that stays as it is must be a row of a table, and the header and the dashes what they were. A row
+    that is changed in part must not get more cells than its table has columns, and no line break.
+    """
+    lost = [row for block in _tables(built) for row in _lost_rows(built, block)]
+    if not lost:
+        return ()
+    lines = [row.line for row in lost]
+    listed = ", ".join(map(str, lines[:_LISTED])) + (", …" if len(lines) > _LISTED else "")
+    noun = "row at line" if len(lines) == 1 else "rows at lines"
+    return (
+        Diagnostic(
+            code=Code.OUTLINE_CHANGED,
+            message=f"the {noun} {listed} would fall out of the table, or lose cells",
+            hint="keep header, dashes and one row in each line; write `\\|` for a pipe in a cell; if "
+            'that is wanted, send `"allowOutlineChange": true`',
+            place=built.base.source.lines.position(lost[0].span.start),
+        ),
+    )
+
+
+def _tables(built: BuiltFile) -> Iterator[Block]:
+    """The tables of the base that the edits may have changed."""
+    whole = Span(0, len(built.base.source.text))
+    for old in (whole,) if built.changed is None else (old for old, _ in built.changed):
+        yield from built.base.tree.tables_in(old)
+
+
+def _rows(outline: Outline, block: Block) -> Iterator[_Row]:
+    lines = outline.source.lines
+    for place, line in enumerate(range(block.first_line, block.last_line + 1)):
+        yield _Row(line, place, Span(lines.start(line), lines.content_end(line)))
+
+
+def _lost_rows(built: BuiltFile, block: Block) -> Iterator[_Row]:
+    near = [
+        edit
+        for edit in built.edits
+        if edit.span.start <= block.span.end and edit.span.end >= block.span.start
+    ]
+    if not near and built.changed is None and len(built.edits) == 0:
+        return
+    for row in _rows(built.base, block):
+        # A line without a pipe became a row because no blank line is above it: no harm if it is text again.
+        if len(block.cells) > 1 and not _CELL_END.search(built.base.text_of(row.span)):
+            continue
+        edits = [each for each in near if _touches(each.span, row.span)]
+        if any(_takes(each, row.span) for each in edits):
+            continue
+        if not _is_kept_row(built, block, row, edits):
+            yield row
+
+
+def _touches(edit: Span, row: Span) -> bool:
+    return edit.overlaps(row) or row.start < edit.start < row.end
+
+
+def _takes(edit: TextEdit, row: Span) -> bool:
+    """Whether `edit` replaces the whole row, or an end of it with more than the row."""
+    return edit.span.contains(row) or not row.contains(edit.span)
+
+
+def _is_kept_row(built: BuiltFile, block: Block, row: _Row, edits: list[TextEdit]) -> bool:
+    result = built.result
+    start = built.edits.map_offset(row.span.start, after=not edits or edits[0].span.start > row.span.start)
+    if start is None:
+        return True
+    lines = result.source.lines
+    line = lines.line_at(start)
+    if not edits and lines.start(line) != start:
+        # Text was put before it, into its line.
+        return True
+    found = result.tree.leaf_at(lines.start(line)) or result.tree.leaf_at(start)
+    if found is None or found.kind is not BlockKind.TABLE:
+        return False
+    if min(line - found.first_line, 2) != min(row.place, 2):
+        return False
+    if not edits:
+        return len(found.cells) >= len(block.cells) or row.place > 0
+    before = _cells(built.base.text_of(row.span))
+    after = _cells(lines.content(line))
+    has_break = any("\n" in edit.new_text or "\r" in edit.new_text for edit in edits)
+    return not (after > max(before, len(found.cells)) or (has_break and after < before))
+
+
+def _cells(row: str) -> int:
+    text = row.strip(" \t>")
+    return len(_CELL_END.findall(text)) + 1 - text.startswith("|") - (text.endswith("|") and len(text) > 1)
+
+
+# --- Edits that cannot both be made, by what they claim rather than by the bytes that they happen to
+# change.
+
+
+def find_conflicts(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Problems:
+    """CONFLICTING_EDITS for every two edits that cannot both be made, naming both.
+
+    Their claims overlap; or one owns text in a section that the other deletes, replaces, moves or re-levels,
+    or whose whole heading it replaces as text; or they name one part, or one of them a part of the other's.
+    An insertion strictly inside another edit's span overlaps it; at its edge it does not.
+    """
+    found: dict[frozenset[int], Diagnostic] = {}
+    for conflict in (
+        *_between_takers(file, resolved),
+        *_of_owners(file, resolved),
+        *_of_headings(file, resolved),
+        *_of_parts(file, resolved),
+        *_of_spans(file, resolved),
+    ):
+        found.setdefault(frozenset((conflict.edit, conflict.other)), conflict.to_diagnostic(file))
+    in_two_formats = (problem.at(file=file.path) for problem in created_twice(resolved, file.numbers))
+    return (*found.values(), *in_two_formats)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Conflict:
+    """Two edits, by their indexes, and why `edit`, which wants `span`, does not go with the `other`."""
+
+    edit: int
+    other: int
+    span: Span
+    why: str
+
+    def to_diagnostic(self, file: SnapshotFile) -> Diagnostic:
+        return Diagnostic(
+            code=Code.CONFLICTING_EDITS,
+            message=self.why,
+            hint="combine them into one edit, or send them one after the other (sequential: true)",
+            file=file.path,
+            edit_index=self.edit,
+            place=file.outline.source.lines.position(self.span.start),
+        )
+
+
+def _between_takers(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:
+    """Edits that want one whole section."""
+    takers: dict[int, tuple[int, Claim]] = {}
+    for edit in resolved:
+        for claim in edit.resolution.claims:
+            for section in claim.takes:
+                other, taken = takers.setdefault(section, (edit.index, claim))
+                if other != edit.index:
+                    line = file.outline.sections[section].first_line
+                    why = (
+                        f"{file.numbers.named(other)} {taken.verb} the section at line {line}, "
+                        f"and {file.numbers.named(edit.index)} {claim.verb} it too"
+                    )
+                    yield _Conflict(edit=edit.index, other=other, span=claim.span, why=why)
+                    break
+
+
+def _of_owners(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:
+    """Edits that write into a section that another edit takes whole."""
+    takers = {
+        section: (edit.index, claim)
+        for edit in reversed(resolved)
+        for claim in edit.resolution.claims
+        for section in claim.takes
+    }
+    for edit in resolved:
+        for claim in edit.resolution.claims:
+            if claim.owner is None or claim.owner not in takers:
+                continue
+            other, taken = takers[claim.owner]
+            if other != edit.index:
+                line = file.outline.sections[claim.owner].first_line
+                why = (
+                    f"{file.numbers.named(other)} {taken.verb} the section at line {line}, "
+                    f"which {file.numbers.named(edit.index)} writes into"
+                )
+                yield _Conflict(edit=edit.index, other=other, span=claim.span, why=why)
+                break
+
+
+def _of_headings(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:
+    """Insertions that would land in another section, because the heading of their own is written over."""
+    written = [each for each in _claimed(resolved) if len(each[0])]
+    for edit in resolved:
+        if not edit.resolution.insertions:
+            continue
+        for claim in edit.resolution.claims:
+            section = None if claim.owner is None else file.outline.sections[claim.owner]
+            if len(claim.span) or section is None or section.is_root:
+                continue
+            span = file.outline.heading_span(section)
+            before = bisect_right(written, span.start, key=lambda written: written[0].start) - 1
+            if before >= 0 and written[before][1] != edit.index and written[before][0].contains(span):
+                other = written[before][1]
+                why = (
+                    f"{file.numbers.named(other)} writes over the heading at line {section.heading_line}, "
+                    f"and {file.numbers.named(edit.index)} writes into its section"
+                )
+                yield _Conflict(edit=edit.index, other=other, span=span, why=why)
+                break
+
+
+def _of_parts(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:
+    """Edits that want one part, or a part of what another edit wants."""
+    wanted = [(claim, edit.index) for edit in resolved for claim in edit.resolution.claims if claim.part]
+    owners: dict[tuple[int | str, ...], int] = {}
+    for claim, index in sorted(wanted, key=lambda each: len(each[0].part)):
+        for depth in range(1, len(claim.part) + 1):
+            other = owners.get(claim.part[:depth])
+            if other is not None and other != index:
+                line = file.outline.source.lines.position(claim.span.start).line
+                named = file.numbers.listed((index, other))
+                why = f"{named} both change the text at line {line}"
+                yield _Conflict(edit=index, other=other, span=claim.span, why=why)
+                break
+        owners.setdefault(claim.part, index)
+
+
+def _of_spans(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:
+    """Edits of one text: each with the one that reaches furthest of those that start before it."""
+    widest: tuple[Span, int] | None = None
+    for span, index in _claimed(resolved):
+        if widest is not None and span.start < widest[0].end and index != widest[1]:
+            other, line = widest[1], file.outline.source.lines.position(span.start).line
+            why = f"{file.numbers.listed((index, other))} both change line {line}"
+            yield _Conflict(edit=index, other=other, span=span, why=why)
+        if widest is None or span.end > widest[0].end:
+            widest = (span, index)
+
+
+def _claimed(resolved: Sequence[ResolvedEdit]) -> list[tuple[Span, int]]:
+    """What the edits claim, in the order of the text, each with the index of its edit."""
+    claimed = [(claim.span, edit.index) for edit in resolved for claim in edit.resolution.claims]
+    return sorted(claimed, key=lambda each: (*BY_PLACE(each[0]), each[1]))

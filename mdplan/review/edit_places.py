@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from mdplan.plan import EditResult
-from mdplan.planning.results.edit_results import MOST_MATCHES
+from mdplan.planning.results import MOST_MATCHES
 from mdplan.review.file_sides import FileSides
 from mdplan.text.lines import LineIndex, Span
 

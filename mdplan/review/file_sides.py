@@ -7,7 +7,7 @@ from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.outline import Outline
 from mdplan.plan import FileChange
-from mdplan.planning.replan.replay import replay_file
+from mdplan.planning.replay import replay_file
 from mdplan.text.diff import Hunk, find_hunks
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lines import LineIndex, Span

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.planning.replan.stored_plans import StoredEntries
+from mdplan.planning.merging import StoredEntries
 
 REPOSITORY = Path(__file__).parents[2]
 PLACES = 40

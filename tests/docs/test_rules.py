@@ -11,7 +11,7 @@ from mdplan.field_names import BATCH_SYNONYMS, EDIT_SYNONYMS
 from mdplan.markdown.headings import canonical_heading, heading_title
 from mdplan.markdown.matches import EXCLUDED_BY_DEFAULT
 from mdplan.markdown.tables import NodeKind
-from mdplan.planning.results.edit_results import MOST_MATCHES as LISTED
+from mdplan.planning.results import MOST_MATCHES as LISTED
 from mdplan.text.pattern import MOST_MATCHES, MOST_PARTS
 from tests.conftest import REPOSITORY
 

@@ -17,7 +17,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.plan import FileChange
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.plan_document import read_document, write_document
-from mdplan.planning.replan.plan_result import PlannedBatch
+from mdplan.planning.replay import PlannedBatch
 from mdplan.requests.batch import Batch
 from mdplan.requests.batch_reader import read_batch
 from mdplan.settings import Settings

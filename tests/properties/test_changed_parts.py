@@ -8,12 +8,15 @@ from mdplan.diagnostics import Problems
 from mdplan.markdown.destinations import destinations
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.targets import explicit_anchors, target_key
-from mdplan.planning.build import BuiltFile, build_file
-from mdplan.planning.links.anchor_changes import AnchorChanges, changed_anchors
-from mdplan.planning.links.derived_edits import derive_link_edits
-from mdplan.planning.links.link_names import keys_in_html, places_of_fragments, possible_links
-from mdplan.planning.resolve import resolve_edits
-from mdplan.planning.snapshot import SnapshotFile
+from mdplan.planning.build import BuiltFile, SnapshotFile, build_file, resolve_edits
+from mdplan.planning.link_changes import (
+    AnchorChanges,
+    changed_anchors,
+    keys_in_html,
+    places_of_fragments,
+    possible_links,
+)
+from mdplan.planning.links import derive_link_edits
 from mdplan.planning.verify import verify
 from mdplan.requests.batch import Batch
 from mdplan.requests.batch_reader import read_batch

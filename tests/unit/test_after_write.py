@@ -12,7 +12,7 @@ from hypothesis.strategies import DataObject
 from mdplan.engine.engine import Engine
 from mdplan.plan import FileChange
 from mdplan.planning.plan_document import new_plan
-from mdplan.planning.results.after_write import written_files
+from mdplan.planning.results import written_files
 from mdplan.reports.plan import WrittenFile
 from mdplan.text.diff import changed_lines
 from mdplan.text.edit import EditList, TextEdit

@@ -16,7 +16,7 @@ from mdplan.markdown.paths import (
     page_variants,
 )
 from mdplan.markdown.targets import target_key
-from mdplan.planning.links.link_names import linked_places, may_link_to, text_of_bytes
+from mdplan.planning.link_changes import linked_places, may_link_to, text_of_bytes
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lines import Span
 from mdplan.text.source import Source

@@ -13,13 +13,10 @@ from mdplan.markdown import inline as inline_nodes
 from mdplan.markdown import outline, payload
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
-from mdplan.planning.build import BuildResult, BuiltFile, build_file
-from mdplan.planning.conflicts import find_conflicts
-from mdplan.planning.links.derived_edits import derive_link_edits
-from mdplan.planning.resolve import resolve_edits
-from mdplan.planning.results.summary import plan_of, report_fields
-from mdplan.planning.snapshot import SnapshotFile
-from mdplan.planning.verify import verify
+from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile, build_file, resolve_edits
+from mdplan.planning.links import derive_link_edits
+from mdplan.planning.results import plan_of, report_fields
+from mdplan.planning.verify import find_conflicts, verify
 from mdplan.requests.batch_reader import read_batch
 from mdplan.text.diff import file_diff
 from mdplan.text.lines import Span

@@ -8,10 +8,8 @@ import pytest
 from mdplan.engine.engine import Engine, Settings
 from mdplan.markdown import outline
 from mdplan.markdown.outline import Outline
-from mdplan.planning.build import BuildResult, BuiltFile, build_file
-from mdplan.planning.links.derived_edits import derive_link_edits
-from mdplan.planning.resolve import resolve_edits
-from mdplan.planning.snapshot import SnapshotFile
+from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile, build_file, resolve_edits
+from mdplan.planning.links import derive_link_edits
 from mdplan.requests.batch_reader import read_batch
 from mdplan.storage.transaction.commit import Durability
 from mdplan.text.source import Source

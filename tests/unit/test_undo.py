@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.plan import FileChange
 from mdplan.planning.plan_document import read_document, write_document
-from mdplan.planning.replan.replay import FoundFile, Replay, bases_of, replay
-from mdplan.planning.replan.undo_plan import UndoneFile, rebase_undone, undo_file, undo_plan
+from mdplan.planning.replan import UndoneFile, rebase_undone, undo_file, undo_plan
+from mdplan.planning.replay import FoundFile, Replay, bases_of, replay
 from mdplan.text.diff import LineDrift
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lines import LineIndex, Span

@@ -3,9 +3,7 @@
 import pytest
 
 from mdplan.markdown.outline import Outline
-from mdplan.planning.build import BuiltFile, build_file
-from mdplan.planning.resolve import resolve_edits
-from mdplan.planning.snapshot import SnapshotFile
+from mdplan.planning.build import BuiltFile, SnapshotFile, build_file, resolve_edits
 from mdplan.planning.verify import verify
 from mdplan.requests.batch_reader import read_batch
 from mdplan.text.source import Source

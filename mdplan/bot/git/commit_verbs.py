@@ -34,8 +34,8 @@ from mdplan.git.repository import (
 )
 from mdplan.git.tree import CommitTree
 from mdplan.plan import Plan
-from mdplan.planning.replan.replay import Replay, bases_of
-from mdplan.planning.results.summary import report_fields
+from mdplan.planning.replay import Replay, bases_of
+from mdplan.planning.results import report_fields
 from mdplan.reports.base import refusal
 from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.file_name import visible

@@ -113,7 +113,7 @@ def merge(  # noqa: PLR0913 (one parameter for each option)
 def _planned(files: tuple[str, ...]) -> int:
     """The merge as a plan that changes OURS, a file below this folder."""
     from mdplan.engine.engine import Engine
-    from mdplan.planning.replan.merging import Sides, merged_request
+    from mdplan.planning.merging import Sides, merged_request
     from mdplan.text.source import Source
 
     base, ours, theirs = files

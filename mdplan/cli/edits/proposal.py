@@ -32,7 +32,7 @@ from mdplan.reports.plan import PlanReport, as_apply_report
 if TYPE_CHECKING:
     from mdplan.cli.edits.hints import CommandWords
     from mdplan.engine.engine import Engine
-    from mdplan.planning.replan.plan_result import PlanResult
+    from mdplan.planning.replay import PlanResult
 
 _HELP: Final = """\
 y - apply this change

@@ -8,7 +8,15 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.documents import Documents
 from mdplan.engine.history.past_transactions import History, PastTransaction
 from mdplan.plan import FileChange, Plan
-from mdplan.planning.replan.replay import (
+from mdplan.planning.replan import (
+    UndoneFile,
+    merge_undone,
+    not_undoable,
+    rebase_undone,
+    undo_file,
+    undo_plan,
+)
+from mdplan.planning.replay import (
     FoundFile,
     Replay,
     bases_of,
@@ -16,14 +24,6 @@ from mdplan.planning.replan.replay import (
     no_text,
     replay,
     stale_file,
-)
-from mdplan.planning.replan.undo_plan import (
-    UndoneFile,
-    merge_undone,
-    not_undoable,
-    rebase_undone,
-    undo_file,
-    undo_plan,
 )
 from mdplan.requests.batch import OnStale
 from mdplan.storage.fs.file_name import visible

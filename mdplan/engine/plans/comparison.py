@@ -7,7 +7,7 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.documents import Documents
 from mdplan.engine.plans.plan_library import PlanLibrary
 from mdplan.plan import FileChange, Plan
-from mdplan.planning.replan.replay import FoundFile, no_text
+from mdplan.planning.replay import FoundFile, no_text
 from mdplan.reports.base import refusal
 from mdplan.reports.review import ComparedFile, ComparisonReport, PlanComparison
 from mdplan.review.file_sides import FileSides

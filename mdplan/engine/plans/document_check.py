@@ -15,12 +15,10 @@ from mdplan.engine.history.undo_service import PlannedUndo, UndoService
 from mdplan.engine.plans.plan_library import PlanLibrary
 from mdplan.limits import Limits
 from mdplan.plan import Plan
+from mdplan.planning.merging import ready_to_merge
 from mdplan.planning.plan_document import read_document, with_plan_id
-from mdplan.planning.replan.merge_plans import ready_to_merge
-from mdplan.planning.replan.plan_result import PlannedBatch
-from mdplan.planning.replan.rebase import request_of
-from mdplan.planning.replan.replanning import other_base
-from mdplan.planning.replan.replay import is_applied
+from mdplan.planning.replan import other_base
+from mdplan.planning.replay import PlannedBatch, is_applied, request_of
 from mdplan.requests.batch import Batch
 from mdplan.requests.batch_reader import read_batch
 from mdplan.storage.fs.root import Root

@@ -11,8 +11,7 @@ from mdplan.engine.planner import Planner
 from mdplan.engine.plans.plan_library import PlanLibrary
 from mdplan.limits import Limits
 from mdplan.plan import FileChange, Plan
-from mdplan.planning.replan.plan_result import PlannedBatch
-from mdplan.planning.replan.replay import FoundFile, stale_file
+from mdplan.planning.replay import FoundFile, PlannedBatch, stale_file
 from mdplan.progress import ProgressCallback, no_progress
 from mdplan.requests.batch import Batch
 from mdplan.storage.fs.errors import StorageRefused
@@ -23,7 +22,7 @@ from mdplan.text.source import Source, sha256_hex
 
 # Few plans are stale: what merges them, and git, is loaded for these.
 if TYPE_CHECKING:
-    from mdplan.planning.replan.merging import Choices, Sides
+    from mdplan.planning.merging import Choices, Sides
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,7 @@ class MergeService:
         return self._all_sides(stale, found, self.library.bases_of(stale.plan_id))
 
     def _of_batch(self, batch: Batch) -> PlannedBatch | Problems:
-        from mdplan.planning.replan.merging import not_kept
+        from mdplan.planning.merging import not_kept
 
         past: dict[FileName, bytes] = {}
         for file in batch.files:
@@ -102,7 +101,7 @@ class MergeService:
         kept: Mapping[str, bytes],
         choices: "Choices" = MappingProxyType({}),
     ) -> PlannedBatch | Problems:
-        from mdplan.planning.replan.merging import merged_request
+        from mdplan.planning.merging import merged_request
         from mdplan.requests.batch_reader import read_batch
 
         files = self._all_sides(stale, found, kept)
@@ -133,7 +132,7 @@ class MergeService:
         return files
 
     def _sides(self, change: FileChange, now: FoundFile, kept: Mapping[str, bytes]) -> "Sides | Diagnostic":
-        from mdplan.planning.replan.merging import Sides, not_kept, theirs_of
+        from mdplan.planning.merging import Sides, not_kept, theirs_of
 
         ours = now.read()
         name = self.documents.workspace.locate(change.path)

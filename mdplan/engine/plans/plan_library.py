@@ -18,9 +18,9 @@ from mdplan.planning.plan_document import (
     untitled_id,
     write_document,
 )
-from mdplan.planning.replan.idempotency import is_same_request, may_repeat, result_id, state_id
-from mdplan.planning.replan.replay import Replay, bases_of, is_applied
-from mdplan.planning.results.summary import report_fields
+from mdplan.planning.replan import is_same_request, may_repeat, result_id, state_id
+from mdplan.planning.replay import Replay, bases_of, is_applied
+from mdplan.planning.results import report_fields
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import PlanReport
 from mdplan.requests.batch import Batch

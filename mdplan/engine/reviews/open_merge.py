@@ -10,13 +10,12 @@ from mdplan.engine.engine import Engine
 from mdplan.engine.plans.merge_service import MergeService
 from mdplan.merge.documents import Choice, ConflictPlace
 from mdplan.plan import Plan
-from mdplan.planning.replan.plan_result import PlannedBatch
-from mdplan.planning.replan.replay import FoundFile
+from mdplan.planning.replay import FoundFile, PlannedBatch
 from mdplan.storage.fs.root import Root
 from mdplan.text.source import sha256_hex
 
 if TYPE_CHECKING:
-    from mdplan.planning.replan.merging import Sides
+    from mdplan.planning.merging import Sides
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ def open_merge(engine: Engine, plan_id: str) -> OpenMerge | Problems:
     loaded = _loaded(merging, plan_id)
     if not isinstance(loaded, _Loaded):
         return loaded
-    from mdplan.planning.replan.merging import conflict_places
+    from mdplan.planning.merging import conflict_places
 
     files: list[MergedFile] = []
     for sides in loaded.sides:

@@ -10,7 +10,7 @@ from mdplan.client import Client
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.documents import Documents
 from mdplan.plan import Plan
-from mdplan.planning.replan.replay import FoundFile, stale_file
+from mdplan.planning.replay import FoundFile, stale_file
 from mdplan.review.file_context import unchanged_lines
 from mdplan.review.file_review import review_file
 from mdplan.review.file_sides import FileSides

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from mdplan.diagnostics import Code
 from mdplan.markdown.outline import Outline
 from mdplan.memory.memory_planner import RequestedFile, plan_in_memory
-from mdplan.planning.replan.plan_result import PlannedBatch
-from mdplan.planning.replan.replanning import missing_preconditions
+from mdplan.planning.replan import missing_preconditions
+from mdplan.planning.replay import PlannedBatch
 from mdplan.requests.batch_reader import read_batch
 from mdplan.text.source import Source
 from tests.benchmarks.replay.derive import Derivation, derive_batch

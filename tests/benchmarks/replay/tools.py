@@ -9,8 +9,8 @@ from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.outline import Outline
 from mdplan.memory.memory_planner import RequestedFile, plan_in_memory
-from mdplan.planning.replan.plan_result import PlannedBatch
-from mdplan.planning.replan.replanning import missing_preconditions
+from mdplan.planning.replan import missing_preconditions
+from mdplan.planning.replay import PlannedBatch
 from mdplan.reading.read import read_target
 from mdplan.reading.stat import stat_report
 from mdplan.reading.stat_text import stat_text

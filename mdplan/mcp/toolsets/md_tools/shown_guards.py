@@ -10,7 +10,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.mcp.answers.report_text import outline_uri
 from mdplan.mcp.calls.current_call import note_changed, shown_files
 from mdplan.mcp.calls.shown_files import ShownVersion
-from mdplan.planning.replan.stale import stale_base
+from mdplan.planning.replay import stale_base
 from mdplan.reports.plan import ApplyReport
 from mdplan.storage.fs.file_name import FileName
 

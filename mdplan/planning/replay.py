@@ -1,14 +1,18 @@
 """A plan on the bytes of today: are they its base or its result, and what do its text edits make of them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, overload
+from typing import Any, Final, overload
 
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Candidate, Code, Diagnostic, Problems
+from mdplan.markdown.addresses import candidate
 from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.outline import Outline
 from mdplan.plan import FileChange, Plan
-from mdplan.planning.replan.stale import stale_base
+from mdplan.planning.build import BuiltFile
+from mdplan.planning.plan_document import effects_of
+from mdplan.planning.results import report_fields
+from mdplan.reports.plan import PlanReport
 from mdplan.text.diff import file_diff, find_hunks
 from mdplan.text.source import ByteEdit, EncodeProblem, Source, sha256_hex, splice
 
@@ -215,4 +219,207 @@ def _tampered(change: FileChange) -> Diagnostic:
         message=f"the text edits of the plan do not give the result that it names for `{change.path}`",
         hint="plan the batch again",
         file=change.path,
+    )
+
+
+# --- A plan together with what it was made of.
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSelection:
+    """A plan; of a subset, also the indexes in the batch that it was asked of."""
+
+    plan: Plan
+    accepted: tuple[int, ...] | None = None
+    rejected: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedBatch:
+    """A plan as it was chosen, and the files that it was made of."""
+
+    chosen: PlanSelection
+    files: Sequence[BuiltFile]
+    rebased: bool | None = None
+
+    @property
+    def plan(self) -> Plan:
+        """The plan."""
+        return self.chosen.plan
+
+    @property
+    def bases(self) -> list[Source]:
+        """The bases of its files."""
+        return [built.base.source for built in self.files]
+
+    @property
+    def diff(self) -> bytes:
+        """The exact unified diff."""
+        return b"".join(built.diff for built in self.files)
+
+    def replayed(self) -> Replay:
+        """What a replay of the plan on its bases would give: to plan it was to make it."""
+        sources = [None if built.file.is_deleted else built.result.source for built in self.files]
+        return Replay(
+            results=[source.data if source else None for source in sources],
+            sizes=[len(source.data) if source else 0 for source in sources],
+            diff=self.diff,
+            texts=sources,
+        )
+
+    def report_fields(self) -> dict[str, Any]:
+        """What a report says of it."""
+        fields = report_fields(self.plan, self.diff)
+        return fields | {"accepted": self.chosen.accepted, "rejected": self.chosen.rejected}
+
+
+@dataclass(frozen=True, slots=True)
+class PlanResult:
+    """A report on a new plan, with the exact bytes of its diff and its document; empty for a refusal."""
+
+    report: PlanReport
+    diff: bytes = b""
+    document: bytes = b""
+    # What `Engine.keep` stores.
+    planned: PlannedBatch | None = None
+
+
+# --- A plan on a base that changed: the same edits, if they still do the same to the same text.
+
+_NUMERIC: Final = ("lines", "line", "range", "occurrence", "table", "list", "itemOccurrence")
+
+# Of these, the ones that have hashes of their first and last lines.
+_HASHED: Final = frozenset({"lines", "range"})
+
+# Targets that name the n-th block of a kind.
+_COUNTED: Final = ("codeBlock",)
+
+
+def request_of(plan: Plan, *, with_bases: bool) -> dict[str, Any]:
+    """The batch that `plan` was made of, as decoded JSON.
+
+    `with_bases` adds the base hashes of the plan as preconditions. Files without edits are omitted, because
+    planning derives their changes again.
+    """
+    files = []
+    for change, edits in zip(plan.files, plan.requested, strict=True):
+        if not edits:
+            continue
+        file: dict[str, Any] = {"file": change.path, "edits": [dict(edit) for edit in edits]}
+        file |= {
+            name: value
+            for name, value in (("encoding", change.encoding), ("format", change.format))
+            if value is not None
+        }
+        pins = with_bases and change.base_sha256 is not None
+        files.append(file | ({"baseSha256": change.base_sha256} if pins else {}))
+    return {"files": files, **plan.options, **plan.intent.fields}
+
+
+def numeric_addresses(plan: Plan) -> Problems:
+    """STALE_BASE for every edit that names its place by numbers, which mean nothing on another base."""
+    edits = [edit for file in plan.requested for edit in file]
+    numbers = plan.edit_numbers
+    return tuple(
+        Diagnostic(
+            code=Code.STALE_BASE,
+            message=f"{numbers.named(index)} names its place by {name}, "
+            "which cannot be carried to the changed file",
+            hint="plan it again on the file as it is now",
+            edit_index=index,
+        )
+        for index, edit in enumerate(edits)
+        for name in _numbers_in(edit)
+    )
+
+
+def _numbers_in(edit: Mapping[str, Any]) -> Iterator[str]:
+    yield from (name for name in _NUMERIC if name in edit and not _has_hashes(name, edit))
+    if edit.get("matchSelection", "all") != "all":
+        yield "matchSelection"
+    yield from (name for name in _COUNTED if "index" in (edit.get(name) or {}))
+
+
+def _has_hashes(name: str, edit: Mapping[str, Any]) -> bool:
+    """Whether lines are named by their hashes as well, so that they are found again."""
+    if name == "line":
+        return "lineHash" in edit
+    if name not in _HASHED:
+        return False
+    place = edit[name]
+    ends = (place.get("startHash"), place.get("endHash"))
+    return all(ends) or (name == "range" and all(place[end].get("lineHash") for end in ("start", "end")))
+
+
+def other_bases(whole: Plan, part: Plan) -> Problems:
+    """STALE_BASE for every file of `part` that is not the one on which `whole`, the whole plan, was made.
+
+    Of files that no edit names the request does not say what they were.
+    """
+    bases = {change.path: change.base_sha256 for change in whole.files}
+    return tuple(
+        Diagnostic(
+            code=Code.STALE_BASE,
+            message=f"`{change.path}` is not the file that the plan was made on",
+            hint="plan again on the files as they are now",
+            file=change.path,
+        )
+        for change in part.files
+        if bases.get(change.path, "") != change.base_sha256
+    )
+
+
+def other_effects(plan: Plan, built_files: Sequence[BuiltFile]) -> Problems:
+    """STALE_BASE for every edit that would now remove or insert something else, or elsewhere."""
+    now, numbers = effects_of(built_files), plan.edit_numbers
+    return tuple(
+        Diagnostic(
+            code=Code.STALE_BASE,
+            message=f"{numbers.named(index)} would not do the same on the changed file",
+            hint="look at the file and plan again",
+            edit_index=index,
+        )
+        for index, (before, after) in enumerate(zip(plan.effects, now, strict=True))
+        if before != after
+    )
+
+
+# --- Saying that a file is not the one that was planned on, and which sections made the difference.
+
+_LISTED = 5
+
+
+def stale_base(
+    path: str, expected: str, current: Outline, base_sections: Mapping[str, str] | None = None
+) -> Diagnostic:
+    """STALE_BASE for the file `path`, whose hash should have been `expected`.
+
+    With `base_sections` (own hashes by section ID, as the plan saw them) the sections that changed since
+    are candidates, and those that came or went are counted.
+    """
+    found = current.source.sha256
+    message = (
+        f"`{path}` has changed since it was read: its SHA-256 is now {found[:16]}…, not {expected[:16]}…"
+    )
+    changed: tuple[Candidate, ...] = ()
+    if base_sections is not None:
+        now = current.own_hashes()
+        differing = [
+            section
+            for section in current.sections
+            if section.section_id not in base_sections
+            or base_sections[section.section_id] != now[section.section_id]
+        ]
+        gone = len(base_sections.keys() - now.keys())
+        lines = ", ".join(f"{section.first_line}-{section.last_line}" for section in differing[:_LISTED])
+        noun = "section" if len(differing) == 1 else "sections"
+        message += f"; changed since: {len(differing)} {noun}" + (f" (lines {lines})" if lines else "")
+        message += f", gone: {gone}" if gone else ""
+        changed = tuple(candidate(section) for section in differing[:_LISTED])
+    return Diagnostic(
+        code=Code.STALE_BASE,
+        message=message,
+        hint="look at what changed with md_stat, then plan again on the file as it is",
+        file=path,
+        candidates=changed,
     )

@@ -21,11 +21,15 @@ from mdplan.markdown.paths import (
 if TYPE_CHECKING:
     from mdplan.data.tree import Path
 
+
 # From the path of the file and what it says to the folder that its entries begin in; None for no such one.
 _FolderOf = Callable[[str, Any], str | None]
+
 # The key of a redirect's page.
 REDIRECT: Final = "destination"
+
 EXTERNAL: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//")
+
 TAIL: Final = re.compile(r"[#?].*", re.DOTALL)
 
 
@@ -190,6 +194,7 @@ def _file(title: str, page: str) -> object:
 _MKDOCS: Final = NavigationKind(
     tool="MkDocs", folder=_mkdocs_folder, names_page=_below("nav"), entry=_titled, top=("nav",)
 )
+
 _ZENSICAL: Final = NavigationKind(
     tool="Zensical",
     folder=_zensical_folder,
@@ -197,6 +202,7 @@ _ZENSICAL: Final = NavigationKind(
     entry=_titled,
     top=("project", "nav"),
 )
+
 _MINTLIFY: Final = NavigationKind(
     tool="Mintlify",
     folder=_own_folder,
@@ -206,6 +212,7 @@ _MINTLIFY: Final = NavigationKind(
     pages_keys=frozenset({"pages"}),
     has_suffix=False,
 )
+
 _DOCFX: Final = NavigationKind(
     tool="docfx",
     folder=_own_folder,
@@ -213,6 +220,7 @@ _DOCFX: Final = NavigationKind(
     entry=_named_href,
     may_lead_out=True,
 )
+
 _JUPYTER_BOOK: Final = NavigationKind(
     tool="Jupyter Book",
     folder=_own_folder,
@@ -222,6 +230,7 @@ _JUPYTER_BOOK: Final = NavigationKind(
     pages_keys=frozenset({"chapters", "sections"}),
     has_suffix=False,
 )
+
 _MYST: Final = NavigationKind(
     tool="MyST",
     folder=_own_folder,
@@ -230,6 +239,7 @@ _MYST: Final = NavigationKind(
     top=("project", "toc"),
     pages_keys=frozenset({"toc", "children"}),
 )
+
 _QUARTO: Final = NavigationKind(
     tool="Quarto",
     folder=_own_folder,
@@ -238,6 +248,9 @@ _QUARTO: Final = NavigationKind(
     top=("book", "chapters"),
     pages_keys=frozenset({"chapters", "contents", "appendices"}),
 )
+
+_VERSIONED_SIDEBARS: Final = re.compile(r"(version-.*)-sidebars\.json")
+
 _SIDEBARS: Final = NavigationKind(
     tool="Docusaurus",
     folder=_sidebars_folder,
@@ -245,10 +258,11 @@ _SIDEBARS: Final = NavigationKind(
     entry=_bare,
     has_suffix=False,
 )
+
 _CATEGORY: Final = NavigationKind(
     tool="Docusaurus", folder=_docs_above, names_page=_at_key("id"), entry=None, has_suffix=False
 )
-_VERSIONED_SIDEBARS: Final = re.compile(r"(version-.*)-sidebars\.json")
+
 _KINDS: Final[Mapping[str, NavigationKind]] = {
     **dict.fromkeys(("mkdocs.yml", "mkdocs.yaml"), _MKDOCS),
     "zensical.toml": _ZENSICAL,

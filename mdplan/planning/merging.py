@@ -1,10 +1,12 @@
 """A change of files that others changed since, merged three-way: a new plan on the files as they are now."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from itertools import accumulate, groupby
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeVar, overload
 
 from mdplan.diagnostics import Candidate, Code, Diagnostic, Problems
 from mdplan.markdown.addresses import candidate
@@ -12,9 +14,9 @@ from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.outline import Outline
 from mdplan.merge.documents import Choice, ConflictPlace, marker_style, merge_texts, places, resolved
 from mdplan.merge.lines import Conflict
-from mdplan.plan import FileChange, Plan
-from mdplan.planning.replan.rebase import request_of
-from mdplan.planning.replan.replay import ReplayedFile, replay_file
+from mdplan.plan import NO_INTENT, EditResult, Effect, FileChange, Intent, Plan
+from mdplan.planning.plan_document import new_plan
+from mdplan.planning.replay import ReplayedFile, replay_file, request_of
 from mdplan.text.diff import LineDrift, file_diff, find_hunks
 from mdplan.text.edit import EditList
 from mdplan.text.line_end_view import to_lf
@@ -22,6 +24,7 @@ from mdplan.text.lines import Position
 from mdplan.text.source import DocumentFormat, EncodeProblem, Source, visible
 
 _MOST_CONFLICTS: Final = 20
+
 _MOST_CHARACTERS: Final = 1_000
 
 
@@ -192,3 +195,139 @@ def _not_merged(path: str, reason: str) -> Diagnostic:
         hint="look at the file with md_stat, then plan again on it as it is",
         file=path,
     )
+
+
+class PlansByNumber(Protocol):
+    """Plans by their number, from 0. Each counts its edits from 0."""
+
+    def sizes(self) -> Iterable[tuple[int, int]]:
+        """How many files and edits each has."""
+
+    def changes(self, number: int) -> Sequence[tuple[FileChange, Sequence[Mapping[str, Any]]]]:
+        """The files of a plan, each with the edits that were requested."""
+
+    def effects(self, number: int) -> Sequence[tuple[Effect, ...]]:
+        """What its edits remove and insert."""
+
+    def results(self, number: int) -> Sequence[EditResult]:
+        """What its edits do."""
+
+
+# --- Plans of different files as one plan.
+
+
+def merge_plans(
+    plans: PlansByNumber,
+    warnings: Problems,
+    options: Mapping[str, bool | str],
+    intent: Intent = NO_INTENT,
+) -> Plan | Problems:
+    """One plan that does what all of `plans` do, in their order, asked with `options`, for `intent`.
+
+    The indexes of edits go through all of it. `warnings` are those of all `plans`. The plan loads its files
+    and edits when they are read. Errors: INVALID_ARGUMENT for a path that two of `plans` change.
+    """
+    files, edits = zip(*plans.sizes(), strict=True)
+    first = [0, *accumulate(edits)]
+    # Who reads a file reads what was requested for it, too.
+    changes = lru_cache(maxsize=1)(plans.changes)
+    changed = StoredEntries(files, lambda number: [change for change, _ in changes(number)])
+    problems = tuple(_duplicate_file(path) for path in _repeated(changed))
+    return problems or new_plan(
+        files=changed,
+        requested=StoredEntries(files, lambda number: [requested for _, requested in changes(number)]),
+        options=options,
+        effects=StoredEntries(edits, plans.effects),
+        results=StoredEntries(edits, lambda number: _numbered(plans.results(number), first[number])),
+        warnings=warnings,
+        intent=intent,
+    )
+
+
+def ready_to_merge(plan: Plan) -> Plan:
+    """`plan` without the files that stay as they are, which are not all of them; with the ID of `plan`.
+
+    It knows no sections of its bases, which only show what made a base stale, and no single matches, which no
+    report on several files has: these two are most of a plan.
+    """
+    files: list[FileChange] = []
+    requested: list[Sequence[Mapping[str, Any]]] = []
+    effects: list[tuple[Effect, ...]] = []
+    results: list[EditResult] = []
+    first = 0
+    for change, edits in zip(plan.files, plan.requested, strict=True):
+        end = first + len(edits)
+        if not change.is_no_op:
+            files.append(replace(change, base_sections={}))
+            requested.append(edits)
+            effects += plan.effects[first:end]
+            bare = [replace(each, matches=()) for each in plan.results[first:end]]
+            results += _numbered(bare, len(results))
+        first = end
+    return replace(
+        plan,
+        files=tuple(files),
+        requested=tuple(requested),
+        effects=tuple(effects),
+        results=tuple(results),
+    )
+
+
+def _numbered(results: Iterable[EditResult], first: int) -> list[EditResult]:
+    """`results` with indexes of edits that begin at `first`."""
+    return [_at(result, index) for index, result in enumerate(results, start=first)]
+
+
+def _at(result: EditResult, index: int) -> EditResult:
+    if result.edit_index == index:
+        return result
+    warnings = tuple(replace(warning, edit_index=index) for warning in result.warnings)
+    return replace(result, edit_index=index, warnings=warnings)
+
+
+def _repeated(changes: Iterable[FileChange]) -> list[str]:
+    paths = sorted(path for change in changes for path in (change.path, change.new_path) if path is not None)
+    return [path for path, same in groupby(paths) if len(list(same)) > 1]
+
+
+def _duplicate_file(path: str) -> Diagnostic:
+    return Diagnostic.invalid(
+        f"`{path}` would be changed twice, by edits of different files",
+        "let one file write into it; a new name must be free",
+        file=path,
+    )
+
+
+# --- Plans that are not in memory: what is asked of them is loaded, file by file.
+
+Entry = TypeVar("Entry")
+
+
+class StoredEntries(Sequence[Entry]):
+    """The entries of several plans one after the other, of which those of one plan are in memory.
+
+    `counts` are the numbers of entries of the plans, and `load` gives the entries of one of them.
+    """
+
+    def __init__(self, counts: Iterable[int], load: Callable[[int], Sequence[Entry]]) -> None:
+        self._starts = [0, *accumulate(counts)]
+        self._load = load
+        self._last: tuple[int, Sequence[Entry]] = (-1, ())
+
+    def __len__(self) -> int:
+        return self._starts[-1]
+
+    @overload
+    def __getitem__(self, at: int) -> Entry: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Entry, ...]: ...
+
+    def __getitem__(self, at: int | slice) -> Entry | tuple[Entry, ...]:
+        found = range(len(self))[at]
+        return self._entry(found) if isinstance(found, int) else tuple(map(self._entry, found))
+
+    def _entry(self, at: int) -> Entry:
+        number = bisect_right(self._starts, at) - 1
+        if self._last[0] != number:
+            self._last = (number, self._load(number))
+        return self._last[1][at - self._starts[number]]

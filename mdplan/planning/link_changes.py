@@ -1,0 +1,913 @@
+"""Changes of link targets: paths and anchors that a batch renames, moves or deletes."""
+
+import codecs
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import cached_property
+from html import unescape
+from typing import Final
+from urllib.parse import unquote
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.field_names import short_name
+from mdplan.markdown.blocks import INLINE_KINDS, BlockKind
+from mdplan.markdown.destinations import (
+    REF_SHORTCODE,
+    Destination,
+    DestinationForm,
+    FileTree,
+    LinkedPath,
+    TargetKind,
+    find_near,
+    find_target,
+    is_external,
+)
+from mdplan.markdown.headings import folded, heading_slug
+from mdplan.markdown.inline_node import InlineKind
+from mdplan.markdown.links import (
+    Definition,
+    LocalLink,
+    ReferenceUse,
+    definitions,
+    first_definitions,
+    footnote_links,
+    label_uses,
+    normalized,
+    reference_uses,
+)
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.paths import MARKDOWN_SUFFIXES, NEAR, PLAIN, SiteRules, folder_of, page_key
+from mdplan.markdown.sections import Section
+from mdplan.markdown.targets import explicit_anchors, target_key, with_anchor
+from mdplan.planning.build import BuiltFile, ResolvedEdit
+from mdplan.text.edit import EditList, TextEdit
+from mdplan.text.line_end_view import common_edges
+from mdplan.text.lines import Span
+from mdplan.text.source import DocumentFormat
+
+# --- Anchors of a file before and after a batch.
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorPlace:
+    """A place of the result that has an anchor. `path` is from the root, `title` that of its heading."""
+
+    path: str
+    anchor: str
+    title: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentTarget:
+    """Where what a destination named is in the result.
+
+    `path` is None for a file that is gone. `place` is the new place of an anchor that changed;
+    `is_removed` says that it has none.
+    """
+
+    path: str | None
+    place: AnchorPlace | None = None
+    is_removed: bool = False
+
+
+AnchorChanges = Mapping[str, AnchorPlace | None]
+
+
+# --- The files of a root as a batch leaves them.
+
+
+@dataclass(frozen=True)
+class ResultTree:
+    """The tree `base` with other `paths`: by the old path of a file its new one, None for one that is gone.
+
+    `created` are the paths of new files. Paths are from the root.
+    """
+
+    base: FileTree
+    paths: Mapping[str, str | None]
+    created: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, base: FileTree, built_files: Iterable[BuiltFile]) -> "ResultTree":
+        """What `built_files` make of `base`."""
+        files = [built.file for built in built_files]
+        return cls(
+            base,
+            {
+                file.relative: None if file.is_deleted else file.result_path
+                for file in files
+                if file.is_deleted or file.new_relative is not None
+            },
+            frozenset(file.relative for file in files if not file.exists),
+        )
+
+    def at(self, path: str) -> TargetKind:
+        """What is at `path`."""
+        if path in self._new:
+            return TargetKind.FILE
+        if path in self._folders:
+            return TargetKind.OTHER
+        return TargetKind.NOTHING if path in self.paths else self.base.at(path)
+
+    def pages(self, key: str) -> Sequence[str]:
+        """Markdown files whose `page_key` is `key`, sorted."""
+        stay = (path for path in self.base.pages(key) if path not in self.paths)
+        new = (
+            path for path in self._new if page_key(path) == key and path.lower().endswith(MARKDOWN_SUFFIXES)
+        )
+        return sorted({*stay, *new})
+
+    def spelled(self, path: str) -> str | None:
+        """The one path that is `path` but for case; None where there is none, or there are several."""
+        wanted = path.casefold()
+        new = {each for each in self._new if each.casefold() == wanted}
+        old = self.base.spelled(path)
+        found = new if old is None or old in self.paths else {*new, old}
+        return next(iter(found)) if len(found) == 1 else None
+
+    @property
+    def rules(self) -> SiteRules:
+        """How links of the site name its files."""
+        return self.base.rules
+
+    @cached_property
+    def _new(self) -> frozenset[str]:
+        return self.created | {path for path in self.paths.values() if path is not None}
+
+    @cached_property
+    def _folders(self) -> frozenset[str]:
+        """Folders of the new files, which may be new too."""
+        components = (path.split("/") for path in self._new)
+        return frozenset("/".join(each[:depth]) for each in components for depth in range(1, len(each)))
+
+
+@dataclass(frozen=True)
+class LinkChanges:
+    """Files and anchors that a batch changes; paths are from the root, those of files as they were."""
+
+    before: FileTree
+    after: ResultTree
+    anchors: Mapping[str, AnchorChanges]
+
+    @classmethod
+    def of(cls, built_files: Sequence[BuiltFile], tree: FileTree) -> "LinkChanges":
+        """What `built_files` do to the files of `tree`."""
+        arrived = {item.index: built for built in built_files for item in built.arriving_edits}
+        anchors = {built.file.relative: changed_anchors(built, arrived) for built in built_files}
+        return cls(
+            tree,
+            ResultTree.of(tree, built_files),
+            {path: changes for path, changes in anchors.items() if changes},
+        )
+
+    @cached_property
+    def affected(self) -> frozenset[str]:
+        """Files whose path or anchors change, so that links to them may have to change."""
+        return frozenset(self.after.paths) | frozenset(self.anchors)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The `page_key` of each affected file."""
+        return frozenset(self.places)
+
+    @cached_property
+    def places(self) -> Mapping[str, frozenset[str] | None]:
+        """Keys of changed anchors by the `page_key` of their file; None where the path changed."""
+        indexes = {name.lower() for name in (*self.before.rules.index_names, *NEAR.index_names)}
+        found: dict[str, frozenset[str] | None] = {}
+        for path in self.affected:
+            keys = None if path in self.after.paths else frozenset(self.anchors[path])
+            name, folder = page_key(path), folder_of(path)
+            for each in (name, page_key(folder)) if name in indexes and folder else (name,):
+                known = found.get(each, frozenset())
+                found[each] = None if keys is None or known is None else keys | known
+        return found
+
+    def target(self, document: str, destination: Destination) -> LinkedPath | None:
+        """What `destination` named in the file `document` of the base; None where no one knows.
+
+        Only where it may be one of the affected files does it matter what else there is.
+        """
+        if not destination.path:
+            return LinkedPath(document, TargetKind.FILE)
+        if destination.form is DestinationForm.WIKI:
+            is_affected = page_key(destination.path) in self.names
+            return find_target(self.before, document, destination) if is_affected else None
+        if destination.is_page_name or self.before.rules.has_page_folders:
+            return find_target(self.before, document, destination)
+        first: LinkedPath | None = None
+        for path, style in self.before.rules.starts(document, destination.path):
+            if path in self.affected:
+                return LinkedPath(path, TargetKind.FILE, style)
+            if self._may_name_affected(path, self.before.rules):
+                return find_target(self.before, document, destination)
+            first = first or LinkedPath(path, TargetKind.OTHER, style)
+        return first or LinkedPath("", TargetKind.OTHER)
+
+    def near(self, document: str, destination: Destination) -> str | None:
+        """The file that `destination` may mean, though no rule says so; None where it stays as it is.
+
+        The file moves or goes, or the anchor that `destination` names in it changes. A destination that names
+        something as it is written means that.
+        """
+        if not destination.path or destination.form is DestinationForm.WIKI or not self.affected:
+            return None
+        near = find_near(self.before, document, destination.path)
+        if near is None or not self._is_changed(near, destination):
+            return None
+        found = find_target(self.before, document, destination)
+        return near if found is not None and found.kind is not TargetKind.FILE else None
+
+    def _is_changed(self, path: str, destination: Destination) -> bool:
+        """Whether the file `path` moves or goes, or what the fragment of `destination` names in it."""
+        return path in self.after.paths or self.key(destination, self.anchors.get(path, {})) is not None
+
+    def _may_name_affected(self, path: str, rules: SiteRules) -> bool:
+        forms = [path, *(form for form, _ in rules.forms(path, PLAIN))]
+        if not self.affected.isdisjoint(forms):
+            return True
+        return rules.ignores_case and not self._affected_folded.isdisjoint(map(str.casefold, forms))
+
+    @cached_property
+    def _affected_folded(self) -> frozenset[str]:
+        return frozenset(map(str.casefold, self.affected))
+
+    def now(self, target: LinkedPath, destination: Destination) -> CurrentTarget:
+        """Where `target`, with the fragment of `destination`, is in the result."""
+        path = self.after.paths.get(target.path, target.path)
+        changes = self.anchors.get(target.path, {})
+        key = self.key(destination, changes)
+        if key is None:
+            return CurrentTarget(path, is_removed=path is None)
+        place = changes[key]
+        return CurrentTarget(path, is_removed=True) if place is None else CurrentTarget(place.path, place)
+
+    def file_now(self, document: str, destination: Destination) -> str | None:
+        """The file of the result that `destination` names in the file `document` of it; None for no file."""
+        target = find_target(self.after, document, destination)
+        return target.path if target is not None and target.kind is TargetKind.FILE else None
+
+    def key(self, destination: Destination, changes: AnchorChanges) -> str | None:
+        """Key in `changes` of the fragment of `destination`; None where it has none, or it did not change."""
+        if not destination.fragment:
+            return None
+        key = target_key(destination.fragment)
+        if key in changes:
+            return key
+        slug = heading_slug(destination.fragment) if destination.form is DestinationForm.WIKI else None
+        return slug if slug in changes else None
+
+
+# --- Footnotes and labels that a plan breaks: in the same file, whatever the edits were.
+
+_FOOTNOTE: Final = "[^"
+
+_LABEL_END: Final = "]:"
+
+
+def broken_labels(built: BuiltFile) -> Problems:
+    """BROKEN_LINK warnings; their lines are those of the result.
+
+    For labels and footnotes that resolved in the base and no longer do, and for footnotes in written text
+    that are not defined. Inline nodes are costly, so the whole document is examined only when a definition
+    or a footnote of the base is gone or changed.
+    """
+    if not built.edits or built.base.format is not DocumentFormat.MARKDOWN:
+        return ()
+    broken = {link.span.start: link for link in _in_written_text(built)}
+    if _loses_footnotes(built):
+        broken |= {link.span.start: link for link in _no_longer_resolved(built)}
+    return (*(_footnote_warning(built, broken[start]) for start in sorted(broken)), *undefined_labels(built))
+
+
+def retargeted_labels(built: BuiltFile) -> Problems:
+    """LINK_RETARGETED warnings for uses of a label or footnote that another definition defines now.
+
+    The first definition of a label counts. One that an edit changes in its place is meant: its uses follow.
+    """
+    if not built.edits or built.base.format is not DocumentFormat.MARKDOWN or not _touches_labels(built):
+        return ()
+    before, after = first_definitions(built.base), first_definitions(built.result)
+    other = {
+        label
+        for label, was in before.items()
+        if label in after
+        and built.edits.map_offset(was.start, after=True) != after[label].start
+        and built.base.text_of(was).strip() != built.result.text_of(after[label]).strip()
+    }
+    lines = built.result.source.lines
+    return tuple(
+        Diagnostic.warning(
+            Code.LINK_RETARGETED,
+            f"`{short_name(built.result.text_of(use.span))}` at line {use.line} named the definition of "
+            f"line {built.base.source.lines.line_at(before[use.label].start)} before the plan, and now names "
+            f"another one, at line {lines.line_at(after[use.label].start)}",
+            "give the new definition another label",
+            place=lines.position(use.span.start),
+        )
+        for use in label_uses(built.result)
+        if use.label in other and not _is_written(built, use.span)
+    )
+
+
+def _touches_labels(built: BuiltFile) -> bool:
+    """Whether an edit may add, delete or move a definition."""
+    removed = any(_LABEL_END in built.base.text_of(edit.span) for edit in built.edits)
+    return removed or any(_LABEL_END in edit.new_text for edit in built.edits)
+
+
+def _is_written(built: BuiltFile, span: Span) -> bool:
+    return any(each.overlaps(span) for each in built.edits.result_spans if len(each))
+
+
+def _in_written_text(built: BuiltFile) -> Iterator[LocalLink]:
+    written = list(_near_footnotes(built.result, [span for span in built.edits.result_spans if len(span)]))
+    for link in footnote_links(built.result, written) if written else ():
+        before = bisect_left(written, link.span.end, key=lambda span: span.start)
+        if not link.resolves and before and written[before - 1].overlaps(link.span):
+            yield link
+
+
+def _near_footnotes(outline: Outline, spans: Sequence[Span]) -> Iterator[Span]:
+    """Those of `spans`, which are in order, in whose lines an edit may have completed a reference."""
+    text, lines = outline.source.text, outline.source.lines
+    end = lines.end(lines.line_at(spans[-1].end)) if spans else 0
+    at = 0
+    while at < len(spans):
+        found = text.find(_FOOTNOTE, lines.start(lines.line_at(spans[at].start)), end)
+        if found < 0:
+            return
+        line = lines.span(lines.line_at(found), lines.line_at(found))
+        at = bisect_left(spans, line.start, lo=at, key=lambda span: span.end)
+        while at < len(spans) and spans[at].start < line.end:
+            yield spans[at]
+            at += 1
+
+
+def _loses_footnotes(built: BuiltFile) -> bool:
+    """Whether a footnote of the base may be gone in the result."""
+    return any(_FOOTNOTE in built.base.text_of(edit.span) for edit in built.edits if len(edit.span))
+
+
+def _no_longer_resolved(built: BuiltFile) -> Iterator[LocalLink]:
+    resolved = {
+        built.edits.map_offset(link.span.start, after=True)
+        for link in footnote_links(built.base)
+        if link.resolves
+    }
+    for link in footnote_links(built.result):
+        if not link.resolves and link.span.start in resolved:
+            yield link
+
+
+def _footnote_warning(built: BuiltFile, link: LocalLink) -> Diagnostic:
+    place = built.result.source.lines.position(link.span.start)
+    return Diagnostic.warning(
+        Code.BROKEN_LINK,
+        f"the footnote `{short_name(link.target)}` at line {place.line} has no definition",
+        "write its definition in the same batch, or delete the reference",
+        place=place,
+    )
+
+
+def changed_anchors(built: BuiltFile, arrived: Mapping[int, BuiltFile]) -> AnchorChanges:
+    """By `target_key` of an anchor of the base, where what had it is now; None where it is gone.
+
+    Anchors that still name what they named are omitted. A heading is the same while something of its line
+    stays or its title alone is rewritten, when an edit moves it, and when an edit writes a heading of the
+    same text in the place of what it takes. `arrived` has, by the index of an edit that moves a section to
+    another file, that file.
+    """
+    if not built.edits or built.base.format is not DocumentFormat.MARKDOWN or built.file.is_deleted:
+        return {}
+    path = built.file.result_path
+    places: dict[int, tuple[str, AnchorPlace | None]] = {}
+    for section, now in _headings(built):
+        if section.anchor and (now is None or now.anchor != section.anchor):
+            place = None if now is None else AnchorPlace(path, now.anchor or "", now.title)
+            places[section.heading_start] = (section.anchor, place)
+    places |= dict(_departed(built, arrived))
+    keys = {target_key(anchor) for anchor, _ in places.values()}
+    # Of equal anchors the first counts. Slugs of headings are keys, but for what a prefix can hide.
+    found_by_key = (built.base.with_anchor(key) for key in keys)
+    for heading in (*filter(None, found_by_key), *built.base.with_prefix):
+        anchor = heading.anchor or ""
+        places.setdefault(heading.heading_start, (anchor, AnchorPlace(path, anchor)))
+    explicit = explicit_anchors(built.base) if _may_have_explicit(built, keys) else ()
+    for (anchor, span), found in zip(explicit, _explicit_now(built, explicit), strict=True):
+        if found is not None or span.start not in places:
+            places[span.start] = (anchor, None if found is None else AnchorPlace(path, found))
+    changes: dict[str, AnchorPlace | None] = {}
+    for start in sorted(places):
+        anchor, place = places[start]
+        changes.setdefault(target_key(anchor), place)
+    return {
+        key: place
+        for key, place in changes.items()
+        if place is None or place.path != path or target_key(place.anchor) != key
+    }
+
+
+def _may_have_explicit(built: BuiltFile, keys: AbstractSet[str]) -> bool:
+    """Whether anchors that HTML names may change, or are before those of headings that do, with `keys`."""
+    if built.changed is None:
+        return True
+    base, result = built.base.source.text, built.result.source.text
+    for old, new in built.changed:
+        if with_anchor().search(base, old.start, old.end) or with_anchor().search(result, new.start, new.end):
+            return True
+    return bool(keys) and not keys.isdisjoint(keys_in_html(base))
+
+
+def _explicit_now(built: BuiltFile, explicit: Sequence[tuple[str, Span]]) -> Iterator[str | None]:
+    """What the anchors `explicit` of the base, which HTML names, are called now; None for one that is gone.
+
+    A tag is the same while no edit takes its brackets, and when edits write one of the same name in its place
+    or elsewhere, as those of a section that moves.
+    """
+    in_result = {span.start: anchor for anchor, span in explicit_anchors(built.result)} if explicit else {}
+    starts = sorted(in_result)
+    places = [_place_of_tag(built, span, starts) for _, span in explicit]
+    fresh = Counter(anchor for start, anchor in in_result.items() if start not in places)
+    lost = Counter(
+        anchor for (anchor, _), start in zip(explicit, places, strict=True) if start not in in_result
+    )
+    for (anchor, _), start in zip(explicit, places, strict=True):
+        if start in in_result:
+            yield in_result[start]
+        else:
+            yield anchor if lost[anchor] == fresh[anchor] else None
+
+
+def _place_of_tag(built: BuiltFile, tag: Span, starts: Sequence[int]) -> int | None:
+    """Where `tag` of the base is in the result, whose tags begin at `starts`; None where an edit takes it."""
+    start = built.edits.map_offset(tag.start)
+    if start is not None:
+        return start
+    spans = built.edits.result_spans
+    index = bisect_right(built.edits.edits, tag.start, key=lambda edit: edit.span.start) - 1
+    replaced = built.base.text_of(built.edits.edits[index].span)
+    if "<" in replaced or ">" in replaced:
+        return None
+    found = next(iter(starts[bisect_left(starts, spans[index].start) :]), None)
+    return found if found is not None and found < spans[index].end else None
+
+
+def _headings(built: BuiltFile) -> Iterator[tuple[Section, Section | None]]:
+    """The headings of the base with themselves in the result; None where they are gone.
+
+    Left out are headings with the same anchor outside what the edits touch.
+    """
+    base, fresh = _touched(built)
+    yield from _renumbered(built)
+    now: dict[int, Section] = {}
+    for item in built.resolved:
+        now |= dict(_moved(built, item))
+    for section in base:
+        start = built.edits.map_offset(section.heading_start, after=True)
+        found = built.result.heading_at(start)
+        if section.heading_start not in now and found is not None:
+            now[section.heading_start] = found
+    taken = {section.heading_start for section in now.values()}
+    for section in base:
+        found = _retitled(built, section) if section.heading_start not in now else None
+        if found is not None and found.span.start not in taken:
+            now[section.heading_start] = found
+    lost = [section for section in base if section.heading_start not in now]
+    now |= dict(_reappeared(lost, fresh, now.values()))
+    yield from ((section, now.get(section.heading_start)) for section in base)
+
+
+def _touched(built: BuiltFile) -> tuple[Sequence[Section], Sequence[Section]]:
+    """Headings of base and result around the edits, or all where nobody knows what these are."""
+    base, result = built.base, built.result
+    if built.changed is None:
+        return base.headings, result.headings
+    return (
+        [section for old, _ in built.changed for section in base.headings_in(old)],
+        [section for _, new in built.changed for section in result.headings_in(new)],
+    )
+
+
+def _renumbered(built: BuiltFile) -> Iterator[tuple[Section, Section]]:
+    """The other headings of which the anchor is another one: it counts those of equal text before it."""
+    base, result = built.base, built.result
+    pieces = built.changed
+    first = first_now = 0
+    for old, new in (*pieces, (None, None)) if pieces is not None else ():
+        stop = len(base.headings) if old is None else bisect_left(base.heading_starts, old.start)
+        here, now = slice(first, stop), slice(first_now, first_now + stop - first)
+        pairs = zip(base.headings[here], result.headings[now], strict=True)
+        yield from ((before, after) for before, after in pairs if before.anchor != after.anchor)
+        if old is not None and new is not None:
+            first = bisect_left(base.heading_starts, old.end)
+            first_now = bisect_left(result.heading_starts, new.end)
+
+
+def _retitled(built: BuiltFile, section: Section) -> Section | None:
+    """The heading that was written in place of that of `section`, and of nothing else."""
+    start = built.edits.map_offset(section.heading_start)
+    if start is None or built.edits.map_offset(section.body.start) is None:
+        return None
+    return built.result.heading_at(start)
+
+
+def _moved(built: BuiltFile, item: ResolvedEdit) -> Iterator[tuple[int, Section]]:
+    """The headings that `item` moves inside the file, by where they started."""
+    if item.resolution.destination is None or item.outline is not built.base:
+        return
+    section = item.resolution.section
+    written = built.written.get(item.index, ())
+    if section is None or len(written) == 0:
+        return
+    old = built.base.headings_in(section.span)
+    new = [heading for span in written for heading in built.result.headings_in(span)]
+    if len(old) == len(new):
+        yield from ((before.heading_start, after) for before, after in zip(old, new, strict=True))
+
+
+def _departed(
+    built: BuiltFile, arrived: Mapping[int, BuiltFile]
+) -> Iterator[tuple[int, tuple[str, AnchorPlace | None]]]:
+    """The headings and explicit anchors that went to another file, by where they started."""
+    for item in built.resolved:
+        there, section = arrived.get(item.index), item.resolution.section
+        if there is None or section is None:
+            continue
+        path, written = there.file.result_path, there.written.get(item.index, ())
+        old = built.base.headings_in(section.span)
+        new = [heading for span in written for heading in there.result.headings_in(span)]
+        if len(old) == len(new):
+            for before, after in zip(old, new, strict=True):
+                place = AnchorPlace(path, after.anchor or "", after.title)
+                yield before.heading_start, (before.anchor or "", place)
+        now = {anchor for anchor, span in explicit_anchors(there.result) if any(map(span.overlaps, written))}
+        for anchor, span in explicit_anchors(built.base):
+            if section.span.contains(span) and anchor in now:
+                yield span.start, (anchor, AnchorPlace(path, anchor))
+
+
+def _reappeared(
+    lost: list[Section], found: Iterable[Section], known: Iterable[Section]
+) -> Iterator[tuple[int, Section]]:
+    """`lost` headings with those `found` of the same text, where it is clear which is which."""
+    if not lost:
+        return
+    taken = {section.heading_start for section in known}
+    fresh: defaultdict[str, list[Section]] = defaultdict(list)
+    for section in found:
+        if section.heading_start not in taken:
+            fresh[folded(section.title)].append(section)
+    gone: defaultdict[str, list[Section]] = defaultdict(list)
+    for section in lost:
+        gone[folded(section.title)].append(section)
+    for title, sections in gone.items():
+        if len(sections) == len(fresh[title]):
+            pairs = zip(sections, fresh[title], strict=True)
+            yield from ((before.heading_start, after) for before, after in pairs)
+
+
+_LABEL_END_SIGN: Final = re.compile(re.escape(_LABEL_END))
+
+_LONGEST_LABEL: Final = 1_000  # CommonMark 0.31.2, section 4.7, has 999.
+
+_LONGEST_TRIMMED: Final = 10_000
+
+_LINKS: Final = frozenset({InlineKind.LINK, InlineKind.IMAGE})
+
+
+def undefined_labels(built: BuiltFile) -> Iterator[Diagnostic]:
+    """BROKEN_LINK for links and images that had a definition in the base, and have none in the result.
+
+    The parser of the result takes them as text. A link whose brackets an edit replaced is another link.
+    """
+    if _LABEL_END not in built.base.source.text:
+        return
+    edits = EditList(tuple(_trimmed(edit, built.base.source.text) for edit in built.edits))
+    uses = reference_uses(built.base) if _loses_definitions(built) else _relabelled(built.base, edits)
+    labels = _Labels(built, edits)
+    for use in uses:
+        place = _kept_label(edits, use)
+        if place is not None and labels.has_none_for(place):
+            yield labels.warning(use, place)
+
+
+def _relabelled(base: Outline, edits: EditList) -> Iterator[ReferenceUse]:
+    """Links and images of `base` inside whose labels an edit begins and ends, each once."""
+    text = base.source.text
+    last = -1
+    for edit in edits:
+        start, end = edit.span.start, edit.span.end
+        is_near = text.rfind("[", max(start - _LONGEST_LABEL, 0), start) >= 0
+        if not is_near or text.find("]", end, end + _LONGEST_LABEL) < 0:
+            continue
+        for use in reference_uses(base, Span(start - 1, end + 1)):
+            if last < use.span.start <= start and end <= use.span.end:
+                last = use.span.start
+                yield use
+
+
+def _kept_label(edits: EditList, use: ReferenceUse) -> Span | None:
+    """Where the label of `use` is in the result; None when one of its brackets is gone."""
+    opening = edits.map_offset(use.span.start - 1, after=True)
+    closing = edits.map_offset(use.span.end, after=True)
+    return None if opening is None or closing is None else Span(opening + 1, closing)
+
+
+@dataclass(frozen=True)
+class _Labels:
+    """The labels that base and result define; `edits` lead from one to the other."""
+
+    built: BuiltFile
+    edits: EditList
+
+    @cached_property
+    def _before(self) -> dict[str, Definition]:
+        return definitions(self.built.base)
+
+    @cached_property
+    def _after(self) -> dict[str, Definition]:
+        return definitions(self.built.result)
+
+    def has_none_for(self, place: Span) -> bool:
+        """Whether `place` of the result is the label of a link that has no definition."""
+        result = self.built.result
+        label = normalized(result, place)
+        if not label or label.startswith("^") or label in self._after:
+            return False
+        block = result.tree.leaf_at(place.start)
+        if block is None or block.kind not in INLINE_KINDS:
+            return False
+        if result.source.text[: place.start - 1].endswith("\\"):
+            return False
+        for node in result.inline.nodes_in(place):
+            if node.kind in _LINKS:
+                if place in (node.label, node.text):
+                    return False
+            elif node.span.start < place.start and place.end < node.span.end:
+                return False
+        return True
+
+    def warning(self, use: ReferenceUse, place: Span) -> Diagnostic:
+        """BROKEN_LINK for `use`, whose label is at `place` of the result."""
+        base, result = self.built.base, self.built.result
+        position = result.source.lines.position(place.start)
+        old, new = base.text_of(use.span), result.text_of(place)
+        change, hint = "was deleted", "keep the definition, or change the link too"
+        if normalized(result, place) == use.label:
+            now = self._renamed(use.label)
+            if now is not None:
+                change = f"now {_label_name(now.label)}, line {self._line(now)}"
+                hint = f"rename the link too, or write {self._with_label(place, now.label)}"
+        elif use.label in self._after:
+            change = f"was {_label_name(old)}, line {self._line(self._after[use.label])}"
+            hint = f"rename that too, or write {self._with_label(place, old)}"
+        else:
+            change, hint = f"was {_label_name(old)}", "give the link and its definition the same label"
+        return Diagnostic.warning(
+            Code.BROKEN_LINK,
+            f"line {position.line}: no definition of {_label_name(new)} ({change})",
+            hint,
+            place=position,
+        )
+
+    def _renamed(self, label: str) -> Definition | None:
+        """The definition of the result that had `label` in the base."""
+        start = self.edits.map_offset(self._before[label].span.start, after=True)
+        return next((each for each in self._after.values() if each.span.start == start), None)
+
+    def _line(self, definition: Definition) -> int:
+        return self.built.result.source.lines.line_at(definition.span.start)
+
+    def _with_label(self, place: Span, label: str) -> str:
+        """Markdown for the link with its label at `place` and the definition of `label`."""
+        text = self.built.result.source.text
+        is_full = text.endswith("][", 0, place.start)
+        shown = "…" if is_full else short_name(text[place.start : place.end])
+        return f"[{shown}][{short_name(label)}]"
+
+
+def _label_name(label: str) -> str:
+    """`label` for a message: one in code needs no more marks."""
+    return short_name(label) if "`" in label else f"`{short_name(label)}`"
+
+
+def _trimmed(edit: TextEdit, text: str) -> TextEdit:
+    """`edit` without what its old and new text begin and end with alike, if both are short."""
+    old, new = text[edit.span.start : edit.span.end], edit.new_text
+    if max(len(old), len(new)) > _LONGEST_TRIMMED:
+        return edit
+    head, tail = common_edges(old, new)
+    return TextEdit(Span(edit.span.start + head, edit.span.end - tail), new[head : len(new) - tail])
+
+
+def _loses_definitions(built: BuiltFile) -> bool:
+    """Whether a definition of the base is not in the result as it was."""
+    if built.changed is not None:
+        before = _definitions(built.base, [old for old, _ in built.changed])
+        if before <= _definitions(built.result, [new for _, new in built.changed]):
+            return False
+    return not _definitions(built.base) <= _definitions(built.result)
+
+
+def _definitions(outline: Outline, areas: Sequence[Span] | None = None) -> set[str]:
+    """Definitions in `areas`, or all, as they are written."""
+    if areas is None:
+        return {outline.text_of(block.span).strip() for block in outline.tree.definitions}
+    return {
+        outline.text_of(block.span).strip()
+        for area in areas
+        if _LABEL_END in outline.text_of(area)
+        for block in outline.tree.inside(area, _LABEL_END_SIGN)
+        if block.kind is BlockKind.DEFINITION
+    }
+
+
+# --- Which files a text may link to, found without parsing it.
+
+# What is before a destination, and what that may be: one may be within what only reads like another's.
+# A bare one ends at white space, or before the next one: what else ends it is sorted out below.
+_DESTINATION: Final = re.compile(
+    r"\][(:][\s>]*+(?=<(?P<angle>[^<>\r\n]*+)|(?P<bare>(?:[^\s<\]]++|\](?!\())++))"
+)
+
+_PAGE: Final = re.compile(r"\[\[(?=(?P<wiki>[^\[\]|\r\n]*+))")
+
+# After the sign of equality of an attribute.
+_VALUE: Final = re.compile(r"""\s*["']?(?P<html>[^"'<>\r\n]*)""")
+
+# A route in front matter; in other lines it does no harm.
+_ROUTE: Final = re.compile(r"""^[ \t-]*link:[ \t]*["']?(?P<html>[^"'#\r\n]+)""", re.MULTILINE)
+
+_LONGEST_NAME: Final = 6
+
+_FEW: Final = 8
+
+# What a fragment begins with; an escape or an entity can be its sign.
+_OWN: Final = frozenset("#&\\")
+
+# Of a destination with one of these no one knows what it means before it is parsed.
+_MEANS_MORE: Final = re.compile(r"[\\&%]")
+
+_ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
+
+_END_OF_PATH: Final = re.compile(r"[#?|]")
+
+_UTF_16: Final = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+
+
+def linked_places(text: str, places: Mapping[str, frozenset[str] | None]) -> frozenset[str]:
+    """Names of `places` (as `page_key` writes them) that `text` may link to, and some that it does not.
+
+    Of a name with keys (as of `target_key`) only links to one of these fragments count, of None all links.
+    It costs one pass over the text.
+    """
+    return frozenset(
+        name
+        for match in _destinations(text)
+        for name, written in _named(match)
+        if name in places and ((keys := places[name]) is None or not keys.isdisjoint(_fragments(written)))
+    )
+
+
+def may_link_to(text: str, names: frozenset[str]) -> bool:
+    """Whether `text` may link to one of `names`, as `page_key` writes them."""
+    return may_name(_destinations(text), names)
+
+
+def may_list(text: str, names: frozenset[str]) -> bool:
+    """Whether `text`, a file of keys, may name one of `names`, as `page_key` writes them."""
+    plain = text.lower().replace(" ", "-")
+    return "\\" in text or any(name in plain for name in names)
+
+
+def possible_links(text: str) -> list[re.Match[str]]:
+    """Everything in `text` that may be a destination, for several questions about all of it."""
+    return list(_destinations(text))
+
+
+def may_name(links: Iterable[re.Match[str]], names: frozenset[str]) -> bool:
+    """As `may_link_to`, of `possible_links`."""
+    # After a name is a suffix, or what ends a path.
+    few = rf"/(?:{'|'.join(map(re.escape, names))})(?![^\W_])" if len(names) <= _FEW else ""
+    may_hold_one = re.compile(few).search
+    for match in links:
+        written = match[match.lastgroup or 0]
+        # What is spelled plainly holds the name, and looking for it costs less than making one of it.
+        may_be_one = may_hold_one(f"/{written.lower().replace(' ', '-')}") or not _is_plain(written)
+        if may_be_one and not names.isdisjoint(_names(match)):
+            return True
+    return False
+
+
+def _is_plain(written: str) -> bool:
+    return _MEANS_MORE.search(written) is None and not written[:1].isspace()
+
+
+def places_of_fragments(links: Iterable[re.Match[str]], keys: Container[str]) -> Iterator[int]:
+    """Where `links` may lead to a fragment of their own text that is one of `keys` (as of `target_key`).
+
+    Fragments of several lines, which no heading has, are omitted.
+    """
+    for match in links:
+        written = match[match.lastgroup or 0]
+        if match.lastgroup == "wiki":
+            is_meant = "#" in written
+        else:
+            is_meant = written[:1] in _OWN and any(_may_be_own(each, keys) for each in _readings(match))
+        if is_meant:
+            yield match.start(match.lastgroup or 0)
+
+
+def keys_in_html(text: str) -> frozenset[str]:
+    """Anchors that HTML in `text` may name, as `target_key` writes them; of those without quotes in them."""
+    values = _attribute_values(text, ("id", "name"))
+    return frozenset(target_key(unescape(written)) for match in values for written in _readings(match))
+
+
+def _destinations(text: str) -> Iterator[re.Match[str]]:
+    """Everything that may be a destination: those of Markdown, wiki links, Hugo, HTML and front matter."""
+    yield from _DESTINATION.finditer(text)
+    yield from _PAGE.finditer(text)
+    yield from REF_SHORTCODE.finditer(text)
+    yield from _attribute_values(text, ("href", "src", "poster"))
+    if text.startswith(("---", "\ufeff---")):
+        yield from _ROUTE.finditer(text)
+
+
+def _attribute_values(text: str, names: tuple[str, ...]) -> Iterator[re.Match[str]]:
+    """Values of what may be attributes with these names, or with names that end so."""
+    at = text.find("=")
+    while at >= 0:
+        end = at
+        while end and text[end - 1].isspace():
+            end -= 1
+        if text[max(end - _LONGEST_NAME, 0) : end].lower().endswith(names):
+            value = _VALUE.match(text, at + 1)
+            assert value is not None
+            yield value
+        at = text.find("=", at + 1)
+
+
+def text_of_bytes(data: bytes) -> str:
+    """The text of a file, near enough to look for names in it."""
+    return data.decode(
+        _UTF_16.get(data[:2], "utf-8"), "surrogateescape" if data[:2] not in _UTF_16 else "replace"
+    )
+
+
+def _may_be_own(written: str, keys: Container[str]) -> bool:
+    """Whether `written`, which begins with one of `_OWN`, may be a fragment that is one of `keys`."""
+    means_more = written[0] != "#" or _MEANS_MORE.search(written) is not None
+    return means_more or target_key(written[1:]) in keys
+
+
+def _names(match: re.Match[str]) -> Iterator[str]:
+    return (name for name, _ in _named(match))
+
+
+def _named(match: re.Match[str]) -> Iterator[tuple[str, str]]:
+    """Names that `match` may mean, each with the text that it was read from."""
+    for written in _readings(match):
+        if match.lastgroup == "wiki" or not is_external(written):
+            yield _page_name(written), written
+
+
+def _fragments(written: str) -> Iterator[str]:
+    """Keys of the fragment of `written`, whichever form of link it is."""
+    for text in (written, unescape(_ESCAPE.sub(r"\1", written))):
+        # A heading path of a wiki link ends with the heading.
+        for fragment in (text.partition("#")[2], text.rpartition("#")[2]):
+            yield target_key(fragment)
+            yield heading_slug(fragment)
+
+
+def _readings(match: re.Match[str]) -> Iterator[str]:
+    """What the text of `match` may be: all of it, or what is before a sign that may end it."""
+    written = match[match.lastgroup or 0]
+    yield written
+    if match.lastgroup == "bare":
+        yield _within_parentheses(written)
+    elif match.lastgroup == "html":
+        yield from written.split(maxsplit=1)[:1]
+
+
+def _page_name(written: str) -> str:
+    path = _END_OF_PATH.split(unescape(_ESCAPE.sub(r"\1", written)), maxsplit=1)[0]
+    return page_key(unquote(path, errors="surrogateescape").rstrip())
+
+
+def _within_parentheses(written: str) -> str:
+    """`written` up to the first parenthesis that closes none of its own (CommonMark 0.31.2, section 6.3)."""
+    if "(" not in written:
+        return written.partition(")")[0]
+    depth = 0
+    for index, character in enumerate(written):
+        depth += (character == "(") - (character == ")")
+        if depth < 0:
+            return written[:index]
+    return written

@@ -1,1 +1,0 @@
-"""Links that change because headings or files moved."""

@@ -1,0 +1,511 @@
+"""Replanning: with preconditions, in part, or on a base that changed.
+
+`plan` turns a batch into its plan; each function here calls it once or twice.
+"""
+
+import hashlib
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.edit_numbers import EditNumbers
+from mdplan.limits import Limits
+from mdplan.markdown.format_detection import document_format
+from mdplan.markdown.outline import Outline
+from mdplan.operations.base import SectionTargeted
+from mdplan.plan import PREFIX, UNDO, EditResult, FileChange, Plan, Range, canonical_json
+from mdplan.planning.build import BuildResult, BuiltFile, ResolvedEdit, SnapshotFile
+from mdplan.planning.plan_document import changes_of, new_plan
+from mdplan.planning.replay import (
+    PlannedBatch,
+    no_text,
+    numeric_addresses,
+    other_bases,
+    other_effects,
+    replay_file,
+    request_of,
+)
+from mdplan.planning.results import MOST_MATCHES
+from mdplan.requests.batch import Batch, normalized_edits
+from mdplan.requests.batch_reader import read_batch
+from mdplan.text.diff import DiffStat, LineDrift, find_hunks
+from mdplan.text.edit import EditList, TextEdit
+from mdplan.text.lines import LineIndex, Lines, Span
+from mdplan.text.source import EncodeProblem, Source, sha256_hex, splice
+
+Planner: TypeAlias = Callable[[Batch], PlannedBatch | Problems]
+
+# Adds guards to a batch, except for the files of some paths.
+AddGuards: TypeAlias = Callable[[Batch, Collection[str | None]], Batch]
+
+
+def replan_with_preconditions(plan: Planner, batch: Batch) -> PlannedBatch | Problems:
+    """Plan of a batch that is guarded by base hashes or by the evidence of its edits.
+
+    If a base hash does not match and the batch allows a rebase, evidence alone can guard it: it fixes what
+    is removed and where text is inserted. Errors: those of planning, PRECONDITION_REQUIRED.
+    """
+    planned = plan(batch)
+    if isinstance(planned, PlannedBatch):
+        return missing_preconditions(planned.files) or planned
+    if batch.on_stale != "rebase" or any(problem.code is not Code.STALE_BASE for problem in planned):
+        return planned
+    rebased = plan(batch.without_bases())
+    if not isinstance(rebased, PlannedBatch):
+        return (*planned, *rebased)
+    unguarded_edits = missing_preconditions(rebased.files)
+    return (*planned, *unguarded_edits) if unguarded_edits else replace(rebased, rebased=True)
+
+
+def replan_with_guards(plan: Planner, batch: Batch, add_guards: AddGuards) -> PlannedBatch | Problems:
+    """Plan of a batch to which `add_guards` adds base hashes that its caller did not send.
+
+    A file with another hash needs no guard if the evidence of its edits suffices: they were made for a part
+    of it, and another part may have changed. Errors: as `replan_with_preconditions`.
+    """
+    guarded = add_guards(batch, ())
+    planned = replan_with_preconditions(plan, guarded)
+    if isinstance(planned, PlannedBatch) or any(problem.code is not Code.STALE_BASE for problem in planned):
+        return planned
+    proven = add_guards(batch, {problem.file for problem in planned})
+    if proven == guarded:
+        return planned
+    replanned = replan_with_preconditions(plan, proven)
+    return replanned if isinstance(replanned, PlannedBatch) else planned
+
+
+def plan_part(plan: Planner, whole: Plan, accept: Sequence[int], limits: Limits) -> PlannedBatch | Problems:
+    """Plan of the edits `accept` of the plan `whole`, on its bases. Errors: those of planning, STALE_BASE."""
+    planned = _plan_request(plan, request_of(whole, with_bases=True) | {"accept": list(accept)}, limits)
+    return (other_bases(whole, planned.plan) or planned) if isinstance(planned, PlannedBatch) else planned
+
+
+def plan_on_new_base(plan: Planner, stale: Plan, limits: Limits) -> PlannedBatch | Problems:
+    """The edits of the plan `stale` on its files as they are now, if they still do the same.
+
+    Errors: those of planning; STALE_BASE.
+    """
+    numeric = numeric_addresses(stale)
+    if numeric:
+        return numeric
+    planned = _plan_request(plan, request_of(stale, with_bases=False), limits)
+    return (other_effects(stale, planned.files) or planned) if isinstance(planned, PlannedBatch) else planned
+
+
+def _plan_request(plan: Planner, request: dict[str, Any], limits: Limits) -> PlannedBatch | Problems:
+    batch = read_batch(request, limits)
+    return plan(batch) if isinstance(batch, Batch) else batch
+
+
+def missing_preconditions(built_files: Sequence[BuiltFile]) -> Problems:
+    """PRECONDITION_REQUIRED for every file that neither a base hash nor the evidence of each edit guards."""
+    problems: list[Diagnostic] = []
+    for built in built_files:
+        if built.file.requested.base_sha256 is not None or not built.file.exists:
+            continue
+        unguarded_edits = [
+            item for item in (*built.resolved, *built.arriving_edits) if not _has_evidence(item)
+        ]
+        if unguarded_edits:
+            field = "baseSha256" if built.resolved else "toBaseSha256"
+            unguarded = "the edit" if len(unguarded_edits) == 1 else f"{len(unguarded_edits)} edits"
+            why = unguarded_edits[0].operation.why_unguarded
+            guard = (
+                "a literal `pattern` of exact case, which guards itself: by default it must match once"
+                if why
+                else "the text that the edit replaces as `expectedText`"
+            )
+            problems.append(
+                Diagnostic(
+                    code=Code.PRECONDITION_REQUIRED,
+                    message=f"`{built.file.path}` could have changed since you read it: "
+                    f"nothing guards {unguarded}{f': {why}' if why else ''}",
+                    hint=f"look at the file, and send its hash as `{field}`, or {guard}; "
+                    "or plan the batch first, and apply its planId",
+                    file=built.file.path,
+                    edit_index=unguarded_edits[0].index,
+                )
+            )
+    return tuple(problems)
+
+
+def _has_evidence(item: ResolvedEdit) -> bool:
+    """Whether the guards of an edit fix what it removes, and the section that it inserts into.
+
+    The hash of a section's own body says nothing of its heading and its subsections, and that of a section
+    that moves nothing of where it goes.
+    """
+    operation, section = item.operation, item.resolution.section
+    if item.resolution.is_evidence or item.resolution.destination is not None:
+        return item.resolution.is_evidence
+    if not isinstance(operation, SectionTargeted) or operation.section_sha256 is None or section is None:
+        return False
+    part = item.outline.hashed_part(section, operation.section_sha256)
+    spans = (*(edit.span for edit in item.resolution.edits), *item.resolution.deletions)
+    removed = (_without_blanks(item.outline.source.text, span) for span in spans)
+    return part is not None and all(map(part.contains, removed))
+
+
+def _without_blanks(text: str, span: Span) -> Span:
+    """`span` without the white space at its edges: the blank lines around a section come and go with it."""
+    removed = text[span.start : span.end]
+    start = span.start + len(removed) - len(removed.lstrip())
+    return Span(start, max(start, span.start + len(removed.rstrip())))
+
+
+def other_base(plan: Plan, given: str | None) -> Diagnostic | None:
+    """STALE_BASE when the `baseSha256` next to a plan ID is not that of the plan's one file."""
+    bases = [change.base_sha256 for change in plan.files]
+    if given is None or (len(bases) == 1 and (bases[0] or "").startswith(given.lower())):
+        return None
+    return Diagnostic(
+        code=Code.STALE_BASE,
+        message="baseSha256 is not the base of this plan",
+        hint="omit it, or plan again on the file as it is now",
+    )
+
+
+# --- A batch that comes a second time: evidence alone cannot tell it from a new one, the last commit
+# can.
+
+
+def state_id(files: Iterable[tuple[str, str | None]]) -> str:
+    """Name of a state of files, given by their paths and the SHA-256 of their bytes; None for no file."""
+    return PREFIX + hashlib.sha256(canonical_json(sorted(files, key=lambda file: file[0]))).hexdigest()
+
+
+def result_id(plan: Plan) -> str:
+    """Name of the state that `plan` leaves the files in that its batch names."""
+    return state_id(
+        (change.path, None if change.new_path else change.result_sha256)
+        for change, edits in zip(plan.files, plan.requested, strict=True)
+        if edits
+    )
+
+
+def may_repeat(batch: Batch) -> bool:
+    """Whether `batch` could be committed again on its own result: no base hash of it would refuse that."""
+    has_all_bases = all(file.base_sha256 is not None for file in batch.files)
+    return batch.accept is None and (not has_all_bases or batch.on_stale != "refuse")
+
+
+def is_same_request(plan: Plan, batch: Batch) -> bool:
+    """Whether `plan` was made of what `batch` asks for, apart from the spelling of paths."""
+    requested = [(file.encoding, file.format, list(normalized_edits(file))) for file in batch.files]
+    planned = [
+        (change.encoding, change.format, list(edits))
+        for change, edits in zip(plan.files, plan.requested, strict=True)
+        if edits
+    ]
+    is_same = canonical_json([planned, dict(plan.options)]) == canonical_json([requested, batch.options])
+    return is_same and plan.intent == batch.intent
+
+
+# --- The plan of the accepted edits of a batch, which must do the same without the rest.
+
+
+def accepted_batch(batch: Batch) -> Batch | Diagnostic:
+    """`batch` with its accepted edits only. Errors: INVALID_ARGUMENT for an index that it does not have."""
+    accept = frozenset(batch.accept or ())
+    if not accept or max(accept) >= batch.edit_count:
+        return Diagnostic.invalid(
+            f"accept must name edits from 0 to {batch.edit_count - 1}", "leave accept out to take all edits"
+        )
+    files = []
+    index = 0
+    for file in batch.files:
+        edits = tuple(edit for number, edit in enumerate(file.edits, start=index) if number in accept)
+        index += len(file.edits)
+        if edits:
+            files.append(file.model_copy(update={"edits": edits}))
+    return batch.model_copy(update={"files": tuple(files), "accept": None})
+
+
+def needs_rejected(batch: Batch, full: BuildResult, chosen: BuildResult | Problems) -> Problems:
+    """CONFLICTING_EDITS for accepted edits that cannot do without the rejected ones what they do with them.
+
+    `full` are the files with all edits of `batch`, `chosen` those with the accepted ones, or why they cannot
+    be made. The spans and texts of an edit are compared as they are in the base.
+    """
+    files = [built.file for built in full.files for _ in built.resolved]
+    subset = _Subset(sorted(set(batch.accept or ())), files)
+    if not isinstance(chosen, BuildResult):
+        return tuple(subset.want(problem) for problem in chosen)
+    in_full, in_chosen = _changes(full.files), _changes(chosen.files)
+    return tuple(
+        subset.conflict(f"{subset.numbers.named(index)} does something else without", index)
+        for position, index in enumerate(subset.kept)
+        if in_full[index] != in_chosen[position]
+    )
+
+
+_Changes = tuple[tuple[int | None, int | None, str, str], ...]
+
+
+def _changes(built_files: Sequence[BuiltFile]) -> list[_Changes]:
+    """By edit, where what it replaces is in the base, that text, and the new one."""
+    there = {item.index: _changes_of(built, item) for built in built_files for item in built.arriving_edits}
+    return [
+        _changes_of(built, item) + there.get(item.index, ())
+        for built in built_files
+        for item in built.resolved
+    ]
+
+
+def _changes_of(built: BuiltFile, item: ResolvedEdit) -> _Changes:
+    seen, outline = built.edits_before(item.index), item.outline
+    return tuple(
+        (seen.unmap_offset(span.start), seen.unmap_offset(span.end), outline.text_of(span), new_text)
+        for span, new_text in changes_of(item)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Subset:
+    """Indexes of the accepted edits, and the file of every edit of the batch."""
+
+    kept: Sequence[int]
+    files: Sequence[SnapshotFile]
+
+    @property
+    def numbers(self) -> EditNumbers:
+        return self.files[0].numbers if self.files else EditNumbers()
+
+    def want(self, problem: Diagnostic) -> Diagnostic:
+        """What a `problem` of the accepted edits alone says of the rejected ones."""
+        if problem.edit_index is not None:
+            index = self.kept[problem.edit_index]
+            return self.conflict(f"{self.numbers.named(index)} cannot be made without", index)
+        if problem.code in {Code.OUTLINE_CHANGED, Code.DUPLICATE_HEADING}:
+            # A file that only a move writes into has no edits of its own: then any edit may be what it lacks.
+            own = [index for index, file in enumerate(self.files) if file.path == problem.file]
+            index = max(own or range(len(self.files)))
+            return replace(self.conflict(f"{problem.message}, without", index), edit_index=None)
+        return problem
+
+    def conflict(self, what: str, index: int) -> Diagnostic:
+        """`what`, and the rejected edits of the same file that `index` needs: those before it, if any are."""
+        file = self.files[index]
+        rejected = [
+            other
+            for other in range(file.first_edit, file.first_edit + len(file.requested.edits))
+            if other not in self.kept
+        ]
+        before = [other for other in rejected if other < index] or rejected
+        return Diagnostic(
+            code=Code.CONFLICTING_EDITS,
+            message=f"{what} {self.numbers.listed(before)}",
+            hint="accept them too, or reject it",
+            file=file.path,
+            edit_index=index,
+        )
+
+
+# --- An undo as a plan: the inverse text edits of a transaction, on the files that it left.
+#
+# It is a plan like any other: with an ID, a diff and base hashes, stored, shown and applied by its ID,
+# and
+# refused when a file changed. It requests one edit for each file, `undo`, which batches cannot contain,
+# so
+# it cannot be accepted in part. Its own transaction can be undone in turn.
+
+_LISTED: Final = 5
+
+UNDO_IS_WHOLE: Final = Diagnostic.invalid(
+    "accept is given with the plan of an undo, which has no parts",
+    "apply it whole, or write the old text that you want with a new batch",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class UndoneFile:
+    """One file of an undo. `change` is the inverse change, and `source` the text that its edits are of.
+
+    `source` is what the transaction left; that of a file which it deleted is empty.
+    """
+
+    change: FileChange
+    source: Source
+
+
+def undo_file(change: FileChange, before: bytes | None) -> UndoneFile | Diagnostic:
+    """The inverse of one `change` of a transaction; `before` is what the file held, None for nothing.
+
+    Proven by hashes: `before` must be the base, and its text edits must give what the transaction left.
+    Errors: NOT_UNDOABLE.
+    """
+    base = no_text(change.encoding) if change.base_sha256 is None else _decoded(before or b"", change)
+    if not isinstance(base, Source) or (change.base_sha256 or base.sha256) != base.sha256:
+        return not_undoable(change.path, "its content from before the transaction is not in the history")
+    if change.result_sha256 is None:
+        return _created_again(change, base)
+    replayed = replay_file(change, base)
+    left = None if isinstance(replayed, Diagnostic) else _decoded(replayed.result or b"", change)
+    if left is None:
+        return not_undoable(change.path, "its entry in the history does not give what the transaction left")
+    if change.base_sha256 is None:
+        edits = EditList((TextEdit.delete(Span(0, len(left.text))),) if left.text else ())
+    else:
+        edits = change.edits.invert(base.text)
+    return _undone(change, left, edits, change.base_sha256)
+
+
+def rebase_undone(undone: UndoneFile, current: Source) -> UndoneFile | Problems:
+    """`undone` on a file that others changed since: `current`, which was read with the plan's encoding.
+
+    The lines of each inverse edit, and the lines on both sides of them, must be as the transaction left
+    them. Errors: STALE_BASE, naming the lines that are not; UNENCODABLE_TEXT.
+    """
+    change, source = undone.change, undone.source
+    drift = LineDrift.between(source.text, current.text)
+    near = [(edit, drift.block_near(source.lines, edit.span)) for edit in change.edits]
+    touched = sorted({block for _, block in near if block is not None})
+    if touched or change.result_sha256 is None:
+        lines = [_shown_lines(block.new_start + 1, block.new_end) for block in touched]
+        return (_moved_on(change.path, lines),)
+    edits = EditList(tuple(TextEdit(drift.carried(edit.span), edit.new_text) for edit in change.edits))
+    return _on(change, current, edits)
+
+
+def merge_undone(undone: UndoneFile, current: Source) -> UndoneFile | Problems:
+    """`undone` merged three-way into a file that others changed since: `current`, read as above.
+
+    Errors: MERGE_CONFLICT; STALE_BASE for a file that the undo removes; UNENCODABLE_TEXT.
+    """
+    # Most undos find their files as they were: they load no merge.
+    from mdplan.planning.merging import Sides, merged_edits
+
+    change, source = undone.change, undone.source
+    if change.result_sha256 is None:
+        return (_moved_on(change.path, ()),)
+    edits = merged_edits(Sides.of(change, source, current, change.edits.apply(source.text)))
+    return _on(change, current, edits) if isinstance(edits, EditList) else edits
+
+
+def _on(change: FileChange, current: Source, edits: EditList) -> UndoneFile | Problems:
+    """`change` with `edits` of the file as it is now, `current`."""
+    byte_edits = current.planned_byte_edits(edits)
+    if isinstance(byte_edits, EncodeProblem):
+        return (_unencodable(change.path, current),)
+    result = splice(current.data, byte_edits)
+    rebased = replace(
+        change, base_sha256=current.sha256, result_sha256=sha256_hex(result), edits=edits, base_sections={}
+    )
+    return UndoneFile(rebased, current)
+
+
+def undo_plan(transaction: str, files: Iterable[UndoneFile]) -> Plan:
+    """The plan that takes back what `transaction` did to `files`, whose texts are not held together."""
+    changes: list[FileChange] = []
+    results: list[EditResult] = []
+    for index, file in enumerate(files):
+        changes.append(_counted(file.change, file.source))
+        results.append(_result(index, file))
+    return new_plan(
+        files=tuple(changes),
+        requested=tuple(({"op": UNDO, "transaction": transaction},) for _ in changes),
+        options={},
+        effects=tuple(() for _ in changes),
+        results=tuple(results),
+        warnings=(),
+    )
+
+
+def not_undoable(path: str, reason: str) -> Diagnostic:
+    """NOT_UNDOABLE for the file `path` of a transaction."""
+    return Diagnostic(
+        code=Code.NOT_UNDOABLE,
+        message=f"what was done to `{path}` cannot be undone: {reason}",
+        hint="write the old text with a new batch; nothing of the transaction was undone",
+        file=path,
+    )
+
+
+def _created_again(change: FileChange, base: Source) -> UndoneFile:
+    """The deletion of a file, undone. Its byte order mark comes back as a character of the new text."""
+    mark = base.bom.decode(base.encoding) if base.bom else ""
+    text = mark + base.text
+    edits = EditList((TextEdit.insert(0, text),) if text else ())
+    is_default = change.encoding is None and base.encoding == "utf-8"
+    encoding = None if is_default else base.encoding
+    undone = replace(change, encoding=encoding)
+    return _undone(undone, no_text(encoding), edits, base.sha256)
+
+
+def _undone(change: FileChange, source: Source, edits: EditList, result: str | None) -> UndoneFile:
+    path, new_path = change.path, change.new_path
+    inverse = replace(
+        change,
+        path=new_path or path,
+        new_path=path if new_path else None,
+        base_sha256=change.result_sha256,
+        result_sha256=result,
+        edits=edits,
+    )
+    return UndoneFile(inverse, source)
+
+
+def _counted(change: FileChange, source: Source) -> FileChange:
+    """`change` with what is counted of its diff and known of the sections of its base."""
+    byte_edits = source.planned_byte_edits(change.edits)
+    assert not isinstance(byte_edits, EncodeProblem), "the text was in the file"
+    stat = DiffStat.of(find_hunks(source.data, byte_edits))
+    sections = {}
+    if change.base_sha256 is not None:
+        outline = Outline(source, document_format(change.path, source.text, change.format))
+        sections = outline.own_hashes()
+    return replace(change, lines_added=stat.added, lines_removed=stat.removed, base_sections=sections)
+
+
+def _result(index: int, file: UndoneFile) -> EditResult:
+    edits, lines = file.change.edits, file.source.lines
+    written = LineIndex(edits.apply(file.source.text))
+    spans = zip(edits, edits.result_spans, strict=True)
+    listed = [(edit.span, span) for edit, span in spans][:MOST_MATCHES]
+    return EditResult(
+        edit_index=index,
+        op=UNDO,
+        file=file.change.path,
+        no_op=False,
+        ranges=tuple(
+            Range(start=lines.position(span.start), end=lines.position(span.end)) for span, _ in listed
+        ),
+        result_lines=tuple(
+            Lines(start=written.line_at(span.start), end=written.line_at(span.end - 1))
+            for _, span in listed
+            if len(span)
+        ),
+    )
+
+
+def _decoded(data: bytes, change: FileChange) -> Source | None:
+    source = Source.decode(data, change.encoding)
+    return source if isinstance(source, Source) else None
+
+
+def _moved_on(path: str, lines: Sequence[str]) -> Diagnostic:
+    listed = ", ".join(lines[:_LISTED]) + (", …" if len(lines) > _LISTED else "")
+    where = f" at {listed}" if listed else ""
+    return Diagnostic(
+        code=Code.STALE_BASE,
+        message=f"`{path}` was changed{where} since, where the undo would change it, or next to that",
+        hint="undo what was done later first, or write the old text with a new batch",
+        file=path,
+    )
+
+
+def _shown_lines(first: int, last: int) -> str:
+    """Lines as they are now, 1-based; where none is left, the place between two."""
+    if last < first:
+        return f"line {max(last, 1)} (deleted there)"
+    return f"line {first}" if first == last else f"lines {first}-{last}"
+
+
+def _unencodable(path: str, current: Source) -> Diagnostic:
+    return Diagnostic(
+        code=Code.UNENCODABLE_TEXT,
+        message=f"the old text of `{path}` has characters that do not exist in {current.encoding}",
+        hint="the file got another encoding since; bring it back first",
+        file=path,
+    )

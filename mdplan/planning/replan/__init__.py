@@ -1,1 +1,0 @@
-"""Plans made from plans: rebase, subset, merge, undo, replay."""

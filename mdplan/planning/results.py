@@ -1,0 +1,597 @@
+"""The result of each edit of a batch."""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown.blocks import Block, BlockKind
+from mdplan.markdown.enclosure_search import find_enclosures, may_have_tags
+from mdplan.markdown.headings import SectionId
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.sections import Section
+from mdplan.operations.base import MatchReport
+from mdplan.plan import EditResult, FileChange, MatchResult, Plan, Range
+from mdplan.planning.build import BuildResult, BuiltFile, ResolvedEdit
+from mdplan.planning.plan_document import effects_of, new_plan
+from mdplan.reports.plan import ContextBlock, FileReport, LineShift, WrittenFile
+from mdplan.requests.batch import Batch, normalized_edits
+from mdplan.text.diff import ChangedLines, DiffStat, DiffText, changed_lines, kept_lines
+from mdplan.text.edit import EditList
+from mdplan.text.lines import LineIndex, Lines, Position, Span
+from mdplan.text.source import Source, visible
+
+if TYPE_CHECKING:
+    from mdplan.markdown.tables import TableSource
+
+
+MOST_MATCHES = 50
+
+_MATCH_TEXT = 200
+
+
+def edit_results(built_files: Sequence[BuiltFile]) -> tuple[EditResult, ...]:
+    """One result an edit of `built_files`, in batch order."""
+    there = {item.index: (built, item) for built in built_files for item in built.arriving_edits}
+    results: list[EditResult] = []
+    for built in built_files:
+        after = map_sections(built, built.resolved)
+        for item in built.resolved:
+            result = _result(built, item, after.get(item.index))
+            results.append(_moved_here(result, *there[item.index]) if item.index in there else result)
+    return tuple(results)
+
+
+def _moved_here(result: EditResult, built: BuiltFile, item: ResolvedEdit) -> EditResult:
+    """`result` of an edit that moves text to the file `built`, with what `item` does there."""
+    after = map_sections(built, (item,)).get(item.index)
+    return replace(
+        result,
+        to_file=built.file.path,
+        result_lines=_lines(built.result, built.written.get(item.index, ())[:MOST_MATCHES]),
+        new_section_id=after.new_id if after else None,
+        new_section_sha256=after.sha256 if after else None,
+        warnings=(
+            *result.warnings,
+            *(each.at(file=built.file.path, edit_index=item.index) for each in item.resolution.warnings),
+        ),
+    )
+
+
+# --- Maps the section of each edit to the result, so that the next edit can address and guard it.
+
+
+@dataclass(frozen=True, slots=True)
+class MappedSection:
+    """The section that an edit made, else the one that it addressed, in the result.
+
+    `new_id` is its ID where that is not the one that the edit addressed; `sha256` is its hash, as in stat.
+    """
+
+    new_id: SectionId | None
+    sha256: str
+
+
+def _result(built: BuiltFile, item: ResolvedEdit, after: MappedSection | None) -> EditResult:
+    resolution = item.resolution
+    matches = resolution.matches
+    section = resolution.section
+    written = built.written.get(item.index, ())
+    return EditResult(
+        edit_index=item.index,
+        op=item.operation.op,
+        file=built.file.path,
+        no_op=not _changes_file(built, item)
+        and not (resolution.edits or resolution.deletions or resolution.insertions)
+        and not (item.operation.has_second_pass and written),
+        ranges=tuple(_range(item.outline, claim.span) for claim in resolution.claims[:MOST_MATCHES]),
+        result_lines=_lines(built.result, written[:MOST_MATCHES]),
+        section_id=section.section_id if section else None,
+        new_section_id=after.new_id if after else None,
+        new_section_sha256=after.sha256 if after else None,
+        matches_found=matches.found if matches else None,
+        matches_replaced=matches.replaced if matches else None,
+        matches=_matches(item.outline, matches) if matches else (),
+        excluded_matches=dict(matches.excluded) if matches else None,
+        line_ends_normalized=(matches.line_ends_normalized or None) if matches else None,
+        hunk_offsets=resolution.hunk_offsets if any(resolution.hunk_offsets) else None,
+        warnings=tuple(
+            warning.at(file=built.file.path, edit_index=item.index) for warning in resolution.warnings
+        ),
+    )
+
+
+def _changes_file(built: BuiltFile, item: ResolvedEdit) -> bool:
+    """Whether the edit makes, removes or renames the file."""
+    effect = item.operation.file_effect
+    return effect in {"create", "delete"} or (effect == "rename" and built.file.new_path is not None)
+
+
+def _matches(base: Outline, report: MatchReport) -> tuple[MatchResult, ...]:
+    results: list[MatchResult] = []
+    for match in report.matches[:MOST_MATCHES]:
+        place = _range(base, match.span)
+        text = base.source.text[match.span.start : min(match.span.end, match.span.start + _MATCH_TEXT)]
+        results.append(
+            MatchResult(line=place.start.line, col=place.start.col, text=visible(text), range=place)
+        )
+    return tuple(results)
+
+
+def _range(outline: Outline, span: Span) -> Range:
+    lines = outline.source.lines
+    return Range(start=lines.position(span.start), end=lines.position(span.end))
+
+
+def _lines(result: Outline, written: Sequence[Span]) -> tuple[Lines, ...]:
+    lines = result.source.lines
+    return tuple(
+        Lines(start=lines.line_at(span.start), end=lines.line_at(max(span.start, span.end - 1)))
+        for span in written
+    )
+
+
+# --- From built files to the plan, and from a plan to what its report says.
+
+
+def plan_of(made: BuildResult, batch: Batch) -> Plan:
+    """The plan that makes the files `made` of `batch`, with the warnings that the whole of it gives."""
+    built_files = made.files
+    warnings: list[Diagnostic] = []
+    for built in built_files:
+        for find in (large_deletions, merged_lists, unbalanced_tags, broken_rows, broken_front_matter):
+            warnings += find(built)
+        warnings += built.warnings
+    return new_plan(
+        files=tuple(_change(built) for built in built_files),
+        requested=tuple(normalized_edits(built.file.requested) for built in built_files),
+        options=batch.options,
+        effects=effects_of(built_files),
+        results=edit_results(built_files),
+        warnings=(*warnings, *made.warnings),
+        intent=batch.intent,
+    )
+
+
+def report_fields(plan: Plan, diff: bytes | None) -> dict[str, Any]:
+    """What every report on `plan` says, as the fields of a `PlanReport`; None where there is no diff."""
+    files = tuple(FileReport.of(change) for change in plan.files)
+    shown = DiffText.of(diff) if diff is not None else None
+    only = files[0] if len(files) == 1 else None
+    excluded = Counter[str]()
+    matches: list[MatchResult] = []
+    warnings: list[Diagnostic] = []
+    applied = found = replaced = 0
+    # Read once: the results of the plan of a manifest are on the disk.
+    for result in plan.results:
+        excluded.update(result.excluded_matches or {})
+        matches += result.matches if only else ()
+        warnings += result.warnings
+        applied += not result.no_op
+        found += result.matches_found or 0
+        replaced += result.matches_replaced or 0
+    return {
+        "plan_id": plan.plan_id,
+        "title": plan.intent.title or None,
+        "description": plan.intent.description or None,
+        "no_op": plan.is_no_op,
+        "file": only.file if only else None,
+        "base_sha256": only.base_sha256 if only else None,
+        "files": files,
+        "diff": shown.text if shown else None,
+        "diff_exact": shown.exact if shown else None,
+        "edits_applied": applied,
+        "matches_found": found,
+        "matches_replaced": replaced,
+        "matches": tuple(matches[:MOST_MATCHES]) or None,
+        "excluded_matches": dict(excluded),
+        "edit_results": plan.results,
+        "warnings": (*warnings, *plan.warnings),
+    }
+
+
+def _change(built: BuiltFile) -> FileChange:
+    stat = DiffStat.of(built.hunks)
+    return FileChange(
+        path=built.file.path,
+        encoding=built.file.requested.encoding,
+        format=built.file.requested.format,
+        base_sha256=built.base.source.sha256 if built.file.exists else None,
+        result_sha256=None if built.file.is_deleted else built.result.source.sha256,
+        edits=built.edits,
+        lines_added=stat.added,
+        lines_removed=stat.removed,
+        base_sections=built.base.own_hashes() if built.file.exists else {},
+        new_path=built.file.new_path,
+        references_updated=built.references_updated,
+    )
+
+
+# --- Warnings about a result: large deletions, merged lists, halves of tags, broken rows and front
+# matter.
+
+_MANY: Final = 100
+
+
+def large_deletions(built: BuiltFile) -> Problems:
+    """LARGE_DELETION where more than 100 lines of a file go, or more than half of them.
+
+    Lines that are replaced by others do not count, nor those that the same plan writes elsewhere, also in
+    another file, nor a file that is deleted by name.
+    """
+    lines = built.base.source.lines
+    if built.file.is_deleted or not _is_large(_most_that_go(built), lines.count):
+        return ()
+    gone = _lines_that_go(built) - _lines_that_leave(built)
+    if not _is_large(gone, lines.count):
+        return ()
+    return (
+        Diagnostic.warning(
+            Code.LARGE_DELETION,
+            f"the file loses {gone} of its {lines.count} lines",
+            "check in the diff that it removes only what you intended",
+        ).at(file=built.file.path),
+    )
+
+
+def _is_large(gone: int, count: int) -> bool:
+    return gone > _MANY or 2 * gone > count
+
+
+def _most_that_go(built: BuiltFile) -> int:
+    """More lines than this cannot go: that many line ends are replaced, and the last line may have none."""
+    replaced = (built.base.text_of(edit.span) for edit in built.edits if len(edit.span))
+    return 1 + sum(text.count("\n") + text.count("\r") for text in replaced)
+
+
+def _lines_that_go(built: BuiltFile) -> int:
+    base, result = built.base.source.lines, built.result.source.lines
+    changes = list(changed_lines(base, built.edits, result))
+    shrinking = [change for change in changes if change.shrinks_by > 0]
+    growing = [change for change in changes if change.shrinks_by < 0]
+    gone = sum(change.shrinks_by for change in shrinking)
+    taken = Counter(text for change in shrinking for text in _texts(base, change.old_start, change.old_end))
+    given = Counter(text for change in growing for text in _texts(result, change.new_start, change.new_end))
+    most_moved = -sum(change.shrinks_by for change in growing)
+    return gone - min((taken & given).total(), most_moved, gone)
+
+
+def _lines_that_leave(built: BuiltFile) -> int:
+    """Lines that go to another file."""
+    lines = built.base.source.lines
+    return sum(
+        lines.line_at(span.end) - lines.line_at(span.start)
+        for item in built.resolved
+        if item.resolution.exported is not None
+        for span in item.resolution.deletions
+    )
+
+
+def _texts(lines: LineIndex, start: int, end: int) -> Iterator[tuple[str, bool]]:
+    """Lines ``[start, end)``. A blank one goes with the text before it, for blank lines all look alike."""
+    text = ""
+    for line in range(start, end):
+        content = lines.content(line)
+        is_blank = not content.strip(" \t")
+        text = text if is_blank else content
+        yield text, is_blank
+
+
+def merged_lists(built: BuiltFile) -> Problems:
+    """LISTS_MERGED for each list of the result that contains several whole lists of the base."""
+    if not built.edits or built.file.is_deleted:
+        return ()
+    starts = sorted(
+        start
+        for block in _lists(built)
+        if (start := built.edits.map_offset(block.span.start, after=True)) is not None
+    )
+    lines = built.result.source.lines
+    found: dict[int, list[int]] = {}
+    for start in starts:
+        root = built.result.tree.root_at(start)
+        if root is not None and root.kind is BlockKind.LIST:
+            found.setdefault(root.span.start, []).append(lines.line_at(start))
+    return tuple(
+        Diagnostic.warning(
+            Code.LISTS_MERGED,
+            f"the lists at lines {', '.join(map(str, several))} of the result are one list",
+            "put text between them, or the comment `<!-- -->` on a separate line, to keep them apart",
+            place=lines.position(start),
+        ).at(file=built.file.path)
+        for start, several in found.items()
+        if len(several) > 1
+    )
+
+
+def _lists(built: BuiltFile) -> Iterator[Block]:
+    """Lists of the base at top level that the edits may have changed."""
+    tree, whole = built.base.tree, Span(0, len(built.base.source.text))
+    seen: set[int] = set()
+    for old in (whole,) if built.changed is None else (old for old, _ in built.changed):
+        for block in tree.inside(old):
+            if block.kind is BlockKind.LIST and not block.depth and block.span.start not in seen:
+                seen.add(block.span.start)
+                yield block
+
+
+def unbalanced_tags(built: BuiltFile) -> Problems:
+    """UNBALANCED_TAG for each tag of the result without its other half, where the base has fewer of it."""
+    if not built.edits or built.file.is_deleted or not _may_change_tags(built):
+        return ()
+    before = Counter(tag.name for tag in find_enclosures(built.base).unbalanced)
+    warnings: list[Diagnostic] = []
+    for tag in find_enclosures(built.result).unbalanced:
+        before[tag.name] -= 1
+        if before[tag.name] < 0:
+            half = "closing" if tag.opens else "opening"
+            warnings.append(
+                Diagnostic.warning(
+                    Code.UNBALANCED_TAG,
+                    f"the tag at line {tag.line} of the result has no {half} tag",
+                    f"write the {half} tag, or take this one away",
+                    place=built.result.source.lines.position(tag.start),
+                ).at(file=built.file.path)
+            )
+    return tuple(warnings)
+
+
+def _may_change_tags(built: BuiltFile) -> bool:
+    """Whether an edit takes or writes a tag."""
+    pieces = [built.base.text_of(edit.span) + edit.new_text for edit in built.edits]
+    return any(map(may_have_tags, pieces))
+
+
+def broken_rows(built: BuiltFile) -> Problems:
+    """TABLE_TORN for each row that an edit wrote and that has more cells than its table has columns."""
+    if built.file.is_deleted or not any("|" in edit.new_text for edit in built.edits):
+        return ()
+    written = [span for span in built.edits.result_spans if len(span)]
+    tables = [table for table in built.result.tables if _overlaps_one(written, table.block.span)]
+    lines = built.base.source.lines
+    known = frozenset(
+        lines.content(line).strip()
+        for table in (built.base.tables if tables else ())
+        for line in range(table.block.first_line, table.block.last_line + 1)
+    )
+    return tuple(each.at(file=built.file.path) for each in overlong_rows(built.result, tables, known))
+
+
+def _overlaps_one(spans: Sequence[Span], area: Span) -> bool:
+    """Whether one of `spans`, which are sorted and disjoint, shares a code point with `area`."""
+    index = bisect_right(spans, area.start, key=lambda span: span.end)
+    return index < len(spans) and spans[index].overlaps(area)
+
+
+def overlong_rows(
+    outline: Outline, tables: "Iterable[TableSource]", known: Container[str]
+) -> Iterator[Diagnostic]:
+    """TABLE_TORN for rows of `tables` with text in more cells than there are columns.
+
+    `known` are rows that are no news.
+    """
+    lines = outline.source.lines
+    for table in tables:
+        for row in table.rows:
+            extra = len(row.cells) - len(table.columns)
+            is_news = extra > 0 and lines.content(row.line).strip() not in known
+            if is_news and outline.text_of(row.cells[-1]).strip():
+                yield Diagnostic.warning(
+                    Code.TABLE_TORN,
+                    f"the row at line {row.line} has {len(row.cells)} cells, and its table "
+                    f"{len(table.columns)} columns: readers do not see the rest",
+                    "escape a pipe that is text as `\\|`",
+                    place=Position(row.line, 1),
+                )
+
+
+def broken_front_matter(built: BuiltFile) -> Problems:
+    """FRONT_MATTER_INVALID where edits leave front matter that cannot be read any more."""
+    ends = [each.front_matter.span.end for each in (built.base, built.result) if each.front_matter]
+    if not ends or built.file.is_deleted or not any(each.span.start <= max(ends) for each in built.edits):
+        return ()
+    # Most edits touch no front matter, and this loads a YAML parser.
+    from mdplan.markdown.front_matter import Unreadable
+
+    if isinstance(built.base.front_matter_content, Unreadable):
+        return ()
+    problem = unreadable_front_matter(built.base, built.result)
+    return (problem.at(file=built.file.path),) if problem is not None else ()
+
+
+def unreadable_front_matter(old: Outline | None, new: Outline) -> Diagnostic | None:
+    """FRONT_MATTER_INVALID for front matter of `new` that cannot be read, or that is text since `old`."""
+    from mdplan.markdown.front_matter import Unreadable
+
+    after = new.front_matter_content
+    if isinstance(after, Unreadable):
+        place = None
+        if after.offset is not None and new.front_matter is not None:
+            place = new.source.lines.position(new.front_matter.content.start + after.offset)
+        return Diagnostic.warning(
+            Code.FRONT_MATTER_INVALID,
+            f"the front matter cannot be read: {after.reason}",
+            "correct its syntax",
+            place=place or Position(1, 1),
+        )
+    has_lost = old is not None and old.front_matter is not None and after is None
+    if has_lost and new.source.text.startswith(("---", "+++")):
+        return Diagnostic.warning(
+            Code.FRONT_MATTER_INVALID,
+            "the front matter is no longer closed, so it is read as text",
+            f"end it with a separate line: {new.source.text[:3]}",
+            place=Position(1, 1),
+        )
+    return None
+
+
+def map_sections(built: BuiltFile, items: Iterable[ResolvedEdit]) -> dict[int, MappedSection]:
+    """By the index of each of `items` the section that it made or addressed; those without are left out."""
+    after: dict[int, MappedSection] = {}
+    hashes: dict[SectionId, str] = {}
+    for item in items:
+        addressed, made = item.resolution.section, _made_section(built, item)
+        section = made or _same_section(built, item)
+        if section is None:
+            continue
+        section_id = section.section_id
+        if section_id not in hashes:
+            hashes[section_id] = built.result.section_sha256(section)
+        is_other = made is not None or addressed is None or section_id != addressed.section_id
+        after[item.index] = MappedSection(section_id if is_other else None, hashes[section_id])
+    return after
+
+
+def _made_section(built: BuiltFile, item: ResolvedEdit) -> Section | None:
+    """The first section that `item` makes, if it inserts blocks and replaces nothing."""
+    resolution = item.resolution
+    if not resolution.insertions or resolution.edits or resolution.deletions:
+        return None
+    return _first_written(built, item)
+
+
+def _same_section(built: BuiltFile, item: ResolvedEdit) -> Section | None:
+    """The section that `item` addressed, as it is in the result; None where it is gone, or there was none.
+
+    A section is the same while something of its heading's line stays; else it is the one with the heading
+    that was written in place of the old one, or that `item` wrote where it moved the section to.
+    """
+    section = item.resolution.section
+    if section is None:
+        return None
+    if section.is_root:
+        return built.result.sections[0]
+    edits = built.edits_after(item.index)
+    start = section.heading_start
+    followed = edits.map_offset(start, after=True)
+    if followed is not None:
+        return built.result.heading_at(followed) or built.result.heading_at(edits.map_offset(start))
+    replaced, written = _replacement(edits, start)
+    is_whole_line = replaced.start <= start and section.heading_end <= replaced.end
+    return (
+        (None if is_whole_line else built.result.heading_at(written.start))
+        or _first_heading(built, written)
+        or _first_written(built, item)
+    )
+
+
+def _first_written(built: BuiltFile, item: ResolvedEdit) -> Section | None:
+    spans = built.written.get(item.index, ())
+    return next((found for span in spans if (found := _first_heading(built, span)) is not None), None)
+
+
+def _first_heading(built: BuiltFile, span: Span) -> Section | None:
+    """The first section of the result whose heading starts in `span`."""
+    return next((found for found in built.result.headings_in(span) if not found.nested), None)
+
+
+def _replacement(edits: EditList, offset: int) -> tuple[Span, Span]:
+    """Span of the one of `edits` that replaces the code point at `offset`, and of its text in the result."""
+    index = bisect_right(edits.edits, offset, key=lambda edit: edit.span.start) - 1
+    edit = edits.edits[index]
+    end = edits.map_offset(edit.span.end)
+    assert end is not None, "the end of an edit is outside it"
+    return edit.span, Span(end - len(edit.new_text), end)
+
+
+# --- Reports on files after a write, so that the next edit needs no new read.
+
+# How many lines are shown on both sides of the first and of the last line of a change.
+_AROUND: Final = 3
+
+# What all files of one report may take: of ranges in line maps, and of characters in context.
+_MOST_RANGES: Final = 200
+
+_MOST_CHARACTERS: Final = 4000
+
+
+def written_files(
+    plan: Plan, bases: Sequence[Source], results: Sequence[Source | None] | None = None
+) -> tuple[WrittenFile, ...]:
+    """The files that `plan` changes, after it was written onto its `bases`; its `results` may be known."""
+    ranges_left, characters_left = _MOST_RANGES, _MOST_CHARACTERS
+    written: list[WrittenFile] = []
+    for index, change in enumerate(plan.files):
+        if change.is_no_op or change.result_sha256 is None:
+            continue
+        if not ranges_left and not characters_left:
+            # Of many files the later bases need not be read for that.
+            written.append(_left_out(change))
+            continue
+        base, result = bases[index], results[index] if results else None
+        file = _written_file(change, base, result, ranges_left, characters_left)
+        ranges_left -= len(file.line_map)
+        characters_left -= sum(len(block.text) for block in file.context)
+        written.append(file)
+    return tuple(written)
+
+
+def _left_out(change: FileChange) -> WrittenFile:
+    return WrittenFile(
+        file=change.new_path or change.path,
+        line_map=(),
+        context=(),
+        line_map_truncated=True,
+        context_truncated=True,
+    )
+
+
+def _written_file(
+    change: FileChange, base: Source, result: Source | None, most_ranges: int, most_characters: int
+) -> WrittenFile:
+    text = change.edits.apply(base.text) if result is None else result.text
+    lines = LineIndex(text) if result is None else result.lines
+    changes = list(changed_lines(base.lines, change.edits, lines))
+    kept = kept_lines(changes, base.lines.count)
+    line_map = tuple(
+        LineShift(start_line=start, end_line=end - 1, shift=shift)
+        for start, end, shift in islice(kept, most_ranges + 1)
+    )
+    context, is_cut = _context(text, lines, changes, most_characters)
+    return WrittenFile(
+        file=change.new_path or change.path,
+        line_map=line_map[:most_ranges],
+        line_map_truncated=len(line_map) > most_ranges or None,
+        context=context,
+        context_truncated=is_cut or None,
+    )
+
+
+def _context(
+    text: str, lines: LineIndex, changes: Sequence[ChangedLines], most_characters: int
+) -> tuple[tuple[ContextBlock, ...], bool]:
+    """The lines of `text` around `changes`, in `most_characters`; and whether there are more."""
+    blocks: list[ContextBlock] = []
+    left = most_characters
+    for start, end in _blocks_around(changes, lines.count):
+        # A line may be longer than all the room there is; what is cut short need not be made visible.
+        span = lines.span(start, end)
+        shown = visible(text[span.start : min(span.end, span.start + left + 1)])
+        fitting = shown[:left]
+        if fitting:
+            last = start + LineIndex(fitting).count - 1
+            blocks.append(ContextBlock(start_line=start, end_line=last, text=fitting))
+        if fitting != shown:
+            return tuple(blocks), True
+        left -= len(fitting)
+    return tuple(blocks), False
+
+
+def _blocks_around(changes: Sequence[ChangedLines], count: int) -> Iterator[tuple[int, int]]:
+    """Inclusive ranges of lines of the result near the edges of `changes`; near ranges are one."""
+    current: tuple[int, int] | None = None
+    for edge in (at for change in changes for at in (change.new_start, change.new_end)):
+        start, end = max(edge - _AROUND, 1), min(edge + _AROUND - 1, count)
+        if end < start:
+            continue
+        if current is not None and start <= current[1] + _AROUND + 1:
+            current = (current[0], max(end, current[1]))
+            continue
+        if current is not None:
+            yield current
+        current = (start, end)
+    if current is not None:
+        yield current

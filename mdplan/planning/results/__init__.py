@@ -1,1 +1,0 @@
-"""The results that a plan reports: sections after the edits, hashes, summaries."""

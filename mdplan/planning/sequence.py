@@ -1,0 +1,499 @@
+"""A batch in which each edit sees the result of those before it."""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown.headings import section_id_digits
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.sections import Section
+from mdplan.operations.base import (
+    Claim,
+    LinesField,
+    Operation,
+    PositionField,
+    RangeField,
+    Resolution,
+    SectionTargeted,
+)
+from mdplan.planning.build import (
+    BuiltFile,
+    ResolvedEdit,
+    SnapshotFile,
+    build_file,
+    has_run_long,
+    resolve_edits,
+    result_source,
+)
+from mdplan.planning.verify import verify_outline
+from mdplan.requests.batch import Batch
+from mdplan.text.edit import EditList, Overlap, TextEdit, compose
+from mdplan.text.lines import Position, Span
+from mdplan.text.source import EncodeProblem, Source
+
+
+def build_in_sequence(file: SnapshotFile, batch: Batch) -> BuiltFile | Problems:
+    """Result of the edits of `file`, each resolved and checked on the result of those before it.
+
+    An edit that cannot be made is omitted, and the next one is tried, so that all problems are reported.
+    Errors: those of `resolve_edits`, `build_file` and `verify_outline`.
+    """
+    done = SequentialState.before_all(file.outline)
+    steps: list[BuiltFile] = []
+    earlier: dict[int, EditList] = {}
+    resolved: list[ResolvedEdit] = []
+    written: dict[int, tuple[Span, ...]] = {}
+    problems: list[Diagnostic] = []
+    for index, operation in enumerate(file.requested.edits, start=file.first_edit):
+        remapped = remap_operation(operation, done)
+        if not isinstance(remapped, Operation):
+            problems += (problem.at(file=file.path, edit_index=index) for problem in remapped)
+            continue
+        step = replace(
+            file,
+            requested=file.requested.model_copy(update={"edits": (remapped,)}),
+            outline=done.current,
+            first_edit=index,
+        )
+        built = _build_step(step, batch)
+        if not isinstance(built, BuiltFile):
+            problems += built
+            if has_run_long(problems):
+                break
+            continue
+        resolved += _with_overlaps(built, written)
+        steps.append(built)
+        earlier[index] = done.edits
+        written = moved_spans(written, built.edits) | built.written
+        done = done.after(built)
+    if problems:
+        return tuple(problems)
+    byte_edits = file.outline.source.byte_edits(done.edits)
+    assert not isinstance(byte_edits, EncodeProblem), "every step was encoded"
+    return BuiltFile(
+        file=file,
+        resolved=resolved,
+        edits=done.edits,
+        byte_edits=byte_edits,
+        result=done.current,
+        written=written,
+        earlier=earlier,
+        later=_later(steps),
+    )
+
+
+def _build_step(step: SnapshotFile, batch: Batch) -> BuiltFile | Problems:
+    resolved, problems = resolve_edits(step)
+    if problems:
+        return problems
+    built = build_file(step, resolved)
+    if not isinstance(built, BuiltFile):
+        return built
+    return verify_outline(built, batch) or built
+
+
+def _later(steps: Sequence[BuiltFile]) -> dict[int, EditList]:
+    """By the index of each edit, the edits from the document that it saw to the result."""
+    later: dict[int, EditList] = {}
+    behind = EditList()
+    for step in reversed(steps):
+        behind = compose(step.edits, behind, len(step.base.source.text))
+        later[step.resolved[0].index] = behind
+    return later
+
+
+def _with_overlaps(built: BuiltFile, written: Mapping[int, tuple[Span, ...]]) -> list[ResolvedEdit]:
+    """The edit of one step, with a warning for each earlier edit whose text it touches."""
+    (item,) = built.resolved
+    touched = [
+        index
+        for index, spans in written.items()
+        if any(edit.span.overlaps(span) for edit in built.edits for span in spans)
+    ]
+    if not touched:
+        return [item]
+    numbers = built.file.numbers
+    notice = Diagnostic.warning(
+        Code.OVERLAPPING_EDIT,
+        f"{numbers.named(item.index)} changes text that {numbers.listed(touched)} wrote",
+        "sequential edits do this; combine the edits if you did not intend it",
+    )
+    resolution = replace(item.resolution, warnings=(*item.resolution.warnings, notice))
+    return [replace(item, resolution=resolution)]
+
+
+# --- The document that earlier edits of a sequential batch have made, and where parts of the base are
+# in it.
+
+
+@dataclass(frozen=True, slots=True)
+class SequentialState:
+    """Result `current` of `edits` on `base`.
+
+    `starts` says where headings of the base start in it, by where they started; those that are gone are left
+    out.
+    """
+
+    base: Outline
+    edits: EditList
+    current: Outline
+    starts: Mapping[int, int]
+
+    @classmethod
+    def before_all(cls, base: Outline) -> "SequentialState":
+        """The base itself."""
+        return cls(
+            base,
+            EditList(),
+            base,
+            {section.heading_start: section.heading_start for section in _headed(base)},
+        )
+
+    def after(self, step: BuiltFile) -> "SequentialState":
+        """What the one edit of `step` makes of it."""
+        followed = _followed(step)
+        return SequentialState(
+            self.base,
+            compose(self.edits, step.edits, len(self.base.source.text)),
+            step.result,
+            {old: followed[start] for old, start in self.starts.items() if start in followed},
+        )
+
+    def section_now(self, section: Section) -> Section | None:
+        """What `section` of the base has become; None when it is gone."""
+        if section.is_root:
+            return self.current.sections[0]
+        start = self.starts.get(section.heading_start)
+        return next((found for found in _headed(self.current) if found.heading_start == start), None)
+
+    def section_before(self, section: Section) -> Section | None:
+        """The section of the base that `section` was; None when an edit made it."""
+        if section.is_root:
+            return self.base.sections[0]
+        old = next((old for old, start in self.starts.items() if start == section.heading_start), None)
+        return next((found for found in _headed(self.base) if found.heading_start == old), None)
+
+    def span_now(self, span: Span) -> Span | None:
+        """Where the text of `span` is, or what was written in its place; None where an edit cut it."""
+        start = self.edits.map_offset(span.start, after=True)
+        start = self.edits.map_offset(span.start) if start is None else start
+        end = start if not len(span) else self.edits.map_offset(span.end)
+        if start is None or end is None or end < start:
+            return None
+        return Span(start, end)
+
+
+def _headed(outline: Outline) -> Iterator[Section]:
+    return (section for section in outline.every_section() if section.heading)
+
+
+def _followed(step: BuiltFile) -> dict[int, int]:
+    """Where the headings of the base of one step start in its result, by where they started.
+
+    A heading stays the same when its own line is rewritten, and when its section moves.
+    """
+    followed: dict[int, int] = dict(_moved(step))
+    for section in _headed(step.base):
+        start = section.heading_start
+        after = step.edits.map_offset(start, after=True)
+        now = _rewritten(step, section) if after is None else _start_of_line(step, start, after)
+        if start not in followed and now is not None and step.result.heading_at(now) is not None:
+            followed[start] = now
+    return followed
+
+
+def _start_of_line(step: BuiltFile, start: int, after: int) -> int:
+    """Where the heading that began at `start` begins now; `after` is where its first character is.
+
+    Something may have been put before that, into the same line: a mark of a deeper level.
+    """
+    before = step.edits.map_offset(start)
+    found = step.result.heading_at(before)
+    is_in_line = found is not None and found.heading is not None and after < found.heading.span.end
+    return before if before is not None and is_in_line else after
+
+
+def _rewritten(step: BuiltFile, section: Section) -> int | None:
+    """Where a heading starts whose first characters an edit took or wrote anew; None where all of it went."""
+    assert section.heading is not None
+    start, end = section.heading_start, section.heading.span.end
+    edit = next(edit for edit in step.edits if edit.span.start <= start < edit.span.end)
+    is_removed = edit.span.start < start or (not edit.new_text and edit.span.end >= end)
+    return None if is_removed else step.edits.map_offset(start)
+
+
+def _moved(step: BuiltFile) -> Iterator[tuple[int, int]]:
+    """The headings of a section that moved: its text has as many as before, in the same order."""
+    (item,) = step.resolved
+    section = item.resolution.section
+    if item.resolution.destination is None or section is None:
+        return
+    written = [span.start for span in step.written.get(item.index, ()) if len(span)]
+    start = written[0] if item.resolution.insertions else step.edits.map_offset(section.span.start)
+    members = [step.base.sections[index].heading_start for index in step.base.members(section)]
+    headings = [found.heading_start for found in step.result.sections[1:]]
+    first = bisect_left(headings, start or 0)
+    found = headings[first : first + len(members)]
+    # With `allowOutlineChange` an open fence may have swallowed what moved: then there is nothing to follow.
+    if len(found) == len(members) and step.result.section_at(found[0]).span.start == start:
+        yield from zip(members, found, strict=True)
+
+
+# --- Addresses of the base, carried into the document that earlier edits of a sequential batch have
+# made.
+#
+# DESIGN section 7: in a sequential batch names are looked up in the intermediate document, while lines,
+# ranges
+# and guards mean the base, and section IDs of the base stay valid.
+
+# Fields that hold a section ID, and those that name a place by numbers.
+_IDS: Final = ("section_id", "to_section_id")
+
+_NUMERIC: Final = ("lines", "line", "range")
+
+_ABOUT_PLACES: Final = frozenset({Code.RANGE_OUT_OF_BOUNDS, Code.TEXT_MISMATCH})
+
+
+def remap_operation(operation: Operation, to: SequentialState) -> Operation | Problems:
+    """`operation`, which was written for the base, as it reads on the current document of `to`.
+
+    Errors: those of its guards and numeric addresses on the base; CONFLICTING_EDITS for lines or a range that
+    an earlier edit deleted or cut.
+    """
+    located = operation.located(to.base)
+    if isinstance(located, Diagnostic):
+        return (located,)
+    operation = located
+    if not to.edits:
+        return operation
+    changed = _ids_now(operation, to)
+    if isinstance(changed, Diagnostic):
+        return (changed,)
+    if isinstance(operation, SectionTargeted) and operation.section_sha256 is not None:
+        bare = operation.model_copy(update={**changed, "section_sha256": None})
+        guard = _hash_now(bare, to, operation.section_sha256)
+        if isinstance(guard, Diagnostic):
+            return (guard,)
+        changed["section_sha256"] = guard
+    changed |= operation.rebased_guards(to.base, to.current)
+    if any(getattr(operation, name, None) is not None for name in _NUMERIC):
+        outcome = operation.resolve(to.base)
+        problems = () if isinstance(outcome, Resolution) else outcome
+        problems = tuple(problem for problem in problems if problem.code in _ABOUT_PLACES)
+        place = _place_now(operation, to) if not problems else None
+        if place is None:
+            return problems or (_REPLACED,)
+        changed |= place
+    return operation.model_copy(update=changed)
+
+
+def _ids_now(operation: Operation, to: SequentialState) -> dict[str, Any] | Diagnostic:
+    """Section IDs of the base as the IDs that those sections have now. Errors: SECTION_NOT_FOUND."""
+    changed: dict[str, Any] = {}
+    for name in _IDS:
+        given = getattr(operation, name, None)
+        digits = section_id_digits(given) if given else None
+        named = to.base.with_digits(digits) if digits else []
+        if digits is None or len(named) != 1:
+            continue
+        section = to.section_now(named[0])
+        if section is not None:
+            changed[name] = section.section_id
+        elif any(to.section_before(found) for found in to.current.with_digits(digits)):
+            # An ID that counts equal headings is now that of another one.
+            return _GONE
+    return changed
+
+
+def _hash_now(bare: SectionTargeted, to: SequentialState, expected: str) -> str | Diagnostic:
+    """`expected` as the hash of the section that `bare` addresses now, if it is its hash in the base.
+
+    Errors: SECTION_CHANGED.
+    """
+    found = bare.find_section(to.current)
+    before = None if isinstance(found, Diagnostic) else to.section_before(found)
+    if isinstance(found, Diagnostic) or before is None:
+        return expected
+    part = to.base.hashed_part(before, expected)
+    if part is None:
+        return Diagnostic(
+            code=Code.SECTION_CHANGED,
+            message=f"the section at lines {before.first_line}-{before.last_line} has changed",
+            hint=f"read it again; its sectionSha256 is now {to.base.section_sha256(before)}",
+        )
+    of_all = part == before.span
+    return to.current.section_sha256(found) if of_all else to.current.body_sha256(found)
+
+
+def _place_now(operation: Operation, to: SequentialState) -> dict[str, Any] | None:
+    """The numeric address of `operation`, and the text that it expects, as they are now."""
+    given = getattr(operation, "range", None)
+    place = _lines_now(operation, to) if given is None else _range_now(given, to)
+    if place is None:
+        return None
+    changed, text = place
+    if getattr(operation, "expected_text", None) is not None:
+        changed["expected_text"] = to.current.text_of(text)
+    return changed
+
+
+def _range_now(given: RangeField, to: SequentialState) -> tuple[dict[str, Any], Span] | None:
+    start, end = (to.base.source.lines.offset(place.to_position()) for place in (given.start, given.end))
+    assert start is not None, "it was resolved on the base"
+    assert end is not None, "it was resolved on the base"
+    now = to.span_now(Span(start, end))
+    if now is None:
+        return None
+    first, last = (_field(to.current.source.lines.position(offset)) for offset in (now.start, now.end))
+    return {"range": RangeField(start=first, end=last)}, now
+
+
+def _lines_now(operation: Operation, to: SequentialState) -> tuple[dict[str, Any], Span] | None:
+    """Lines of the base, or those that were written in their place; None where they are cut."""
+    line = getattr(operation, "line", None)
+    given = getattr(operation, "lines", None) if line is None else LinesField(start=line, end=line)
+    assert isinstance(given, LinesField), "lines are the only other numeric address"
+    base, current = to.base.source.lines, to.current.source.lines
+    span = base.span(given.start, given.end)
+    now = to.span_now(span) or to.span_now(Span(span.start, base.content_end(given.end)))
+    if now is None or not len(now):
+        return None
+    first, last = current.line_at(now.start), current.line_at(now.end - 1)
+    if now.start != current.start(first) or now.end < current.content_end(last):
+        return None
+    text = Span(now.start, current.content_end(last))
+    if line is None:
+        return {"lines": LinesField(start=first, end=last)}, text
+    return {"line": first if getattr(operation, "position", None) == "before" else last}, text
+
+
+def _field(position: Position) -> PositionField:
+    return PositionField(line=position.line, col=position.col)
+
+
+_GONE: Final = Diagnostic(
+    code=Code.SECTION_NOT_FOUND,
+    message="the section of that ID is gone, by an earlier edit of the batch",
+    hint="an ID of the base means the section that had it in the base",
+)
+
+_REPLACED: Final = Diagnostic(
+    code=Code.CONFLICTING_EDITS,
+    message="an earlier edit of the batch deleted or cut these lines",
+    hint="lines and ranges mean the file as you saw it: name the text by replace_match or by its section",
+)
+
+
+# --- Edits that are made last, of the result of all others: a table of contents.
+
+# What is replaced may hold headings, so that the anchors of others change; then what was made of them does.
+_MOST_ROUNDS: Final = 3
+
+
+def with_second_pass(built: BuiltFile) -> BuiltFile | Problems:
+    """`built` with what its late edits make of the result, until they find nothing to do.
+
+    Errors: those of `Operation.resolve_second_pass`, CONFLICTING_EDITS, UNENCODABLE_TEXT.
+    """
+    late = [item for item in built.resolved if item.operation.has_second_pass]
+    for _ in range(_MOST_ROUNDS if late else 0):
+        # Of the edits of a sequential batch that make the same text the last one counts.
+        found: dict[tuple[Claim, ...], tuple[Sequence[TextEdit], int]] = {}
+        problems: list[Diagnostic] = []
+        for item in late:
+            outcome = item.operation.resolve_second_pass(built.result)
+            if isinstance(outcome, Resolution):
+                found[outcome.claims] = outcome.edits, item.index
+            else:
+                problems += (each.at(file=built.file.path, edit_index=item.index) for each in outcome)
+        if problems:
+            return tuple(problems)
+        edits = [(edit, index) for made, index in found.values() for edit in made]
+        if not edits:
+            break
+        edits.sort(key=lambda made: made[0].span)
+        ordered = EditList.of(edit for edit, _ in edits)
+        if isinstance(ordered, Overlap):
+            return (_within_another(built, edits[ordered.second][1]),)
+        made = with_post_edits(built, ordered, dict(enumerate(index for _, index in edits)))
+        if made is None:
+            return (_unencodable(built, edits[0][1]),)
+        built = made
+    return built
+
+
+def _within_another(built: BuiltFile, index: int) -> Diagnostic:
+    return Diagnostic(
+        code=Code.CONFLICTING_EDITS,
+        message="the edit makes text that another one replaces",
+        hint="name one of two regions that lie in each other",
+        file=built.file.path,
+        edit_index=index,
+    )
+
+
+def _unencodable(built: BuiltFile, index: int) -> Diagnostic:
+    return Diagnostic(
+        code=Code.UNENCODABLE_TEXT,
+        message=f"an anchor has a character that does not exist in {built.result.source.encoding}",
+        hint="leave the edit out, or save the file as UTF-8 first",
+        file=built.file.path,
+        edit_index=index,
+    )
+
+
+# --- Edits of a result: what is made after the edits of a batch, of what they made.
+
+Written = Mapping[int, tuple[Span, ...]]
+
+
+def with_post_edits(
+    built: BuiltFile, edits: EditList, writers: Mapping[int, int] | None = None
+) -> BuiltFile | None:
+    """`built` with further `edits` of its result; None where its encoding cannot hold them.
+
+    `writers` maps positions in `edits` to the indexes of the batch edits that write them; others are written
+    by none.
+    """
+    if not edits:
+        return built
+    base = built.base.source
+    composed = compose(built.edits, edits, len(base.text))
+    byte_edits = base.byte_edits(composed)
+    result = (
+        None if isinstance(byte_edits, EncodeProblem) else result_source(built.file, composed, byte_edits)
+    )
+    if isinstance(byte_edits, EncodeProblem) or not isinstance(result, Source):
+        return None
+    written = moved_spans(built.written, edits)
+    spans = edits.result_spans
+    for position, index in (writers or {}).items():
+        written[index] = (*written.get(index, ()), spans[position])
+    lengths = {item.index: len(item.outline.source.text) for item in built.resolved}
+    return replace(
+        built,
+        edits=composed,
+        byte_edits=byte_edits,
+        result=built.result.edited(edits, result),
+        changed=None,
+        written=written,
+        later={index: compose(later, edits, lengths[index]) for index, later in built.later.items()},
+    )
+
+
+def moved_spans(written: Written, edits: EditList) -> dict[int, tuple[Span, ...]]:
+    """What is left after `edits` of the places in which earlier edits, by their index, wrote something."""
+    return {
+        index: tuple(moved for span in spans if (moved := _moved_span(span, edits)) is not None)
+        for index, spans in written.items()
+    }
+
+
+def _moved_span(span: Span, edits: EditList) -> Span | None:
+    start = edits.map_offset(span.start, after=True)
+    end = edits.map_offset(span.end)
+    if start is None or end is None or end < start:
+        return None
+    return Span(start, end)

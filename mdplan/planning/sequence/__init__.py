@@ -1,1 +1,0 @@
-"""Sequential batches: each edit on the result of those before it."""
