@@ -10,7 +10,7 @@ from mdplan.bot.manifest.model import Rule
 from mdplan.bot.manifest.placeholders import filled, misuse
 from mdplan.bot.manifest.source_map import Path
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.documents.globs import files_of
+from mdplan.documents.documents import files_of
 from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.workspace import Workspace

@@ -21,8 +21,8 @@ from mdplan.bot.section_near_misses import SkippedNearMiss, near_miss
 from mdplan.bot.selector import SelectedEdits, Selector
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.documents import Documents
+from mdplan.documents.files import OutlineCache
 from mdplan.documents.link_index import LinkIndex
-from mdplan.documents.outlined_files import OutlineCache
 from mdplan.engine.planner import Planner
 from mdplan.markdown.paths import page_key
 from mdplan.planning.build import SnapshotFile

@@ -8,7 +8,7 @@ from mdplan.checks.label_change import retargeted_labels
 from mdplan.checks.link_change import ChangedDocument, LinkCheck, broken_link, retargeted
 from mdplan.checks.navigation_change import lost_pages
 from mdplan.diagnostics import Diagnostic
-from mdplan.documents.outlined_files import OutlinedFiles
+from mdplan.documents.files import OutlinedFiles
 from mdplan.markdown.links import local_links
 from mdplan.markdown.outline import Outline
 from mdplan.reports.check import CheckReport

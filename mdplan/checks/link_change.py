@@ -6,8 +6,8 @@ from typing import TypeAlias
 
 from mdplan.checks.label_change import retargeted_labels
 from mdplan.diagnostics import Code, Diagnostic
+from mdplan.documents.files import OutlinedFiles
 from mdplan.documents.link_index import LinkIndex
-from mdplan.documents.outlined_files import OutlinedFiles
 from mdplan.field_names import short_name
 from mdplan.markdown.destinations import TargetKind, destinations, find_target
 from mdplan.markdown.links import local_links

@@ -18,7 +18,7 @@ from mdplan.reports.base import Report, refusal, to_wire
 
 if TYPE_CHECKING:
     from mdplan.cli.batches.bad_input import BadInput
-    from mdplan.documents.outlined_files import OutlinedFiles
+    from mdplan.documents.files import OutlinedFiles
     from mdplan.engine.engine import Engine
     from mdplan.settings import Settings
     from mdplan.storage.workspace import Workspace
@@ -61,7 +61,7 @@ class Session:
 
         Raises `StorageRefused`, as above.
         """
-        from mdplan.documents.outlined_files import OutlinedFiles
+        from mdplan.documents.files import OutlinedFiles
 
         return OutlinedFiles.of(self.open_workspace(), self.settings())
 

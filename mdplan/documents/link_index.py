@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.documents.outlined_files import OutlinedFiles
+from mdplan.documents.files import OutlinedFiles
 from mdplan.markdown.destinations import TargetKind
 from mdplan.markdown.paths import MARKDOWN_SUFFIXES, NO_RULES, SiteRules, folder_of, page_key
 from mdplan.markdown.targets import resolvable_targets

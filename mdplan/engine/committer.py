@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.documents.documents import Documents
-from mdplan.documents.seen_bases import Seen, with_seen_bases
+from mdplan.documents.documents import Documents, Seen, with_seen_bases
 from mdplan.engine.apply_request import PlanDocument, PlanRef
 from mdplan.engine.caller import CallerIdentity
 from mdplan.engine.decisions.approval import ApprovalGate, Clearance

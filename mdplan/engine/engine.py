@@ -11,8 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.documents.globs import expand_globs
-from mdplan.documents.seen_bases import Seen
+from mdplan.documents.documents import Seen, expand_globs
 from mdplan.engine.apply_request import (
     ApplyRequest,
     PlanDocument,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from mdplan.diagnostics import Diagnostic, Problems, Severity
 from mdplan.documents.documents import Documents
 from mdplan.documents.link_index import LinkIndex
-from mdplan.documents.schema_check import schema_problems
+from mdplan.documents.schema import schema_problems
 from mdplan.limits import Limits
 from mdplan.planning.batch import build_files, plan_batch
 from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile

@@ -9,8 +9,8 @@ from typing import Final
 import pytest
 from hypothesis import Phase, given, settings
 
-from mdplan.documents import seen_bases
-from mdplan.documents.seen_bases import Seen
+from mdplan.documents import documents as seen_bases
+from mdplan.documents.documents import Seen
 from mdplan.engine import committer
 from mdplan.mcp.calls.shown_files import ShownFiles, ShownVersion
 from mdplan.mcp.protocol import adapter

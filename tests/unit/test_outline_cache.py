@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mdplan.documents.documents import Documents
-from mdplan.documents.outlined_files import OutlineCache, OutlinedFiles
+from mdplan.documents.files import OutlineCache, OutlinedFiles
 from mdplan.engine.engine import Engine
 from mdplan.markdown.outline import Outline
 from mdplan.requests.stat import StatRequest

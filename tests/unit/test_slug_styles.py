@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.documents.site_config import read_site_rules
+from mdplan.documents.files import read_site_rules
 from mdplan.engine.engine import Engine
 from mdplan.markdown.headings import GITHUB, STYLES
 from mdplan.markdown.outline import Outline

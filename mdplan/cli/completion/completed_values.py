@@ -188,7 +188,7 @@ def _opened(context: click.Context) -> "tuple[Workspace, History] | None":
 def _outlines(context: click.Context) -> "Iterator[Outline]":
     """Outlines of the files that the words before name; files that cannot be read are passed over."""
     from mdplan.diagnostics import Diagnostic
-    from mdplan.documents.outlined_files import OutlinedFiles
+    from mdplan.documents.files import OutlinedFiles
     from mdplan.settings import Settings
 
     names = next((given for name in ("files", "file", "words") if (given := context.params.get(name))), ())

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.documents.outlined_files import OutlinedFiles
+from mdplan.documents.files import OutlinedFiles
 from mdplan.markdown.outline import Outline
 from mdplan.reading.read import read_target
 from mdplan.reports.base import refusal

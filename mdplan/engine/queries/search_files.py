@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
-from mdplan.documents.outlined_files import OutlinedFiles
+from mdplan.documents.files import OutlinedFiles
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.pattern_problem import pattern_problem
 from mdplan.progress import ProgressCallback, no_progress

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.documents.outlined_files import OutlinedFiles
+from mdplan.documents.files import OutlinedFiles
 from mdplan.engine.history.interrupted import with_interrupted
 from mdplan.markdown.outline import Outline
 from mdplan.reading.stat import FindBroken, stat_report

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.documents.seen_bases import Seen
+from mdplan.documents.documents import Seen
 from mdplan.engine.engine import Engine
 from mdplan.markdown.outline import Outline
 from mdplan.mcp.answers.report_text import outline_uri

@@ -16,8 +16,10 @@ from mdplan.storage.fs.file_name import FileName
 from mdplan.text.source import DocumentFormat
 
 _MOST_LISTED: Final = 10
+
 # What a file that names its schema contains: many documents have another `schema` in their front matter.
 _SIGNS: Final = ("$schema", "#:schema")
+
 _IN_BATCH: Final = "jsonSchema"
 
 
