@@ -21,8 +21,7 @@ from mdplan.markdown.sections import Section
 from mdplan.planning.batch import build_files
 from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile
 from mdplan.planning.links import derive_link_edits
-from mdplan.requests.batch import Batch
-from mdplan.requests.batch_reader import read_batch
+from mdplan.requests.batch import Batch, read_batch
 from mdplan.text.diff import file_diff
 from mdplan.text.source import Source
 from tests.no_other_files import NoOtherFiles

@@ -14,8 +14,8 @@ from mdplan.diagnostics import Code, Exit
 from mdplan.field_names import EDIT_SYNONYMS
 from mdplan.operations import OPERATIONS
 from mdplan.operations.base import SectionTargeted
-from mdplan.reference.operation_reference import FieldReference, OperationReference, operation_reference
 from mdplan.reports.next_steps import Caller, in_words_of
+from mdplan.requests.schemas import FieldReference, OperationReference, operation_reference
 from mdplan.requests.spellings import SPELLINGS
 from mdplan.storage.fs.errors import of_error
 

@@ -38,7 +38,7 @@ from mdplan.edits.section_address import SectionAddress
 from mdplan.markdown.tables import NodeKind
 from mdplan.mcp.tool import ToolDefinition
 from mdplan.operations.base import Operation
-from mdplan.reference.json_schemas import SCHEMAS
+from mdplan.requests.json_schemas import SCHEMAS
 from mdplan.text.pattern import MatchType
 
 REPOSITORY: Final = Path(__file__).parent.parent.parent

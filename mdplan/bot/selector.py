@@ -19,10 +19,8 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.documents import Documents
 from mdplan.markdown.outline import Outline
 from mdplan.operations.base import FileState
-from mdplan.requests.batch import Batch
-from mdplan.requests.batch_reader import read_batch
-from mdplan.requests.operation_names import op_of
-from mdplan.requests.spellings import operation_named
+from mdplan.requests.batch import Batch, read_batch
+from mdplan.requests.spellings import op_of, operation_named
 from mdplan.storage.fs.file_name import FileName
 from mdplan.text.source import DocumentFormat, Source
 

@@ -18,8 +18,7 @@ from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile, too_long
 from mdplan.planning.replay import CACHED_BYTES, FoundFile, Replay, replay, stale_base, stale_files
 from mdplan.progress import ProgressCallback, no_progress
 from mdplan.reading.open_document import decode_document
-from mdplan.requests.batch import Batch, FileEdits, GlobEdits, MatchingEdits
-from mdplan.requests.batch_reader import too_large
+from mdplan.requests.batch import Batch, FileEdits, GlobEdits, MatchingEdits, too_large
 from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.fs.root import Root

@@ -245,7 +245,7 @@ def _rules_of(value: object, file: str, table: tuple[str, ...]) -> SiteRules | D
     from pydantic import ValidationError
 
     from mdplan.documents.site_links import SiteLinks
-    from mdplan.requests.model_reader import wire_names
+    from mdplan.requests.batch import wire_names
 
     try:
         return SiteLinks.model_validate(value).rules()

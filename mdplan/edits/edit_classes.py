@@ -16,8 +16,7 @@ from mdplan.operations.base import CodeBlockField, LinesField, PositionField, Ra
 from mdplan.operations.lists import ListField
 from mdplan.operations.tables import TableField
 from mdplan.requests import batch
-from mdplan.requests.batch_reader import read_batch, read_edit
-from mdplan.requests.model_reader import validated
+from mdplan.requests.batch import read_batch, read_edit, validated
 
 # Objects that edits are made of, by the names of their classes here; their arguments may be positional.
 PARTS: Final[Mapping[str, type[WireModel]]] = {

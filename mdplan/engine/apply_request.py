@@ -10,10 +10,8 @@ from mdplan.limits import Limits
 from mdplan.operations.base import Count
 from mdplan.planning.plan_document import is_document
 from mdplan.reports.plan import ApplyReport
-from mdplan.requests.batch import Batch, OnStale
-from mdplan.requests.batch_reader import read_batch
-from mdplan.requests.model_reader import validated, wire_names, with_decoded_fields
-from mdplan.requests.query import Query
+from mdplan.requests.batch import Batch, OnStale, read_batch, validated, wire_names, with_decoded_fields
+from mdplan.requests.queries import Query
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,8 +29,7 @@ from mdplan.planning.replay import PlannedBatch, PlanResult
 from mdplan.progress import ProgressCallback, no_progress
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import ApplyReport, PlanReport, as_apply_report
-from mdplan.requests.batch import Batch, OnStale
-from mdplan.requests.batch_reader import read_batch
+from mdplan.requests.batch import Batch, OnStale, read_batch
 from mdplan.settings import DEFAULT_SETTINGS, Settings
 from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.workspace import Workspace
@@ -43,9 +42,9 @@ if TYPE_CHECKING:
     from mdplan.reports.read import ReadReport, SearchReport
     from mdplan.reports.review import ComparisonReport
     from mdplan.reports.stat import StatReport
+    from mdplan.requests.queries import StatRequest
     from mdplan.requests.read import ReadRequest
     from mdplan.requests.search import SearchRequest
-    from mdplan.requests.stat import StatRequest
     from mdplan.storage.transaction.restore import Keep
 
 

@@ -15,9 +15,9 @@ from pydantic import ValidationError
 from mdplan.operations import IMPLIED, OPERATIONS
 from mdplan.operations.base import Operation, SectionTargeted
 from mdplan.operations.keys import DataOperation, PlacedOperation
-from mdplan.reference.json_schemas import batch_schema, report_schema
-from mdplan.reference.operation_schema import Schema, inlined, model_schema, operation_schema
 from mdplan.reports.base import Report
+from mdplan.requests.json_schemas import batch_schema, report_schema
+from mdplan.requests.schemas import Schema, inlined, model_schema, operation_schema
 
 # Mark of a field that callers may give as null because the document that names it does so.
 NULLABLE: Final = "x-nullable"

@@ -10,9 +10,9 @@ from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.field_names import unknown_fields
 from mdplan.mcp.arguments import not_unicode
 from mdplan.mcp.flat_schema import object_schema, request_properties
-from mdplan.reference.operation_schema import Schema
 from mdplan.reports.next_steps import Caller, in_words_of
-from mdplan.requests.model_reader import validated, wire_names, with_decoded_fields
+from mdplan.requests.batch import validated, wire_names, with_decoded_fields
+from mdplan.requests.schemas import Schema
 
 # Longer than any path that a file system takes.
 MOST_PATH: Final = 4096

@@ -23,7 +23,7 @@ from mdplan.reports.next_steps import Caller, hint_for
 from mdplan.reports.plan import PlanReport
 from mdplan.reports.read import ReadReport, SearchReport
 from mdplan.reports.stat import StatReport
-from mdplan.requests.batch_reader import read_batch
+from mdplan.requests.batch import read_batch
 from mdplan.requests.query_reader import read_read_request, read_search_request, read_stat_request
 from mdplan.text.source import Source
 

@@ -27,8 +27,7 @@ from mdplan.planning.replay import (
     request_of,
 )
 from mdplan.planning.results import MOST_MATCHES
-from mdplan.requests.batch import Batch, normalized_edits
-from mdplan.requests.batch_reader import read_batch
+from mdplan.requests.batch import Batch, normalized_edits, read_batch
 from mdplan.text.diff import DiffStat, LineDrift, find_hunks
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lines import LineIndex, Lines, Span

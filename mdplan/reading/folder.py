@@ -9,7 +9,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.reading.plain_text import ini_section_count
 from mdplan.reports.base import refusal
 from mdplan.reports.stat import BrokenLink, FileRow, StatReport
-from mdplan.requests.stat import StatRequest
+from mdplan.requests.queries import StatRequest
 from mdplan.text.visible import escape_for_message
 
 _LIMIT: Final = 200

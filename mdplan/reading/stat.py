@@ -15,7 +15,7 @@ from mdplan.reading.plain_text import PlainTextFields, has_keys, ini_section_cou
 from mdplan.reports.base import refusal
 from mdplan.reports.ini import KeyEntry
 from mdplan.reports.stat import BrokenLink, FrontMatterEntry, SectionEntry, StatReport
-from mdplan.requests.stat import USUAL_INVENTORIES, StatRequest
+from mdplan.requests.queries import USUAL_INVENTORIES, StatRequest
 from mdplan.text.lines import Lines, Span
 from mdplan.text.source import DocumentFormat
 from mdplan.text.visible import escape_for_message, shown_names

@@ -1,14 +1,51 @@
 """Batches: edits of one or many files."""
 
-from typing import Annotated, Any, Literal
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    TypeAlias,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
-from pydantic import BeforeValidator, Field, InstanceOf, model_validator
+from pydantic import BeforeValidator, Field, InstanceOf, TypeAdapter, ValidationError, model_validator
 
-from mdplan.operations.base import FileEffect, Operation, WireModel
+from mdplan.diagnostics import AND_MORE, MOST_PROBLEMS, Code, Diagnostic, Problems
+from mdplan.field_names import (
+    BATCH_SYNONYMS,
+    EDIT_SYNONYMS,
+    FILE_SYNONYMS,
+    camel_case,
+    fold_names,
+    has_surrogate,
+    meant_fields,
+    short_name,
+    unknown_fields,
+)
+from mdplan.limits import DEFAULT_LIMITS, Limits
+from mdplan.operations import IMPLIED, OPERATIONS
+from mdplan.operations.base import FileEffect, Operation, WireModel, fold_match_options
 from mdplan.plan import MOST_DESCRIPTION, MOST_TITLE, Intent, one_line, plain_text
+from mdplan.requests.spellings import SPELLINGS, meant_operations, op_of, operation_named
+
+# Few batches contain a diff.
+if TYPE_CHECKING:
+    from mdplan.text.unified_diff import FileDiff
+
 
 OnStale = Literal["refuse", "rebase", "merge"]
+
 ReferenceScope = Literal["none", "file", "workspace"]
+
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-fA-F]{16,64}$")]
 
 
@@ -170,3 +207,698 @@ class Batch(WireModel):
 def normalized_edits(file: FileEdits) -> tuple[dict[str, Any], ...]:
     """The edits of `file` with wire names and without defaults, so that equal requests are equal."""
     return tuple(edit.wire_form for edit in file.edits)
+
+
+# --- From decoded JSON to a `Batch`, or to everything that is wrong with it.
+#
+# Accepted spellings are folded here and nowhere else: snake_case, a few synonyms, the richer forms of
+# match
+# options, and arrays or objects that came as JSON text. Unknown fields are refused with the nearest name.
+
+_FIELD: Final = "updateReferences"
+
+_SCOPES: Final[dict[str, ReferenceScope]] = {"none": "none", "file": "file", "workspace": "workspace"}
+
+
+def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problems:
+    """Batch of `data`, which is decoded JSON: ``{file, edits}`` or ``{files: [{file, edits}]}``.
+
+    A single edit may replace the list, or ``edits`` itself: ``{file, op, …}``, and `op` is implied as `op_of`
+    says. An entry with ``glob`` in place of ``file`` becomes `GlobEdits`. A ``diff`` next to them, or in
+    place of ``files``, becomes edits of the files that it names; next to ``file`` it is one more edit.
+    Errors: INVALID_ARGUMENT, UNKNOWN_FIELD, EMPTY_CONTENT, BATCH_TOO_LARGE; all of them, each tied to its
+    edit by an index through the whole batch.
+    """
+    decoded = decoded_json(data)
+    problem = _refused(decoded, limits)
+    if problem:
+        return (problem,)
+    fields = _with_edits(fold_names(decoded, BATCH_SYNONYMS))
+    of_file = {*wire_names(FileEdits), _GLOB}
+    if _GLOB in fields and "files" not in fields:
+        fields["files"] = [{name: fields.pop(name) for name in list(fields) if name in of_file}]
+    fields, files, problem = fold_diff(*_with_shared_edits(fields, decoded_json(fields.pop("files", None))))
+    if problem:
+        return (problem,)
+    known = wire_names(Batch)
+    is_one_file = files is None
+    if is_one_file:
+        known = (*wire_names(FileEdits), *known)
+        files = [{name: fields.pop(name) for name in list(fields) if name in of_file}]
+    elif "edits" in fields or "file" in fields:
+        return (
+            Diagnostic.invalid(
+                "files is given together with file or edits", "send one file, or a list of files"
+            ),
+        )
+    wishes = ReferenceScopeReader()
+    problems = [*wishes.take(fields), *unknown_fields(fields, known, "the batch")]
+    entries = list(map(_decoded_entry, files)) if isinstance(files, list) else []
+    counts = list(map(_edit_count, entries))
+    problem = too_large(len(entries), sum(counts), limits) if isinstance(files, list) else _NO_LIST
+    if problem:
+        return (*problems, problem)
+    read: list[FileEdits] = []
+    first_index = 0
+    for number, entry in enumerate(entries):
+        file = _read_file(entry, "" if is_one_file else f"files[{number}]", first_index, wishes)
+        if isinstance(file, FileEdits):
+            read.append(file)
+            problems += _path_problems(file, first_index)
+        else:
+            problems += file
+        first_index += counts[number]
+    problems += wishes.problems()
+    if problems:
+        return tuple(problems)
+    fields = {**with_decoded_fields(Batch, fields), "updateReferences": wishes.scope}
+    batch: Batch | Problems = validated(Batch, {**fields, "files": tuple(read)}, "")
+    return batch
+
+
+def _path_problems(file: FileEdits, first_index: int) -> Iterator[Diagnostic]:
+    """What edits of `file`, the first of which has the index `first_index`, say against its path."""
+    for index, edit in enumerate(file.edits, start=first_index):
+        problem = edit.problem_with_path(file.file)
+        if problem is not None:
+            yield problem.at(file=file.file, edit_index=index)
+
+
+def _with_edits(fields: dict[str, Any]) -> dict[str, Any]:
+    """The `fields` of a batch, in which a single edit, or fields of one, become the list `edits`."""
+    if "edits" in fields:
+        edits = decoded_json(fields["edits"])
+        return {**fields, "edits": [edits] if isinstance(edits, dict) else edits}
+    is_diff = "op" not in fields and "diff" in fields
+    op = op_of(fields)
+    if op is None or is_diff or "files" in fields:
+        return fields
+    of_batch = {*wire_names(FileEdits), *wire_names(Batch), _GLOB} - {"files"}
+    model = operation_named(op)
+    of_edit = () if model is None else wire_names(model)
+    edit = {name: value for name, value in fields.items() if name in of_edit or name not in of_batch}
+    return {**{name: value for name, value in fields.items() if name not in edit}, "edits": [edit]}
+
+
+def _refused(data: object, limits: Limits) -> Diagnostic | None:
+    """What keeps a batch from being looked at: no object, no text, no number; or more than it may hold."""
+    if not isinstance(data, dict):
+        return _no_object(data)
+    items = items_of(data)
+    if any(isinstance(item, bytes | bytearray) for item in items):
+        return _BYTES
+    texts = [item for item in items if isinstance(item, str)]
+    if not all(map(str.isascii, texts)) and any(map(has_surrogate, texts)):
+        return Diagnostic.invalid(
+            "the batch contains a lone surrogate, which is not Unicode text", "send valid Unicode"
+        )
+    if any(map(is_huge, [item for item in items if isinstance(item, int)])):
+        return Diagnostic.invalid(
+            f"the batch contains a number of more than {MOST_BITS} bits", "send it as a string"
+        )
+    diffs = [item["diff"] for item in items if isinstance(item, dict) and isinstance(item.get("diff"), str)]
+    return _over(
+        ("characters of payload", sum(map(len, texts)), limits.payload_characters, "--max-payload"),
+        ("hunks", sum(diff.count("\n@@ ") for diff in diffs), limits.edits, "--max-edits"),
+    )
+
+
+def _decoded_entry(entry: object) -> object:
+    """The `entry` of one file with its names folded, its edits decoded, and its diff as one of them."""
+    decoded = decoded_json(entry)
+    if not isinstance(decoded, dict):
+        return decoded
+    return with_diff_as_edit(_with_edits(fold_names(decoded, FILE_SYNONYMS)))
+
+
+def _no_object(data: object) -> Diagnostic:
+    """What to say of a batch that is a list, of edits or of files, or something else."""
+    if not isinstance(data, list):
+        return Diagnostic.invalid("the batch is not a JSON object", 'send {"file": …, "edits": […]}')
+    has_files = bool(data) and all(isinstance(each, dict) and "file" in each for each in data)
+    whole = '{"files": […]}' if has_files else '{"file": "guide.md", "edits": […]}'
+    return Diagnostic.invalid("the batch is a list", f"put the list into an object: {whole}")
+
+
+class ReferenceScopeReader:
+    """Reads `updateReferences` from all places of one batch."""
+
+    def __init__(self) -> None:
+        """Start with nothing said."""
+        self._wishes: dict[ReferenceScope, int | None] = {}
+
+    def take(self, fields: dict[str, Any], edit_index: int | None = None) -> Iterator[Diagnostic]:
+        """Take the wish out of `fields`, those of the batch or of one edit. Errors: INVALID_ARGUMENT."""
+        if _FIELD not in fields:
+            return
+        scope = _scope(fields.pop(_FIELD))
+        if scope is None:
+            yield Diagnostic.invalid(
+                f"`{_FIELD}` is not one of 'none', 'file' and 'workspace'",
+                "use one of them; true means file, false means none",
+            )
+        else:
+            self._wishes.setdefault(scope, edit_index)
+
+    @property
+    def scope(self) -> ReferenceScope:
+        """The requested scope; none by default."""
+        return next(iter(self._wishes), "none")
+
+    def problems(self) -> Iterator[Diagnostic]:
+        """INVALID_ARGUMENT where different things were said: links are updated once, for the whole batch."""
+        if len(self._wishes) > 1:
+            said = " and ".join(f"`{scope}`" for scope in sorted(self._wishes))
+            yield Diagnostic.invalid(
+                f"{_FIELD} is {said} in one batch, and all links are updated at once",
+                "say it once, next to the edits",
+                edit_index=list(self._wishes.values())[-1],
+            )
+
+
+def _read_file(
+    entry: object, where: str, first_index: int, wishes: ReferenceScopeReader
+) -> FileEdits | Problems:
+    """Edits of one file. `where` names the entry in the list of files; it is empty for a batch of one."""
+    if not isinstance(entry, dict):
+        return (Diagnostic.invalid(f"{where} is not an object", 'send {"file": …, "edits": […]}'),)
+    problem = _glob_problem(entry) if _GLOB in entry else None
+    if problem is not None:
+        return (problem,)
+    model = next((kind for name, kind in _FILE_KINDS.items() if name in entry), FileEdits)
+    fields = {"file" if name in _FILE_KINDS else name: value for name, value in entry.items()}
+    problems = list(unknown_fields(fields, wire_names(model), where))
+    fields = {name: value for name, value in fields.items() if name in wire_names(model)}
+    edits = fields.get("edits")
+    operations: list[Operation] = []
+    if isinstance(edits, list):
+        for offset, edit in enumerate(edits):
+            operation = _read_edit(edit, first_index + offset, wishes)
+            if isinstance(operation, Operation):
+                operations.append(operation)
+            else:
+                problems += operation
+            if len(problems) > MOST_PROBLEMS:
+                return (*problems[:MOST_PROBLEMS], AND_MORE)
+        fields["edits"] = tuple(operations)
+    if problems:
+        # A model that was refused leaves its list short; that the list is then empty is no news.
+        fields["edits"] = fields.get("edits") or None
+        fields = {name: value for name, value in fields.items() if value is not None or name != "edits"}
+    file = validated(model, fields, f"{where}." if where else "")
+    if isinstance(file, FileEdits):
+        return tuple(problems) if problems else file
+    about_edits = not operations and bool(problems)
+    return (*problems, *(found for found in file if not (about_edits and "edits" in found.message)))
+
+
+def _with_shared_edits(fields: dict[str, Any], files: object) -> tuple[dict[str, Any], Any]:
+    """The request and its `files`, each with the edits that are for all of them.
+
+    Such `files` are a glob, or a list of names, globs, and objects without edits of their own.
+    """
+    edits = fields.get("edits")
+    entries = [files] if isinstance(files, str) else files
+    if not isinstance(entries, list) or not isinstance(edits, list) or fields.keys() & {"file", _GLOB}:
+        return fields, files
+    shared: dict[str, Any] = {name: fields[name] for name in (*_SHARED_BY_FILES, "edits") if name in fields}
+    rest = {name: value for name, value in fields.items() if name not in shared}
+    return rest, [_with_own_edits(decoded_json(entry), shared) for entry in entries]
+
+
+def _with_own_edits(entry: object, shared: Mapping[str, Any]) -> object:
+    if isinstance(entry, str):
+        return {**shared, _MATCHING if any(sign in entry for sign in "*?[") else "file": entry}
+    return {**shared, **entry} if isinstance(entry, dict) and "edits" not in entry else entry
+
+
+def _glob_problem(fields: Mapping[str, Any]) -> Diagnostic | None:
+    of_one_file = next((name for name in ("file", "baseSha256") if fields.get(name) is not None), None)
+    if isinstance(fields[_GLOB], str) and of_one_file is None:
+        return None
+    return Diagnostic.invalid(
+        f"glob goes with no {of_one_file}, which is of one file" if of_one_file else "glob is not a string",
+        'send {"glob": "docs/**/*.md", "edits": […]}',
+    )
+
+
+def read_edit(edit: object) -> Operation | Problems:
+    """One edit, which is decoded JSON; errors are those of `read_batch`, of this edit alone."""
+    if any(isinstance(item, bytes | bytearray) for item in items_of(edit)):
+        return (_BYTES,)
+    operation = _read_edit(edit, 0, ReferenceScopeReader())
+    if isinstance(operation, Operation):
+        return operation
+    return tuple(replace(problem, edit_index=None) for problem in operation)
+
+
+def _read_edit(edit: object, index: int, wishes: ReferenceScopeReader) -> Operation | Problems:
+    edit = decoded_json(edit)
+    if not isinstance(edit, dict):
+        return (Diagnostic.invalid("the edit is not an object", 'send {"op": …}').at(edit_index=index),)
+    op = op_of(edit)
+    model = operation_named(op)
+    if model is None:
+        return (_unknown_operation(op, edit).at(edit_index=index),)
+    known = wire_names(model)
+    fields = fold_names({"op": op, **edit}, _edit_synonyms(model))
+    fields = with_decoded_fields(model, fields)
+    if "matchType" in known:
+        folded = fold_match_options(fields)
+        if isinstance(folded, Diagnostic):
+            return (folded.at(edit_index=index),)
+        fields = with_decoded_fields(model, folded)
+    problems = (*wishes.take(fields, index), *unknown_fields(fields, known, str(op), _OUTER))
+    if problems:
+        return tuple(problem.at(edit_index=index) for problem in problems)
+    spelling = SPELLINGS.get(str(op))
+    meant = fields if spelling is None else {**spelling.translated(fields), "op": spelling.op}
+    operation = validated(model, meant, "")
+    if isinstance(operation, Operation):
+        return (
+            operation
+            if spelling is None
+            else operation.written_as({name: value for name, value in fields.items() if value is not None})
+        )
+    return tuple(problem.at(edit_index=index) for problem in operation)
+
+
+# A class; to mypy a class has no hash.
+Model: TypeAlias = Any
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A field of a model: the types that it may have, and what it is for."""
+
+    types: tuple[Any, ...]
+    description: str | None
+
+    @property
+    def model(self) -> Model:
+        """The model of its values; None where they are no objects."""
+        return next((each for each in self.types if is_model(each)), None)
+
+    @property
+    def is_structured(self) -> bool:
+        """Whether it contains an array or object."""
+        return self.model is not None or any(get_origin(each) in {tuple, dict} for each in self.types)
+
+    @property
+    def is_path(self) -> bool:
+        """Whether it contains a heading path and no plain string."""
+        is_one = self.types[0] == tuple[str, ...]
+        return is_one or (tuple[str, ...] in self.types and str not in self.types)
+
+
+def is_model(kind: object) -> bool:
+    """Whether `kind` is a model of either kind."""
+    return hasattr(kind, "model_fields") or (isinstance(kind, type) and is_dataclass(kind))
+
+
+@cache
+def _model_fields(model: Model) -> Mapping[str, _Field]:
+    """The fields of `model` by their names in JSON."""
+    if hasattr(model, "model_fields"):
+        return {
+            each.alias or name: _Field(_types_of(each.annotation), each.description)
+            for name, each in model.model_fields.items()
+        }
+    hints = get_type_hints(model)
+    return {
+        camel_case(each.name): _Field(_types_of(hints[each.name]), each.metadata.get("description"))
+        for each in fields(model)
+    }
+
+
+def _types_of(annotation: Any) -> tuple[Any, ...]:  # noqa: ANN401 (any annotation)
+    return (annotation, *get_args(annotation))
+
+
+def wire_names(model: Model) -> tuple[str, ...]:
+    """Names of the fields of `model` in JSON."""
+    return tuple(_model_fields(model))
+
+
+# What goes next to edits.
+_OUTER: Final = frozenset({*wire_names(FileEdits), *wire_names(Batch), "dryRun", "planId", "accept"})
+
+_GLOB: Final = "glob"
+
+# Marks a glob whose files are those that have the text of the edits; no caller can send it.
+_MATCHING: Final = "\x00matching"
+
+_FILE_KINDS: Final[Mapping[str, type[FileEdits]]] = {_GLOB: GlobEdits, _MATCHING: MatchingEdits}
+
+_SHARED_BY_FILES: Final = ("encoding", "format")
+
+_ALL_OPERATIONS: Final = "see the list of operations"
+
+
+def _unknown_operation(op: object, edit: Mapping[str, Any]) -> Diagnostic:
+    wrapped = next(
+        (name for name, value in edit.items() if name in OPERATIONS and isinstance(value, dict)), ""
+    )
+    if op is None and wrapped:
+        return Diagnostic.invalid(
+            "the edit has no op", f'send `{{"op": "{wrapped}", …}}` with the fields of `{wrapped}` next to op'
+        )
+    if corrected := corrected_edit(op, edit):
+        said = "the edit has no op" if op is None else f"there is no operation `{short_name(op)}`"
+        return Diagnostic.invalid(said, f"send `{corrected}`")
+    if not isinstance(op, str):
+        return Diagnostic.invalid(
+            "the edit has no op", f'name one, such as "replace_section"; {_ALL_OPERATIONS}'
+        )
+    near = meant_operations(op, tuple(OPERATIONS))
+    hint = f"did you mean {' or '.join(f'`{name}`' for name in near)}?" if near else _ALL_OPERATIONS
+    return Diagnostic.invalid(f"there is no operation `{short_name(op)}`", hint)
+
+
+@cache
+def _edit_synonyms(model: type[Any]) -> Mapping[str, str]:
+    """Synonyms of the fields of an operation."""
+    return {old: new for old, new in EDIT_SYNONYMS.items() if new in wire_names(model)}
+
+
+def _edit_count(entry: object) -> int:
+    edits = entry.get("edits") if isinstance(entry, dict) else None
+    return len(edits) if isinstance(edits, list) else 0
+
+
+def too_large(files: int, edits: int, limits: Limits) -> Diagnostic | None:
+    """BATCH_TOO_LARGE for more `files` or `edits` than `limits` allow."""
+    return _over(("files", files, limits.files, "--max-files"), ("edits", edits, limits.edits, "--max-edits"))
+
+
+def _over(*counts: tuple[str, int, int, str]) -> Diagnostic | None:
+    """BATCH_TOO_LARGE for the first of `counts` (of what, how many, the limit, its option) over its limit."""
+    for what, count, most, option in counts:
+        if count > most:
+            return Diagnostic(
+                code=Code.BATCH_TOO_LARGE,
+                message=f"the batch has {count} {what}, and the limit is {most}",
+                hint=f"split it, or raise `{option}`",
+            )
+    return None
+
+
+_BYTES: Final = Diagnostic.invalid("an edit contains bytes", "decode them: mdplan takes str")
+
+_NO_LIST: Final = Diagnostic.invalid("files is not a list", 'send "files": [{"file": …, "edits": […]}]')
+
+
+def _scope(value: object) -> ReferenceScope | None:
+    if isinstance(value, bool):
+        return "file" if value else "none"
+    return _SCOPES.get(value) if isinstance(value, str) else None
+
+
+# --- From decoded JSON to a value of a model, or to everything that is wrong with it.
+#
+# A model is a class of pydantic, or a plain dataclass such as the requests of stat, read and search.
+
+# Python writes no number of more than 4,300 digits.
+MOST_BITS: Final = 10_000
+
+_MOST_SHOWN: Final = 100
+
+# Forms of match options that are folded into flat ones; see `match_options`.
+_RICH_FIELDS: Final = frozenset(
+    {"expectedMatchCount", "matchSelection", "flags", "nodeExclusions", "scope"},
+)
+
+
+def with_decoded_fields(model: Model, given: Mapping[str, Any]) -> dict[str, Any]:
+    """`given` with arrays and objects in place of JSON text, and lists in place of one heading of a path."""
+    known = _model_fields(model)
+    decoded = dict(given)
+    for name, value in given.items():
+        field = known.get(name)
+        if name in _RICH_FIELDS or (field is not None and field.is_structured):
+            decoded[name] = decoded_json(value)
+        if field is not None and field.is_path and isinstance(decoded[name], str):
+            decoded[name] = [decoded[name]]
+    return decoded
+
+
+_SEE_SCHEMA: Final = "see `mdplan schema batch` for what is allowed"
+
+
+def validated(model: Model, fields: Mapping[str, Any], where: str, hint: str = _SEE_SCHEMA) -> Any:  # noqa: ANN401
+    """Instance of `model`, or its errors as diagnostics; `hint` is for fields that do not go together."""
+    try:
+        return _adapter(model).validate_python(fields)
+    except ValidationError as error:
+        found = error.errors(include_url=False)
+        # An entry that was refused leaves its list short; that the list is then empty is no news.
+        inside = {each["loc"][:length] for each in found for length in range(len(each["loc"]))}
+        found = [each for each in found if each["type"] != "too_short" or each["loc"] not in inside]
+        return tuple(value_problem(each, model, where, hint) for each in found)
+
+
+@cache
+def _adapter(model: Model) -> TypeAdapter[Any]:
+    return TypeAdapter(model)
+
+
+def value_problem(error: Mapping[str, Any], model: Model, where: str, hint: str) -> Diagnostic:
+    """What pydantic says of a value in a `model`, in our words; `where` is put before its path."""
+    name = f"`{where}{_path(error['loc'])}`"
+    if error["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
+        *parents, unknown = error["loc"]
+        inside = f"`{where}{_path(parents)}`"
+        return next(unknown_fields({str(unknown): None}, wire_names(_model_at(model, parents)), inside))
+    if error["type"] == "value_error":
+        about = f"{name}: " if error["loc"] else ""
+        return Diagnostic.invalid(about + str(error["msg"]).removeprefix("Value error, "), hint)
+    if error["type"] == "missing":
+        return Diagnostic.invalid(f"{name} is missing", f"give {name}{_meaning(model, error['loc'])}")
+    is_what, advice = _in_words(str(error["type"]), error.get("ctx", {}), str(error["msg"]))
+    return Diagnostic.invalid(
+        f"{name} {is_what}", advice + _as_wanted(str(error["type"]), error.get("input"))
+    )
+
+
+def _meaning(model: Model, location: Sequence[str | int]) -> str:
+    """What the field at `location` in a `model` is for, after a colon; nothing where nobody says."""
+    *parents, name = location
+    field = _model_fields(_model_at(model, parents)).get(str(name))
+    text = field.description if field is not None else None
+    if not text:
+        return ""
+    # A name in capitals keeps them.
+    return f": {text if text[:2].isupper() else text[0].lower() + text[1:]}".rstrip(".")
+
+
+def _as_wanted(kind: str, given: object) -> str:
+    """The `given` value in the form that was wanted, after a colon, where that is plain to see."""
+    if kind == "string_type" and isinstance(given, int | float) and not is_huge(given):
+        return f": {json.dumps(json.dumps(given))}"
+    if kind in _OBJECTS and isinstance(given, list) and [type(each) for each in given] == [int, int]:
+        return f': {{"start": {given[0]}, "end": {given[1]}}}'
+    if kind in _OBJECTS and type(given) is int:
+        return f': {{"index": {given}}}'
+    if kind == "tuple_type" and isinstance(given, str) and len(given) <= _MOST_SHOWN:
+        return f": {json.dumps([given], ensure_ascii=False)}"
+    return ""
+
+
+def _in_words(kind: str, context: Mapping[str, Any], message: str) -> tuple[str, str]:
+    """What is wrong with a value, as the end of a sentence about it, and what to do."""
+    match kind:
+        case "too_short":
+            words = "is empty", "give at least one entry"
+        case "string_too_short":
+            words = "is empty", "give at least one character"
+        case "greater_than_equal":
+            words = f"is less than {context['ge']}", f"send {context['ge']} or more"
+        case "less_than_equal":
+            words = f"is more than {context['le']}", f"send {context['le']} or less"
+        case "enum" | "literal_error":
+            words = f"is not one of {context['expected']}", "use one of them"
+        case "string_pattern_mismatch":
+            words = f"does not match `{context['pattern']}`", "send it in that form"
+        case _ if kind in _TYPE_NAMES:
+            words = f"is not {_TYPE_NAMES[kind]}", f"send {_TYPE_NAMES[kind]}"
+        case _:
+            words = f"is refused: {message}", _SEE_SCHEMA
+    return words
+
+
+_OBJECTS: Final = frozenset({"model_type", "model_attributes_type", "dataclass_type"})
+
+_TYPE_NAMES: Final = {
+    "string_type": "a string",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "tuple_type": "a list",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+    "dataclass_type": "an object",
+}
+
+
+def _path(location: Sequence[str | int]) -> str:
+    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
+    return "".join(parts).removeprefix(".")
+
+
+def decoded_json(value: object) -> Any:  # noqa: ANN401 (any JSON)
+    """`value`, or what it contains as JSON text where that is an array or object that a batch may hold."""
+    if isinstance(value, str) and value.lstrip()[:1] in {"[", "{"}:
+        try:
+            decoded = json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+        return decoded if isinstance(decoded, list | dict) and not _is_unfit(decoded) else value
+    return value
+
+
+def _is_unfit(decoded: object) -> bool:
+    """Whether what was JSON text brings what a batch is refused for: an escape can hide it."""
+    return any(has_surrogate(item) if isinstance(item, str) else is_huge(item) for item in items_of(decoded))
+
+
+def _model_at(model: Model, location: Sequence[str | int]) -> Model:
+    """Model of the object at `location` in one of `model`."""
+    for part in location:
+        if isinstance(part, str):
+            model = _model_fields(model)[part].model
+    return model
+
+
+def is_huge(item: object) -> bool:
+    """Whether `item` is a number that is too long for a request."""
+    return isinstance(item, int) and item.bit_length() > MOST_BITS
+
+
+def items_of(value: object) -> list[Any]:
+    """All values in decoded JSON, and keys, without recursion: depth is the caller's choice."""
+    items = [value]
+    # It grows while it is gone through.
+    for item in items:
+        if isinstance(item, dict):
+            items += item.keys()
+            items += item.values()
+        elif isinstance(item, list):
+            items += item
+    return items
+
+
+# --- Translates an edit in the fields of another tool into those of mdplan, for hints only.
+
+# Fields in which other tools name the operation.
+_OP_NAMES: Final = ("op", "operation", "type", "action")
+
+_LONGEST: Final = 400
+
+
+def corrected_edit(op: object, edit: Mapping[str, Any]) -> str:
+    """`edit` as JSON with a known operation and its fields; empty where that is not certain.
+
+    The operation is `op`, what is in a field such as ``operation``, or what the other fields imply.
+    """
+    named = next((name for name in _OP_NAMES if isinstance(edit.get(name), str)), None)
+    word = op if isinstance(op, str) else edit[named] if named else None
+    fields = {name: value for name, value in edit.items() if name not in ("op", named)}
+    for operation in meant_operations(word, tuple(OPERATIONS)) if word else IMPLIED:
+        renamed = _renamed(fields, wire_names(OPERATIONS[operation]))
+        if renamed is None or (not word and not IMPLIED[operation] <= renamed.keys()):
+            continue
+        found = {"op": operation, **renamed}
+        if isinstance(validated(OPERATIONS[operation], found, ""), Operation):
+            written = json.dumps(found, ensure_ascii=False)
+            return written if len(written) <= _LONGEST else ""
+    return ""
+
+
+def _renamed(fields: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any] | None:
+    """`fields` under the names of `known` that they mean; None where one means none, or two mean one."""
+    renamed: dict[str, Any] = {}
+    for name, value in fields.items():
+        camel = camel_case(name)
+        names = (camel, EDIT_SYNONYMS.get(camel, camel), *meant_fields(name))
+        found = next((each for each in names if each in known), None)
+        if found is None or found in renamed:
+            return None
+        renamed[found] = value
+    return renamed
+
+
+# --- Diffs in a batch: each file that one names becomes an entry of the batch with an edit of its own.
+
+_NAMED: Final = "name the file in its header, as in `--- a/docs/guide.md` and `+++ b/docs/guide.md`"
+
+
+def fold_diff(fields: dict[str, Any], files: object) -> tuple[dict[str, Any], Any, Diagnostic | None]:
+    """The `fields` of a batch without its `diff`, which becomes an edit of its one file, or part of `files`.
+
+    Errors: INVALID_ARGUMENT for what is not a diff, or cannot be made by edits.
+    """
+    if "file" in fields or fields.get("diff") is None:
+        return with_diff_as_edit(fields), files, None
+    fields = dict(fields)
+    spread = _spread(fields.pop("diff"))
+    if isinstance(spread, Diagnostic):
+        return fields, files, spread
+    if files is None or isinstance(files, list):
+        files = [*(files or []), *spread]
+    return fields, files, None
+
+
+def with_diff_as_edit(entry: Any) -> Any:  # noqa: ANN401 (any JSON)
+    """The `entry` of one file with its `diff`, if it has one, as the last of its edits."""
+    if not isinstance(entry, dict) or "diff" not in entry:
+        return entry
+    fields = {name: value for name, value in entry.items() if name != "diff"}
+    if entry["diff"] is None:
+        return fields
+    edits = fields.get("edits") or []
+    if not isinstance(edits, list):
+        return entry
+    return {**fields, "edits": [*edits, {"op": "apply_diff", "diff": entry["diff"]}]}
+
+
+def _spread(diff: object) -> list[dict[str, Any]] | Diagnostic:
+    """Entries of a batch, as decoded JSON, for all files of `diff`."""
+    from mdplan.text.unified_diff import NotADiff, read_diff
+
+    files = read_diff(diff) if isinstance(diff, str) else NotADiff("it is not a string", "send its text")
+    if isinstance(files, NotADiff):
+        return Diagnostic.invalid(f"diff is not a unified diff: {files.reason}", files.hint)
+    problem = next((found for found in map(_obstacle, files) if found is not None), None)
+    return problem or [{"file": file.old_name or file.new_name, **_entry(file)} for file in files]
+
+
+def _obstacle(file: "FileDiff") -> Diagnostic | None:
+    """What keeps `file` of a diff from becoming an entry of a batch."""
+    names = {file.old_name, file.new_name} - {None}
+    if not names:
+        return Diagnostic.invalid("diff has hunks of a file that it does not name", _NAMED)
+    if file.obstacle is not None:
+        return Diagnostic.invalid(
+            f"diff {file.obstacle}, and only text can be edited", "leave that file out of it"
+        )
+    if len(names) > 1 and not file.renames:
+        return Diagnostic.invalid("diff has a header that names two files, and renames none", _NAMED)
+    return None
+
+
+def _entry(file: "FileDiff") -> dict[str, Any]:
+    """Pin and edits of `file` of a diff."""
+    if file.creates:
+        text = "".join(hunk.new for hunk in file.hunks)
+        return {"edits": [{"op": "create_file", "markdown": text}]}
+    if file.deletes:
+        # The diff shows all that goes, which is as good as the hash of the file.
+        digest = hashlib.sha256("".join(hunk.old for hunk in file.hunks).encode()).hexdigest()
+        return {"baseSha256": digest, "edits": [{"op": "delete_file"}]}
+    if not file.renames:
+        return {"edits": [{"op": "apply_diff", "diff": file.source}]}
+    hunks = file.source.partition("\n@@ ")
+    changes = [{"op": "apply_diff", "diff": f"@@ {hunks[2]}"}] if file.hunks else []
+    return {"edits": [{"op": "rename_file", "newFile": file.new_name}, *changes]}

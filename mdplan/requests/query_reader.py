@@ -7,10 +7,10 @@ from typing import Any, Final
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.field_names import FILE_SYNONYMS, fold_names, spelled_as, unknown_fields, value_has_surrogate
 from mdplan.operations.base import header_text
-from mdplan.requests.model_reader import decoded_json, validated, wire_names, with_decoded_fields
+from mdplan.requests.batch import decoded_json, validated, wire_names, with_decoded_fields
+from mdplan.requests.queries import INVENTORIES, StatRequest
 from mdplan.requests.read import ONE_PLACE, ReadRequest, ReadTarget
 from mdplan.requests.search import SearchRequest
-from mdplan.requests.stat import INVENTORIES, StatRequest
 
 _READ_SYNONYMS: Final = {**FILE_SYNONYMS, "offset": "startLine"}
 _SEARCH_SYNONYMS: Final = {**FILE_SYNONYMS, "query": "pattern"}

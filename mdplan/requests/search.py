@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from mdplan.markdown.tables import NodeKind
-from mdplan.requests.query import CURSOR_HELP, ENCODING_HELP, FORMAT_HELP, FORMAT_PATTERN, Query, described
+from mdplan.requests.queries import CURSOR_HELP, ENCODING_HELP, FORMAT_HELP, FORMAT_PATTERN, Query, described
 from mdplan.text.line_end_view import lf_pattern
 from mdplan.text.pattern import MatchType, Pattern
 

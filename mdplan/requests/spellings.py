@@ -3,16 +3,19 @@
 They are of versions in which front matter and INI files had operations of their own.
 """
 
+import difflib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from mdplan.operations import OPERATIONS
+from mdplan.field_names import EDIT_SYNONYMS, camel_case
+from mdplan.operations import IMPLIED, OPERATIONS
 
 # Names of operations are read by commands that load no model.
 if TYPE_CHECKING:
     from mdplan.operations.base import Operation
+
 
 Fields = Mapping[str, Any]
 
@@ -62,3 +65,86 @@ def operation_named(op: object) -> "type[Operation] | None":
     if not isinstance(op, str):
         return None
     return OPERATIONS.get(SPELLINGS[op].op if op in SPELLINGS else op)
+
+
+# --- Suggestions for unknown operation names: first a table of synonyms, then similarity.
+
+# Operations that can be meant, the likeliest first.
+_SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
+    "add": ("append_to_section", "insert_section", "add_list_item"),
+    "add_row": ("upsert_table_row",),
+    "add_section": ("insert_section",),
+    "append": ("append_to_section", "append_to_file"),
+    "append_section": ("append_to_section",),
+    "check": ("set_task",),
+    "check_task": ("set_task",),
+    "complete_task": ("set_task",),
+    "create": ("create_file",),
+    "delete": ("delete_section", "delete_lines", "delete_file"),
+    "delete_row": ("delete_table_row",),
+    "edit": ("replace_match", "replace_section"),
+    "edit_section": ("replace_section",),
+    "find_replace": ("replace_match",),
+    "format": ("format_section",),
+    "insert": ("append_to_section", "insert_lines", "insert_section"),
+    "insert_text": ("append_to_section", "insert_lines"),
+    "move": ("move_section", "rename_file"),
+    "move_file": ("rename_file",),
+    "patch": ("apply_diff",),
+    "prepend": ("prepend_to_section",),
+    "remove": ("delete_section", "delete_lines"),
+    "remove_section": ("delete_section",),
+    "rename": ("rename_heading", "rename_file"),
+    "rename_section": ("rename_heading",),
+    "replace": ("replace_match", "replace_section", "replace_lines"),
+    "replace_all": ("replace_match",),
+    "replace_body": ("replace_section",),
+    "replace_string": ("replace_match",),
+    "replace_text": ("replace_match",),
+    "replace_word": ("replace_match",),
+    "search_replace": ("replace_match",),
+    "set": ("set_value",),
+    "set_frontmatter": ("set_value",),
+    "set_key": ("set_value",),
+    "sort": ("sort_list",),
+    "str_replace": ("replace_match",),
+    "substitute": ("replace_match",),
+    "tick": ("set_task",),
+    "toggle_task": ("set_task",),
+    "update": ("replace_section", "replace_match"),
+    "update_frontmatter": ("set_value",),
+    "update_row": ("upsert_table_row",),
+    "update_section": ("replace_section",),
+    "write": ("create_file",),
+    "write_file": ("create_file",),
+}
+
+_MOST: Final = 3
+
+# How much nearer than the next one a name is that is meant alone, of 1.
+_CLEARLY: Final = 0.05
+
+_NEAR: Final = 0.85
+
+
+def op_of(edit: Mapping[str, Any]) -> object:
+    """The `op` of an edit as its caller sent it, or the one that its other fields imply; None for neither."""
+    if "op" in edit:
+        return edit["op"]
+    names = {EDIT_SYNONYMS.get(camel, camel) for camel in map(camel_case, edit)}
+    return next((op for op, fields in IMPLIED.items() if fields <= names), None)
+
+
+def meant_operations(name: str, operations: Sequence[str]) -> tuple[str, ...]:
+    """The `operations` that `name` can mean, the likeliest first; one alone where it is clearly nearest."""
+    folded = name.strip().lower().replace("-", "_").replace(" ", "_")
+    if folded in operations:
+        return (folded,)
+    if folded in SPELLINGS:
+        return (SPELLINGS[folded].op,)
+    if folded in _SYNONYMS:
+        return _SYNONYMS[folded]
+    near = difflib.get_close_matches(folded, operations, n=_MOST)
+    ratios = [difflib.SequenceMatcher(None, folded, each).ratio() for each in near]
+    is_clear = bool(near) and ratios[0] >= _NEAR and (len(near) == 1 or ratios[0] - ratios[1] >= _CLEARLY)
+    return tuple(near[:1] if is_clear else near)

@@ -17,7 +17,7 @@ from scratch import scratch_folder
 from mdplan.engine.engine import Engine
 from mdplan.markdown.outline import Outline
 from mdplan.mcp.server import build_catalog
-from mdplan.requests.stat import StatRequest
+from mdplan.requests.queries import StatRequest
 from mdplan.storage.workspace import Workspace
 from mdplan.text.diff import file_diff, find_hunks
 from mdplan.text.edit import EditList, TextEdit
@@ -130,7 +130,7 @@ _MEMORY = """
 import sys
 from pathlib import Path
 from mdplan.engine.engine import Engine
-from mdplan.requests.stat import StatRequest
+from mdplan.requests.queries import StatRequest
 # What `getrusage` tells begins with the peak of the process that started this one.
 status = Path("/proc/self/status")
 peak = lambda: int(status.read_text().partition("VmHWM:")[2].split()[0]) * 1024

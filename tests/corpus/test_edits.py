@@ -12,7 +12,7 @@ import pytest
 from mdplan.engine.engine import Engine, Settings
 from mdplan.planning.build import BuiltFile
 from mdplan.reading.stat import StatRequest, stat_report
-from mdplan.requests.stat import INVENTORIES
+from mdplan.requests.queries import INVENTORIES
 from mdplan.storage.transaction.commit import Durability
 from mdplan.text.diff import file_diff
 from tests.conftest import FULL

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.requests.batch import Batch
-from mdplan.requests.batch_reader import read_batch
+from mdplan.requests.batch import Batch, read_batch
 from tests.conftest import REPOSITORY
 from tests.docs.client_settings import faults, is_settings
 from tests.docs.pages import DOCS, Block, blocks_of, name_of, pages

@@ -10,8 +10,7 @@ from mdplan.engine.apply_request import read_apply_request
 from mdplan.limits import DEFAULT_LIMITS
 from mdplan.reports.base import refusal, to_wire
 from mdplan.reports.plan import PlanReport
-from mdplan.requests.batch import Batch, GlobEdits, normalized_edits
-from mdplan.requests.batch_reader import read_batch
+from mdplan.requests.batch import Batch, GlobEdits, normalized_edits, read_batch
 from tests.fuzz.mutation import Json, mutated_json, mutated_text
 from tests.fuzz.seeds import batches, edits
 from tests.fuzz.target import Target

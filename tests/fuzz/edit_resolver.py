@@ -18,8 +18,7 @@ from mdplan.plan import FileChange
 from mdplan.planning.build import BuiltFile
 from mdplan.planning.plan_document import read_document, write_document
 from mdplan.planning.replay import PlannedBatch
-from mdplan.requests.batch import Batch
-from mdplan.requests.batch_reader import read_batch
+from mdplan.requests.batch import Batch, read_batch
 from mdplan.settings import Settings
 from mdplan.storage.transaction.commit import Durability
 from mdplan.text.diff import file_diff

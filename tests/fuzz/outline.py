@@ -12,7 +12,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.reading.stat import stat_report
 from mdplan.reading.stat_text import stat_text
 from mdplan.reports.base import to_wire
-from mdplan.requests.stat import StatRequest
+from mdplan.requests.queries import StatRequest
 from mdplan.text.source import Source
 from tests.block_oracles import difference
 from tests.fuzz.mutation import mutated_text

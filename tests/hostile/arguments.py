@@ -6,8 +6,8 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from mdplan.operations import OPERATIONS
-from mdplan.reference.operation_schema import Schema
-from mdplan.requests.model_reader import wire_names
+from mdplan.requests.batch import wire_names
+from mdplan.requests.schemas import Schema
 
 FILES: Final = {
     "guide.md": "---\ntitle: T\ntags: [a]\n---\n\n# Guide\n\nold\n\n## Install\n\n- [ ] one\n- two\n\n"

@@ -6,7 +6,7 @@ import pytest
 
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
-from mdplan.requests.stat import INVENTORIES, StatRequest
+from mdplan.requests.queries import INVENTORIES, StatRequest
 from mdplan.settings import DEFAULT_SETTINGS, Settings
 from tests.hostile.tally import Outcome, Record
 from tests.hostile.trial import Place, check_refused, problems_of, timed

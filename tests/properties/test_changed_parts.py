@@ -18,8 +18,7 @@ from mdplan.planning.link_changes import (
 )
 from mdplan.planning.links import derive_link_edits
 from mdplan.planning.verify import verify
-from mdplan.requests.batch import Batch
-from mdplan.requests.batch_reader import read_batch
+from mdplan.requests.batch import Batch, read_batch
 from mdplan.text.lines import Span
 from tests.conftest import FULL
 from tests.no_other_files import NoOtherFiles

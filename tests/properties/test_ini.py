@@ -13,7 +13,7 @@ from mdplan.diagnostics import Problems
 from mdplan.markdown.outline import Outline
 from mdplan.operations.base import Operation, Resolution
 from mdplan.planning.build import AttributedEdit, without_joins
-from mdplan.requests.batch_reader import read_edit
+from mdplan.requests.batch import read_edit
 from mdplan.text.edit import EditList
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.lines import LineIndex

@@ -9,8 +9,8 @@ import pytest
 
 from mdplan.cli.program import COMMANDS
 from mdplan.operations import OPERATIONS
-from mdplan.reference.json_schemas import SCHEMAS
-from mdplan.reference.operation_schema import Schema
+from mdplan.requests.json_schemas import SCHEMAS
+from mdplan.requests.schemas import Schema
 from tests.surfaces.command_line import BATCH, GUIDE, mdplan
 
 jsonschema = pytest.importorskip("jsonschema", reason="jsonschema, which comes with mcp, is missing")

@@ -7,7 +7,7 @@ import pytest
 
 from mdplan.engine.engine import Engine
 from mdplan.reports.base import to_wire
-from mdplan.requests.stat import StatRequest
+from mdplan.requests.queries import StatRequest
 from tests.surfaces.command_line import mdplan
 
 

@@ -14,7 +14,7 @@ from mdplan.engine.engine import Engine
 from mdplan.mcp.guide.introductions import DEFAULT_TOOLSETS, INTRODUCTIONS, tool_names
 from mdplan.mcp.server import build_server
 from mdplan.operations import OPERATIONS
-from mdplan.requests.stat import StatRequest
+from mdplan.requests.queries import StatRequest
 from tests.surfaces.mcp_calls import calls_to, compact
 
 SNAPSHOTS = Path(__file__).parents[1] / "snapshots" / "tools"

@@ -20,7 +20,7 @@ from mcp.client.subscriptions import ResourceUpdated
 from mdplan.engine.engine import Engine
 from mdplan.mcp.server import build_server
 from mdplan.reports.stat import StatReport
-from mdplan.requests.stat import StatRequest
+from mdplan.requests.queries import StatRequest
 from tests.surfaces.mcp_calls import GENERATIONS, Calls, calls_to, compact
 
 GUIDE = """\

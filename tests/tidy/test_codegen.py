@@ -12,7 +12,7 @@ from docs.codegen.cases import GoldenCases
 from mdplan.diagnostics import Code
 from mdplan.mcp.guide.introductions import INTRODUCTIONS, tool_names
 from mdplan.operations import OPERATIONS
-from mdplan.reference.operation_reference import operation_reference
+from mdplan.requests.schemas import operation_reference
 
 REPOSITORY = Path(__file__).parents[2]
 

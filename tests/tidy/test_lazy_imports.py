@@ -180,7 +180,7 @@ def test_edit_imports_only_what_reads_and_verifies_it(command: str, tmp_path: Pa
     loaded = loaded_by("-m", "mdplan", command, *arguments, "--root", str(tmp_path), stdin=batch)
 
     assert loaded & HEAVY == {"pydantic"}
-    assert loaded & {"mdplan.reference.json_schemas", "mdplan.documents.site_links"} == set()
+    assert loaded & {"mdplan.requests.json_schemas", "mdplan.documents.site_links"} == set()
 
 
 # Modules of ours that a command loads without need take as long as libraries: those of other commands, of
@@ -239,8 +239,7 @@ def test_server_answers_initialize_before_loading_its_tools(tmp_path: Path) -> N
 
     assert "mcp.server.mcpserver" in loaded
     assert (
-        loaded
-        & {"mdplan.engine.engine", "mdplan.operations", "mdplan.requests.batch_reader", "yaml", "markdown_it"}
+        loaded & {"mdplan.engine.engine", "mdplan.operations", "mdplan.requests.batch", "yaml", "markdown_it"}
         == set()
     )
 

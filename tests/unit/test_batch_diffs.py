@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from mdplan.diagnostics import Code
-from mdplan.requests.batch import Batch, normalized_edits
-from mdplan.requests.batch_reader import read_batch
+from mdplan.requests.batch import Batch, normalized_edits, read_batch
 
 HUNK = "@@ -1 +1 @@\n-a\n+b\n"
 RENAME = {"op": "rename_heading", "heading": "A", "newTitle": "B"}

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from mdplan.requests.batch import Batch
-from mdplan.requests.batch_reader import read_batch
+from mdplan.requests.batch import Batch, read_batch
 
 CORRECTED = {"op": "replace_match", "pattern": "a", "replacement": "b"}
 

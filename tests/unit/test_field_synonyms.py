@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from mdplan.diagnostics import Code
-from mdplan.requests.batch import Batch
-from mdplan.requests.batch_reader import read_batch
+from mdplan.requests.batch import Batch, read_batch
 
 RENAME = {"op": "rename_heading", "heading": "A", "newTitle": "B"}
 

@@ -14,8 +14,7 @@ from mdplan.markdown import front_matter as front_matter_values
 from mdplan.markdown import front_matter_edits
 from mdplan.markdown.front_matter_edits import verify_elsewhere
 from mdplan.planning.build import BuiltFile
-from mdplan.requests.batch import Batch
-from mdplan.requests.batch_reader import read_batch
+from mdplan.requests.batch import Batch, read_batch
 from mdplan.storage.transaction.commit import Durability
 from tests.edit_trials import Document
 

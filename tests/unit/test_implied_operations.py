@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from mdplan.requests.batch import Batch
-from mdplan.requests.batch_reader import read_batch
+from mdplan.requests.batch import Batch, read_batch
 
 DIFF = "@@ -1 +1 @@\n-a\n+b\n"
 

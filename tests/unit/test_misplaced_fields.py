@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mdplan.operations.base import Operation
-from mdplan.requests.batch_reader import read_edit
+from mdplan.requests.batch import read_edit
 
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "move_section after": (

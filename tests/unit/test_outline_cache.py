@@ -9,7 +9,7 @@ from mdplan.documents.documents import Documents
 from mdplan.documents.files import OutlineCache, OutlinedFiles
 from mdplan.engine.engine import Engine
 from mdplan.markdown.outline import Outline
-from mdplan.requests.stat import StatRequest
+from mdplan.requests.queries import StatRequest
 from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.workspace import Workspace
 from mdplan.text.source import Source

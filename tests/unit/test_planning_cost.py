@@ -17,7 +17,7 @@ from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile, build_fi
 from mdplan.planning.links import derive_link_edits
 from mdplan.planning.results import plan_of, report_fields
 from mdplan.planning.verify import find_conflicts, verify
-from mdplan.requests.batch_reader import read_batch
+from mdplan.requests.batch import read_batch
 from mdplan.text.diff import file_diff
 from mdplan.text.lines import Span
 from mdplan.text.source import Source

@@ -13,7 +13,7 @@ from mdplan.plan import Plan
 from mdplan.planning.plan_document import read_document, write_document
 from mdplan.reports.base import to_wire
 from mdplan.reports.plan import ApplyReport
-from mdplan.requests.stat import StatRequest
+from mdplan.requests.queries import StatRequest
 from mdplan.storage.transaction.commit import Durability
 
 GUIDE = "# Guide\n\n## Install\n\n## Use\n"

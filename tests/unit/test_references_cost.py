@@ -10,7 +10,7 @@ from mdplan.markdown import outline
 from mdplan.markdown.outline import Outline
 from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile, build_file, resolve_edits
 from mdplan.planning.links import derive_link_edits
-from mdplan.requests.batch_reader import read_batch
+from mdplan.requests.batch import read_batch
 from mdplan.storage.transaction.commit import Durability
 from mdplan.text.source import Source
 from tests.no_other_files import NoOtherFiles

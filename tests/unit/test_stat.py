@@ -12,8 +12,8 @@ from mdplan.reading.stat import stat_report
 from mdplan.reading.stat_text import stat_text
 from mdplan.reports.base import to_wire
 from mdplan.reports.stat import FrontMatterEntry, StatReport, TaskCounts
+from mdplan.requests.queries import StatRequest
 from mdplan.requests.query_reader import read_stat_request
-from mdplan.requests.stat import StatRequest
 from mdplan.text.lines import Lines
 from mdplan.text.source import DocumentFormat, Source, sha256_hex
 

@@ -5,7 +5,7 @@ from mdplan.reading.stat import stat_report
 from mdplan.reading.stat_text import stat_text
 from mdplan.reports.base import to_wire
 from mdplan.reports.stat import StatReport
-from mdplan.requests.stat import StatRequest
+from mdplan.requests.queries import StatRequest
 from mdplan.text.source import DocumentFormat, Source, sha256_hex
 
 INI = "name = secret\n\n# About.\n[db]\nhost = secret\nhosts =\n  secret\n[cache]\n"

@@ -5,7 +5,7 @@ import pytest
 from mdplan.markdown.outline import Outline
 from mdplan.planning.build import BuiltFile, SnapshotFile, build_file, resolve_edits
 from mdplan.planning.verify import verify
-from mdplan.requests.batch_reader import read_batch
+from mdplan.requests.batch import read_batch
 from mdplan.text.source import Source
 
 

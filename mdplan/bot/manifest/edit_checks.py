@@ -29,8 +29,8 @@ from mdplan.bot.manifest.places import PagePlace
 from mdplan.bot.manifest.source_map import Path
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.operations import OPERATIONS
-from mdplan.requests.batch_reader import read_batch
-from mdplan.requests.operation_names import op_of
+from mdplan.requests.batch import read_batch
+from mdplan.requests.spellings import op_of
 
 _ANY_FILE: Final = "a.md"
 

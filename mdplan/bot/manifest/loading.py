@@ -15,7 +15,7 @@ from mdplan.bot.manifest.placeholders import Values, filled, misuse, templates_i
 from mdplan.bot.manifest.source_map import Path, SourceMap
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.plan import MOST_DESCRIPTION, MOST_TITLE, Intent
-from mdplan.requests.model_reader import value_problem
+from mdplan.requests.batch import value_problem
 
 _NO_TEXT: Final = misuse("a text is needed here", "write more than the placeholder")
 _HINT: Final = "see `mdplan schema manifest` for what is allowed"

@@ -5,8 +5,8 @@ from typing import Any, Final
 from mdplan.bot.manifest.expansion import AT, ONLY_IF_CHANGED
 from mdplan.bot.manifest.model import Manifest
 from mdplan.bot.manifest.places import PagePlace
-from mdplan.reference.json_schemas import batch_schema
-from mdplan.reference.operation_schema import Schema, model_schema
+from mdplan.requests.json_schemas import batch_schema
+from mdplan.requests.schemas import Schema, model_schema
 
 _TEXT: Final[Schema] = {"type": "string"}
 _PLACEHOLDER: Final[Schema] = {

@@ -11,8 +11,7 @@ from typing import Any, Final, Union, get_args, get_origin
 
 from mdplan.bot.manifest.placeholders import text_of
 from mdplan.field_names import EDIT_SYNONYMS, camel_case
-from mdplan.requests.operation_names import op_of
-from mdplan.requests.spellings import operation_named
+from mdplan.requests.spellings import op_of, operation_named
 
 _LISTS: Final = frozenset({tuple, list})
 _MAPS: Final = frozenset({dict, Mapping})

@@ -3,7 +3,7 @@
 from typing import Any
 
 from mdplan.edit_numbers import EditNumbers
-from mdplan.requests.operation_names import op_of
+from mdplan.requests.spellings import op_of
 
 
 def numbers_of(data: object) -> EditNumbers:

@@ -51,7 +51,7 @@ class OperationGroup(Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of operations in the help text."""
-        from mdplan.reference.operation_reference import operation_reference
+        from mdplan.requests.schemas import operation_reference
 
         if wants_all(ctx):
             rows = [(op, operation_reference(op).summary) for op in self.list_commands(ctx)]
@@ -78,7 +78,7 @@ def edit() -> None:
 
 def _command(op: str) -> click.Command:
     """The command of the operation `op`."""
-    from mdplan.reference.operation_reference import operation_reference
+    from mdplan.requests.schemas import operation_reference
 
     options = EditOptions.of(op)
 
@@ -138,7 +138,7 @@ def _command(op: str) -> click.Command:
 
 def _unknown(name: str, operations: list[str]) -> tuple[str, str]:
     """Message and hint for a word that is not an operation: a misspelled one, or a file that came first."""
-    from mdplan.requests.operation_names import meant_operations
+    from mdplan.requests.spellings import meant_operations
 
     meant = meant_operations(name, operations)
     if Path(name).exists():

@@ -15,7 +15,7 @@ from mdplan.cli.usage.suggestions import either
 from mdplan.diagnostics import Exit
 
 if TYPE_CHECKING:
-    from mdplan.reference.operation_reference import FieldReference
+    from mdplan.requests.schemas import FieldReference
 
 _WIDEST: Final = 100
 _BATCH: Final = """
@@ -96,7 +96,7 @@ def help_command(context: click.Context, *, topic: str | None) -> Exit:
 
 def _meant(topic: str, known: list[str]) -> str:
     """The next step after a `topic` that is none of the `known`."""
-    from mdplan.requests.operation_names import meant_operations
+    from mdplan.requests.spellings import meant_operations
     from mdplan.text.visible import nearest_names
 
     meant = meant_operations(topic, known) or nearest_names(topic, known)
@@ -105,7 +105,7 @@ def _meant(topic: str, known: list[str]) -> str:
 
 def _operation_list() -> str:
     from mdplan.operations import OPERATIONS
-    from mdplan.reference.operation_reference import operation_reference
+    from mdplan.requests.schemas import operation_reference
 
     width = max(map(len, OPERATIONS))
     lines = [f"  {op:{width}}  {operation_reference(op).summary}" for op in OPERATIONS]
@@ -116,8 +116,8 @@ def _operation_list() -> str:
 def _operation_text(op: str) -> str:
     from mdplan.cli.edits.edit_options import EditOptions
     from mdplan.cli.edits.examples import example_command
-    from mdplan.reference.operation_reference import operation_reference
     from mdplan.reports.next_steps import Caller, in_words_of
+    from mdplan.requests.schemas import operation_reference
 
     reference = operation_reference(op)
     command = example_command(EditOptions.of(op)).replace("\n", "\n  ")

@@ -15,7 +15,7 @@ from mdplan.diagnostics import Code, Diagnostic, Exit
 from mdplan.limits import FILES, PATTERNS
 from mdplan.markdown.headings import section_id_digits
 from mdplan.reports.read import ReadReport
-from mdplan.requests.query import FORMATS
+from mdplan.requests.queries import FORMATS
 from mdplan.requests.read import ONE_PLACE, CodeBlockName, LinesToRead, ReadRequest, ReadTarget
 from mdplan.text.pattern import MatchType
 from mdplan.text.visible import escaped

@@ -26,8 +26,8 @@ mdplan schema manifest          what `bot` takes"""
 def schema(*, kind: str, name: str | None) -> Exit:
     """Print a JSON Schema: of a batch, a plan file, a report, one operation, or a manifest."""
     from mdplan.operations import OPERATIONS
-    from mdplan.reference.json_schemas import SCHEMAS
-    from mdplan.reference.operation_schema import operation_schema
+    from mdplan.requests.json_schemas import SCHEMAS
+    from mdplan.requests.schemas import operation_schema
 
     if kind in OPERATIONS and name is None:
         kind, name = "op", kind

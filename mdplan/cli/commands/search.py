@@ -15,7 +15,7 @@ from mdplan.field_names import value_has_surrogate
 from mdplan.limits import FILES, PATTERNS
 from mdplan.markdown.tables import NodeKind
 from mdplan.reports.read import SearchReport
-from mdplan.requests.query import FORMATS
+from mdplan.requests.queries import FORMATS
 from mdplan.requests.search import SearchRequest
 from mdplan.text.pattern import MatchType
 from mdplan.text.visible import escaped

@@ -13,8 +13,7 @@ from mdplan.cli.usage.command import command
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.limits import FILES
 from mdplan.reports.stat import StatReport
-from mdplan.requests.query import FORMATS
-from mdplan.requests.stat import StatRequest
+from mdplan.requests.queries import FORMATS, StatRequest
 from mdplan.text.visible import escaped
 
 # Scripts read what the command printed under its old name.

@@ -65,7 +65,7 @@ def topics(context: click.Context, parameter: click.Parameter, incomplete: str) 
 def operations(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
     """Names of operations, with what they do."""
     from mdplan.operations import OPERATIONS
-    from mdplan.reference.operation_reference import operation_reference
+    from mdplan.requests.schemas import operation_reference
 
     del context, parameter
     fitting = [op for op in OPERATIONS if op.startswith(incomplete)]

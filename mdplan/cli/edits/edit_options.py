@@ -21,8 +21,8 @@ from mdplan.cli.edits.field_types import (
 from mdplan.cli.edits.option_words import option_help, option_name
 from mdplan.cli.edits.text_input import read_content
 from mdplan.field_names import snake_case
-from mdplan.reference.operation_schema import Schema, inlined, operation_schema
 from mdplan.reports.next_steps import Caller, in_words_of
+from mdplan.requests.schemas import Schema, inlined, operation_schema
 
 # Fields with text that is often long: it can come from a file, standard input or an editor.
 CONTENT_FIELDS: Final = ("markdown", "replacement", "diff")

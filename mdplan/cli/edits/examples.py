@@ -9,7 +9,7 @@ import click
 from mdplan.cli.edits.edit_options import CONTENT_FIELDS, EditOptions
 from mdplan.cli.edits.field_types import NameListType
 from mdplan.field_names import snake_case
-from mdplan.reference.operation_reference import operation_reference
+from mdplan.requests.schemas import operation_reference
 
 _WIDTH: Final = 76
 PATH_JOINT: Final = " / "

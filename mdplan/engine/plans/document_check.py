@@ -19,8 +19,7 @@ from mdplan.planning.merging import ready_to_merge
 from mdplan.planning.plan_document import read_document, with_plan_id
 from mdplan.planning.replan import other_base
 from mdplan.planning.replay import PlannedBatch, is_applied, request_of
-from mdplan.requests.batch import Batch
-from mdplan.requests.batch_reader import read_batch
+from mdplan.requests.batch import Batch, read_batch
 from mdplan.storage.fs.root import Root
 
 Planner: TypeAlias = Callable[[Batch], PlannedBatch | Problems]

@@ -102,7 +102,7 @@ class MergeService:
         choices: "Choices" = MappingProxyType({}),
     ) -> PlannedBatch | Problems:
         from mdplan.planning.merging import merged_request
-        from mdplan.requests.batch_reader import read_batch
+        from mdplan.requests.batch import read_batch
 
         files = self._all_sides(stale, found, kept)
         if isinstance(files, tuple):

@@ -11,7 +11,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.reading.stat import FindBroken, stat_report
 from mdplan.reports.base import refusal
 from mdplan.reports.stat import BrokenLink, StatReport
-from mdplan.requests.stat import StatRequest
+from mdplan.requests.queries import StatRequest
 from mdplan.storage.fs.root import Root
 from mdplan.text.lines import Span
 

@@ -12,7 +12,7 @@ from mdplan.mcp.answers.report_text import diff_uri
 from mdplan.mcp.guide.instructions import usage_guide
 from mdplan.mcp.tool import ResourceDefinition
 from mdplan.reading.stat_text import stat_text
-from mdplan.reference.json_schemas import batch_schema
+from mdplan.requests.json_schemas import batch_schema
 
 
 def resources(engine: Engine, paragraphs: Mapping[str, str]) -> tuple[ResourceDefinition, ...]:

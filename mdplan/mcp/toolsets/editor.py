@@ -23,7 +23,7 @@ from mdplan.mcp.toolsets.editor_tools.editor_requests import (
     PatchRequest,
 )
 from mdplan.mcp.toolsets.editor_tools.line_editor import Failure
-from mdplan.reference.operation_schema import Schema
+from mdplan.requests.schemas import Schema
 
 _NAME_OF: Final[Mapping[type[Request], str]] = {
     GetRequest: "get_text_file_contents",

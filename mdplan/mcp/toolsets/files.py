@@ -20,9 +20,9 @@ from mdplan.mcp.tool import ToolDefinition, ToolResult
 from mdplan.operations.base import Ordinal
 from mdplan.reports.base import refusal, to_wire
 from mdplan.reports.read import ReadReport, ReadResult, SearchHit, SearchReport
+from mdplan.requests.queries import StatRequest
 from mdplan.requests.read import MOST_TARGETS, LinesToRead, ReadRequest, ReadTarget
 from mdplan.requests.search import SearchRequest
-from mdplan.requests.stat import StatRequest
 from mdplan.text.pattern import MatchType
 from mdplan.text.source import visible
 

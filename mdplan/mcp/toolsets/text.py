@@ -19,7 +19,7 @@ from mdplan.mcp.toolsets.text_tools.text_requests import (
 )
 from mdplan.mcp.toolsets.text_tools.text_results import failure, refusal_result
 from mdplan.mcp.toolsets.text_tools.text_schemas import OUTPUTS
-from mdplan.requests.model_reader import with_decoded_fields
+from mdplan.requests.batch import with_decoded_fields
 
 _WRITING: Final = frozenset({"TextPatch", "TextReplace"})
 _INSPECT: Final = """\

@@ -13,7 +13,7 @@ from mdplan.diagnostics import Code
 from mdplan.markdown.outline import Outline
 from mdplan.memory.memory_planner import RequestedFile, plan_in_memory
 from mdplan.planning.replan import missing_preconditions
-from mdplan.requests.batch_reader import read_batch
+from mdplan.requests.batch import read_batch
 from tests.benchmarks.replay.derive_candidates import (
     CandidateEdits,
     ChangedRun,

@@ -9,7 +9,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.memory.memory_planner import RequestedFile, plan_in_memory
 from mdplan.planning.replan import missing_preconditions
 from mdplan.planning.replay import PlannedBatch
-from mdplan.requests.batch_reader import read_batch
+from mdplan.requests.batch import read_batch
 from mdplan.text.source import Source
 from tests.benchmarks.replay.derive import Derivation, derive_batch
 from tests.properties.hostile_markdown import hostile_documents

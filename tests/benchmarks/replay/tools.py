@@ -14,10 +14,9 @@ from mdplan.planning.replay import PlannedBatch
 from mdplan.reading.read import read_target
 from mdplan.reading.stat import stat_report
 from mdplan.reading.stat_text import stat_text
-from mdplan.requests.batch import Batch
-from mdplan.requests.batch_reader import read_batch
+from mdplan.requests.batch import Batch, read_batch
+from mdplan.requests.queries import StatRequest
 from mdplan.requests.read import LinesToRead, ReadTarget
-from mdplan.requests.stat import StatRequest
 from mdplan.text.source import Source
 from tests.benchmarks.replay import diffs, formats
 from tests.benchmarks.replay.derive import derive_batch, short_batch

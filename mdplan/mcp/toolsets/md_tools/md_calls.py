@@ -24,10 +24,10 @@ from mdplan.reports.next_steps import Caller, with_hints_for
 from mdplan.reports.plan import ApplyReport, PlanReport
 from mdplan.reports.read import ReadReport, SearchReport
 from mdplan.reports.stat import StatReport
+from mdplan.requests.queries import StatRequest
 from mdplan.requests.query_reader import read_read_request, read_search_request, read_stat_request
 from mdplan.requests.read import ReadRequest
 from mdplan.requests.search import SearchRequest
-from mdplan.requests.stat import StatRequest
 from mdplan.text.source import DocumentFormat
 
 # Rows of a stat that are made to see how large all of them are.

@@ -23,12 +23,12 @@ from mdplan.mcp.tool import ToolDefinition, ToolResult
 from mdplan.mcp.toolsets.md_tools.shown_guards import note_written
 from mdplan.mcp.toolsets.md_tools.verbosity import VERBOSITY, output_schema, with_verbosity
 from mdplan.operations.base import WireModel
-from mdplan.reference.operation_schema import Schema
 from mdplan.reports.base import refusal
 from mdplan.reports.history import HistoryReport, TransactionEntry
 from mdplan.reports.next_steps import Caller, with_hints_for
 from mdplan.reports.plan import ApplyReport
 from mdplan.requests.batch import OnStale
+from mdplan.requests.schemas import Schema
 from mdplan.text.source import visible
 
 NAME: Final = "md_history"

@@ -14,10 +14,10 @@ from mdplan.mcp.flat_schema import (
     request_properties,
 )
 from mdplan.mcp.toolsets.md_tools.verbosity import VERBOSITY, VERBOSITY_SCHEMA
-from mdplan.reference.operation_schema import Schema
+from mdplan.requests.queries import INVENTORIES, StatRequest
 from mdplan.requests.read import ReadRequest, ReadTarget
+from mdplan.requests.schemas import Schema
 from mdplan.requests.search import SearchRequest
-from mdplan.requests.stat import INVENTORIES, StatRequest
 
 _STAT_FIELDS: Final = {
     "file": "File, folder or glob.",

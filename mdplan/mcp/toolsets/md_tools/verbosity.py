@@ -8,8 +8,8 @@ from mdplan.mcp.answers.report_text import refusal_text
 from mdplan.mcp.compact.compact_json import compact_wire
 from mdplan.mcp.flat_schema import flat_report_schema, object_schema
 from mdplan.mcp.tool import ToolResult
-from mdplan.reference.operation_schema import Schema
 from mdplan.reports.base import Report, refusal
+from mdplan.requests.schemas import Schema
 
 VERBOSITY: Final = "verbosity"
 _LEVELS: Final = ("compact", "full")

@@ -23,10 +23,10 @@ from mdplan.mcp.toolsets.text_tools.text_results import (
 from mdplan.reading.read_text import read_text
 from mdplan.reports.read import SearchGroup, SearchReport
 from mdplan.reports.stat import SectionEntry, StatReport
+from mdplan.requests.queries import StatRequest
 from mdplan.requests.read import CodeBlockName, LinesToRead, ReadTarget
 from mdplan.requests.read import ReadRequest as EngineRequest
 from mdplan.requests.search import SearchRequest
-from mdplan.requests.stat import StatRequest
 from mdplan.text.pattern import MatchType
 from mdplan.text.source import DocumentFormat, Source
 from mdplan.text.visible import escape_for_message

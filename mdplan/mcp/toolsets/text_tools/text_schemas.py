@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from mdplan.mcp.flat_schema import object_schema
-from mdplan.reference.operation_schema import Schema
+from mdplan.requests.schemas import Schema
 
 _TEXT: Final[Schema] = {"type": "string"}
 _NUMBER: Final[Schema] = {"type": "integer"}

@@ -16,20 +16,25 @@ from pydantic.alias_generators import to_camel
 
 from mdplan.operations import OPERATIONS
 from mdplan.plan import EditResult
-from mdplan.reference.operation_schema import DIALECT, Schema, prose, tidied
 from mdplan.reports.base import Report
 from mdplan.reports.plan import ApplyReport, PlanReport
 from mdplan.reports.stat import StatReport
 from mdplan.requests.batch import Batch, FileEdits
+from mdplan.requests.schemas import DIALECT, Schema, prose, tidied
 
 _SCALARS: Final[Mapping[object, str]] = {str: "string", bool: "boolean", int: "integer", float: "number"}
+
 _SHA256: Final[Schema] = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+
 _SHA256_OR_NULL: Final[Schema] = {**_SHA256, "type": ["string", "null"]}
+
 _GLOB: Final[Schema] = {
     "type": "string",
     "description": 'Instead of file: all files that match, such as "docs/**/*.md", get the same edits.',
 }
+
 _BACKTICKED: Final = re.compile(r"`(\w+)`")
+
 _PLAN_ID: Final[Schema] = {"type": "string", "pattern": "^sha256-[0-9a-f]{64}$"}
 
 
@@ -136,16 +141,6 @@ def report_schema(shape: type[Report]) -> Schema:
     return {"$schema": DIALECT, "title": shape.__name__, **own, "$defs": dict(sorted(definitions.items()))}
 
 
-# All schemas by the name of their file in `schemas/`.
-SCHEMAS: Final[Mapping[str, Callable[[], Schema]]] = {
-    "apply-report": lambda: report_schema(ApplyReport),
-    "batch": batch_schema,
-    "plan": plan_schema,
-    "plan-report": lambda: report_schema(PlanReport),
-    "stat-report": lambda: report_schema(StatReport),
-}
-
-
 def _of_type(kind: Any, definitions: dict[str, Schema]) -> Schema:  # noqa: ANN401 (a type, or what annotates as one)
     """Schema of values of a type that reports are made of; dataclasses and enums go into `definitions`."""
     kind = getattr(kind, "__supertype__", kind)
@@ -185,3 +180,13 @@ def _of_enum(kind: type[Enum]) -> Schema:
 
 def _object(properties: Schema, required: Sequence[str]) -> Schema:
     return {"type": "object", "properties": properties, "required": list(required)}
+
+
+# All schemas by the name of their file in `schemas/`.
+SCHEMAS: Final[Mapping[str, Callable[[], Schema]]] = {
+    "apply-report": lambda: report_schema(ApplyReport),
+    "batch": batch_schema,
+    "plan": plan_schema,
+    "plan-report": lambda: report_schema(PlanReport),
+    "stat-report": lambda: report_schema(StatReport),
+}
