@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Final, TypedDict, TypeVar, cast
+from typing import Final, TypedDict, TypeVar, cast
 
+from mdplan.markdown.links import local_links
 from mdplan.markdown.outline import Outline, find_code_blocks, find_tables, find_tasks
 from mdplan.markdown.targets import find_anchors
 from mdplan.reports.stat import (
@@ -18,9 +19,6 @@ from mdplan.reports.stat import (
 )
 from mdplan.text.lines import Span
 from mdplan.text.visible import escape_for_message, shown_names
-
-if TYPE_CHECKING:
-    from mdplan.reading.broken_links import FindBroken
 
 
 class InventoryFields(TypedDict, total=False):
@@ -163,7 +161,6 @@ def _links(
 ) -> tuple[dict[str, int], list[BrokenLink]]:
     """Links by kind, and those that lead to nothing."""
     from mdplan.markdown.links import count_links
-    from mdplan.reading.broken_links import broken_in_document
 
     count = count_links(outline, area)
     return asdict(count), (find_broken or broken_in_document)(outline, area)
@@ -177,3 +174,17 @@ _LISTED: Final[Sequence[tuple[str, str, Callable[[Outline, Span], Sequence[objec
     ("anchors", "anchors", _anchors),
     ("regions", "regions", _regions),
 )
+
+
+# --- Links of a document into itself that name nothing.
+
+FindBroken = Callable[[Outline, Span], list[BrokenLink]]
+
+
+def broken_in_document(outline: Outline, area: Span) -> list[BrokenLink]:
+    """Links in `area` into the document itself that resolve to nothing."""
+    return [
+        BrokenLink(line=link.line, target=escape_for_message(link.target))
+        for link in local_links(outline, [area])
+        if not link.resolves
+    ]

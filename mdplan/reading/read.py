@@ -1,23 +1,34 @@
 """Content of one place, with what guards an edit of it, within a budget of characters."""
 
+import json
 import re
 from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.markdown.blocks import BlockKind
-from mdplan.markdown.outline import Outline
-from mdplan.reading.document_place import ReadLocation
-from mdplan.reading.read_place import find_place
-from mdplan.reports.read import OutlineRow, ReadResult
-from mdplan.requests.read import ReadTarget
+from mdplan.markdown.addresses import find_by_anchor, find_by_id, find_by_path
+from mdplan.markdown.blocks import Block, BlockKind
+from mdplan.markdown.enclosure_search import find_regions
+from mdplan.markdown.outline import CodeBlock, Outline, find_code_blocks, has_language
+from mdplan.markdown.pattern_problem import pattern_problem
+from mdplan.markdown.sections import Section
+from mdplan.markdown.tables import NodeKind, tables_with_header
+from mdplan.markdown.targets import find_anchors, target_key
+from mdplan.reports.read import OutlineRow, ReadReport, ReadResult, SearchedFile, SearchGroup, SearchReport
+from mdplan.requests.read import CodeBlockName, Indexed, ReadTarget
+from mdplan.text.line_end_view import lf_pattern
 from mdplan.text.lines import LineIndex, Span
+from mdplan.text.pattern import MatchType, Pattern, PatternProblem
 from mdplan.text.source import visible
 from mdplan.text.visible import escape_for_message, shown_names
 
 _CURSOR: Final = re.compile(r"(?P<line>[0-9]{1,9})(?:\+(?P<col>[0-9]{1,9}))?-(?P<base>[0-9a-f]{16})")
+
 _BASE_DIGITS: Final = 16
+
 _MOST_LEFT_OUT: Final = 100
 
 
@@ -85,6 +96,24 @@ def _addressed(outline: Outline, first: int, text: str) -> str:
         f"{hashes.address(first - 1 + number)} {lines.content(number)}{lines.ending(number)}"
         for number in range(1, lines.count + 1)
     )
+
+
+# --- A place that was found in a document.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadLocation:
+    """Whole lines `first` to `last` (1-based, inclusive; `last` is ``first - 1`` where there is none).
+
+    `section` is the one that was asked for, and `own_body` whether only that part of it.
+    """
+
+    first: int
+    last: int
+    section: Section | None = None
+    own_body: bool = False
+    language: str | None = None
+    match_line: int | None = None
 
 
 def _hash(outline: Outline, place: ReadLocation) -> str | None:
@@ -156,3 +185,432 @@ def _left_out(outline: Outline, rest: Span) -> tuple[OutlineRow, ...]:
             )
         )
     return tuple(rows)
+
+
+# --- Where in a document a target of `read` is.
+
+_MOST_LISTED: Final = 10
+
+
+def find_place(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
+    """Lines of `target`.
+
+    Errors: those of finding a section; ANCHOR_NOT_FOUND, CODE_BLOCK_NOT_FOUND, TABLE_NOT_FOUND,
+    LIST_NOT_FOUND, REGION_NOT_FOUND, FRONT_MATTER_NOT_FOUND, KEY_NOT_FOUND, DATA_INVALID,
+    RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH (no match), INVALID_REGEX, REGEX_TIMEOUT.
+    """
+    if target.names_block:
+        return _block(outline, target)
+    if target.anchor is not None:
+        return _behind_anchor(outline, target)
+    if target.names_section:
+        return _section_location(outline, target)
+    finders: tuple[tuple[object, Callable[[Outline, ReadTarget], ReadLocation | Diagnostic]], ...] = (
+        (target.lines, _lines),
+        (target.region, _region),
+        (target.front_matter, _front_matter),
+        (target.key, _key),
+        (target.match, _around_match),
+        (target.start_line, _until_pattern),
+        (target.last_lines, _last_lines),
+    )
+    for given, find in finders:
+        if given is not None:
+            return find(outline, target)
+    return ReadLocation(first=1, last=outline.source.lines.count)
+
+
+def _block(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
+    """A code block, table or list; in the section with its subsections, if one is named."""
+    scope = Span(0, len(outline.source.text))
+    if target.names_section:
+        section = find_by_anchor(outline, target.anchor) if target.anchor else _named_section(outline, target)
+        if isinstance(section, Diagnostic):
+            return section
+        scope = section.span
+    if target.code_block is not None:
+        return code_block(outline, target.code_block, scope)
+    if target.table is not None:
+        return table(outline, target.table, scope)
+    assert target.list is not None
+    return listing(outline, target.list, scope)
+
+
+def _named_section(outline: Outline, target: ReadTarget) -> Section | Diagnostic:
+    if target.section_id is not None:
+        return find_by_id(outline, target.section_id)
+    path = target.heading_path if target.heading_path is not None else (target.heading or "",)
+    return find_by_path(outline, path, target.occurrence)
+
+
+def _section_location(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
+    section = _named_section(outline, target)
+    return section if isinstance(section, Diagnostic) else _of_section(outline, section, target)
+
+
+def _of_section(outline: Outline, section: Section, target: ReadTarget) -> ReadLocation:
+    """The whole section, or its heading and own body; of a nested heading its own lines."""
+    if section.is_root:
+        return _covering(outline, section.body, section, own_body=True)
+    if section.nested or target.subsections:
+        return ReadLocation(first=section.first_line, last=section.last_line, section=section)
+    own = Span(section.span.start, section.body.end)
+    return _covering(outline, own, section, own_body=True)
+
+
+def _covering(
+    outline: Outline, span: Span, section: Section | None, *, own_body: bool = False
+) -> ReadLocation:
+    lines = outline.source.lines
+    first = lines.line_at(span.start)
+    last = lines.line_at(span.end - 1) if len(span) else first - 1
+    return ReadLocation(first=first, last=last, section=section, own_body=own_body)
+
+
+def _behind_anchor(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
+    """The section of a heading's anchor; after another anchor the lines to the next heading (DESIGN 15)."""
+    section = find_by_anchor(outline, target.anchor or "")
+    if not isinstance(section, Diagnostic):
+        return _of_section(outline, section, target)
+    wanted = target_key((target.anchor or "").removeprefix("#"))
+    line = next((each.line for each in find_anchors(outline) if target_key(each.id) == wanted), None)
+    if line is None:
+        return section
+    around = outline.section_at(outline.source.lines.start(line))
+    body_end = outline.source.lines.line_at(max(around.body.end - 1, around.body.start))
+    return ReadLocation(first=line, last=max(body_end, line))
+
+
+def _lines(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
+    assert target.lines is not None
+    count = outline.source.lines.count
+    if target.lines.start > count:
+        return _out_of_bounds(target.lines.start, count)
+    return ReadLocation(first=target.lines.start, last=min(target.lines.end, count))
+
+
+def _region(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
+    """Lines between the two markers."""
+    regions = find_regions(outline)
+    found = regions.by_name.get(target.region or "", ())
+    if len(found) != 1:
+        names = ", ".join(f"`{name}`" for name in list(regions.by_name)[:_MOST_LISTED])
+        return Diagnostic(
+            code=Code.REGION_NOT_FOUND,
+            message=f"{'several' if found else 'no'} regions have that name",
+            hint=f"regions of the file: {names}" if names else "the file has no regions",
+        )
+    return ReadLocation(first=found[0].start.line + 1, last=max(found[0].end.line - 1, found[0].start.line))
+
+
+def _front_matter(outline: Outline, _: ReadTarget) -> ReadLocation | Diagnostic:
+    if outline.front_matter is None:
+        return Diagnostic(
+            code=Code.FRONT_MATTER_NOT_FOUND,
+            message="the file has no front matter",
+            hint="read the file without frontMatter",
+        )
+    return _covering(outline, outline.front_matter.span, None)
+
+
+def _key(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
+    # Most reads are of Markdown, and need no YAML.
+    from mdplan.reading.data_keys import key_span
+
+    span = key_span(outline, target.key or "")
+    return span if isinstance(span, Diagnostic) else _covering(outline, span, None)
+
+
+def _around_match(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
+    """The first match with `context` lines on both sides."""
+    pattern = Pattern(
+        text=lf_pattern(target.match or "", is_regex=target.match_type is MatchType.REGEX),
+        match_type=target.match_type,
+        case_sensitive=target.case_sensitive,
+    )
+    view = outline.view
+    found = pattern.find(view.text, Span(0, len(view.text)), outline.limits.pattern_seconds)
+    if isinstance(found, PatternProblem):
+        return pattern_problem(found)
+    if not found:
+        return Diagnostic(
+            code=Code.TEXT_MISMATCH,
+            message="match occurs nowhere in the file",
+            hint="look for a part of it, or with caseSensitive: false",
+        )
+    span = view.span_in_text(found[0].span)
+    lines = outline.source.lines
+    first, last = lines.line_at(span.start), lines.line_at(max(span.end - 1, span.start))
+    return ReadLocation(
+        first=max(first - target.context, 1), last=min(last + target.context, lines.count), match_line=first
+    )
+
+
+def _last_lines(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
+    count = outline.source.lines.count
+    return ReadLocation(first=max(count - (target.last_lines or 0), 0) + 1, last=count)
+
+
+def _until_pattern(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
+    """From a line to the one before the next that begins with a match of `until` (requirement 03)."""
+    first, count = target.start_line or 1, outline.source.lines.count
+    if first > count:
+        return _out_of_bounds(first, count)
+    if target.until is None:
+        return ReadLocation(first=first, last=count)
+    ends = lines_like(outline, target.until, first + 1)
+    if isinstance(ends, Diagnostic):
+        return ends
+    return ReadLocation(first=first, last=ends[0] - 1 if ends else count)
+
+
+def lines_like(outline: Outline, pattern: str, first: int = 1) -> list[int] | Diagnostic:
+    """The lines from `first` on that begin with a match of the regular expression `pattern`, in order.
+
+    Each line is matched by itself, without its line end. Errors: INVALID_REGEX, REGEX_TIMEOUT,
+    BATCH_TOO_LARGE.
+    """
+    seconds = outline.limits.pattern_seconds
+    problem = Pattern(text=pattern, match_type=MatchType.REGEX).find("", Span(0, 0), seconds)
+    if isinstance(problem, PatternProblem):
+        return pattern_problem(problem)
+    lines, view = outline.source.lines, outline.view
+    if first > lines.count:
+        return []
+    # One search over the rest finds all lines that may match: `\A` would be the start of the file. A match
+    # takes no text there, for it may reach into the next line, which is then examined as well.
+    anchored = Pattern(text=rf"^(?=(?:{pattern}))", match_type=MatchType.REGEX)
+    within = view.span_in_view(Span(lines.start(first), len(outline.source.text)))
+    found = anchored.find(view.text, within, seconds)
+    if isinstance(found, PatternProblem):
+        return pattern_problem(found)
+    like = []
+    alone = Pattern(text=rf"\A(?:{pattern})", match_type=MatchType.REGEX)
+    for line in dict.fromkeys(lines.line_at(view.span_in_text(match.span).start) for match in found):
+        text = lines.content(line)
+        matches = alone.find(text, Span(0, len(text)), seconds)
+        if isinstance(matches, PatternProblem):
+            return pattern_problem(matches)
+        like += [line] if matches else []
+    return like
+
+
+def _out_of_bounds(line: int, count: int) -> Diagnostic:
+    return Diagnostic(
+        code=Code.RANGE_OUT_OF_BOUNDS,
+        message=f"line {line} is not in the file",
+        hint=f"the file has {count} lines",
+    )
+
+
+# --- Where in a document a code block, table or list is that a target of `read` names, also within a
+# section.
+
+
+def code_block(outline: Outline, wanted: CodeBlockName, scope: Span) -> ReadLocation | Diagnostic:
+    """Lines between the fences of a code block that starts in `scope`, where indexes count from 0."""
+    fenced = [
+        block
+        for block in find_code_blocks(outline)
+        if block.index is not None and scope.start <= block.block.span.start < scope.end
+    ]
+    found = [block for block in fenced if wanted.language in {None, block.language}]
+    if not found and wanted.language is not None:
+        found = [block for block in fenced if has_language(block.language, wanted.language)]
+    if wanted.index is not None:
+        found = found[wanted.index : wanted.index + 1]
+    if len(found) != 1:
+        listed = ", ".join(
+            _block_name(fenced.index(block), block) for block in (found or fenced)[:_MOST_LISTED]
+        )
+        what = "several" if found else "no"
+        return Diagnostic(
+            code=Code.CODE_BLOCK_NOT_FOUND,
+            message=f"there are {what} fenced code blocks like that",
+            hint=f"give the index of one: {listed}" if fenced else "there are none here",
+        )
+    block = found[0].block
+    closing = outline.source.lines.content(block.last_line).lstrip(" \t>").rstrip(" \t")
+    is_closed = (
+        block.last_line > block.first_line
+        and closing.startswith(block.markup)
+        and not closing.strip(block.markup[:1])
+    )
+    return ReadLocation(
+        first=block.first_line + 1, last=block.last_line - is_closed, language=found[0].language
+    )
+
+
+def _block_name(index: int, block: CodeBlock) -> str:
+    return f"{index} (line {block.block.first_line})"
+
+
+def table(outline: Outline, wanted: Indexed, scope: Span) -> ReadLocation | Diagnostic:
+    """Lines of a table that starts in `scope`, by its index from 0, or the only one with a header cell."""
+    tables = outline.tables_in(scope)
+    if wanted.header is not None:
+        found = [each.block for each in tables_with_header(tables, wanted.header)]
+    else:
+        index = wanted.index or 0
+        found = [each.block for each in tables[index : index + 1]]
+    return _only(found, [each.block for each in tables], Code.TABLE_NOT_FOUND, "table")
+
+
+def listing(outline: Outline, wanted: Indexed, scope: Span) -> ReadLocation | Diagnostic:
+    """Lines of a list that starts in `scope` and is in no other list, by its index from 0."""
+    lists = outline.lists.outermost_in(scope)
+    index = wanted.index or 0
+    place = _only(
+        [each.block for each in lists[index : index + 1]],
+        [each.block for each in lists],
+        Code.LIST_NOT_FOUND,
+        "list",
+    )
+    # The block of a list has the blank lines after it.
+    return (
+        place
+        if isinstance(place, Diagnostic)
+        else ReadLocation(first=place.first, last=lists[index].last_line)
+    )
+
+
+def _only(found: list[Block], every: list[Block], code: Code, what: str) -> ReadLocation | Diagnostic:
+    if len(found) == 1:
+        return ReadLocation(first=found[0].first_line, last=found[0].last_line)
+    listed = ", ".join(
+        f"{index} (line {block.first_line})" for index, block in enumerate(every[:_MOST_LISTED])
+    )
+    return Diagnostic(
+        code=code,
+        message=f"there is {'more than one' if found else 'no'} {what} like that",
+        hint=f"give the index of one: {listed}" if every else f"there is no {what} here",
+    )
+
+
+# --- Read and search reports as text: all that a reader, or a model that sees text alone, needs to go
+# on.
+
+_HASH_DIGITS: Final = 16
+
+_ID_DIGITS: Final = 8
+
+
+def read_text(report: ReadReport) -> str:
+    """For each place a line with its lines and what pins it, then its content as it is."""
+    return visible("".join(_result(result) for result in report.results))
+
+
+def place_line(result: ReadResult, *, hashes: bool = True) -> str:
+    """What was read, in one line: ``a.md 12-25 of 90, baseSha256 …, section Install sectionSha256 …``.
+
+    Without `hashes` it is ``a.md 12-25 of 90, section Install``.
+    """
+    assert result.base_sha256 is not None
+    lines = f"{result.start_line}-{result.end_line} of {result.total_lines}"
+    parts = [f"{result.file} {lines}"]
+    parts += [f"baseSha256 {result.base_sha256[:_HASH_DIGITS]}"] if hashes else []
+    if result.section_id is not None:
+        path = " / ".join(result.heading_path or ()) or "(preamble)"
+        digits = result.section_id.removeprefix("sha256-")[:_ID_DIGITS]
+        pin = f" sectionSha256 {result.section_sha256[:_HASH_DIGITS]}" if result.section_sha256 else ""
+        parts.append(f"section {path}" + (f", sectionId {digits}{pin}" if hashes else ""))
+    if result.match_line is not None:
+        parts.append(f"match at line {result.match_line}")
+    if result.content_exact is False:
+        parts.append("some bytes are not text and shown as \\xNN")
+    return ", ".join(parts)
+
+
+def rest_lines(result: ReadResult) -> Iterator[str]:
+    """How to go on where content was cut, and which sections begin in the rest."""
+    if result.truncated:
+        yield f"(cut here: cursor {result.next_cursor} goes on)"
+        for row in result.left_out or ():
+            digits = row.section_id.removeprefix("sha256-")[:_ID_DIGITS]
+            yield f"  {row.start_line}-{row.end_line} {row.heading} {digits}"
+
+
+def _result(result: ReadResult) -> str:
+    if result.problem is not None:
+        return f"{result.file}: {_problem_text(result.problem)}\n"
+    content = result.content or ""
+    ended = content if not content or content.endswith(("\n", "\r")) else content + "\n"
+    return f"{place_line(result)}\n{ended}" + "".join(f"{line}\n" for line in rest_lines(result))
+
+
+def search_text(report: SearchReport, *, brief: bool = False, hashes: bool = True) -> str:
+    """By file and section, the matches with their places.
+
+    `brief` names sections by their own heading; without `hashes` neither files nor sections have any.
+    """
+    lines = [_summary(report)]
+    if report.files and not any(found.groups or found.front_matter for found in report.files):
+        lines += file_listing(report.files)
+    else:
+        for found in report.files:
+            lines += _file(found, brief=brief, hashes=hashes)
+    if report.next_cursor is not None:
+        lines.append(f"(more: cursor {report.next_cursor})")
+    lines += (f"{warning.file or 'warning'}: {_problem_text(warning)}" for warning in report.warnings)
+    return visible("".join(f"{line}\n" for line in lines))
+
+
+def _summary(report: SearchReport) -> str:
+    matches, files = report.total_matches or 0, report.total_files or 0
+    if not matches and files:
+        return _count(files, "file")
+    if not matches:
+        return f"no matches in {_count(report.searched_files or 0, 'file')}"
+    return f"{_count(matches, 'match', 'matches')} in {_count(files, 'file')}"
+
+
+def _file(found: SearchedFile, *, brief: bool, hashes: bool) -> Iterator[str]:
+    matches = _count(found.matches, "match", "matches")
+    counted = f", {matches}" if found.matches else ""
+    # Without matches, or with their number alone, the file was not shown.
+    pin = f" baseSha256 {found.base_sha256[:_HASH_DIGITS]}" if found.groups and hashes else ""
+    yield f"{found.file}{pin}{counted}"
+    for key, value in (found.front_matter or {}).items():
+        yield f"  {key}: {json.dumps(value, ensure_ascii=False)}"
+    yield from (f"  {line}" for line in hit_lines(found, brief=brief, hashes=hashes))
+
+
+def file_listing(files: Sequence[SearchedFile]) -> Iterator[str]:
+    """Files and their numbers of matches, the names of those of one folder below its own."""
+    for folder, those in groupby(files, key=lambda found: found.file.rpartition("/")[0]):
+        if folder:
+            yield f"{folder}/"
+        for found in those:
+            yield f"{' ' if folder else ''}{found.file.rpartition('/')[2]} {found.matches}"
+
+
+def hit_lines(found: SearchedFile, *, brief: bool = False, hashes: bool = True) -> Iterator[str]:
+    """The matches of one file, those of a section below its own line."""
+    for group in found.groups:
+        is_front_matter = all(hit.within == NodeKind.FRONT_MATTER for hit in group.hits)
+        if is_front_matter and len(found.groups) > 1:
+            yield "front matter"
+        elif group.level or len(found.groups) > 1:
+            yield _section_heading(group, brief=brief, hashes=hashes)
+        for hit in group.hits:
+            within = f" [{hit.within}]" if hit.within else ""
+            before, behind = hit.before or (), hit.behind or ()
+            for number, line in enumerate(before, start=hit.line - len(before)):
+                yield f"  {number}: {line}"
+            yield f"  {hit.address or f'{hit.line}:{hit.col}'}{within} {hit.text}"
+            for number, line in enumerate(behind, start=hit.line + 1):
+                yield f"  {number}: {line}"
+
+
+def _section_heading(group: SearchGroup, *, brief: bool, hashes: bool) -> str:
+    path = " / ".join(group.heading_path[-1:] if brief else group.heading_path) or "(preamble)"
+    digits = group.section_id.removeprefix("sha256-")[:_ID_DIGITS]
+    return f"{group.start_line}-{group.end_line} {path}" + (f" {digits}" if hashes else "")
+
+
+def _problem_text(problem: Diagnostic) -> str:
+    return f"{problem.code}: {problem.message}" + (f"; {problem.hint}" if problem.hint else "")
+
+
+def _count(number: int, noun: str, plural: str | None = None) -> str:
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"

@@ -11,7 +11,7 @@ from mdplan.markdown.matches import UNDECIDED, Eligible, exclusion_of, find_matc
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.pattern_problem import pattern_problem
 from mdplan.markdown.tables import NodeKind
-from mdplan.reading.read_place import lines_like
+from mdplan.reading.read import lines_like
 from mdplan.reports.read import SearchedFile, SearchGroup, SearchHit
 from mdplan.requests.search import SearchRequest
 from mdplan.text.lines import Span

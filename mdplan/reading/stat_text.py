@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from mdplan.reading.plain_text_lines import plain_text_lines
+from mdplan.reading.plain_text import plain_text_lines
 from mdplan.reports.stat import FileRow, LinkCounts, SectionEntry, StatReport, TaskCounts
 from mdplan.text.source import visible
 

@@ -11,8 +11,8 @@ import pytest
 
 from mdplan.engine.engine import Engine, Settings
 from mdplan.planning.build import BuiltFile
-from mdplan.reading.stat import StatRequest, stat_report
-from mdplan.requests.queries import INVENTORIES
+from mdplan.reading.stat import stat_report
+from mdplan.requests.queries import INVENTORIES, StatRequest
 from mdplan.storage.transaction.commit import Durability
 from mdplan.text.diff import file_diff
 from tests.conftest import FULL

@@ -12,10 +12,11 @@ from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.addresses import find_by_anchor, find_by_id, find_by_path
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
-from mdplan.reading.stat import StatRequest, stat_report
+from mdplan.reading.stat import stat_report
 from mdplan.reading.stat_text import stat_text
 from mdplan.reports.base import to_wire
 from mdplan.reports.stat import StatReport
+from mdplan.requests.queries import StatRequest
 from mdplan.text.lines import Span
 from mdplan.text.source import DocumentFormat, Source
 from tests.properties.hostile_markdown import hostile_documents

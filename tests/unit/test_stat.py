@@ -7,8 +7,7 @@ import pytest
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.outline import Outline
-from mdplan.reading.folder import file_row, folder_report
-from mdplan.reading.stat import stat_report
+from mdplan.reading.stat import file_row, folder_report, stat_report
 from mdplan.reading.stat_text import stat_text
 from mdplan.reports.base import to_wire
 from mdplan.reports.stat import FrontMatterEntry, StatReport, TaskCounts

@@ -67,7 +67,7 @@ def read(
     --long that line has the hashes that guard an edit against other changes.
     """
     from mdplan.engine.queries.read_files import read_files
-    from mdplan.reading.read_text import place_line, rest_lines
+    from mdplan.reading.read import place_line, rest_lines
 
     fields = given_fields(options)
     target = fields if isinstance(fields, Diagnostic) else _target(session.named(file), fields)

@@ -72,7 +72,7 @@ def search(
     not all of them are listed.
     """
     from mdplan.engine.queries.search_files import search_files
-    from mdplan.reading.read_text import search_text
+    from mdplan.reading.read import search_text
 
     if not pattern or value_has_surrogate(pattern):
         return session.refuse(_NO_TEXT)

@@ -54,7 +54,7 @@ def _stat_file(files: OutlinedFiles, request: StatRequest) -> StatReport:
 
 
 def _stat_folder(files: OutlinedFiles, request: StatRequest) -> StatReport:
-    from mdplan.reading.folder import folder_report
+    from mdplan.reading.stat import folder_report
 
     names = files.workspace.iter_files(request.file)
     if isinstance(names, Diagnostic):

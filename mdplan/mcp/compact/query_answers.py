@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from mdplan.mcp.compact.compact_json import compact_wire, pruned
-from mdplan.reading.plain_text_lines import key_lines
-from mdplan.reading.read_text import file_listing, hit_lines
+from mdplan.reading.plain_text import key_lines
+from mdplan.reading.read import file_listing, hit_lines
 from mdplan.reading.stat_text import inventory_lines, row_line, section_line, unique_length
 from mdplan.reports.base import to_wire
 from mdplan.reports.read import ReadReport, SearchedFile, SearchReport

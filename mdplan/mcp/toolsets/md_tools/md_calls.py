@@ -16,7 +16,7 @@ from mdplan.mcp.compact.plan_answers import compact_plan_answer
 from mdplan.mcp.compact.query_answers import is_outline, read_wire, search_wire, stat_wire, without_redundancy
 from mdplan.mcp.tool import ToolResult
 from mdplan.mcp.toolsets.md_tools.shown_guards import note_shown, note_written, seen_bases, with_changes
-from mdplan.reading.read_text import read_text, search_text
+from mdplan.reading.read import read_text, search_text
 from mdplan.reading.stat import LIMITS
 from mdplan.reading.stat_text import stat_text
 from mdplan.reports.base import Report, refusal, to_wire

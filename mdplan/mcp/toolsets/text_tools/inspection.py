@@ -20,7 +20,7 @@ from mdplan.mcp.toolsets.text_tools.text_results import (
     success,
     target_text,
 )
-from mdplan.reading.read_text import read_text
+from mdplan.reading.read import read_text
 from mdplan.reports.read import SearchGroup, SearchReport
 from mdplan.reports.stat import SectionEntry, StatReport
 from mdplan.requests.queries import StatRequest
