@@ -46,7 +46,7 @@ _HOMES = {
     "AsyncEngine": "mdplan.engine.async_engine",
     "Code": "mdplan.diagnostics",
     "Diagnostic": "mdplan.diagnostics",
-    "DoctorReport": "mdplan.reports.doctor",
+    "DoctorReport": "mdplan.reports.history",
     "Document": "mdplan.memory.document",
     "DocumentReport": "mdplan.memory.document",
     "DocumentSection": "mdplan.memory.document_section",

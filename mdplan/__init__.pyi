@@ -12,7 +12,7 @@ from mdplan.memory.document import DocumentReport as DocumentReport
 from mdplan.memory.document_section import DocumentSection as DocumentSection
 from mdplan.reports.base import Report as Report
 from mdplan.reports.base import to_wire as to_wire
-from mdplan.reports.doctor import DoctorReport as DoctorReport
+from mdplan.reports.history import DoctorReport as DoctorReport
 from mdplan.reports.history import HistoryReport as HistoryReport
 from mdplan.reports.history import RecoverReport as RecoverReport
 from mdplan.reports.plan import ApplyReport as ApplyReport

@@ -11,7 +11,7 @@ from mdplan.diagnostics import Diagnostic
 from mdplan.documents.files import OutlinedFiles
 from mdplan.markdown.links import local_links
 from mdplan.markdown.outline import Outline
-from mdplan.reports.check import CheckReport
+from mdplan.reports.history import CheckReport
 from mdplan.settings import Settings
 from mdplan.text.source import DocumentFormat
 

@@ -17,7 +17,7 @@ from mdplan.reports.plan import ApplyReport, PlanReport
 if TYPE_CHECKING:
     from mdplan.engine.engine import Engine
     from mdplan.reports.history import HistoryReport, RecoverReport
-    from mdplan.reports.review import PlanComparison
+    from mdplan.reports.plan import PlanComparison
 
 
 # What `write_document` is reported.

@@ -9,8 +9,7 @@ from mdplan.engine.engine import Engine
 from mdplan.reports.plan import ApplyReport, PlanReport
 
 if TYPE_CHECKING:
-    from mdplan.reports.doctor import DoctorReport
-    from mdplan.reports.history import HistoryReport, RecoverReport
+    from mdplan.reports.history import DoctorReport, HistoryReport, RecoverReport
     from mdplan.reports.read import ReadReport, SearchReport
     from mdplan.reports.stat import StatReport
 

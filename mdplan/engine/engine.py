@@ -37,10 +37,9 @@ from mdplan.text.source import Source
 
 # Each verb loads what it needs when it is called: making the classes of all reports takes longer than a plan.
 if TYPE_CHECKING:
-    from mdplan.reports.doctor import DoctorReport
-    from mdplan.reports.history import HistoryReport, RecoverReport
+    from mdplan.reports.history import DoctorReport, HistoryReport, RecoverReport
+    from mdplan.reports.plan import ComparisonReport
     from mdplan.reports.read import ReadReport, SearchReport
-    from mdplan.reports.review import ComparisonReport
     from mdplan.reports.stat import StatReport
     from mdplan.requests.queries import StatRequest
     from mdplan.requests.read import ReadRequest

@@ -12,7 +12,7 @@ from mdplan.markdown.front_matter import Unreadable
 from mdplan.markdown.front_matter_edits import data_content, unreadable
 from mdplan.markdown.outline import Outline
 from mdplan.reading.plain_text import has_keys
-from mdplan.reports.ini import KeyEntry
+from mdplan.reports.stat import KeyEntry
 from mdplan.text.lines import Span
 from mdplan.text.source import DocumentFormat, sha256_hex
 

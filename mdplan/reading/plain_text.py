@@ -4,8 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypedDict, TypeVar
 
 from mdplan.markdown.outline import Outline, of_source
-from mdplan.reports.ini import CommentBlockEntry, IniKeyEntry, IniSectionEntry, KeyEntry, TextSectionEntry
-from mdplan.reports.stat import StatReport
+from mdplan.reports.stat import (
+    CommentBlockEntry,
+    IniKeyEntry,
+    IniSectionEntry,
+    KeyEntry,
+    StatReport,
+    TextSectionEntry,
+)
 from mdplan.text.lines import Lines
 from mdplan.text.source import DocumentFormat, visible
 from mdplan.text.visible import escape_for_message

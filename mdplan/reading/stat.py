@@ -13,8 +13,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
 from mdplan.reading.plain_text import PlainTextFields, has_keys, ini_section_count, plain_text_fields
 from mdplan.reports.base import refusal
-from mdplan.reports.ini import KeyEntry
-from mdplan.reports.stat import BrokenLink, FileRow, FrontMatterEntry, SectionEntry, StatReport
+from mdplan.reports.stat import BrokenLink, FileRow, FrontMatterEntry, KeyEntry, SectionEntry, StatReport
 from mdplan.requests.queries import USUAL_INVENTORIES, StatRequest
 from mdplan.text.lines import Lines, Span
 from mdplan.text.source import DocumentFormat

@@ -1,12 +1,12 @@
 """The reports of `history` and `recover`."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from mdplan.client import Client
 from mdplan.diagnostics import Diagnostic
 from mdplan.reports.base import Report
-from mdplan.reports.plan import Approved, FileReport, RecoveredTransactions
-from mdplan.reports.review import ReviewReport
+from mdplan.reports.plan import Approved, FileReport, RecoveredTransactions, ReviewReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,3 +96,47 @@ class RecoverReport(Report):
     recovered: RecoveredTransactions | None = None
     foreign: tuple[ForeignTransaction, ...] | None = None
     warnings: tuple[Diagnostic, ...] = ()
+
+
+# --- The report of `doctor`.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that `doctor` examined: its name, what was found, and what to do about it.
+
+    `status` is ``ok``; ``note`` for what works less well than it could; ``problem`` for what stops a commit
+    or needs a person.
+    """
+
+    check: str
+    status: Literal["ok", "note", "problem"]
+    found: str
+    hint: str = ""
+    root: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoctorReport(Report):
+    """Of `doctor`: every check of every root. Problems are errors of the report as well.
+
+    >>> all(check.status in ("ok", "note") for check in engine.doctor().checks)
+    True
+    """
+
+    checks: tuple[Check, ...] = ()
+
+
+# --- The report of `mdplan check`.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckReport(Report):
+    """Of `check`: how many documents changed, and what the change broke. Lines are those of the new files.
+
+    `skipped` are changed documents that cannot be read, each with the reason; they are not among `checked`.
+    """
+
+    checked: int = 0
+    warnings: tuple[Diagnostic, ...] = ()
+    skipped: tuple[Diagnostic, ...] = ()

@@ -1,17 +1,18 @@
 """The reports of `validate`, `plan`, `apply` and `undo`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from html import escape
 from typing import Final
 
 from mdplan.client import Client
 from mdplan.diagnostics import Diagnostic
 from mdplan.plan import EditResult, FileChange, MatchResult
 from mdplan.reports.base import Report
-from mdplan.reports.review import ReviewReport
 
 # How much of a report its `repr` shows: the prefix and 12 digits of the plan ID, and so many files.
 _ID_SHOWN: Final = len("sha256-") + 12
+
 _FILES_SHOWN: Final = 10
 
 
@@ -46,6 +47,73 @@ class FileReport:
             new_file=change.new_path,
             references_updated=change.references_updated or None,
         )
+
+
+# --- The reports on reviews: comments on a plan, and the comparison with another plan.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewComment:
+    """A comment on an edit, or on lines of a file.
+
+    `edit_index` is of the plan that was commented, and `edit` its number as people count; a comment on lines
+    names the edit that made them. `side` is ``before`` or ``after`` the plan; lines are 1-based and
+    inclusive, and `quote` is their text. With `outdated` the plan that is shown changes these lines.
+    """
+
+    text: str
+    edit_index: int | None = None
+    edit: str | None = None
+    file: str | None = None
+    side: str | None = None
+    start_line: int | None = None
+    end_line: int | None = None
+    quote: str | None = None
+    outdated: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedFile:
+    """A file that two plans leave in another state. Line counts are those of the diff between the results.
+
+    `state` is ``changed`` where both plans have it, else ``only in`` one of them.
+    """
+
+    file: str
+    state: str
+    lines_added: int
+    lines_removed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanComparison:
+    """What the plan `plan_id` does otherwise than the plan `against`, from one result to the other."""
+
+    plan_id: str
+    against: str
+    files: tuple[ComparedFile, ...] = ()
+    diff: str = ""
+    diff_exact: bool | None = None
+    diff_truncated: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewReport:
+    """What a person decided about the plan `plan_id`; `verdict` is None where nobody did.
+
+    `verdict` is ``approved``, ``rejected`` or ``changes requested``, `decided_at` in seconds since the epoch,
+    and `channel` the way. `comments` are in the order of the edits. Where another plan was made in its place
+    and is shown, `comparison` is what that does otherwise.
+    """
+
+    plan_id: str
+    verdict: str | None = None
+    decided_by: str | None = None
+    decided_at: float | None = None
+    channel: str | None = None
+    comment: str | None = None
+    comments: tuple[ReviewComment, ...] = ()
+    comparison: PlanComparison | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -105,8 +173,6 @@ class PlanReport(Report):
 
     def _repr_html_(self) -> str:
         """The diff, in colors, as a notebook shows it."""
-        from mdplan.reports.notebook import report_html
-
         return report_html(repr(self), self.diff or "", [str(each) for each in self.warnings])
 
 
@@ -232,3 +298,39 @@ class ApplyReport(PlanReport):
 def as_apply_report(report: PlanReport) -> ApplyReport:
     """`report` in the form that `apply` and `undo` return; nothing was committed."""
     return ApplyReport(**{field.name: getattr(report, field.name) for field in fields(report)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonReport(Report):
+    """Of `compare`: what one plan does otherwise than another.
+
+    >>> first = engine.plan({"file": "new.md", "edits": [{"op": "create_file", "markdown": "# New"}]})
+    >>> second = engine.plan({"file": "new.md", "edits": [{"op": "create_file", "markdown": "# Newer"}]})
+    >>> engine.compare(second.plan_id, first.plan_id).comparison.files[0].state
+    'changed'
+    """
+
+    comparison: PlanComparison | None = None
+
+
+# --- A report on a plan as a notebook shows it.
+
+# Colors that can be read on a light and on a dark page.
+_STYLES: Final = {
+    "+": "color:#1a7f37",
+    "-": "color:#cf222e",
+    "@": "color:#8250df",
+}
+
+
+def report_html(summary: str, diff: str, warnings: Sequence[str]) -> str:
+    """HTML of `summary`, the `warnings` and the lines of `diff`; all of it is escaped."""
+    notes = "".join(f"<li>{escape(each)}</li>" for each in warnings)
+    lines = "\n".join(map(_line, diff.splitlines()))
+    listed = f"<ul>{notes}</ul>" if notes else ""
+    return f"<div><p><code>{escape(summary)}</code></p>{listed}<pre>{lines}</pre></div>"
+
+
+def _line(line: str) -> str:
+    style = "" if line.startswith(("+++", "---")) else _STYLES.get(line[:1], "")
+    return f'<span style="{style}">{escape(line)}</span>' if style else escape(line)

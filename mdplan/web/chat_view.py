@@ -5,7 +5,7 @@ from functools import cache
 from typing import Final
 
 from mdplan.engine.reviews.open_plan import OpenPlan, ReviewState
-from mdplan.reports.review import ReviewReport
+from mdplan.reports.plan import ReviewReport
 from mdplan.web.diff.diff_rows import DiffOptions
 from mdplan.web.diff.file_view import FileViews
 from mdplan.web.diff.warning_groups import warning_groups

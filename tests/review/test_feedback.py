@@ -10,7 +10,7 @@ from mdplan.diagnostics import Code
 from mdplan.engine.caller import CallerIdentity
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews.review_service import ReviewService
-from mdplan.reports.review import ReviewReport
+from mdplan.reports.plan import ReviewReport
 from mdplan.settings import Settings
 from mdplan.storage.user.decision_log import Decision, LineComment, Side
 from mdplan.storage.workspace import Workspace

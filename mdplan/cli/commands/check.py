@@ -14,7 +14,7 @@ from mdplan.cli.usage.command import command
 from mdplan.cli.views.report_view import counted, problem_texts
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.limits import FILES
-from mdplan.reports.check import CheckReport
+from mdplan.reports.history import CheckReport
 
 # Commands with wrong arguments do not load the parser.
 if TYPE_CHECKING:

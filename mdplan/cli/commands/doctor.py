@@ -8,7 +8,7 @@ from mdplan.cli.usage.command import command
 from mdplan.cli.views.report_view import counted
 from mdplan.diagnostics import Exit
 from mdplan.limits import HISTORY
-from mdplan.reports.doctor import Check, DoctorReport
+from mdplan.reports.history import Check, DoctorReport
 
 _COLOURS: Final = {"ok": "green", "note": "yellow", "problem": "red"}
 # What people call the checks whose names reports keep.

@@ -13,7 +13,7 @@ from mdplan.cli.review.revision import revision_note
 from mdplan.cli.terminal.console import Style
 from mdplan.cli.views.report_view import counted
 from mdplan.cli.views.review_text import file_title, hunk_text
-from mdplan.reports.review import ReviewReport
+from mdplan.reports.plan import ReviewReport
 from mdplan.review.plan_review import FileReview, PlanReview
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from mdplan.cli.review.revision import revision_text
 from mdplan.cli.terminal.console import Style, shown
 from mdplan.cli.views.report_view import counted, problem_text
 from mdplan.cli.views.review_text import edit_text, file_text, file_title, hunk_text
-from mdplan.reports.review import ReviewReport
+from mdplan.reports.plan import ReviewReport
 from mdplan.review.plan_review import FileReview, ReviewedEdit, ReviewedFile, ReviewedHunk
 
 if TYPE_CHECKING:

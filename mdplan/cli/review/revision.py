@@ -6,7 +6,7 @@ from mdplan.cli.pending_plan import short_id
 from mdplan.cli.terminal.console import Style, shown
 from mdplan.cli.views.diff_view import diff_for_people
 from mdplan.cli.views.report_view import counted
-from mdplan.reports.review import ReviewComment, ReviewReport
+from mdplan.reports.plan import ReviewComment, ReviewReport
 
 
 def revision_note(earlier: ReviewReport | None) -> str:

@@ -20,7 +20,7 @@ from mdplan.storage.workspace import Workspace
 if TYPE_CHECKING:
     from mdplan.engine.plans.comparison import ComparedResults, PlanComparer
     from mdplan.reports.history import HistoryReport
-    from mdplan.reports.review import ReviewComment, ReviewReport
+    from mdplan.reports.plan import ReviewComment, ReviewReport
 
 # Decisions that are looked through for the one that a plan was made in answer to: the last ones.
 _MOST_DECISIONS: Final = 10
@@ -73,7 +73,7 @@ class Feedback:
         if loaded is None or isinstance(loaded, Diagnostic):
             return None
         from mdplan.engine.plans.comparison import ComparedResults
-        from mdplan.reports.review import ReviewReport
+        from mdplan.reports.plan import ReviewReport
 
         old = loaded[0]
         compared = self.comparer().compare(plan, old)
@@ -112,7 +112,7 @@ class Feedback:
         return self.past.of_plan(plan_id) is not None
 
     def _report(self, decision: Decision, plan: Plan, root: Root) -> "ReviewReport":
-        from mdplan.reports.review import ReviewComment, ReviewReport
+        from mdplan.reports.plan import ReviewComment, ReviewReport
 
         decision, numbers = shown_part(decision, plan, root)
         on_edits = [
@@ -147,7 +147,7 @@ class Feedback:
 def reviews_report(feedback: Feedback, workspace: Workspace, plan_id: str | None) -> "HistoryReport":
     """The reviews of one plan, or of those that wait for their author. Errors: of loading the plan."""
     from mdplan.reports.history import HistoryReport
-    from mdplan.reports.review import ReviewReport
+    from mdplan.reports.plan import ReviewReport
 
     if plan_id is None:
         found = tuple(review for root in workspace.roots for review in feedback.pending(root))

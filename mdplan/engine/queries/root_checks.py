@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
 from mdplan.engine.history.interrupted import without_hidden
-from mdplan.reports.doctor import Check, DoctorReport
+from mdplan.reports.history import Check, DoctorReport
 from mdplan.settings import Settings
 from mdplan.storage.fs.errors import StorageRefused, of_error
 from mdplan.storage.fs.exchange import Exchange

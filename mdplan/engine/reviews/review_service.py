@@ -19,7 +19,7 @@ from mdplan.engine.reviews.open_plan import OpenPlan, ReviewEntry, ReviewState
 from mdplan.plan import Plan
 from mdplan.planning.plan_document import untitled_id
 from mdplan.planning.replay import FoundFile, bases_of, is_applied
-from mdplan.reports.review import ReviewReport
+from mdplan.reports.plan import ReviewReport
 from mdplan.review.plan_review import review_plan
 from mdplan.storage.fs.root import Root
 from mdplan.storage.user.decision_log import (

@@ -10,8 +10,7 @@ from mdplan.mcp.answers.short_report import size_of, within
 from mdplan.mcp.tool import ToolResult
 from mdplan.reports.base import Report, to_wire
 from mdplan.reports.history import HistoryReport
-from mdplan.reports.plan import PlanReport
-from mdplan.reports.review import ReviewReport
+from mdplan.reports.plan import PlanReport, ReviewReport
 
 # Clients put a longer result into a file, and the model sees a path instead of it.
 MOST_CHARACTERS: Final = 50_000

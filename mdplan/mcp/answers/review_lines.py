@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from mdplan.reports.review import ReviewComment, ReviewReport
+from mdplan.reports.plan import ReviewComment, ReviewReport
 
 _SHORT: Final = len("sha256-") + 16
 _QUOTED: Final = 200
