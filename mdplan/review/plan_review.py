@@ -4,16 +4,30 @@ Texts are as they are in the files. They are hostile: whoever shows them escapes
 are shown. Unknown bytes of a file are in them as ``\xNN``, so every text is valid Unicode.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from itertools import groupby
+from typing import Any, Final
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.edit_numbers import EditNumbers
+from mdplan.markdown.outline import Outline
+from mdplan.operations import moves_text
 from mdplan.plan import NO_INTENT, EditResult, FileChange, Intent, Plan, PlanId
-from mdplan.review.edit_words import place_in_words
-from mdplan.review.word_marks import Pieces
+from mdplan.review.lines import (
+    FileSides,
+    LinePlaces,
+    MarkedText,
+    Pieces,
+    WordMarks,
+    place_in_words,
+    places_of,
+)
+from mdplan.text.diff import Hunk
+from mdplan.text.lines import LineIndex
+from mdplan.text.source import visible
 
 
 class ChangeKind(StrEnum):
@@ -249,3 +263,310 @@ def _kind(change: FileChange) -> ChangeKind:
     if change.new_path is not None:
         return ChangeKind.RENAMED
     return ChangeKind.UNCHANGED if change.is_no_op else ChangeKind.CHANGED
+
+
+# --- One file of a plan, line by line, with the edits after each line and the words that changed.
+
+_END_NAMES: Final = {"\n": "LF", "\r\n": "CRLF", "\r": "CR"}
+
+
+def review_file(plan: Plan, review: PlanReview, sides: FileSides) -> FileReview:
+    """The file of `plan` that `sides` are the sides of; `review` is that of the plan."""
+    file = next(file for file in review.files if file.path == sides.change.path)
+    made = places_of(sides, plan.results, sequential=bool(plan.options.get("sequential")))
+    places, marks = LinePlaces(sides, made), WordMarks()
+    movers = frozenset(result.edit_index for result in plan.results if moves_text(result.op))
+    return FileReview(
+        file=file,
+        hunks=with_moves([_hunk(hunk, places, marks) for hunk in sides.hunks], movers),
+        gaps=tuple(gaps_of(sides)),
+        notes=tuple(_notes(sides)),
+    )
+
+
+def _hunk(hunk: Hunk, places: LinePlaces, marks: WordMarks) -> ReviewedHunk:
+    lines: list[ReviewedLine] = []
+    # With a count of 0 the number is that of the line before.
+    first_old = old = hunk.old_start + (hunk.old_count == 0)
+    first_new = new = hunk.new_start + (hunk.new_count == 0)
+    for stays, run in groupby(hunk.lines, key=lambda line: line.startswith(b" ")):
+        block = list(run)
+        made = same_lines(block, old, new) if stays else _changed(block, old, new, places, marks)
+        lines += made
+        old += sum(line.old_line is not None for line in made)
+        new += sum(line.new_line is not None for line in made)
+    old_span = places.old_lines[first_old - 1], places.old_lines[old - 1]
+    new_span = places.new_lines[first_new - 1], places.new_lines[new - 1]
+    return ReviewedHunk(
+        old_start=hunk.old_start,
+        old_count=hunk.old_count,
+        new_start=hunk.new_start,
+        new_count=hunk.new_count,
+        section=places.section(old_span, new_span),
+        edits=tuple(sorted({edit for line in lines for edit in line.edits})),
+        is_derived=places.is_derived(*old_span),
+        lines=tuple(lines),
+    )
+
+
+def _changed(
+    lines: Sequence[bytes], old: int, new: int, places: LinePlaces, marks: WordMarks
+) -> list[ReviewedLine]:
+    """Lines that are removed, and those that are added in their place; `old` and `new` number the first."""
+    removed = [text_and_end(line) for line in lines if line.startswith(b"-")]
+    added = [text_and_end(line) for line in lines if line.startswith(b"+")]
+    old_pieces, new_pieces = marks.of([text for text, _ in removed], [text for text, _ in added])
+    starts, new_starts = places.old_lines, places.new_lines
+    return [
+        *(
+            ReviewedLine(
+                sign="-",
+                pieces=pieces,
+                line_end=line_end,
+                old_line=number,
+                new_line=None,
+                edits=places.of_old(starts[number - 1], starts[number]),
+            )
+            for number, (pieces, (_, line_end)) in enumerate(zip(old_pieces, removed, strict=True), start=old)
+        ),
+        *(
+            ReviewedLine(
+                sign="+",
+                pieces=pieces,
+                line_end=line_end,
+                old_line=None,
+                new_line=number,
+                edits=places.of_new(new_starts[number - 1], new_starts[number]),
+            )
+            for number, (pieces, (_, line_end)) in enumerate(zip(new_pieces, added, strict=True), start=new)
+        ),
+    ]
+
+
+def _notes(sides: FileSides) -> Iterator[str]:
+    """What the lines of the diff do not show."""
+    change, base = sides.change, sides.base
+    before, after = base.lines, sides.result_lines
+    if base.bom and change.base_sha256 is not None:
+        yield f"the file has a byte order mark ({base.encoding})"
+    elif base.encoding not in {"utf-8", "ascii"}:
+        yield f"the file is {base.encoding}"
+    if base.invalid_bytes:
+        yield f"bytes that are not {base.encoding}: {base.invalid_bytes}"
+    if change.base_sha256 is None or change.result_sha256 is None:
+        return
+    ends = [
+        ", ".join(f"{_END_NAMES[end]} {count}" for end, count in each.line_ends.items())
+        for each in (before, after)
+    ]
+    if before.line_ends.keys() != after.line_ends.keys() and before.count and after.count:
+        yield f"line ends: {ends[0] or 'none'} before, {ends[1] or 'none'} after"
+    finals = [_is_ended(each) for each in (before, after)]
+    if finals[0] != finals[1] and before.count and after.count:
+        yield f"the last line {'gets' if finals[1] else 'loses'} its line end"
+
+
+def _is_ended(lines: LineIndex) -> bool:
+    return bool(lines.count and lines.ending(lines.count))
+
+
+# --- The lines of a file that stay as they are: those around changes, and those between the hunks.
+
+_NO_NEWLINE: Final = b"\n\\ No newline at end of file\n"
+
+_LF: Final = b"\n"
+
+
+def gaps_of(sides: FileSides) -> Iterator[Gap]:
+    """The lines before each hunk of `sides`, and those after the last one."""
+    start, shift = 1, 0
+    for hunk in sides.hunks:
+        # With a count of 0 the number is that of the line before.
+        first = hunk.new_start + (hunk.new_count == 0)
+        yield Gap(start, first - 1, shift)
+        start, shift = first + hunk.new_count, shift + hunk.new_count - hunk.old_count
+    data = sides.result_view.data
+    yield Gap(start, data.count(_LF) + bool(data and not data.endswith(_LF)), shift)
+
+
+def unchanged_lines(sides: FileSides, first: int, last: int) -> list[ReviewedLine]:
+    """The lines `first` to `last` of the result of `sides` that no hunk shows."""
+    *ended, last_line = sides.result_view.data.split(_LF)
+    lines = [*(b" %b\n" % line for line in ended), b" %b%b" % (last_line, _NO_NEWLINE)]
+    shown: list[ReviewedLine] = []
+    for gap in gaps_of(sides):
+        start, end = max(first, gap.start), min(last, gap.end)
+        if start <= end:
+            shown += same_lines(lines[start - 1 : end], start - gap.shift, start)
+    return shown
+
+
+def same_lines(lines: Sequence[bytes], old: int, new: int) -> list[ReviewedLine]:
+    """Lines of a hunk that stay, the first of which has those numbers."""
+    made = []
+    for number, line in enumerate(lines):
+        text, line_end = text_and_end(line)
+        pieces = (MarkedText(text, changed=False),) if text else ()
+        made.append(
+            ReviewedLine(
+                sign=" ", pieces=pieces, line_end=line_end, old_line=old + number, new_line=new + number
+            )
+        )
+    return made
+
+
+def text_and_end(line: bytes) -> tuple[str, str]:
+    """Text of a line of a hunk, and its line end."""
+    content = line[1:].removesuffix(_NO_NEWLINE)
+    text = visible(content.decode("utf-8", "surrogateescape"))
+    for line_end in ("\r\n", "\n"):
+        if text.endswith(line_end) and not line.endswith(_NO_NEWLINE):
+            return text.removesuffix(line_end), line_end
+    return text, ""
+
+
+# --- The section that an edit touches, before and after it.
+
+
+def touched_section(sides: FileSides, result: EditResult) -> TouchedSection | None:
+    """The section that the edit of `result` touches in the file of `sides`; None where there is none.
+
+    It is the one that the edit names or inserts; for an edit that names none, the one in which it is
+    first. In INI and plain text that is the whole file.
+    """
+    if result.section_id is not None:
+        before = _by_id(sides.base_outline, result.section_id)
+        after = _by_id(sides.result_outline, result.new_section_id or result.section_id)
+        return TouchedSection(before=before, after=after) if before or after else None
+    before = after = None
+    if sides.change.path == result.file and result.ranges and sides.base.text:
+        offset = sides.base.lines.offset(result.ranges[0].start)
+        before = _at(sides.base_outline, offset) if offset is not None else None
+    if sides.change.path == (result.to_file or result.file) and result.result_lines and sides.result_text:
+        after = _at(sides.result_outline, sides.result_lines.start(result.result_lines[0].start))
+    return TouchedSection(before=before, after=after) if before or after else None
+
+
+def _by_id(outline: Outline, section_id: str) -> SectionSide | None:
+    section = next((each for each in outline.every_section() if each.section_id == section_id), None)
+    return _at(outline, section.span.start) if section is not None and not section.nested else None
+
+
+def _at(outline: Outline, offset: int) -> SectionSide:
+    section = outline.section_at(offset)
+    span = section.body if section.is_root else section.span
+    return SectionSide(tuple(map(visible, section.path)), visible(outline.text_of(span)))
+
+
+# --- Lines of a file that only go to another place of it: removed here, added there, with the same
+# text.
+
+# As `git diff --color-moved=blocks`: less text than this is equal by chance.
+_LEAST_LETTERS: Final = 20
+
+# Places that are tried for a line that the file has often.
+_MOST_PLACES: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class MovedLines:
+    """By the line number on one side, the number on the other: `to` of removed lines, `origin` of added."""
+
+    to: Mapping[int, int]
+    origin: Mapping[int, int]
+
+
+def with_moves(hunks: Sequence[ReviewedHunk], movers: frozenset[int]) -> tuple[ReviewedHunk, ...]:
+    """`hunks` of a file, in which the lines that moved name where they were, or where they go.
+
+    `movers` are the edits that move text by what they are: of theirs, short blocks count too.
+    """
+    moved = _moved(hunks, movers)
+    if not moved.to:
+        return tuple(hunks)
+    return tuple(
+        replace(hunk, lines=tuple(replace(line, moved=_place(line, moved)) for line in hunk.lines))
+        for hunk in hunks
+    )
+
+
+def _place(line: ReviewedLine, moved: MovedLines) -> int | None:
+    if line.sign == "-":
+        return moved.to.get(line.old_line or 0)
+    return moved.origin.get(line.new_line or 0) if line.sign == "+" else None
+
+
+def _moved(hunks: Sequence[ReviewedHunk], movers: frozenset[int]) -> MovedLines:
+    lines = [line for hunk in hunks for line in hunk.lines]
+    removed = {line.old_line: line for line in lines if line.sign == "-" and line.old_line}
+    added = {line.new_line: line for line in lines if line.sign == "+" and line.new_line}
+    places: dict[str, list[int]] = {}
+    for number, line in added.items():
+        places.setdefault(line.text, []).append(number)
+    to: dict[int, int] = {}
+    origin: dict[int, int] = {}
+    for old, first in removed.items():
+        # Lines without a letter, such as rules of a table, are many and equal by chance.
+        if old in to or not any(map(str.isalnum, first.text)):
+            continue
+        starts = [new for new in places.get(first.text, ())[:_MOST_PLACES] if new not in origin]
+        runs = [tuple(_run(removed, added, (old, new), origin)) for new in starts]
+        best = max(runs, key=len, default=())
+        if best and _is_moved([removed[number] for number, _ in best], movers):
+            to.update(best)
+            origin.update((new, old) for old, new in best)
+    return MovedLines(to, origin)
+
+
+def _run(
+    removed: Mapping[int, ReviewedLine],
+    added: Mapping[int, ReviewedLine],
+    start: tuple[int, int],
+    taken: Collection[int],
+) -> Iterator[tuple[int, int]]:
+    """Pairs of numbers from `start` on, while both sides have the same text."""
+    old, new = start
+    while old in removed and new in added and new not in taken and removed[old].text == added[new].text:
+        yield old, new
+        old, new = old + 1, new + 1
+
+
+def _is_moved(lines: Sequence[ReviewedLine], movers: frozenset[int]) -> bool:
+    if any(not movers.isdisjoint(line.edits) for line in lines):
+        return True
+    return len(lines) > 1 and sum(map(str.isalnum, "".join(line.text for line in lines))) >= _LEAST_LETTERS
+
+
+# --- Search in the lines that a plan shows.
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLine:
+    """A line of the diff of a file that has the text. `sign` is a blank, ``-`` or ``+``.
+
+    `number` is its line number on the new side; on the old side where it is removed. The text that was
+    sought starts at `at`, and has `length` characters.
+    """
+
+    sign: str
+    number: int
+    text: str
+    at: int
+    length: int
+
+
+def found_lines(sides: FileSides, wanted: str) -> Iterator[FoundLine]:
+    """The lines of the diff of `sides` that contain `wanted`, whatever its case; one for each line."""
+    pattern = re.compile(re.escape(wanted), re.IGNORECASE)
+    for hunk in sides.hunks:
+        old = hunk.old_start + (hunk.old_count == 0)
+        new = hunk.new_start + (hunk.new_count == 0)
+        for line in hunk.lines:
+            sign = chr(line[0])
+            text, _ = text_and_end(line)
+            found = pattern.search(text)
+            if found is not None:
+                number = old if sign == "-" else new
+                yield FoundLine(sign, number, text, found.start(), found.end() - found.start())
+            old += sign != "+"
+            new += sign != "-"

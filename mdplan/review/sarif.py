@@ -4,24 +4,47 @@ Code scanning rejects a log with a result that has no place, so a problem of no 
 manifest, its first line.
 """
 
-from collections.abc import Iterable, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, islice
 from typing import Any, Final
 from urllib.parse import quote
 
 from mdplan import __version__
 from mdplan.diagnostics import Diagnostic, Severity
-from mdplan.review.fixes import Fix
 from mdplan.text.source import visible
+from mdplan.text.unified_diff import DiffHunk, DiffLine, FileDiff, NotADiff, read_diff
 
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
 _LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning"}
+
 # What paths are relative to: whoever uploads the log says where that is.
 _ROOT: Final = "ROOT"
+
 # The rule of lines that a plan would change.
 WOULD_CHANGE: Final = "WOULD_CHANGE"
+
 # Code scanning rejects a run with more than 25,000 results, and shows 5,000 of them.
 MOST_FIXES: Final = 5000
+
+
+# --- Changes of a diff as whole lines to replace, for suggestions and SARIF fixes.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fix:
+    """The lines `first` to `last` of the file `file`, 1-based, get the text `new` in place of `old`.
+
+    Both texts have their line ends; lines end at LF alone. Lines that are inserted come with the line before
+    them, or the one after at the start of a file.
+    """
+
+    file: str
+    first: int
+    last: int
+    old: str
+    new: str
 
 
 def sarif_log(problems: Iterable[Diagnostic], source: str, fixes: Iterable[Fix] = ()) -> dict[str, Any]:
@@ -110,3 +133,36 @@ def _artifact(file: str) -> dict[str, str]:
 
 def _pascal(code: str) -> str:
     return "".join(part.capitalize() for part in code.split("_"))
+
+
+def fixes_of(diff: str) -> Iterator[Fix]:
+    """The changes of lines that `diff` makes to files that exist before and after it, in its order."""
+    files = read_diff(diff) if diff else ()
+    if isinstance(files, NotADiff):
+        return
+    for file in files:
+        if file.new_name is not None and not file.creates:
+            for hunk in file.hunks:
+                yield from _of_hunk(file, hunk)
+
+
+def _of_hunk(file: FileDiff, hunk: DiffHunk) -> Iterator[Fix]:
+    line = hunk.old_start
+    runs = [(stays, list(run)) for stays, run in groupby(hunk.lines, lambda each: each.sign == " ")]
+    for index, (stays, run) in enumerate(runs):
+        count = sum(each.sign != "+" for each in run)
+        if not stays:
+            old, new = _side(run, "-"), _side(run, "+")
+            first, last = line, line + count - 1
+            if not count:
+                beside = runs[index - 1][1][-1] if index else runs[index + 1][1][0] if runs[1:] else None
+                if beside is None:
+                    return  # The file is empty.
+                first, last = (line - 1, line - 1) if index else (line, line)
+                old, new = beside.text, beside.text + new if index else new + beside.text
+            yield Fix(file=file.old_name or "", first=first, last=last, old=old, new=new)
+        line += count
+
+
+def _side(run: list[DiffLine], sign: str) -> str:
+    return "".join(each.text for each in run if each.sign == sign)

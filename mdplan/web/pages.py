@@ -10,8 +10,14 @@ from mdplan.engine.reviews.open_plan import OpenPlan, ReviewEntry, ReviewState
 from mdplan.engine.reviews.review_service import ReviewService
 from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.html import safe_html
-from mdplan.review.plan_review import PlanReview, ReviewedEdit, ReviewedFile, SectionSide, TouchedSection
-from mdplan.review.plan_search import FoundLine
+from mdplan.review.plan_review import (
+    FoundLine,
+    PlanReview,
+    ReviewedEdit,
+    ReviewedFile,
+    SectionSide,
+    TouchedSection,
+)
 from mdplan.storage.user.decision_log import Decision
 from mdplan.text.source import DocumentFormat
 from mdplan.web.diff.diff_rows import Cell, DiffOptions

@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 from mdplan.diagnostics import Code, Problems
-from mdplan.review.plan_search import FoundLine
+from mdplan.review.plan_review import FoundLine
 from mdplan.web.diff.diff_rows import side_by_side
 from mdplan.web.labels import counted, date_of, day_and_time, short, shown
 from mdplan.web.paging import height_of

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from mdplan.review.word_marks import Pieces, WordMarks
+from mdplan.review.lines import Pieces, WordMarks
 
 WORDS = st.sampled_from(
     ["a", "b", " ", "  ", "\t", "ab", ".", "é", "e\u0301", "漢", "字", "\r", "<b>", "👩\u200d🚀"]

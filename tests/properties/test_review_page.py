@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdplan.markdown.html import safe_html
+from mdplan.review.lines import MarkedText
 from mdplan.review.plan_review import ReviewedLine
-from mdplan.review.word_marks import MarkedText
 from mdplan.text.visible import escaped, is_hidden
 from mdplan.web.diff.line_html import line_html
 from tests.properties.hostile_markdown import hostile_documents

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.review.fixes import fixes_of
-from mdplan.review.sarif import sarif_log
+from mdplan.review.sarif import fixes_of, sarif_log
 from mdplan.text.lines import Position
 from mdplan.text.source import ByteEdit
 from tests.file_diffs import creation_diff, deletion_diff, unified_diff

@@ -4,7 +4,7 @@ from difflib import SequenceMatcher
 
 import pytest
 
-from mdplan.review.word_marks import WordMarks
+from mdplan.review.lines import WordMarks
 from mdplan.text import diff as line_blocks
 
 

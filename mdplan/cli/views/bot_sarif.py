@@ -9,7 +9,7 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 
 if TYPE_CHECKING:
     from mdplan.bot.verbs import Proposal
-    from mdplan.review.fixes import Fix
+    from mdplan.review.sarif import Fix
 
 
 def write_proposal_sarif(proposal: "Proposal", manifest: str, path: Path | None) -> Problems:
@@ -40,7 +40,7 @@ def write_sarif(
 
 
 def _fixes(proposal: "Proposal") -> Iterator["Fix"]:
-    from mdplan.review.fixes import fixes_of
+    from mdplan.review.sarif import fixes_of
 
     for part in proposal.diff():
         yield from fixes_of(part.decode("utf-8", "surrogateescape"))

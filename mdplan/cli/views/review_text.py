@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from mdplan.cli.terminal.console import Style, shown
 from mdplan.cli.views.report_view import counted, problem_text
+from mdplan.review.lines import MarkedText
 from mdplan.review.plan_review import (
     ChangeKind,
     FileReview,
@@ -14,7 +15,6 @@ from mdplan.review.plan_review import (
     ReviewedHunk,
     ReviewedLine,
 )
-from mdplan.review.word_marks import MarkedText
 from mdplan.text.visible import escaped
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from mdplan.plan import FileChange, Plan
 from mdplan.planning.replay import FoundFile, no_text
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import ComparedFile, ComparisonReport, PlanComparison
-from mdplan.review.file_sides import FileSides
+from mdplan.review.lines import FileSides
 from mdplan.storage.fs.file_name import FileName
 from mdplan.text.diff import DiffStat, DiffText, Hunk, LineDrift, file_diff, find_hunks
 from mdplan.text.source import EncodeProblem, Source

@@ -11,12 +11,18 @@ from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.documents import Documents
 from mdplan.plan import Plan
 from mdplan.planning.replay import FoundFile, stale_file
-from mdplan.review.file_context import unchanged_lines
-from mdplan.review.file_review import review_file
-from mdplan.review.file_sides import FileSides
-from mdplan.review.plan_review import FileReview, PlanReview, ReviewedLine, TouchedSection
-from mdplan.review.plan_search import FoundLine, found_lines
-from mdplan.review.touched_section import touched_section
+from mdplan.review.lines import FileSides
+from mdplan.review.plan_review import (
+    FileReview,
+    FoundLine,
+    PlanReview,
+    ReviewedLine,
+    TouchedSection,
+    found_lines,
+    review_file,
+    touched_section,
+    unchanged_lines,
+)
 from mdplan.storage.fs.root import Root
 from mdplan.storage.user.decision_log import Decision, DecisionHistory
 from mdplan.text.source import Source

@@ -11,8 +11,8 @@ from typing import Final
 
 from markupsafe import Markup, escape
 
+from mdplan.review.lines import MarkedText, Pieces
 from mdplan.review.plan_review import ReviewedLine
-from mdplan.review.word_marks import MarkedText, Pieces
 from mdplan.text.visible import escaped, is_hidden
 
 # Characters of one line: more than prose has in a paragraph, and not so much that a browser stops.

@@ -1,0 +1,512 @@
+"""Which text edits a changed line of a diff has to do with."""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, groupby
+from typing import Any, Final, NamedTuple
+
+from mdplan.diagnostics import Diagnostic
+from mdplan.markdown.format_detection import document_format
+from mdplan.markdown.outline import Outline
+from mdplan.plan import EditResult, FileChange
+from mdplan.planning.replay import replay_file
+from mdplan.planning.results import MOST_MATCHES
+from mdplan.text.diff import ComparedBlock, Hunk, LineComparison, find_hunks
+from mdplan.text.edit import EditList, TextEdit
+from mdplan.text.lines import LineIndex, Span
+from mdplan.text.source import ByteEdit, EncodeProblem, Source, sha256_hex, visible
+
+# --- Which edit of a batch made which text edit of a plan.
+#
+# A plan does not say so: it has the text edits of each file, and of each edit the places that it claims
+# in the
+# base and the lines that it wrote in the result. Both are matched here. Where that leaves several edits,
+# all of
+# them are named; a text edit that none of them made is one of the engine, a link for example.
+
+Owners = tuple[int, ...]
+
+
+class EditedLines(NamedTuple):
+    """Half-open range of code points that an edit has to do with."""
+
+    start: int
+    end: int
+    edit: int
+
+
+@dataclass(frozen=True, slots=True)
+class EditPlaces:
+    """Who made each text edit of a file: `owners`, ascending; no one where the engine did.
+
+    `claimed` are places in the base, `written` in the result, both sorted; they tell several owners of one
+    text edit apart.
+    """
+
+    owners: Sequence[Owners]
+    claimed: Sequence[EditedLines] = ()
+    written: Sequence[EditedLines] = ()
+
+
+# --- One file of a plan, before and after.
+
+
+@dataclass(frozen=True)
+class FileSides:
+    """`change` of a plan, and the `base` that its text edits are of (no text where the file is created)."""
+
+    change: FileChange
+    base: Source
+
+    @classmethod
+    def of(cls, change: FileChange, base: Source) -> "FileSides | Diagnostic":
+        """Both sides, if `change` makes of `base` what it says. Errors: PLAN_TAMPERED."""
+        replayed = replay_file(change, base)
+        return replayed if isinstance(replayed, Diagnostic) else cls(change, base)
+
+    @cached_property
+    def edits(self) -> EditList:
+        """Its text edits; those of a file that is deleted take all of its text."""
+        if self.change.result_sha256 is not None:
+            return self.change.edits
+        text = self.base.text
+        return EditList((TextEdit.delete(Span(0, len(text))),) if text else ())
+
+    @cached_property
+    def result_text(self) -> str:
+        """The text afterwards, in which unknown bytes are lone surrogates (see `Source`)."""
+        return self.edits.apply(self.base.text)
+
+    @cached_property
+    def result_lines(self) -> LineIndex:
+        """Line table of the result."""
+        return LineIndex(self.result_text)
+
+    @cached_property
+    def base_outline(self) -> Outline:
+        """Structure of the base."""
+        return self._outline(self.base)
+
+    @cached_property
+    def result_outline(self) -> Outline:
+        """Structure of the result."""
+        return self._outline(self.result_view) if self.edits.edits else self.base_outline
+
+    @cached_property
+    def view(self) -> Source:
+        """The base as UTF-8: hunks are cut at LF bytes, which other encodings have inside characters."""
+        return _as_utf8(self.base.text)
+
+    @cached_property
+    def result_view(self) -> Source:
+        """The result in the same way."""
+        return _as_utf8(self.result_text)
+
+    @cached_property
+    def byte_edits(self) -> tuple[ByteEdit, ...]:
+        """The text edits as edits of the bytes of `view`, one for each."""
+        byte_edits = self.view.planned_byte_edits(self.edits)
+        assert not isinstance(byte_edits, EncodeProblem), "UTF-8 can encode all that a plan writes"
+        return byte_edits
+
+    @cached_property
+    def hunks(self) -> tuple[Hunk, ...]:
+        """Hunks of the diff, as bytes of `view`."""
+        return find_hunks(self.view.data, self.byte_edits)
+
+    def _outline(self, source: Source) -> Outline:
+        change = self.change
+        return Outline(source, document_format(change.new_path or change.path, source.text, change.format))
+
+
+@dataclass(frozen=True)
+class LinePlaces:
+    """The text edits of `sides`, and who made them. Places of lines are bytes of the UTF-8 view."""
+
+    sides: FileSides
+    made: EditPlaces
+
+    def of_old(self, start: int, end: int) -> Owners:
+        """The edits that took the bytes ``[start, end)`` of the base, which are a line."""
+        return self._named(_meeting(self._old_starts, self._old_ends, start, end), self._claimed, start, end)
+
+    def of_new(self, start: int, end: int) -> Owners:
+        """The edits that wrote the bytes ``[start, end)`` of the result, which are a line."""
+        return self._named(_meeting(self._new_starts, self._new_ends, start, end), self._written, start, end)
+
+    def is_derived(self, start: int, end: int) -> bool:
+        """Whether text edits that nobody asked for are in the bytes ``[start, end)`` of the base."""
+        owners = self.made.owners
+        return any(not owners[index] for index in _meeting(self._old_starts, self._old_ends, start, end))
+
+    def section(self, old: tuple[int, int], new: tuple[int, int]) -> tuple[str, ...]:
+        """Heading path of the first change in those bytes of the base and of the result.
+
+        In the result, or in the base where text is only removed. INI and plain text have none.
+        """
+        sides = self.sides
+        index = next(_meeting(self._old_starts, self._old_ends, *old), None)
+        index = next(_meeting(self._new_starts, self._new_ends, *new), 0) if index is None else index
+        edit = sides.edits.edits[index]
+        written = edit.new_text.lstrip()
+        if written:
+            # Line ends before a heading that is inserted belong to the section before it.
+            lead = len(edit.new_text) - len(written)
+            path = sides.result_outline.section_at(self._result_starts[index] + lead).path
+        else:
+            path = sides.base_outline.section_at(edit.span.start).path
+        return tuple(map(visible, path))
+
+    @cached_property
+    def _result_starts(self) -> list[int]:
+        return [span.start for span in self.sides.edits.result_spans]
+
+    @cached_property
+    def old_lines(self) -> list[int]:
+        """Where the lines of the base start, and after them where it ends."""
+        return _line_starts(self.sides.view.data)
+
+    @cached_property
+    def new_lines(self) -> list[int]:
+        """Where the lines of the result start, and after them where it ends."""
+        return _line_starts(self.sides.result_view.data)
+
+    def _named(self, indexes: Iterator[int], places: "_Places", start: int, end: int) -> Owners:
+        """Owners of the text edits at `indexes`; of several those whose `places` are on the line, if any."""
+        owners = {edit for index in indexes for edit in self.made.owners[index]}
+        near = owners & places.edits_in(start, end) if len(owners) > 1 else owners
+        return tuple(sorted(near or owners))
+
+    @cached_property
+    def _claimed(self) -> "_Places":
+        return _Places.of(self.made.claimed, self.sides.view)
+
+    @cached_property
+    def _written(self) -> "_Places":
+        return _Places.of(self.made.written, self.sides.result_view)
+
+    @cached_property
+    def _old_starts(self) -> list[int]:
+        return [edit.start for edit in self.sides.byte_edits]
+
+    @cached_property
+    def _old_ends(self) -> list[int]:
+        return [edit.end for edit in self.sides.byte_edits]
+
+    @cached_property
+    def _new_starts(self) -> list[int]:
+        growth = (len(edit.new) - (edit.end - edit.start) for edit in self.sides.byte_edits)
+        shifts = accumulate(growth, initial=0)
+        return [edit.start + shift for edit, shift in zip(self.sides.byte_edits, shifts, strict=False)]
+
+    @cached_property
+    def _new_ends(self) -> list[int]:
+        return [
+            start + len(edit.new) for start, edit in zip(self._new_starts, self.sides.byte_edits, strict=True)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Sorted places of edits, as bytes. `latest` is the greatest end of each place and those before it."""
+
+    places: Sequence[EditedLines]
+    starts: Sequence[int]
+    latest: Sequence[int]
+
+    @classmethod
+    def of(cls, places: Sequence[EditedLines], view: Source) -> "_Places":
+        """`places` of the text of `view`."""
+        offsets = sorted({at for place in places for at in place[:2]})
+        bytes_at = dict(zip(offsets, view.byte_offsets(offsets), strict=True))
+        found = [EditedLines(bytes_at[place.start], bytes_at[place.end], place.edit) for place in places]
+        latest = list(accumulate((place.end for place in found), max))
+        return cls(found, [place.start for place in found], latest)
+
+    def edits_in(self, start: int, end: int) -> set[int]:
+        """The edits that have a byte of ``[start, end)`` in a place."""
+        first, last = bisect_right(self.latest, start), bisect_left(self.starts, end)
+        return {place.edit for place in self.places[first:last] if place.end > start}
+
+
+def _meeting(starts: Sequence[int], ends: Sequence[int], start: int, end: int) -> Iterator[int]:
+    """Indexes of the ranges that share a byte with ``[start, end)``; where none does, of those that touch it.
+
+    A diff may show a line that was there already as the new one, when an equal line was put next to it.
+    """
+    first = bisect_left(ends, start)
+    last = bisect_right(starts, end)
+    inside = [index for index in range(first, last) if starts[index] < end and ends[index] > start]
+    yield from inside or range(first, last)
+
+
+def _line_starts(data: bytes) -> list[int]:
+    starts = [0]
+    at = data.find(b"\n")
+    while at >= 0:
+        starts.append(at + 1)
+        at = data.find(b"\n", at + 1)
+    if starts[-1] != len(data):
+        starts.append(len(data))
+    return starts
+
+
+_NO_OWNER: Final[Owners] = ()
+
+
+def places_of(sides: FileSides, results: Sequence[EditResult], *, sequential: bool) -> EditPlaces:
+    """Who made the text edits of `sides`.
+
+    `results` are those of the plan. In a `sequential` plan what an edit claims is in a document between the
+    base and the result, so only what it wrote counts.
+    """
+    change = sides.change
+    own = [each for each in results if change.path in (each.file, each.to_file) and not each.no_op]
+    only: Owners = (own[0].edit_index,) if len(own) == 1 else _NO_OWNER
+    if only and not change.references_updated:
+        return EditPlaces((only,) * len(sides.edits))
+    claimed = [] if sequential else sorted(_claimed(own, change.path, sides.base.lines))
+    by_claim = _touching([edit.span for edit in sides.edits], claimed)
+    written = sorted(_written(own, change.path, sides.result_lines))
+    by_lines = list(_touching(sides.edits.result_spans, written))
+    owners = [
+        _decided(edit.span, claims, lines)
+        for edit, claims, lines in zip(sides.edits, by_claim, by_lines, strict=True)
+    ]
+    # What one edit took and another wrote in its place is one text edit.
+    missed = {each.edit_index for each in own}.difference(*owners)
+    found = [
+        tuple(sorted({*owner, *(place.edit for place in lines if place.edit in missed)}))
+        for owner, lines in zip(owners, by_lines, strict=True)
+    ]
+    uncertain = only or tuple(each.edit_index for each in own if _is_capped(each) or sequential)
+    nobody = _NO_OWNER if change.references_updated else uncertain
+    return EditPlaces([owner or nobody for owner in found], claimed, written)
+
+
+def _claimed(results: Sequence[EditResult], path: str, lines: LineIndex) -> Iterator[EditedLines]:
+    for each in results:
+        for place in each.ranges if each.file == path else ():
+            start, end = lines.offset(place.start), lines.offset(place.end)
+            if start is not None and end is not None:
+                yield EditedLines(start, end, each.edit_index)
+
+
+def _written(results: Sequence[EditResult], path: str, lines: LineIndex) -> Iterator[EditedLines]:
+    for each in results:
+        for place in each.result_lines if (each.to_file or each.file) == path else ():
+            yield EditedLines(lines.start(place.start), lines.end(place.end), each.edit_index)
+
+
+def _decided(span: Span, claims: Sequence[EditedLines], lines: Sequence[EditedLines]) -> Owners:
+    """The edits that a text edit with `span` belongs to, of those whose claims or lines it touches."""
+    inside = {place.edit for place in claims if place.start < span.end and span.start < place.end}
+    at = {place.edit for place in claims if place.start == place.end == span.start}
+    wrote = {place.edit for place in lines}
+    near = {place.edit for place in claims}
+    # The first of these that names an edit: what is certain comes before what is only near.
+    choices = (inside & wrote, at & wrote, inside, wrote & near, wrote, at, near)
+    return tuple(sorted(next((choice for choice in choices if choice), set())))
+
+
+def _touching(spans: Sequence[Span], places: Sequence[EditedLines]) -> Iterator[list[EditedLines]]:
+    """For each of `spans`, which are sorted, the `places` (sorted by start) that share a point with it."""
+    active: list[EditedLines] = []
+    added = 0
+    for span in spans:
+        while added < len(places) and places[added].start <= span.end:
+            active.append(places[added])
+            added += 1
+        active = [place for place in active if place.end >= span.start]
+        yield [place for place in active if place.start <= span.end]
+
+
+def _is_capped(result: EditResult) -> bool:
+    """Whether its report leaves places out."""
+    return MOST_MATCHES in (len(result.ranges), len(result.result_lines))
+
+
+# --- An edit in a few words: where it is, as its author named the place.
+
+_MOST_CHARACTERS: Final = 120
+
+# What names a place, in the order in which people say it; of several of one row the first that is there.
+_ROWS: Final = (
+    ("headingPath", "heading", "anchor", "sectionId"),
+    ("lines",),
+    ("line",),
+    ("range",),
+    ("table",),
+    ("list",),
+    ("codeBlock",),
+    ("region",),
+    ("pattern", "expectedText"),
+    ("key",),
+    ("item",),
+    ("level", "newTitle", "toFile", "newFile"),
+    ("toHeadingPath", "toSectionId"),
+)
+
+_WORDS: Final = {
+    "line": "line {}",
+    "table": "table {}",
+    "list": "list {}",
+    "codeBlock": "code block {}",
+    "region": "region {}",
+    "pattern": '"{}"',
+    "expectedText": '"{}"',
+    "level": "to level {}",
+    "newTitle": 'to "{}"',
+    "toFile": "to {}",
+    "newFile": "to {}",
+    "toHeadingPath": "to {}",
+    "toSectionId": "to {}",
+}
+
+
+def place_in_words(requested: Mapping[str, Any]) -> str:
+    """The target of an edit and what it looks for, on one line: ``Guide / Install, "nightly"``.
+
+    `requested` is the edit as a plan keeps it. The words may hold text of the file, and are cut.
+    """
+    parts = []
+    for row in _ROWS:
+        name = next((name for name in row if requested.get(name) not in (None, "", [])), None)
+        if name is not None:
+            parts.append(_WORDS.get(name, "{}").format(_value(requested[name])))
+    text = visible(", ".join(parts))
+    return text if len(text) <= _MOST_CHARACTERS else text[: _MOST_CHARACTERS - 1] + "…"
+
+
+def _value(value: Any) -> str:  # noqa: ANN401 (any JSON)
+    match value:
+        case list() | tuple():
+            return " / ".join(map(str, value))
+        case {"start": {"line": line, "col": col}, "end": {"line": end_line, "col": end_col}}:
+            return f"{line}:{col}-{end_line}:{end_col}"
+        case {"start": start, "end": end}:
+            return f"line {start}" if start == end else f"lines {start}-{end}"
+        case {"index": index}:
+            return str(index)
+        case {"language": language}:
+            return str(language)
+        case _:
+            return str(value)
+
+
+# --- Which words of changed lines differ.
+#
+# The marks are exact: what is not marked is the same text on both sides, in the same order. Lines of a
+# block
+# are compared as one text, so that a paragraph that was wrapped again shows the words that changed, not
+# all
+# lines.
+
+# What comparing the words of one file may cost, and of one block of it, in pairs of words. Past it, the words
+# between those that are once on both sides are marked without being compared.
+_MOST_OF_A_FILE: Final = 400_000
+
+_MOST_OF_A_BLOCK: Final = 40_000
+
+# Blocks that share less than this part of their letters are other texts, in which marks would be noise.
+_LEAST_SHARED: Final = 0.25
+
+_LINE_END: Final = "\n"
+
+# Scripts that write no blanks between words: each character is a word.
+_WITHOUT_BLANKS: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+
+# What belongs to the character before it: accents, joiners, variation selectors.
+_JOINED: Final = "[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u200c\u200d\u20d0-\u20ff\ufe00-\ufe0f]"
+
+_WORD: Final = re.compile(
+    rf"[{_WITHOUT_BLANKS}]{_JOINED}*|(?:[^\W{_WITHOUT_BLANKS}]{_JOINED}*)+|[ \t]+{_JOINED}*|.{_JOINED}*",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedText:
+    """Part of a line; `changed` says that it has no counterpart on the other side."""
+
+    text: str
+    changed: bool
+
+
+Pieces = tuple[MarkedText, ...]
+
+
+class WordMarks:
+    """Marks in the changed lines of one file, within one allowance of work for all of them."""
+
+    def __init__(self) -> None:
+        """Start with the whole allowance."""
+        self._left = _MOST_OF_A_FILE
+
+    def of(self, old: Sequence[str], new: Sequence[str]) -> tuple[tuple[Pieces, ...], tuple[Pieces, ...]]:
+        """The pieces of the lines `old`, which were replaced, and of the lines `new`; neither has line ends.
+
+        Pieces of a line joined are the line; the empty line has none.
+        """
+        old_words, new_words = _words(old), _words(new)
+        comparison = LineComparison(min(self._left, _MOST_OF_A_BLOCK))
+        before = comparison.comparisons_left
+        blocks = list(comparison.differing(old_words, new_words)) if old and new else []
+        self._left -= before - comparison.comparisons_left
+        if not (old and new) or not _is_similar(old_words, new_words, blocks):
+            blocks = [ComparedBlock(0, len(old_words), 0, len(new_words))]
+        old_marks = _marked(old_words, [(block.old_start, block.old_end) for block in blocks])
+        new_marks = _marked(new_words, [(block.new_start, block.new_end) for block in blocks])
+        return tuple(_lines(old_words, old_marks, len(old))), tuple(_lines(new_words, new_marks, len(new)))
+
+
+def _words(lines: Sequence[str]) -> list[str]:
+    """Words of `lines`, with a line end between two lines."""
+    return [word for line in lines for word in (_LINE_END, *_WORD.findall(line))][1:]
+
+
+def _is_similar(old: Sequence[str], new: Sequence[str], blocks: Sequence[ComparedBlock]) -> bool:
+    letters = max(_letters(old), _letters(new))
+    changed = max(
+        sum(_letters(old[block.old_start : block.old_end]) for block in blocks),
+        sum(_letters(new[block.new_start : block.new_end]) for block in blocks),
+    )
+    return letters - changed >= letters * _LEAST_SHARED
+
+
+def _letters(words: Sequence[str]) -> int:
+    return sum(len(word) for word in words if not word.isspace())
+
+
+def _marked(words: Sequence[str], ranges: Sequence[tuple[int, int]]) -> list[bool]:
+    marks = [False] * len(words)
+    for start, end in ranges:
+        marks[start:end] = [True] * (end - start)
+    return marks
+
+
+def _lines(words: Sequence[str], marks: Sequence[bool], count: int) -> Iterator[Pieces]:
+    """The pieces of `count` lines, neighbours of one kind joined."""
+    line: list[tuple[str, bool]] = []
+    for word, mark in zip(words, marks, strict=True):
+        if word == _LINE_END:
+            yield _joined(line)
+            line = []
+        else:
+            line.append((word, mark))
+    if count:
+        yield _joined(line)
+
+
+def _joined(line: Sequence[tuple[str, bool]]) -> Pieces:
+    runs = groupby(line, key=lambda word: word[1])
+    return tuple(MarkedText("".join(text for text, _ in run), changed) for changed, run in runs)
+
+
+def _as_utf8(text: str) -> Source:
+    """`text` as the content of a file in UTF-8 without a byte order mark, whatever it contains."""
+    data = text.encode("utf-8", "surrogateescape")
+    return Source(data=data, text=text, encoding="utf-8", bom=b"", sha256=sha256_hex(data), invalid_bytes=0)
