@@ -2,7 +2,7 @@
 
 import pytest
 
-from mdplan.checks.change_check import check_documents
+from mdplan.checks import check_documents
 from mdplan.diagnostics import Code
 from mdplan.markdown.outline import Outline
 from mdplan.text.source import DocumentFormat, Source

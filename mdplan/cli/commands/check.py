@@ -64,7 +64,7 @@ def check(session: Session, *, paths: tuple[str, ...], since: str | None, form: 
 
 
 def _since(session: Session, reference: str, paths: tuple[str, ...]) -> CheckReport | Diagnostic:
-    from mdplan.checks.change_check import check_since
+    from mdplan.checks import check_since
 
     files = session.open_files()
     named = []
@@ -87,7 +87,7 @@ def _since(session: Session, reference: str, paths: tuple[str, ...]) -> CheckRep
 
 
 def _compared(old: str, new: str) -> CheckReport | Diagnostic:
-    from mdplan.checks.change_check import check_documents
+    from mdplan.checks import check_documents
 
     outlines = [_outline(path, new) for path in (old, new)]
     problem = next((each for each in outlines if isinstance(each, Diagnostic)), None)

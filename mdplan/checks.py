@@ -1,0 +1,869 @@
+"""`check`: what a change did to documents, whoever made it."""
+
+import datetime as dt
+import re
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from mdplan.data.address import shown
+from mdplan.data.content import DataContent
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.documents.files import OutlinedFiles
+from mdplan.documents.link_index import LinkIndex
+from mdplan.field_names import short_name
+from mdplan.git.repository import RepositoryLocation, find_commit
+from mdplan.git.tree import CommitTree
+from mdplan.markdown.block_tree import is_left_open
+from mdplan.markdown.blocks import Block, BlockKind
+from mdplan.markdown.destinations import TargetKind, destinations, find_target
+from mdplan.markdown.enclosure_search import find_enclosures, find_regions
+from mdplan.markdown.front_matter import FrontMatterContent, Unreadable
+from mdplan.markdown.front_matter_edits import data_content
+from mdplan.markdown.links import all_definitions, label_uses, local_links
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.paths import MARKDOWN_SUFFIXES, folder_of, page_key
+from mdplan.markdown.sections import Section
+from mdplan.markdown.targets import resolvable_targets, target_key
+from mdplan.planning.navigation import beside_its_pages, navigation_of
+from mdplan.planning.navigation_entries import strings_of
+from mdplan.planning.results import overlong_rows, unreadable_front_matter
+from mdplan.reading.broken_tree_links import broken_in_tree
+from mdplan.reports.history import CheckReport
+from mdplan.settings import Settings
+from mdplan.storage.fs.root import Root
+from mdplan.storage.workspace import Workspace
+from mdplan.text.lines import Position, Span
+from mdplan.text.source import DocumentFormat
+from mdplan.text.visible import escape_for_message
+
+
+def check_since(
+    files: OutlinedFiles, settings: Settings, reference: str, paths: Sequence[str]
+) -> CheckReport:
+    """What changed documents of the root of `files` lost since the commit `reference`.
+
+    `paths` are files or folders, from the root; all documents without. Raises `StorageRefused` as
+    `CommittedVersion` does.
+    """
+    version = CommittedVersion(files.workspace, reference)
+    with version.open() as committed:
+        return check_changes(OutlinedFiles.of(committed, settings), files, version.changes(paths))
+
+
+def check_changes(
+    before: OutlinedFiles, after: OutlinedFiles, changes: Iterable[tuple[str | None, str | None]]
+) -> CheckReport:
+    """Find what documents lost between two versions of a root; `changes` are their old and new paths."""
+    changed: list[ChangedDocument] = []
+    skipped: list[Diagnostic] = []
+    for old, new in changes:
+        found = _document(before, after, old, new)
+        if isinstance(found, Diagnostic):
+            skipped.append(found.at(file=new))
+        else:
+            changed.append(found)
+    links = LinkCheck.of((before, before.workspace.roots[0]), (after, after.workspace.roots[0]))
+    warnings: list[Diagnostic] = []
+    for document in changed:
+        if document.new is not None:
+            problems = (*document_problems(document.old, document.new), *links.problems_in(document))
+            warnings += (each.at(file=document.path) for each in problems)
+    warnings += (each.at(file=path) for path, each in links.problems_elsewhere(changed))
+    warnings += (each.at(file=path) for path, each in links.retargeted_elsewhere(changed))
+    warnings += (each.at(file=path) for path, each in lost_pages(links.new, changed))
+    return CheckReport(ok=True, checked=len(changed), warnings=tuple(warnings), skipped=tuple(skipped))
+
+
+def check_documents(path: str, old: Outline, new: Outline) -> CheckReport:
+    """What the later version `new` of the document `path` lost; links are checked inside it alone."""
+    problems = (
+        *document_problems(old, new),
+        *retargeted(old, new),
+        *retargeted_labels(old, new),
+        *_broken_inside(old, new),
+    )
+    return CheckReport(ok=True, checked=1, warnings=tuple(each.at(file=path) for each in problems))
+
+
+# --- Links of a folder that a change broke, or that now name another place.
+
+
+@dataclass(frozen=True)
+class ChangedDocument:
+    """A document before and after; None where it did not exist, or does not any more.
+
+    Paths are from the root; `old_path` is None for a new file.
+    """
+
+    path: str
+    old_path: str | None
+    old: Outline | None
+    new: Outline | None
+
+
+def _document(
+    before: OutlinedFiles, after: OutlinedFiles, old_path: str | None, new_path: str | None
+) -> ChangedDocument | Diagnostic:
+    """The document before and after; why it cannot be read now, for one that is not text or out of bounds."""
+    new = _outline(after, new_path) if new_path is not None else None
+    if isinstance(new, Diagnostic):
+        return new
+    old = _outline(before, old_path) if old_path is not None else None
+    if isinstance(old, Diagnostic):
+        old = None
+    return ChangedDocument(new_path or old_path or "", old_path if old is not None else None, old, new)
+
+
+def _outline(files: OutlinedFiles, path: str) -> Outline | Diagnostic:
+    name = files.workspace.locate(path)
+    if isinstance(name, Diagnostic):
+        return name
+    return files.with_timeout(str(name), lambda: files.open(name, None, None))
+
+
+def _broken_inside(old: Outline, new: Outline) -> Iterator[Diagnostic]:
+    if new.format is not DocumentFormat.MARKDOWN:
+        return
+    known = {link.target for link in local_links(old) if not link.resolves}
+    for link in local_links(new):
+        if not link.resolves and link.target not in known:
+            yield broken_link(link.target, link.line)
+
+
+# --- Damage that a change did to one document, apart from its links.
+
+_END_NAMES: Final = {"\n": "LF", "\r\n": "CRLF", "\r": "CR"}
+
+# Names of types as people write front matter; the first one that fits counts.
+_TYPES: Final[tuple[tuple[type, str], ...]] = (
+    (bool, "true or false"),
+    (int, "a number"),
+    (float, "a number"),
+    (str, "text"),
+    (dt.date, "a date"),
+    (dt.time, "a time"),
+    (dict, "a map"),
+    (list, "a list"),
+)
+
+
+def document_problems(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
+    """Warnings about `new`, the later version of `old`; None for a file that is new.
+
+    What is wrong in both is no news. Line numbers are those of `new`.
+    """
+    if old is not None:
+        yield from _byte_problems(old, new)
+    if new.format is not DocumentFormat.MARKDOWN:
+        return
+    yield from _front_matter_problems(old, new)
+    open_blocks = _newly_open_blocks(old, new)
+    fences = torn_fences(old, new) if old is not None else []
+    yield from map(torn_fence, fences)
+    # After a fence that lost its opening line, the end of each one opens the next.
+    yield from (
+        _unclosed(block)
+        for block in open_blocks
+        if block.kind is not BlockKind.FENCE or not any(each.line < block.first_line for each in fences)
+    )
+    yield from _unpaired_regions(old, new)
+    yield from _unpaired_tags(old, new)
+    # What an unclosed block contains has one cause, which was said.
+    swallowed = frozenset(
+        line for block in open_blocks for line in range(block.first_line, block.last_line + 1)
+    )
+    yield from _torn_rows(old, new, swallowed)
+    if old is not None:
+        yield from torn_cells(old, new)
+        yield from _swallowed_headings(old, new, swallowed)
+        yield from torn_headings(old, new, swallowed)
+        yield from torn_tasks(old, new, swallowed)
+
+
+def _byte_problems(old: Outline, new: Outline) -> Iterator[Diagnostic]:
+    """Line ends, byte order mark and encoding: what no diff of a person shows."""
+    before, after = old.source, new.source
+    had, has = before.lines.line_ends, after.lines.line_ends
+    fresh = [end for end in _END_NAMES if has.get(end) and not had.get(end)]
+    if fresh and any(had.values()):
+        names = ", ".join(f"{has[end]} {_END_NAMES[end]}" for end in fresh)
+        yield Diagnostic.warning(
+            Code.LINE_ENDS_CHANGED,
+            f"line ends that the file did not have: {names}, of {sum(has.values())}",
+            f"keep the {' and '.join(_END_NAMES[end] for end in _END_NAMES if had.get(end))} line ends",
+        )
+    if bool(before.bom) != bool(after.bom):
+        yield Diagnostic.warning(
+            Code.ENCODING_CHANGED,
+            "the byte order mark is gone" if before.bom else "the file begins with a byte order mark now",
+            "save the file in the encoding that it had",
+        )
+    elif before.encoding != after.encoding or (after.invalid_bytes and not before.invalid_bytes):
+        now = "has bytes that are not UTF-8" if after.invalid_bytes else f"is {after.encoding}"
+        yield Diagnostic.warning(
+            Code.ENCODING_CHANGED,
+            f"the file was {before.encoding} and now {now}",
+            "save the file in the encoding that it had",
+        )
+
+
+def _front_matter_problems(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
+    before = old.front_matter_content if old is not None else None
+    after = new.front_matter_content
+    if isinstance(before, Unreadable):
+        return
+    if (problem := unreadable_front_matter(old, new)) is not None:
+        yield problem
+    elif isinstance(before, FrontMatterContent) and isinstance(after, FrontMatterContent):
+        yield from _changed_types(before, after)
+
+
+def _changed_types(before: FrontMatterContent, after: FrontMatterContent) -> Iterator[Diagnostic]:
+    for key, old in before.values.items():
+        new = after.values.get(key)
+        was, now = _type_name(old), _type_name(new)
+        # A key without value says nothing of its type.
+        if old is not None and new is not None and was != now:
+            yield Diagnostic.warning(
+                Code.FRONT_MATTER_TYPE,
+                f"`{short_name(key)}` of the front matter was {was} and is {now} now",
+                "quote the value if it is text" if was == "text" else f"write {was}",
+                place=Position(1, 1),
+            )
+
+
+def _type_name(value: Any) -> str:  # noqa: ANN401 (any value of front matter)
+    return next((name for kind, name in _TYPES if isinstance(value, kind)), "a value")
+
+
+def _newly_open_blocks(old: Outline | None, new: Outline) -> list[Block]:
+    known = (
+        Counter(_opening(old, block) for block in _open_blocks(old)) if old is not None else Counter[str]()
+    )
+    found = []
+    for block in _open_blocks(new):
+        opening = _opening(new, block)
+        if known[opening]:
+            known[opening] -= 1
+        else:
+            found.append(block)
+    return found
+
+
+def _unclosed(block: Block) -> Diagnostic:
+    return Diagnostic.warning(
+        Code.BLOCK_UNCLOSED,
+        f"the {block.kind} that starts at line {block.first_line} is not closed: it contains all text "
+        f"to line {block.last_line}",
+        "close it, or delete its opening line",
+        place=Position(block.first_line, 1),
+    )
+
+
+def _open_blocks(outline: Outline) -> Iterator[Block]:
+    return (block for block in outline.blocks if is_left_open(block, outline.source.text))
+
+
+def _opening(outline: Outline, block: Block) -> str:
+    return outline.source.lines.content(block.first_line).strip()
+
+
+def _unpaired_regions(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
+    known = Counter(
+        (each.name, each.is_start) for each in (find_regions(old).unpaired if old is not None else ())
+    )
+    for marker in find_regions(new).unpaired:
+        if known[marker.name, marker.is_start]:
+            known[marker.name, marker.is_start] -= 1
+            continue
+        here, other = ("start", "end") if marker.is_start else ("end", "start")
+        place = new.source.lines.position(marker.span.start)
+        yield Diagnostic.warning(
+            Code.REGION_UNBALANCED,
+            f"`<!-- {short_name(marker.name)}:{here} -->` at line {place.line} has no `:{other}` marker",
+            f"put back `<!-- {short_name(marker.name)}:{other} -->`, or delete this marker",
+            place=place,
+        )
+
+
+def _unpaired_tags(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
+    known = Counter(tag.name for tag in (find_enclosures(old).unbalanced if old is not None else ()))
+    for tag in find_enclosures(new).unbalanced:
+        if known[tag.name]:
+            known[tag.name] -= 1
+            continue
+        half = "closing" if tag.opens else "opening"
+        yield Diagnostic.warning(
+            Code.UNBALANCED_TAG,
+            f"the tag at line {tag.line} has no {half} tag",
+            f"write the {half} tag, or delete this one",
+            place=new.source.lines.position(tag.start),
+        )
+
+
+def _torn_rows(old: Outline | None, new: Outline, swallowed: Container[int]) -> Iterator[Diagnostic]:
+    """Rows of a table that are text now, and rows with more cells than the table has columns."""
+    had = _row_lines(old) if old is not None else {}
+    torn = _lines_lost(old, new, had, _row_lines(new)) if old is not None and had else []
+    for first, last in _ranges(number for number in torn if number not in swallowed):
+        lines = f"line {first} was a row" if first == last else f"lines {first}-{last} were rows"
+        yield Diagnostic.warning(
+            Code.TABLE_TORN,
+            f"{lines} of a table, and {'is' if first == last else 'are'} text now",
+            "delete the blank or broken line between the rows, and keep the header and its dashes",
+            place=Position(first, 1),
+        )
+    yield from overlong_rows(new, new.tables, frozenset(had.values()))
+
+
+def _ranges(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """First and last of each run of `numbers`, which are sorted; the line of dashes is in no list of rows."""
+    first = last = 0
+    for number in numbers:
+        if first and number > last + 2:
+            yield first, last
+            first = 0
+        first, last = first or number, number
+    if first:
+        yield first, last
+
+
+def _lines_lost(old: Outline, new: Outline, were: Mapping[int, str], are: Mapping[int, str]) -> Iterator[int]:
+    """Lines of `new` that have the text of one of the lines `were` of `old`, but are none of `are`.
+
+    Those are texts of lines by their numbers. Lines that had such a text before, and were none of `were`,
+    are no news.
+    """
+    lost = Counter(were.values()) - Counter(are.values())
+    known = _texts_outside(old, were) if lost else Counter[str]()
+    for number in range(1, new.source.lines.count + 1) if lost else ():
+        text = _line(new, number)
+        if number in are or not text or not lost[text]:
+            continue
+        if known[text]:
+            known[text] -= 1
+            continue
+        lost[text] -= 1
+        yield number
+
+
+def _texts_outside(outline: Outline, rows: Mapping[int, str]) -> Counter[str]:
+    """How often another line has the text of one of `rows`, which are texts of lines by their numbers."""
+    wanted = frozenset(rows.values())
+    others = (number for number in range(1, outline.source.lines.count + 1) if number not in rows)
+    return Counter(text for number in others if wanted and (text := _line(outline, number)) in wanted)
+
+
+def _row_lines(outline: Outline) -> dict[int, str]:
+    """The rows of all tables by their lines, headers too; without the white space around them."""
+    lines = {row.line: "" for table in outline.tables for row in (table.header, *table.rows)}
+    return {number: _line(outline, number) for number in lines}
+
+
+def _line(outline: Outline, number: int) -> str:
+    return outline.source.lines.content(number).strip()
+
+
+def _swallowed_headings(old: Outline, new: Outline, swallowed: Container[int]) -> Iterator[Diagnostic]:
+    """Headings whose line is still there, but is no longer a heading."""
+    for number in _lines_lost(old, new, _heading_lines(old), _heading_lines(new)):
+        if number in swallowed:
+            continue
+        block = new.tree.leaf_at(new.source.lines.start(number))
+        inside = f": it is in the {block.kind} that starts at line {block.first_line}" if block else ""
+        yield Diagnostic.warning(
+            Code.HEADING_LOST,
+            f"`{short_name(_line(new, number))}` at line {number} is no longer a heading{inside}",
+            "close what comes before it, or put a blank line there",
+            place=Position(number, 1),
+        )
+
+
+def _heading_lines(outline: Outline) -> dict[int, str]:
+    """The lines of headings that begin with ``#``; the text of other headings can be any text."""
+    lines = {section.heading_line: _line(outline, section.heading_line) for section in outline.headings}
+    return {number: text for number, text in lines.items() if text.startswith("#")}
+
+
+class LinkCheck:
+    """The links of one root before and after a change of some of its files."""
+
+    def __init__(self, old: LinkIndex, new: LinkIndex) -> None:
+        """Compare the files `old` with the files `new`."""
+        self._old = old
+        self.new = new
+
+    @classmethod
+    def of(cls, old: tuple[OutlinedFiles, Root], new: tuple[OutlinedFiles, Root]) -> "LinkCheck":
+        """Compare the files of two roots."""
+        return cls(LinkIndex(*old), LinkIndex(*new))
+
+    def problems_in(self, document: ChangedDocument) -> Iterator[Diagnostic]:
+        """Warnings about links of a changed document: broken ones that were fine or not there before."""
+        if document.new is None or document.new.format is not DocumentFormat.MARKDOWN:
+            return
+        yield from retargeted(document.old, document.new)
+        yield from retargeted_labels(document.old, document.new)
+        yield from self._newly_broken(document)
+
+    def problems_elsewhere(self, changed: Iterable[ChangedDocument]) -> Iterator[tuple[str, Diagnostic]]:
+        """Warnings about links in unchanged files to a changed one, with the path of each file."""
+        documents = list(changed)
+        names = frozenset(
+            page_key(each.old_path) for each in documents if each.old_path and _may_break_links(each)
+        )
+        known = {each.path for each in documents}
+        for found in self.new.linking_to(names) if names else ():
+            if isinstance(found, Diagnostic) or found.relative in known:
+                continue
+            same = ChangedDocument(found.relative, found.relative, found.outline, found.outline)
+            yield from ((found.relative, problem) for problem in self._newly_broken(same))
+
+    def retargeted_elsewhere(self, changed: Iterable[ChangedDocument]) -> Iterator[tuple[str, Diagnostic]]:
+        """Links from one file to a heading of another that name another heading there now, with their files.
+
+        A link that is new in its file means what it names now.
+        """
+        documents = {each.path: each for each in changed}
+        shifted = {
+            path: anchors
+            for path, each in documents.items()
+            if each.old is not None and each.new is not None
+            if (anchors := _shifted_anchors(each.old, each.new))
+        }
+        names = frozenset(page_key(name) for path in shifted for name in (path, folder_of(path)) if name)
+        for found in self.new.linking_to(names) if names else ():
+            if isinstance(found, Diagnostic):
+                continue
+            source, outline = documents.get(found.relative), found.outline
+            written = None if source is None else _targets(source.old) if source.old else frozenset[str]()
+            for link in destinations(outline, [_whole(outline)]):
+                target = find_target(self.new, found.relative, link) if link.path and link.fragment else None
+                pair = shifted.get(target.path, {}).get(target_key(link.fragment or "")) if target else None
+                shown = escape_for_message(outline.text_of(link.span))
+                if pair is not None and (written is None or shown in written):
+                    line = outline.source.lines.line_at(link.span.start)
+                    yield found.relative, _retargeted_link(shown, line, *pair)
+
+    def _newly_broken(self, document: ChangedDocument) -> Iterator[Diagnostic]:
+        assert document.new is not None
+        known: frozenset[str] = frozenset()
+        written: frozenset[str] = frozenset()
+        if document.old is not None and document.old_path is not None:
+            find = broken_in_tree(self._old, self._old.anchors, document.old_path)
+            known = frozenset(link.target for link in find(document.old, _whole(document.old)))
+            written = _targets(document.old) - known
+        # Where targets of a kind led to nothing before, the site makes them: mdplan does not see those.
+        makes_anchors = any("#" in target for target in known)
+        find = broken_in_tree(self.new, self.new.anchors, document.path)
+        for link in find(document.new, _whole(document.new)):
+            is_new = link.target not in written
+            if link.target in known or (is_new and not _names_a_document(link.target)):
+                continue
+            if is_new and makes_anchors and "#" in link.target:
+                continue
+            yield broken_link(link.target, link.line)
+        yield from self._lost_names(document)
+
+    def _lost_names(self, document: ChangedDocument) -> Iterator[Diagnostic]:
+        """Names of pages that led to a file before, and lead to none now."""
+        assert document.new is not None
+        outline, old_path = document.new, document.old_path or document.path
+        for link in destinations(outline, [_whole(outline)]):
+            if link.is_page_name:
+                was = find_target(self._old, old_path, link)
+                now = find_target(self.new, document.path, link)
+                is_lost = now is not None and now.kind is TargetKind.NOTHING
+                if was is not None and was.kind is TargetKind.FILE and is_lost:
+                    line = outline.source.lines.line_at(link.span.start)
+                    yield broken_link(escape_for_message(outline.text_of(link.span)), line)
+
+
+def retargeted(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
+    """Links of a document into itself that name another heading than the same link did before."""
+    if old is None:
+        return
+    before = {link.target for link in local_links(old) if link.target.startswith("#")}
+    shifted = _shifted_anchors(old, new) if before else {}
+    for link in local_links(new) if shifted else ():
+        pair = shifted.get(target_key(link.target[1:])) if link.target in before else None
+        if pair is not None:
+            yield _retargeted_link(link.target, link.line, *pair)
+
+
+# The section that an anchor named, as it is in the new version, if it is; and the one that it names there.
+_Shift: TypeAlias = tuple[Section | None, Section]
+
+
+def _shifted_anchors(old: Outline, new: Outline) -> dict[str, _Shift]:
+    """Anchors that name another heading in `new`.
+
+    What has no section of the same path in `new` was renamed, and its anchor with it: that is no shift.
+    Sections of equal paths are told apart by their own text; one that is edited has the place that it had.
+    """
+    found: dict[str, _Shift] = {}
+    for heading in old.headings:
+        key = target_key(heading.anchor or "")
+        was, now = (old.with_anchor(key), new.with_anchor(key)) if key else (None, None)
+        if was is None or now is None:
+            continue
+        if was.path == now.path:
+            shift = _shift_of_equals(old, was, new, now) if was.repeats > 1 or now.repeats > 1 else None
+        else:
+            moved = _same_place(was, new)
+            shift = None if moved is None else (moved, now)
+        if shift is not None:
+            found[key] = shift
+    return found
+
+
+def _shift_of_equals(old: Outline, was: Section, new: Outline, now: Section) -> _Shift | None:
+    """The shift of an anchor from `was` to `now`, which have the same path; None for the same section."""
+    text, text_now = _own_text(old, was), _own_text(new, now)
+    if text == text_now:
+        return None
+    moved = next((each for each in new.headings if _is(new, each, was.path, text)), None)
+    was_elsewhere = any(_is(old, each, was.path, text_now) for each in old.headings)
+    return (moved, now) if moved is not None or was_elsewhere else None
+
+
+def _is(outline: Outline, section: Section, path: tuple[str, ...], text: str) -> bool:
+    return section.path == path and _own_text(outline, section) == text
+
+
+def _own_text(outline: Outline, section: Section) -> str:
+    return outline.source.text[section.heading_start : section.body.end].strip()
+
+
+def _retargeted_link(target: str, line: int, moved: Section | None, now: Section) -> Diagnostic:
+    named = "a section that is gone" if moved is None else _shown(moved)
+    return Diagnostic.warning(
+        Code.LINK_RETARGETED,
+        f"the link to `{short_name(target)}` at line {line} named {named}, and now names {_shown(now)}",
+        "correct the link" if moved is None else f"link to `#{moved.anchor}` if that is meant",
+        place=Position(line, 1),
+    )
+
+
+def _same_place(was: Section, new: Outline) -> Section | None:
+    """The section of `new` that has the path of `was`, under another anchor; None where there is none."""
+    return next((each for each in new.headings if each.path == was.path and each.anchor != was.anchor), None)
+
+
+def _shown(section: Section) -> str:
+    return f'"{short_name(" > ".join(section.path))}" (line {section.heading_line})'
+
+
+def broken_link(target: str, line: int) -> Diagnostic:
+    """BROKEN_LINK for a link to `target` that leads to nothing; `line` is 1-based."""
+    return Diagnostic.warning(
+        Code.BROKEN_LINK,
+        f"the link to `{short_name(target)}` at line {line} leads to nothing",
+        "correct its target, or restore what it named",
+        place=Position(line, 1),
+    )
+
+
+def _targets(outline: Outline) -> frozenset[str]:
+    """The destinations of `outline`, as they are written and shown."""
+    return frozenset(
+        escape_for_message(outline.text_of(each.span)) for each in destinations(outline, [_whole(outline)])
+    ) | {escape_for_message(link.target) for link in local_links(outline)}
+
+
+def _names_a_document(target: str) -> bool:
+    """Whether `target` can mean nothing but a place of this document or a Markdown file.
+
+    What else a new link names, such as a route, the site decides when it is built.
+    """
+    path = target.partition("#")[0].partition("?")[0].lower()
+    return not path or path.endswith(MARKDOWN_SUFFIXES)
+
+
+def _may_break_links(document: ChangedDocument) -> bool:
+    """Whether links from elsewhere to the old file may lead to nothing now."""
+    if document.old_path is None or document.old is None:
+        return False
+    if document.new is None or document.old_path != document.path:
+        return True
+    return not resolvable_targets(document.old) <= resolvable_targets(document.new)
+
+
+def _whole(outline: Outline) -> Span:
+    return Span(0, len(outline.source.text))
+
+
+# --- Labels and footnotes that name another definition after a change.
+
+
+def retargeted_labels(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
+    """LINK_RETARGETED for labels of links and footnotes whose first definition is another one in `new`.
+
+    The first definition counts. One whose text alone is another was edited, and its uses are meant.
+    """
+    if old is None or new.format is not DocumentFormat.MARKDOWN:
+        return
+    before, after = all_definitions(old), all_definitions(new)
+    text_before = {label: [old.text_of(span).strip() for span in spans] for label, spans in before.items()}
+    text_after = {label: [new.text_of(span).strip() for span in spans] for label, spans in after.items()}
+    shifted = {
+        label
+        for label, texts in text_before.items()
+        if (now := text_after.get(label)) and now[0] != texts[0] and (texts[0] in now or now[0] in texts)
+    }
+    used = {use.label for use in label_uses(old)} if shifted else set()
+    for use in label_uses(new) if shifted & used else ():
+        if use.label in shifted & used:
+            line = new.source.lines.line_at(after[use.label][0].start)
+            place = new.source.lines.position(use.span.start)
+            yield Diagnostic.warning(
+                Code.LINK_RETARGETED,
+                f"`{short_name(new.text_of(use.span))}` at line {use.line} uses the definition "
+                f"of line {line}, and used another one before",
+                "give one of the definitions another label",
+                place=place,
+            )
+
+
+# --- Entries of navigation files, such as `mkdocs.yml`, whose pages a change took away.
+
+
+def lost_pages(new: LinkIndex, changed: Iterable[ChangedDocument]) -> Iterator[tuple[str, Diagnostic]]:
+    """BROKEN_LINK for entries of the files `new` that name a page which `changed` lost, with their files."""
+    gone = {
+        each.old_path
+        for each in changed
+        if each.old_path is not None and new.at(each.old_path) is TargetKind.NOTHING
+    }
+    for found in new.navigation(frozenset(map(page_key, gone))) if gone else ():
+        content = None if isinstance(found, Diagnostic) else data_content(found.outline)
+        if isinstance(found, Diagnostic) or not isinstance(content, DataContent):
+            continue
+        navigation = navigation_of(found.relative, content.values)
+        if navigation is None:
+            continue
+        navigation = beside_its_pages(navigation, strings_of(content.values), new)
+        for path, value in strings_of(content.values):
+            if not gone.isdisjoint(navigation.page(path, value)):
+                span = content.places.get(path)
+                place = found.outline.source.lines.position(span.start) if span else None
+                yield (
+                    found.relative,
+                    Diagnostic.warning(
+                        Code.BROKEN_LINK,
+                        f"the entry `{shown(path)}` names `{short_name(value)}`, which is gone",
+                        "correct the entry, or delete it",
+                        place=place,
+                    ),
+                )
+
+
+# --- Lines that lost a sign of their syntax in a change: a blank after ``##``, a backtick, a pipe.
+#
+# A line counts where it is one of the old version but for that sign: what was rewritten is no damage.
+
+_BLANKS: Final = re.compile(r"[ \t]+")
+
+_BLANKS_AND_PIPES: Final = re.compile(r"[ \t|]+")
+
+_HEADING: Final = re.compile(r"#{1,6}[ \t]+\S")
+
+_TASK: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ xX]\][ \t]+\S")
+
+_FENCE: Final = re.compile(r"(?P<marks>(?P<mark>`|~)(?P=mark){2,})")
+
+_LEAST_MARKS: Final = 3
+
+
+class TornFence(NamedTuple):
+    """A line that opened a fence, and what it was."""
+
+    line: int
+    opening: str
+
+
+def torn_headings(old: Outline, new: Outline, swallowed: Container[int]) -> Iterator[Diagnostic]:
+    """HEADING_LOST for headings without the blank after their ``#``; not those of lines in `swallowed`."""
+    was = _lines(old, (each.heading_line for each in old.headings))
+    now = _lines(new, (each.heading_line for each in new.headings))
+    are = frozenset(now)
+    for number, before in _torn(new, _texts(was, _HEADING), Counter(now.values()), are):
+        if number not in swallowed and _is_text(new, number):
+            yield Diagnostic.warning(
+                Code.HEADING_LOST,
+                f"`{short_name(_line(new, number))}` at line {number} is no longer a heading",
+                f"write the blank after its marks again: `{short_name(before)}`",
+                place=Position(number, 1),
+            )
+
+
+def torn_tasks(old: Outline, new: Outline, swallowed: Container[int]) -> Iterator[Diagnostic]:
+    """TASK_LOST for tasks without a blank of ``- [ ]``; not those of lines in `swallowed`."""
+    if "[" not in old.source.text:
+        return
+    was, now = _lines(old, _task_lines(old)), _lines(new, _task_lines(new))
+    for number, before in _torn(new, _texts(was, _TASK), Counter(now.values()), frozenset(now)):
+        if number not in swallowed and _is_text(new, number):
+            yield Diagnostic.warning(
+                Code.TASK_LOST,
+                f"`{short_name(_line(new, number))}` at line {number} is no longer a task",
+                f"write its blanks again: `{short_name(before)}`",
+                place=Position(number, 1),
+            )
+
+
+def torn_fences(old: Outline, new: Outline) -> list[TornFence]:
+    """Opening lines of fences that have one mark too few now, while the closing line is still there."""
+    openings: Counter[str] = Counter()
+    closings: dict[str, str] = {}
+    for block in old.blocks:
+        if block.kind is BlockKind.FENCE and not is_left_open(block, old.source.text):
+            opening = _line(old, block.first_line)
+            found = _FENCE.match(opening)
+            if found is not None and len(found["marks"]) == _LEAST_MARKS:
+                openings[opening[1:]] += 1
+                closings[opening[1:]] = _line(old, block.last_line)
+    if not openings:
+        return []
+    in_code = _lines_of_code(new)
+    torn = []
+    for number in range(1, new.source.lines.count + 1):
+        text = _line(new, number)
+        if openings[text] and number not in in_code and _has_below(new, number, closings[text]):
+            torn.append(TornFence(number, closings[text][0] + text))
+    known = Counter(_line(old, number) for number in range(1, old.source.lines.count + 1))
+    return [each for each in torn if not known[each.opening[1:]]]
+
+
+def torn_fence(fence: TornFence) -> Diagnostic:
+    """BLOCK_UNCLOSED for `fence`: what was its end begins a fence now."""
+    return Diagnostic.warning(
+        Code.BLOCK_UNCLOSED,
+        f"line {fence.line} no longer opens a code block, and the end of that block opens one now",
+        f"write the fence again: `{short_name(fence.opening)}`",
+        place=Position(fence.line, 1),
+    )
+
+
+def torn_cells(old: Outline, new: Outline) -> Iterator[Diagnostic]:
+    """TABLE_TORN for rows with fewer cells than columns that had all of them, and have the same text."""
+    full: set[str] = set()
+    short: set[str] = set()
+    for table in old.tables if new.tables else ():
+        for row in table.rows:
+            rows = full if len(row.cells) >= len(table.columns) else short
+            rows.add(_BLANKS_AND_PIPES.sub("", _line(old, row.line)))
+    for table in new.tables if full else ():
+        for row in table.rows:
+            text = _BLANKS_AND_PIPES.sub("", _line(new, row.line))
+            if len(row.cells) < len(table.columns) and text and text in full and text not in short:
+                yield Diagnostic.warning(
+                    Code.TABLE_TORN,
+                    f"the row at line {row.line} has {len(row.cells)} cells, and its table "
+                    f"{len(table.columns)} columns: it had all of them",
+                    "write the pipe between its cells again",
+                    place=Position(row.line, 1),
+                )
+
+
+def _torn(
+    new: Outline, was: Mapping[str, str], now: Counter[str], known: Container[int]
+) -> Iterator[tuple[int, str]]:
+    """Lines of `new` that differ in blanks alone from one of the texts `was`, none of which is in `now`.
+
+    `was` has these by their text without blanks; `known` are lines that are still what they were.
+    """
+    lost = {key: text for key, text in was.items() if not now[text]}
+    for number in range(1, new.source.lines.count + 1) if lost else ():
+        text = _line(new, number)
+        before = lost.get(_BLANKS.sub("", text)) if text else None
+        if before is not None and number not in known and _BLANKS.sub(" ", text) != _BLANKS.sub(" ", before):
+            yield number, before
+
+
+def _texts(lines: Mapping[int, str], form: re.Pattern[str]) -> dict[str, str]:
+    """Those of `lines` that have the `form`, by their text without blanks."""
+    return {_BLANKS.sub("", text): text for text in lines.values() if form.match(text)}
+
+
+def _lines(outline: Outline, numbers: Iterator[int]) -> dict[int, str]:
+    return {number: _line(outline, number) for number in numbers}
+
+
+def _task_lines(outline: Outline) -> Iterator[int]:
+    for listing in outline.lists.all:
+        for item in listing.items:
+            if item.mark is not None:
+                yield item.first_line
+
+
+def _is_text(outline: Outline, number: int) -> bool:
+    block = outline.tree.leaf_at(outline.source.lines.content_end(number) - 1)
+    return block is not None and block.kind is BlockKind.PARAGRAPH
+
+
+def _lines_of_code(outline: Outline) -> frozenset[int]:
+    return frozenset(
+        number
+        for block in outline.blocks
+        if block.kind is BlockKind.FENCE
+        for number in range(block.first_line, block.last_line + 1)
+    )
+
+
+def _has_below(outline: Outline, number: int, text: str) -> bool:
+    """Whether a line after line `number` is `text`, and begins a fence."""
+    return any(
+        block.kind is BlockKind.FENCE
+        and block.first_line > number
+        and _line(outline, block.first_line) == text
+        for block in outline.blocks
+    )
+
+
+# --- Which documents of a root differ from a commit: in the work tree, with files that git does not
+# track.
+
+_SUFFIXES: Final = (*MARKDOWN_SUFFIXES, ".txt")
+
+
+class CommittedVersion:
+    """The root of `workspace` as it was in the commit that `reference` names.
+
+    Raises `StorageRefused`: INVALID_ARGUMENT for several roots, a folder in no repository, or a name of no
+    commit.
+    """
+
+    def __init__(self, workspace: Workspace, reference: str) -> None:
+        self._place = RepositoryLocation.of(workspace)
+        self._commit = find_commit(self._place, reference)
+        scope = workspace.roots[0].scope
+        self._tree = CommitTree(self._place, self._commit, scope.allow, scope.deny)
+
+    def open(self) -> Workspace:
+        """The files of the commit."""
+        return self._tree.open()
+
+    def changes(self, paths: Sequence[str]) -> Iterator[tuple[str | None, str | None]]:
+        """Old and new path, from the root, of each document below `paths` that differs; None for neither.
+
+        Without `paths` of all of them. Raises `StorageRefused` where git fails.
+        """
+        places = [f":(top,literal){self._place.within(path)}" for path in paths or [""]]
+        words = self._place.diff("--name-status", "-M", self._commit, "--", *places)
+        at = 0
+        while at < len(words):
+            kind = words[at][:1]
+            step = 3 if kind in {"R", "C"} else 2
+            old, new = words[at + 1], words[at + step - 1]
+            yield from self._documents(None if kind in {"A", "C"} else old, None if kind == "D" else new)
+            at += step
+        for path in self._place.untracked(*places):
+            yield from self._documents(None, path)
+
+    def _documents(self, old: str | None, new: str | None) -> Iterator[tuple[str | None, str | None]]:
+        pair = [self._place.from_root(path) if path is not None else None for path in (old, new)]
+        if any(path is not None and path.lower().endswith(_SUFFIXES) for path in pair):
+            yield pair[0], pair[1]
