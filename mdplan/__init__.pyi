@@ -7,9 +7,9 @@ from mdplan.engine.decisions.approval import approved_only as approved_only
 from mdplan.engine.engine import Engine as Engine
 from mdplan.limits import Limits as Limits
 from mdplan.mcp.functions import tools as tools
-from mdplan.memory.document import Document as Document
-from mdplan.memory.document import DocumentReport as DocumentReport
-from mdplan.memory.document_section import DocumentSection as DocumentSection
+from mdplan.memory import Document as Document
+from mdplan.memory import DocumentReport as DocumentReport
+from mdplan.memory import DocumentSection as DocumentSection
 from mdplan.reports.base import Report as Report
 from mdplan.reports.base import to_wire as to_wire
 from mdplan.reports.history import DoctorReport as DoctorReport

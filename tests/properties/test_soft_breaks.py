@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdplan.edits import ReplaceMatch
-from mdplan.memory.document import Document
+from mdplan.memory import Document
 
 _WORDS = st.sampled_from(["tea", "Kettle", "Pro", "Kettle Pro", "pot,", "*hot*", "10", "[a](b.md)", "Pro."])
 _PREFIXES = st.sampled_from(

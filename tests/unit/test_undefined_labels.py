@@ -3,7 +3,7 @@
 import pytest
 
 from mdplan.diagnostics import Code
-from mdplan.memory.document import Document
+from mdplan.memory import Document
 
 TEXT = """[a] and [see][a], ![a][]
 

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from mdplan.engine.engine import Engine
-from mdplan.memory.memory_planner import RequestedFile
+from mdplan.memory import RequestedFile
 from tests.benchmarks.replay.changes import Change, Repository
 from tests.benchmarks.replay.derive import derive_batch, joined, short_batch
 from tests.benchmarks.replay.diffs import diff_write

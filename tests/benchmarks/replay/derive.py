@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from mdplan.diagnostics import Code
 from mdplan.markdown.outline import Outline
-from mdplan.memory.memory_planner import RequestedFile, plan_in_memory
+from mdplan.memory import RequestedFile, plan_in_memory
 from mdplan.planning.replan import missing_preconditions
 from mdplan.requests.batch import read_batch
 from tests.benchmarks.replay.derive_candidates import (

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mdplan.diagnostics import Code
 from mdplan.markdown.outline import Outline
-from mdplan.memory.memory_planner import RequestedFile, plan_in_memory
+from mdplan.memory import RequestedFile, plan_in_memory
 from mdplan.planning.replan import missing_preconditions
 from mdplan.planning.replay import PlannedBatch
 from mdplan.requests.batch import read_batch

@@ -8,7 +8,7 @@ from functools import lru_cache
 from mdplan.diagnostics import Diagnostic
 from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.outline import Outline
-from mdplan.memory.memory_planner import RequestedFile, plan_in_memory
+from mdplan.memory import RequestedFile, plan_in_memory
 from mdplan.planning.replan import missing_preconditions
 from mdplan.planning.replay import PlannedBatch
 from mdplan.reading.read import read_target

@@ -1,18 +1,26 @@
 """A document in memory: text in, edits, text out."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Self
 
+from mdplan import edits
+from mdplan.data.content import as_json
 from mdplan.diagnostics import Diagnostic, Problems, Refused
 from mdplan.edits import Edit
 from mdplan.markdown.addresses import find_by_anchor, find_by_id, find_by_path
+from mdplan.markdown.destinations import TargetKind
 from mdplan.markdown.format_detection import document_format, has_mdx_name
+from mdplan.markdown.front_matter import Unreadable
+from mdplan.markdown.front_matter_edits import unreadable
 from mdplan.markdown.outline import Outline
-from mdplan.memory.document_section import DocumentSection
-from mdplan.memory.front_matter_mapping import DocumentFrontMatter
-from mdplan.memory.memory_planner import RequestedFile, plan_in_memory
+from mdplan.markdown.paths import NO_RULES, SiteRules
+from mdplan.markdown.sections import Section
+from mdplan.planning.batch import build_files, plan_batch
+from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile
+from mdplan.planning.links import derive_link_edits
 from mdplan.planning.replay import PlannedBatch
 from mdplan.reading.open_document import decode_document
 from mdplan.reading.read import read_target
@@ -23,14 +31,210 @@ from mdplan.reports.next_steps import Caller, hint_for
 from mdplan.reports.plan import PlanReport
 from mdplan.reports.read import ReadReport, SearchReport
 from mdplan.reports.stat import StatReport
-from mdplan.requests.batch import read_batch
+from mdplan.requests.batch import Batch, read_batch
 from mdplan.requests.query_reader import read_read_request, read_search_request, read_stat_request
 from mdplan.text.source import Source
 
 Format = Literal["markdown", "ini", "yaml", "json", "toml", "text"]
+
 AnyEdit = Edit | Mapping[str, Any]
+
 _NAMES: Final = {"markdown": "document.md", "ini": "document.ini", "text": "document.txt"}
+
 _NO_LINE_LIMIT: Final = 1 << 62
+
+
+# --- A section of a document in memory.
+
+
+@dataclass(frozen=True)
+class DocumentSection:
+    r"""One section: where it is and what it says; its methods collect edits of the document.
+
+    Every edit means the section as it is in the document: renaming it first makes no difference to what
+    comes after. Lines are 1-based and inclusive.
+
+    >>> section = Document.from_text("# Guide\n\n## Install\n\nRun it.\n").section("Install")
+    >>> section.path, section.level, section.start_line, section.end_line
+    (('Guide', 'Install'), 2, 3, 5)
+    >>> section.text
+    '## Install\n\nRun it.\n'
+    """
+
+    outline: Outline = field(repr=False)
+    found: Section = field(repr=False)
+    collected: list[Edit] = field(repr=False, compare=False)
+
+    @property
+    def title(self) -> str:
+        """Its heading as a reader sees it."""
+        return self.found.title
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The headings that lead to it, outermost first, and its own."""
+        return self.found.path
+
+    @property
+    def level(self) -> int:
+        """The level of its heading, 1 to 6."""
+        return self.found.level
+
+    @property
+    def id(self) -> str:
+        """Its section ID."""
+        return self.found.section_id
+
+    @property
+    def anchor(self) -> str | None:
+        """The anchor that GitHub gives its heading, without ``#``."""
+        return self.found.anchor
+
+    @property
+    def start_line(self) -> int:
+        """The line of its heading."""
+        return self.found.first_line
+
+    @property
+    def end_line(self) -> int:
+        """Its last line, with its subsections."""
+        return self.found.last_line
+
+    @property
+    def text(self) -> str:
+        """All of it: heading, body and subsections."""
+        return self.outline.text_of(self.found.span)
+
+    @property
+    def body(self) -> str:
+        """What is between its heading and its first subsection."""
+        return self.outline.text_of(self.found.body)
+
+    @property
+    def sha256(self) -> str:
+        """The hash that guards an edit of it: `sectionSha256`."""
+        return self.outline.section_sha256(self.found)
+
+    @property
+    def children(self) -> tuple["DocumentSection", ...]:
+        """Its subsections, one level down."""
+        found = self.outline.children(self.found)
+        return tuple(DocumentSection(self.outline, each, self.collected) for each in found)
+
+    def append(self, markdown: str) -> Self:
+        """Add Markdown to its end, as `append_to_section` does."""
+        return self._with(edits.AppendToSection(section=self.address, markdown=markdown))
+
+    def prepend(self, markdown: str) -> Self:
+        """Add Markdown below its heading, as `prepend_to_section` does."""
+        return self._with(edits.PrependToSection(section=self.address, markdown=markdown))
+
+    def replace(self, markdown: str) -> Self:
+        """Replace it, as `replace_section` does."""
+        return self._with(edits.ReplaceSection(section=self.address, markdown=markdown))
+
+    def rename(self, title: str) -> Self:
+        """Give its heading another text, as `rename_heading` does."""
+        return self._with(edits.RenameHeading(section=self.address, new_title=title))
+
+    def insert_before(self, markdown: str) -> Self:
+        """Insert a section before it, as `insert_section` does."""
+        return self._with(edits.InsertSection(section=self.address, position="before", markdown=markdown))
+
+    def insert_after(self, markdown: str) -> Self:
+        """Insert a section after it and its subsections, as `insert_section` does."""
+        return self._with(edits.InsertSection(section=self.address, position="after", markdown=markdown))
+
+    def delete(self) -> Self:
+        """Delete it with its subsections, as `delete_section` does."""
+        return self._with(edits.DeleteSection(section=self.address))
+
+    @property
+    def address(self) -> edits.Section:
+        """What names it in an edit: its headings, or its ID where others have the same headings."""
+        by_path = find_by_path(self.outline, self.path)
+        return edits.Section(*self.path) if by_path is self.found else edits.Section(id=self.id)
+
+    def __repr__(self) -> str:
+        return f"<DocumentSection: {' > '.join(self.path)}, lines {self.start_line}-{self.end_line}>"
+
+    def _with(self, edit: Edit) -> Self:
+        self.collected.append(edit)
+        return self
+
+
+# --- The front matter of a document in memory, as a mapping.
+
+
+class DocumentFrontMatter(MutableMapping[str, Any]):
+    r"""Keys and values; dates are strings. Values that are set count at once, and each is one edit.
+
+    Lists and maps in it may be changed too: `Document.edits` has what became of them.
+
+    >>> document = Document.from_text("---\\nstatus: draft\\n---\\n# A\\n")
+    >>> document.front_matter["status"]
+    'draft'
+    >>> document.front_matter["status"] = "final"
+    >>> document.front_matter["status"], document.edits
+    ('final', (SetValue(key=['status'], value='final', create_if_missing=True),))
+    """
+
+    def __init__(self, outline: Outline, collected: list[Edit], name: str) -> None:
+        """Read what `outline`, called `name`, has; edits go to `collected`.
+
+        Raises `Refused`: FRONT_MATTER_INVALID.
+        """
+        content = outline.front_matter_content
+        if isinstance(content, Unreadable):
+            raise Refused((unreadable(outline, content).at(file=name),))
+        values: Any = {} if content is None else as_json(content.values)
+        self._base: dict[str, Any] = values
+        self._values = deepcopy(values)
+        # As the document and the edits have them; callers may change lists and maps of `_values`.
+        self._seen = deepcopy(values)
+        self._collected = collected
+        self._by_key: dict[str, Edit] = {}
+
+    def __getitem__(self, key: str) -> Any:  # noqa: ANN401 (any JSON)
+        return self._values[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:  # noqa: ANN401
+        if not isinstance(key, str):
+            raise TypeError(f"keys of front matter are strings, and {key!r} is none")
+        edit = edits.SetValue(key=[key], value=value, create_if_missing=True)
+        self._drop(key)
+        self._collected.append(edit)
+        self._by_key[key] = edit
+        self._values[key] = value
+        self._seen[key] = deepcopy(value)
+
+    def __delitem__(self, key: str) -> None:
+        del self._values[key]
+        self._drop(key)
+        if key in self._base:
+            self._by_key[key] = edits.DeleteValue(key=[key])
+            self._collected.append(self._by_key[key])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return f"DocumentFrontMatter({self._values!r})"
+
+    def collect_changes(self) -> None:
+        """Collect edits for lists and maps that were changed in place."""
+        for key, value in self._values.items():
+            # `repr` differs for 1 and True, which are equal.
+            if repr(value) != repr(self._seen[key]):
+                self[key] = value
+
+    def _drop(self, key: str) -> None:
+        """Forget what was collected for `key`: two edits of one key would contradict each other."""
+        earlier = self._by_key.pop(key, None)
+        self._collected[:] = [each for each in self._collected if each is not earlier]
 
 
 class Document:
@@ -313,3 +517,88 @@ class DocumentReport(PlanReport):
 
 def _for_caller(*problems: Diagnostic) -> Problems:
     return tuple(hint_for(Caller.DOCUMENT, problem) for problem in problems)
+
+
+# --- Plans of batches on one document in memory.
+
+
+@dataclass(frozen=True)
+class RequestedFile:
+    """The document fields of a batch: its name, format and encoding, if given."""
+
+    name: str
+    format: str | None
+    encoding: str | None
+
+    def fields(self) -> dict[str, Any]:
+        """Name, format and encoding as fields of a batch."""
+        given = {"file": self.name, "format": self.format, "encoding": self.encoding}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+def plan_in_memory(batch: Batch, outline: Outline) -> PlannedBatch | Problems:
+    """The plan of `batch`, whose one file is the document `outline`.
+
+    Errors: those of planning; INVALID_ARGUMENT for edits that need files.
+    """
+    needs_files = tuple(
+        Diagnostic.invalid(
+            f"{edit.op} needs files, and a document in memory is none", "use an Engine", edit_index=index
+        )
+        for index, edit in enumerate(batch.files[0].edits)
+        if edit.file_effect != "edit" or edit.other_file is not None
+    )
+    return needs_files or plan_batch(batch, lambda part: _build(part, outline))
+
+
+def _build(batch: Batch, outline: Outline) -> BuildResult | Problems:
+    requested = batch.files[0]
+    file = SnapshotFile(
+        path=requested.file, relative=requested.file, requested=requested, outline=outline, first_edit=0
+    )
+    no_others = _NoOtherFiles(requested.file)
+    built: list[BuiltFile] = []
+    problems: list[Diagnostic] = []
+    for each in build_files([file], batch, no_others):
+        if isinstance(each, BuiltFile):
+            built.append(each)
+        else:
+            problems += each
+    return tuple(problems) or derive_link_edits(built, batch.update_references, no_others)
+
+
+@dataclass(frozen=True)
+class _NoOtherFiles:
+    """The files that links of the document `name` lead to: nothing is known of them."""
+
+    name: str
+
+    def at(self, path: str) -> TargetKind:
+        return TargetKind.FILE if path == self.name else TargetKind.OTHER
+
+    def pages(self, key: str) -> Sequence[str]:
+        del key
+        return ()
+
+    def spelled(self, path: str) -> str | None:
+        del path
+        return None
+
+    @property
+    def rules(self) -> SiteRules:
+        return NO_RULES
+
+    @property
+    def rules_problem(self) -> None:
+        return None
+
+    def linking_to(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
+        del names
+        return iter(())
+
+    def navigation(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
+        del names
+        return iter(())
+
+    def refusal(self, file: SnapshotFile) -> None:
+        del file
