@@ -33,8 +33,16 @@ from docs.codegen.pages import (
 )
 from mdplan.bot.manifest.manifest_schema import manifest_schema
 from mdplan.diagnostics import Exit
-from mdplan.edits.edit_classes import BATCHES, PARTS, Edit, Value, class_names, class_of, parameters
-from mdplan.edits.section_address import SectionAddress
+from mdplan.edits.edit_classes import (
+    BATCHES,
+    PARTS,
+    Edit,
+    SectionAddress,
+    Value,
+    class_names,
+    class_of,
+    parameters,
+)
 from mdplan.markdown.tables import NodeKind
 from mdplan.mcp.tool import ToolDefinition
 from mdplan.operations.base import Operation
@@ -202,7 +210,7 @@ from typing import Any, Literal, TypeAlias
 
 from mdplan.edits.edit_classes import Edit as Edit
 from mdplan.edits.edit_classes import Value as Value
-from mdplan.edits.section_address import SectionAddress
+from mdplan.edits.edit_classes import SectionAddress
 
 Section = SectionAddress
 """

@@ -19,8 +19,7 @@ from mdplan.cli.commands.edit import OperationGroup
 from mdplan.cli.exit_codes import NAME
 from mdplan.cli.program import build_program
 from mdplan.diagnostics import MOST_PROBLEMS, Code
-from mdplan.edits.edit_classes import PARTS, class_of, parameters
-from mdplan.edits.section_address import SectionAddress
+from mdplan.edits.edit_classes import PARTS, SectionAddress, class_of, parameters
 from mdplan.engine.engine import Engine
 from mdplan.limits import ALL_LIMITS, LimitOption, in_words
 from mdplan.markdown.reference_parser import MAX_NESTING

@@ -18,7 +18,7 @@ TypeError: RenameHeading() has no argument 'title'; did you mean 'new_title'?
 """
 
 from mdplan.edits.edit_classes import Edit, Value, class_names, class_of
-from mdplan.edits.section_address import SectionAddress as Section
+from mdplan.edits.edit_classes import SectionAddress as Section
 
 __all__ = ["Edit", "Section", "Value", *class_names()]  # noqa: PLE0604
 
