@@ -64,7 +64,7 @@ _HOMES = {
     "Severity": "mdplan.diagnostics",
     "StatReport": "mdplan.reports.stat",
     "StorageRefused": "mdplan.storage.fs.errors",
-    "approved_only": "mdplan.engine.decisions.approval",
+    "approved_only": "mdplan.engine.approval",
     "to_wire": "mdplan.reports.base",
     "tools": "mdplan.mcp.functions",
 }

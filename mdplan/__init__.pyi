@@ -2,8 +2,8 @@ from mdplan.diagnostics import Code as Code
 from mdplan.diagnostics import Diagnostic as Diagnostic
 from mdplan.diagnostics import Refused as Refused
 from mdplan.diagnostics import Severity as Severity
+from mdplan.engine.approval import approved_only as approved_only
 from mdplan.engine.async_engine import AsyncEngine as AsyncEngine
-from mdplan.engine.decisions.approval import approved_only as approved_only
 from mdplan.engine.engine import Engine as Engine
 from mdplan.limits import Limits as Limits
 from mdplan.mcp.functions import tools as tools

@@ -23,7 +23,7 @@ from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.documents import Documents
 from mdplan.documents.files import OutlineCache
 from mdplan.documents.link_index import LinkIndex
-from mdplan.engine.planner import Planner
+from mdplan.engine.plans import Planner
 from mdplan.markdown.paths import page_key
 from mdplan.planning.build import SnapshotFile
 from mdplan.planning.link_changes import LinkChanges, linked_places, text_of_bytes

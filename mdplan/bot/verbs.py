@@ -11,8 +11,8 @@ from mdplan.bot.job import FileStatus, FolderTree, Job
 from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.diagnostics import Problems, Severity
 from mdplan.engine.engine import Engine
-from mdplan.engine.history.interrupted import with_interrupted
-from mdplan.engine.history.recovery_service import with_recovered
+from mdplan.engine.interrupted import with_interrupted
+from mdplan.engine.recovery import with_recovered
 from mdplan.plan import Plan
 from mdplan.planning.plan_document import document_parts
 from mdplan.planning.results import report_fields

@@ -11,7 +11,7 @@ from mdplan.diagnostics import Code, Diagnostic
 if TYPE_CHECKING:
     from mdplan.cli.session import Session
     from mdplan.engine.engine import Engine
-    from mdplan.engine.reviews.open_plan import ReviewEntry
+    from mdplan.engine.reviews import ReviewEntry
 
 PLAN_ID: Final = re.compile(r"(?:sha256-)?[0-9a-fA-F]{4,64}")
 _PREFIX: Final = "sha256-"
@@ -62,8 +62,7 @@ def pending_plans(engine: "Engine") -> list["ReviewEntry"]:
 
     A plan that was applied is none of them, even if it was undone, unless it was saved again after that.
     """
-    from mdplan.engine.reviews.open_plan import ReviewState
-    from mdplan.engine.reviews.review_service import ReviewService
+    from mdplan.engine.reviews import ReviewService, ReviewState
 
     entries = ReviewService(engine).entries(_LISTED)
     return [

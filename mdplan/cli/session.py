@@ -50,8 +50,8 @@ class Session:
 
         Raises `StorageRefused`, which `engine_command` reports.
         """
-        from mdplan.engine.caller import CallerIdentity, shell_client
         from mdplan.engine.engine import Engine
+        from mdplan.engine.history import CallerIdentity, shell_client
 
         settings = replace(self.settings(), require_approval=require_approval)
         return Engine(self.open_workspace(), settings, caller=CallerIdentity(client=shell_client))

@@ -3,40 +3,50 @@
 Every surface is a thin adapter onto this class; none of them edits text by itself.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial, wraps
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.documents.documents import Seen, expand_globs
-from mdplan.engine.apply_request import (
+from mdplan.documents.documents import Documents, Seen, expand_globs
+from mdplan.engine.approval import Approval, ApprovalGate, Feedback, no_approval, reviews_report
+from mdplan.engine.history import CallerIdentity, History
+from mdplan.engine.interrupted import with_interrupted
+from mdplan.engine.plans import (
     ApplyRequest,
+    MergeService,
+    PlanCache,
     PlanDocument,
+    PlanLibrary,
+    Planner,
     PlanRef,
+    StoredPlans,
     read_apply_request,
     with_options,
 )
-from mdplan.engine.decisions.approval import Approval, no_approval
-from mdplan.engine.decisions.feedback import reviews_report
-from mdplan.engine.history.interrupted import with_interrupted
-from mdplan.engine.services import EngineServices
 from mdplan.plan import Plan
 from mdplan.planning.plan_document import write_document
 from mdplan.planning.replay import PlannedBatch, PlanResult
 from mdplan.progress import ProgressCallback, no_progress
-from mdplan.reports.base import refusal
+from mdplan.reports.base import Report, refusal
 from mdplan.reports.plan import ApplyReport, PlanReport, as_apply_report
 from mdplan.requests.batch import Batch, OnStale, read_batch
 from mdplan.settings import DEFAULT_SETTINGS, Settings
 from mdplan.storage.fs.errors import StorageRefused
+from mdplan.storage.fs.root import Root
 from mdplan.storage.workspace import Workspace
 from mdplan.text.source import Source
 
 # Each verb loads what it needs when it is called: making the classes of all reports takes longer than a plan.
 if TYPE_CHECKING:
+    from mdplan.engine.commit import Committer, PlanCommitter
+    from mdplan.engine.comparison import DocumentCheck, PlanComparer
+    from mdplan.engine.recovery import Recovery
+    from mdplan.engine.undo import UndoService
     from mdplan.reports.history import DoctorReport, HistoryReport, RecoverReport
     from mdplan.reports.plan import ComparisonReport
     from mdplan.reports.read import ReadReport, SearchReport
@@ -45,6 +55,118 @@ if TYPE_CHECKING:
     from mdplan.requests.read import ReadRequest
     from mdplan.requests.search import SearchRequest
     from mdplan.storage.transaction.restore import Keep
+
+
+# --- What an engine is made of: its services, each made when a verb first needs it.
+
+
+class EngineServices:
+    """The services over one workspace, and what several of them share."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        settings: Settings = DEFAULT_SETTINGS,
+        clock: Callable[[], float] = time.time,
+        caller: CallerIdentity = CallerIdentity(),  # noqa: B008 (it is frozen)
+        approval: Approval = no_approval,
+    ) -> None:
+        """Work on `workspace` for `caller`; `clock` returns seconds since the epoch.
+
+        Every commit calls `approval`, also that of an undo: problems that it returns refuse the commit.
+        """
+        self.workspace = workspace
+        self.settings = settings
+        self.documents = Documents.of(workspace, settings)
+        self.past = History(workspace)
+        self.library = PlanLibrary(workspace, self.past, settings.plans_kept_days, caller.client)
+        self.planner = Planner(self.documents, settings.batch)
+        self.stored = StoredPlans(self.documents, self.library)
+        self.gate = ApprovalGate.of(
+            required=settings.require_approval, own_check=approval, on_pending=caller.on_pending
+        )
+        self.merging = MergeService(self.documents, self.library, self.planner, settings.batch)
+        self.feedback = Feedback(
+            self.library, PlanCache(self.library), lambda: self.comparer, self.past, caller.client
+        )
+        self._clock = clock
+        self._caller = caller
+
+    @cached_property
+    def undoing(self) -> "UndoService":
+        """Undo of past transactions."""
+        from mdplan.engine.undo import UndoService
+
+        return UndoService(self.documents, self.past)
+
+    @cached_property
+    def comparer(self) -> "PlanComparer":
+        """Comparison of plans."""
+        from mdplan.engine.comparison import PlanComparer
+
+        return PlanComparer(self.documents, self.library, self.merging.past)
+
+    @cached_property
+    def document_check(self) -> "DocumentCheck":
+        """The check of plan documents that callers send."""
+        from mdplan.engine.comparison import DocumentCheck
+
+        return DocumentCheck(
+            self.documents, self.library, self.planner.plan, self.undoing, self.settings.batch
+        )
+
+    @cached_property
+    def recovery(self) -> "Recovery":
+        """Recovery from interrupted commits."""
+        from mdplan.engine.recovery import Recovery
+
+        return Recovery(self.workspace, self.settings.lock_timeout)
+
+    @cached_property
+    def committing(self) -> "Committer":
+        """Commits of plans."""
+        from mdplan.engine.commit import Committer
+
+        return Committer(
+            documents=self.documents,
+            library=self.library,
+            undoing=self.undoing,
+            settings=self.settings,
+            clock=self._clock,
+            gate=self.gate,
+            caller=self._caller,
+        )
+
+    @cached_property
+    def commits(self) -> "PlanCommitter":
+        """Commits of plans and undos that may need to be planned again."""
+        from mdplan.engine.commit import PlanCommitter
+
+        return PlanCommitter(
+            documents=self.documents,
+            planner=self.planner,
+            undoing=self.undoing,
+            merging=self.merging,
+            committing=self.committing,
+            limits=self.settings.batch,
+            save=lambda planned, origin: self.keep(planned, origin=origin),
+            revise=self.revise,
+        )
+
+    def keep(self, planned: PlannedBatch | Plan, document: bytes = b"", origin: Plan | None = None) -> bool:
+        """Store what was just planned, perhaps derived from `origin`; False where that is impossible."""
+        plan, bases = (planned, ()) if isinstance(planned, Plan) else (planned.plan, planned.bases)
+        return self.library.save(plan, self.root_of(plan), self._clock(), document or None, origin, bases)
+
+    def revise(self, plan: Plan, batch: Batch) -> Problems:
+        """Record in whose place `plan` of `batch` was made. Errors: those of loading that plan."""
+        return self.feedback.revise(plan, self.root_of(plan), batch.revises)
+
+    def root_of(self, plan: Plan) -> Root:
+        """Root of a plan whose files were located before."""
+        root = self.documents.root_of(plan)
+        assert isinstance(root, Root)
+        return root
 
 
 class Engine(EngineServices):
@@ -75,8 +197,6 @@ class Engine(EngineServices):
         """
         engine = cls(Workspace.open(roots, allow, deny), settings, approval=approval)
         if raise_on_refusal:
-            from mdplan.engine.raising import raise_refusals
-
             raise_refusals(engine)
         return engine
 
@@ -92,13 +212,13 @@ class Engine(EngineServices):
 
     def stat(self, request: "StatRequest | Mapping[str, Any]") -> "StatReport":
         """Structure of one file, or one row for each file of a folder or glob; never content."""
-        from mdplan.engine.queries.stat_files import stat_files
+        from mdplan.engine.stat import stat_files
 
         return stat_files(self.documents, request)
 
     def read(self, request: "ReadRequest | Mapping[str, Any]") -> "ReadReport":
         """Content of one or several places, each with what guards an edit of it."""
-        from mdplan.engine.queries.read_files import read_files
+        from mdplan.engine.read import read_files
 
         return read_files(self.documents, request)
 
@@ -111,7 +231,7 @@ class Engine(EngineServices):
         self, request: "SearchRequest | Mapping[str, Any]", tick: ProgressCallback = no_progress
     ) -> "SearchReport":
         """Matches of a pattern in files, by section; the totals are exact. `tick` hears of each file."""
-        from mdplan.engine.queries.search_files import search_files
+        from mdplan.engine.search import search_files
 
         return search_files(self.documents, request, tick)
 
@@ -243,13 +363,13 @@ class Engine(EngineServices):
 
     def history(self, limit: int = 20, file: str | None = None) -> "HistoryReport":
         """Past transactions, the newest first; of `file` alone, if given. Errors: those of locating it."""
-        from mdplan.engine.history.history_list import list_transactions
+        from mdplan.engine.history_list import list_transactions
 
         return list_transactions(self.workspace, limit, file)
 
     def transaction(self, transaction: str) -> "HistoryReport":
         """One transaction, with its diff. Errors: NOT_UNDOABLE."""
-        from mdplan.engine.history.history_list import show_transaction
+        from mdplan.engine.history_list import show_transaction
 
         return show_transaction(self.workspace, transaction, self.transaction_diff(transaction))
 
@@ -263,7 +383,7 @@ class Engine(EngineServices):
 
         Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; STALE_BASE where the text of a file is no longer known.
         """
-        from mdplan.engine.plans.comparison import compare_plans
+        from mdplan.engine.comparison import compare_plans
 
         return compare_plans(self.library, self.comparer, plan_id, against)
 
@@ -280,7 +400,7 @@ class Engine(EngineServices):
 
     def doctor(self) -> "DoctorReport":
         """What is wrong with the roots and the state folders, and what to do about it; nothing is changed."""
-        from mdplan.engine.queries.root_checks import examine
+        from mdplan.engine.root_checks import examine
 
         return examine(self.workspace, self.settings)
 
@@ -312,3 +432,26 @@ class Engine(EngineServices):
         if isinstance(loaded, Diagnostic):
             return refusal(ApplyReport, (loaded,))
         return self.commits.apply_plan(*loaded, request, self.stored)
+
+
+# --- Refusals as exceptions, for callers who ask for that.
+
+_VERBS: Final = (
+    *("stat", "read", "search", "plan", "show", "replan", "apply", "undo"),
+    *("history", "transaction", "recover", "doctor"),
+)
+
+
+def raise_refusals(engine: object) -> None:
+    """Let every verb of `engine` return only reports that are `ok`, and raise `Refused` for others."""
+    for name in _VERBS:
+        # An engine has no slots: the wrapper hides the method of its class.
+        setattr(engine, name, _raising(getattr(engine, name)))
+
+
+def _raising(verb: Callable[..., Report]) -> Callable[..., Report]:
+    @wraps(verb)
+    def call(*arguments: Any, **named: Any) -> Report:  # noqa: ANN401 (those of any verb)
+        return verb(*arguments, **named).unwrap()
+
+    return call

@@ -5,10 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.engine.apply_request import PlanRef
-from mdplan.engine.reviews.line_comments import placed_comments
-from mdplan.engine.reviews.open_plan import OpenPlan
-from mdplan.engine.reviews.review_service import DecisionTerms, ReviewService
+from mdplan.engine.plans import PlanRef
+from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService, placed_comments
 from mdplan.review.plan_review import ReviewedFile
 from mdplan.storage.user.decision_log import (
     MOST_COMMENT_CHARACTERS,

@@ -4,7 +4,7 @@ import re
 from functools import cache
 from typing import Final
 
-from mdplan.engine.reviews.open_plan import OpenPlan, ReviewState
+from mdplan.engine.reviews import OpenPlan, ReviewState
 from mdplan.reports.plan import ReviewReport
 from mdplan.web.diff.diff_rows import DiffOptions
 from mdplan.web.diff.file_view import FileViews

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews.open_merge import OpenMerge, open_merge, plan_merge
+from mdplan.engine.open_merge import OpenMerge, open_merge, plan_merge
 from mdplan.merge.documents import Choice, ConflictPlace
 from mdplan.web.labels import shown
 from mdplan.web.sessions import FlashMessage, ReviewSession

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 from starlette.requests import HTTPConnection
 
-from mdplan.engine.reviews.review_service import ReviewService
+from mdplan.engine.reviews import ReviewService
 from mdplan.storage.user.review_address import announce, withdraw
 from mdplan.web.actions import ReviewActions
 from mdplan.web.http.http_app import HttpPart

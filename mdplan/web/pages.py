@@ -6,8 +6,7 @@ from typing import Final
 
 from mdplan.client import Client
 from mdplan.diagnostics import Problems
-from mdplan.engine.reviews.open_plan import OpenPlan, ReviewEntry, ReviewState
-from mdplan.engine.reviews.review_service import ReviewService
+from mdplan.engine.reviews import OpenPlan, ReviewEntry, ReviewService, ReviewState
 from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.html import safe_html
 from mdplan.review.plan_review import (

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mdplan.engine.reviews.open_plan import OpenPlan, ReviewState
+from mdplan.engine.reviews import OpenPlan, ReviewState
 from mdplan.storage.user.decision_log import Verdict
 from mdplan.web.labels import counted
 from mdplan.web.sessions import EditChoice, Mark, PlanNotes, ReviewSession

@@ -17,7 +17,7 @@ from mdplan.bot.plan_group import GroupPlan
 from mdplan.bot.verbs import propose
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
-from mdplan.engine.planner import Planner
+from mdplan.engine.plans import Planner
 from mdplan.requests.batch import Batch
 from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.filesystem import FileSystem, Step

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mdplan.engine.planner import Planner
+from mdplan.engine.plans import Planner
 from mdplan.requests.batch import Batch
 from tests.concurrency.crowd import in_processes
 from tests.concurrency.worker import SectionJob, count, open_engine

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.engine.engine import Engine, Settings
+from mdplan.engine.engine import Engine
 from mdplan.planning.build import BuiltFile
 from mdplan.reading.stat import stat_report
 from mdplan.requests.queries import INVENTORIES, StatRequest
+from mdplan.settings import Settings
 from mdplan.storage.transaction.commit import Durability
 from mdplan.text.diff import file_diff
 from tests.conftest import FULL

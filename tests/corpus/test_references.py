@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.engine.engine import Engine, Settings
+from mdplan.engine.engine import Engine
 from mdplan.reports.plan import PlanReport
+from mdplan.settings import Settings
 from mdplan.storage.transaction.commit import Durability
 from tests.link_check import Site, Target
 

@@ -6,7 +6,7 @@ from random import Random
 from typing import Final
 
 from mdplan.diagnostics import Problems
-from mdplan.engine.apply_request import read_apply_request
+from mdplan.engine.plans import read_apply_request
 from mdplan.limits import DEFAULT_LIMITS
 from mdplan.reports.base import refusal, to_wire
 from mdplan.reports.plan import PlanReport

@@ -29,10 +29,9 @@ from hypothesis.stateful import (
     rule,
 )
 
-from mdplan.engine.caller import CallerIdentity, client_actor
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews.open_plan import OpenPlan
-from mdplan.engine.reviews.review_service import DecisionTerms, ReviewService
+from mdplan.engine.history import CallerIdentity, client_actor
+from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService
 from mdplan.mcp.review_app.app_requests import DecideRequest, Verb
 from mdplan.mcp.review_app.chat_review import META_KEY, ChatReview, Decided
 from mdplan.settings import Settings

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.engine.decisions.approval import approved_only
+from mdplan.engine.approval import approved_only
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews.review_service import ReviewService
+from mdplan.engine.reviews import ReviewService
 from mdplan.storage.user.decision_log import DecisionStore
 from mdplan.storage.user.review_address import address_of
 from tests.hostile.trial import read_verb, search_verb, stat_verb

@@ -13,12 +13,11 @@ import pytest
 from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from mdplan.engine.decisions import approval
-from mdplan.engine.decisions.approval import ApprovalGate
-from mdplan.engine.plans import plan_library
-from mdplan.engine.reviews import review_service
-from mdplan.engine.reviews.open_plan import OpenPlan
-from mdplan.engine.reviews.review_service import DecisionTerms, ReviewService
+from mdplan.engine import approval
+from mdplan.engine import plans as plan_library
+from mdplan.engine import reviews as review_service
+from mdplan.engine.approval import ApprovalGate
+from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService
 from mdplan.mcp.review_app.app_requests import Verb
 from mdplan.mcp.review_app.nonces import Nonces
 from mdplan.storage.user import decision_log

@@ -13,8 +13,7 @@ from mcp.types import ElicitRequestURLParams, ElicitResult
 
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews.open_plan import ReviewState
-from mdplan.engine.reviews.review_service import DecisionTerms, ReviewService
+from mdplan.engine.reviews import DecisionTerms, ReviewService, ReviewState
 from mdplan.mcp.calls.current_call import mcp_caller
 from mdplan.mcp.protocol import elicitation
 from mdplan.mcp.server import build_server

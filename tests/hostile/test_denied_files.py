@@ -8,8 +8,7 @@ import pytest
 
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews.open_plan import OpenPlan
-from mdplan.engine.reviews.review_service import ReviewService
+from mdplan.engine.reviews import OpenPlan, ReviewService
 from mdplan.mcp.answers.report_text import diff_uri
 from mdplan.mcp.guide.resources import resources
 from mdplan.mcp.toolsets.md_tools.md_history import history_tool

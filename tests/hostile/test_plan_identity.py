@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from mdplan.engine.decisions.approval import approved_only
+from mdplan.engine.approval import approved_only
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews.review_service import ReviewService
+from mdplan.engine.reviews import ReviewService
 from mdplan.plan import Plan
 from mdplan.planning.plan_document import FORMAT, plan_id_of, read_document
 from mdplan.storage.user.plan_store import PlanStore

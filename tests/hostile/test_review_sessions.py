@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.engine.decisions.approval import approved_only
+from mdplan.engine.approval import approved_only
 from mdplan.engine.engine import Engine
 from mdplan.storage.user.review_address import address_of
 from mdplan.web.sessions import ReviewSessions

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews.open_merge import OpenMerge, open_merge, plan_merge
+from mdplan.engine.open_merge import OpenMerge, open_merge, plan_merge
 from mdplan.merge.documents import Choice, marker_style, merge_texts, places, resolved
 from mdplan.settings import Settings
 from mdplan.storage.transaction.commit import Durability

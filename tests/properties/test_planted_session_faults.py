@@ -11,7 +11,7 @@ from hypothesis import Phase, given, settings
 
 from mdplan.documents import documents as seen_bases
 from mdplan.documents.documents import Seen
-from mdplan.engine import committer
+from mdplan.engine import commit as committer
 from mdplan.mcp.calls.shown_files import ShownFiles, ShownVersion
 from mdplan.mcp.protocol import adapter
 from mdplan.mcp.toolsets.md_tools import md_calls, md_history

@@ -14,7 +14,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mdplan.diagnostics import Code
-from mdplan.engine.engine import Engine, Settings
+from mdplan.engine.engine import Engine
+from mdplan.settings import Settings
 from mdplan.storage.transaction.commit import Durability
 from tests.link_check import Site
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.engine.decisions.approval import approved_only
+from mdplan.engine.approval import approved_only
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews.review_service import ReviewService
+from mdplan.engine.reviews import ReviewService
 from tests.three_edits import plan
 
 

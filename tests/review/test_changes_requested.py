@@ -6,8 +6,7 @@ import pytest
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews.open_plan import OpenPlan, ReviewState
-from mdplan.engine.reviews.review_service import DecisionTerms, ReviewService
+from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService, ReviewState
 from mdplan.storage.user.decision_log import (
     Channel,
     Decision,

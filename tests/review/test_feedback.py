@@ -7,9 +7,9 @@ import pytest
 
 from mdplan.client import Client
 from mdplan.diagnostics import Code
-from mdplan.engine.caller import CallerIdentity
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews.review_service import ReviewService
+from mdplan.engine.history import CallerIdentity
+from mdplan.engine.reviews import ReviewService
 from mdplan.reports.plan import ReviewReport
 from mdplan.settings import Settings
 from mdplan.storage.user.decision_log import Decision, LineComment, Side

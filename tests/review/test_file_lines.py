@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews.review_service import OpenPlan, ReviewService
+from mdplan.engine.reviews import OpenPlan, ReviewService
 
 SECTIONS = {
     name: f"## {name}\n\nThe text of {name.lower()} is about many things.\n\nIt goes on.\n" for name in "ABCD"

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from mdplan.cli.views.markdown_comment import markdown_comment
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews.open_plan import OpenPlan
-from mdplan.engine.reviews.review_service import ReviewService
+from mdplan.engine.reviews import OpenPlan, ReviewService
 
 GOLDEN = Path(__file__).parent / "comments"
 GITHUB_LIMIT = 65_536

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code
+from mdplan.engine import plans as plan_library
 from mdplan.engine.engine import Engine
-from mdplan.engine.plans import plan_library
-from mdplan.engine.plans.plan_library import PlanCache, PlanLibrary
+from mdplan.engine.plans import PlanCache, PlanLibrary
 
 
 @pytest.fixture

@@ -7,8 +7,7 @@ import pytest
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews.open_plan import OpenPlan, ReviewState
-from mdplan.engine.reviews.review_service import ReviewService
+from mdplan.engine.reviews import OpenPlan, ReviewService, ReviewState
 from mdplan.reports.plan import ApplyReport
 from mdplan.storage.user.decision_log import Decision, DecisionStore, Verdict
 from mdplan.text.source import Source

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews.review_service import ReviewService
+from mdplan.engine.reviews import ReviewService
 from mdplan.web.http.http_app import http_app
 from mdplan.web.http.http_guard import GuardRules, any_of, bearer
 from mdplan.web.page_part import review_part

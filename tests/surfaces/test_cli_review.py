@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews.review_service import ReviewService
+from mdplan.engine.reviews import ReviewService
 from mdplan.storage.user.decision_log import Verdict
 from tests.surfaces.command_line import BATCH, GUIDE, RESULT, mdplan, plan_id_of
 from tests.surfaces.dialog import Dialog

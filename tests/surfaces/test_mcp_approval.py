@@ -15,7 +15,7 @@ from mcp import MCPError
 from mcp.types import ElicitRequestFormParams, ElicitRequestURLParams, ElicitResult
 
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews.review_service import ReviewService
+from mdplan.engine.reviews import ReviewService
 from mdplan.mcp.calls.current_call import mcp_caller
 from mdplan.mcp.protocol import elicitation
 from mdplan.mcp.server import build_server

@@ -12,7 +12,7 @@ from mcp.client.extension import advertise
 from mcp.server.apps import APP_MIME_TYPE, EXTENSION_ID
 
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews.review_service import ReviewService
+from mdplan.engine.reviews import ReviewService
 from mdplan.mcp.calls.current_call import mcp_caller
 from mdplan.mcp.server import build_server
 from mdplan.settings import Settings

@@ -15,8 +15,7 @@ from mcp.server.apps import APP_MIME_TYPE, EXTENSION_ID
 from mcp.types import Implementation
 
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews.open_plan import OpenPlan
-from mdplan.engine.reviews.review_service import DecisionTerms, ReviewService
+from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService
 from mdplan.storage.user.decision_log import Channel, Decision, LineComment, Side
 from tests.surfaces.mcp_calls import GENERATIONS, Calls, Result, calls_to, process
 from tests.three_edits import GUIDE, change

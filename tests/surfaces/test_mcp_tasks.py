@@ -13,7 +13,7 @@ from mcp.types import CallToolResult, Request, RequestParams, Result
 from pydantic import ConfigDict, Field
 
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews.review_service import DecisionTerms, ReviewService
+from mdplan.engine.reviews import DecisionTerms, ReviewService
 from mdplan.mcp.protocol.tasks import TASKS_ID
 from tests.surfaces.mcp_calls import Calls, calls_to, process
 

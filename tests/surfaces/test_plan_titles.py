@@ -12,10 +12,9 @@ from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.cli.views.markdown_comment import markdown_comment
 from mdplan.client import Client
 from mdplan.diagnostics import Code
-from mdplan.engine.caller import CallerIdentity
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews.open_plan import OpenPlan
-from mdplan.engine.reviews.review_service import ReviewService
+from mdplan.engine.history import CallerIdentity
+from mdplan.engine.reviews import OpenPlan, ReviewService
 from mdplan.plan import Intent
 from mdplan.planning.plan_document import read_document
 from mdplan.settings import Settings

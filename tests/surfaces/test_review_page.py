@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from mdplan.engine.decisions.approval import approved_only
+from mdplan.engine.approval import approved_only
 from mdplan.engine.engine import Engine
 from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.user.decision_log import DecisionStore

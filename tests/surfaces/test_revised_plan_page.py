@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews.review_service import ReviewService
+from mdplan.engine.reviews import ReviewService
 from mdplan.storage.user.decision_log import LineComment, Side
 from tests.surfaces.review_calls import ReviewCalls
 from tests.three_edits import change

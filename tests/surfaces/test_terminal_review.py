@@ -11,8 +11,7 @@ from mdplan.cli.review.quoted_diff import QuotedLines
 from mdplan.cli.review.review_choices import TerminalDialog
 from mdplan.cli.terminal.console import NO_STYLE
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews.open_plan import OpenPlan
-from mdplan.engine.reviews.review_service import ReviewService
+from mdplan.engine.reviews import OpenPlan, ReviewService
 from mdplan.storage.user.decision_log import LineComment, Side
 
 EDITS = [

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews.review_service import ReviewService
+from mdplan.engine.reviews import ReviewService
 from tests.surfaces.test_cli_review import EDITOR
 from tests.tmux import BASH, Terminal, terminal
 

@@ -190,7 +190,7 @@ NOT_FOR_A_LOOK = (
     *("mdplan.cli.batches.", "mdplan.storage.transaction.", "shutil"),
 )
 NOT_FOR_A_COMMIT = (
-    *("mdplan.bot.", "mdplan.data.", "mdplan.engine.plans.comparison", "mdplan.engine.history.history_list"),
+    *("mdplan.bot.", "mdplan.data.", "mdplan.engine.comparison", "mdplan.engine.history_list"),
     *("mdplan.markdown.elements.", "mdplan.markdown.front_matter", "mdplan.markdown.enclosure_search"),
     *("mdplan.operations.matches", "mdplan.planning.moved_text", "mdplan.reports.history"),
     *("mdplan.storage.transaction.foreign", "subprocess"),
@@ -198,11 +198,11 @@ NOT_FOR_A_COMMIT = (
 NOT_FOR_A_PLAN = (
     *NOT_FOR_A_COMMIT,
     *(
-        "mdplan.engine.committer",
-        "mdplan.engine.plans.document_check",
-        "mdplan.engine.history.recovery_service",
+        "mdplan.engine.commit",
+        "mdplan.engine.comparison",
+        "mdplan.engine.recovery",
     ),
-    *("mdplan.engine.history.undo_service", "mdplan.storage.journal.journal", "mdplan.storage.transaction."),
+    *("mdplan.engine.undo", "mdplan.storage.journal.journal", "mdplan.storage.transaction."),
 )
 SKIPPED = {"stat": NOT_FOR_A_LOOK, "read": NOT_FOR_A_LOOK, "plan": NOT_FOR_A_PLAN, "apply": NOT_FOR_A_COMMIT}
 

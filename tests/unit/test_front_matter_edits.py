@@ -9,12 +9,13 @@ import pytest
 from mdplan.data.tree import DataError, KeyChange
 from mdplan.data.yaml import scalar_text
 from mdplan.diagnostics import Code, Problems
-from mdplan.engine.engine import Engine, Settings
+from mdplan.engine.engine import Engine
 from mdplan.markdown import front_matter as front_matter_values
 from mdplan.markdown import front_matter_edits
 from mdplan.markdown.front_matter_edits import verify_elsewhere
 from mdplan.planning.build import BuiltFile
 from mdplan.requests.batch import Batch, read_batch
+from mdplan.settings import Settings
 from mdplan.storage.transaction.commit import Durability
 from tests.edit_trials import Document
 

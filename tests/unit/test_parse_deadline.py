@@ -6,8 +6,7 @@ import pytest
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews.open_plan import OpenPlan
-from mdplan.engine.reviews.review_service import ReviewService
+from mdplan.engine.reviews import OpenPlan, ReviewService
 from mdplan.settings import Settings
 from mdplan.storage.durability import Durability
 

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from mdplan.diagnostics import Code
-from mdplan.engine.engine import Engine, Settings
+from mdplan.engine.engine import Engine
 from mdplan.plan import Plan
 from mdplan.planning.plan_document import read_document, write_document
 from mdplan.reports.base import to_wire
 from mdplan.reports.plan import ApplyReport
 from mdplan.requests.queries import StatRequest
+from mdplan.settings import Settings
 from mdplan.storage.transaction.commit import Durability
 
 GUIDE = "# Guide\n\n## Install\n\n## Use\n"

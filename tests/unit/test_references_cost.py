@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.engine.engine import Engine, Settings
+from mdplan.engine.engine import Engine
 from mdplan.markdown import outline
 from mdplan.markdown.outline import Outline
 from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile, build_file, resolve_edits
 from mdplan.planning.links import derive_link_edits
 from mdplan.requests.batch import read_batch
+from mdplan.settings import Settings
 from mdplan.storage.transaction.commit import Durability
 from mdplan.text.source import Source
 from tests.no_other_files import NoOtherFiles

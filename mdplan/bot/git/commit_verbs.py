@@ -18,9 +18,9 @@ from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.bot.verbs import Proposal, bot_report
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.documents.documents import Documents
-from mdplan.engine.decisions.approval import Clearance
+from mdplan.engine.approval import Clearance
+from mdplan.engine.commit import files_to_stage
 from mdplan.engine.engine import Engine
-from mdplan.engine.staging import files_to_stage
 from mdplan.git.repository import (
     BRANCHES,
     BaseCommit,

@@ -57,7 +57,7 @@ def apply(  # noqa: PLR0913 (one parameter for each option)
     hash or other evidence guards each edit. Without PLAN it is what is piped in; at a terminal it is the only
     pending plan, which is shown before you are asked.
     """
-    from mdplan.engine.apply_request import PlanRef, read_apply_request, with_options
+    from mdplan.engine.plans import PlanRef, read_apply_request, with_options
     from mdplan.requests.batch import Batch
 
     if rebase and (check or merge):

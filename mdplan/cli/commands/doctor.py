@@ -29,7 +29,7 @@ def doctor(session: Session) -> Exit:
     interrupted transactions and their files, and shows the size of the history. Exits with 6 if something
     needs fixing.
     """
-    from mdplan.engine.queries.root_checks import examine
+    from mdplan.engine.root_checks import examine
 
     report = examine(session.open_workspace(), session.settings())
     if not session.console.as_json:

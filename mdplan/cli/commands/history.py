@@ -10,7 +10,7 @@ from mdplan.cli.session import Session, engine_command
 from mdplan.cli.usage.command import command
 from mdplan.cli.views.history_view import history_text, transaction_text
 from mdplan.diagnostics import Exit
-from mdplan.engine.history.history_list import list_transactions
+from mdplan.engine.history_list import list_transactions
 from mdplan.reports.history import HistoryReport
 
 

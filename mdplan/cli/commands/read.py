@@ -66,7 +66,7 @@ def read(
     Standard output gets the text as it is in the file, standard error a line that says what was read. With
     --long that line has the hashes that guard an edit against other changes.
     """
-    from mdplan.engine.queries.read_files import read_files
+    from mdplan.engine.read import read_files
     from mdplan.reading.read import place_line, rest_lines
 
     fields = given_fields(options)

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from mdplan.cli.review.decision import ReviewEnd
     from mdplan.cli.review.review_choices import TerminalDialog
     from mdplan.diagnostics import Problems
-    from mdplan.engine.reviews.open_plan import OpenPlan, ReviewEntry
-    from mdplan.engine.reviews.review_service import ReviewService
+    from mdplan.engine.reviews import OpenPlan, ReviewEntry, ReviewService
     from mdplan.storage.user.decision_log import Decision
 
 
@@ -67,7 +66,7 @@ def review(
     choose from the pending plans. `mdplan apply --require-approval` and `mdplan serve --require-approval`
     apply only what was approved.
     """
-    from mdplan.engine.reviews.review_service import ReviewService
+    from mdplan.engine.reviews import ReviewService
 
     if lists or session.console.as_json:
         refuse_page_options("--list" if lists else "--json")
@@ -157,7 +156,7 @@ def _decide(
     reviewing: "ReviewService", opened: "OpenPlan", outcome: "ReviewEnd", *, overrides: bool
 ) -> "Decision | Problems":
     from mdplan.cli.review.decision import DecisionKind
-    from mdplan.engine.reviews.review_service import DecisionTerms
+    from mdplan.engine.reviews import DecisionTerms
     from mdplan.storage.user.decision_log import Channel, LineComment, Side
     from mdplan.storage.user.user_state import user_name
 
@@ -212,7 +211,7 @@ def _opened(session: Session, reviewing: "ReviewService", plan_id: str) -> "Open
 def _decided(session: Session, reviewing: "ReviewService", decision: "Decision") -> Exit:
     """Say what a decision comes to, and offer to apply what it approves."""
     from mdplan.cli.plan_output import print_applied
-    from mdplan.engine.apply_request import PlanRef
+    from mdplan.engine.plans import PlanRef
 
     console = session.console
     approved = decision.approved_plan_id

@@ -71,7 +71,7 @@ def search(
     Matches are listed by file and section, with the lines of the section. Their number is exact, even where
     not all of them are listed.
     """
-    from mdplan.engine.queries.search_files import search_files
+    from mdplan.engine.search import search_files
     from mdplan.reading.read import search_text
 
     if not pattern or value_has_surrogate(pattern):

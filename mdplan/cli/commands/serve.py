@@ -151,9 +151,9 @@ def serve(
 
 def _review_part(workspace: "Workspace", settings: "Settings") -> "HttpPart":
     """The page on which people review the plans of these roots; it commits what was approved alone."""
-    from mdplan.engine.caller import CallerIdentity, shell_client
     from mdplan.engine.engine import Engine
-    from mdplan.engine.reviews.review_service import ReviewService
+    from mdplan.engine.history import CallerIdentity, shell_client
+    from mdplan.engine.reviews import ReviewService
     from mdplan.storage.user.user_state import user_name
     from mdplan.web.page_part import review_part
 

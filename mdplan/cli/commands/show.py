@@ -17,7 +17,7 @@ from mdplan.reports.plan import PlanReport
 
 if TYPE_CHECKING:
     from mdplan.engine.engine import Engine
-    from mdplan.engine.reviews.open_plan import OpenPlan
+    from mdplan.engine.reviews import OpenPlan
 
 
 @command(example="mdplan show 3f058f21")
@@ -107,7 +107,7 @@ def _write_patch(session: Session, engine: "Engine", plan_id: str) -> Problems:
 
 
 def _open(engine: "Engine", plan_id: str) -> "OpenPlan | Problems":
-    from mdplan.engine.reviews.review_service import ReviewService
+    from mdplan.engine.reviews import ReviewService
 
     return ReviewService(engine).open(plan_id)
 

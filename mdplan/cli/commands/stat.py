@@ -45,7 +45,7 @@ def stat(session: Session, *, file: str, is_long: bool, under: tuple[str, ...], 
     folder. With several roots NAME:PATH names a file too.
     """
     from mdplan.cli.views.outline_view import outline_text
-    from mdplan.engine.queries.stat_files import stat_files
+    from mdplan.engine.stat import stat_files
     from mdplan.reading.stat_text import stat_text
 
     given = given_fields({**options, "under": under[0] if len(under) == 1 else under})

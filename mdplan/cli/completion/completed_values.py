@@ -16,7 +16,7 @@ from mdplan.cli.terminal.console import shown
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from mdplan.engine.history.past_transactions import History
+    from mdplan.engine.history import History
     from mdplan.markdown.outline import Outline
     from mdplan.storage.workspace import Workspace
 
@@ -142,7 +142,7 @@ def _plans(
     context: click.Context, incomplete: str, *, omits_applied: bool = False
 ) -> "Iterator[CompletionItem]":
     from mdplan.diagnostics import Diagnostic
-    from mdplan.engine.plans.plan_library import PlanLibrary
+    from mdplan.engine.plans import PlanLibrary
     from mdplan.settings import Settings
 
     opened = _opened(context)
@@ -173,7 +173,7 @@ def _transactions(context: click.Context) -> "Iterator[CompletionItem]":
 
 def _opened(context: click.Context) -> "tuple[Workspace, History] | None":
     """The roots that the words before name, or the one that is found; None where they cannot be opened."""
-    from mdplan.engine.history.past_transactions import History
+    from mdplan.engine.history import History
     from mdplan.storage.fs.errors import StorageRefused
     from mdplan.storage.fs.root import find_root
     from mdplan.storage.workspace import Workspace

@@ -230,7 +230,7 @@ def _save(session: Session, report: PlanReport, code: Exit) -> Exit:
 
 def _apply(session: Session, engine: "Engine", draft: "PlanResult", warnings: Problems) -> Exit:
     """Apply the plan, and print its result with `warnings`."""
-    from mdplan.engine.apply_request import PlanDocument, PlanRef
+    from mdplan.engine.plans import PlanDocument, PlanRef
 
     planned = draft.report
     # A plan that could not be stored is applied from its document.

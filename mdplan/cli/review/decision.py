@@ -17,7 +17,7 @@ from mdplan.reports.plan import ReviewReport
 from mdplan.review.plan_review import FileReview, PlanReview
 
 if TYPE_CHECKING:
-    from mdplan.engine.reviews.open_plan import OpenPlan
+    from mdplan.engine.reviews import OpenPlan
 
 _KEYS: Final = "acrmbfq?"
 _SHOWN_KEYS: Final = "a,c,r,m,b,f,q,?"

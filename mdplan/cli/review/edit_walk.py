@@ -15,7 +15,7 @@ from mdplan.reports.plan import ReviewReport
 from mdplan.review.plan_review import FileReview, ReviewedEdit, ReviewedFile, ReviewedHunk
 
 if TYPE_CHECKING:
-    from mdplan.engine.reviews.open_plan import OpenPlan
+    from mdplan.engine.reviews import OpenPlan
 
 _KEYS: Final = "ynqadjkf/epwrs?"
 _SHOWN_KEYS: Final = "y,n,q,a,d,j,k,f,/,e,p,w,r,?"

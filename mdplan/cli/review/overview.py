@@ -11,7 +11,7 @@ from mdplan.cli.views.review_text import intent_text
 from mdplan.review.plan_review import PlanReview, ReviewedFile
 
 if TYPE_CHECKING:
-    from mdplan.engine.reviews.open_plan import OpenPlan
+    from mdplan.engine.reviews import OpenPlan
 
 _FILES_NAMED: Final = 10
 _CAUSES_NAMED: Final = 5

@@ -51,7 +51,7 @@ def refuse_page_options(instead: str) -> None:
 def review_on_page(session: Session, plan: str | None, options: PageOptions) -> Exit:
     """Serve the page, opened at `plan`, until a signal ends it. Gives the exit code."""
     from mdplan.cli.terminal.browser import open_in_browser
-    from mdplan.engine.reviews.review_service import ReviewService
+    from mdplan.engine.reviews import ReviewService
     from mdplan.plan import Plan
     from mdplan.web.serving import serve_page
 

@@ -18,7 +18,7 @@ from mdplan.review.plan_review import (
 from mdplan.text.visible import escaped
 
 if TYPE_CHECKING:
-    from mdplan.engine.reviews.open_plan import OpenPlan
+    from mdplan.engine.reviews import OpenPlan
 
 _COLOURS: Final = {"-": "red", "+": "green"}
 _TRAILING: Final = re.compile(r"[ \t]+$")

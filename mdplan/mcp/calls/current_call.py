@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from mdplan.client import Client
-    from mdplan.engine.caller import CallerIdentity
+    from mdplan.engine.history import CallerIdentity
     from mdplan.mcp.calls.shown_files import ShownFiles
     from mdplan.plan import Plan
     from mdplan.storage.fs.root import Root
@@ -59,20 +59,20 @@ _CALL: Final[ContextVar[CurrentCall | None]] = ContextVar("call", default=None)
 
 def mcp_caller() -> "CallerIdentity":
     """The current MCP call, as an engine sees it."""
-    from mdplan.engine.caller import CallerIdentity
+    from mdplan.engine.history import CallerIdentity
 
     return CallerIdentity(actor=_actor, client=_client, on_pending=_note_pending)
 
 
 def _actor() -> str:
-    from mdplan.engine.caller import client_actor
+    from mdplan.engine.history import client_actor
 
     call = _CALL.get()
     return client_actor(call.client if call is not None else _UNKNOWN_CLIENT)
 
 
 def _client() -> "Client":
-    from mdplan.engine.caller import mcp_client
+    from mdplan.engine.history import mcp_client
 
     call = _CALL.get()
     return mcp_client(call.client, call.version) if call is not None else mcp_client(_UNKNOWN_CLIENT, "")

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.engine.apply_request import PlanRef
 from mdplan.engine.engine import Engine
-from mdplan.engine.reviews.open_plan import OpenPlan
-from mdplan.engine.reviews.review_service import DecisionTerms, ReviewService
+from mdplan.engine.plans import PlanRef
+from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService
 from mdplan.mcp.answers.result import cut_diff
 from mdplan.mcp.review_app.app_requests import DecideRequest, Verb
 from mdplan.mcp.review_app.nonces import Nonces

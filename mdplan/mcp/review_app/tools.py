@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from mdplan.diagnostics import Problems
-from mdplan.engine.reviews.open_plan import OpenPlan
+from mdplan.engine.reviews import OpenPlan
 from mdplan.mcp.answers.report_text import refusal_text
 from mdplan.mcp.arguments import catch_errors
 from mdplan.mcp.flat_schema import object_schema

@@ -6,7 +6,7 @@ from math import ceil
 from typing import Final
 
 from mdplan.diagnostics import Problems
-from mdplan.engine.reviews.open_plan import OpenPlan
+from mdplan.engine.reviews import OpenPlan
 from mdplan.operations import moves_text
 from mdplan.review.plan_review import FileReview, Gap, ReviewedFile, ReviewedHunk, ReviewedLine
 from mdplan.storage.user.decision_log import LineComment, Side

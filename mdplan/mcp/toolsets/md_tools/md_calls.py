@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
-from mdplan.engine.apply_request import PlanRef, read_apply_request
 from mdplan.engine.engine import Engine
+from mdplan.engine.plans import PlanRef, read_apply_request
 from mdplan.mcp.answers.answer_size import bounded, fitted, read_within, shrunk, with_fewer_hits
 from mdplan.mcp.answers.report_text import refusal_text
 from mdplan.mcp.answers.result import plan_answer

@@ -5,8 +5,8 @@ from contextlib import suppress
 from dataclasses import replace
 
 from mdplan.diagnostics import Diagnostic, Problems, Severity
-from mdplan.engine.history.interrupted import with_interrupted
-from mdplan.engine.history.past_transactions import History, PastTransaction, changed_paths
+from mdplan.engine.history import History, PastTransaction, changed_paths
+from mdplan.engine.interrupted import with_interrupted
 from mdplan.reports.base import refusal
 from mdplan.reports.history import ForeignTransaction, HistoryReport, TransactionEntry
 from mdplan.reports.plan import FileReport

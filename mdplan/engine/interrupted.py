@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mdplan.reports.plan import PlanReport
     from mdplan.reports.stat import StatReport
 
+
 AnyReport = TypeVar("AnyReport", bound="StatReport | PlanReport | HistoryReport")
 
 _HIDDEN: Final = "an interrupted commit changed a file that `--allow` or `--deny` excludes"

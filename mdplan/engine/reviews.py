@@ -6,24 +6,38 @@ Every place of review (terminal, page, comment on a pull request) is a thin pict
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from enum import StrEnum
+from itertools import islice
+from typing import Final, TypeVar
 
+from mdplan.client import Client
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.engine.apply_request import PlanRef
-from mdplan.engine.decisions.approval import STALE_DECISION, decision_problems, rejection_of, shown_part
+from mdplan.documents.documents import Documents
+from mdplan.engine.approval import STALE_DECISION, decision_problems, rejection_of, shown_part
 from mdplan.engine.engine import Engine
-from mdplan.engine.history.undo_service import CommittedPlan
-from mdplan.engine.plans.plan_library import PlanCache
-from mdplan.engine.reviews.line_comments import placed_comments
-from mdplan.engine.reviews.open_plan import OpenPlan, ReviewEntry, ReviewState
+from mdplan.engine.plans import PlanCache, PlanRef
+from mdplan.engine.undo import CommittedPlan
 from mdplan.plan import Plan
 from mdplan.planning.plan_document import untitled_id
-from mdplan.planning.replay import FoundFile, bases_of, is_applied
+from mdplan.planning.replay import FoundFile, bases_of, is_applied, stale_file
 from mdplan.reports.plan import ReviewReport
-from mdplan.review.plan_review import review_plan
+from mdplan.review.lines import FileSides
+from mdplan.review.plan_review import (
+    FileReview,
+    FoundLine,
+    PlanReview,
+    ReviewedLine,
+    TouchedSection,
+    found_lines,
+    review_file,
+    review_plan,
+    touched_section,
+    unchanged_lines,
+)
 from mdplan.storage.fs.root import Root
 from mdplan.storage.user.decision_log import (
     MOST_COMMENT_CHARACTERS,
+    MOST_LINE_COMMENTS,
     UNDECIDED,
     Channel,
     Decision,
@@ -31,9 +45,11 @@ from mdplan.storage.user.decision_log import (
     DecisionRevoked,
     DecisionStore,
     LineComment,
+    Side,
     Verdict,
 )
 from mdplan.storage.user.origins import Origins, Revisions
+from mdplan.text.source import Source, visible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +62,115 @@ class DecisionTerms:
     saw: str = UNDECIDED
     channel: Channel = Channel.APP
     overrides: bool = False
+
+
+class ReviewState(StrEnum):
+    """Where a plan is. A plan that was approved in part is approved; its part is a plan of its own."""
+
+    PENDING = "waiting"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    CHANGES_REQUESTED = "changes requested"
+    APPLIED = "applied"
+    STALE = "stale"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewEntry:
+    """One plan in the list. `saved_at` is in seconds since the epoch; `root` is empty where there is one.
+
+    `client` is the program that made it, as far as it is known.
+    """
+
+    state: ReviewState
+    saved_at: float
+    root: str
+    review: PlanReview
+    decision: Decision | None
+    client: Client | None
+
+
+# --- A plan under review, as every user interface shows it, and the states of plans.
+
+_Seen = TypeVar("_Seen")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenPlan:
+    """A plan that is examined. `review` is it in short; `file` and `section` give the rest, piece by piece.
+
+    `decision` is the one in force, which can be on a plan that this one was derived from. `stale` lists what
+    changed since the plan was made, section by section. `bases` are its files before the plan; None where the
+    content is no longer known, and `without_text` says why. `client` is the program that made the plan,
+    as far as it is known, and `revises` the plan in whose place its author made it.
+    """
+
+    plan: Plan
+    root: Root
+    review: PlanReview
+    state: ReviewState
+    decision: Decision | None
+    decisions: DecisionHistory
+    stale: Problems
+    bases: Sequence[Source] | None
+    without_text: Problems
+    documents: Documents
+    client: Client | None
+    revises: str | None = None
+
+    def file(self, index: int) -> FileReview | Problems:
+        """The file at `index` of the plan, with its hunks.
+
+        Errors: PLAN_TAMPERED, STALE_BASE, PARSE_TIMEOUT; those of `without_text`.
+        """
+        return self._with_timeout(index, lambda sides: review_file(self.plan, self.review, sides))
+
+    def texts(self, index: int) -> tuple[list[str], list[str]] | None:
+        """The lines of the file at `index` before and after the plan; None where its text is not known."""
+        sides = self._sides(index)
+        if not isinstance(sides, FileSides):
+            return None
+        return _lines(sides.base.text), _lines(sides.result_text)
+
+    def section(self, edit_index: int, file_index: int) -> TouchedSection | Problems | None:
+        """What an edit touches in a file, before and after; None where there is no section.
+
+        Errors: those of `file`.
+        """
+        edit = next(edit for edit in self.review.edits if edit.index == edit_index)
+        return self._with_timeout(file_index, lambda sides: touched_section(sides, edit.result))
+
+    def context(self, index: int, first: int, last: int) -> list[ReviewedLine] | Problems:
+        """The lines `first` to `last` of the result of a file, without those that are in its hunks.
+
+        Errors: those of `file`.
+        """
+        return self._with_timeout(index, lambda sides: unchanged_lines(sides, first, last))
+
+    def found(self, index: int, wanted: str, limit: int) -> list[FoundLine] | Problems:
+        """The first `limit` lines of the diff of a file that contain `wanted`. Errors: those of `file`."""
+        return self._with_timeout(index, lambda sides: list(islice(found_lines(sides, wanted), limit)))
+
+    def _with_timeout(self, index: int, read: Callable[[FileSides], _Seen]) -> _Seen | Problems:
+        """What `read` returns for the file at `index`. Errors: as above."""
+
+        def seen() -> _Seen | Problems:
+            sides = self._sides(index)
+            return read(sides) if isinstance(sides, FileSides) else sides
+
+        found = self.documents.with_timeout(self.plan.files[index].path, seen)
+        return (found,) if isinstance(found, Diagnostic) else found
+
+    def _sides(self, index: int) -> FileSides | Problems:
+        if self.bases is None:
+            return self.without_text
+        change, base = self.plan.files[index], self.bases[index]
+        # Files are read when they are examined.
+        problem = stale_file(change, FoundFile.of(base)) if change.base_sha256 is not None else None
+        if problem is not None:
+            return (problem,)
+        sides = FileSides.of(change, base)
+        return sides if isinstance(sides, FileSides) else (sides,)
 
 
 class ReviewService:
@@ -371,25 +496,112 @@ def _of_part(decision: Decision) -> Decision:
 
 
 _SECONDS_OF_A_DAY: Final = 24 * 3600.0
+
 _NO_BASE: Final = Diagnostic(
     code=Code.NOT_UNDOABLE,
     message="the files have the planned text, and the history does not have their old content",
 )
+
 _LONG_COMMENT: Final = Diagnostic.invalid(
     f"a comment is longer than {MOST_COMMENT_CHARACTERS} characters", "say it shorter"
 )
+
 _NO_COMMENT: Final = Diagnostic.invalid(
     "a request for changes says what to change", "write a comment on the plan, an edit or a line"
 )
+
 _OVERRIDE_REQUEST: Final = Diagnostic(
     code=Code.CHANGES_REQUESTED,
     message="changes to the plan were requested: approving it as it is must override that",
     hint="tick `Override the rejection` on the review page, or run `mdplan review --terminal "
     "--override-rejection`",
 )
+
 _OVERRIDE: Final = Diagnostic(
     code=Code.PLAN_REJECTED,
     message="the plan was rejected: approving it must override the rejection",
     hint="tick `Override the rejection` on the review page, or run `mdplan review --terminal "
     "--override-rejection`",
 )
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of `text` as the diff counts them: a CR alone ends none."""
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    return lines if lines[-1] else lines[:-1]
+
+
+# --- Comments on lines of a plan: checked against its files, and tied to the edits that made the lines.
+
+# The lines that a comment quotes, and the characters of them.
+_MOST_LINES: Final = 20
+
+_MOST_CHARACTERS: Final = 2_000
+
+
+def placed_comments(
+    opened: OpenPlan, comments: Sequence[LineComment]
+) -> tuple[LineComment, ...] | Diagnostic:
+    """`comments` with the text of their lines and the edits after them.
+
+    Errors: INVALID_ARGUMENT for a file that is not of the plan, or lines that it does not have.
+    """
+    if len(comments) > MOST_LINE_COMMENTS:
+        return Diagnostic.invalid(f"there are more than {MOST_LINE_COMMENTS} comments on lines", "say less")
+    placed: list[LineComment] = []
+    for comment in comments:
+        found = _placed(opened, comment)
+        if isinstance(found, Diagnostic):
+            return found
+        placed.append(found)
+    return tuple(placed)
+
+
+def _placed(opened: OpenPlan, comment: LineComment) -> LineComment | Diagnostic:
+    index = next(
+        (
+            file.index
+            for file in opened.review.files
+            if comment.file in (file.path, file.new_path or file.path)
+        ),
+        None,
+    )
+    if index is None:
+        return Diagnostic.invalid(f"the plan has no file `{visible(comment.file)}`", "name one of its files")
+    bare = replace(comment, file=opened.review.files[index].path, quote="", edit_index=None)
+    if not comment.text.strip():
+        return Diagnostic.invalid("a comment on lines is empty", "write what to change there")
+    if not 1 <= comment.start <= comment.end:
+        return _no_lines(comment)
+    texts = opened.texts(index)
+    if texts is None:
+        return bare
+    lines = texts[comment.side is Side.AFTER]
+    if comment.end > len(lines):
+        return _no_lines(comment)
+    quote = visible("\n".join(lines[comment.start - 1 : comment.end][:_MOST_LINES]))
+    return replace(bare, quote=quote[:_MOST_CHARACTERS], edit_index=_edit_at(opened, index, comment))
+
+
+def _edit_at(opened: OpenPlan, index: int, comment: LineComment) -> int | None:
+    """The first edit that changed one of the lines; else one of the hunk that they are in."""
+    file = opened.file(index)
+    if not isinstance(file, FileReview):
+        return None
+    nearby: int | None = None
+    for hunk in file.hunks:
+        for line in hunk.lines:
+            number = line.new_line if comment.side is Side.AFTER else line.old_line
+            if number is None or not comment.start <= number <= comment.end:
+                continue
+            if line.edits:
+                return line.edits[0]
+            nearby = nearby if nearby is not None else next(iter(hunk.edits), None)
+    return nearby
+
+
+def _no_lines(comment: LineComment) -> Diagnostic:
+    return Diagnostic.invalid(
+        f"`{visible(comment.file)}` has no lines {comment.start}-{comment.end} {comment.side} the plan",
+        "lines are counted from 1, in the text before or after the plan",
+    )

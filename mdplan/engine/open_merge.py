@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.engine.engine import Engine
-from mdplan.engine.plans.merge_service import MergeService
+from mdplan.engine.plans import MergeService
 from mdplan.merge.documents import Choice, ConflictPlace
 from mdplan.plan import Plan
 from mdplan.planning.replay import FoundFile, PlannedBatch

@@ -6,7 +6,7 @@ from typing import Any
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.files import OutlinedFiles
-from mdplan.engine.history.interrupted import with_interrupted
+from mdplan.engine.interrupted import with_interrupted
 from mdplan.markdown.outline import Outline
 from mdplan.reading.stat import FindBroken, stat_report
 from mdplan.reports.base import refusal

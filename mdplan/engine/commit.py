@@ -1,24 +1,19 @@
 """The second half of the line: from a plan and its bases to a receipt, under the lock of a root."""
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.documents.documents import Documents, Seen, with_seen_bases
-from mdplan.engine.apply_request import PlanDocument, PlanRef
-from mdplan.engine.caller import CallerIdentity
-from mdplan.engine.decisions.approval import ApprovalGate, Clearance
-from mdplan.engine.history.past_transactions import CommitFacts, PastTransaction, note_of
-from mdplan.engine.history.recovery_service import Recovery, with_recovered
-from mdplan.engine.history.undo_service import PlannedUndo, UndoService
-from mdplan.engine.planner import Planner
-from mdplan.engine.plans.merge_service import MergeService
-from mdplan.engine.plans.plan_library import PlanLibrary, StoredPlans
-from mdplan.engine.staging import files_to_stage
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.documents.documents import BACKUP_SUFFIX, Documents, Seen, with_seen_bases
+from mdplan.engine.approval import ApprovalGate, Clearance
+from mdplan.engine.history import CallerIdentity, CommitFacts, PastTransaction, note_of
+from mdplan.engine.plans import MergeService, PlanDocument, PlanLibrary, Planner, PlanRef, StoredPlans
+from mdplan.engine.recovery import Recovery, with_recovered
+from mdplan.engine.undo import PlannedUndo, UndoService
 from mdplan.limits import Limits
-from mdplan.plan import Plan
+from mdplan.plan import FileChange, Plan
 from mdplan.planning.replan import (
     UNDO_IS_WHOLE,
     plan_on_new_base,
@@ -34,9 +29,10 @@ from mdplan.reports.plan import ApplyReport, FileReport, Receipt, as_apply_repor
 from mdplan.requests.batch import Batch, OnStale
 from mdplan.settings import Settings
 from mdplan.storage.fs.errors import StorageRefused
+from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.fs.root import Root
 from mdplan.storage.journal.lock import RootLock, locked
-from mdplan.storage.transaction.commit import publish, stage
+from mdplan.storage.transaction.commit import LaterContent, StagedFile, publish, stage
 from mdplan.storage.transaction.recovery import confirm, recover
 from mdplan.storage.transaction.transaction_log import collect
 from mdplan.text.source import Source
@@ -315,3 +311,96 @@ class PlanCommitter:
             work = partial(self.commit_plan, plan=chosen.plan, on_stale=request.on_stale)
             report = self.committing.locked(root, work)
         return replace(report, accepted=chosen.accepted, rejected=chosen.rejected) if report.ok else report
+
+
+# --- From a plan, and what it makes of its bases, to the files that a commit writes and removes.
+
+
+def files_to_stage(
+    plan: Plan, documents: Documents, bases: Sequence[Source], replayed: Replay
+) -> list[StagedFile]:
+    """Return the files of `plan` in `documents` that change, and those that keep old content.
+
+    Raises `StorageRefused` as `Documents.backups_of` does.
+    """
+    backups = documents.backups_of(plan)
+    restores = plan.undoes is not None
+    return [
+        file
+        for index, (change, names) in enumerate(zip(plan.files, documents.names_of(plan), strict=True))
+        if not change.is_no_op
+        for file in (
+            *_backup(names[0], bases, index, backups),
+            *_changed(
+                change,
+                names,
+                _result(change, replayed, index),
+                _replayed_bytes(bases, replayed, index),
+                restores=restores,
+            ),
+        )
+    ]
+
+
+def _result(change: FileChange, replayed: Replay, index: int) -> LaterContent | None:
+    """What becomes of a file, made when it is written; None for one that goes."""
+    if change.result_sha256 is None:
+        return None
+    return LaterContent(replayed.sizes[index], lambda: _read_unchanged(replayed.results[index], change.path))
+
+
+def _replayed_bytes(bases: Sequence[Source], replayed: Replay, index: int) -> bytes | None:
+    """The bytes of a base, which are held where all results are."""
+    return None if replayed.texts is None else bases[index].data
+
+
+def _read_unchanged(content: bytes | None, path: str) -> bytes:
+    """`content`, for which there is none when its base is another by now: STALE_BASE (`StorageRefused`)."""
+    if content is not None:
+        return content
+    raise StorageRefused.of(
+        Code.STALE_BASE,
+        f"`{path}` was changed by another program during the commit",
+        "plan again on its new content",
+        file=path,
+    )
+
+
+def _backup(
+    name: FileName, bases: Sequence[Source], index: int, backups: Mapping[FileName, str | None]
+) -> Iterator[StagedFile]:
+    kept = FileName(name.root, name.path + BACKUP_SUFFIX)
+    if kept not in backups:
+        return
+    size, sha256 = len(bases[index].data), bases[index].sha256
+    if backups[kept] != sha256:
+
+        def content_now() -> bytes:
+            base = bases[index]
+            return _read_unchanged(base.data if base.sha256 == sha256 else None, name.path)
+
+        content = LaterContent(size, content_now)
+        yield StagedFile(kept, backups[kept], content, sha256, like=name)
+
+
+def _changed(
+    change: FileChange,
+    names: tuple[FileName, FileName | None],
+    result: LaterContent | None,
+    base: bytes | None,
+    *,
+    restores: bool,
+) -> Iterator[StagedFile]:
+    """One file; two for a renaming: a new file like the old one, which goes.
+
+    An undo that creates a file `restores` a deleted one.
+    """
+    name, new_name = names
+    if new_name is None:
+        is_new = change.base_sha256 is None
+        yield StagedFile(
+            name, change.base_sha256, result, change.result_sha256, restores=restores and is_new, base=base
+        )
+    else:
+        yield StagedFile(new_name, None, result, change.result_sha256, like=name)
+        yield StagedFile(name, change.base_sha256, None, None, base=base)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from mdplan.diagnostics import Diagnostic, Severity
-from mdplan.engine.history.interrupted import without_hidden
+from mdplan.engine.interrupted import without_hidden
 from mdplan.reports.plan import ApplyReport, RecoveredTransactions
 from mdplan.storage.fs.errors import StorageRefused
 from mdplan.storage.fs.root import Root
@@ -19,6 +19,7 @@ from mdplan.storage.workspace import Workspace
 if TYPE_CHECKING:
     from mdplan.reports.history import ForeignTransaction, RecoverReport
     from mdplan.storage.transaction.foreign import ForeignTransactionState
+
 
 AnyApplied = TypeVar("AnyApplied", bound=ApplyReport)
 

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Final, TypeAlias
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
-from mdplan.engine.history.interrupted import without_hidden
+from mdplan.engine.interrupted import without_hidden
 from mdplan.reports.history import Check, DoctorReport
 from mdplan.settings import Settings
 from mdplan.storage.fs.errors import StorageRefused, of_error
@@ -22,7 +22,9 @@ from mdplan.storage.user.user_state import STATE_DIRECTORY_VARIABLE, has_key
 from mdplan.storage.workspace import Workspace
 
 _LISTED: Final = 5
+
 _LOCK_SECONDS: Final = 2.0
+
 _MIB: Final = 1024 * 1024
 
 _Finding: TypeAlias = "tuple[Check, Problems]"

@@ -5,26 +5,33 @@ receipts, repeated batches and undo are read from it, and nothing else has to be
 """
 
 import heapq
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from mdplan import __version__
 from mdplan.client import Client
 from mdplan.diagnostics import Diagnostic
-from mdplan.plan import PREFIX, FileChange, Plan, canonical_json
+from mdplan.plan import PREFIX, FileChange, Plan, canonical_json, one_line
 from mdplan.planning.plan_document import document_parts, read_document
 from mdplan.reports.base import to_wire
 from mdplan.reports.plan import Approved, FileReport, Receipt, UndoneTransaction
 from mdplan.storage.fs.file_name import FileName
 from mdplan.storage.fs.root import Root
+from mdplan.storage.user.user_state import user_name
 from mdplan.storage.workspace import Workspace
+from mdplan.text.visible import escaped
 
 if TYPE_CHECKING:
     from mdplan.storage.transaction.transaction_log import Transaction
 
+
 _LEAST_DIGITS: Final = 4
+
 _LEAST_PLAN_DIGITS: Final = 12
+
 _COMMITTED: Final = "committed"
+
 # In the year 9999, where calendars end.
 _LATEST: Final = 253_000_000_000
 
@@ -285,3 +292,63 @@ def changed_paths(change: FileChange) -> tuple[str, ...]:
 def _text(note: Mapping[str, Any], name: str) -> str | None:
     found = note.get(name)
     return found if isinstance(found, str) else None
+
+
+# --- Who calls an engine: the actor that its transactions name, and who hears of plans that need an
+# approval.
+
+# Called with a plan that a person has to approve before it is committed.
+OnPending: TypeAlias = Callable[[Plan, Root], None]
+
+_USER: Final = "user "
+
+_CLIENT: Final = "client "
+
+# Longer names are cut: a client chooses its own.
+_MOST_NAME: Final = 100
+
+
+def user_actor() -> str:
+    """The user of this process, as transactions name them."""
+    return _USER + user_name()
+
+
+def client_actor(name: str) -> str:
+    """A client of a server, by the name that it gives itself."""
+    return _CLIENT + _shortened(name)
+
+
+def _shortened(name: str) -> str:
+    return escaped(one_line(name))[:_MOST_NAME]
+
+
+def ignore_pending(plan: Plan, root: Root) -> None:
+    """Do nothing."""
+    del plan, root
+
+
+def library_client() -> Client:
+    """The client of plans that a program makes with the library."""
+    return Client("mdplan library", __version__)
+
+
+def shell_client() -> Client:
+    """The client of plans that a command makes."""
+    return Client("mdplan CLI", __version__)
+
+
+def mcp_client(name: str, version: str) -> Client:
+    """A client of a server, by the name and version that it gives itself."""
+    return Client(_shortened(name), _shortened(version))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallerIdentity:
+    """`actor` names who calls now, and `client` the program that is recorded with the plans that it makes.
+
+    `on_pending` hears of plans that a person has to approve.
+    """
+
+    actor: Callable[[], str] = user_actor
+    client: Callable[[], Client] = library_client
+    on_pending: OnPending = ignore_pending

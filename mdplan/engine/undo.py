@@ -6,25 +6,10 @@ from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.documents import Documents
-from mdplan.engine.history.past_transactions import History, PastTransaction
+from mdplan.engine.history import History, PastTransaction
 from mdplan.plan import FileChange, Plan
-from mdplan.planning.replan import (
-    UndoneFile,
-    merge_undone,
-    not_undoable,
-    rebase_undone,
-    undo_file,
-    undo_plan,
-)
-from mdplan.planning.replay import (
-    FoundFile,
-    Replay,
-    bases_of,
-    is_applied,
-    no_text,
-    replay,
-    stale_file,
-)
+from mdplan.planning.replan import UndoneFile, merge_undone, not_undoable, rebase_undone, undo_file, undo_plan
+from mdplan.planning.replay import FoundFile, Replay, bases_of, is_applied, no_text, replay, stale_file
 from mdplan.requests.batch import OnStale
 from mdplan.storage.fs.file_name import visible
 from mdplan.storage.transaction.transaction_log import before_image

@@ -1,1 +1,0 @@
-"""Decisions and comments on plans, and the approval gate before a commit."""

@@ -1,0 +1,608 @@
+"""Plans of a workspace by ID: pending ones from the user's state directory, and committed ones."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from threading import Lock
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+
+from mdplan.client import Client
+from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
+from mdplan.documents.documents import Documents
+from mdplan.documents.link_index import LinkIndex
+from mdplan.documents.schema import schema_problems
+from mdplan.engine.history import History, PastTransaction, library_client
+from mdplan.field_names import camel_case, fold_names, unknown_fields
+from mdplan.limits import Limits
+from mdplan.operations.base import Count
+from mdplan.plan import PREFIX, FileChange, Plan
+from mdplan.planning.batch import build_files, plan_batch
+from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile
+from mdplan.planning.links import derive_link_edits
+from mdplan.planning.plan_document import (
+    document_parts,
+    is_document,
+    read_document,
+    untitled_id,
+    write_document,
+)
+from mdplan.planning.replan import is_same_request, may_repeat, result_id, state_id
+from mdplan.planning.replay import FoundFile, PlannedBatch, Replay, bases_of, is_applied, stale_file
+from mdplan.planning.results import report_fields
+from mdplan.progress import ProgressCallback, no_progress
+from mdplan.reports.base import refusal
+from mdplan.reports.plan import ApplyReport, PlanReport
+from mdplan.requests.batch import Batch, OnStale, read_batch, validated, wire_names, with_decoded_fields
+from mdplan.requests.queries import Query
+from mdplan.storage.fs.errors import StorageRefused
+from mdplan.storage.fs.file_name import FileName
+from mdplan.storage.fs.regular_file import FileBytes
+from mdplan.storage.fs.root import Root
+from mdplan.storage.user.origins import Origins
+from mdplan.storage.user.plan_store import PlanStore, StoredPlan
+from mdplan.storage.workspace import Workspace
+from mdplan.text.source import Source, sha256_hex
+
+# Few plans are stale: what merges them, and git, is loaded for these.
+if TYPE_CHECKING:
+    from mdplan.planning.merging import Choices, Sides
+
+
+_MOST_CLIENTS: Final = 10_000
+
+_SECONDS_OF_A_DAY: Final = 24 * 3600.0
+
+# How much is held, in text edits, matches and files; a plan of one edit of one file is 2 or 3 of it.
+_MOST: Final = 200_000
+
+
+class PlanLibrary:
+    """Plans by ID, each in the store of its root. What comes out is proven again: a store may be hostile.
+
+    A plan that was committed is in the record of its transaction, so it need not be in the store as well.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        history: History,
+        kept_days: float,
+        client: Callable[[], Client] = library_client,
+    ) -> None:
+        """Keep one store for each root of `workspace`, which forgets plans after `kept_days`.
+
+        `client` gives the program that makes plans now.
+        """
+        kept = kept_days * _SECONDS_OF_A_DAY
+        self._stores = [(root, PlanStore(root.path, kept_seconds=kept)) for root in workspace.roots]
+        self._history = history
+        self._workspace = workspace
+        self._client = client
+        self._clients: dict[str, Client] = {}
+
+    def save(
+        self,
+        plan: Plan,
+        root: Root,
+        now: float,
+        document: bytes | None = None,
+        origin: Plan | None = None,
+        bases: Sequence[Source] = (),
+    ) -> bool:
+        """Store `plan`, or its `document` that was written before; False where nothing can be stored.
+
+        `origin` is the plan that it was derived from, which keeps its client; `bases` are what its files
+        contain, for a merge.
+        """
+        if origin is not None:
+            self.derive(plan.plan_id, origin, root)
+        # What is decided about the same edits under another title counts for this plan, and for its parts.
+        Origins(root.path).add(plan.plan_id, untitled_id(plan))
+        client = (self.client_of(origin.plan_id, root) if origin is not None else None) or self._client()
+        contents = (base.data for base in bases)
+        parts = (document,) if document else document_parts(plan, with_sections=True)
+        return self._store_of(root).save_plan(plan.plan_id, parts, now, contents, client)
+
+    def client_of(self, plan_id: str, root: Root) -> Client | None:
+        """The program that made a stored plan of `root`, as far as it is known."""
+        # The first program that made a plan stays the one.
+        known = self._clients.get(plan_id) or self._store_of(root).load_client(plan_id)
+        if known is not None and len(self._clients) < _MOST_CLIENTS:
+            self._clients[plan_id] = known
+        return known
+
+    def _store_of(self, root: Root) -> PlanStore:
+        return next(store for known, store in self._stores if known is root)
+
+    def bases_of(self, plan_id: str) -> dict[str, bytes]:
+        """What the files of a stored plan contained, by hash, as far as that is kept."""
+        return {sha256_hex(each): each for _, store in self._stores for each in store.load_bases(plan_id)}
+
+    def derive(self, plan_id: str | None, origin: Plan, root: Root) -> None:
+        """Record that the plan `plan_id` was derived from the plan `origin`: a rejection covers both."""
+        Origins(root.path).add(plan_id or "", origin.plan_id)
+
+    def load(self, plan_id: str) -> tuple[Plan, Root] | Diagnostic:
+        """The plan `plan_id`, and its root. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED.
+
+        A plan with a file that `--allow` or `--deny` excludes is not found.
+        """
+        loaded = self._load(plan_id)
+        if isinstance(loaded, Diagnostic):
+            return loaded
+        paths = (path for change in loaded[0].files for path in (change.path, change.new_path) if path)
+        return _NOT_FOUND if self._workspace.hides(*paths) else loaded
+
+    def _load(self, plan_id: str) -> tuple[Plan, Root] | Diagnostic:
+        for root, store in self._stores:
+            document = store.load_plan(plan_id)
+            if document is not None:
+                plan = read_document(document)
+                if isinstance(plan, Diagnostic):
+                    return plan
+                return (plan, root) if _is_named(plan, plan_id) else _FOREIGN
+        past = self._history.of_plan(plan_id)
+        committed = past.plan() if past is not None else None
+        return _NOT_FOUND if past is None or committed is None else (committed, past.root)
+
+    def pending(self) -> list[tuple[StoredPlan, Root]]:
+        """The plans in the stores, with their roots, the last saved first."""
+        found = [(plan, root) for root, store in self._stores for plan in store.list_plans()]
+        return sorted(found, key=lambda each: (-each[0].saved_at, each[0].plan_id))
+
+    def last_commit_on(self, files: Sequence[str]) -> PastTransaction | None:
+        """The last transaction that changed one of `files`, paths of one root as callers write them."""
+        names = [name for path in files if isinstance(name := self._workspace.locate(path), FileName)]
+        if len(names) < len(files) or len({name.root for name in names}) != 1:
+            return None
+        return self._history.last_on(self._workspace.root_of(names[0]), {name.path for name in names})
+
+    def last_commit_of(self, plan: Plan) -> PastTransaction | None:
+        """The last transaction that committed `plan`."""
+        return self._history.of_plan(plan.plan_id)
+
+
+def _is_named(plan: Plan, plan_id: str) -> bool:
+    return plan.plan_id.removeprefix(PREFIX).startswith(plan_id.removeprefix(PREFIX).lower())
+
+
+_NOT_FOUND: Final = Diagnostic(
+    code=Code.PLAN_NOT_FOUND,
+    message="this root has no stored plan with that ID",
+    hint="plan the batch again: old plans are deleted (`--keep-plans`)",
+)
+
+_FOREIGN: Final = Diagnostic(
+    code=Code.PLAN_TAMPERED,
+    message="the store contains another plan under this ID",
+    hint="plan the batch again",
+)
+
+
+class StoredPlans:
+    """The plans of `library`, shown against the files of `documents` as they are now."""
+
+    def __init__(self, documents: Documents, library: PlanLibrary) -> None:
+        """Show plans of `library` on files of `documents`."""
+        self._documents = documents
+        self._library = library
+
+    def show(self, plan_id: str) -> PlanReport:
+        """A plan with its diff. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; those of `replayed`."""
+        loaded = self._library.load(plan_id)
+        if isinstance(loaded, Diagnostic):
+            return refusal(PlanReport, (loaded,))
+        return replace(self.report(loaded[0]), client=self._library.client_of(loaded[0].plan_id, loaded[1]))
+
+    def export(self, plan_id: str) -> bytes | Problems:
+        """The document of a plan. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED."""
+        loaded = self._library.load(plan_id)
+        return (loaded,) if isinstance(loaded, Diagnostic) else write_document(loaded[0])
+
+    def diff_bytes(self, plan_id: str) -> bytes | Problems:
+        """The exact diff of a plan. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; those of `replayed`."""
+        loaded = self._library.load(plan_id)
+        if isinstance(loaded, Diagnostic):
+            return (loaded,)
+        replayed = self.replayed(loaded[0])
+        return replayed.diff if isinstance(replayed, Replay) else replayed
+
+    def report(self, plan: Plan) -> PlanReport:
+        """Report on `plan`: with its diff, or saying that it is applied."""
+        found = self._documents.read_current(plan)
+        if not isinstance(found, list):
+            return refusal(PlanReport, found)
+        stored = not isinstance(self._library.load(plan.plan_id), Diagnostic)
+        if is_applied(plan, found):
+            return PlanReport(ok=True, stored=stored, applied=True, **report_fields(plan, None))
+        replayed = self.replayed(plan)
+        if not isinstance(replayed, Replay):
+            return refusal(PlanReport, replayed)
+        return PlanReport(ok=True, stored=stored, **report_fields(plan, replayed.diff))
+
+    def replayed(self, plan: Plan) -> Replay | Problems:
+        """What `plan` makes of its files, which must be its bases.
+
+        Errors: STALE_BASE, PLAN_TAMPERED, PARSE_TIMEOUT.
+        """
+        found = self._documents.read_current(plan)
+        if not isinstance(found, list):
+            return found
+        stale = self._documents.stale(plan, found)
+        if stale:
+            return stale
+        return self._documents.replay(plan, bases_of(plan, found))
+
+    def repeated(self, batch: Batch) -> Plan | None:
+        """Plan of the last commit on the files of `batch`, if it was this batch and its result is."""
+        paths = [file.file for file in batch.files]
+        last = self._library.last_commit_on(paths) if may_repeat(batch) else None
+        plan = last.plan() if last is not None else None
+        if last is None or plan is None or not is_same_request(plan, batch):
+            return None
+        now, state = last.plan_now(), self._documents.state_of(batch)
+        if now is None or state is None or result_id(now) != state_id(state):
+            return None
+        # Files that no edit names are not in that state.
+        found = self._documents.read_current(plan)
+        return plan if isinstance(found, list) and is_applied(plan, found) else None
+
+
+class PlanCache:
+    """Plans that `library` loaded and proved lately. Threads may share it.
+
+    A plan is what its ID says, so a cached one is never out of date.
+    """
+
+    def __init__(self, library: PlanLibrary) -> None:
+        """Hold nothing yet."""
+        self._library = library
+        self._cached: OrderedDict[str, tuple[Plan, Root]] = OrderedDict()
+        self._size = 0
+        self._lock = Lock()
+
+    def load(self, plan_id: str) -> tuple[Plan, Root] | Diagnostic:
+        """As `PlanLibrary.load`. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED."""
+        with self._lock:
+            cached = self._cached.get(plan_id)
+            if cached is not None:
+                self._cached.move_to_end(plan_id)
+                return cached
+        loaded = self._library.load(plan_id)
+        if not isinstance(loaded, Diagnostic) and _size(loaded[0]) <= _MOST:
+            self._cache(loaded)
+        return loaded
+
+    def _cache(self, loaded: tuple[Plan, Root]) -> None:
+        with self._lock:
+            if loaded[0].plan_id not in self._cached:
+                self._cached[loaded[0].plan_id] = loaded
+                self._size += _size(loaded[0])
+            while self._size > _MOST:
+                _, (gone, _) = self._cached.popitem(last=False)
+                self._size -= _size(gone)
+
+
+def _size(plan: Plan) -> int:
+    matches = sum(len(result.matches) for result in plan.results)
+    return len(plan.files) + len(plan.results) + matches + sum(len(change.edits) for change in plan.files)
+
+
+# --- The part of the line that plans: decode, parse, resolve, check, build, verify, derive.
+
+
+class Planner:
+    """Plans of batches on the files of `documents`."""
+
+    def __init__(
+        self,
+        documents: Documents,
+        limits: Limits,
+        link_index: Callable[[SnapshotFile], LinkIndex] | None = None,
+    ) -> None:
+        """Read files through `documents`; a plan has no more files than `limits` allow a batch.
+
+        `link_index` gives the files around one of a batch, for callers who plan many batches on files
+        that no one changes concurrently; without it they are examined again for each batch.
+        """
+        self._documents = documents
+        self._limits = limits
+        self._link_index = link_index or (lambda file: LinkIndex.for_file(file, documents))
+
+    def plan(self, batch: Batch, tick: ProgressCallback = no_progress) -> PlannedBatch | Problems:
+        """The plan of `batch`, or of the edits of it that are accepted; or all problems.
+
+        `tick` is called for each file that was read, and then of each that was planned.
+        """
+        file, count = batch.files[0].file, len(batch.files)
+        planned = self._documents.with_timeout(
+            file,
+            lambda: plan_batch(batch, lambda part: self._build(part, tick if part is batch else no_progress)),
+            count,
+        )
+        return (planned,) if isinstance(planned, Diagnostic) else planned
+
+    def _build(self, batch: Batch, tick: ProgressCallback = no_progress) -> BuildResult | Problems:
+        """Every file of `batch` decoded, parsed, resolved, checked, built and verified, and links derived."""
+        total = 2 * len(batch.files)
+        snapshot, problems = self._documents.snapshot(batch, lambda done, _: tick(done, total))
+        if not snapshot:
+            return tuple(problems)
+        linked = self._link_index(snapshot[0])
+        built_files: list[BuiltFile] = []
+        for built in build_files(snapshot, batch, linked):
+            tick(len(batch.files) + len(built_files), total)
+            if isinstance(built, BuiltFile):
+                refused = self._documents.write_refusal(built)
+                problems += () if refused is None else (refused,)
+                built_files.append(built)
+            else:
+                problems += built
+        if problems:
+            return tuple(problems)
+        made = derive_link_edits(built_files, batch.update_references, linked)
+        made = self._documents.within_limits(made, self._limits) if isinstance(made, BuildResult) else made
+        if not isinstance(made, BuildResult):
+            return made
+        found = tuple(schema_problems(self._documents, made.files, batch.json_schema))
+        errors = tuple(each for each in found if each.severity is Severity.ERROR)
+        if errors:
+            return errors
+        self._prime_cache(made.files)
+        return BuildResult(made.files, (*made.warnings, *found)) if found else made
+
+    def _prime_cache(self, files: Sequence[BuiltFile]) -> None:
+        """Keep the outlines of results, which the next call will ask for if these are committed."""
+        for built in files:
+            asked = built.file.requested
+            if built.edits and not built.file.is_deleted and built.file.new_path is None:
+                self._documents.prime_cache(built.file.path, built.result, asked.encoding, asked.format)
+
+
+# --- `onStale: "merge"`: a change of files that others changed since becomes a new plan on them as they
+# are.
+
+
+@dataclass(frozen=True, slots=True)
+class _PastWorkspace(Workspace):
+    """The roots of another workspace, in which the files `past` have the bytes of before."""
+
+    past: Mapping[FileName, bytes]
+
+    def read(self, name: FileName, max_bytes: int) -> FileBytes | Diagnostic:
+        """Read a file. Errors: those of `Workspace.read`."""
+        # Two arguments: the class is made again with slots.
+        found = super(_PastWorkspace, self).read(name, max_bytes)
+        data = self.past.get(name)
+        return found if data is None or isinstance(found, Diagnostic) else replace(found, data=data)
+
+
+@dataclass(frozen=True, slots=True)
+class MergeService:
+    """Merges of plans in `library`, and of batches, into `documents`. `planner` plans the result."""
+
+    documents: Documents
+    library: PlanLibrary
+    planner: Planner
+    limits: Limits
+
+    def plan(self, batch: Batch, tick: ProgressCallback = no_progress) -> PlannedBatch | Problems:
+        """The plan of `batch`; where it asks for that, merged into files that are not those that it names.
+
+        Errors: those of planning; MERGE_CONFLICT.
+        """
+        planned = self.planner.plan(batch, tick)
+        if batch.on_stale != "merge" or isinstance(planned, PlannedBatch) or not _are_stale(planned):
+            return planned
+        return self._of_batch(batch)
+
+    def of_plan(
+        self, stale: Plan, found: Sequence[FoundFile], choices: "Choices" = MappingProxyType({})
+    ) -> PlannedBatch | Problems:
+        """The plan that does what `stale` did, on its files as they were `found`, with `choices`.
+
+        Errors: MERGE_CONFLICT, STALE_BASE; those of planning.
+        """
+        return self._merged(stale, found, self.library.bases_of(stale.plan_id), choices)
+
+    def sides_of(self, stale: Plan, found: Sequence[FoundFile]) -> "list[Sides] | Problems":
+        """The files of `stale` that are merged, as they were `found`. Errors: STALE_BASE."""
+        return self._all_sides(stale, found, self.library.bases_of(stale.plan_id))
+
+    def _of_batch(self, batch: Batch) -> PlannedBatch | Problems:
+        from mdplan.planning.merging import not_kept
+
+        past: dict[FileName, bytes] = {}
+        for file in batch.files:
+            name = self.documents.workspace.locate(file.file)
+            if isinstance(name, Diagnostic) or file.base_sha256 is None:
+                continue
+            now = self.documents.read(name, file.encoding)
+            if isinstance(now, Source) and not now.sha256.startswith(file.base_sha256.lower()):
+                data = self.past(name, file.base_sha256.lower(), {})
+                if data is None:
+                    return (not_kept(file.file),)
+                past[name] = data
+        workspace = _PastWorkspace(self.documents.workspace.roots, past)
+        planner = Planner(replace(self.documents, workspace=workspace), self.limits)
+        planned = planner.plan(batch)
+        if not isinstance(planned, PlannedBatch):
+            return planned
+        found = self.documents.read_current(planned.plan)
+        kept = {sha256_hex(base.data): base.data for base in planned.bases}
+        return self._merged(planned.plan, found, kept) if isinstance(found, list) else found
+
+    def _merged(
+        self,
+        stale: Plan,
+        found: Sequence[FoundFile],
+        kept: Mapping[str, bytes],
+        choices: "Choices" = MappingProxyType({}),
+    ) -> PlannedBatch | Problems:
+        from mdplan.planning.merging import merged_request
+        from mdplan.requests.batch import read_batch
+
+        files = self._all_sides(stale, found, kept)
+        if isinstance(files, tuple):
+            return files
+        request = self.documents.with_timeout_of(stale, lambda: merged_request(files, stale, choices))
+        if isinstance(request, tuple):
+            return request
+        batch = read_batch(request, self.limits)
+        planned = self.planner.plan(batch) if isinstance(batch, Batch) else batch
+        return replace(planned, rebased=True) if isinstance(planned, PlannedBatch) else planned
+
+    def _all_sides(
+        self, stale: Plan, found: Sequence[FoundFile], kept: Mapping[str, bytes]
+    ) -> "list[Sides] | Problems":
+        files: list[Sides] = []
+        for change, now in zip(stale.files, found, strict=True):
+            problem = stale_file(change, now)
+            is_text = change.base_sha256 and change.result_sha256 and change.new_path is None
+            if not is_text:
+                if problem is not None:
+                    return (problem,)
+                continue
+            sides = self._sides(change, now, kept)
+            if isinstance(sides, Diagnostic):
+                return (sides,)
+            files.append(sides)
+        return files
+
+    def _sides(self, change: FileChange, now: FoundFile, kept: Mapping[str, bytes]) -> "Sides | Diagnostic":
+        from mdplan.planning.merging import Sides, not_kept, theirs_of
+
+        ours = now.read()
+        name = self.documents.workspace.locate(change.path)
+        if ours is None or isinstance(name, Diagnostic):
+            problem = stale_file(change, now)
+            return problem or not_kept(change.path)
+        is_base = ours.sha256 == change.base_sha256
+        data = ours.data if is_base else self.past(name, change.base_sha256 or "", kept)
+        base = Source.decode(data, change.encoding) if data is not None else None
+        theirs = theirs_of(change, base) if isinstance(base, Source) else None
+        if not isinstance(base, Source) or theirs is None:
+            return not_kept(change.path)
+        return Sides.of(change, base, ours, theirs)
+
+    def past(self, name: FileName, sha256: str, kept: Mapping[str, bytes]) -> bytes | None:
+        """What the file `name` contained when its hash began with `sha256`.
+
+        It is kept with the plan, in the history of what was committed, or in the last commit of git.
+        """
+        if sha256 in kept:
+            return kept[sha256]
+        from mdplan.storage.transaction.transaction_log import before_image
+
+        data = before_image(self.documents.workspace.root_of(name), sha256) or self._last_commit(name)
+        return data if data is not None and sha256_hex(data).startswith(sha256) else None
+
+    def _last_commit(self, name: FileName) -> bytes | None:
+        from mdplan.git.repository import RepositoryLocation, find_base
+        from mdplan.git.tree import CommitTree
+
+        try:
+            place = RepositoryLocation.of(self.documents.workspace)
+            commit = find_base(place, "HEAD").commit
+            scope = self.documents.workspace.root_of(name).scope
+            with CommitTree(place, commit, scope.allow, scope.deny).open() as workspace:
+                found = workspace.read(name, self.documents.max_file_bytes)
+        except StorageRefused:
+            return None
+        return None if isinstance(found, Diagnostic) else found.data
+
+
+def _are_stale(problems: Problems) -> bool:
+    """Whether nothing but other contents of files stands against a change."""
+    return bool(problems) and all(problem.code is Code.STALE_BASE for problem in problems)
+
+
+# --- Requests to apply: a stored plan, a plan document, or a batch. They are recognized only here.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _NamedPlan(Query):
+    """How a plan is applied. `accept` are indexes of its edits, None for all."""
+
+    dry_run: bool = field(default=False, metadata={"strict": True})
+    accept: tuple[Count, ...] | None = None
+    on_stale: OnStale = "refuse"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanRef(_NamedPlan):
+    """A stored plan. With `base_sha256` its one file must be what the caller saw."""
+
+    plan_id: str
+    base_sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanDocument(_NamedPlan):
+    """A plan as decoded JSON, of which nothing is checked yet."""
+
+    body: Mapping[str, Any]
+
+
+ApplyRequest: TypeAlias = PlanRef | PlanDocument | Batch
+
+
+def read_apply_request(data: object, limits: Limits) -> ApplyRequest | Problems:
+    """The request in decoded JSON: ``{planId}`` or a plan document, each with its options, or a batch.
+
+    A report may be handed back as it is: next to `planId` the fields of one are ignored. Errors:
+    INVALID_ARGUMENT, also for edits next to a plan, which has its own; UNKNOWN_FIELD; those of `read_batch`.
+    """
+    if not isinstance(data, Mapping):
+        return read_batch(data, limits)
+    if is_document(data):
+        options = {name: value for name, value in _given(data).items() if name in wire_names(_NamedPlan)}
+        return _read(PlanDocument, {**options, "body": data})
+    if not any(camel_case(str(name)) == "planId" for name in data):
+        return read_batch(data, limits)
+    given = _given(data)
+    known = wire_names(PlanRef)
+    problems = tuple(_strangers(given, known))
+    return problems or _read(PlanRef, {name: value for name, value in given.items() if name in known})
+
+
+AnyApplyRequest = TypeVar("AnyApplyRequest", bound=PlanRef | PlanDocument | Batch)
+
+
+def with_options(request: AnyApplyRequest, options: Mapping[str, Any]) -> AnyApplyRequest:
+    """`request` with those of `options`, values of its fields by name, that are not empty."""
+    given = {name: value for name, value in options.items() if value}
+    changed: Any = (
+        request.model_copy(update=given) if isinstance(request, Batch) else replace(request, **given)
+    )
+    return changed  # type: ignore[no-any-return]
+
+
+def _given(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fold_names(data, {}).items() if value is not None}
+
+
+def _read(model: type[PlanRef | PlanDocument], given: Mapping[str, Any]) -> PlanRef | PlanDocument | Problems:
+    request: PlanRef | PlanDocument | Problems = validated(
+        model, with_decoded_fields(model, given), "", _HINT
+    )
+    return request
+
+
+def _strangers(given: Mapping[str, Any], known: tuple[str, ...]) -> Iterator[Diagnostic]:
+    """What may not go with a plan ID: edits, which would be ignored, and unknown names."""
+    files = given.get("files")
+    entries = files if isinstance(files, list) else []
+    if "edits" in given or any(isinstance(entry, Mapping) and "edits" in entry for entry in entries):
+        yield Diagnostic.invalid(
+            "edits are given with planId, and the plan has its own edits",
+            "send planId to apply the preview, or edits to plan again",
+        )
+        return
+    of_reports = {camel_case(each.name) for each in fields(ApplyReport)}
+    unknown = {name: None for name in given if name not in of_reports}
+    yield from unknown_fields(unknown, known, "a request with planId")
+
+
+_HINT: Final = "with a plan go planId, baseSha256, dryRun, accept, onStale"

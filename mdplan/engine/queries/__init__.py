@@ -1,1 +1,0 @@
-"""The verbs that only look: stat, read and search."""

@@ -1,1 +1,0 @@
-"""Review over one engine: pending plans, what is in them, comments and decisions."""
