@@ -21,7 +21,7 @@ from mdplan.reports.read import ReadReport as ReadReport
 from mdplan.reports.read import SearchReport as SearchReport
 from mdplan.reports.stat import StatReport as StatReport
 from mdplan.settings import Settings as Settings
-from mdplan.storage.durability import Durability as Durability
-from mdplan.storage.fs.errors import StorageRefused as StorageRefused
+from mdplan.storage.filesystem import Durability as Durability
+from mdplan.storage.filesystem import StorageRefused as StorageRefused
 
 __version__: str

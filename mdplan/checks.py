@@ -32,8 +32,7 @@ from mdplan.planning.results import overlong_rows, unreadable_front_matter
 from mdplan.reading.broken_tree_links import broken_in_tree
 from mdplan.reports.history import CheckReport
 from mdplan.settings import Settings
-from mdplan.storage.fs.root import Root
-from mdplan.storage.workspace import Workspace
+from mdplan.storage.root import Root, Workspace
 from mdplan.text.lines import Position, Span
 from mdplan.text.source import DocumentFormat
 from mdplan.text.visible import escape_for_message

@@ -13,7 +13,7 @@ from mdplan.limits import (
     LimitOption,
     Limits,
 )
-from mdplan.storage.durability import Durability
+from mdplan.storage.filesystem import Durability
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

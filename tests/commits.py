@@ -5,12 +5,12 @@ import secrets
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from mdplan.storage.fs.file_name import FileName
-from mdplan.storage.fs.filesystem import FileSystem
-from mdplan.storage.fs.root import Root
-from mdplan.storage.journal.lock import locked
-from mdplan.storage.transaction.commit import CommitResult, Durability, StagedFile, publish, stage
-from mdplan.storage.transaction.recovery import Keep, RecoveryResult, recover
+from mdplan.storage.commit import CommitResult, StagedFile, publish, stage
+from mdplan.storage.filesystem import Durability, FileSystem
+from mdplan.storage.lock import locked
+from mdplan.storage.names import FileName
+from mdplan.storage.recovery import Keep, RecoveryResult, recover
+from mdplan.storage.root import Root
 
 LIMIT = 1 << 20
 

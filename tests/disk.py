@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.storage.fs.filesystem import FileSystem, Step
+from mdplan.storage.filesystem import FileSystem, Step
 
 NOBODY = 65534
 

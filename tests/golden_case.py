@@ -15,7 +15,7 @@ from mdplan.markdown.addresses import find_by_path
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
 from mdplan.settings import Settings
-from mdplan.storage.durability import Durability
+from mdplan.storage.filesystem import Durability
 from mdplan.text.source import Source, sha256_hex
 from tests.case_writer import file_block, json_block, replace_blocks
 

@@ -17,7 +17,7 @@ from mdplan.operations.base import SectionTargeted
 from mdplan.reports.next_steps import Caller, in_words_of
 from mdplan.requests.schemas import FieldReference, OperationReference, operation_reference
 from mdplan.requests.spellings import SPELLINGS
-from mdplan.storage.fs.errors import of_error
+from mdplan.storage.filesystem import of_error
 
 _OPERATION_PAGES: Final = "docs/reference/operations"
 _CODE_PAGES: Final = "../errors"

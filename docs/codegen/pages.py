@@ -27,8 +27,8 @@ from mdplan.mcp.guide.introductions import DEFAULT_TOOLSETS, INTRODUCTIONS
 from mdplan.mcp.tool import ToolDefinition
 from mdplan.mcp.toolsets import chosen_tools
 from mdplan.operations import OPERATIONS, class_name
-from mdplan.storage.fs.filesystem import FAILPOINT_VARIABLE
-from mdplan.storage.user.user_state import STATE_DIRECTORY_VARIABLE
+from mdplan.storage.filesystem import FAILPOINT_VARIABLE
+from mdplan.storage.user_state import STATE_DIRECTORY_VARIABLE
 from mdplan.web.http.http_options import TOKEN_VARIABLE
 
 _OF_COMMANDS: Final = """\

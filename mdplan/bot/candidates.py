@@ -11,9 +11,9 @@ from mdplan.bot.manifest.placeholders import filled, misuse
 from mdplan.bot.manifest.source_map import Path
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.documents import files_of
-from mdplan.storage.fs.errors import StorageRefused
-from mdplan.storage.fs.file_name import FileName
-from mdplan.storage.workspace import Workspace
+from mdplan.storage.filesystem import StorageRefused
+from mdplan.storage.names import FileName
+from mdplan.storage.root import Workspace
 
 _ONE_ROOT: Final = "write one manifest for each root"
 

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any, Final, TypeVar, cast
 
 from mdplan.diagnostics import Code
-from mdplan.storage.fs.errors import StorageRefused
+from mdplan.storage.filesystem import StorageRefused
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")

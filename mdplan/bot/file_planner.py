@@ -29,7 +29,7 @@ from mdplan.planning.build import SnapshotFile
 from mdplan.planning.link_changes import LinkChanges, linked_places, text_of_bytes
 from mdplan.planning.replay import PlannedBatch
 from mdplan.requests.batch import Batch
-from mdplan.storage.fs.errors import StorageRefused
+from mdplan.storage.filesystem import StorageRefused
 
 # Files are examined one after the other, so that few outlines are worth keeping.
 _KEPT_BYTES = 1 << 20

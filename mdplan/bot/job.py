@@ -13,8 +13,8 @@ from mdplan.diagnostics import LINK_CODES, Problems
 from mdplan.plan import Plan
 from mdplan.planning.merging import ready_to_merge
 from mdplan.settings import Settings
-from mdplan.storage.fs.stamps import file_stamps
-from mdplan.storage.workspace import Workspace
+from mdplan.storage.files import file_stamps
+from mdplan.storage.root import Workspace
 
 # The value of a manifest that has the history of the file.
 GIT_FACTS: Final = "git"

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.storage.fs.file_name import FileName
-from mdplan.storage.fs.regular_file import FileBytes
-from mdplan.storage.workspace import Workspace
+from mdplan.storage.files import FileBytes
+from mdplan.storage.names import FileName
+from mdplan.storage.root import Workspace
 
 _MOST_KEPT: Final = 16
 

@@ -21,7 +21,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.operations.base import FileState
 from mdplan.requests.batch import Batch, read_batch
 from mdplan.requests.spellings import op_of, operation_named
-from mdplan.storage.fs.file_name import FileName
+from mdplan.storage.names import FileName
 from mdplan.text.source import DocumentFormat, Source
 
 

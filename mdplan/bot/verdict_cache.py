@@ -15,7 +15,7 @@ from typing import Final
 
 from mdplan import __version__
 from mdplan.bot.job import CandidateFile, FileOutcome, FileStatus, Job
-from mdplan.storage.user.private_folder import PrivateFolder
+from mdplan.storage.plans import PrivateFolder
 
 _FILE: Final = "verdicts.sqlite3"
 _WAIT_SECONDS: Final = 2.0

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 
-from mdplan.storage.workspace import folder_of
+from mdplan.storage.root import folder_of
 
 
 def base_folder(roots: Sequence[str]) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mdplan.documents.files import OutlinedFiles
     from mdplan.engine.engine import Engine
     from mdplan.settings import Settings
-    from mdplan.storage.workspace import Workspace
+    from mdplan.storage.root import Workspace
 
 # What these say depends on which folder is the root.
 _ABOUT_ROOT: Final = frozenset({Code.FILE_NOT_FOUND, Code.PATH_OUTSIDE_ROOT})
@@ -73,8 +73,7 @@ class Session:
 
     def open_workspace(self) -> "Workspace":
         """The roots, opened. Raises `StorageRefused`, as above."""
-        from mdplan.storage.fs.root import find_root
-        from mdplan.storage.workspace import Workspace
+        from mdplan.storage.root import Workspace, find_root
 
         return Workspace.open(self.roots or (find_root("."),), self.allow, self.deny)
 
@@ -144,7 +143,7 @@ class Session:
 
     def _root(self) -> tuple[str | None, str]:
         """The one root of this run, and why it is that; None where there are several."""
-        from mdplan.storage.fs.root import found_root
+        from mdplan.storage.root import found_root
 
         if len(self.roots) > 1:
             return None, ""
@@ -178,7 +177,7 @@ def engine_command(
     def decorate(function: Callable[..., Exit]) -> Callable[..., Exit]:
         @functools.wraps(function)
         def callback(**given: Any) -> Exit:  # noqa: ANN401 (of many types)
-            from mdplan.storage.fs.errors import StorageRefused
+            from mdplan.storage.filesystem import StorageRefused
 
             console = Console.of(
                 given.pop("color"),

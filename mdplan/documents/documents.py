@@ -19,11 +19,9 @@ from mdplan.planning.replay import CACHED_BYTES, FoundFile, Replay, replay, stal
 from mdplan.progress import ProgressCallback, no_progress
 from mdplan.reading.open_document import decode_document
 from mdplan.requests.batch import Batch, FileEdits, GlobEdits, MatchingEdits, too_large
-from mdplan.storage.fs.errors import StorageRefused
-from mdplan.storage.fs.file_name import FileName
-from mdplan.storage.fs.root import Root
-from mdplan.storage.fs.scope import compiled, cost_problem, glob_problem
-from mdplan.storage.workspace import Workspace
+from mdplan.storage.filesystem import StorageRefused
+from mdplan.storage.names import FileName, compiled, cost_problem, glob_problem
+from mdplan.storage.root import Root, Workspace
 from mdplan.text.source import Source, sha256_hex
 
 BACKUP_SUFFIX: Final = ".bak"

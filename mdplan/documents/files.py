@@ -19,9 +19,8 @@ from mdplan.markdown.outline import Outline
 from mdplan.markdown.paths import NO_RULES, SiteRules, followed
 from mdplan.reading.open_document import decode_document
 from mdplan.settings import Settings
-from mdplan.storage.fs.file_name import FileName
-from mdplan.storage.fs.root import Root
-from mdplan.storage.workspace import Workspace
+from mdplan.storage.names import FileName
+from mdplan.storage.root import Root, Workspace
 from mdplan.text.source import Source
 
 _Found = TypeVar("_Found")

@@ -13,8 +13,8 @@ from mdplan.planning.build import SnapshotFile
 from mdplan.planning.link_changes import may_link_to, may_list, text_of_bytes
 from mdplan.planning.navigation import is_navigation
 from mdplan.requests.batch import FileEdits
-from mdplan.storage.fs.file_name import FileName
-from mdplan.storage.fs.root import Root
+from mdplan.storage.names import FileName
+from mdplan.storage.root import Root
 from mdplan.text.source import Source
 
 

@@ -15,8 +15,7 @@ from mdplan.plan import PREFIX, Plan
 from mdplan.planning.plan_document import read_document, untitled_id
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import Approved
-from mdplan.storage.fs.root import Root
-from mdplan.storage.user.decision_log import (
+from mdplan.storage.decisions import (
     AddOutcome,
     Decision,
     DecisionHistory,
@@ -25,9 +24,8 @@ from mdplan.storage.user.decision_log import (
     PlanUsed,
     Side,
 )
-from mdplan.storage.user.origins import Origins, Revisions
-from mdplan.storage.user.plan_store import PlanStore
-from mdplan.storage.workspace import Workspace
+from mdplan.storage.plans import Origins, PlanStore, Revisions
+from mdplan.storage.root import Root, Workspace
 
 # Few plans were reviewed: the comparison and the reports are loaded for these.
 if TYPE_CHECKING:

@@ -28,13 +28,13 @@ from mdplan.reports.base import refusal
 from mdplan.reports.plan import ApplyReport, FileReport, Receipt, as_apply_report
 from mdplan.requests.batch import Batch, OnStale
 from mdplan.settings import Settings
-from mdplan.storage.fs.errors import StorageRefused
-from mdplan.storage.fs.file_name import FileName
-from mdplan.storage.fs.root import Root
-from mdplan.storage.journal.lock import RootLock, locked
-from mdplan.storage.transaction.commit import LaterContent, StagedFile, publish, stage
-from mdplan.storage.transaction.recovery import confirm, recover
-from mdplan.storage.transaction.transaction_log import collect
+from mdplan.storage.commit import LaterContent, StagedFile, publish, stage
+from mdplan.storage.filesystem import StorageRefused
+from mdplan.storage.lock import RootLock, locked
+from mdplan.storage.names import FileName
+from mdplan.storage.recovery import confirm, recover
+from mdplan.storage.root import Root
+from mdplan.storage.transactions import collect
 from mdplan.text.source import Source
 
 

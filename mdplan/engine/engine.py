@@ -36,9 +36,8 @@ from mdplan.reports.base import Report, refusal
 from mdplan.reports.plan import ApplyReport, PlanReport, as_apply_report
 from mdplan.requests.batch import Batch, OnStale, read_batch
 from mdplan.settings import DEFAULT_SETTINGS, Settings
-from mdplan.storage.fs.errors import StorageRefused
-from mdplan.storage.fs.root import Root
-from mdplan.storage.workspace import Workspace
+from mdplan.storage.filesystem import StorageRefused
+from mdplan.storage.root import Root, Workspace
 from mdplan.text.source import Source
 
 # Each verb loads what it needs when it is called: making the classes of all reports takes longer than a plan.
@@ -54,7 +53,7 @@ if TYPE_CHECKING:
     from mdplan.requests.queries import StatRequest
     from mdplan.requests.read import ReadRequest
     from mdplan.requests.search import SearchRequest
-    from mdplan.storage.transaction.restore import Keep
+    from mdplan.storage.recovery import Keep
 
 
 # --- What an engine is made of: its services, each made when a verb first needs it.

@@ -16,14 +16,13 @@ from mdplan.plan import PREFIX, FileChange, Plan, canonical_json, one_line
 from mdplan.planning.plan_document import document_parts, read_document
 from mdplan.reports.base import to_wire
 from mdplan.reports.plan import Approved, FileReport, Receipt, UndoneTransaction
-from mdplan.storage.fs.file_name import FileName
-from mdplan.storage.fs.root import Root
-from mdplan.storage.user.user_state import user_name
-from mdplan.storage.workspace import Workspace
+from mdplan.storage.names import FileName
+from mdplan.storage.root import Root, Workspace
+from mdplan.storage.user_state import user_name
 from mdplan.text.visible import escaped
 
 if TYPE_CHECKING:
-    from mdplan.storage.transaction.transaction_log import Transaction
+    from mdplan.storage.transactions import Transaction
 
 
 _LEAST_DIGITS: Final = 4
@@ -271,7 +270,7 @@ class History:
 
 def list_root(root: Root) -> Iterator[PastTransaction | Diagnostic]:
     """The transactions of `root` with a file that may be shown, the newest first."""
-    from mdplan.storage.transaction.transaction_log import transactions
+    from mdplan.storage.transactions import transactions
 
     for found in transactions(root):
         past = found if isinstance(found, Diagnostic) else PastTransaction(root, found)

@@ -5,10 +5,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from mdplan.diagnostics import Diagnostic, Problems, Severity
-from mdplan.storage.fs.errors import StorageRefused
-from mdplan.storage.fs.root import Root
-from mdplan.storage.journal.state_folder import may_be_interrupted
-from mdplan.storage.workspace import Workspace
+from mdplan.storage.filesystem import StorageRefused
+from mdplan.storage.root import Root, Workspace
+from mdplan.storage.state_folder import may_be_interrupted
 
 if TYPE_CHECKING:
     from mdplan.reports.history import HistoryReport
@@ -48,6 +47,6 @@ def _interrupted(root: Root) -> Problems:
     except StorageRefused as refused:
         return refused.problems
     # Interruptions are rare: a look need not load what commits are made of.
-    from mdplan.storage.transaction.recovery import pending
+    from mdplan.storage.recovery import pending
 
     return pending(root)

@@ -11,7 +11,7 @@ from mdplan.engine.plans import MergeService
 from mdplan.merge.documents import Choice, ConflictPlace
 from mdplan.plan import Plan
 from mdplan.planning.replay import FoundFile, PlannedBatch
-from mdplan.storage.fs.root import Root
+from mdplan.storage.root import Root
 from mdplan.text.source import sha256_hex
 
 if TYPE_CHECKING:

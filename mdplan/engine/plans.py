@@ -35,13 +35,11 @@ from mdplan.reports.base import refusal
 from mdplan.reports.plan import ApplyReport, PlanReport
 from mdplan.requests.batch import Batch, OnStale, read_batch, validated, wire_names, with_decoded_fields
 from mdplan.requests.queries import Query
-from mdplan.storage.fs.errors import StorageRefused
-from mdplan.storage.fs.file_name import FileName
-from mdplan.storage.fs.regular_file import FileBytes
-from mdplan.storage.fs.root import Root
-from mdplan.storage.user.origins import Origins
-from mdplan.storage.user.plan_store import PlanStore, StoredPlan
-from mdplan.storage.workspace import Workspace
+from mdplan.storage.files import FileBytes
+from mdplan.storage.filesystem import StorageRefused
+from mdplan.storage.names import FileName
+from mdplan.storage.plans import Origins, PlanStore, StoredPlan
+from mdplan.storage.root import Root, Workspace
 from mdplan.text.source import Source, sha256_hex
 
 # Few plans are stale: what merges them, and git, is loaded for these.
@@ -493,7 +491,7 @@ class MergeService:
         """
         if sha256 in kept:
             return kept[sha256]
-        from mdplan.storage.transaction.transaction_log import before_image
+        from mdplan.storage.transactions import before_image
 
         data = before_image(self.documents.workspace.root_of(name), sha256) or self._last_commit(name)
         return data if data is not None and sha256_hex(data).startswith(sha256) else None

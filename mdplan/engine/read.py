@@ -11,7 +11,7 @@ from mdplan.reading.read import read_target
 from mdplan.reports.base import refusal
 from mdplan.reports.read import ReadReport, ReadResult
 from mdplan.requests.read import ReadRequest, ReadTarget
-from mdplan.storage.fs.file_name import FileName
+from mdplan.storage.names import FileName
 
 _Outlines: TypeAlias = dict[tuple[FileName, str | None, str | None], Outline | Diagnostic]
 

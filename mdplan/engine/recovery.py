@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from mdplan.diagnostics import Diagnostic, Severity
 from mdplan.engine.interrupted import without_hidden
 from mdplan.reports.plan import ApplyReport, RecoveredTransactions
-from mdplan.storage.fs.errors import StorageRefused
-from mdplan.storage.fs.root import Root
-from mdplan.storage.journal.lock import locked
-from mdplan.storage.journal.state_folder import has_journal
-from mdplan.storage.transaction.recovery import RecoveryResult, pending, recover
-from mdplan.storage.workspace import Workspace
+from mdplan.storage.filesystem import StorageRefused
+from mdplan.storage.lock import locked
+from mdplan.storage.recovery import RecoveryResult, pending, recover
+from mdplan.storage.root import Root, Workspace
+from mdplan.storage.state_folder import has_journal
 
 # Every commit asks whether one before was interrupted; few were.
 if TYPE_CHECKING:
     from mdplan.reports.history import ForeignTransaction, RecoverReport
-    from mdplan.storage.transaction.foreign import ForeignTransactionState
+    from mdplan.storage.recovery import ForeignTransactionState
 
 
 AnyApplied = TypeVar("AnyApplied", bound=ApplyReport)
@@ -81,7 +80,7 @@ class Recovery:
 
         They are none in a root whose journal cannot be read, which `recover` reports.
         """
-        from mdplan.storage.transaction.foreign import foreign_commits
+        from mdplan.storage.recovery import foreign_commits
 
         found: list[ForeignTransaction] = []
         for root in self._workspace.roots:

@@ -34,8 +34,7 @@ from mdplan.review.plan_review import (
     touched_section,
     unchanged_lines,
 )
-from mdplan.storage.fs.root import Root
-from mdplan.storage.user.decision_log import (
+from mdplan.storage.decisions import (
     MOST_COMMENT_CHARACTERS,
     MOST_LINE_COMMENTS,
     UNDECIDED,
@@ -48,7 +47,8 @@ from mdplan.storage.user.decision_log import (
     Side,
     Verdict,
 )
-from mdplan.storage.user.origins import Origins, Revisions
+from mdplan.storage.plans import Origins, Revisions
+from mdplan.storage.root import Root
 from mdplan.text.source import Source, visible
 
 

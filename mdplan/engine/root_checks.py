@@ -9,17 +9,15 @@ from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
 from mdplan.engine.interrupted import without_hidden
 from mdplan.reports.history import Check, DoctorReport
 from mdplan.settings import Settings
-from mdplan.storage.fs.errors import StorageRefused, of_error
-from mdplan.storage.fs.exchange import Exchange
-from mdplan.storage.fs.root import STATE_FOLDER, Root
-from mdplan.storage.journal.lock import RootLock, locked
-from mdplan.storage.journal.state_folder import JOURNAL_FOLDER, open_existing
-from mdplan.storage.transaction.cleanup import orphan_files
-from mdplan.storage.transaction.recovery import pending
-from mdplan.storage.transaction.transaction_log import history_size, transactions
-from mdplan.storage.user.plan_store import PlanStore
-from mdplan.storage.user.user_state import STATE_DIRECTORY_VARIABLE, has_key
-from mdplan.storage.workspace import Workspace
+from mdplan.storage.filesystem import StorageRefused, of_error
+from mdplan.storage.folders import Exchange
+from mdplan.storage.lock import RootLock, locked
+from mdplan.storage.plans import PlanStore
+from mdplan.storage.recovery import orphan_files, pending
+from mdplan.storage.root import STATE_FOLDER, Root, Workspace
+from mdplan.storage.state_folder import JOURNAL_FOLDER, open_existing
+from mdplan.storage.transactions import history_size, transactions
+from mdplan.storage.user_state import STATE_DIRECTORY_VARIABLE, has_key
 
 _LISTED: Final = 5
 

@@ -16,7 +16,7 @@ from mdplan.reading.search import Window, search_document
 from mdplan.reports.base import refusal
 from mdplan.reports.read import SearchedFile, SearchReport
 from mdplan.requests.search import SearchRequest
-from mdplan.storage.fs.file_name import FileName
+from mdplan.storage.names import FileName
 from mdplan.text.line_end_view import LineEndView
 from mdplan.text.lines import Span
 from mdplan.text.pattern import PatternProblem

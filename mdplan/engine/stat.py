@@ -12,7 +12,7 @@ from mdplan.reading.stat import FindBroken, stat_report
 from mdplan.reports.base import refusal
 from mdplan.reports.stat import BrokenLink, StatReport
 from mdplan.requests.queries import StatRequest
-from mdplan.storage.fs.root import Root
+from mdplan.storage.root import Root
 from mdplan.text.lines import Span
 
 

@@ -11,8 +11,8 @@ from mdplan.plan import FileChange, Plan
 from mdplan.planning.replan import UndoneFile, merge_undone, not_undoable, rebase_undone, undo_file, undo_plan
 from mdplan.planning.replay import FoundFile, Replay, bases_of, is_applied, no_text, replay, stale_file
 from mdplan.requests.batch import OnStale
-from mdplan.storage.fs.file_name import visible
-from mdplan.storage.transaction.transaction_log import before_image
+from mdplan.storage.names import visible
+from mdplan.storage.transactions import before_image
 from mdplan.text.source import Source
 
 

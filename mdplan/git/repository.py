@@ -17,9 +17,9 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.storage.fs.errors import StorageRefused
-from mdplan.storage.fs.file_name import visible
-from mdplan.storage.workspace import Workspace
+from mdplan.storage.filesystem import StorageRefused
+from mdplan.storage.names import visible
+from mdplan.storage.root import Workspace
 
 BRANCHES: Final = "refs/heads/"
 # The trailer of a commit of the bot; its value is the plan ID.

@@ -23,12 +23,9 @@ from mdplan.git.repository import (
     git_failed,
     start_git,
 )
-from mdplan.storage.fs.errors import storage_errors
-from mdplan.storage.fs.file_name import visible
-from mdplan.storage.fs.filesystem import DirectoryEntry, FileSystem, Step
-from mdplan.storage.fs.root import Root
-from mdplan.storage.fs.scope import Scope
-from mdplan.storage.workspace import Workspace
+from mdplan.storage.filesystem import DirectoryEntry, FileSystem, Step, storage_errors
+from mdplan.storage.names import Scope, visible
+from mdplan.storage.root import Root, Workspace
 
 # Above all descriptors that a process can have, so that a call which goes past these files is refused.
 _FIRST_HANDLE: Final = 1 << 30

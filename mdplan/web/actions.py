@@ -8,7 +8,7 @@ from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.engine.plans import PlanRef
 from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService, placed_comments
 from mdplan.review.plan_review import ReviewedFile
-from mdplan.storage.user.decision_log import (
+from mdplan.storage.decisions import (
     MOST_COMMENT_CHARACTERS,
     Channel,
     Decision,

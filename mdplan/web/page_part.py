@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from starlette.requests import HTTPConnection
 
 from mdplan.engine.reviews import ReviewService
-from mdplan.storage.user.review_address import announce, withdraw
+from mdplan.storage.plans import announce, withdraw
 from mdplan.web.actions import ReviewActions
 from mdplan.web.http.http_app import HttpPart
 from mdplan.web.routes import OPEN, VIEW, ReviewRoutes

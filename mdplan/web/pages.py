@@ -17,7 +17,7 @@ from mdplan.review.plan_review import (
     SectionSide,
     TouchedSection,
 )
-from mdplan.storage.user.decision_log import Decision
+from mdplan.storage.decisions import Decision
 from mdplan.text.source import DocumentFormat
 from mdplan.web.diff.diff_rows import Cell, DiffOptions
 from mdplan.web.diff.file_tree import TreeNode, file_tree, in_tree_order

@@ -7,7 +7,7 @@ from typing import Final
 from starlette.responses import JSONResponse, Response
 
 from mdplan.engine.reviews import OpenPlan, ReviewState
-from mdplan.storage.user.decision_log import LineComment, Side
+from mdplan.storage.decisions import LineComment, Side
 from mdplan.web.actions import (
     APPROVE,
     APPROVE_AND_APPLY,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mdplan.engine.reviews import OpenPlan, ReviewState
-from mdplan.storage.user.decision_log import Verdict
+from mdplan.storage.decisions import Verdict
 from mdplan.web.labels import counted
 from mdplan.web.sessions import EditChoice, Mark, PlanNotes, ReviewSession
 

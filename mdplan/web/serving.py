@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from mdplan.engine.reviews import ReviewService
-from mdplan.storage.user.user_state import user_name
+from mdplan.storage.user_state import user_name
 from mdplan.web.http.http_options import local_options
 from mdplan.web.http.http_server import serve_http
 from mdplan.web.page_part import review_part

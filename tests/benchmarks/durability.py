@@ -29,13 +29,13 @@ from scratch import scratch_folder
 
 from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
-from mdplan.storage.durability import Durability
-from mdplan.storage.fs.file_name import FileName
-from mdplan.storage.fs.root import Root
-from mdplan.storage.journal.lock import locked
-from mdplan.storage.transaction.commit import StagedFile, publish, stage
-from mdplan.storage.transaction.recovery import recover
-from mdplan.storage.transaction.transaction_log import collect
+from mdplan.storage.commit import StagedFile, publish, stage
+from mdplan.storage.filesystem import Durability
+from mdplan.storage.lock import locked
+from mdplan.storage.names import FileName
+from mdplan.storage.recovery import recover
+from mdplan.storage.root import Root
+from mdplan.storage.transactions import collect
 
 SECTIONS = 40
 MAX_BYTES = 1 << 20

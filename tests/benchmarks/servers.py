@@ -15,7 +15,7 @@ from rivals import Missing, Rival, filesystem_server, text_editor
 from scratch import scratch_folder
 
 from mdplan.markdown.outline import Outline
-from mdplan.storage.durability import Durability
+from mdplan.storage.filesystem import Durability
 from mdplan.text.source import Source
 
 ROUNDS = 15
@@ -28,8 +28,8 @@ INITIALIZE = {
 # The command line has no option for durability.
 _SERVE = """
 import sys
-from mdplan.storage.durability import Durability
-from mdplan.storage.workspace import Workspace
+from mdplan.storage.filesystem import Durability
+from mdplan.storage.root import Workspace
 from mdplan.settings import Settings
 from mdplan.mcp.protocol.adapter import run_on_stdio
 from mdplan.mcp.server import new_server, build_catalog

@@ -18,7 +18,7 @@ from mdplan.engine.engine import Engine
 from mdplan.markdown.outline import Outline
 from mdplan.mcp.server import build_catalog
 from mdplan.requests.queries import StatRequest
-from mdplan.storage.workspace import Workspace
+from mdplan.storage.root import Workspace
 from mdplan.text.diff import file_diff, find_hunks
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.source import Source

@@ -14,7 +14,7 @@ from mdplan.bot.verbs import apply_manifest, propose
 from mdplan.engine.engine import Engine
 from mdplan.reports.base import refusal, to_wire
 from mdplan.settings import Settings
-from mdplan.storage.durability import Durability
+from mdplan.storage.filesystem import Durability
 from tests.golden_case import CASES as GOLDEN_CASES
 from tests.golden_case import Case, Tree
 

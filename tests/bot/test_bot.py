@@ -19,9 +19,8 @@ from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
 from mdplan.engine.plans import Planner
 from mdplan.requests.batch import Batch
-from mdplan.storage.fs.errors import StorageRefused
-from mdplan.storage.fs.filesystem import FileSystem, Step
-from mdplan.storage.workspace import Workspace
+from mdplan.storage.filesystem import FileSystem, Step, StorageRefused
+from mdplan.storage.root import Workspace
 from mdplan.text.lines import Position
 from tests.bot.big_tree import digests, make_tree
 from tests.bot.golden import HERE, applied, load, open_engine, planned

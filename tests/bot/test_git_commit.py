@@ -11,7 +11,7 @@ from mdplan.bot.git.commit_verbs import GitCommit, apply_to_branch, propose_on_c
 from mdplan.bot.manifest.inputs import ManifestInputs, load_manifest
 from mdplan.bot.manifest.loading import LoadedManifest
 from mdplan.diagnostics import Code
-from mdplan.storage.fs.errors import StorageRefused
+from mdplan.storage.filesystem import StorageRefused
 from tests.bot.golden import CASES, HERE, BotCase, applied, load
 from tests.bot.repository import MANIFEST, Repository, codes
 from tests.golden_case import read_tree

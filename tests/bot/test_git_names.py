@@ -11,7 +11,7 @@ from mdplan.bot.git.commit_verbs import GitCommit
 from mdplan.bot.git.identity import Signature, commit_message, signature
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.git.repository import RepositoryLocation, find_base
-from mdplan.storage.fs.errors import StorageRefused
+from mdplan.storage.filesystem import StorageRefused
 from tests.bot.repository import Repository, codes
 from tests.patch_tools import needs_git
 

@@ -10,7 +10,7 @@ import mdplan.bot.bot
 from mdplan.bot.job import Chunk, FileOutcome, PackedJob
 from mdplan.bot.manifest.inputs import ManifestInputs
 from mdplan.bot.verbs import propose
-from mdplan.storage.fs import stamps
+from mdplan.storage import files as stamps
 from tests.bot.golden import HERE, load, open_engine
 from tests.bot.repository import Repository
 from tests.conftest import FULL

@@ -9,9 +9,9 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from mdplan.storage.fs.filesystem import FAILPOINT_VARIABLE
-from mdplan.storage.fs.root import Root
-from mdplan.storage.transaction.transaction_log import Transaction, transactions
+from mdplan.storage.filesystem import FAILPOINT_VARIABLE
+from mdplan.storage.root import Root
+from mdplan.storage.transactions import Transaction, transactions
 from tests.concurrency.attempts import START, Attempt, Log, digest, lines_of
 from tests.concurrency.order import chain_of, contradictions, disorder
 from tests.concurrency.worker import Job, SectionJob

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mdplan.storage.fs.filesystem import Step
+from mdplan.storage.filesystem import Step
 from tests.concurrency.attempts import Log
 from tests.concurrency.crowd import Crowd, started
 from tests.crash.aftermath import engine, in_memory

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code
-from mdplan.storage.fs.errors import StorageRefused
-from mdplan.storage.fs.root import Root
-from mdplan.storage.journal.lock import locked
+from mdplan.storage.filesystem import StorageRefused
+from mdplan.storage.lock import locked
+from mdplan.storage.root import Root
 from tests.concurrency.crowd import REPOSITORY
 
 HOLDER = """
 import sys
-from mdplan.storage.journal.lock import locked
-from mdplan.storage.fs.root import Root
+from mdplan.storage.lock import locked
+from mdplan.storage.root import Root
 with locked(Root.open(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()

@@ -14,7 +14,7 @@ from mdplan.planning.build import BuiltFile
 from mdplan.reading.stat import stat_report
 from mdplan.requests.queries import INVENTORIES, StatRequest
 from mdplan.settings import Settings
-from mdplan.storage.transaction.commit import Durability
+from mdplan.storage.filesystem import Durability
 from mdplan.text.diff import file_diff
 from tests.conftest import FULL
 from tests.corpus.sample import affordable, files_of, in_all, in_turn, spread

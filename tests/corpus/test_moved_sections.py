@@ -14,7 +14,7 @@ import pytest
 
 from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
-from mdplan.storage.transaction.commit import Durability
+from mdplan.storage.filesystem import Durability
 from tests.conftest import FULL
 from tests.corpus.test_operation_pages import middle
 from tests.edit_trials import Document

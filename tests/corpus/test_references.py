@@ -13,7 +13,7 @@ import pytest
 from mdplan.engine.engine import Engine
 from mdplan.reports.plan import PlanReport
 from mdplan.settings import Settings
-from mdplan.storage.transaction.commit import Durability
+from mdplan.storage.filesystem import Durability
 from tests.link_check import Site, Target
 
 pytestmark = pytest.mark.timeout(600)

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from mdplan.engine.engine import Engine
-from mdplan.storage.fs.file_name import is_temporary_name
-from mdplan.storage.fs.root import Root
-from mdplan.storage.transaction.transaction_log import Transaction, before_image, transactions
+from mdplan.storage.names import is_temporary_name
+from mdplan.storage.root import Root
+from mdplan.storage.transactions import Transaction, before_image, transactions
 from tests.disk import tree
 
 STATE = ".mdplan"

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Self
 
 from mdplan.diagnostics import Severity
-from mdplan.storage.fs.exchange import Exchange
-from mdplan.storage.fs.root import Root
-from mdplan.storage.journal.lock import RootLock, locked
-from mdplan.storage.transaction.commit import CommitResult, Durability, publish, stage
-from mdplan.storage.transaction.recovery import RecoveryResult, confirm, recover
+from mdplan.storage.commit import CommitResult, publish, stage
+from mdplan.storage.filesystem import Durability
+from mdplan.storage.folders import Exchange
+from mdplan.storage.lock import RootLock, locked
+from mdplan.storage.recovery import RecoveryResult, confirm, recover
+from mdplan.storage.root import Root
 from tests.crash.judge import Tree, documents, history_problems, mixture, strays
 from tests.crash.model_disk import FOLDER, ModelDisk, disk_image, own
 from tests.crash.scenario import Change, Scenario

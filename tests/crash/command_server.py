@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from mdplan.cli.program import build_program
-from mdplan.storage.fs.filesystem import FileSystem, Step
+from mdplan.storage.filesystem import FileSystem, Step
 
 # What a child ends with that could not even begin.
 BROKEN = 99

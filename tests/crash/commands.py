@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mdplan.storage.fs.filesystem import Step
+from mdplan.storage.filesystem import Step
 
 Watch = Callable[[int], AbstractContextManager[object]]
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from mdplan.storage.fs.file_name import is_temporary_name
-from mdplan.storage.fs.root import Root
-from mdplan.storage.transaction.transaction_log import Transaction, before_image, transactions
+from mdplan.storage.names import is_temporary_name
+from mdplan.storage.root import Root
+from mdplan.storage.transactions import Transaction, before_image, transactions
 from tests.crash.scenario import digest
 from tests.crash.volume import Content, Image, tree_of
 

@@ -10,7 +10,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from mdplan.storage.fs.filesystem import DirectoryEntry, FileSystem, Step
+from mdplan.storage.filesystem import DirectoryEntry, FileSystem, Step
 from tests.crash.volume import (
     ROOT,
     Assignment,

@@ -5,8 +5,9 @@ import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mdplan.storage.fs.file_name import FileName
-from mdplan.storage.transaction.commit import Durability, StagedFile
+from mdplan.storage.commit import StagedFile
+from mdplan.storage.filesystem import Durability
+from mdplan.storage.names import FileName
 from tests.crash.model_disk import own
 from tests.crash.volume import Content, Volume, numbers_of
 

@@ -4,9 +4,8 @@ import stat
 from collections.abc import Iterator
 
 from mdplan.diagnostics import Code, Problems
-from mdplan.storage.fs.errors import StorageRefused
-from mdplan.storage.fs.filesystem import Step
-from mdplan.storage.transaction.recovery import recover
+from mdplan.storage.filesystem import Step, StorageRefused
+from mdplan.storage.recovery import recover
 from tests.crash.checker import TRANSACTION, Checker, Found
 from tests.crash.judge import Tree, documents, mixture, strays
 from tests.crash.model_disk import ModelDisk, own

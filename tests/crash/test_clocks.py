@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code
-from mdplan.storage.fs.errors import StorageRefused
-from mdplan.storage.fs.filesystem import FileSystem
+from mdplan.storage.filesystem import FileSystem, StorageRefused
 from tests.commits import change, commit, journal_of
 
 CHANGE = change("a.md", b"old text", b"new text")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.storage.fs.filesystem import FAILPOINT_VARIABLE, FileSystem
+from mdplan.storage.filesystem import FAILPOINT_VARIABLE, FileSystem
 from tests.crash.aftermath import (
     Saved,
     batch,

@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code, Problems, Severity
-from mdplan.storage.fs.errors import StorageRefused
-from mdplan.storage.fs.filesystem import Step
-from mdplan.storage.transaction.commit import Durability
+from mdplan.storage.filesystem import Durability, Step, StorageRefused
 from tests.crash.checker import (
     EITHER,
     NEW,

@@ -14,7 +14,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from mdplan.storage.fs.filesystem import FileSystem
+from mdplan.storage.filesystem import FileSystem
 from tests.conftest import FULL
 from tests.crash.model_disk import ModelDisk, disk_image
 from tests.crash.volume import Image, Volume, tree_of

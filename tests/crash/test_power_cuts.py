@@ -12,7 +12,7 @@ from signal import SIGKILL
 import pytest
 
 from mdplan.diagnostics import Exit
-from mdplan.storage.fs.filesystem import Step
+from mdplan.storage.filesystem import Step
 from tests.crash.aftermath import MIXED, NEW, batch, make_with_history, outcome, result_of, unclean
 from tests.crash.commands import Commands
 from tests.crash.mounts import disk_in, image

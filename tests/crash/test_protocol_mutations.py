@@ -6,13 +6,13 @@ from types import ModuleType
 
 import pytest
 
-from mdplan.storage.fs.filesystem import FileSystem
-from mdplan.storage.journal.journal_record import JournalEntry
-from mdplan.storage.transaction import restore, swap
-from mdplan.storage.transaction.file_place import FoundContents, StagedPlace
-from mdplan.storage.transaction.restore import RestoreAction
-from mdplan.storage.transaction.root_state import RootState
-from mdplan.storage.transaction.staged import StagedTarget
+from mdplan.storage import commit as swap
+from mdplan.storage import recovery as restore
+from mdplan.storage.commit import StagedTarget
+from mdplan.storage.filesystem import FileSystem
+from mdplan.storage.journal import JournalEntry
+from mdplan.storage.recovery import RestoreAction
+from mdplan.storage.transactions import FoundContents, RootState, StagedPlace
 from tests.crash.checker import EITHER, NEW, TRANSACTION, Checker, State, explicit
 from tests.crash.model_disk import ModelDisk
 from tests.crash.scenario import Scenario, created, deleted, renamed, replaced

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.storage.fs.root import Root
-from mdplan.storage.transaction.transaction_log import Transaction, transactions
+from mdplan.storage.root import Root
+from mdplan.storage.transactions import Transaction, transactions
 from tests.crash.aftermath import digest, engine, in_memory, names, unclean
 from tests.surfaces.test_mcp_stdio import SECONDS, Lines, lines_to
 

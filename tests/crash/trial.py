@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGKILL
 
-from mdplan.storage.fs.filesystem import Step
+from mdplan.storage.filesystem import Step
 from tests.crash.aftermath import (
     BEFORE,
     ELSEWHERE,

@@ -10,7 +10,7 @@ from mdplan.diagnostics import Diagnostic
 from mdplan.engine.engine import Engine
 from mdplan.reports.plan import PlanReport
 from mdplan.settings import Settings
-from mdplan.storage.transaction.commit import Durability
+from mdplan.storage.filesystem import Durability
 from mdplan.text.source import sha256_hex
 
 NAME = "doc.md"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.storage.transaction.file_place import temporary_names
+from mdplan.storage.transactions import temporary_names
 from tests.bot.repository import IDENTITY
 from tests.docs.pages import fenced
 from tests.surfaces.command_line import mdplan

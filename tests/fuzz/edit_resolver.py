@@ -20,7 +20,7 @@ from mdplan.planning.plan_document import read_document, write_document
 from mdplan.planning.replay import PlannedBatch
 from mdplan.requests.batch import Batch, read_batch
 from mdplan.settings import Settings
-from mdplan.storage.transaction.commit import Durability
+from mdplan.storage.filesystem import Durability
 from mdplan.text.diff import file_diff
 from mdplan.text.source import DocumentFormat, Source, sha256_hex
 from mdplan.text.unified_diff import NotADiff, read_diff

@@ -8,7 +8,7 @@ from random import Random
 from typing import Final
 from zlib import crc32
 
-from mdplan.storage.journal.journal_record import (
+from mdplan.storage.journal import (
     JournalEntry,
     JournalRecord,
     RecordBinding,

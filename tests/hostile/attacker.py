@@ -8,9 +8,9 @@ from pathlib import Path
 
 from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
-from mdplan.storage.durability import Durability
-from mdplan.storage.journal.journal_record import JournalEntry, JournalRecord, RecordBinding, encode_record
-from mdplan.storage.user.user_state import STATE_DIRECTORY_VARIABLE
+from mdplan.storage.filesystem import Durability
+from mdplan.storage.journal import JournalEntry, JournalRecord, RecordBinding, encode_record
+from mdplan.storage.user_state import STATE_DIRECTORY_VARIABLE
 
 ID = "ef" * 8
 LAST_SEQUENCE = 10**15 - 1

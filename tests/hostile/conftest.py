@@ -8,7 +8,7 @@ import pytest
 
 from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
-from mdplan.storage.transaction.commit import Durability
+from mdplan.storage.filesystem import Durability
 from tests.hostile.tally import Record, record_into
 from tests.hostile.trial import HERE, SECRET, Place
 

@@ -35,10 +35,10 @@ from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService
 from mdplan.mcp.review_app.app_requests import DecideRequest, Verb
 from mdplan.mcp.review_app.chat_review import META_KEY, ChatReview, Decided
 from mdplan.settings import Settings
-from mdplan.storage.user.decision_log import Channel, Decision, DecisionStore, LineComment, Side
-from mdplan.storage.user.review_address import address_of
-from mdplan.storage.user.user_state import STATE_DIRECTORY_VARIABLE
-from mdplan.storage.workspace import Workspace
+from mdplan.storage.decisions import Channel, Decision, DecisionStore, LineComment, Side
+from mdplan.storage.plans import address_of
+from mdplan.storage.root import Workspace
+from mdplan.storage.user_state import STATE_DIRECTORY_VARIABLE
 from tests.surfaces.review_calls import HOST, TOKEN, ReviewCalls
 
 TEXT = "# A\n\none\n\ntwo\n"

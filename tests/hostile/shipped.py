@@ -10,8 +10,8 @@ from typing import Final
 
 from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
-from mdplan.storage.durability import Durability
-from mdplan.storage.journal.journal_record import JournalEntry
+from mdplan.storage.filesystem import Durability
+from mdplan.storage.journal import JournalEntry
 from tests.disk import NOBODY
 from tests.hostile.attacker import ID, LAST_SEQUENCE, PLANTED, journal, plant_history, plant_record, sha256
 

@@ -18,8 +18,8 @@ from mdplan.mcp.calls.current_call import mcp_caller
 from mdplan.mcp.protocol import elicitation
 from mdplan.mcp.server import build_server
 from mdplan.settings import Settings
-from mdplan.storage.user.decision_log import Channel, Decision, DecisionStore
-from mdplan.storage.workspace import Workspace
+from mdplan.storage.decisions import Channel, Decision, DecisionStore
+from mdplan.storage.root import Workspace
 from tests.bot.golden import applied as bot_applied
 from tests.bot.repository import Repository
 from tests.surfaces.command_line import mdplan
@@ -505,7 +505,7 @@ def _any_token(text: str) -> str:
 
 
 def test_view_link_shows_only_one_plan(strict: Engine) -> None:
-    from mdplan.storage.user.review_address import address_of
+    from mdplan.storage.plans import address_of
 
     plan_id, other = planned(strict), planned(strict, {"file": "a.md", "edits": EDITS[:1]})
     page = ReviewCalls(strict)

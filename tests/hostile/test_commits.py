@@ -20,10 +20,9 @@ import pytest
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
-from mdplan.storage.durability import Durability
-from mdplan.storage.fs.filesystem import FAILPOINT_VARIABLE, Step
-from mdplan.storage.journal.journal_record import JournalEntry, JournalRecord, RecordBinding, encode_record
-from mdplan.storage.workspace import Workspace
+from mdplan.storage.filesystem import FAILPOINT_VARIABLE, Durability, Step
+from mdplan.storage.journal import JournalEntry, JournalRecord, RecordBinding, encode_record
+from mdplan.storage.root import Workspace
 from tests.conftest import REPOSITORY
 from tests.crash.mounts import bound, immutable
 from tests.disk import FailingDisk, names_in, tree

@@ -9,8 +9,8 @@ import pytest
 from mdplan.engine.approval import approved_only
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import ReviewService
-from mdplan.storage.user.decision_log import DecisionStore
-from mdplan.storage.user.review_address import address_of
+from mdplan.storage.decisions import DecisionStore
+from mdplan.storage.plans import address_of
 from tests.hostile.trial import read_verb, search_verb, stat_verb
 from tests.surfaces.review_calls import HOST, TOKEN, ReviewCalls
 

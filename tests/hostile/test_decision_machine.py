@@ -20,9 +20,9 @@ from mdplan.engine.approval import ApprovalGate
 from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService
 from mdplan.mcp.review_app.app_requests import Verb
 from mdplan.mcp.review_app.nonces import Nonces
-from mdplan.storage.user import decision_log
-from mdplan.storage.user.decision_log import Decision, DecisionHistory, DecisionStore
-from mdplan.storage.user.origins import Origins, Revisions
+from mdplan.storage import decisions as decision_log
+from mdplan.storage.decisions import Decision, DecisionHistory, DecisionStore
+from mdplan.storage.plans import Origins, Revisions
 from tests.conftest import FULL
 from tests.hostile.decision_machine import DecisionMachine
 

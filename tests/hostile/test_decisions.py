@@ -18,8 +18,8 @@ from mdplan.mcp.calls.current_call import mcp_caller
 from mdplan.mcp.protocol import elicitation
 from mdplan.mcp.server import build_server
 from mdplan.settings import Settings
-from mdplan.storage.user.decision_log import UNDECIDED, Channel, Decision
-from mdplan.storage.workspace import Workspace
+from mdplan.storage.decisions import UNDECIDED, Channel, Decision
+from mdplan.storage.root import Workspace
 from mdplan.web.sessions import verdicts_key
 from tests.surfaces.command_line import mdplan
 from tests.surfaces.http_calls import http_server

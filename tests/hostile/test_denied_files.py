@@ -13,8 +13,8 @@ from mdplan.mcp.answers.report_text import diff_uri
 from mdplan.mcp.guide.resources import resources
 from mdplan.mcp.toolsets.md_tools.md_history import history_tool
 from mdplan.settings import Settings
-from mdplan.storage.durability import Durability
-from mdplan.storage.journal.journal_record import JournalEntry
+from mdplan.storage.filesystem import Durability
+from mdplan.storage.journal import JournalEntry
 from tests.hostile.attacker import ID, plant_record, sha256
 from tests.hostile.trial import EVERY_VERB, problems_of, read_verb, search_verb, stat_verb
 

@@ -19,7 +19,7 @@ import pytest
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
-from mdplan.storage.durability import Durability
+from mdplan.storage.filesystem import Durability
 from tests.disk import as_nobody
 from tests.hostile.tally import Record
 from tests.hostile.trial import (

@@ -14,8 +14,8 @@ import pytest
 from mdplan.diagnostics import Code, Exit
 from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
-from mdplan.storage.durability import Durability
-from mdplan.storage.journal.journal_record import JournalEntry
+from mdplan.storage.filesystem import Durability
+from mdplan.storage.journal import JournalEntry
 from tests.disk import tree
 from tests.hostile.attacker import ID, LAST_SEQUENCE, PLANTED, journal, plant_history, plant_record, sha256
 from tests.hostile.cost import cost_of

@@ -11,7 +11,7 @@ from mdplan.engine.engine import Engine
 from mdplan.mcp.tool import ToolDefinition, ToolResult
 from mdplan.mcp.toolsets import TOOLSETS, chosen_tools
 from mdplan.settings import Settings
-from mdplan.storage.durability import Durability
+from mdplan.storage.filesystem import Durability
 from tests.hostile.documents import DOCUMENTS, LONG
 from tests.hostile.tally import Record
 from tests.hostile.trial import timed

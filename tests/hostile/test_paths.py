@@ -13,7 +13,7 @@ import pytest
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
-from mdplan.storage.transaction.commit import Durability
+from mdplan.storage.filesystem import Durability
 from tests.hostile.tally import Record
 from tests.hostile.trial import (
     APPEND,

@@ -13,7 +13,7 @@ from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import ReviewService
 from mdplan.plan import Plan
 from mdplan.planning.plan_document import FORMAT, plan_id_of, read_document
-from mdplan.storage.user.plan_store import PlanStore
+from mdplan.storage.plans import PlanStore
 
 TEXT = "# A\n\none\n\ntwo\n"
 EDITS = [

@@ -7,7 +7,7 @@ import pytest
 
 from mdplan.engine.approval import approved_only
 from mdplan.engine.engine import Engine
-from mdplan.storage.user.review_address import address_of
+from mdplan.storage.plans import address_of
 from mdplan.web.sessions import ReviewSessions
 from tests.surfaces.review_calls import HOST, ReviewCalls
 

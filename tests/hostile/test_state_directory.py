@@ -11,10 +11,9 @@ import pytest
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
-from mdplan.storage.durability import Durability
-from mdplan.storage.fs.errors import StorageRefused
-from mdplan.storage.fs.root import find_root
-from mdplan.storage.user.user_state import user_state_directory
+from mdplan.storage.filesystem import Durability, StorageRefused
+from mdplan.storage.root import find_root
+from mdplan.storage.user_state import user_state_directory
 from tests.crash.mounts import bound
 from tests.disk import NOBODY
 from tests.hostile.trial import EVERY_VERB, HERE, Place, problems_of, search_verb, stat_verb

@@ -17,7 +17,7 @@ from mdplan.mcp.guide.introductions import INTRODUCTIONS, tool_names
 from mdplan.mcp.tool import ToolDefinition, ToolResult
 from mdplan.mcp.toolsets import chosen_tools
 from mdplan.settings import Settings
-from mdplan.storage.transaction.commit import Durability
+from mdplan.storage.filesystem import Durability
 from tests.hostile.arguments import FILES, arguments_of
 from tests.hostile.tally import Record
 

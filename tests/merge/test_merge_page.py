@@ -9,7 +9,7 @@ from mdplan.engine.engine import Engine
 from mdplan.engine.open_merge import OpenMerge, open_merge, plan_merge
 from mdplan.merge.documents import Choice, marker_style, merge_texts, places, resolved
 from mdplan.settings import Settings
-from mdplan.storage.transaction.commit import Durability
+from mdplan.storage.filesystem import Durability
 from mdplan.text.source import DocumentFormat
 from tests.surfaces.review_calls import ReviewCalls
 

@@ -9,8 +9,8 @@ from mdplan.diagnostics import Code, Problems
 from mdplan.engine.engine import Engine
 from mdplan.plan import Plan
 from mdplan.settings import Settings
-from mdplan.storage.fs.root import Root
-from mdplan.storage.transaction.commit import Durability
+from mdplan.storage.filesystem import Durability
+from mdplan.storage.root import Root
 
 SETTINGS = Settings(durability=Durability.PROCESS, lock_timeout=0.2)
 GUIDE = "# Guide\n\n## Done\n\n- a task\n\n## Open\n\nText of today.\n"

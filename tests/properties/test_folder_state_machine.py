@@ -25,7 +25,7 @@ from mdplan.plan import edit_list_from_json
 from mdplan.reports.base import to_wire
 from mdplan.reports.plan import ApplyReport, PlanReport
 from mdplan.settings import Settings
-from mdplan.storage.transaction.commit import Durability
+from mdplan.storage.filesystem import Durability
 from mdplan.text.edit import EditList
 from mdplan.text.source import DocumentFormat, sha256_hex
 from tests.conftest import FULL

@@ -20,7 +20,7 @@ from mdplan.planning.plan_document import read_document, write_document
 from mdplan.reports.base import to_wire
 from mdplan.reports.plan import PlanReport
 from mdplan.settings import Settings
-from mdplan.storage.transaction.commit import Durability
+from mdplan.storage.filesystem import Durability
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.source import Source, sha256_hex
 from tests.conftest import FULL

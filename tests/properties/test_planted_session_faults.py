@@ -16,8 +16,8 @@ from mdplan.mcp.calls.shown_files import ShownFiles, ShownVersion
 from mdplan.mcp.protocol import adapter
 from mdplan.mcp.toolsets.md_tools import md_calls, md_history
 from mdplan.requests.batch import Batch
-from mdplan.storage.fs.file_name import FileName
-from mdplan.storage.workspace import Workspace
+from mdplan.storage.names import FileName
+from mdplan.storage.root import Workspace
 from tests.properties import test_session_guards as guards
 
 _PATCH = pytest.MonkeyPatch

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
-from mdplan.storage.transaction.commit import Durability
+from mdplan.storage.filesystem import Durability
 from tests.link_check import Site
 
 NAMES = ("a.md", "docs/b.md", "docs/deep/c d.md")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from mdplan.engine.engine import Engine
 from mdplan.mcp.server import build_server
 from mdplan.settings import Settings
-from mdplan.storage.durability import Durability
+from mdplan.storage.filesystem import Durability
 from tests.surfaces.mcp_calls import Calls, calls_to
 
 FILES = ("a.md", "b.md")

@@ -13,12 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.storage.fs.errors import StorageRefused
-from mdplan.storage.fs.file_name import FileName, canonical_path, visible
-from mdplan.storage.fs.regular_file import FileBytes
-from mdplan.storage.fs.root import Root
-from mdplan.storage.transaction.commit import Durability
-from mdplan.storage.workspace import Workspace
+from mdplan.storage.files import FileBytes
+from mdplan.storage.filesystem import Durability, StorageRefused
+from mdplan.storage.names import FileName, canonical_path, visible
+from mdplan.storage.root import Root, Workspace
 from tests.commits import change, commit
 from tests.properties.strategies import characters
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
-from mdplan.storage.transaction.commit import Durability
+from mdplan.storage.filesystem import Durability
 from tests.golden_case import Tree, read_tree
 
 SETTINGS = Settings(durability=Durability.PROCESS)

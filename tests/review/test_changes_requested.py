@@ -7,7 +7,7 @@ import pytest
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService, ReviewState
-from mdplan.storage.user.decision_log import (
+from mdplan.storage.decisions import (
     Channel,
     Decision,
     DecisionStore,

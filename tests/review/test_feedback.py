@@ -12,8 +12,8 @@ from mdplan.engine.history import CallerIdentity
 from mdplan.engine.reviews import ReviewService
 from mdplan.reports.plan import ReviewReport
 from mdplan.settings import Settings
-from mdplan.storage.user.decision_log import Decision, LineComment, Side
-from mdplan.storage.workspace import Workspace
+from mdplan.storage.decisions import Decision, LineComment, Side
+from mdplan.storage.root import Workspace
 from tests.three_edits import EDITS, GUIDE, change
 
 FILES = {"a.md": GUIDE, "b.md": "# Other\n\none\n"}

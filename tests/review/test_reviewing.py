@@ -9,7 +9,7 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import OpenPlan, ReviewService, ReviewState
 from mdplan.reports.plan import ApplyReport
-from mdplan.storage.user.decision_log import Decision, DecisionStore, Verdict
+from mdplan.storage.decisions import Decision, DecisionStore, Verdict
 from mdplan.text.source import Source
 from tests.three_edits import EDITS, GUIDE, plan
 

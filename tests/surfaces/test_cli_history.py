@@ -319,7 +319,7 @@ def test_doctor_leaves_no_trace_where_nothing_was_committed(project: Path) -> No
 
 
 def test_doctor_says_that_a_folder_cannot_be_written(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mdplan.storage.fs.filesystem.FileSystem.may_write", lambda *_: False)
+    monkeypatch.setattr("mdplan.storage.filesystem.FileSystem.may_write", lambda *_: False)
 
     run = mdplan("doctor")
 

@@ -7,7 +7,7 @@ import pytest
 
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import ReviewService
-from mdplan.storage.user.decision_log import Verdict
+from mdplan.storage.decisions import Verdict
 from tests.surfaces.command_line import BATCH, GUIDE, RESULT, mdplan, plan_id_of
 from tests.surfaces.dialog import Dialog
 

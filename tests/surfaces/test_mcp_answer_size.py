@@ -10,7 +10,7 @@ import pytest
 from mdplan.engine.engine import Engine
 from mdplan.mcp.server import build_server
 from mdplan.settings import Settings
-from mdplan.storage.durability import Durability
+from mdplan.storage.filesystem import Durability
 from tests.conftest import FULL
 from tests.surfaces.mcp_calls import Calls, Result, calls_to, compact
 

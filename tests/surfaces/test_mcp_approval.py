@@ -20,8 +20,8 @@ from mdplan.mcp.calls.current_call import mcp_caller
 from mdplan.mcp.protocol import elicitation
 from mdplan.mcp.server import build_server
 from mdplan.settings import Settings
-from mdplan.storage.user.review_address import address_of, announce, view_token, withdraw
-from mdplan.storage.workspace import Workspace
+from mdplan.storage.plans import address_of, announce, view_token, withdraw
+from mdplan.storage.root import Workspace
 from tests.surfaces.mcp_calls import GENERATIONS, Calls, calls_to, process
 
 KEY = "secret-of-the-page"

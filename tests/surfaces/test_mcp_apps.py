@@ -16,7 +16,7 @@ from mdplan.engine.reviews import ReviewService
 from mdplan.mcp.calls.current_call import mcp_caller
 from mdplan.mcp.server import build_server
 from mdplan.settings import Settings
-from mdplan.storage.workspace import Workspace
+from mdplan.storage.root import Workspace
 from tests.surfaces.mcp_calls import GENERATIONS, Calls, calls_to, compact
 from tests.surfaces.test_mcp_schemas import MOST_OF_INPUT
 

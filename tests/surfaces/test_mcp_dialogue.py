@@ -16,7 +16,7 @@ from mcp.types import Implementation
 
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService
-from mdplan.storage.user.decision_log import Channel, Decision, LineComment, Side
+from mdplan.storage.decisions import Channel, Decision, LineComment, Side
 from tests.surfaces.mcp_calls import GENERATIONS, Calls, Result, calls_to, process
 from tests.three_edits import GUIDE, change
 

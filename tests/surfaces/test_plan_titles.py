@@ -18,7 +18,7 @@ from mdplan.engine.reviews import OpenPlan, ReviewService
 from mdplan.plan import Intent
 from mdplan.planning.plan_document import read_document
 from mdplan.settings import Settings
-from mdplan.storage.workspace import Workspace
+from mdplan.storage.root import Workspace
 from mdplan.web.pages import plan_title
 from tests.surfaces.command_line import mdplan
 

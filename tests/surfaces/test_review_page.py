@@ -9,9 +9,9 @@ import pytest
 
 from mdplan.engine.approval import approved_only
 from mdplan.engine.engine import Engine
-from mdplan.storage.fs.file_name import FileName
-from mdplan.storage.user.decision_log import DecisionStore
-from mdplan.storage.user.review_address import address_of
+from mdplan.storage.decisions import DecisionStore
+from mdplan.storage.names import FileName
+from mdplan.storage.plans import address_of
 from mdplan.text.visible import escaped, is_hidden
 from tests.surfaces.review_calls import HOST, TOKEN, Page, ReviewCalls
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from mdplan.engine.engine import Engine
-from mdplan.storage.user.review_address import address_of
+from mdplan.storage.plans import address_of
 from tests.conftest import REPOSITORY
 from tests.surfaces.command_line import mdplan
 

@@ -6,7 +6,7 @@ import pytest
 
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import ReviewService
-from mdplan.storage.user.decision_log import LineComment, Side
+from mdplan.storage.decisions import LineComment, Side
 from tests.surfaces.review_calls import ReviewCalls
 from tests.three_edits import change
 

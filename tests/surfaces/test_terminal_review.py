@@ -12,7 +12,7 @@ from mdplan.cli.review.review_choices import TerminalDialog
 from mdplan.cli.terminal.console import NO_STYLE
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import OpenPlan, ReviewService
-from mdplan.storage.user.decision_log import LineComment, Side
+from mdplan.storage.decisions import LineComment, Side
 
 EDITS = [
     {"op": "replace_match", "pattern": "nightly", "replacement": "stable"},

@@ -193,7 +193,7 @@ NOT_FOR_A_COMMIT = (
     *("mdplan.bot.", "mdplan.data.", "mdplan.engine.comparison", "mdplan.engine.history_list"),
     *("mdplan.markdown.elements.", "mdplan.markdown.front_matter", "mdplan.markdown.enclosure_search"),
     *("mdplan.operations.matches", "mdplan.planning.moved_text", "mdplan.reports.history"),
-    *("mdplan.storage.transaction.foreign", "subprocess"),
+    *("mdplan.storage.recovery", "subprocess"),
 )
 NOT_FOR_A_PLAN = (
     *NOT_FOR_A_COMMIT,
@@ -202,7 +202,7 @@ NOT_FOR_A_PLAN = (
         "mdplan.engine.comparison",
         "mdplan.engine.recovery",
     ),
-    *("mdplan.engine.undo", "mdplan.storage.journal.journal", "mdplan.storage.transaction."),
+    *("mdplan.engine.undo", "mdplan.storage.journal", "mdplan.storage.transaction."),
 )
 SKIPPED = {"stat": NOT_FOR_A_LOOK, "read": NOT_FOR_A_LOOK, "plan": NOT_FOR_A_PLAN, "apply": NOT_FOR_A_COMMIT}
 

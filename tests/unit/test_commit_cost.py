@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.storage.fs.filesystem import FileSystem, Step
-from mdplan.storage.fs.root import Root
-from mdplan.storage.journal.lock import locked
-from mdplan.storage.transaction.commit import Durability
-from mdplan.storage.transaction.transaction_log import collect
+from mdplan.storage.filesystem import Durability, FileSystem, Step
+from mdplan.storage.lock import locked
+from mdplan.storage.root import Root
+from mdplan.storage.transactions import collect
 from tests.commits import change, commit
 
 FILES = 20

@@ -10,7 +10,7 @@ from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
 from mdplan.limits import Limits
 from mdplan.settings import Settings
-from mdplan.storage.durability import Durability
+from mdplan.storage.filesystem import Durability
 
 EDITS = [{"op": "replace_match", "pattern": "old", "replacement": "new"}]
 SETTINGS = Settings(durability=Durability.PROCESS, batch=Limits(glob_files=3))

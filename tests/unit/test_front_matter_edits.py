@@ -16,7 +16,7 @@ from mdplan.markdown.front_matter_edits import verify_elsewhere
 from mdplan.planning.build import BuiltFile
 from mdplan.requests.batch import Batch, read_batch
 from mdplan.settings import Settings
-from mdplan.storage.transaction.commit import Durability
+from mdplan.storage.filesystem import Durability
 from tests.edit_trials import Document
 
 KEYS = 60

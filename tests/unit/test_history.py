@@ -15,9 +15,9 @@ from mdplan.reports.base import Report, to_wire
 from mdplan.reports.plan import ApplyReport
 from mdplan.requests.batch import Batch
 from mdplan.settings import Settings
-from mdplan.storage.fs.root import Root
-from mdplan.storage.transaction.commit import Durability
-from mdplan.storage.transaction.transaction_log import Transaction, TransactionFile
+from mdplan.storage.filesystem import Durability
+from mdplan.storage.root import Root
+from mdplan.storage.transactions import Transaction, TransactionFile
 from mdplan.text.source import sha256_hex
 from tests.golden_case import read_tree
 
@@ -293,9 +293,7 @@ def test_foreign_record_is_listed_and_never_undone(
         removed_folders=(),
         undoable=True,
     )
-    monkeypatch.setattr(
-        "mdplan.storage.transaction.transaction_log.transactions", lambda root: iter([strange])
-    )
+    monkeypatch.setattr("mdplan.storage.transactions.transactions", lambda root: iter([strange]))
 
     (entry,) = engine.history().transactions
 

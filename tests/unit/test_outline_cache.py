@@ -10,8 +10,8 @@ from mdplan.documents.files import OutlineCache, OutlinedFiles
 from mdplan.engine.engine import Engine
 from mdplan.markdown.outline import Outline
 from mdplan.requests.queries import StatRequest
-from mdplan.storage.fs.file_name import FileName
-from mdplan.storage.workspace import Workspace
+from mdplan.storage.names import FileName
+from mdplan.storage.root import Workspace
 from mdplan.text.source import Source
 
 

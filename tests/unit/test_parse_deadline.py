@@ -8,7 +8,7 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import OpenPlan, ReviewService
 from mdplan.settings import Settings
-from mdplan.storage.durability import Durability
+from mdplan.storage.filesystem import Durability
 
 LONG = "# Top\n\n" + "- a\nb\n" * 2_000
 EDIT = {"op": "insert_lines", "line": 1, "position": "after", "markdown": "Text."}

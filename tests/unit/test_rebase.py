@@ -10,7 +10,7 @@ from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
 from mdplan.reports.plan import ApplyReport, PlanReport
 from mdplan.settings import Settings
-from mdplan.storage.transaction.commit import Durability
+from mdplan.storage.filesystem import Durability
 
 INSTALL = b"## Install\n\nRun it.\n\n"
 USE = b"## Use\n\nUse it.\n\n### Deep\n\nDig.\n\n"

@@ -15,7 +15,7 @@ from mdplan.reports.base import to_wire
 from mdplan.reports.plan import ApplyReport
 from mdplan.requests.queries import StatRequest
 from mdplan.settings import Settings
-from mdplan.storage.transaction.commit import Durability
+from mdplan.storage.filesystem import Durability
 
 GUIDE = "# Guide\n\n## Install\n\n## Use\n"
 RENAME = {"op": "rename_heading", "heading": "Install", "newTitle": "Setup"}

@@ -12,7 +12,7 @@ from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile, build_fi
 from mdplan.planning.links import derive_link_edits
 from mdplan.requests.batch import read_batch
 from mdplan.settings import Settings
-from mdplan.storage.transaction.commit import Durability
+from mdplan.storage.filesystem import Durability
 from mdplan.text.source import Source
 from tests.no_other_files import NoOtherFiles
 from tests.unit.test_planning_cost import steps

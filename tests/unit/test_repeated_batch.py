@@ -8,7 +8,7 @@ import pytest
 from mdplan.engine.engine import Engine
 from mdplan.reports.plan import ApplyReport
 from mdplan.settings import Settings
-from mdplan.storage.transaction.commit import Durability
+from mdplan.storage.filesystem import Durability
 
 BASE = "# A\n\nfoo\n\n# B\n\nx\n"
 LONGER = {"op": "replace_match", "pattern": "foo", "replacement": "a foo"}

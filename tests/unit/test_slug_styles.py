@@ -13,7 +13,7 @@ from mdplan.engine.engine import Engine
 from mdplan.markdown.headings import GITHUB, STYLES
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.paths import PRESETS, SiteRules
-from mdplan.storage.fs.root import Root
+from mdplan.storage.root import Root
 from mdplan.text.source import Source
 
 COLUMNS = ("vitepress", "python-markdown", "pymdownx", "hugo")

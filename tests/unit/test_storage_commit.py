@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code
-from mdplan.storage.fs.errors import StorageRefused
-from mdplan.storage.fs.file_name import FileName, is_temporary_name
-from mdplan.storage.fs.filesystem import FileSystem, Step
-from mdplan.storage.fs.root import Root
-from mdplan.storage.journal.lock import locked
-from mdplan.storage.transaction.commit import CommitResult, Durability, StagedFile, stage
-from mdplan.storage.transaction.recovery import recover
+from mdplan.storage.commit import CommitResult, StagedFile, stage
+from mdplan.storage.filesystem import Durability, FileSystem, Step, StorageRefused
+from mdplan.storage.lock import locked
+from mdplan.storage.names import FileName, is_temporary_name
+from mdplan.storage.recovery import recover
+from mdplan.storage.root import Root
 from tests.commits import LIMIT, change, commit, creation, deletion, journal_of, sha256
 from tests.disk import NOBODY, FailingDisk, descriptors, names_in, tree
 

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code, Problems, Severity
-from mdplan.storage.fs.errors import StorageRefused
-from mdplan.storage.fs.file_name import is_temporary_name
-from mdplan.storage.fs.filesystem import FileSystem, Step
-from mdplan.storage.transaction.commit import CommitResult
+from mdplan.storage.commit import CommitResult
+from mdplan.storage.filesystem import FileSystem, Step, StorageRefused
+from mdplan.storage.names import is_temporary_name
 from tests.commits import change, commit, creation, deletion, journal_of, recovered
 from tests.disk import NOBODY, FailingDisk, descriptors, tree
 

@@ -11,9 +11,9 @@ import pytest
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine.engine import Engine
-from mdplan.storage.fs.file_name import FileName
-from mdplan.storage.fs.regular_file import FileBytes
-from mdplan.storage.fs.root import Root
+from mdplan.storage.files import FileBytes
+from mdplan.storage.names import FileName
+from mdplan.storage.root import Root
 from tests.disk import NOBODY, as_nobody, descriptors
 
 LIMIT = 1 << 20

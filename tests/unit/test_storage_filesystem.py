@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.storage.fs import rename_flags
-from mdplan.storage.fs.filesystem import FileSystem
+from mdplan.storage import filesystem as rename_flags
+from mdplan.storage.filesystem import FileSystem
 from tests.disk import names_in
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code, Diagnostic, Severity
-from mdplan.storage.fs.filesystem import Step
-from mdplan.storage.fs.root import Root
-from mdplan.storage.journal.lock import locked
-from mdplan.storage.transaction.transaction_log import (
+from mdplan.storage.filesystem import Step
+from mdplan.storage.lock import locked
+from mdplan.storage.root import Root
+from mdplan.storage.transactions import (
     Transaction,
     TransactionFile,
     before_image,

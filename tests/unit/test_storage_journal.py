@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.storage.journal.journal_record import (
+from mdplan.storage.journal import (
     JournalEntry,
     JournalRecord,
     RecordBinding,

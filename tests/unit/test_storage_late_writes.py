@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code, Severity
-from mdplan.storage.fs.errors import StorageRefused
-from mdplan.storage.fs.filesystem import FileSystem, Step
-from mdplan.storage.fs.root import Root
-from mdplan.storage.transaction.commit import StagedFile
-from mdplan.storage.transaction.transaction_log import before_image
+from mdplan.storage.commit import StagedFile
+from mdplan.storage.filesystem import FileSystem, Step, StorageRefused
+from mdplan.storage.root import Root
+from mdplan.storage.transactions import before_image
 from tests.commits import change, commit, creation, journal_of, recovered, sha256
 from tests.disk import FailingDisk, tree
 

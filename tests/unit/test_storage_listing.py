@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.storage.fs.root import find_root
-from mdplan.storage.workspace import Workspace
+from mdplan.storage.root import Workspace, find_root
 
 FILES = (
     "README.md",

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code
-from mdplan.storage.fs.errors import StorageRefused
-from mdplan.storage.fs.root import Root
-from mdplan.storage.journal.lock import locked
+from mdplan.storage.filesystem import StorageRefused
+from mdplan.storage.lock import locked
+from mdplan.storage.root import Root
 from tests.disk import NOBODY, descriptors, names_in
 
 HOLDER = """
 import sys
-from mdplan.storage.journal.lock import locked
-from mdplan.storage.fs.root import Root
+from mdplan.storage.lock import locked
+from mdplan.storage.root import Root
 with locked(Root.open(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
@@ -25,8 +25,8 @@ with locked(Root.open(sys.argv[1])):
 
 FORKED = """
 import os, sys
-from mdplan.storage.journal.lock import locked
-from mdplan.storage.fs.root import Root
+from mdplan.storage.lock import locked
+from mdplan.storage.root import Root
 with locked(Root.open(sys.argv[1])):
     if os.fork() == 0:
         print("held", flush=True)

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code
-from mdplan.storage.fs.errors import StorageRefused
-from mdplan.storage.fs.root import Root
-from mdplan.storage.journal.lock import locked
-from mdplan.storage.transaction.commit import stage
+from mdplan.storage.commit import stage
+from mdplan.storage.filesystem import StorageRefused
+from mdplan.storage.lock import locked
+from mdplan.storage.root import Root
 from tests.commits import change, commit, creation, journal_of, recovered
 from tests.disk import NOBODY, descriptors, tree
 

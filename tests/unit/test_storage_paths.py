@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.storage.fs.errors import StorageRefused
-from mdplan.storage.fs.file_name import FileName
-from mdplan.storage.workspace import Workspace
+from mdplan.storage.filesystem import StorageRefused
+from mdplan.storage.names import FileName
+from mdplan.storage.root import Workspace
 from tests.disk import descriptors
 
 OUTSIDE = Code.PATH_OUTSIDE_ROOT

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.storage.fs.filesystem import Step
-from mdplan.storage.user.plan_store import DEFAULT_KEPT_SECONDS, PlanStore
+from mdplan.storage.filesystem import Step
+from mdplan.storage.plans import DEFAULT_KEPT_SECONDS, PlanStore
 from tests.disk import NOBODY, FailingDisk
 
 A = "sha256-" + "a" * 64

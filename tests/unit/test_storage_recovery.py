@@ -12,15 +12,14 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code, Severity
-from mdplan.storage.fs.errors import StorageRefused
-from mdplan.storage.fs.filesystem import FAILPOINT_VARIABLE, FileSystem
-from mdplan.storage.fs.root import Root
-from mdplan.storage.journal.journal_record import JournalEntry, JournalRecord, RecordBinding, encode_record
-from mdplan.storage.journal.lock import locked
-from mdplan.storage.transaction.commit import Durability, stage
-from mdplan.storage.transaction.recovery import RecoveryResult, pending
-from mdplan.storage.transaction.transaction_log import Transaction, before_image, transactions
-from mdplan.storage.user.user_state import user_state_directory
+from mdplan.storage.commit import stage
+from mdplan.storage.filesystem import FAILPOINT_VARIABLE, Durability, FileSystem, StorageRefused
+from mdplan.storage.journal import JournalEntry, JournalRecord, RecordBinding, encode_record
+from mdplan.storage.lock import locked
+from mdplan.storage.recovery import RecoveryResult, pending
+from mdplan.storage.root import Root
+from mdplan.storage.transactions import Transaction, before_image, transactions
+from mdplan.storage.user_state import user_state_directory
 from tests.commits import change, commit, creation, deletion, journal_of, recovered, sha256
 from tests.disk import NOBODY, names_in, tree
 

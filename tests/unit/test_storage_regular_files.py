@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.storage.fs.filesystem import FileSystem
-from mdplan.storage.fs.regular_file import KnownContent, content_of, is_digest, read_regular_file
+from mdplan.storage.files import KnownContent, content_of, is_digest, read_regular_file
+from mdplan.storage.filesystem import FileSystem
 
 NAME = "a.md"
 # More than is read at once.

@@ -5,16 +5,13 @@ from pathlib import Path
 import pytest
 
 from mdplan.diagnostics import Code
-from mdplan.storage.fs.regular_file import UNFINISHED, UNFINISHED_MODE
-from mdplan.storage.fs.root import Root
-from mdplan.storage.journal.journal import Journal
-from mdplan.storage.journal.journal_record import JournalEntry, JournalRecord
-from mdplan.storage.journal.lock import locked
-from mdplan.storage.journal.record_name import State
-from mdplan.storage.journal.state_folder import open_folders
-from mdplan.storage.transaction.file_place import FoundContents, temporary_names
-from mdplan.storage.transaction.restore import RestoreAction, plan_restore
-from mdplan.storage.transaction.transaction_log import before_image
+from mdplan.storage.files import UNFINISHED, UNFINISHED_MODE
+from mdplan.storage.journal import Journal, JournalEntry, JournalRecord
+from mdplan.storage.lock import locked
+from mdplan.storage.recovery import RestoreAction, plan_restore
+from mdplan.storage.root import Root
+from mdplan.storage.state_folder import State, open_folders
+from mdplan.storage.transactions import FoundContents, before_image, temporary_names
 from tests.commits import journal_of, recovered, sha256
 from tests.disk import tree
 

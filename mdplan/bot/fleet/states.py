@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from mdplan.diagnostics import Code
-from mdplan.storage.fs.errors import StorageRefused
+from mdplan.storage.filesystem import StorageRefused
 
 _WAIT_SECONDS: Final = 30.0
 _TABLE: Final = """

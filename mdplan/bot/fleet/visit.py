@@ -23,7 +23,7 @@ from mdplan.diagnostics import Diagnostic
 from mdplan.engine.engine import Engine
 from mdplan.git.repository import BRANCHES, git_failed, run_git
 from mdplan.settings import Settings
-from mdplan.storage.fs.errors import StorageRefused
+from mdplan.storage.filesystem import StorageRefused
 
 _BUSY: Final = "busy"
 _CLOSED: Final = "The fleet that opened this pull request closed it."

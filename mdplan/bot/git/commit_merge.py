@@ -10,8 +10,8 @@ from typing import Final
 from mdplan.bot.git.plan_commit import CommitText, commit_tree
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.git.repository import Commit, RepositoryLocation, git_failed
-from mdplan.storage.fs.errors import StorageRefused
-from mdplan.storage.fs.file_name import visible
+from mdplan.storage.filesystem import StorageRefused
+from mdplan.storage.names import visible
 
 _DRIVER: Final = "-I -m mdplan merge %O %A %B -o %A --path %P --marker-size %L"
 _SUFFIXES: Final = ("md", "markdown", "mdx", "yaml", "yml", "json", "toml")

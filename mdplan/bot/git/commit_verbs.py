@@ -37,8 +37,8 @@ from mdplan.plan import Plan
 from mdplan.planning.replay import Replay, bases_of
 from mdplan.planning.results import report_fields
 from mdplan.reports.base import refusal
-from mdplan.storage.fs.errors import StorageRefused
-from mdplan.storage.fs.file_name import visible
+from mdplan.storage.filesystem import StorageRefused
+from mdplan.storage.names import visible
 
 # Each attempt lost to another writer; then a person should look.
 MOST_ATTEMPTS: Final = 20

@@ -13,7 +13,7 @@ from mdplan.client import Client
 from mdplan.diagnostics import Diagnostic
 from mdplan.git.repository import CLIENT_TRAILER, PLAN_TRAILER, TITLE_TRAILER
 from mdplan.plan import NO_INTENT, Intent
-from mdplan.storage.fs.file_name import visible
+from mdplan.storage.names import visible
 from mdplan.text.visible import escaped
 
 _GIVEN: Final = re.compile(r"([^<>\0\r\n]*[^<>\s\0])\s*<([^<>\0\r\n]+)>")

@@ -26,9 +26,9 @@ from mdplan.git.repository import (
     repository_error,
 )
 from mdplan.git.tree import FOLDER, FOLDER_GONE, AddObject, Objects, TreeEntry, tree_data, write_objects
-from mdplan.storage.fs.errors import StorageRefused, storage_errors
-from mdplan.storage.fs.file_name import visible
-from mdplan.storage.transaction.staged import StagedFile
+from mdplan.storage.commit import StagedFile
+from mdplan.storage.filesystem import StorageRefused, storage_errors
+from mdplan.storage.names import visible
 
 _ORDINARY: Final = stat.S_IFREG | 0o644
 _NO_COMMIT: Final = "0" * 40

@@ -11,7 +11,7 @@ from typing import Any, Final
 from mdplan.bot.manifest.snippets import read_snippet
 from mdplan.bot.manifest.source_map import SourceMap, read_source_map
 from mdplan.diagnostics import Diagnostic
-from mdplan.storage.fs.file_name import visible
+from mdplan.storage.names import visible
 
 _SEPARATORS: Final = {".csv": ",", ".tsv": "\t"}
 _YAML: Final = frozenset({".yaml", ".yml"})

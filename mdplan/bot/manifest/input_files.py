@@ -10,11 +10,10 @@ from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.settings import DEFAULT_SETTINGS
-from mdplan.storage.fs.errors import StorageRefused
-from mdplan.storage.fs.file_name import visible
-from mdplan.storage.fs.regular_file import FileBytes
-from mdplan.storage.fs.root import Root
-from mdplan.storage.workspace import Workspace
+from mdplan.storage.files import FileBytes
+from mdplan.storage.filesystem import StorageRefused
+from mdplan.storage.names import visible
+from mdplan.storage.root import Root, Workspace
 
 _HERE: Final = "."
 

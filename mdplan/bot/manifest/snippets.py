@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.storage.fs.file_name import visible
+from mdplan.storage.names import visible
 from mdplan.text.line_end_view import lines_of, to_lf
 
 # The only snippet name that is not one: it stands for all of a file.

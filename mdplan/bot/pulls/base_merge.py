@@ -14,8 +14,8 @@ from mdplan.diagnostics import Diagnostic
 from mdplan.engine.engine import Engine
 from mdplan.git.repository import BRANCHES, RepositoryLocation, find_base
 from mdplan.reports.base import refusal
-from mdplan.storage.fs.errors import StorageRefused
-from mdplan.storage.fs.file_name import visible
+from mdplan.storage.filesystem import StorageRefused
+from mdplan.storage.names import visible
 
 _MARKER: Final = "<!-- mdplan-merge -->"
 _MOST_LISTED: Final = 100

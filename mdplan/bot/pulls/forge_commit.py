@@ -8,8 +8,8 @@ from mdplan.bot.pulls.remote import Remote
 from mdplan.diagnostics import Code
 from mdplan.git.repository import Commit, RepositoryLocation, repository_error
 from mdplan.git.tree import Objects
-from mdplan.storage.fs.errors import storage_errors
-from mdplan.storage.fs.file_name import visible
+from mdplan.storage.filesystem import storage_errors
+from mdplan.storage.names import visible
 
 
 def commit_by_forge(remote: Remote, forge: Forge, branch: str, commit: str) -> str:

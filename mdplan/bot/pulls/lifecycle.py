@@ -23,8 +23,8 @@ from mdplan.engine.engine import Engine
 from mdplan.git.repository import RepositoryLocation, find_base
 from mdplan.git.tree import CommitTree
 from mdplan.reports.base import refusal
-from mdplan.storage.fs.errors import StorageRefused
-from mdplan.storage.fs.file_name import visible
+from mdplan.storage.filesystem import StorageRefused
+from mdplan.storage.names import visible
 
 _MOST_FILES: Final = 100
 _CLOSED: Final = "The base has all of this already, so that nothing is left to merge."

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from mdplan.bot.git.commit_verbs import must_be_free, must_be_of_the_bot
 from mdplan.diagnostics import Code
 from mdplan.git.repository import BRANCHES, RepositoryLocation, branch_tip, git_failed
-from mdplan.storage.fs.file_name import visible
+from mdplan.storage.names import visible
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mdplan.cli.review.review_choices import TerminalDialog
     from mdplan.diagnostics import Problems
     from mdplan.engine.reviews import OpenPlan, ReviewEntry, ReviewService
-    from mdplan.storage.user.decision_log import Decision
+    from mdplan.storage.decisions import Decision
 
 
 @command(
@@ -157,8 +157,8 @@ def _decide(
 ) -> "Decision | Problems":
     from mdplan.cli.review.decision import DecisionKind
     from mdplan.engine.reviews import DecisionTerms
-    from mdplan.storage.user.decision_log import Channel, LineComment, Side
-    from mdplan.storage.user.user_state import user_name
+    from mdplan.storage.decisions import Channel, LineComment, Side
+    from mdplan.storage.user_state import user_name
 
     choices = outcome.choices
     terms = DecisionTerms(saw=opened.decisions.version, channel=Channel.TERMINAL, overrides=overrides)

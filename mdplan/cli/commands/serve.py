@@ -22,7 +22,7 @@ from mdplan.web.http.http_options import read_http_options, with_http_options
 
 if TYPE_CHECKING:
     from mdplan.settings import Settings
-    from mdplan.storage.workspace import Workspace
+    from mdplan.storage.root import Workspace
     from mdplan.web.http.http_app import HttpPart
 
 _LIMITS: Final = (*FILES, *PATTERNS, *BATCHES, *COMMITS, *HISTORY, *REPORTS)
@@ -94,8 +94,8 @@ def serve(
     from mdplan.mcp.protocol.adapter import fill, run_on_stdio
     from mdplan.mcp.server import build_catalog, new_server
     from mdplan.settings import Settings
-    from mdplan.storage.fs.errors import StorageRefused
-    from mdplan.storage.workspace import Workspace
+    from mdplan.storage.filesystem import StorageRefused
+    from mdplan.storage.root import Workspace
 
     toolsets, tools = _names(offered["toolsets"]), _names(offered["tools"])
     if toolsets == [_ALL]:
@@ -154,7 +154,7 @@ def _review_part(workspace: "Workspace", settings: "Settings") -> "HttpPart":
     from mdplan.engine.engine import Engine
     from mdplan.engine.history import CallerIdentity, shell_client
     from mdplan.engine.reviews import ReviewService
-    from mdplan.storage.user.user_state import user_name
+    from mdplan.storage.user_state import user_name
     from mdplan.web.page_part import review_part
 
     def tell(link: str) -> None:

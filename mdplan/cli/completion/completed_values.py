@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from mdplan.engine.history import History
     from mdplan.markdown.outline import Outline
-    from mdplan.storage.workspace import Workspace
+    from mdplan.storage.root import Workspace
 
 Completion: TypeAlias = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
 _PREFIX: Final = "sha256-"
@@ -174,9 +174,8 @@ def _transactions(context: click.Context) -> "Iterator[CompletionItem]":
 def _opened(context: click.Context) -> "tuple[Workspace, History] | None":
     """The roots that the words before name, or the one that is found; None where they cannot be opened."""
     from mdplan.engine.history import History
-    from mdplan.storage.fs.errors import StorageRefused
-    from mdplan.storage.fs.root import find_root
-    from mdplan.storage.workspace import Workspace
+    from mdplan.storage.filesystem import StorageRefused
+    from mdplan.storage.root import Workspace, find_root
 
     try:
         workspace = Workspace.open(context.params.get("roots") or (find_root("."),), (), ())

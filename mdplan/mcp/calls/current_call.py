@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mdplan.engine.history import CallerIdentity
     from mdplan.mcp.calls.shown_files import ShownFiles
     from mdplan.plan import Plan
-    from mdplan.storage.fs.root import Root
+    from mdplan.storage.root import Root
 
 _UNKNOWN_CLIENT: Final = "unknown"
 
@@ -34,7 +34,7 @@ class PendingPlan:
     @property
     def is_decided(self) -> bool:
         """Whether somebody decided by now."""
-        from mdplan.storage.user.decision_log import DecisionStore
+        from mdplan.storage.decisions import DecisionStore
 
         return DecisionStore(self.root_path).history(self.plan_id).version != self.version
 
@@ -79,8 +79,8 @@ def _client() -> "Client":
 
 
 def _note_pending(plan: "Plan", root: "Root") -> None:
-    from mdplan.storage.user.decision_log import DecisionStore
-    from mdplan.storage.user.review_address import address_of
+    from mdplan.storage.decisions import DecisionStore
+    from mdplan.storage.plans import address_of
 
     call = _CALL.get()
     if call is not None:

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from mdplan.mcp.strict_requests import Request
 from mdplan.operations.base import Count
-from mdplan.storage.user.decision_log import LineComment, Side
+from mdplan.storage.decisions import LineComment, Side
 
 PlanId = Annotated[str, Field(alias="planId", min_length=1, description="ID of the plan.")]
 

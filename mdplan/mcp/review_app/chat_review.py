@@ -17,8 +17,8 @@ from mdplan.mcp.review_app.app_requests import DecideRequest, Verb
 from mdplan.mcp.review_app.nonces import Nonces
 from mdplan.mcp.tool import PlanQuestion
 from mdplan.reports.plan import ApplyReport
-from mdplan.storage.user.decision_log import Channel, Decision
-from mdplan.storage.user.user_state import user_name
+from mdplan.storage.decisions import Channel, Decision
+from mdplan.storage.user_state import user_name
 from mdplan.text.visible import escaped
 from mdplan.web.labels import counted
 

@@ -17,7 +17,7 @@ from mdplan.mcp.strict_requests import read_arguments, request_schema
 from mdplan.mcp.tool import ResourceDefinition, ToolDefinition, ToolResult
 from mdplan.reports.base import Report, refusal, to_wire
 from mdplan.reports.next_steps import Caller, with_hints_for
-from mdplan.storage.user.decision_log import Decision
+from mdplan.storage.decisions import Decision
 from mdplan.web.labels import counted
 
 

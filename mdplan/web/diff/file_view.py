@@ -9,7 +9,7 @@ from mdplan.diagnostics import Problems
 from mdplan.engine.reviews import OpenPlan
 from mdplan.operations import moves_text
 from mdplan.review.plan_review import FileReview, Gap, ReviewedFile, ReviewedHunk, ReviewedLine
-from mdplan.storage.user.decision_log import LineComment, Side
+from mdplan.storage.decisions import LineComment, Side
 from mdplan.web.diff.diff_rows import Cell, DiffOptions, OtherFile, Row, cells_of, context_cells, side_by_side
 from mdplan.web.diff.edit_cards import EditCard, card_name, edit_card
 from mdplan.web.diff.edit_lines import EditLines, lines_by_edit

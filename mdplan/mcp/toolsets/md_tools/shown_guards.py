@@ -12,7 +12,7 @@ from mdplan.mcp.calls.current_call import note_changed, shown_files
 from mdplan.mcp.calls.shown_files import ShownVersion
 from mdplan.planning.replay import stale_base
 from mdplan.reports.plan import ApplyReport
-from mdplan.storage.fs.file_name import FileName
+from mdplan.storage.names import FileName
 
 
 def note_shown(engine: Engine, files: Iterable[tuple[str | None, str | None]]) -> None:

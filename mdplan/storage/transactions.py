@@ -6,32 +6,40 @@ user's key did not seal is not part of it, and an image that its digest does not
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
-from mdplan.storage.fs.errors import StorageRefused, storage_errors
-from mdplan.storage.fs.regular_file import MAX_IMAGE_BYTES, read_regular_file
-from mdplan.storage.fs.root import STATE_FOLDER, Root
-from mdplan.storage.journal.blobs import BlobStore
-from mdplan.storage.journal.journal import Journal
-from mdplan.storage.journal.journal_record import JournalRecord
-from mdplan.storage.journal.lock import RootLock
-from mdplan.storage.journal.record_name import RecordName, State
-from mdplan.storage.journal.state_folder import HISTORY_FOLDER, JOURNAL_FOLDER, open_existing
-from mdplan.storage.transaction.root_state import RootState
+from mdplan.storage.files import (
+    MAX_IMAGE_BYTES,
+    FileSnapshot,
+    KnownContent,
+    content_of,
+    read_regular_file,
+    take_snapshot,
+)
+from mdplan.storage.filesystem import StorageRefused, storage_errors
+from mdplan.storage.folders import Exchange, Folders, folder_of
+from mdplan.storage.journal import BlobStore, Journal, JournalEntry, JournalRecord
+from mdplan.storage.lock import RootLock
+from mdplan.storage.root import STATE_FOLDER, Root
+from mdplan.storage.state_folder import HISTORY_FOLDER, JOURNAL_FOLDER, RecordName, State, open_existing
 
 DEFAULT_MAX_TRANSACTIONS: Final = 200
+
 DEFAULT_MAX_BYTES: Final = 256 * 1024 * 1024
+
 _STATES: Final[dict[State, Literal["committed", "rolled back"]]] = {
     State.DONE: "committed",
     State.KEPT: "committed",
     State.UNDONE: "rolled back",
 }
+
 # What `collect` may remove: records that no recovery needs.
 _COLLECTED: Final = frozenset({State.KEPT, State.UNDONE, State.BROKEN})
+
 _COLLECT_EVERY: Final = 16
 
 
@@ -134,6 +142,115 @@ def collect(
     return ()
 
 
+# --- Where a file of a transaction lies, under which names its contents wait, and what is there now.
+
+
+@dataclass(frozen=True, slots=True)
+class FoundContents:
+    """What is there under each of the three names of a place, as `leaf.content_of` tells it."""
+
+    target: str | None
+    temporary: str | None
+    aside: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedPlace:
+    """A file of a transaction, in its open folder.
+
+    `leaf` is its name and `shown` its path for messages. Besides it, `temporary` holds the result until that
+    is in place, and the old content after an exchange; `aside` holds the old content where there is no
+    exchange, and that of a deleted file. `exchanges` shows whether two names there can change places, and
+    `known` whether it is this user's own record that names the file. `base` is its content, if it is held.
+    """
+
+    entry: JournalEntry
+    folders: Folders
+    folder: int
+    leaf: str
+    shown: str
+    temporary: str
+    aside: str
+    exchanges: bool
+    known: bool
+    base: KnownContent | None = None
+
+    def content(self, name: str) -> str | None:
+        """What is there under the name `name` of this place. Raises `OSError`."""
+        return content_of(self.folders.root.filesystem, self.folder, name, self.entry.at_most, self.base)
+
+    def whole_content(self, name: str) -> str | None:
+        """What is there under `name`, hashed also if it is larger than base and result. Raises `OSError`."""
+        return self.seen(name).content
+
+    def seen(self, name: str) -> FileSnapshot:
+        """What is there under `name`, with its status. Raises `OSError`."""
+        return take_snapshot(self.folders.root.filesystem, self.folder, name, MAX_IMAGE_BYTES, self.base)
+
+    @property
+    def displaced(self) -> str:
+        """The name under which a commit that went through leaves the old content, if there was one."""
+        return self.temporary if self.exchanges and self.entry.result is not None else self.aside
+
+    def found(self) -> FoundContents:
+        """What is there under all three names. Raises `OSError`."""
+        return FoundContents(self.content(self.leaf), self.content(self.temporary), self.content(self.aside))
+
+    def is_clean(self) -> bool:
+        """Whether nothing lies next to the target. Raises `OSError`."""
+        disk = self.folders.root.filesystem
+        for name in (self.temporary, self.aside):
+            with suppress(FileNotFoundError):
+                disk.status_of(self.folder, name)
+                return False
+        return True
+
+
+# --- All that a transaction works with below a locked root.
+
+
+@dataclass(frozen=True, slots=True)
+class RootState:
+    """The journal and images of `root`, its folders as far as they were needed, and how files are swapped.
+
+    `clean` is that of the lock. `syncs` says whether what is done has to outlive a loss of power.
+    """
+
+    root: Root
+    journal: Journal
+    clean: dict[RecordName, frozenset[str]]
+    images: BlobStore
+    folders: Folders
+    exchange: Exchange
+    syncs: bool
+
+    @staticmethod
+    def open(lock: RootLock, *, syncs: bool) -> "RootState":
+        """Open what `lock` guards. Raises `StorageRefused`."""
+        root, opened = lock.root, lock.opened()
+        return RootState(
+            root=root,
+            journal=opened.journal,
+            clean=opened.clean,
+            images=BlobStore(root.filesystem, opened.history, lasting=syncs),
+            folders=Folders(root),
+            exchange=Exchange(root.filesystem, lock.state_folder),
+            syncs=syncs,
+        )
+
+    def close(self) -> None:
+        """Close all that was opened; what belongs to the lock stays open with it."""
+        self.folders.close()
+
+    def place(self, record: JournalRecord, index: int) -> StagedPlace | Diagnostic:
+        """The place of the `index`-th file of `record`. Errors: those of `place_of`."""
+        return place_of(self.folders, self.exchange, record, index)
+
+    def sync(self, sync: Callable[[], bool]) -> bool:
+        """Call `sync` if anything is to be synced; whether what it is about is on the disk now."""
+        return self.syncs and sync()
+
+
 def _size(state: RootState, sizes: Mapping[str, int]) -> int:
     """How many bytes all images, whose `sizes` are given, and all records have."""
     disk, journal = state.root.filesystem, state.journal
@@ -221,3 +338,65 @@ def history_size(root: Root) -> HistorySize:
         if images_folder is not None:
             size += sum(BlobStore(root.filesystem, images_folder, lasting=False).sizes().values())
         return HistorySize(len(names), size, len(journal.foreign()))
+
+
+def temporary_names(transaction: str, index: int) -> tuple[str, str]:
+    """The names next to the `index`-th file of a transaction: for its result, and for its old content.
+
+    They follow from the record's own name and cannot be chosen by what is written in it.
+    """
+    return f".mdplan-{transaction}-{2 * index}.tmp", f".mdplan-{transaction}-{2 * index + 1}.tmp"
+
+
+def place_of(
+    folders: Folders, exchange: Exchange | None, record: JournalRecord, index: int
+) -> StagedPlace | Diagnostic:
+    """The place of the `index`-th file of `record`; its folder stays open.
+
+    Without `exchange` the place is only to be examined. The path is checked like a caller's. Errors: those
+    of `Root.locate` and `Root.open_folder`.
+    """
+    entry, root = record.entries[index], folders.root
+    name = root.locate(entry.path)
+    if isinstance(name, Diagnostic):
+        return name
+    folder = folders.open(folder_of(name.path))
+    if isinstance(folder, Diagnostic):
+        return folder
+    temporary, aside = temporary_names(record.transaction, index)
+    return StagedPlace(
+        entry=entry,
+        folders=folders,
+        folder=folder,
+        leaf=name.path.rpartition("/")[2],
+        shown=root.show(name.path),
+        temporary=temporary,
+        aside=aside,
+        known=record.known,
+        exchanges=exchange is not None
+        and exchange.works_in(folder, temporary_names(record.transaction, len(record.entries))),
+    )
+
+
+def places_of(
+    folders: Folders, exchange: Exchange | None, record: JournalRecord
+) -> tuple[list[StagedPlace], list[Diagnostic]]:
+    """The places of all files whose folder is still there, and why others could not be opened."""
+    found = [place_of(folders, exchange, record, index) for index in range(len(record.entries))]
+    problems = [each for each in found if isinstance(each, Diagnostic)]
+    return (
+        [each for each in found if isinstance(each, StagedPlace)],
+        [problem for problem in problems if problem.code is not Code.FILE_NOT_FOUND],
+    )
+
+
+def touched_folders(record: JournalRecord) -> set[str]:
+    """The folders whose names `record` changes, by path."""
+    return {folder_of(path) for path in touched_paths(record)}
+
+
+def touched_paths(record: JournalRecord) -> Iterable[str]:
+    """The paths of all files and folders that `record` changes."""
+    yield from (entry.path for entry in record.entries)
+    yield from record.made_folders
+    yield from record.removed_folders

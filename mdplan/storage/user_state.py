@@ -14,11 +14,13 @@ from functools import cache
 from typing import Final
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.storage.fs.filesystem import FileSystem
-from mdplan.storage.fs.regular_file import read_regular_file
+from mdplan.storage.files import read_regular_file
+from mdplan.storage.filesystem import FileSystem
 
 STATE_DIRECTORY_VARIABLE: Final = "MDPLAN_STATE_DIR"
+
 _KEY_FILE: Final = "journal.key"
+
 _KEY_BYTES: Final = 32
 
 

@@ -18,19 +18,26 @@ from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.storage.fs.filesystem import FileSystem
-from mdplan.storage.fs.regular_file import read_regular_file
-from mdplan.storage.user.private_folder import PrivateFolder
+from mdplan.storage.files import read_regular_file
+from mdplan.storage.filesystem import FileSystem
+from mdplan.storage.plans import PrivateFolder
 
 # Longer than any comment that an agent should have to read.
 MOST_COMMENT_CHARACTERS: Final = 2000
+
 MOST_LINE_COMMENTS: Final = 500
+
 # The version of a plan about which no one has decided.
 UNDECIDED: Final = "undecided"
+
 _FOLDER: Final = "decisions"
+
 _PLAN_ID: Final = re.compile(r"sha256-([0-9a-f]{64})")
+
 _EVENT: Final = re.compile(r"([0-9a-f]{64})\.([1-9][0-9]{0,5})\.json")
+
 _MOST_BYTES: Final = 16 << 20
+
 _OPEN_TO_OTHERS: Final = 0o077
 
 
@@ -139,6 +146,7 @@ class DecisionRevoked:
 
 
 Event: TypeAlias = Decision | PlanUsed | DecisionRevoked
+
 _KINDS: Final[Mapping[type[Event], str]] = {
     Decision: "decision",
     PlanUsed: "used",

@@ -8,25 +8,35 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from functools import cache
+from typing import Any, Final
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
 
 FAILPOINT_VARIABLE: Final = "MDPLAN_FAILPOINT"
 
 # All are there on Linux and macOS. Where one is missing a root is refused, since names could not be followed
 # safely; importing this module still works there.
 _NO_FOLLOW: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+
 _DIRECTORY: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+
 _LEAF: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | _NO_FOLLOW
+
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW
+
 # Without waiting for a FIFO, or for a program that holds a lease.
 _LOCK: Final = os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0) | _NO_FOLLOW
+
 _READ_AT_ONCE: Final = 1 << 20
+
 # What a file system says on which a file can have no second name, or no further one.
 NO_LINK: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
+
 _HAS_ATTRIBUTES: Final = sys.platform == "linux"
 
 
@@ -289,8 +299,6 @@ class FileSystem:
         where a file can have one name only, another program's file of that moment could be replaced.
         """
         self.reach(Step.RENAME_NEW)
-        from mdplan.storage.fs.rename_flags import NO_REPLACE, rename_with
-
         try:
             rename_with(NO_REPLACE, directory, name, target_directory, target)
         except OSError as error:
@@ -324,8 +332,6 @@ class FileSystem:
         ENOSYS where the system cannot (all but Linux), EINVAL where the file system cannot.
         """
         self.reach(Step.EXCHANGE)
-        from mdplan.storage.fs.rename_flags import EXCHANGE, rename_with
-
         rename_with(EXCHANGE, directory, name, directory, other)
 
     def unlink(self, directory: int, name: str) -> None:
@@ -351,3 +357,132 @@ class FileSystem:
         self._roots.discard(descriptor)
         with suppress(OSError):
             os.close(descriptor)
+
+
+# --- System errors as diagnostics, and the exception that carries diagnostics out of a commit.
+
+_CODES: Final = {
+    errno.ENOSPC: (Code.NO_SPACE, "free some space and try again"),
+    errno.EDQUOT: (Code.NO_SPACE, "your disk quota is used up; free some space and try again"),
+    errno.EFBIG: (Code.NO_SPACE, "the limit on file size (`ulimit -f`) or of the file system is reached"),
+    errno.EACCES: (Code.PERMISSION_DENIED, "check the permissions of the file and of its folder"),
+    errno.EPERM: (Code.PERMISSION_DENIED, "check owner, permissions and the immutable flag (`lsattr`)"),
+    errno.EROFS: (Code.READ_ONLY, "the file system is mounted read-only"),
+    errno.EBUSY: (Code.TARGET_BUSY, "the file is a mount point or in use; edit it where it is not"),
+    errno.EXDEV: (Code.TARGET_BUSY, "the file is a mount point; edit it where it is not"),
+    errno.ETXTBSY: (Code.TARGET_BUSY, "the file is being executed"),
+    errno.ENOENT: (Code.FILE_NOT_FOUND, "check that the folder exists"),
+    errno.ELOOP: (Code.SYMLINK_REFUSED, "name the file that the link points to"),
+    errno.ENAMETOOLONG: (Code.PATH_INVALID, "use a shorter name"),
+    errno.EMFILE: (Code.IO_ERROR, "raise the limit of open files (`ulimit -n`), or send a smaller batch"),
+    errno.ENFILE: (Code.IO_ERROR, "the system has too many open files; try again"),
+}
+
+
+class StorageRefused(Exception):  # noqa: N818 - It is an answer of the environment, not a bug.
+    """A commit or the opening of a root was refused; `problems` says why, errors before warnings.
+
+    The constructor `of` is for mdplan itself.
+
+    >>> try:
+    ...     Engine.open(["missing"])
+    ... except StorageRefused as refused:
+    ...     print(refused.problems[0].code.value)
+    FILE_NOT_FOUND
+    """
+
+    def __init__(self, problems: Problems) -> None:
+        super().__init__("; ".join(problem.message for problem in problems))
+        self.problems = problems
+
+    @classmethod
+    def of(cls, code: Code, message: str, hint: str, *, file: str | None = None) -> "StorageRefused":
+        """The exception with one problem."""
+        return cls((Diagnostic(code=code, message=message, hint=hint, file=file),))
+
+
+def of_error(error: OSError, shown: str, doing: str) -> Diagnostic:
+    """The diagnostic for `error`, met while `doing` something (an -ing word) to the file `shown`."""
+    code, hint = _CODES.get(error.errno or 0, (Code.IO_ERROR, "check the disk and try again"))
+    reason = os.strerror(error.errno) if error.errno else type(error).__name__
+    return Diagnostic(code=code, message=f"{doing} `{shown}` failed: {reason}", hint=hint, file=shown)
+
+
+@contextmanager
+def storage_errors(shown: str, doing: str) -> Iterator[None]:
+    """Turn an `OSError` of the block into a `StorageRefused` about the file `shown`."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageRefused((of_error(error, shown, doing),)) from error
+
+
+# --- The system call `renameat2`, which Python does not have: rename with flags.
+
+NO_REPLACE: Final = 1
+
+EXCHANGE: Final = 2
+
+# For C libraries without the function. A 32-bit process on a 64-bit system has other numbers; the name of the
+# machine does not distinguish it, so it goes without.
+CALL_NUMBERS: Final = {
+    "x86_64": 316,
+    "aarch64": 276,
+    "riscv64": 276,
+    "loongarch64": 276,
+    "ppc64le": 357,
+    "ppc64": 357,
+    "s390x": 347,
+}
+
+Call = Callable[[int, bytes, int, bytes, int], int]
+
+
+def rename_with(flags: int, directory: int, name: str, target_directory: int, target: str) -> None:
+    """Rename `name` in `directory` to `target` in `target_directory` with `flags`.
+
+    Raises `OSError`, with ENOSYS where the system has no such call and EINVAL where the file system does not.
+    """
+    call = system_call()
+    if call is None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), name)
+    if call(directory, os.fsencode(name), target_directory, os.fsencode(target), flags) != 0:
+        import ctypes
+
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code), name)
+
+
+@cache
+def system_call() -> Call | None:
+    """The function of the C library, else the system call by its number, else nothing."""
+    if sys.platform != "linux":
+        return None
+    import ctypes
+
+    library = ctypes.CDLL(None, use_errno=True)
+    arguments: list[Any] = [ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint]
+    function = getattr(library, "renameat2", None)
+    if function is not None:
+        function.argtypes = arguments
+        return lambda *given: int(function(*given))
+    number = CALL_NUMBERS.get(os.uname().machine) if sys.maxsize > 1 << 32 else None
+    if number is None:
+        return None
+    library.syscall.restype = ctypes.c_long
+    library.syscall.argtypes = [ctypes.c_long, *arguments]
+    return lambda *given: int(library.syscall(number, *given))
+
+
+# --- How much a commit survives.
+
+
+class Durability(StrEnum):
+    """What a commit survives: the loss of power, or only the death of the process (nothing is synced).
+
+    >>> Settings(durability=Durability.PROCESS).durability.value
+    'process'
+    """
+
+    FULL = "full"
+    PROCESS = "process"

@@ -6,25 +6,53 @@ and no link leads into it or out of it.
 
 import errno
 import os
+import re
 import stat
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
+from enum import StrEnum
+from typing import Final, Self
 
 from mdplan.diagnostics import Code
-from mdplan.storage.fs.errors import StorageRefused, storage_errors
-from mdplan.storage.fs.root import STATE_FOLDER, Root
-from mdplan.storage.journal.record_name import State
+from mdplan.storage.filesystem import StorageRefused, storage_errors
+from mdplan.storage.root import STATE_FOLDER, Root
 
 LOCK_FILE: Final = "lock"
+
 JOURNAL_FOLDER: Final = "tx"
+
 HISTORY_FOLDER: Final = "history"
+
 # It is there once the names of the state folder and of the folders in it are on the disk. Without it they
 # are synced again: the process that made them may have been killed before it came to that.
 _LASTING: Final = "format"
+
 _IGNORING: Final = ".gitignore"
+
 NO_LOCK_FILE: Final = "contains a lock that is a link or no file"
+
 _FORMAT: Final = b"1\n"
+
+
+class State(StrEnum):
+    """How far a transaction is."""
+
+    # The record is being written; nothing else was done yet.
+    NEW = "new"
+    # Perhaps staged, perhaps visible, in part or whole; has to be undone, unless its process is still at it.
+    PENDING = "pending"
+    # Committed; displaced files may still lie next to the targets.
+    DONE = "done"
+    # Committed and cleaned up, for good.
+    KEPT = "kept"
+    # Undone by recovery; what it had written is kept.
+    UNDONE = "undone"
+    # Undone but for files that someone changed on top of it; waits for a person.
+    CONFLICT = "conflict"
+    # No readable record; a person let it be.
+    BROKEN = "broken"
+
+
 _INTERRUPTED: Final = (f".{State.PENDING}", f".{State.CONFLICT}")
 
 
@@ -201,3 +229,37 @@ def unsafe(root: Root, reason: str) -> StorageRefused:
         "look at it, then remove it or make it a folder of your own with mode 0700",
         file=shown,
     )
+
+
+# --- The names of the records of the journal, which say how far each transaction is.
+
+_NAME: Final = re.compile(r"(\d{8,15})-([0-9a-f]{8,32})(?:-([0-9a-f]{16}))?\.([a-z]+)")
+
+_STATES: Final = {state.value: state for state in State}
+
+
+@dataclass(frozen=True, slots=True)
+class RecordName:
+    """The name of a record's file. The sequence shows in which order transactions began.
+
+    `mark` is the beginning of the user's seal on the name, so that a damaged record is distinguished from a
+    foreign one. Records of a user without a key have none.
+    """
+
+    sequence: int
+    transaction: str
+    state: State
+    mark: str = ""
+
+    def __str__(self) -> str:
+        mark = f"-{self.mark}" if self.mark else ""
+        return f"{self.sequence:08d}-{self.transaction}{mark}.{self.state}"
+
+    @classmethod
+    def parse(cls, name: str) -> Self | None:
+        """The name of a record as `str` writes it; None for any other file."""
+        matched = _NAME.fullmatch(name)
+        if matched is None or matched[4] not in _STATES:
+            return None
+        parsed = cls(int(matched[1]), matched[2], State(matched[4]), matched[3] or "")
+        return parsed if str(parsed) == name else None

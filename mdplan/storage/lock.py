@@ -7,24 +7,25 @@ commit those of folders between the root and its files.
 import errno
 import os
 import re
+import stat
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.storage.fs.errors import StorageRefused, of_error, storage_errors
-from mdplan.storage.fs.file_name import visible
-from mdplan.storage.fs.regular_file import read_regular_file
-from mdplan.storage.fs.root import STATE_FOLDER, Root
-from mdplan.storage.journal.journal import Journal
-from mdplan.storage.journal.nested_roots import roots_above
-from mdplan.storage.journal.record_name import RecordName
-from mdplan.storage.journal.state_folder import (
+from mdplan.storage.files import read_regular_file
+from mdplan.storage.filesystem import StorageRefused, of_error, storage_errors
+from mdplan.storage.folders import Folders
+from mdplan.storage.journal import Journal
+from mdplan.storage.names import visible
+from mdplan.storage.root import STATE_FOLDER, Root
+from mdplan.storage.state_folder import (
     LOCK_FILE,
     NO_LOCK_FILE,
+    RecordName,
     check_lock_file,
     open_folders,
     open_state_folder,
@@ -35,15 +36,20 @@ DEFAULT_TIMEOUT: Final = 10.0
 
 # By device and inode of the state folder: two roots may be one folder under two names.
 _thread_locks: Final[dict[tuple[int, int], threading.Lock]] = {}
+
 _thread_locks_guard: Final = threading.Lock()
 
-
 _MAX_HOLDER_BYTES: Final = 200
+
 _HOLDER: Final = re.compile(rb"(\d{1,10}) ([A-Za-z0-9._-]{1,100})\n")
+
 _POLL_SECONDS: Final = 0.01
+
 # What the system says of what is there in place of the file: a link, a folder, a socket.
 _NO_FILE: Final = frozenset({errno.ELOOP, errno.EISDIR, errno.ENXIO})
+
 _NO_LOCKS: Final = frozenset({errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL})
+
 # The open lock files whose locks this process has.
 _locked_descriptors: Final[set[int]] = set()
 
@@ -247,3 +253,74 @@ def _write_holder(descriptor: int) -> None:
         if os.pread(descriptor, _MAX_HOLDER_BYTES, 0) != own:
             os.pwrite(descriptor, own, 0)
             os.ftruncate(descriptor, len(own))
+
+
+# --- Roots in roots: other state folders that rule over the same files.
+#
+# Only state folders of this user count. One of another user could not be locked, and must not stop this
+# user.
+
+# Folders above a root that this user cannot look into have no state folder of this user's.
+_OUT_OF_REACH: Final = frozenset({errno.EACCES, errno.EPERM, errno.ENOENT})
+
+
+def roots_above(root: Root) -> Iterator[Root]:
+    """The roots in which `root` lies, the outermost first, opened; the caller closes them.
+
+    Raises `StorageRefused`.
+    """
+    components = root.path.strip("/").split("/")
+    for depth in range(len(components)):
+        path = "/" + "/".join(components[:depth])
+        if path == root.path:
+            return
+        above = _opened(root, path)
+        if above is not None:
+            yield above
+
+
+def roots_between(folders: Folders, paths: Iterable[str]) -> Iterator[Root]:
+    """The roots between the root of `folders` and the files `paths` below it, the outer and first ones first.
+
+    Their folders are those of `folders`, which closes them. Raises `StorageRefused`.
+    """
+    root = folders.root
+    above = {
+        "/".join(components[:depth])
+        for components in (path.split("/") for path in paths)
+        for depth in range(1, len(components))
+    }
+    for path in sorted(above):
+        folder = folders.open(path)
+        if not isinstance(folder, Diagnostic) and _has_own_state(root, folder, path):
+            full = os.path.join(root.path, path)
+            yield Root(root.show(path), full, full, folder, root.scope, root.filesystem)
+
+
+def _opened(root: Root, path: str) -> Root | None:
+    """The folder `path` above `root` as a root, if it has a state folder of this user's."""
+    filesystem = root.filesystem
+    with storage_errors(path, "looking for other roots in"):
+        # Most folders have none, which one look shows.
+        if not filesystem.is_there(os.path.join(path, STATE_FOLDER)):
+            return None
+        try:
+            descriptor = filesystem.open_root(path)
+        except OSError as error:
+            if error.errno in _OUT_OF_REACH:
+                return None
+            raise
+        found = False
+        try:
+            found = _has_own_state(root, descriptor, path)
+        finally:
+            if not found:
+                filesystem.release(descriptor)
+    return Root("", path, path, descriptor, root.scope, filesystem) if found else None
+
+
+def _has_own_state(root: Root, folder: int, shown: str) -> bool:
+    with storage_errors(shown, "looking for other roots in"), suppress(FileNotFoundError):
+        status = root.filesystem.status_of(folder, STATE_FOLDER)
+        return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+    return False

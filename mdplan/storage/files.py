@@ -4,13 +4,15 @@ import errno
 import os
 import stat
 import sys
+import time
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, TypeGuard
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.storage.fs.errors import of_error
-from mdplan.storage.fs.file_name import is_temporary_name
-from mdplan.storage.fs.filesystem import FileSystem
+from mdplan.storage.filesystem import FileSystem, of_error
+from mdplan.storage.names import is_temporary_name
 
 _KINDS: Final = (
     (stat.S_ISDIR, "a folder"),
@@ -19,12 +21,17 @@ _KINDS: Final = (
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
 )
+
 _SPECIAL_BITS: Final = stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX
+
 # The mode of a file that is being written for a commit. No file that a commit replaces has that bit, so what
 # a killed commit left half written is distinguished from what it displaced.
 UNFINISHED_MODE: Final = 0o600 | stat.S_ISVTX if sys.platform == "linux" else 0o600
+
 UNFINISHED: Final = "unfinished file"
+
 _HASHED_AT_ONCE: Final = 1 << 20
+
 # No file of a plan is larger than this.
 MAX_IMAGE_BYTES: Final = 1 << 30
 
@@ -282,3 +289,33 @@ def _size_problem(size: int, shown: str, max_bytes: int) -> Diagnostic | None:
         hint="split the file, or raise `--max-file-bytes`",
         file=shown,
     )
+
+
+# --- Stamps of files, which show without reading that their content has not changed.
+
+# Disks keep times in steps of up to two seconds.
+_RACY_NS: Final = 2_000_000_000
+
+
+def file_stamps(roots: Mapping[str, str], paths: Collection[str]) -> dict[str, str]:
+    """Identity, size and times of the files `paths`, as callers write them, in `roots` by their names.
+
+    A stamp is empty where a later change of the file may have the same times. Files that are missing, or
+    reached through a link, have none.
+    """
+    latest = time.time_ns() - _RACY_NS
+    is_real: dict[str, bool] = {}
+    found: dict[str, str] = {}
+    for path in paths:
+        name, _, below = ("", "", path) if "" in roots else path.partition(":")
+        full = f"{roots.get(name, '')}/{below}"
+        folder = os.path.dirname(full)
+        if folder not in is_real:
+            is_real[folder] = os.path.realpath(folder) == os.path.normpath(folder)
+        with suppress(OSError, ValueError):
+            status = os.lstat(full)
+            if is_real[folder] and stat.S_ISREG(status.st_mode):
+                times = (status.st_mtime_ns, status.st_ctime_ns)
+                facts = (status.st_dev, status.st_ino, status.st_size, *times)
+                found[path] = ".".join(map(str, facts)) if max(times) < latest else ""
+    return found

@@ -4,13 +4,16 @@ Descriptors are held for folders only: whatever happens to a path concurrently, 
 found.
 """
 
+import os
 from collections.abc import Iterable
 from contextlib import suppress
+from weakref import WeakKeyDictionary
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.storage.fs.errors import of_error, storage_errors
-from mdplan.storage.fs.file_name import component_problem
-from mdplan.storage.fs.root import Root
+from mdplan.storage.files import content_of
+from mdplan.storage.filesystem import FileSystem, of_error, storage_errors
+from mdplan.storage.names import component_problem
+from mdplan.storage.root import Root
 
 
 class Folders:
@@ -117,3 +120,77 @@ class Folders:
 def folder_of(path: str) -> str:
     """The folder that the file or folder `path` is in."""
     return path.rpartition("/")[0]
+
+
+# --- Whether two files can change places here: tried before it is relied on.
+#
+# There are file systems that take the system call and lose a file. So it is tried once in each, with two
+# files
+# that no one misses.
+
+_PROBE_NAMES = ("exchange-a", "exchange-b")
+
+_CONTENTS = (b"a", b"bb")
+
+# By disk and device: once in a process.
+_known: WeakKeyDictionary[FileSystem, dict[int, bool]] = WeakKeyDictionary()
+
+
+class Exchange:
+    """Whether the file system can exchange files, tested in the open `state_folder` if possible."""
+
+    def __init__(self, filesystem: FileSystem, state_folder: int) -> None:
+        self._filesystem = filesystem
+        self._state_folder = state_folder
+        self._by_device = _known.setdefault(filesystem, {})
+        self._by_folder: dict[int, bool] = {}
+
+    def works_in(self, folder: int, names: tuple[str, str]) -> bool:
+        """Whether two files in the open `folder` can change places.
+
+        Where it is on another device than the state folder, two files called `names` are made in it for a
+        moment. Raises `OSError`.
+        """
+        if folder not in self._by_folder:
+            device = self._filesystem.status(folder).st_dev
+            if device not in self._by_device:
+                own = self._filesystem.status(self._state_folder).st_dev == device
+                place = (self._state_folder, _PROBE_NAMES) if own else (folder, names)
+                self._by_device[device] = self._is_proven(*place)
+            self._by_folder[folder] = self._by_device[device]
+        return self._by_folder[folder]
+
+    def _is_proven(self, folder: int, names: tuple[str, str]) -> bool:
+        disk = self._filesystem
+        try:
+            self._remove(folder, names)
+        except OSError:
+            # A folder of that name came with the root; these names no one can foresee.
+            token = os.urandom(8).hex()
+            names = (f"exchange-{token}-a", f"exchange-{token}-b")
+        try:
+            for name, content in zip(names, _CONTENTS, strict=True):
+                descriptor = disk.create(folder, name)
+                try:
+                    disk.write(descriptor, content)
+                finally:
+                    disk.close(descriptor)
+            before = self._contents(folder, names)
+            disk.exchange(folder, *names)
+            between = self._contents(folder, names)
+            disk.exchange(folder, *names)
+            return between == before[::-1] and self._contents(folder, names) == before
+        except OSError:
+            # Whatever it was: there is a way without.
+            return False
+        finally:
+            with suppress(OSError):
+                self._remove(folder, names)
+
+    def _contents(self, folder: int, names: tuple[str, str]) -> list[str | None]:
+        return [content_of(self._filesystem, folder, name, len(_CONTENTS[1])) for name in names]
+
+    def _remove(self, folder: int, names: tuple[str, str]) -> None:
+        for name in names:
+            with suppress(FileNotFoundError):
+                self._filesystem.unlink(folder, name)

@@ -1,0 +1,779 @@
+"""Write the files of a plan: all of them or none, through kills, full disks and losses of power.
+
+`stage` writes next to the targets and `publish` makes that visible. The order of steps is the protocol: what
+has to be on the disk before what. Whatever fails before the commit point is undone, here or by the next
+recovery.
+"""
+
+import errno
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal
+
+from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
+from mdplan.storage.files import UNFINISHED_MODE, KnownContent, is_digest, read_regular_file, write_refusal
+from mdplan.storage.filesystem import (
+    NO_LINK,
+    Durability,
+    FileSystem,
+    StorageRefused,
+    of_error,
+    storage_errors,
+)
+from mdplan.storage.folders import Folders, folder_of
+from mdplan.storage.journal import MAX_RECORD_BYTES, TRANSACTION, JournalEntry, JournalRecord, encode_note
+from mdplan.storage.lock import RootLock, locked_alone, roots_between
+from mdplan.storage.names import FileName
+from mdplan.storage.recovery import (
+    UnretiredTransaction,
+    blocking_transactions,
+    blocking_transactions_elsewhere,
+    clean_up_after,
+    exchange_back,
+    find_unretired,
+    folders_to_sync,
+    retire,
+    roll_back,
+)
+from mdplan.storage.state_folder import RecordName, State, make_lasting
+from mdplan.storage.transactions import RootState, StagedPlace, touched_folders
+
+# --- Put the results in place, and examine what each of them displaced.
+#
+# Where two files can change places, that is one step, and what another program wrote at the last moment
+# comes
+# out of it unharmed. Elsewhere the old content gets a second name first, and a write in the moment
+# between the
+# last look and the renaming could be lost: the guard against other writers is weak there.
+
+Guard = Literal["strong", "weak"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitResult:
+    """The result of a successful commit.
+
+    `cas` is `weak` where another program's write in the microseconds before a replacement could be lost.
+    `durable` is False when syncs were not asked for, or when the file system cannot sync names. `undoable`
+    says whether the history has the old content of every file. `warnings` change nothing about the success.
+    """
+
+    cas: Guard
+    durable: bool
+    undoable: bool
+    warnings: Problems
+
+
+class Staged:
+    """A transaction that is written next to its targets; `publish` or `discard` uses it up."""
+
+    def __init__(self, lock: RootLock, durability: Durability) -> None:
+        self.durability = durability
+        self.state = RootState.open(lock, syncs=durability is Durability.FULL)
+        self.lock = lock
+        self.held = ExitStack()
+        self.record: JournalRecord | None = None
+        self.name: RecordName | None = None
+        self.targets: tuple[StagedTarget, ...] = ()
+        self.waiting: list[UnretiredTransaction] = []
+        self.durable = self.state.syncs
+        self.visible = False
+
+    def discard(self) -> Problems:
+        """Take everything back; what a person has to know of that. Does not raise."""
+        try:
+            if self.record is None or self.name is None:
+                return ()
+            if self.visible and self.state.journal.contains(replace(self.name, state=State.DONE)):
+                # The system reported a failure, or the user stopped us, at the commit point itself.
+                return (_in_doubt(),)
+            return roll_back(self.state, self.name, self.record, keeps=False, visible=self.visible).problems
+        except StorageRefused as refused:
+            return tuple(replace(problem, code=Code.RECOVERY_REQUIRED) for problem in refused.problems)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Close all folders and release the locks that were taken for them."""
+        self.held.close()
+        self.state.close()
+
+
+@dataclass(frozen=True, slots=True)
+class LaterContent:
+    """Content of `size` bytes that is made when it is written, so that many files are never held at a time.
+
+    `make` raises `StorageRefused` where it cannot be made any more.
+    """
+
+    size: int
+    make: Callable[[], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class StagedFile:
+    """One file of a commit: its name, and the hex digests of its base and of `result`.
+
+    Without a base it is created and must not exist; without a result it is deleted. A created file gets the
+    owner, mode and attributes of the file `like`, which has a base in the same commit; or, when it
+    `restores` what was deleted, those of the before-image of its result, where the history has one. `base`
+    are the bytes of its base, if they are held.
+    """
+
+    name: FileName
+    base_sha256: str | None
+    result: bytes | LaterContent | None = field(repr=False)
+    result_sha256: str | None
+    like: FileName | None = None
+    restores: bool = False
+    base: bytes | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if (self.result is None) is not (self.result_sha256 is None):
+            raise ValueError("a result and its digest go together")
+        if self.base_sha256 is None and self.result is None:
+            raise ValueError("a file that is not there cannot be deleted")
+
+    @property
+    def size(self) -> int:
+        """How many bytes the result has; 0 where there is none."""
+        result = self.result
+        return result.size if isinstance(result, LaterContent) else len(result or b"")
+
+    def content(self) -> bytes:
+        """The bytes of the result. Raises `StorageRefused` where they cannot be made any more."""
+        result = self.result
+        return result.make() if isinstance(result, LaterContent) else result or b""
+
+
+def stage(  # noqa: PLR0913 - Each says another thing about the one commit, by its name.
+    lock: RootLock,
+    files: Sequence[StagedFile],
+    *,
+    transaction: str,
+    note: Mapping[str, Any] | bytes,
+    max_bytes: int,
+    durability: Durability = Durability.FULL,
+    removed_folders: Sequence[str] = (),
+) -> Staged:
+    """Verify the base of every file, then write every result next to its target; nothing is visible yet.
+
+    `transaction` is its ID, 8 to 32 hex digits. `note` is a JSON object that becomes part of the history, as
+    values or as the one line that says it. `max_bytes` is the limit on the size of a base. Folders that
+    created files need are made; `removed_folders`, which another commit made, are removed after the commit if
+    they are empty then.
+    Raises `StorageRefused` with the problems of all files, and leaves nothing after then: those of
+    `unsettled` and `find_bases`, what `LaterContent` raises,
+    LOCK_TIMEOUT, NO_SPACE, OWNER_CHANGE, PERMISSION_DENIED, IO_ERROR.
+    """
+    assert TRANSACTION.fullmatch(transaction), "the ID of a transaction is 8 to 32 hex digits"
+    staged = Staged(lock, durability)
+    try:
+        _lock_roots_between(staged, files)
+        _refuse_blocked(staged, files)
+        bases = find_bases(staged.state.folders, files, max_bytes)
+        staged.record = JournalRecord(
+            transaction=transaction,
+            entries=tuple(base.entry for base in bases.files),
+            made_folders=bases.made_folders,
+            removed_folders=tuple(removed_folders),
+            note=note if isinstance(note, bytes) else encode_note(note),
+        )
+        _write_record(staged, staged.record)
+        # The journal has it, and nothing else asks for it.
+        staged.record = replace(staged.record, note=b"")
+        for folder in bases.made_folders:
+            staged.state.folders.make(folder)
+        staged.targets = _targets(staged, staged.record, bases.files)
+        write_results(lock.root.filesystem, staged.targets, durability)
+    except StorageRefused as refused:
+        raise StorageRefused(refused.problems + staged.discard()) from refused
+    except BaseException:
+        staged.discard()
+        raise
+    return staged
+
+
+def publish(staged: Staged) -> CommitResult:
+    """Put all staged files in place; `staged` is used up, whatever happens.
+
+    Raises `StorageRefused` after undoing what was done: STALE_BASE and FILE_EXISTS (nothing had been replaced
+    yet), CONFLICT_LATE_WRITE, FILE_EXISTS, TARGET_BUSY, PERMISSION_DENIED, NO_SPACE, IO_ERROR. Besides one of
+    them RECOVERY_REQUIRED shows that not all could be undone, and RECOVERY_CONFLICT that another program
+    changed a file concurrently. COMMIT_IN_DOUBT: the files are new, and whether they stay so through a loss
+    of power now is not known.
+    """
+    state, record = staged.state, staged.record
+    assert record is not None
+    assert staged.name is not None
+    try:
+        check_again(staged.targets)
+        staged.visible = True
+        cas = swap_all(state, staged.targets, staged.durability)
+        synced = touched_folders(record) | folders_to_sync(staged.waiting)
+        staged.durable &= state.sync(lambda: state.folders.sync(synced))
+        # The commit point.
+        done = state.journal.advance(staged.name, State.DONE)
+    except StorageRefused as refused:
+        raise StorageRefused(refused.problems + staged.discard()) from refused
+    except BaseException as stopped:
+        for problem in staged.discard():
+            stopped.add_note(problem.message)
+        raise
+    try:
+        _confirm(staged)
+        return _finished(staged, record, done, synced, cas)
+    finally:
+        staged.close()
+
+
+def _lock_roots_between(staged: Staged, files: Sequence[StagedFile]) -> None:
+    """Lock what lies between the root and its files, and see that nothing was cut off there or above."""
+    paths = [file.name.path for file in files]
+    problems = [blocking_transactions_elsewhere(lock.root) for lock in staged.lock.outer]
+    for root in roots_between(staged.state.folders, paths):
+        staged.held.enter_context(locked_alone(root, staged.lock.timeout))
+        problems.append(blocking_transactions_elsewhere(root))
+    refusals = tuple(problem for problem in problems if problem is not None)
+    if refusals:
+        raise StorageRefused(refusals)
+
+
+def _refuse_blocked(staged: Staged, files: Sequence[StagedFile]) -> None:
+    state = staged.state
+    paths = [file.name.path for file in files]
+    problems = blocking_transactions(state.journal, state.folders, paths)
+    if problems:
+        raise StorageRefused(tuple(problems))
+    staged.waiting = find_unretired(state)
+
+
+def _write_record(staged: Staged, record: JournalRecord) -> None:
+    """From here on a crash means undo: what follows is found and taken away, whatever part of it happened."""
+    if len(record.note) > MAX_RECORD_BYTES // 2:
+        message = "the plan is too large for the journal"
+        hint = "send the edits in several batches"
+        raise StorageRefused.of(Code.BATCH_TOO_LARGE, message, hint)
+    state = staged.state
+    if state.syncs:
+        staged.durable &= make_lasting(state.root, staged.lock.state_folder)
+    staged.name = state.journal.write_new(record, syncs=state.syncs)
+    staged.name = state.journal.advance(staged.name, State.PENDING)
+    staged.durable &= state.sync(state.journal.sync)
+
+
+# --- Checks the files of a commit before anything is written, and reports all problems at once.
+
+
+@dataclass(frozen=True, slots=True)
+class FilePrecondition:
+    """A checked file of a commit: its journal entry, and its status if there is a base.
+
+    `missing` are folders that a created file needs. `problem` is why the commit cannot use the file; it is
+    None in `Preconditions`.
+    """
+
+    file: StagedFile
+    entry: JournalEntry
+    status: os.stat_result | None = None
+    missing: tuple[str, ...] = ()
+    problem: Diagnostic | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateFile:
+    """A file whose owner, mode and attributes another one gets: its name in an open folder, its status."""
+
+    folder: int
+    name: str
+    status: os.stat_result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedTarget:
+    """A file of a commit where it was found. `status` is that of its base, None where there is none.
+
+    `model` is what a new file is made like; where there is none it becomes an ordinary file of the user.
+    """
+
+    file: StagedFile
+    place: StagedPlace
+    status: os.stat_result | None
+    model: TemplateFile | None
+
+
+def _targets(
+    staged: Staged, record: JournalRecord, bases: Sequence[FilePrecondition]
+) -> tuple[StagedTarget, ...]:
+    with storage_errors(staged.lock.root.show("."), "looking at the folders of"):
+        places = [staged.state.place(record, index) for index in range(len(bases))]
+    problems = tuple(place for place in places if isinstance(place, Diagnostic))
+    if problems:
+        raise StorageRefused(problems)
+    own = {
+        base.entry.path: TemplateFile(place.folder, place.leaf, base.status)
+        for base, place in zip(bases, places, strict=True)
+        if base.status is not None and not isinstance(place, Diagnostic)
+    }
+    return tuple(
+        StagedTarget(
+            file=base.file,
+            place=replace(place, base=_known_content(base.file)),
+            status=base.status,
+            model=_model(staged.state, base, own),
+        )
+        for base, place in zip(bases, places, strict=True)
+        if not isinstance(place, Diagnostic)
+    )
+
+
+def _known_content(file: StagedFile) -> KnownContent | None:
+    if file.base is None or file.base_sha256 is None:
+        return None
+    return KnownContent(file.base, file.base_sha256)
+
+
+def _model(state: RootState, base: FilePrecondition, own: Mapping[str, TemplateFile]) -> TemplateFile | None:
+    """What the new file is made like: its base, the file that it was, or itself before it was deleted."""
+    if base.status is not None:
+        return own[base.entry.path]
+    if base.file.like is not None:
+        return own[base.file.like.path]
+    images = state.images
+    if base.file.restores and base.entry.result and (status := images.status(base.entry.result)):
+        return TemplateFile(images.folder, base.entry.result, status)
+    return None
+
+
+def _confirm(staged: Staged) -> None:
+    """Wait until the commit point is on the disk: nothing that an undo needs may go before that."""
+    try:
+        staged.durable &= staged.state.sync(staged.state.journal.sync)
+    except StorageRefused as refused:
+        raise StorageRefused((_in_doubt(), *refused.problems)) from refused
+
+
+def _finished(
+    staged: Staged, record: JournalRecord, done: RecordName, synced: set[str], cas: Guard
+) -> CommitResult:
+    """Clean up; nothing that fails now makes the commit a failure."""
+    state = staged.state
+    cleaned = clean_up_after(state, record, [target.place for target in staged.targets])
+    warnings = [*cleaned.warnings]
+    if not cleaned.complete:
+        warnings.append(_not_undoable())
+    if cas == "weak":
+        warnings.append(_weak())
+    try:
+        retire(state, staged.waiting, synced)
+        if (record.removed_folders or not state.syncs) and not cleaned.warnings:
+            # A folder that someone makes there now is not the one that was to go.
+            state.sync(lambda: state.folders.sync(touched_folders(record)))
+            state.journal.advance(done, State.KEPT)
+    except StorageRefused as refused:
+        warnings.extend(replace(problem, severity=Severity.WARNING) for problem in refused.problems)
+    return CommitResult(cas=cas, durable=staged.durable, undoable=cleaned.complete, warnings=tuple(warnings))
+
+
+def _in_doubt() -> Diagnostic:
+    return Diagnostic(
+        code=Code.COMMIT_IN_DOUBT,
+        message="all files are new, but the disk did not confirm the commit: a loss of power now may undo it",
+        hint="check the disk, then run `mdplan recover`; the next commit does it as well",
+    )
+
+
+def _not_undoable() -> Diagnostic:
+    return Diagnostic.warning(
+        Code.NOT_UNDOABLE,
+        "the old content of a file could not be put into the history, so this commit cannot be undone",
+        "keep a copy elsewhere if you need it",
+    )
+
+
+def _weak() -> Diagnostic:
+    return Diagnostic.warning(
+        Code.WEAK_CAS,
+        "this file system has no atomic swap: a concurrent write of another program could have been lost",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Preconditions:
+    """All files of a commit, in the order of the batch, and the folders to be made, the outer ones first."""
+
+    files: tuple[FilePrecondition, ...]
+    made_folders: tuple[str, ...]
+
+
+def find_bases(folders: Folders, files: Sequence[StagedFile], max_bytes: int) -> Preconditions:
+    """Read every base once, and check that it is unchanged since the plan and may be replaced.
+
+    Raises `StorageRefused` with the problems of all files: STALE_BASE, FILE_EXISTS, ALIAS_CONFLICT (two names
+    of one file), what `Root.read` and `Root.write_refusal` give.
+    """
+    found = [_find(folders, file, max_bytes) for file in files]
+    names = Counter(
+        identity for base in found if isinstance(base, FilePrecondition) for identity in _identities(base)
+    )
+    problems: list[Diagnostic] = []
+    bases: list[FilePrecondition] = []
+    missing: set[str] = set()
+    for each in found:
+        base = each
+        if isinstance(base, FilePrecondition):
+            missing.update(base.missing)
+            base = _alias_problem(folders, base, names) or base.problem or base
+        if isinstance(base, Diagnostic):
+            problems.append(base)
+        else:
+            bases.append(base)
+    if problems:
+        raise StorageRefused(tuple(problems))
+    return Preconditions(tuple(bases), tuple(sorted(missing)))
+
+
+def check_again(targets: Sequence[StagedTarget]) -> None:
+    """Check again, right before anything is replaced. Raises `StorageRefused`: STALE_BASE, FILE_EXISTS, …."""
+    problems = [problem for target in targets if (problem := _changed_since(target)) is not None]
+    if problems:
+        raise StorageRefused(tuple(problems))
+
+
+def _find(folders: Folders, file: StagedFile, max_bytes: int) -> FilePrecondition | Diagnostic:
+    path = file.name.path
+    folder = folders.open(folder_of(path))
+    if file.base_sha256 is None:
+        return _find_created(folders, file, path, folder)
+    if isinstance(folder, Diagnostic):
+        return replace(folder, file=folders.root.show(path))
+    return _find_based(folders, file, path, folder, max_bytes)
+
+
+def _find_created(
+    folders: Folders, file: StagedFile, path: str, folder: int | Diagnostic
+) -> FilePrecondition | Diagnostic:
+    """A file that must not be there; neither must its folder."""
+    shown = folders.root.show(path)
+    if isinstance(folder, Diagnostic):
+        missing = folders.missing(folder_of(path))
+        if isinstance(missing, Diagnostic):
+            return replace(missing, file=shown)
+        return FilePrecondition(file, _entry(file, path), missing=missing)
+    try:
+        folders.root.filesystem.status_of(folder, path.rpartition("/")[2])
+    except FileNotFoundError:
+        return FilePrecondition(file, _entry(file, path))
+    except OSError as error:
+        return of_error(error, shown, "looking at")
+    return Diagnostic.file_exists(shown)
+
+
+def _find_based(
+    folders: Folders, file: StagedFile, path: str, folder: int, max_bytes: int
+) -> FilePrecondition | Diagnostic:
+    """A file that must be as the plan saw it."""
+    root, leaf = folders.root, path.rpartition("/")[2]
+    shown = root.show(path)
+    read = read_regular_file(root.filesystem, folder, leaf, shown, max_bytes)
+    if isinstance(read, Diagnostic):
+        return root.explained(read, folder, path)
+    stale = None
+    if file.base is None or read.data != file.base:
+        stale = _stale_problem(shown, hashlib.sha256(read.data).hexdigest(), file.base_sha256)
+    problem = stale or write_refusal(root.filesystem, folder, leaf, shown, read.status)
+    return FilePrecondition(file, _entry(file, path, len(read.data)), read.status, problem=problem)
+
+
+def _entry(file: StagedFile, path: str, base_bytes: int = 0) -> JournalEntry:
+    return JournalEntry(
+        path=path,
+        base=file.base_sha256,
+        base_bytes=base_bytes,
+        result=file.result_sha256,
+        result_bytes=file.size,
+    )
+
+
+def _identities(base: FilePrecondition) -> list[object]:
+    """What no two files of a commit may share: a path, or the device and inode of a base."""
+    if base.status is None:
+        return [base.entry.path]
+    return [base.entry.path, (base.status.st_dev, base.status.st_ino)]
+
+
+def _alias_problem(folders: Folders, base: FilePrecondition, names: Counter[object]) -> Diagnostic | None:
+    count = max(names[identity] for identity in _identities(base))
+    if count == 1:
+        return None
+    shown = folders.root.show(base.entry.path)
+    return Diagnostic(
+        code=Code.ALIAS_CONFLICT,
+        message=f"`{shown}` is one of {count} names of one file in this batch",
+        hint="put all edits of the file under one name",
+        file=shown,
+    )
+
+
+def _changed_since(target: StagedTarget) -> Diagnostic | None:
+    place, disk = target.place, target.place.folders.root.filesystem
+    try:
+        status = disk.status_of(place.folder, place.leaf)
+    except OSError as error:
+        if isinstance(error, FileNotFoundError) and target.status is None:
+            return None
+        return of_error(error, place.shown, "looking at")
+    if target.status is None:
+        return Diagnostic.file_exists(place.shown)
+    if _traits(status) == _traits(target.status):
+        return None
+    read = read_regular_file(disk, place.folder, place.leaf, place.shown, place.entry.at_most)
+    if isinstance(read, Diagnostic):
+        return read if read.code is not Code.FILE_TOO_LARGE else _changed_meanwhile(place.shown, "")
+    return _stale_problem(place.shown, hashlib.sha256(read.data).hexdigest(), target.file.base_sha256)
+
+
+def _traits(status: os.stat_result) -> tuple[int, ...]:
+    """Fields that change when another program writes a file, within the resolution of the clock."""
+    return (
+        status.st_dev,
+        status.st_ino,
+        status.st_size,
+        status.st_mode,
+        status.st_mtime_ns,
+        status.st_ctime_ns,
+    )
+
+
+def _stale_problem(shown: str, found_sha256: str, base_sha256: str | None) -> Diagnostic | None:
+    if found_sha256 == base_sha256:
+        return None
+    return _changed_meanwhile(shown, f"; its content now has the SHA-256 {found_sha256}")
+
+
+def _changed_meanwhile(shown: str, now: str) -> Diagnostic:
+    return Diagnostic(
+        code=Code.STALE_BASE,
+        message=f"`{shown}` is not as the plan saw it",
+        hint=f"plan again{now}",
+        file=shown,
+    )
+
+
+# --- Files that are written next to their targets and not visible yet.
+
+# So many results are written before the first of them is synced: the disk takes them together.
+_OPEN_AT_ONCE: Final = 32
+
+_ORDINARY_MODE: Final = 0o666
+
+
+def write_results(disk: FileSystem, targets: Sequence[StagedTarget], durability: Durability) -> None:
+    """Write the result of every target to its temporary name, and sync it and its base.
+
+    Raises `StorageRefused`: NO_SPACE, OWNER_CHANGE, PERMISSION_DENIED, IO_ERROR.
+    """
+    for target in targets:
+        if target.file.result is None and durability is Durability.FULL:
+            _sync_base(disk, target)
+    written = [target for target in targets if target.file.result is not None]
+    for start in range(0, len(written), _OPEN_AT_ONCE):
+        _write_some(disk, written[start : start + _OPEN_AT_ONCE], durability)
+
+
+def _write_some(disk: FileSystem, targets: Sequence[StagedTarget], durability: Durability) -> None:
+    opened: list[tuple[StagedTarget, int]] = []
+    try:
+        for target in targets:
+            with storage_errors(target.place.shown, "reading the attributes of"):
+                attributes = _attributes(disk, target, durability)
+            with storage_errors(target.place.shown, "writing beside"):
+                mode = _ORDINARY_MODE if target.model is None else UNFINISHED_MODE
+                descriptor = disk.create(target.place.folder, target.place.temporary, mode)
+                opened.append((target, descriptor))
+                disk.write(descriptor, target.file.content())
+                if target.model is not None:
+                    _make_like(disk, descriptor, target, target.model.status, attributes)
+                if durability is Durability.FULL and len(targets) > 1:
+                    disk.start_writing(descriptor)
+        if durability is Durability.FULL:
+            for target, descriptor in opened:
+                with storage_errors(target.place.shown, "syncing the temporary file of"):
+                    disk.sync(descriptor)
+        while opened:
+            target, descriptor = opened.pop()
+            with storage_errors(target.place.shown, "writing beside"):
+                disk.close(descriptor)
+    finally:
+        for _, descriptor in opened:
+            disk.release(descriptor)
+
+
+def _sync_base(disk: FileSystem, target: StagedTarget) -> None:
+    with storage_errors(target.place.shown, "syncing"):
+        descriptor = disk.open_file(target.place.folder, target.place.leaf)
+        try:
+            disk.sync(descriptor)
+        finally:
+            disk.release(descriptor)
+
+
+def _attributes(disk: FileSystem, target: StagedTarget, durability: Durability) -> dict[str, bytes]:
+    """The extended attributes that the target gets; on the way its own base, our way back, is synced."""
+    if target.model is None:
+        return {}
+    descriptor = disk.open_file(target.model.folder, target.model.name)
+    try:
+        if durability is Durability.FULL and target.status is not None:
+            disk.sync(descriptor)
+        return disk.attributes(descriptor)
+    finally:
+        disk.release(descriptor)
+
+
+def _make_like(
+    disk: FileSystem,
+    descriptor: int,
+    target: StagedTarget,
+    model: os.stat_result,
+    attributes: dict[str, bytes],
+) -> None:
+    """Give the new file owner, attributes and mode of its model; the mode, which says it is whole, last."""
+    made = disk.status(descriptor)
+    if (made.st_uid, made.st_gid) != (model.st_uid, model.st_gid):
+        try:
+            disk.set_owner(descriptor, model.st_uid, model.st_gid)
+        except OSError as error:
+            if error.errno not in (errno.EPERM, errno.EINVAL):
+                raise
+            problem = Diagnostic(
+                code=Code.OWNER_CHANGE,
+                message=f"`{target.place.shown}` would get another owner or group",
+                hint="let its owner apply the plan",
+                file=target.place.shown,
+            )
+            raise StorageRefused((problem,)) from error
+    disk.set_attributes(descriptor, attributes)
+    disk.set_mode(descriptor, model.st_mode)
+
+
+def swap_all(state: RootState, targets: Sequence[StagedTarget], durability: Durability) -> Guard:
+    """Put the results of all targets in place: what is new or changed first, what is deleted last.
+
+    So a renamed file is never missing. Raises `StorageRefused` at the first problem; what was done until then
+    is found by `restore`.
+    """
+    disk = state.root.filesystem
+    linked = [target for target in targets if _needs_second_name(target)]
+    for target in linked:
+        _keep_aside(disk, target, durability)
+    if linked:
+        # Else a loss of power could keep the renaming, and take the second name away.
+        state.sync(lambda: state.folders.sync({folder_of(target.place.entry.path) for target in linked}))
+    for target in targets:
+        with storage_errors(target.place.shown, "replacing"):
+            if target.file.base_sha256 is None:
+                _create(disk, target)
+            elif target in linked:
+                _rename_over(disk, target)
+            elif target.file.result is not None:
+                _exchange(state, target)
+    for target in targets:
+        if target.file.result is None:
+            with storage_errors(target.place.shown, "deleting"):
+                _delete(disk, target)
+    return "weak" if linked else "strong"
+
+
+def _needs_second_name(target: StagedTarget) -> bool:
+    replaced = target.status is not None and target.file.result is not None
+    return replaced and not target.place.exchanges
+
+
+def _exchange(state: RootState, target: StagedTarget) -> None:
+    place = target.place
+    state.root.filesystem.exchange(place.folder, place.temporary, place.leaf)
+    if place.content(place.temporary) != target.file.base_sha256:
+        # At once, and not only with all the others: the other program's file is out of place until then.
+        if exchange_back(place, place.temporary):
+            _keep_superseded(state, place)
+        raise _late_write(target)
+
+
+def _keep_superseded(state: RootState, place: StagedPlace) -> None:
+    """Where the other program wrote on, an older version of its file came out: into the history with it."""
+    content = place.whole_content(place.temporary)
+    if content != place.entry.result and is_digest(content):
+        state.images.take(place.folder, place.temporary, content)
+
+
+def _create(disk: FileSystem, target: StagedTarget) -> None:
+    place = target.place
+    try:
+        disk.rename_new(place.folder, place.temporary, place.folder, place.leaf)
+    except FileExistsError as error:
+        raise StorageRefused((Diagnostic.file_exists(place.shown),)) from error
+
+
+def _delete(disk: FileSystem, target: StagedTarget) -> None:
+    place = target.place
+    disk.rename(place.folder, place.leaf, place.aside)
+    if place.content(place.aside) != target.file.base_sha256:
+        # Where someone made a new file concurrently, both are kept: the way back finds a conflict.
+        with suppress(FileExistsError):
+            disk.rename_new(place.folder, place.aside, place.folder, place.leaf)
+        raise _late_write(target)
+
+
+def _keep_aside(disk: FileSystem, target: StagedTarget, durability: Durability) -> None:
+    """Give the base a second name, or copy it where it can have none."""
+    place = target.place
+    with storage_errors(place.shown, "keeping the old content of"):
+        try:
+            disk.link(place.folder, place.leaf, place.aside)
+        except OSError as error:
+            if error.errno not in NO_LINK:
+                raise
+            _copy_aside(disk, target, durability)
+        if place.content(place.aside) != target.file.base_sha256:
+            raise _late_write(target)
+
+
+def _copy_aside(disk: FileSystem, target: StagedTarget, durability: Durability) -> None:
+    """Copy the base; a file system without second names has no owners and attributes to copy."""
+    place = target.place
+    source = disk.open_file(place.folder, place.leaf)
+    try:
+        data = disk.read(source, place.entry.base_bytes + 1)
+    finally:
+        disk.release(source)
+    descriptor = disk.create(place.folder, place.aside)
+    try:
+        disk.write(descriptor, data)
+        disk.set_mode(descriptor, target.status.st_mode if target.status else 0o600)
+        if durability is Durability.FULL:
+            disk.sync(descriptor)
+    finally:
+        disk.close(descriptor)
+
+
+def _rename_over(disk: FileSystem, target: StagedTarget) -> None:
+    place = target.place
+    if place.content(place.leaf) != target.file.base_sha256:
+        raise _late_write(target)
+    disk.rename(place.folder, place.temporary, place.leaf)
+    if place.content(place.aside) != target.file.base_sha256:
+        raise _late_write(target)
+
+
+def _late_write(target: StagedTarget) -> StorageRefused:
+    return StorageRefused.of(
+        Code.CONFLICT_LATE_WRITE,
+        f"another program wrote `{target.place.shown}` during the commit",
+        "plan again on its new content",
+        file=target.place.shown,
+    )

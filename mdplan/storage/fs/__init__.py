@@ -1,1 +1,0 @@
-"""Files below a root, reached without following links."""

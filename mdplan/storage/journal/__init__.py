@@ -1,1 +1,0 @@
-"""The journal of a root: records, history, the lock."""

@@ -1,0 +1,680 @@
+"""All roots of a process: a caller's path becomes a `FileName`, a `FileName` becomes bytes."""
+
+import errno
+import os
+import posixpath
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Final, Self, TypeAlias, TypeVar
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.storage.files import FileBytes, read_regular_file, stat_file, write_refusal
+from mdplan.storage.filesystem import DirectoryEntry, FileSystem, StorageRefused, of_error, storage_errors
+from mdplan.storage.names import (
+    FileName,
+    Scope,
+    canonical_path,
+    compiled,
+    component_problem,
+    cost_problem,
+    glob_problem,
+    visible,
+)
+from mdplan.storage.user_state import lies_in, state_directory_identity
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+
+# One letter before a colon is a drive.
+_ROOT_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._-]+"
+
+_NAMED: Final = rf"({_ROOT_NAME})=(.+)"
+
+_GLOB_CHARACTERS: Final = frozenset("*?[")
+
+_ROOTS_SHOWN: Final = 10
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """An open root. `path` is absolute and without links, `given` what the user called it, made absolute.
+
+    A path of a caller, plan or journal becomes a `FileName` by `locate`, which checks it once, so that none
+    can name a file outside. `private` is the device and inode of a folder that is never entered,
+    whatever its name: mdplan's own state directory, with the user's key.
+    """
+
+    name: str
+    path: str
+    given: str
+    descriptor: int
+    scope: Scope
+    filesystem: FileSystem = field(repr=False)
+    private: tuple[int, int] | None = None
+
+    @staticmethod
+    def open(
+        folder: str | os.PathLike[str],
+        name: str = "",
+        scope: Scope | None = None,
+        filesystem: FileSystem | None = None,
+    ) -> "Root":
+        """Open `folder` as the root `name`, of which `scope` (if given) may be touched.
+
+        Raises `StorageRefused` when it cannot be opened.
+        """
+        filesystem = filesystem or FileSystem()
+        given = os.path.abspath(folder)
+        path = os.path.realpath(given)
+        with storage_errors(visible(given), "opening the root"):
+            descriptor = filesystem.open_root(path)
+        return Root(name, path, given, descriptor, scope or Scope(), filesystem)
+
+    def close(self) -> None:
+        """Close the folder; the root is not used after that."""
+        self.filesystem.release(self.descriptor)
+
+    def show(self, path: str) -> str:
+        """`path` as messages name it: with the root's name, if it has one, and always valid Unicode."""
+        return f"{self.name}:{visible(path)}" if self.name else visible(path)
+
+    def locate(self, path: str) -> FileName | Diagnostic:
+        """Find the name of the file that `path`, relative to the root, means, if it may be touched.
+
+        Errors: those of `canonical_path`; PATH_OUTSIDE_ROOT where `scope` leaves it out.
+        """
+        checked = canonical_path(path)
+        if isinstance(checked, Diagnostic):
+            return checked
+        reason = self.scope.refusal(checked)
+        if reason is None:
+            return FileName(self.name, checked)
+        shown = self.show(checked)
+        return Diagnostic(
+            code=Code.PATH_OUTSIDE_ROOT,
+            message=f"`{shown}` {reason}",
+            hint="name another file; some may not be read or written (`--allow`, `--deny`)",
+            file=shown,
+        )
+
+    def open_folder(self, path: str) -> int | Diagnostic:
+        """Open the folder `path` (empty for the root itself), component by component, through no link.
+
+        The descriptor is the caller's to release. Errors: those of `canonical_path`, SYMLINK_REFUSED,
+        FILE_NOT_FOUND (also where a file is in place of a folder), PERMISSION_DENIED, IO_ERROR.
+        """
+        checked = canonical_path(path) if path else path
+        if isinstance(checked, Diagnostic):
+            return checked
+        return self._walk(checked.split("/") if checked else [], rest=[])
+
+    def read(self, name: FileName, max_bytes: int) -> FileBytes | Diagnostic:
+        """Read a file, once. Errors: those of `open_folder` and `read_regular_file`."""
+        return self._find(name, partial(read_regular_file, max_bytes=max_bytes))
+
+    def status_of(self, name: FileName) -> os.stat_result | Diagnostic:
+        """Return the status of a regular file. Errors: those of `open_folder` and `stat_file`."""
+        return self._find(name, stat_file)
+
+    def write_refusal(self, name: FileName) -> Diagnostic | None:
+        """Why a file could not be replaced now; None when it could.
+
+        Errors: those of `status_of` and `regular_file.write_refusal`.
+        """
+
+        def refusal(disk: FileSystem, folder: int, leaf: str, shown: str) -> Diagnostic | None:
+            status = stat_file(disk, folder, leaf, shown)
+            return (
+                status if isinstance(status, Diagnostic) else write_refusal(disk, folder, leaf, shown, status)
+            )
+
+        return self._find(name, refusal)
+
+    def explained(self, problem: Diagnostic, folder: int, path: str) -> Diagnostic:
+        """`problem` of the file `path`, seen in its open `folder`, with the hint that a look around gives."""
+        components = path.split("/")
+        if problem.code is Code.SYMLINK_REFUSED:
+            return replace(problem, hint=self._link_hint(folder, components, rest=[]))
+        if problem.code is Code.FILE_NOT_FOUND:
+            return replace(problem, hint=self._similar_hint(folder, components))
+        return problem
+
+    def _find(
+        self, name: FileName, find: Callable[[FileSystem, int, str, str], Found | Diagnostic]
+    ) -> Found | Diagnostic:
+        """What `find` finds in the open folder of `name` under the last component of its path."""
+        *folders, leaf = name.path.split("/")
+        folder, shown = self._walk(folders, rest=[leaf]), self.show(name.path)
+        if isinstance(folder, Diagnostic):
+            return folder
+        try:
+            found = find(self.filesystem, folder, leaf, shown)
+            if isinstance(found, Diagnostic) and self.scope.hides_folder(name.path):
+                # Whether there is a denied folder of that name does not show.
+                found = Diagnostic(
+                    code=Code.FILE_NOT_FOUND, message=f"there is no file `{shown}`", file=shown
+                )
+            return self.explained(found, folder, name.path) if isinstance(found, Diagnostic) else found
+        finally:
+            self.filesystem.release(folder)
+
+    def _walk(self, components: list[str], rest: list[str]) -> int | Diagnostic:
+        opened = -1
+        for depth, component in enumerate((".", *components)):
+            above = opened if opened >= 0 else self.descriptor
+            try:
+                deeper = self.filesystem.open_directory(above, component)
+            except OSError as error:
+                return self._folder_problem(error, above, components[:depth], components[depth:] + rest)
+            finally:
+                if opened >= 0:
+                    self.filesystem.release(opened)
+            opened = deeper
+            if self.is_private(opened):
+                self.filesystem.release(opened)
+                return self._private_problem("/".join(components[:depth]), "/".join(components + rest))
+        return opened
+
+    def is_private(self, folder: int) -> bool:
+        """Whether the open `folder` is the one that is never entered."""
+        return self.private is not None and self.filesystem.identity(folder) == self.private
+
+    def _private_problem(self, folder: str, path: str) -> Diagnostic:
+        shown = self.show(path)
+        return Diagnostic(
+            code=Code.PATH_INVALID,
+            message=f"the path `{shown}` is refused: `{self.show(folder)}` is mdplan's state directory",
+            hint="name a file elsewhere; the state directory contains keys, plans and decisions",
+            file=shown,
+        )
+
+    def _folder_problem(self, error: OSError, above: int, walked: list[str], rest: list[str]) -> Diagnostic:
+        """Why the last component of `walked` could not be opened in `above`."""
+        shown = self.show("/".join(walked)) or "."
+        file = self.show("/".join(walked + rest))
+        if not walked or error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+            return replace(of_error(error, shown, "opening the folder"), file=file)
+        if error.errno == errno.ENOENT:
+            return Diagnostic(
+                code=Code.FILE_NOT_FOUND,
+                message=f"the folder `{shown}` does not exist",
+                hint=self._similar_hint(above, walked),
+                file=file,
+            )
+        # A link and a file in place of a folder are refused with one errno; checking the name shows which.
+        seen = stat_file(self.filesystem, above, walked[-1], shown)
+        if isinstance(seen, Diagnostic) and seen.code is Code.SYMLINK_REFUSED:
+            return replace(seen, hint=self._link_hint(above, walked, rest), file=file)
+        return Diagnostic(
+            code=Code.FILE_NOT_FOUND,
+            message=f"`{shown}` is a file, not a folder",
+            hint=f"name `{shown}` itself, or a folder",
+            file=file,
+        )
+
+    def _link_hint(self, folder: int, components: list[str], rest: list[str]) -> str:
+        target = link_target(self.filesystem, folder, components, self.path)
+        if target is None or isinstance(self.locate(target), Diagnostic):
+            return "it points to nothing inside the root; name a real file"
+        return f"name `{self.show('/'.join([target, *rest]))}` instead"
+
+    def _similar_hint(self, folder: int, components: list[str]) -> str:
+        def path_of(name: str) -> str:
+            return "/".join([*components[:-1], name])
+
+        def is_shown(name: str) -> bool:
+            path = path_of(name)
+            return isinstance(self.locate(path), FileName) and not self.scope.hides_folder(path)
+
+        names = similar_names(self.filesystem, folder, components[-1], is_shown)
+        if names:
+            return f"did you mean {', '.join(f'`{self.show(path_of(name))}`' for name in names)}?"
+        import json
+
+        shown = json.dumps(self.show("/".join(components[:-1]) or "."), ensure_ascii=False)
+        return f'md_stat {{"file": {shown}}} lists the files that are there'
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """The roots that this process may touch, held open.
+
+    Where there are several, callers put the root's name before a path (`docs:guide/a.md`); a single root has
+    no name.
+    """
+
+    roots: tuple[Root, ...]
+
+    @staticmethod
+    def open(
+        folders: str
+        | os.PathLike[str]
+        | Sequence[str | os.PathLike[str]]
+        | Mapping[str, str | os.PathLike[str]],
+        allow: Sequence[str] = (),
+        deny: Sequence[str] = (),
+        filesystem: FileSystem | None = None,
+    ) -> "Workspace":
+        """Open `folders`, one or several, as roots; `allow` and `deny` are globs that hold in each of them.
+
+        Several are named by the keys of a mapping, else as in `NAME=FOLDER`, else by the last component of
+        each folder; a folder whose name has a `=` is given as `./a=b`. Raises `StorageRefused`:
+        INVALID_ARGUMENT for names that repeat or are no names and for bad globs, and what the opening of a
+        folder gives.
+        """
+        if isinstance(folders, str | os.PathLike):
+            folders = (folders,)
+        named = folders if isinstance(folders, Mapping) else _named_by_folder(folders)
+        if len(named) == 1:
+            named = {"": next(iter(named.values()))}
+        for name in named:
+            if len(named) > 1 and not re.fullmatch(_ROOT_NAME, name):
+                message = f"`{visible(name)}` cannot name a root"
+                hint = "use two or more letters, digits, `.`, `_`, `-`; give it with `NAME=FOLDER`"
+                raise StorageRefused((Diagnostic.invalid(message, hint),))
+        scope = Scope.of(allow, deny)
+        filesystem = filesystem or FileSystem()
+        opened: list[Root] = []
+        try:
+            for name, folder in named.items():
+                opened.append(Root.open(folder, name, scope, filesystem))
+            return Workspace(_without_private(opened))
+        except StorageRefused:
+            Workspace(tuple(opened)).close()
+            raise
+
+    def close(self) -> None:
+        """Close all roots."""
+        for root in self.roots:
+            root.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def root_of(self, name: FileName) -> Root:
+        """The root that `name`, which came from this workspace, lies in."""
+        return next(root for root in self.roots if root.name == name.root)
+
+    def locate(self, path: str) -> FileName | Diagnostic:
+        """The name of the file that a caller's `path` means; it need not exist.
+
+        `path` is relative to the root, or absolute inside a root; with several roots a relative one begins
+        with `name:`. Errors: PATH_INVALID, PATH_OUTSIDE_ROOT.
+        """
+        split = self._split(path)
+        if isinstance(split, Diagnostic):
+            return split
+        root, below = split
+        name = root.locate(below)
+        return replace(name, file=visible(path)) if isinstance(name, Diagnostic) else name
+
+    def hides(self, *paths: str) -> bool:
+        """Whether `allow` or `deny` excludes one of `paths`, as `locate` takes them.
+
+        Everything that leaves a process asks this: content, diffs, plans, history, messages.
+        """
+        if not any(root.scope.is_limited for root in self.roots):
+            return False
+        found = map(self.locate, paths)
+        return any(isinstance(each, Diagnostic) and each.code is Code.PATH_OUTSIDE_ROOT for each in found)
+
+    def contains(self, path: str) -> bool:
+        """Whether the absolute `path` lies inside a root, by its name; it need not exist or be allowed."""
+        return not isinstance(self._split_absolute(path), Diagnostic)
+
+    def read(self, name: FileName, max_bytes: int) -> FileBytes | Diagnostic:
+        """Read a file, once. Errors: those of `Root.read`."""
+        return self.root_of(name).read(name, max_bytes)
+
+    def status_of(self, name: FileName) -> os.stat_result | Diagnostic:
+        """The status of a regular file. Errors: those of `Root.status_of`."""
+        return self.root_of(name).status_of(name)
+
+    def write_refusal(self, name: FileName) -> Diagnostic | None:
+        """Why a file could not be replaced now; None when it could. Errors: those of `Root.write_refusal`."""
+        return self.root_of(name).write_refusal(name)
+
+    def is_several(self, pattern: str) -> bool:
+        """Whether `pattern` is a folder or a glob, and so for `iter_files`, and not the name of one file.
+
+        A file that exists is meant by its name, whatever characters that has (`[id].md`).
+        """
+        split = self._split_pattern(pattern)
+        if isinstance(split, Diagnostic):
+            return False
+        root, below = split
+        if _opens(root, below):
+            return True
+        name = root.locate(below) if _is_glob(below) else None
+        return name is not None and (
+            isinstance(name, Diagnostic) or isinstance(root.status_of(name), Diagnostic)
+        )
+
+    def iter_files(self, pattern: str, *, respect_gitignore: bool = False) -> Iterator[FileName] | Diagnostic:
+        """The regular files below a folder (`.` is the root), or matching a glob with git's rules, sorted.
+
+        Links are not followed; `.git`, `.mdplan`, names that `locate` refuses and files outside `allow`
+        and `deny` are omitted; with `respect_gitignore` also what git would ignore. Errors: those of
+        `locate`; INVALID_ARGUMENT for a glob that is none or takes too long; those of `Root.open_folder`.
+        """
+        split = self._split_pattern(pattern)
+        if isinstance(split, Diagnostic):
+            return split
+        root, below = split
+        if _opens(root, below) or not _is_glob(below):
+            return _names(root, below, None, respect_gitignore=respect_gitignore)
+        problem = cost_problem(below) or glob_problem(below)
+        return problem or _names(root, _literal_folder(below), below, respect_gitignore=respect_gitignore)
+
+    def shown(self, pattern: str) -> str:
+        """A folder or glob as messages name it: relative to its root (`.` is the root); else as it is."""
+        split = self._split_pattern(pattern)
+        return visible(pattern) if isinstance(split, Diagnostic) else split[0].show(split[1] or ".")
+
+    def _split(self, path: str) -> tuple[Root, str] | Diagnostic:
+        """The root that `path` means, and what of `path` is relative to it, unchecked."""
+        # A single slash and what begins with two are not files anywhere; the rules for names say so.
+        if path.startswith("/") and path != "/" and not path.startswith("//"):
+            return self._split_absolute(path)
+        if len(self.roots) == 1:
+            return self.roots[0], path
+        name, colon, below = path.partition(":")
+        for root in self.roots:
+            if colon and root.name == name:
+                return root, below
+        examples = ", ".join(f"`{root.name}:…`" for root in self.roots[:_ROOTS_SHOWN])
+        return Diagnostic(
+            code=Code.PATH_INVALID,
+            message=f"the path `{visible(path)}` names no root",
+            hint=f"begin it with the name of a root: {examples}",
+            file=visible(path),
+        )
+
+    def _split_absolute(self, path: str) -> tuple[Root, str] | Diagnostic:
+        # Whole components are compared: `/srv/docs2` is not inside `/srv/docs`.
+        components = path.split("/")
+        fitting = [
+            (len(folder), root)
+            for root in self.roots
+            for folder in (root.path.rstrip("/").split("/"), root.given.rstrip("/").split("/"))
+            if components[: len(folder)] == folder
+        ]
+        if not fitting:
+            return Diagnostic(
+                code=Code.PATH_OUTSIDE_ROOT,
+                message=f"the path `{visible(path)}` is outside every root",
+                hint="name the file relative to a root folder",
+                file=visible(path),
+            )
+        # Of nested roots the inner one is meant.
+        length, root = max(fitting, key=lambda fit: fit[0])
+        return root, "/".join(components[length:])
+
+    def _split_pattern(self, pattern: str) -> tuple[Root, str] | Diagnostic:
+        split = self._split(pattern.rstrip("/") or pattern)
+        if isinstance(split, Diagnostic):
+            return split
+        root, below = split
+        if pattern and below in ("", "."):
+            return root, ""
+        checked = canonical_path(below)
+        return checked if isinstance(checked, Diagnostic) else (root, checked)
+
+
+def _without_private(roots: Sequence[Root]) -> tuple[Root, ...]:
+    """`roots` that never enter the user's state directory.
+
+    Raises `StorageRefused` with PATH_INVALID for a root that is this directory, or lies in it.
+    """
+    private = state_directory_identity([root.path for root in roots])
+    for root in roots:
+        if private is not None and lies_in(root.path, private):
+            message = f"the root `{visible(root.given)}` lies in mdplan's state directory"
+            hint = "name a folder elsewhere; the state directory contains keys, plans and decisions"
+            raise StorageRefused((Diagnostic(code=Code.PATH_INVALID, message=message, hint=hint),))
+    return tuple(replace(root, private=private) for root in roots)
+
+
+def folder_of(given: str) -> str:
+    """The folder in `given`, which is a folder or NAME=FOLDER."""
+    written = re.fullmatch(_NAMED, given)
+    return written[2] if written else given
+
+
+def _named_by_folder(folders: Sequence[str | os.PathLike[str]]) -> Mapping[str, str | os.PathLike[str]]:
+    named: dict[str, str | os.PathLike[str]] = {}
+    for given in folders:
+        written = re.fullmatch(_NAMED, given) if isinstance(given, str) else None
+        name, folder = (
+            (written[1], written[2]) if written else (os.path.basename(os.path.realpath(given)), given)
+        )
+        if name in named:
+            message = f"two roots are named `{visible(name)}`"
+            hint = "give one of them another name with `NAME=FOLDER`"
+            raise StorageRefused((Diagnostic.invalid(message, hint),))
+        named[name] = folder
+    return named
+
+
+def _opens(root: Root, below: str) -> bool:
+    """Whether there is a folder `below`; under `allow` or `deny`, one with a file that they leave."""
+    folder = root.open_folder(below)
+    if isinstance(folder, Diagnostic):
+        return False
+    root.filesystem.release(folder)
+    return not below or not root.scope.is_limited or _has_files(root, below)
+
+
+def _has_files(root: Root, folder: str) -> bool:
+    return next(files_below(root, folder), None) is not None
+
+
+def _names(
+    root: Root, folder: str, glob: str | None, *, respect_gitignore: bool
+) -> Iterator[FileName] | Diagnostic:
+    if folder and root.scope.is_limited:
+        # A folder that has nothing to show is answered like one that is missing.
+        if not _opens(root, folder):
+            return _no_files(root, folder)
+    else:
+        opened = root.open_folder(folder)
+        if isinstance(opened, Diagnostic):
+            return opened
+        root.filesystem.release(opened)
+    paths = files_below(root, folder, respect_gitignore=respect_gitignore)
+    if glob is not None:
+        paths = filter(compiled([glob]).match_file, paths)
+    return (FileName(root.name, path) for path in paths)
+
+
+def _no_files(root: Root, folder: str) -> Diagnostic:
+    shown = root.show(folder)
+    return Diagnostic(
+        code=Code.FILE_NOT_FOUND,
+        message=f"there is no file below `{shown}` that may be read",
+        hint="name another folder; some may not be read or written (`--allow`, `--deny`)",
+        file=shown,
+    )
+
+
+def _is_glob(below: str) -> bool:
+    return not _GLOB_CHARACTERS.isdisjoint(below)
+
+
+def _literal_folder(glob: str) -> str:
+    """The folder that everything matching `glob` is below; a glob without a slash matches at every depth."""
+    components = glob.split("/")
+    literal = next(index for index, component in enumerate(components) if _is_glob(component))
+    return "/".join(components[:literal])
+
+
+# --- A folder below which files may be read and written, held open so that it stays the same folder.
+
+STATE_FOLDER: Final = ".mdplan"
+
+_NAMES_COMPARED: Final = 2000
+
+_NAMES_SHOWN: Final = 3
+
+
+def find_root(start: str) -> str:
+    """The folder that a command started in `start` works in when no one names one.
+
+    The nearest one, from `start` upwards, that has a state folder or is the top of a git work tree; else
+    `start` itself. A marker that belongs to another user counts for nothing.
+    """
+    return found_root(start)[0]
+
+
+def found_root(start: str) -> tuple[str, str]:
+    """The folder that `find_root` finds, and why it is that one, in words."""
+    here = os.path.realpath(start)
+    folder, below = here, ""
+    while folder != below:
+        for marker in (STATE_FOLDER, ".git"):
+            if _is_own(os.path.join(folder, marker)):
+                where = "the current folder" if folder == here else "the nearest folder upwards"
+                return folder, f"{where}, which has {marker}; --root names another"
+        folder, below = os.path.dirname(folder), folder
+    return here, "the current folder; --root names another"
+
+
+def _is_own(path: str) -> bool:
+    """Whether there is anything at `path` that belongs to this user."""
+    try:
+        return os.lstat(path).st_uid == os.geteuid()
+    except OSError:
+        return False
+
+
+def link_target(filesystem: FileSystem, folder: int, components: Sequence[str], root: str) -> str | None:
+    """Where the link at `components` (below `root`, its last one in `folder`) points to, relative to `root`.
+
+    None when it points outside, or when no file may be named so. Nothing on the way is followed.
+    """
+    try:
+        written = filesystem.read_link(folder, components[-1])
+    except OSError:
+        return None
+    if written.startswith("/"):
+        target = os.path.relpath(posixpath.normpath(written), root)
+    else:
+        target = posixpath.normpath(posixpath.join(*components[:-1], written))
+    return target if isinstance(canonical_path(target), str) else None
+
+
+def similar_names(
+    filesystem: FileSystem, folder: int, name: str, is_shown: Callable[[str], bool]
+) -> list[str]:
+    """Up to three names in `folder` that are most like `name`, the best first; case is not compared.
+
+    Names for which `is_shown` is false are never compared.
+    """
+    from difflib import get_close_matches
+
+    try:
+        names = sorted(entry.name for entry in filesystem.list(folder))[:_NAMES_COMPARED]
+    except OSError:
+        return []
+    by_folded = {
+        each.casefold(): each for each in names if component_problem(each) is None and is_shown(each)
+    }
+    matches = get_close_matches(name.casefold(), by_folded, n=_NAMES_SHOWN, cutoff=0.6)
+    return [by_folded[match] for match in matches]
+
+
+# --- The files of a root, in order, without following links.
+
+_IGNORE_FILE: Final = ".gitignore"
+
+# A folder in a repository; a file in a submodule or a linked work tree.
+_REPOSITORY: Final = ".git"
+
+_MOST_IGNORE_BYTES: Final = 1 << 20
+
+# The rules in force in a folder, those of the innermost one first, each with the path they are relative to.
+_Rules: TypeAlias = "tuple[tuple[str, GitIgnoreSpec], ...]"
+
+
+def files_below(root: Root, folder: str, *, respect_gitignore: bool = False) -> Iterator[str]:
+    """The paths of all regular files below `folder` (empty for the root), sorted as texts.
+
+    Left out are links, `.git` and `.mdplan`, names that no caller could give, what the scope of `root`
+    excludes, what a killed commit left, and folders that cannot be opened; with `respect_gitignore` also what
+    the `.gitignore` files of the root ignore, whether or not git tracks it, and submodules and other
+    repositories below `folder`, which git does not list either.
+    """
+    start = f"{folder}/" if folder else ""
+    # Folders wait under their name with the slash, so that paths come out sorted before all are known.
+    waiting: list[tuple[str, _Rules]] = [(start, _rules_above(root, start) if respect_gitignore else ())]
+    while waiting:
+        path, rules = waiting.pop()
+        if path and not path.endswith("/"):
+            if root.scope.refusal(path) is None:
+                yield path
+            continue
+        listed = _entries(root, path)
+        if respect_gitignore and path != start and any(entry.name == _REPOSITORY for entry in listed):
+            continue
+        entries = [entry for entry in listed if _is_named(entry.name)]
+        if respect_gitignore and any(entry.name == _IGNORE_FILE and entry.is_file for entry in entries):
+            rules = _with_rules(root, path, rules)
+        names = [path + (f"{entry.name}/" if entry.is_directory else entry.name) for entry in entries]
+        waiting.extend((name, rules) for name in sorted(names, reverse=True) if not _is_ignored(name, rules))
+
+
+def _entries(root: Root, path: str) -> list[DirectoryEntry]:
+    folder = root.open_folder(path.rstrip("/"))
+    if isinstance(folder, Diagnostic):
+        return []
+    try:
+        found = root.filesystem.list(folder)
+    except OSError:
+        return []
+    finally:
+        root.filesystem.release(folder)
+    return [entry for entry in found if entry.is_directory or entry.is_file]
+
+
+def _is_named(name: str) -> bool:
+    # Callers may not write a backslash, which some systems read as the end of a folder's name.
+    return "\\" not in name and component_problem(name) is None
+
+
+def _rules_above(root: Root, path: str) -> _Rules:
+    """Rules of the folders around the folder `path`, from the root down."""
+    rules: _Rules = ()
+    above = ""
+    for component in path.split("/")[:-1]:
+        rules = _with_rules(root, above, rules)
+        above += f"{component}/"
+    return rules
+
+
+def _with_rules(root: Root, path: str, rules: _Rules) -> _Rules:
+    """`rules` and, in front of them, those of the folder `path`; a file that cannot be read has none."""
+    from pathspec import GitIgnoreSpec
+
+    name = root.locate(path + _IGNORE_FILE)
+    found = name if isinstance(name, Diagnostic) else root.read(name, _MOST_IGNORE_BYTES)
+    if isinstance(found, Diagnostic):
+        return rules
+    text = found.data.decode("utf-8", "surrogateescape").replace("\r\n", "\n")
+    return ((path, GitIgnoreSpec.from_lines(text.split("\n"))), *rules)
+
+
+def _is_ignored(path: str, rules: _Rules) -> bool:
+    """Whether the innermost rule that speaks of `path` ignores it (gitignore(5)); folders end in a slash."""
+    for folder, spec in rules:
+        is_included = spec.check_file(path.removeprefix(folder)).include
+        if is_included is not None:
+            return is_included
+    return False

@@ -1,1 +1,0 @@
-"""Commit, restore and recovery of files as one transaction."""

@@ -1,1 +1,0 @@
-"""The user's state directory: plans and decisions."""
