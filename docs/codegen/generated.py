@@ -31,7 +31,7 @@ from docs.codegen.pages import (
     tool_pages,
     variable_page,
 )
-from mdplan.bot.manifest.manifest_schema import manifest_schema
+from mdplan.bot.manifest import manifest_schema
 from mdplan.diagnostics import Exit
 from mdplan.edits.edit_classes import (
     BATCHES,

@@ -1,62 +1,41 @@
-"""The line of the bot: list, plan each file, find who has a word in whom, plan these together, join.
+"""`plan`, `check` and `apply` of a manifest."""
 
-What comes out is one plan, which is stored, shown, committed and undone like any other: all files or none.
-"""
-
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from typing import Any, Final, TypeAlias, TypeVar
 
-from mdplan.bot.candidates import find_candidates
-from mdplan.bot.coupling import changed_places, find_coupled_files
-from mdplan.bot.executors import in_order, open_executor
-from mdplan.bot.file_planner import FilePlanner, links_of_chunk, plan_chunk
+from mdplan.bot.executors import VerdictCache, in_order, is_kept, open_executor
+from mdplan.bot.file_planner import FilePlanner, SpooledPlans, StandalonePlan, links_of_chunk, plan_chunk
 from mdplan.bot.job import (
     CandidateFile,
+    ChangedPlaces,
     FileOutcome,
     FileStatus,
+    FolderTree,
     Job,
     PackedJob,
+    PackedPlan,
+    SkippedNearMiss,
+    Spool,
+    near_miss_warnings,
 )
-from mdplan.bot.manifest.loading import LoadedManifest
-from mdplan.bot.plan_group import GroupPlan, plan_group
-from mdplan.bot.section_near_misses import SkippedNearMiss, near_miss_warnings
-from mdplan.bot.spool import Spool
-from mdplan.bot.spooled_plans import SpooledPlans, StandalonePlan
-from mdplan.bot.verdict_cache import VerdictCache, is_kept
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.bot.manifest import LoadedManifest
+from mdplan.bot.selector import SelectedEdits, find_candidates
+from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
+from mdplan.engine.engine import Engine
+from mdplan.engine.interrupted import with_interrupted
+from mdplan.engine.recovery import with_recovered
 from mdplan.markdown.paths import MARKDOWN_SUFFIXES
 from mdplan.plan import Plan
 from mdplan.planning.merging import merge_plans
-
-# What happened, and facts about it, as JSON.
-EventListener: TypeAlias = Callable[[str, Mapping[str, Any]], None]
-Item = TypeVar("Item")
-
-_CHUNK: Final = 32
-_PARTS_EACH: Final = 4
-
-
-def ignore_events(_event: str, _facts: Mapping[str, Any]) -> None:
-    """For callers that do not ask."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
-    """How to plan: in up to `jobs` processes, or on the cluster at the address `executor`.
-
-    With `keep_going` files that cannot be planned are skipped and reported. `on_event` is called for each
-    step. With `only` no other files (paths from the root) are planned.
-    """
-
-    jobs: int
-    executor: str | None = None
-    keep_going: bool = False
-    only: frozenset[str] | None = None
-    on_event: EventListener = ignore_events
+from mdplan.planning.plan_document import document_parts
+from mdplan.planning.replay import PlannedBatch
+from mdplan.planning.results import report_fields
+from mdplan.reports.plan import ApplyReport
 
 
 @dataclass(kw_only=True)
@@ -84,6 +63,155 @@ class BotResult:
     problems: Problems
     found: RunFindings
     diff: Callable[[], Iterator[bytes]]
+
+
+# --- The report of the bot.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PullRequestPart:
+    """One part of a manifest that was split: so many `files` on a `branch` with its pull request.
+
+    `commit` and `pull_request` are None for a part with nothing left to do, and `error` says why another
+    failed.
+    """
+
+    name: str
+    branch: str
+    files: int
+    commit: str | None = None
+    pull_request: str | None = None
+    error: Diagnostic | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BotReport(ApplyReport):
+    """The report of `bot plan`, `bot apply` and `bot check`.
+
+    The manifest names `files_named` files: `files_left_out` meet no condition, `files_hold` already match,
+    `files_changed` are in the plan, and `files_refused` cannot be planned. With refused files there is no
+    plan, unless the bot keeps going. Files that change only because of their links are in `files` and not
+    counted here. The report contains neither the diff nor the edits.
+
+    With `--git`, `base_commit` is the commit that was planned on; `commit` is the one that was made, and
+    `branch` the full name of the branch that it went to. There is no receipt then: git keeps the history.
+    `pull_request` is the address of the pull request that `bot pr` opened, updated or closed; of a manifest
+    that was split, `pull_requests` has one for each part.
+    """
+
+    files_named: int = 0
+    files_left_out: int = 0
+    files_hold: int = 0
+    files_changed: int = 0
+    files_refused: int = 0
+    base_commit: str | None = None
+    commit: str | None = None
+    branch: str | None = None
+    pull_request: str | None = None
+    pull_requests: tuple[PullRequestPart, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """What a manifest would do: the report, and the plan; None without changes or with a refusal."""
+
+    report: BotReport
+    result: BotResult
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan."""
+        return self.result.plan
+
+    def diff(self) -> Iterator[bytes]:
+        """The parts of the exact diff."""
+        return self.result.diff()
+
+    def document(self) -> Iterator[bytes]:
+        """The parts of the plan as a file, which `mdplan apply` takes; none where there is no plan."""
+        return iter(()) if self.plan is None else document_parts(self.plan, with_sections=True)
+
+
+# --- The line of the bot: list, plan each file, find who has a word in whom, plan these together, join.
+#
+# What comes out is one plan, which is stored, shown, committed and undone like any other: all files or
+# none.
+
+# What happened, and facts about it, as JSON.
+EventListener: TypeAlias = Callable[[str, Mapping[str, Any]], None]
+
+
+def ignore_events(_event: str, _facts: Mapping[str, Any]) -> None:
+    """For callers that do not ask."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """How to plan: in up to `jobs` processes, or on the cluster at the address `executor`.
+
+    With `keep_going` files that cannot be planned are skipped and reported. `on_event` is called for each
+    step. With `only` no other files (paths from the root) are planned.
+    """
+
+    jobs: int
+    executor: str | None = None
+    keep_going: bool = False
+    only: frozenset[str] | None = None
+    on_event: EventListener = ignore_events
+
+
+@contextmanager
+def propose(
+    engine: Engine, loaded: LoadedManifest, options: RunOptions, *, keeps: bool
+) -> Iterator[Proposal]:
+    """What the manifest `loaded` would do to the files of `engine`; `keeps` stores the plan under its ID.
+
+    Raises `StorageRefused` as `Bot.plan` does.
+    """
+    with ExitStack() as resources:
+        result = _bot(engine, loaded, options).plan(resources)
+        report = bot_report(result, {})
+        if result.plan is not None and keeps:
+            report = replace(report, stored=engine.keep(result.plan))
+        yield Proposal(report=with_interrupted(report, engine.workspace), result=result)
+
+
+def apply_manifest(engine: Engine, loaded: LoadedManifest, options: RunOptions) -> BotReport:
+    """Plan and commit what `loaded` asks for: all files or none.
+
+    With `options.keep_going` the files that can be planned. Raises `StorageRefused` as `Bot.plan` does.
+    Errors: those of planning; STALE_BASE where a file changed concurrently; those of the commit.
+    """
+    # A half-finished commit must not be the base of a plan.
+    recovered = engine.recovery.recover_pending()
+    with ExitStack() as resources:
+        result = _bot(engine, loaded, options).plan(resources)
+        return with_recovered(_committed(engine, result, options), recovered)
+
+
+def _committed(engine: Engine, result: BotResult, options: RunOptions) -> BotReport:
+    if result.plan is None:
+        return bot_report(result, {})
+    options.on_event("committing", {"files": len(result.plan.files), "planId": result.plan.plan_id})
+    committed = engine.commit(result.plan)
+    if not committed.ok:
+        return replace(bot_report(result, _as_fields(committed)), ok=False)
+    transaction = committed.receipt.transaction if committed.receipt is not None else None
+    options.on_event("committed", {"transaction": transaction})
+    return bot_report(result, _as_fields(committed))
+
+
+# --- Files that have a word in each other, planned as one batch.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupPlan:
+    """The plan of a group, None if nothing changes; `refused` has the problems of files by path."""
+
+    plan: PackedPlan | None
+    diff: bytes
+    refused: Mapping[str, Problems]
+    verdicts: Mapping[FileStatus, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +377,47 @@ class Bot:
         return {name: value for name, value in options.items() if value and value != "none"}
 
 
+def _bot(engine: Engine, loaded: LoadedManifest, options: RunOptions) -> Bot:
+    return Bot(Job(tree=FolderTree.of(engine.workspace), settings=engine.settings, loaded=loaded), options)
+
+
+def bot_report(result: BotResult, committed: dict[str, Any]) -> BotReport:
+    """The report on `result`, with the fields of its commit."""
+    found = result.found
+    known = committed
+    if not known:
+        known = (
+            {"no_op": True, "edits_applied": 0} if result.plan is None else report_fields(result.plan, None)
+        )
+    problems: Problems = (*known.pop("diagnostics", ()), *result.problems)
+    warnings = (*found.warnings, *known.pop("warnings", ()))
+    error = next((problem for problem in problems if problem.severity is Severity.ERROR), None)
+    if error is not None and result.plan is None:
+        known = {}
+    known |= {"ok": error is None, "error": error, "diagnostics": problems, "warnings": warnings}
+    # They are in the plan, and would be most of the report.
+    known |= {"edit_results": (), "diff": None, "diff_exact": None}
+    return BotReport(
+        **known,
+        files_named=found.named,
+        files_left_out=found.verdicts[FileStatus.SKIPPED],
+        files_hold=found.verdicts[FileStatus.SATISFIED],
+        files_changed=found.verdicts[FileStatus.CHANGES],
+        files_refused=found.verdicts[FileStatus.REFUSED],
+    )
+
+
+def _as_fields(report: ApplyReport) -> dict[str, Any]:
+    return {each.name: getattr(report, each.name) for each in fields(report)}
+
+
+Item = TypeVar("Item")
+
+_CHUNK: Final = 32
+
+_PARTS_EACH: Final = 4
+
+
 def _too_many(job: Job, files: int, edits: int) -> Diagnostic | None:
     limits, manifest = job.settings.batch, job.loaded.manifest
     most_files = min(limits.files, manifest.max_files or limits.files)
@@ -298,3 +467,128 @@ _BROKEN: Final = Diagnostic(
     message="a process that planned files has ended, killed by the system or by somebody",
     hint="try again with fewer processes (`--jobs`); nothing was written",
 )
+
+
+# --- Which files of a manifest have to be planned together, because one has a word in the other.
+#
+# A file is planned alone unless links lead from it to a place that another file changes, or the other way
+# round, or an edit of one writes into the other. For all others a plan of one file is what the plan of
+# all
+# would say of it.
+
+
+def changed_places(standalone: Iterable[StandalonePlan]) -> ChangedPlaces:
+    """The places of all files together; files in different folders can share a name."""
+    found: dict[str, frozenset[str] | None] = {}
+    for each in standalone:
+        for name, keys in each.places.items():
+            known = found.get(name, frozenset())
+            found[name] = None if keys is None or known is None else keys | known
+    return found
+
+
+def find_coupled_files(
+    standalone: Mapping[str, StandalonePlan], links: Mapping[str, frozenset[str]], selected: Iterable[str]
+) -> frozenset[str]:
+    """Those of the files `selected`, by path, that have to be planned together.
+
+    `links` has for every file that was examined the changed names that it may link to.
+    """
+    linking = Counter(name for names in links.values() for name in names)
+    changing = Counter(name for each in standalone.values() for name in each.places)
+    written_into = {
+        other
+        for path, each in standalone.items()
+        if each.needs_others
+        for other in each.written
+        if other != path
+    }
+    found: set[str] = set()
+    for path in selected:
+        own = standalone.get(path)
+        own_names = own.places if own is not None else {}
+        links_here = links.get(path, frozenset())
+        # What a file says of itself was planned with it.
+        is_linked = any(linking[name] > (name in links_here) for name in own_names)
+        links_to_others = any(changing[name] > (name in own_names) for name in links_here)
+        may_be_mended = own is not None and own.has_broken_links and bool(changing)
+        if (
+            is_linked
+            or links_to_others
+            or may_be_mended
+            or path in written_into
+            or (own and own.needs_others)
+        ):
+            found.add(path)
+    return frozenset(found)
+
+
+def plan_group(
+    planner: FilePlanner,
+    together: Sequence[CandidateFile],
+    all_open: Collection[str],
+    *,
+    keep_going: bool,
+) -> GroupPlan:
+    """The plan of the files `together`; with `keep_going` without those that have problems.
+
+    Of the files `all_open` it is known that no edit is done yet.
+    """
+    refused: dict[str, Problems] = {}
+    selected: dict[str, SelectedEdits] = {}
+    for candidate in together:
+        found = (
+            planner.selecting.select(candidate)
+            if candidate.path in all_open
+            else planner.open_edits(candidate)
+        )
+        if isinstance(found, SelectedEdits):
+            selected[candidate.path] = found
+        elif found is not None:
+            refused[candidate.path] = found
+    while selected:
+        planned = planner.plan_batch(list(selected.values()))
+        if isinstance(planned, PlannedBatch):
+            return _made(planned, selected, refused, len(together))
+        by_file = _by_file(planner, planned, selected)
+        refused |= by_file
+        if not keep_going:
+            break
+        for path in by_file:
+            del selected[path]
+    return GroupPlan(plan=None, diff=b"", refused=refused, verdicts={FileStatus.REFUSED: len(refused)})
+
+
+def _made(
+    planned: PlannedBatch, selected: Mapping[str, SelectedEdits], refused: Mapping[str, Problems], count: int
+) -> GroupPlan:
+    changed = sum(not change.is_no_op for change in planned.plan.files if change.path in selected)
+    return GroupPlan(
+        plan=None if planned.plan.is_no_op else PackedPlan.of(planned.plan),
+        diff=planned.diff,
+        refused=refused,
+        verdicts={
+            FileStatus.CHANGES: changed,
+            FileStatus.REFUSED: len(refused),
+            FileStatus.SATISFIED: count - changed - len(refused),
+        },
+    )
+
+
+def _by_file(
+    planner: FilePlanner, problems: Problems, selected: Mapping[str, SelectedEdits]
+) -> dict[str, Problems]:
+    """`problems` by the file whose edits have them; those of no file count for all."""
+    owners = [(path, number) for path, each in selected.items() for number in range(len(each.paths))]
+    found: defaultdict[str, list[Diagnostic]] = defaultdict(list)
+    for problem in problems:
+        if problem.edit_index is not None:
+            path, number = owners[problem.edit_index]
+            placed = planner.selecting.of_manifest(problem.at(file=path), selected[path].paths[number])
+            found[path].append(placed)
+        elif problem.file in selected:
+            found[problem.file or ""].append(problem)
+        else:
+            for path in selected:
+                found[path].append(problem)
+    return {path: tuple(dict.fromkeys(each)) for path, each in found.items()}

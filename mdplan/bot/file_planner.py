@@ -2,9 +2,10 @@
 
 import hashlib
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from threading import local
+from typing import Any, Final
 
 from mdplan.bot.job import (
     CandidateFile,
@@ -15,9 +16,11 @@ from mdplan.bot.job import (
     Job,
     PackedJob,
     PackedPlan,
+    SkippedNearMiss,
+    Spool,
+    near_miss,
+    unpacked,
 )
-from mdplan.bot.read_once_workspace import ReadOnceWorkspace
-from mdplan.bot.section_near_misses import SkippedNearMiss, near_miss
 from mdplan.bot.selector import SelectedEdits, Selector
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.documents import Documents
@@ -25,14 +28,19 @@ from mdplan.documents.files import OutlineCache
 from mdplan.documents.link_index import LinkIndex
 from mdplan.engine.plans import Planner
 from mdplan.markdown.paths import page_key
+from mdplan.plan import EditResult, Effect, FileChange
 from mdplan.planning.build import SnapshotFile
 from mdplan.planning.link_changes import LinkChanges, linked_places, text_of_bytes
 from mdplan.planning.replay import PlannedBatch
 from mdplan.requests.batch import Batch
+from mdplan.storage.files import FileBytes
 from mdplan.storage.filesystem import StorageRefused
+from mdplan.storage.names import FileName
+from mdplan.storage.root import Workspace
 
 # Files are examined one after the other, so that few outlines are worth keeping.
 _KEPT_BYTES = 1 << 20
+
 _KEPT_OUTLINES = 8
 
 
@@ -248,3 +256,123 @@ def _planner_of(packed: PackedJob) -> FilePlanner:
     planner = known[1]
     assert isinstance(planner, FilePlanner)
     return planner
+
+
+# --- A workspace in which a file is read once, whoever asks for it, until it is forgotten.
+
+_MOST_KEPT: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOnceWorkspace(Workspace):
+    """The roots of another workspace; what was read stays in `kept`.
+
+    So what a manifest's conditions saw is what its edits are planned on. Few files are kept at a time.
+    """
+
+    reading: Callable[[FileName, int], FileBytes | Diagnostic]
+    kept: dict[FileName, FileBytes | Diagnostic] = field(default_factory=dict, compare=False)
+
+    @classmethod
+    def over(cls, workspace: Workspace) -> "ReadOnceWorkspace":
+        """`workspace`, read once."""
+        return cls(workspace.roots, workspace.read)
+
+    def read(self, name: FileName, max_bytes: int) -> FileBytes | Diagnostic:
+        """Read a file, once. Errors: those of `Workspace.read`."""
+        if name not in self.kept:
+            if len(self.kept) >= _MOST_KEPT:
+                self.kept.clear()
+            self.kept[name] = self.reading(name, max_bytes)
+        return self.kept[name]
+
+    def forget(self) -> None:
+        """Read all files anew."""
+        self.kept.clear()
+
+
+# --- Plans of files, on the disk until all files are planned; what the bot needs of each is in memory.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandalonePlan:
+    """A file that is to be changed as it was planned alone, and what others may link to of it.
+
+    `changes`, `effects` and `results` say where the pieces of the packed plan are in a spool, and `diff`
+    where the diff is. The other facts are those of `PackedPlan` and `FileOutcome`.
+    """
+
+    changes: int
+    effects: int
+    results: int
+    diff: int
+    written: tuple[str, ...]
+    edits: int
+    warnings: Problems
+    has_broken_links: bool
+    places: ChangedPlaces = field(default_factory=dict)
+    needs_others: bool = False
+    all_open: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        plan: PackedPlan,
+        diff: bytes,
+        spool: Spool,
+        places: ChangedPlaces | None = None,
+        *,
+        needs_others: bool = False,
+        all_open: bool = False,
+    ) -> "StandalonePlan":
+        """Put `plan` and `diff` into `spool`."""
+        return cls(
+            changes=spool.put(plan.changes),
+            effects=spool.put(plan.effects),
+            results=spool.put(plan.results),
+            diff=spool.put(diff),
+            written=plan.written,
+            edits=plan.edits,
+            warnings=plan.warnings,
+            has_broken_links=plan.has_broken_links,
+            places=places or _NO_PLACES,
+            needs_others=needs_others,
+            all_open=all_open,
+        )
+
+
+# Most files have none, and there may be many files.
+_NO_PLACES: ChangedPlaces = {}
+
+
+@dataclass(frozen=True, slots=True)
+class SpooledPlans:
+    """The plans `made`, in `spool`, as `merge_plans` takes them."""
+
+    made: Sequence[StandalonePlan]
+    spool: Spool
+
+    @property
+    def warnings(self) -> Problems:
+        """Those of all plans."""
+        return tuple(warning for each in self.made for warning in each.warnings)
+
+    def sizes(self) -> Iterable[tuple[int, int]]:
+        """How many files and edits each has."""
+        return [(len(each.written), each.edits) for each in self.made]
+
+    def changes(self, number: int) -> Sequence[tuple[FileChange, Sequence[Mapping[str, Any]]]]:
+        """The files of a plan, each with the edits that were requested."""
+        return unpacked(self.spool.get(self.made[number].changes))
+
+    def effects(self, number: int) -> Sequence[tuple[Effect, ...]]:
+        """What its edits remove and insert."""
+        return unpacked(self.spool.get(self.made[number].effects))
+
+    def results(self, number: int) -> Sequence[EditResult]:
+        """What its edits do."""
+        return unpacked(self.spool.get(self.made[number].results))
+
+    def diffs(self) -> Iterator[bytes]:
+        """The exact diff, plan by plan."""
+        return (self.spool.get(each.diff) for each in self.made)

@@ -10,8 +10,7 @@ from scratch import scratch_folder
 
 from mdplan.bot.bot import Bot, RunOptions
 from mdplan.bot.job import FolderTree, Job
-from mdplan.bot.manifest.inputs import ManifestInputs, load_manifest
-from mdplan.bot.manifest.loading import LoadedManifest
+from mdplan.bot.manifest import LoadedManifest, ManifestInputs, load_manifest
 from mdplan.engine.engine import Engine
 from tests.bot.big_tree import make_tree
 

@@ -6,11 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from docs.codegen.cases import read_cases
-from mdplan.bot.bot import RunOptions
-from mdplan.bot.bot_report import BotReport
-from mdplan.bot.manifest.inputs import ManifestInputs, load_manifest
-from mdplan.bot.manifest.loading import LoadedManifest
-from mdplan.bot.verbs import apply_manifest, propose
+from mdplan.bot.bot import BotReport, RunOptions, apply_manifest, propose
+from mdplan.bot.manifest import LoadedManifest, ManifestInputs, load_manifest
 from mdplan.engine.engine import Engine
 from mdplan.reports.base import refusal, to_wire
 from mdplan.settings import Settings

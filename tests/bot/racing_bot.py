@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from mdplan.bot.bot import RunOptions
-from mdplan.bot.git.commit_verbs import GitCommit, apply_to_branch
+from mdplan.bot.commits import GitCommit, apply_to_branch
 from tests.bot.golden import load
 from tests.bot.repository import Repository
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.bot.bot_report import BotReport
-from mdplan.bot.git.commit_verbs import GitCommit, apply_to_branch, propose_on_commit
+from mdplan.bot.bot import BotReport
+from mdplan.bot.commits import GitCommit, apply_to_branch, propose_on_commit
 from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
 from tests.bot.golden import HERE, load

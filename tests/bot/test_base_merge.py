@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.bot.pulls.base_merge import BranchMerge, BranchMerged, merge_base_into
-from mdplan.bot.pulls.github import GitHub
+from mdplan.bot.forge import GitHub
+from mdplan.bot.pulls import BranchMerge, BranchMerged, merge_base_into
 from mdplan.diagnostics import Code
 from tests.bot.fake_forge import FakeForge
 from tests.bot.repository import Repository

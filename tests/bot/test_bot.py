@@ -9,12 +9,10 @@ from typing import Any
 import pytest
 
 import mdplan.bot.bot
-from mdplan.bot.bot import RunOptions
-from mdplan.bot.candidates import find_candidates
+from mdplan.bot.bot import GroupPlan, RunOptions, propose
 from mdplan.bot.file_planner import FilePlanner
 from mdplan.bot.job import CandidateFile, FileStatus, Job
-from mdplan.bot.plan_group import GroupPlan
-from mdplan.bot.verbs import propose
+from mdplan.bot.selector import find_candidates
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
 from mdplan.engine.plans import Planner

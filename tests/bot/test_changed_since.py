@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.bot.git.commit_verbs import propose_on_commit
-from mdplan.bot.verbs import propose
+from mdplan.bot.bot import propose
+from mdplan.bot.commits import propose_on_commit
 from mdplan.engine.engine import Engine
 from tests.bot.golden import HERE, load
 from tests.bot.repository import Repository

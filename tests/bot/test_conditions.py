@@ -8,11 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.bot.byte_prefilter import BytePrefilter
-from mdplan.bot.manifest.conditions import FileFacts, is_met, may_be_met
-from mdplan.bot.manifest.expansion import ManifestProblem
-from mdplan.bot.manifest.model import Condition
-from mdplan.bot.manifest.placeholders import Values
+from mdplan.bot.conditions import BytePrefilter, FileFacts, is_met, may_be_met
+from mdplan.bot.expansion import ManifestProblem, Values
+from mdplan.bot.manifest import Condition
 from mdplan.diagnostics import Code
 from mdplan.documents.documents import Documents
 from mdplan.markdown.outline import Outline

@@ -2,8 +2,8 @@
 
 import pytest
 
-from mdplan.bot.manifest.data_files import read_data
-from mdplan.bot.manifest.snippets import read_snippets, split_name
+from mdplan.bot.expansion import read_snippets, split_name
+from mdplan.bot.manifest import read_data
 from mdplan.diagnostics import Diagnostic
 
 ROWS = [{"k": "a", "v": "1, 2"}, {"k": "b|c", "v": ""}]

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.bot.bot_report import BotReport
-from mdplan.bot.git.commit_verbs import GitCommit, apply_to_branch
+from mdplan.bot.bot import BotReport
+from mdplan.bot.commits import GitCommit, apply_to_branch
 from mdplan.engine.engine import Engine
 from tests.bot.golden import HERE, applied, load
 from tests.bot.repository import Repository

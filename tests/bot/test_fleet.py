@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from mdplan.bot.fleet.repositories import read_repositories
+from mdplan.bot.fleet import read_repositories
 from tests.bot.fake_forge import FakeForge
 from tests.bot.repository import BRANCH, MANIFEST, Repository
 from tests.conftest import REPOSITORY

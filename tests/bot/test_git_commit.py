@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from mdplan.bot.bot import RunOptions
-from mdplan.bot.git.commit_verbs import GitCommit, apply_to_branch, propose_on_commit
-from mdplan.bot.manifest.inputs import ManifestInputs, load_manifest
-from mdplan.bot.manifest.loading import LoadedManifest
+from mdplan.bot.commits import GitCommit, apply_to_branch, propose_on_commit
+from mdplan.bot.manifest import LoadedManifest, ManifestInputs, load_manifest
 from mdplan.diagnostics import Code
 from mdplan.storage.filesystem import StorageRefused
 from tests.bot.golden import CASES, HERE, BotCase, applied, load

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from mdplan import __version__
-from mdplan.bot.git.commit_verbs import GitCommit
-from mdplan.bot.git.identity import Signature, commit_message, signature
+from mdplan.bot.commits import GitCommit, Signature, commit_message, signature
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.git.repository import RepositoryLocation, find_base
 from mdplan.storage.filesystem import StorageRefused

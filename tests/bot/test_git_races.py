@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mdplan.bot.bot import RunOptions
-from mdplan.bot.git.commit_verbs import MOST_ATTEMPTS, GitCommit, apply_to_branch
+from mdplan.bot.commits import MOST_ATTEMPTS, GitCommit, apply_to_branch
 from mdplan.git.tree import Objects
 from tests.bot.golden import load
 from tests.bot.repository import Repository, codes

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.bot.verbs import propose
+from mdplan.bot.bot import propose
 from tests.bot.golden import CASES, HERE, BotCase, applied, load, open_engine, planned, problems_of
 from tests.golden_case import read_tree
 from tests.patch_tools import git_apply

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.bot.manifest.manifest_schema import manifest_schema
-from mdplan.bot.manifest.source_map import SourceMap, read_source_map
+from mdplan.bot.expansion import SourceMap, read_source_map
+from mdplan.bot.manifest import manifest_schema
 from tests.bot.golden import CASES, BotCase
 from tests.conftest import REPOSITORY
 from tests.docs.pages import blocks_of

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.bot.manifest.placeholders import Values, VariableName, filled, placeholders_in
+from mdplan.bot.expansion import Values, VariableName, filled, placeholders_in
 from mdplan.diagnostics import Code, Diagnostic
 
 OF_FILTERS = {"pipes": "a | b\nc", "title": "What's new?", "day": "2026-11-23T08:00:00"}

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from mdplan.bot.bot_report import BotReport
-from mdplan.bot.pulls.github import GitHub
-from mdplan.bot.pulls.lifecycle import PullOptions, run_pull_request, run_pull_requests
-from mdplan.bot.pulls.split import Split
+from mdplan.bot.bot import BotReport
+from mdplan.bot.forge import GitHub
+from mdplan.bot.pulls import PullOptions, Split, run_pull_request, run_pull_requests
 from tests.bot.fake_forge import NAME, FakeForge
 from tests.bot.golden import HERE, load
 from tests.bot.repository import BRANCH, MANIFEST, Repository, codes
@@ -210,7 +209,7 @@ def test_commit_that_only_this_clone_has_is_never_lost(bot: Bot) -> None:
 def test_push_of_another_bot_is_never_overwritten(
     bot: Bot, forge: FakeForge, remote: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mdplan.bot.pulls import lifecycle
+    from mdplan.bot import pulls as lifecycle
 
     plan = lifecycle.apply_to_branch
     other: list[BotReport] = []

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mdplan.bot.manifest.text_fields import with_texts
+from mdplan.bot.expansion import with_texts
 
 GIVEN = "{{vars.n}}"
 

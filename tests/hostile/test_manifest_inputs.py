@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.bot.manifest.input_files import InputFiles
-from mdplan.bot.manifest.inputs import ManifestInputs, load_manifest
+from mdplan.bot.manifest import InputFiles, ManifestInputs, load_manifest
 from mdplan.diagnostics import Code
 from tests.hostile.trial import PATIENCE, timed
 from tests.surfaces.command_line import Run, mdplan

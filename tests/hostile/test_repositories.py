@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.bot.git.commit_verbs import GitCommit
+from mdplan.bot.commits import GitCommit
 from mdplan.git.repository import RepositoryLocation
 from mdplan.git.tree import Objects
 from tests.bot.repository import IDENTITY, Repository, codes

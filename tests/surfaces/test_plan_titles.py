@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from mdplan.bot.git.identity import commit_message
-from mdplan.bot.manifest.inputs import ManifestInputs, load_manifest
-from mdplan.bot.manifest.loading import LoadedManifest
+from mdplan.bot.commits import commit_message
+from mdplan.bot.manifest import LoadedManifest, ManifestInputs, load_manifest
 from mdplan.cli.views.markdown_comment import markdown_comment
 from mdplan.client import Client
 from mdplan.diagnostics import Code

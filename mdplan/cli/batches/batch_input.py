@@ -70,8 +70,7 @@ def _from_json(text: str, where: str) -> Any:  # noqa: ANN401 (any JSON)
 
 def _from_yaml(text: str, where: str, name: str) -> Any:  # noqa: ANN401 (any JSON)
     # Few batches are YAML.
-    from mdplan.bot.manifest.source_map import read_source_map
-    from mdplan.bot.manifest.yaml_mistakes import SEVERAL
+    from mdplan.bot.expansion import SEVERAL, read_source_map
 
     located = read_source_map(text, "batch.yaml", where, _EXAMPLE)
     is_yaml = name.lower().endswith(_YAML)

@@ -40,7 +40,7 @@ def schema(*, kind: str, name: str | None) -> Exit:
     elif name is not None:
         raise Misuse(f"`{kind}` is one schema", f"leave `{name}` out")
     elif kind == "manifest":
-        from mdplan.bot.manifest.manifest_schema import manifest_schema
+        from mdplan.bot.manifest import manifest_schema
 
         made = manifest_schema()
     else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mdplan.diagnostics import Code, Diagnostic, Problems
 
 if TYPE_CHECKING:
-    from mdplan.bot.verbs import Proposal
+    from mdplan.bot.bot import Proposal
     from mdplan.review.sarif import Fix
 
 

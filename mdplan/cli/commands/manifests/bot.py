@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from mdplan.bot.bot_report import BotReport
+from mdplan.bot.bot import BotReport
 from mdplan.cli.commands.manifests.bot_merge import merge
 from mdplan.cli.commands.manifests.bot_output import (
     print_checked,
@@ -52,9 +52,8 @@ from mdplan.diagnostics import Exit
 from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 
 if TYPE_CHECKING:
-    from mdplan.bot.bot import RunOptions
-    from mdplan.bot.manifest.loading import LoadedManifest
-    from mdplan.bot.verbs import Proposal
+    from mdplan.bot.bot import Proposal, RunOptions
+    from mdplan.bot.manifest import LoadedManifest
 
 # Options that the first screen of help leaves out.
 _RARE: Final = frozenset({"environment", "data", "jobs", "executor", "progress", "sarif"})
@@ -273,8 +272,8 @@ def pr(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     loaded, options = load_for(session, given), _run_options(session, given)
     if isinstance(loaded, tuple):
         return session.refuse(*loaded)
-    from mdplan.bot.pulls.github import GitHub
-    from mdplan.bot.pulls.lifecycle import PullOptions, run_pull_request, run_pull_requests
+    from mdplan.bot.forge import GitHub
+    from mdplan.bot.pulls import PullOptions, run_pull_request, run_pull_requests
 
     wanted = PullOptions(
         base=given["base"],
@@ -311,11 +310,11 @@ def pr(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
 def _proposed(
     session: Session, loaded: "LoadedManifest", options: "RunOptions", ref: str | None, *, keeps: bool
 ) -> AbstractContextManager["Proposal"]:
-    from mdplan.bot.verbs import propose
+    from mdplan.bot.bot import propose
 
     if ref is None:
         return propose(session.open_engine(), loaded, options, keeps=keeps)
-    from mdplan.bot.git.commit_verbs import propose_on_commit
+    from mdplan.bot.commits import propose_on_commit
 
     return propose_on_commit(session.open_engine(), loaded, options, ref)
 
@@ -327,12 +326,12 @@ def _applied(
     given: dict[str, Any],
     wanted: dict[str, Any],
 ) -> BotReport:
-    from mdplan.bot.verbs import apply_manifest
+    from mdplan.bot.bot import apply_manifest
 
     engine, ref = session.open_engine(require_approval=given["require_approval"]), given["ref"]
     if ref is None:
         return apply_manifest(engine, loaded, options)
-    from mdplan.bot.git.commit_verbs import GitCommit, apply_to_branch
+    from mdplan.bot.commits import GitCommit, apply_to_branch
 
     on_stale, rebuilds = wanted.pop("on_stale"), bool(wanted.pop("rebuilds"))
     commit = GitCommit(**wanted, rebases=on_stale == "rebase", rebuilds=rebuilds, merges=on_stale == "merge")

@@ -2,7 +2,7 @@
 
 import click
 
-from mdplan.bot.bot_report import BotReport
+from mdplan.bot.bot import BotReport
 from mdplan.cli.commands.manifests.manifest_options import (
     author_option,
     base_option,
@@ -32,8 +32,8 @@ def merge(session: Session, *, branch: str, base: str, remote: str, author: str 
     A comment on the pull request says what was merged, or what needs a person. GH_TOKEN is the token of
     GitHub, which runs no merge drivers by itself.
     """
-    from mdplan.bot.pulls.base_merge import BranchMerge, merge_base_into
-    from mdplan.bot.pulls.github import GitHub
+    from mdplan.bot.forge import GitHub
+    from mdplan.bot.pulls import BranchMerge, merge_base_into
 
     wanted = BranchMerge(
         branch=branch,

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from mdplan.bot.bot_report import BotReport
+from mdplan.bot.bot import BotReport
 from mdplan.cli.plan_output import print_warnings
 from mdplan.cli.session import Session
 from mdplan.cli.terminal.console import shown

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from mdplan.bot.fleet.run import FleetReport
+from mdplan.bot.fleet import FleetReport
 from mdplan.cli.commands.manifests.manifest_options import (
     base_option,
     branch_option,
@@ -29,7 +29,7 @@ from mdplan.diagnostics import Exit
 from mdplan.limits import BATCHES, FILES, PATTERNS
 
 if TYPE_CHECKING:
-    from mdplan.bot.fleet.visit import VisitTask
+    from mdplan.bot.fleet import VisitTask
 
 _RARE: Final = frozenset({"environment", "data", "executor", "progress", "work"})
 _LIMITS: Final = (FILES, PATTERNS, BATCHES)
@@ -84,7 +84,7 @@ def open_(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     A repository in which neither the base, the manifest nor the branch of the bot changed since the last run
     is not visited again.
     """
-    from mdplan.bot.fleet.visit import open_branches
+    from mdplan.bot.fleet import open_branches
 
     return _visited(session, given, open_branches)
 
@@ -102,7 +102,7 @@ def status(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
 @engine_command(FleetReport, *_LIMITS, tells_people=True)
 def merge(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     """Merge the pull requests that are open, each only if its branch is as the last run left it."""
-    from mdplan.bot.fleet.visit import merge_branches
+    from mdplan.bot.fleet import merge_branches
 
     return _visited(session, given, merge_branches)
 
@@ -112,7 +112,7 @@ def merge(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
 @engine_command(FleetReport, *_LIMITS, tells_people=True)
 def close(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     """Close all pull requests of the fleet and delete its branches."""
-    from mdplan.bot.fleet.visit import close_branches
+    from mdplan.bot.fleet import close_branches
 
     return _visited(session, given, close_branches)
 
@@ -120,10 +120,17 @@ def close(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
 def _visited(session: Session, given: dict[str, Any], task: "VisitTask | None") -> Exit:
     from pathlib import Path
 
-    from mdplan.bot.fleet.repositories import FleetMember, read_repositories
-    from mdplan.bot.fleet.run import FleetOptions, fleet_key, fleet_report, fleet_states, run_fleet
-    from mdplan.bot.fleet.states import FleetRepository
-    from mdplan.bot.fleet.visit import Fleet
+    from mdplan.bot.fleet import (
+        Fleet,
+        FleetMember,
+        FleetOptions,
+        FleetRepository,
+        fleet_key,
+        fleet_report,
+        fleet_states,
+        read_repositories,
+        run_fleet,
+    )
 
     check_commits(given)
     loaded = load_for(session, given)

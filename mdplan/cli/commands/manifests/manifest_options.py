@@ -9,8 +9,8 @@ from mdplan.cli.session import Session
 from mdplan.cli.terminal.progress_bar import CHOICES
 
 if TYPE_CHECKING:
-    from mdplan.bot.manifest.loading import LoadedManifest
-    from mdplan.bot.pulls.split import Split
+    from mdplan.bot.manifest import LoadedManifest
+    from mdplan.bot.pulls import Split
     from mdplan.diagnostics import Problems
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -28,7 +28,7 @@ def _split_of(context: click.Context, parameter: click.Parameter, given: str | N
     """The value of `--split`. Raises `BadParameter`."""
     if given is None:
         return None
-    from mdplan.bot.pulls.split import Split
+    from mdplan.bot.pulls import Split
 
     split = Split.read(given)
     if isinstance(split, Split):
@@ -132,8 +132,7 @@ def manifest_options(function: Decorated) -> Decorated:
 
 def load_for(session: Session, given: dict[str, Any]) -> "LoadedManifest | Problems":
     """The manifest that a command was given, with its values; or what is wrong with it."""
-    from mdplan.bot.manifest.input_files import InputFiles
-    from mdplan.bot.manifest.inputs import ManifestInputs, load_manifest
+    from mdplan.bot.manifest import InputFiles, ManifestInputs, load_manifest
 
     values = ManifestInputs(
         variables=given["variables"], environment=tuple(given["environment"]), data=given["data"]

@@ -1,4 +1,4 @@
-"""GitHub as a forge, over its REST API (docs.github.com/rest/pulls, version 2022-11-28)."""
+"""The interface of a forge, such as GitHub."""
 
 import base64
 import json
@@ -6,25 +6,94 @@ import os
 import re
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from urllib.parse import quote
 
-from mdplan.bot.pulls.forge import PullRequest, PullText
+from mdplan.bot.commits import must_be_free, must_be_of_the_bot
 from mdplan.diagnostics import Code
-from mdplan.git.repository import repository_error
+from mdplan.git.repository import (
+    BRANCHES,
+    Commit,
+    RepositoryLocation,
+    branch_tip,
+    git_failed,
+    repository_error,
+)
+from mdplan.git.tree import Objects
+from mdplan.storage.filesystem import storage_errors
+from mdplan.storage.names import visible
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequest:
+    """An open pull request: its number and the address of its page."""
+
+    number: int
+    url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PullText:
+    """Title and description of a pull request; `labels` are added to its existing ones."""
+
+    title: str
+    body: str
+    labels: Sequence[str] = ()
+
+
+class Forge(Protocol):
+    """A host of repositories. Each method raises `StorageRefused` (IO_ERROR) when the forge refuses."""
+
+    @property
+    def committer(self) -> bytes:
+        """Who is the committer of the commits that the forge makes, as commits name it."""
+
+    def commit(self, branch: str, base: str, message: str, files: Mapping[str, bytes | None]) -> str:
+        """Make a commit with `message` on `branch`, which is at the commit `base`; its ID.
+
+        `files` are those that it writes; None removes one. The forge signs it.
+        """
+
+    def find(self, branch: str) -> PullRequest | None:
+        """The open pull request of the branch `branch`; None where there is none."""
+
+    def open(self, branch: str, base: str, text: PullText) -> PullRequest:
+        """Ask for a merge of `branch` into `base`."""
+
+    def update(self, pull: PullRequest, text: PullText) -> None:
+        """Give `pull` this text."""
+
+    def comment(self, pull: PullRequest, marker: str, text: str) -> None:
+        """Write the comment on `pull` that begins with the line `marker`, or write it again."""
+
+    def merge(self, pull: PullRequest, commit: str) -> None:
+        """Merge `pull`, if its branch is still at `commit`."""
+
+    def close(self, pull: PullRequest, comment: str) -> None:
+        """Close `pull` with a last comment."""
+
+
+# --- GitHub as a forge, over its REST API (docs.github.com/rest/pulls, version 2022-11-28).
 
 _API: Final = "https://api.github.com"
+
 _SECONDS: Final = 30
+
 _PAGE: Final = 100
+
 # Comments are looked through so far.
 _MOST_PAGES: Final = 10
+
 _MEMBERS: Final = ("OWNER", "MEMBER", "COLLABORATOR")
+
 # https://HOST/OWNER/NAME.git, ssh://git@HOST/OWNER/NAME.git and git@HOST:OWNER/NAME.git
 _COMMIT: Final = (
     "mutation($input: CreateCommitOnBranchInput!) { createCommitOnBranch(input: $input) { commit { oid } } }"
 )
+
 _ADDRESS: Final = re.compile(r"(?:[a-z+]+://)?(?:[^@/]+@)?([^/:]+)(?::\d+)?[:/](.+?)(?:\.git)?/?")
 
 
@@ -182,3 +251,120 @@ def _refused(method: str, path: str, reason: str) -> Exception:
     message = f"GitHub refused {method} {path.partition('?')[0]}: {reason}"
     hint = "the token needs write access to contents and pull requests; run the command again"
     return repository_error(Code.IO_ERROR, message, hint)
+
+
+# --- The remote of a repository: what is fetched from it and pushed to it.
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """The remote `name` of a repository, which the `git` program talks to, with the credentials it has."""
+
+    place: RepositoryLocation
+    name: str
+
+    def address(self) -> str:
+        """The address that it is pushed to."""
+        return self._git("remote", "get-url", "--push", "--", self.name)
+
+    def branches_of(self, branch: str) -> list[str]:
+        """The names of the parts of `branch` that have a branch; an empty one for a branch of the whole."""
+        name = BRANCHES + branch
+        listed = self._git("ls-remote", "--", self.name, name, f"{name}/*").splitlines()
+        return [line.partition("\t")[2].removeprefix(name).removeprefix("/") for line in listed]
+
+    def fetch(self, *branches: str) -> None:
+        """Fetch `branches`, whose commits `tracking` names."""
+        refs = [f"+{BRANCHES}{branch}:{tracking(self.name, branch)}" for branch in branches]
+        self._git("fetch", "--quiet", "--no-tags", "--", self.name, *refs)
+
+    def follow(self, base: str, branch: str) -> str | None:
+        """Fetch both, and let the local `branch` be where the remote one is; that commit, if any."""
+        here, there = BRANCHES + branch, tracking(self.name, branch)
+        tip = self._git("ls-remote", "--", self.name, here).partition("\t")[0]
+        self.fetch(base, *([branch] if tip else []))
+        if not tip:
+            return None
+        must_be_free(self.place, here)
+        local = branch_tip(self.place, here)
+        if local is not None:
+            must_be_of_the_bot(self.place, here, local, tip)
+        self._git("update-ref", "-m", f"mdplan: follow {self.name}", here, there)
+        return tip
+
+    def put(self, branch: str, commit: str) -> None:
+        """Let the remote branch be at `commit`, wherever it is: for branches that nobody works on."""
+        self._git("push", "--quiet", "--force", "--", self.name, f"{commit}:{BRANCHES}{branch}")
+
+    def remove(self, branch: str) -> None:
+        """Delete the remote branch that `put` made, and the ref that follows it."""
+        self._git("push", "--quiet", "--", self.name, f":{BRANCHES}{branch}")
+        self._git("update-ref", "-d", tracking(self.name, branch))
+
+    def move(self, branch: str, commit: str, expected: str) -> None:
+        """Let the local branch be at `commit`, if it is still at `expected`."""
+        self._git("update-ref", "-m", "mdplan: signed by the forge", BRANCHES + branch, commit, expected)
+
+    def forget(self, branch: str) -> None:
+        """Delete the local branch `branch`, which the remote no longer has."""
+        self._git("update-ref", "-d", BRANCHES + branch)
+
+    def push(self, branch: str, commit: str, expected: str | None) -> None:
+        """Let the remote branch be at `commit` (empty to delete it) if it is still at `expected`."""
+        lease = f"--force-with-lease={BRANCHES}{branch}:{expected or ''}"
+        self._git("push", "--quiet", "--porcelain", lease, "--", self.name, f"{commit}:{BRANCHES}{branch}")
+
+    def _git(self, *arguments: str) -> str:
+        done = self.place.git(*arguments)
+        if done.returncode == 0:
+            return done.stdout.decode("utf-8", "replace").strip()
+        if b"stale info" in done.stdout + done.stderr:
+            # Others pushed the branch while this ran.
+            raise git_failed(done, "the branch was pushed by others; run the command again", Code.STALE_BASE)
+        raise git_failed(done, f"check the remote `{visible(self.name)}`")
+
+
+# --- Commits that the forge makes and signs, with the files and the message of one that git made here.
+
+
+def commit_by_forge(remote: Remote, forge: Forge, branch: str, commit: str) -> str:
+    """The commit that `forge` makes in place of `commit`, which the local `branch` is at; it is moved there.
+
+    It is made on a temporary branch, `BRANCH.signing`, so that the pull request never sees a branch without
+    commits. A merge stays as git made it: forges make no merges so. Raises `StorageRefused`: IO_ERROR where
+    the forge refuses, or makes a commit with other files.
+    """
+    place = remote.place
+    (own,) = Commit.of(place, "--no-walk", commit)
+    if len(own.parents) != 1:
+        return commit
+    base, beside = own.parents[0], f"{branch}.signing"
+    remote.put(beside, base)
+    try:
+        made = forge.commit(beside, base, own.message.decode(), _changes(place, own))
+        remote.fetch(beside)
+        (theirs,) = Commit.of(place, "--no-walk", made)
+        if theirs.tree != own.tree or theirs.parents != [base]:
+            message = "the commit that the forge made has other files, or another parent"
+            hint = "a forge can set no file mode; run the command again, or with `--commits git`"
+            raise repository_error(Code.IO_ERROR, message, hint)
+    finally:
+        remote.remove(beside)
+    remote.move(branch, made, commit)
+    return made
+
+
+def _changes(place: RepositoryLocation, commit: Commit) -> Mapping[str, bytes | None]:
+    """Return the files that `commit` writes, with their bytes; None for those that it removes."""
+    words = place.words("diff-tree", "-r", "-z", "--no-renames", commit.parents[0], commit.name)
+    with storage_errors(visible(place.path), "reading objects of"), closing(Objects(place)) as objects:
+        return {
+            path: None if kind == "D" else objects.read(blob, "blob")
+            for facts, path in zip(words[::2], words[1::2], strict=True)
+            for _, _, _, blob, kind in [facts.split()]
+        }
+
+
+def tracking(remote: str, branch: str) -> str:
+    """The ref of this repository for the branch `branch` of `remote`."""
+    return f"refs/remotes/{remote}/{branch}"

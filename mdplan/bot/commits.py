@@ -1,0 +1,705 @@
+"""`plan`, `check` and `apply` of a manifest on a commit of a repository, without any work tree.
+
+Plans and their verification are the same as for files on disk. Only reading and writing differ.
+"""
+
+import os
+import re
+import shlex
+import stat
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+from mdplan.bot.bot import Bot, BotReport, BotResult, Proposal, RunOptions, bot_report
+from mdplan.bot.job import Job
+from mdplan.bot.manifest import LoadedManifest
+from mdplan.client import Client
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.documents.documents import Documents
+from mdplan.engine.approval import Clearance
+from mdplan.engine.commit import files_to_stage
+from mdplan.engine.engine import Engine
+from mdplan.git.repository import (
+    BRANCHES,
+    CLIENT_TRAILER,
+    FSCK,
+    PLAN_TRAILER,
+    TITLE_TRAILER,
+    BaseCommit,
+    Commit,
+    RepositoryLocation,
+    branch_tip,
+    checked_out_in,
+    find_base,
+    git_failed,
+    repository_error,
+    target_branch,
+)
+from mdplan.git.tree import (
+    FOLDER,
+    FOLDER_GONE,
+    AddObject,
+    CommitTree,
+    Objects,
+    TreeEntry,
+    tree_data,
+    write_objects,
+)
+from mdplan.plan import NO_INTENT, Intent, Plan
+from mdplan.planning.replay import Replay, bases_of
+from mdplan.planning.results import report_fields
+from mdplan.reports.base import refusal
+from mdplan.storage.commit import StagedFile
+from mdplan.storage.filesystem import StorageRefused, storage_errors
+from mdplan.storage.names import visible
+from mdplan.text.visible import escaped
+
+# Each attempt lost to another writer; then a person should look.
+MOST_ATTEMPTS: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitCommit:
+    """Options of the commit of a plan: its branch (None for the branch that was read), author and message.
+
+    `author` is ``Name <address>`` and `message` its text; None for what git and the manifest say. With
+    `rebases` the manifest is planned again on a branch that moved concurrently. With `rebuilds` a branch
+    whose own commits are all of this bot begins again at the commit that was read. With `merges` a branch
+    with commits by others gets a merge of its own commits with those of the plan. `forge` is the committer
+    of commits that a forge makes for the bot; where it `is_by_forge`, a branch stays only if that made it.
+    """
+
+    branch: str | None = None
+    author: str | None = None
+    message: str | None = None
+    rebases: bool = False
+    rebuilds: bool = False
+    merges: bool = False
+    forge: bytes | None = None
+    is_by_forge: bool = False
+
+
+@contextmanager
+def propose_on_commit(
+    engine: Engine, loaded: LoadedManifest, options: RunOptions, ref: str
+) -> Iterator[Proposal]:
+    """What the manifest `loaded` would do to the files of the commit that `ref` names.
+
+    The plan is not stored: `mdplan apply` knows the files of folders alone. Raises `StorageRefused`:
+    INVALID_ARGUMENT where there is no such repository or commit, and as `Bot.plan` does.
+    """
+    place = RepositoryLocation.of(engine.workspace)
+    base = find_base(place, ref)
+    with ExitStack() as resources:
+        result = _bot(engine, loaded, options, place, base).plan(resources)
+        report = replace(bot_report(result, {}), base_commit=base.commit)
+        yield Proposal(report=report, result=result)
+
+
+def apply_to_branch(
+    engine: Engine, loaded: LoadedManifest, options: RunOptions, ref: str, wanted: GitCommit
+) -> BotReport:
+    """Plan what `loaded` asks of the commit that `ref` names, and commit it to a branch: all files or none.
+
+    Where there is nothing to do there is no commit. Errors: those of planning; INVALID_ARGUMENT for names
+    that are none, and where the author is unknown; TARGET_BUSY for a branch that is checked out;
+    STALE_BASE for one that is, or moved, elsewhere; LOCK_TIMEOUT, IO_ERROR.
+    """
+    try:
+        place = RepositoryLocation.of(engine.workspace)
+        for attempt in range(MOST_ATTEMPTS if wanted.rebases else 1):
+            report = _Attempt(engine, loaded, options, place, ref, wanted).report()
+            if report is not None:
+                return replace(report, rebased=True) if attempt and report.applied else report
+            options.on_event("rebasing", {"attempt": attempt + 1})
+    except StorageRefused as problem:
+        return refusal(BotReport, problem.problems)
+    return refusal(BotReport, (_moved(ref, wanted.rebases),))
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Who and when: a name with an address, seconds since the epoch, and seconds east of Greenwich."""
+
+    who: bytes
+    seconds: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """One way from a commit to the next."""
+
+    engine: Engine
+    loaded: LoadedManifest
+    options: RunOptions
+    place: RepositoryLocation
+    ref: str
+    wanted: GitCommit
+
+    def report(self) -> BotReport | None:
+        """What came of it; None if the branch has moved. Raises `StorageRefused`."""
+        base = find_base(self.place, self.ref)
+        branch = target_branch(self.place, self.wanted.branch, base)
+        at = base.commit if branch == base.branch else branch_tip(self.place, branch)
+        must_be_free(self.place, branch)
+        text = self._signatures()
+        foreign = self._foreign(branch, at, base, text[1])
+        if foreign is not None and not self.wanted.merges:
+            raise foreign
+        with ExitStack() as resources:
+            result = _bot(self.engine, self.loaded, self.options, self.place, base).plan(resources)
+            if result.plan is None:
+                if foreign is not None and not result.problems:
+                    # Nothing is left to do, and the branch has more than that.
+                    raise foreign
+                return replace(bot_report(result, {}), base_commit=base.commit)
+            facts = {"files": len(result.plan.files), "planId": result.plan.plan_id}
+            self.options.on_event("committing", facts)
+            if (
+                foreign is None
+                and at is not None
+                and at != base.commit
+                and self._is_there(result.plan, base, at, text[1])
+            ):
+                return _committed_report(result, base, branch, at)
+            commit = self._committed(result.plan, base, branch, at, text, merges=foreign is not None)
+            if commit is None:
+                return None
+            self.options.on_event("committed", {"commit": commit, "branch": branch})
+            return _committed_report(result, base, branch, commit)
+
+    def _foreign(
+        self, branch: str, at: str | None, base: BaseCommit, bot: Signature
+    ) -> StorageRefused | None:
+        """Why `branch`, which is at `at`, cannot begin again at `base`; None where it can."""
+        if at is None or at == base.commit:
+            return None
+        if not self.wanted.rebuilds:
+            return repository_error(*_elsewhere(branch, at, base, self.ref))
+        try:
+            must_be_of_the_bot(self.place, branch, at, base.commit, (bot.who, self.wanted.forge))
+        except StorageRefused as foreign:
+            return foreign
+        return None
+
+    def _is_there(self, plan: Plan, base: BaseCommit, at: str, bot: Signature) -> bool:
+        """Whether `at` was made of `plan` on `base` by whom it is wanted: then a rebuilt branch stays."""
+        (commit,) = Commit.of(self.place, "--no-walk", at)
+        committer = self.wanted.forge if self.wanted.is_by_forge else bot.who
+        is_same = commit.parents == [base.commit] and plan_of(commit.message) == plan.plan_id
+        return is_same and commit.committer == committer
+
+    def _signatures(self) -> tuple[Signature, Signature]:
+        """Who is author and committer, asked before anything is planned."""
+        config = self.place.config()
+        now = self.engine.committing.clock()
+        found = (
+            signature("author", config, now, self.wanted.author),
+            signature("committer", config, now),
+        )
+        problems = tuple(dict.fromkeys(each for each in found if isinstance(each, Diagnostic)))
+        author, committer = found
+        if isinstance(author, Diagnostic) or isinstance(committer, Diagnostic):
+            raise StorageRefused(problems)
+        return author, committer
+
+    def _committed(
+        self,
+        plan: Plan,
+        base: BaseCommit,
+        branch: str,
+        at: str | None,
+        people: tuple[Signature, Signature],
+        *,
+        merges: bool,
+    ) -> str | None:
+        """The commit that `branch`, which was at `at`, is at now; None where it moved meanwhile.
+
+        Where it `merges`, it is one of `at` and the commit of the plan.
+        """
+        text = CommitText(
+            message=commit_message(
+                self.wanted.message,
+                self.loaded.name,
+                plan.plan_id,
+                plan.intent,
+                self.engine.committing.caller.client(),
+            ),
+            author=people[0],
+            committer=people[1],
+        )
+        clearance = self._cleared(plan)
+        tree = _tree(self.engine, self.place, base)
+        with tree.open() as workspace:
+            documents = Documents.of(workspace, self.engine.settings)
+            found = documents.read_current(plan)
+            problems = documents.stale(plan, found) if isinstance(found, list) else found
+            if problems or not isinstance(found, list):
+                raise StorageRefused(problems)
+            bases = bases_of(plan, found)
+            replayed = documents.replay(plan, bases, with_diff=False)
+            if not isinstance(replayed, Replay):
+                raise StorageRefused(replayed)
+            files = files_to_stage(plan, documents, bases, replayed)
+            commit = write_commit(self.place, base.commit, files, text)
+            if merges and at is not None:
+                commit = merged_commit(self.place, at, commit, text)
+                if commit == at:
+                    return at
+            # What was checked out while this was planned must stay what git thinks it is.
+            must_be_free(self.place, branch)
+            self._use(clearance, plan, commit)
+            wait = self.engine.settings.lock_timeout
+            return commit if move_branch(self.place, branch, at, commit, text, wait) else None
+
+    def _cleared(self, plan: Plan) -> Clearance:
+        clearance = self.engine.gate.check(plan, self.engine.workspace.roots[0])
+        if not isinstance(clearance, Clearance):
+            raise StorageRefused(clearance)
+        return clearance
+
+    def _use(self, clearance: Clearance, plan: Plan, commit: str) -> None:
+        root, now = self.engine.workspace.roots[0], self.engine.committing.clock()
+        problems = self.engine.gate.use(clearance, plan.plan_id, root, commit, now)
+        if problems:
+            raise StorageRefused(problems)
+
+
+def _bot(
+    engine: Engine, loaded: LoadedManifest, options: RunOptions, place: RepositoryLocation, base: BaseCommit
+) -> Bot:
+    return Bot(Job(tree=_tree(engine, place, base), settings=engine.settings, loaded=loaded), options)
+
+
+def _tree(engine: Engine, place: RepositoryLocation, base: BaseCommit) -> CommitTree:
+    scope = engine.workspace.roots[0].scope
+    return CommitTree(place, base.commit, scope.allow, scope.deny)
+
+
+def _committed_report(result: BotResult, base: BaseCommit, branch: str, commit: str) -> BotReport:
+    assert result.plan is not None
+    fields: dict[str, Any] = report_fields(result.plan, None)
+    report = bot_report(result, fields)
+    return replace(
+        report, applied=True, base_commit=base.commit, commit=commit, branch=branch, undoable=False
+    )
+
+
+def must_be_free(place: RepositoryLocation, branch: str) -> None:
+    """Raise `StorageRefused` (TARGET_BUSY) if the branch of this full name is checked out."""
+    folder = checked_out_in(place, branch)
+    if folder is not None:
+        message = (
+            f"the branch `{visible(branch.removeprefix(BRANCHES))}` is checked out in `{visible(folder)}`"
+        )
+        hint = "name another branch (`--branch NAME`), or apply the manifest there without `--git`"
+        raise repository_error(Code.TARGET_BUSY, message, hint)
+
+
+def must_be_of_the_bot(
+    place: RepositoryLocation, branch: str, at: str, base: str, bots: Collection[bytes | None] = ()
+) -> None:
+    """Raise `StorageRefused` (STALE_BASE) if somebody else made a commit of `branch` from `base` to `at`.
+
+    Those of the bot name their plan; with `bots` their committer is one of these as well.
+    """
+    for commit in Commit.of(place, at, f"^{base}"):
+        if plan_of(commit.message) is None or (bots and commit.committer not in bots):
+            short = visible(branch.removeprefix(BRANCHES))
+            who = visible(commit.committer.decode("utf-8", "replace"))
+            message = f"the branch `{short}` has the commit {BaseCommit(commit.name, None).shown} by {who}"
+            hint = (
+                "merge the branch, name another with `--branch NAME`, or keep its commits: `--on-stale merge`"
+            )
+            raise repository_error(Code.STALE_BASE, message, hint)
+
+
+def _elsewhere(branch: str, at: str, base: BaseCommit, ref: str) -> tuple[Code, str, str]:
+    short = visible(branch.removeprefix(BRANCHES))
+    message = f"the branch `{short}` is at {BaseCommit(at, None).shown}, and `{visible(ref)}` at {base.shown}"
+    hint = f"`--rebuild` makes a branch of the bot again from `{visible(ref)}`; `--git {short}` adds to it"
+    return Code.STALE_BASE, message, hint
+
+
+def _moved(ref: str, rebases: bool) -> Diagnostic:  # noqa: FBT001 (what the caller asked for)
+    times = f" {MOST_ATTEMPTS} times" if rebases else ""
+    return Diagnostic(
+        code=Code.STALE_BASE,
+        message=f"`{visible(ref)}` was moved by others{times} while it was planned on; nothing was committed",
+        hint="try again later" if rebases else "`--on-stale rebase` plans again on its new commit",
+    )
+
+
+# --- A commit out of the files of a plan, and the move of a branch to it.
+#
+# Files and trees are written as loose objects, which no `git repack` or `git gc` removes before the
+# branch
+# moves. `git commit-tree` writes the commit, signed as git is configured, and `git update-ref` moves the
+# branch
+# in one compare-and-swap. So whenever this is killed, the branch is at its old commit or at the new one,
+# and
+# unused objects go with a later `git gc`.
+
+_ORDINARY: Final = stat.S_IFREG | 0o644
+
+_NO_COMMIT: Final = "0" * 40
+
+# The ID of a tree without entries.
+_EMPTY: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+
+_LOCKED: Final = re.compile(rb"Unable to create '(.+)': File exists")
+
+# What becomes of a path, as its components; None for a file that goes.
+_Changes: TypeAlias = "Mapping[tuple[str, ...], TreeEntry | None]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitText:
+    """Message and author of a commit."""
+
+    message: bytes
+    author: Signature
+    committer: Signature
+
+
+def write_commit(place: RepositoryLocation, base: str, files: Sequence[StagedFile], text: CommitText) -> str:
+    """Write a commit whose parent is `base` and in which `files` have their results; nothing names it yet.
+
+    Raises `StorageRefused`: what making a result gives, FILE_EXISTS where a folder and a file meet, IO_ERROR.
+    """
+    paths = [_components(place.within(file.name.path)) for file in files]
+    folders = {path[:length] for path in paths for length in range(len(path))}
+    count = len(folders) + sum(file.result_sha256 is not None for file in files)
+    with storage_errors(visible(place.path), "reading objects of"), closing(Objects(place)) as objects:
+        old = objects.tree_of(base)
+
+        def write(add: AddObject) -> str:
+            changes: dict[tuple[str, ...], TreeEntry | None] = {}
+            for path, file in zip(paths, files, strict=True):
+                changes[path] = None
+                if file.result_sha256 is not None:
+                    like = _components(place.within((file.like or file.name).path))
+                    mode = _mode(objects, old, path, like)
+                    changes[path] = TreeEntry(mode, add("blob", file.content()))
+            return _write_tree(objects, add, old, changes).name
+
+        tree = write_objects(place, count, write)
+    return commit_tree(place, tree, (base,), text)
+
+
+def move_branch(
+    place: RepositoryLocation, branch: str, base: str | None, commit: str, text: CommitText, wait: float
+) -> bool:
+    """Let `branch` be at `commit` if it is still at `base` (None for no such branch); whether it was.
+
+    Waits up to `wait` seconds for others that move it. Raises `StorageRefused`: LOCK_TIMEOUT, IO_ERROR.
+    """
+    subject = text.message.partition(b"\n")[0].decode("utf-8", "surrogateescape")
+    done = place.git(
+        *("update-ref", "-m", f"commit: {subject}", branch, commit, base or _NO_COMMIT),
+        variables=_people(text),
+        settings={"core.filesRefLockTimeout": str(round(wait * 1000))},
+    )
+    if done.returncode == 0:
+        return True
+    if branch_tip(place, branch) != base:
+        return False
+    locked = _LOCKED.search(done.stderr)
+    if locked is not None:
+        raise _locked(branch, os.fsdecode(locked[1]))
+    raise git_failed(done, FSCK)
+
+
+def _mode(objects: Objects, tree: str, *paths: tuple[str, ...]) -> int:
+    """Return the mode of the first of `paths` that is a file of the tree; else that of an ordinary file."""
+    found = (objects.find(tree, "/".join(path)) for path in paths)
+    return next((each.mode for each in found if each is not None and stat.S_ISREG(each.mode)), _ORDINARY)
+
+
+def _write_tree(objects: Objects, add: AddObject, base: str | None, changes: _Changes) -> TreeEntry:
+    """Write the tree `base` with `changes`, without folders that become empty; others stay as they are."""
+    entries = dict(objects.tree(base)) if base is not None else {}
+    here = {path[0]: change for path, change in changes.items() if len(path) == 1}
+    for name, change in here.items():
+        if change is None:
+            entries.pop(name, None)
+    for name, inner in _by_folder(changes).items():
+        known = entries.pop(name, None)
+        if known is not None and not stat.S_ISDIR(known.mode):
+            raise _in_the_way(name)
+        made = _write_tree(objects, add, known.name if known is not None else None, inner)
+        if made.name != _EMPTY:
+            entries[name] = made
+    for name, change in here.items():
+        if change is not None:
+            if name in entries and not stat.S_ISREG(entries[name].mode):
+                raise _in_the_way(name)
+            entries[name] = change
+    return TreeEntry(FOLDER, add("tree", tree_data(entries)))
+
+
+def _by_folder(changes: _Changes) -> Mapping[str, _Changes]:
+    """Return those of `changes` that are in folders, by the first of these."""
+    found: defaultdict[str, dict[tuple[str, ...], TreeEntry | None]] = defaultdict(dict)
+    for path, change in changes.items():
+        if len(path) > 1:
+            found[path[0]][path[1:]] = change
+    return found
+
+
+def commit_tree(place: RepositoryLocation, tree: str, parents: Sequence[str], text: CommitText) -> str:
+    """Write a commit of `tree` with `parents`; nothing names it yet. Raises `StorageRefused` (IO_ERROR).
+
+    It is signed if `commit.gpgSign` says so: `git commit-tree` does not look at that.
+    """
+    signs = place.git("config", "--type=bool", "--get", "commit.gpgSign").stdout.strip() == b"true"
+    write = partial(
+        place.git,
+        *("commit-tree", tree, *(word for parent in parents for word in ("-p", parent))),
+        *(["-S"] if signs else []),
+        *("-F", "-"),
+        variables=_people(text),
+        settings={"i18n.commitEncoding": "UTF-8"},
+        stdin=text.message,
+    )
+    done = write()
+    if FOLDER_GONE in done.stderr:
+        # A repack removes folders of objects that are empty, also the one that git has just made.
+        done = write()
+    if done.returncode:
+        hint = "check gpg.format and user.signingKey with `git config --list`" if signs else FSCK
+        raise git_failed(done, hint)
+    return done.stdout.decode().strip()
+
+
+def _people(text: CommitText) -> dict[str, bytes]:
+    """Environment variables that tell git who made the commit, and when."""
+    variables = {}
+    for role, signature in (("AUTHOR", text.author), ("COMMITTER", text.committer)):
+        name, _, address = signature.who.rpartition(b" <")
+        sign, minutes = "-" if signature.offset < 0 else "+", abs(signature.offset) // 60
+        moment = f"@{signature.seconds} {sign}{minutes // 60:02}{minutes % 60:02}"
+        variables[f"GIT_{role}_NAME"] = name
+        variables[f"GIT_{role}_EMAIL"] = address.removesuffix(b">")
+        variables[f"GIT_{role}_DATE"] = moment.encode()
+    return variables
+
+
+def _locked(branch: str, lock: str) -> StorageRefused:
+    problem = f"the branch `{visible(branch)}` is locked by another program"
+    hint = f"try again; if no git runs, one was killed: remove `{visible(lock)}`"
+    return repository_error(Code.LOCK_TIMEOUT, problem, hint)
+
+
+def _components(path: str) -> tuple[str, ...]:
+    return tuple(path.split("/"))
+
+
+def _in_the_way(name: str) -> StorageRefused:
+    return repository_error(
+        Code.FILE_EXISTS, f"`{visible(name)}` is in the way: a file and a folder cannot share a name", ""
+    )
+
+
+# --- Two commits merged without a work tree, by git with mdplan as its merge driver.
+
+_DRIVER: Final = "-I -m mdplan merge %O %A %B -o %A --path %P --marker-size %L"
+
+_SUFFIXES: Final = ("md", "markdown", "mdx", "yaml", "yml", "json", "toml")
+
+# How git ends where it merged, without conflicts or with some.
+_MERGED: Final = (0, 1)
+
+# What the driver prints for each conflict.
+_CONFLICT: Final = "conflict in "
+
+
+@dataclass(frozen=True, slots=True)
+class MergedTree:
+    """A merged `tree`, the files that need a person, and what the driver said of them."""
+
+    tree: str
+    conflicts: tuple[str, ...]
+    said: tuple[str, ...]
+
+
+def merge_trees(place: RepositoryLocation, branch: str, base: str) -> MergedTree:
+    """The tree of `branch` and `base`. Raises `StorageRefused` (IO_ERROR) for a git that cannot do it."""
+    with tempfile.TemporaryDirectory() as folder:
+        attributes = Path(folder) / "attributes"
+        attributes.write_text("".join(f"*.{suffix} merge=mdplan\n" for suffix in _SUFFIXES))
+        settings = {
+            "core.attributesFile": str(attributes),
+            "merge.mdplan.driver": f"{shlex.quote(sys.executable)} {_DRIVER}",
+            "merge.mdplan.recursive": "binary",
+        }
+        words = ("merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", branch, base)
+        # A partial clone fetches what it lacks.
+        done = place.git(*words, settings=settings, variables={"GIT_NO_LAZY_FETCH": "0"})
+    if done.returncode not in _MERGED:
+        raise git_failed(done, "a merge without a work tree needs git 2.38 or newer")
+    tree, *names = done.stdout.decode("utf-8", "surrogateescape").rstrip("\0").split("\0")
+    said = done.stderr.decode("utf-8", "replace").splitlines()
+    return MergedTree(tree, tuple(filter(None, names)) if done.returncode else (), tuple(said))
+
+
+def merged_commit(place: RepositoryLocation, branch: str, other: str, text: CommitText) -> str:
+    """A commit of `branch` and `other`; `branch` itself where it has all of the other's text and parents.
+
+    Raises `StorageRefused`: MERGE_CONFLICT, IO_ERROR.
+    """
+    made = merge_trees(place, branch, other)
+    if made.conflicts:
+        raise StorageRefused(tuple(conflicts_of(made)))
+    old, new = Commit.of(place, "--no-walk=unsorted", branch, other)
+    if old.tree == made.tree and place.is_ancestor(new.parents[0], branch):
+        return branch
+    return commit_tree(place, made.tree, (branch, other), text)
+
+
+def conflicts_of(made: MergedTree) -> list[Diagnostic]:
+    """MERGE_CONFLICT for each place, or file, that needs a person."""
+    found: list[Diagnostic] = []
+    for file in made.conflicts:
+        beginning = f"{_CONFLICT}{file}, "
+        places = [line.removeprefix(beginning) for line in made.said if line.startswith(beginning)]
+        found += [
+            Diagnostic(
+                code=Code.MERGE_CONFLICT,
+                message=f"`{visible(file)}`, {visible(place)}",
+                hint="merge the base into the branch, and choose the text that is right",
+                file=file,
+            )
+            for place in places or ["git finds a conflict"]
+        ]
+    return found
+
+
+# --- Who makes a commit, when, and what it says: as git finds it out, from variables and its
+# configuration.
+
+_GIVEN: Final = re.compile(r"([^<>\0\r\n]*[^<>\s\0])\s*<([^<>\0\r\n]+)>")
+
+_STAMP: Final = re.compile(r"@?(\d{1,12})(?:\s+([+-])(\d\d)(\d\d))?")
+
+_TRAILER_LINE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*: \S.*")
+
+# What git takes away at both ends of a name, besides blanks and controls.
+_CRUD: Final = ".,:;<>\"\\'" + "".join(map(chr, range(33)))
+
+_INSIDE: Final = {ord(character): None for character in "<>\n\0"}
+
+
+def signature(
+    role: Literal["author", "committer"],
+    config: Mapping[str, str],
+    now: float,
+    given: str | None = None,
+    environment: Mapping[str, str] = os.environ,
+) -> Signature | Diagnostic:
+    """Who is the `role` of a commit that is made `now`, in seconds since the epoch.
+
+    It is `given` (``Name <address>``), else the `environment` (GIT_AUTHOR_NAME and its like), else `config`
+    (`author.name`, then `user.name`). Never guessed. Errors: INVALID_ARGUMENT.
+    """
+    variables = f"GIT_{role.upper()}_"
+    when = _moment(environment.get(f"{variables}DATE"), now)
+    if when is None:
+        message = f"`{variables}DATE` is not a time"
+        return Diagnostic.invalid(
+            message, "write it as 2026-01-31T12:00:00+01:00, or as seconds since the epoch"
+        )
+    if given is not None:
+        written = _GIVEN.fullmatch(given.strip())
+        if written is None:
+            return Diagnostic.invalid(f"`{visible(given)}` is not an author", "write it as `Name <address>`")
+        name, address = _clean(written[1]), _clean(written[2])
+    else:
+        name = _clean(
+            environment.get(f"{variables}NAME") or config.get(f"{role}.name") or config.get("user.name", "")
+        )
+        address = _clean(
+            environment.get(f"{variables}EMAIL")
+            or config.get(f"{role}.email")
+            or config.get("user.email")
+            or environment.get("EMAIL", "")
+        )
+    if not name or not address:
+        missing = "email" if name else "name"
+        hint = f"set {variables}{missing.upper()}, or `git config user.{missing}`"
+        return Diagnostic.invalid(f"the {role} has no {missing}", hint)
+    return Signature(f"{name} <{address}>".encode("utf-8", "surrogateescape"), *when)
+
+
+def commit_message(
+    given: str | None,
+    manifest: str,
+    plan_id: str,
+    intent: Intent = NO_INTENT,
+    client: Client | None = None,
+) -> bytes:
+    """What a commit says: what was `given`, else what it is for, else that it is of `manifest`.
+
+    The plan is its last trailer, after the `client` that made it and a title that is not the subject.
+    """
+    name = manifest.replace("\\", "/").rpartition("/")[2]
+    purpose = "\n\n".join(filter(None, (intent.title, intent.description)))
+    text = (given or "").replace("\r\n", "\n").strip() or purpose or f"Apply {visible(name)}"
+    lines = [line.rstrip() for line in text.split("\n")]
+    last = lines[max((index for index, line in enumerate(lines) if not line), default=len(lines)) + 1 :]
+    # A trailer is with others that are there, else in a paragraph of its own.
+    between = "" if last and all(map(_TRAILER_LINE.fullmatch, last)) else "\n"
+    trailers = [f"{TITLE_TRAILER}: {intent.title}"] if intent.title not in ("", lines[0]) else []
+    trailers += [f"{CLIENT_TRAILER}: {escaped(str(client))}"] if client is not None else []
+    trailers.append(f"{PLAN_TRAILER}: {plan_id}")
+    message = "\n".join(lines) + f"\n{between}" + "\n".join(trailers) + "\n"
+    return message.encode("utf-8", "surrogateescape").replace(b"\0", b"")
+
+
+def plan_of(message: bytes) -> str | None:
+    """The plan that a commit with this `message` was made of; None for a commit of others."""
+    last = message.decode("utf-8", "surrogateescape").rstrip("\n").rpartition("\n")[2]
+    name, colon, plan_id = last.partition(": ")
+    return plan_id if colon and name == PLAN_TRAILER else None
+
+
+def _clean(text: str) -> str:
+    """`text` without what git takes out of names and addresses."""
+    return text.strip(_CRUD).translate(_INSIDE)
+
+
+def _moment(given: str | None, now: float) -> tuple[int, int] | None:
+    """Seconds since the epoch and the offset, of a time as git writes it; None for what is none."""
+    if not given:
+        return int(now), _local_offset(int(now))
+    stamp = _STAMP.fullmatch(given.strip())
+    if stamp is not None:
+        seconds = int(stamp[1])
+        if stamp[2] is None:
+            return seconds, _local_offset(seconds)
+        offset = int(stamp[3]) * 3600 + int(stamp[4]) * 60
+        return seconds, offset if stamp[2] == "+" else -offset
+    for read in (datetime.fromisoformat, parsedate_to_datetime):
+        try:
+            moment = read(given.strip()).astimezone()
+        except (ValueError, OverflowError, OSError):
+            continue
+        zone = read(given.strip()).utcoffset()
+        seconds = int(moment.timestamp())
+        return seconds, int(zone.total_seconds()) if zone is not None else _local_offset(seconds)
+    return None
+
+
+def _local_offset(seconds: int) -> int:
+    return time.localtime(seconds).tm_gmtoff

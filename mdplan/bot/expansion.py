@@ -1,0 +1,980 @@
+"""Expands the edits of a manifest for one file: unrolls loops and fills in placeholders.
+
+There are two kinds of loop. Among edits, ``{forEach, as, edits}`` repeats its edits for each entry of a list.
+In place of a text, ``{forEach, as, text, between, before, after}`` repeats its text for each entry: rows of a
+table, items, sections.
+"""
+
+import datetime as dt
+import json
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, Union, get_args, get_origin
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.field_names import EDIT_SYNONYMS, camel_case
+from mdplan.markdown.headings import heading_slug
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.table_edits import cell_source, has_line_end
+from mdplan.requests.spellings import op_of, operation_named
+from mdplan.storage.names import visible
+from mdplan.text.line_end_view import lines_of, to_lf
+from mdplan.text.lines import Position
+from mdplan.text.visible import nearest_names
+
+if TYPE_CHECKING:
+    from yaml import Mark, MarkedYAMLError
+    from yaml.nodes import MappingNode, Node, ScalarNode
+
+
+LOOP: Final = "forEach"
+
+EDIT_LOOP: Final = frozenset({LOOP, "as", "edits", "comment"})
+
+# Fields of an edit for the bot, which are not part of the planned operation.
+ONLY_IF_CHANGED: Final = "onlyIfChanged"
+
+AT: Final = "at"
+
+ABOUT_EDITS: Final = frozenset({"comment", ONLY_IF_CHANGED, AT})
+
+TEXT_LOOP: Final = frozenset({LOOP, "as", "text", "between", "before", "after", "comment"})
+
+DEFAULT_NAME: Final = "item"
+
+_MOST_EDITS: Final = 100_000
+
+
+# --- The text of a manifest as data that knows where in the text it is.
+#
+# YAML and JSON are read by one way: JSON that `json` accepts is YAML too, so its places are found there.
+# Of YAML only what JSON can say is read: texts, numbers, true, false, null, lists and maps. A date is a
+# text,
+# and so is `yes`.
+
+# From the top of a manifest down: names of fields, and 0-based indexes in lists.
+Path: TypeAlias = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FilledEdit:
+    """One edit as a batch takes it, and its path in the manifest.
+
+    With `only_if_changed` the edit applies only where another edit changes the file; `at` names its section.
+    """
+
+    edit: Mapping[str, Any]
+    path: Path
+    only_if_changed: bool = False
+    at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestProblem:
+    """A problem and its path in the manifest."""
+
+    problem: Diagnostic
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class VariableName:
+    """A placeholder: its dotted `text`, as it is looked up."""
+
+    text: str
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Its elements."""
+        return tuple(self.text.split("."))
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Values of placeholder names: decoded JSON by the first element of a name."""
+
+    known: Mapping[str, Any]
+
+    def having(self, **more: Any) -> "Values":  # noqa: ANN401 (any JSON)
+        """These values and `more`, which shadow values of the same name."""
+        return Values({**self.known, **more})
+
+    def find(self, name: VariableName) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
+        """What `name` stands for, with its own placeholders filled in. Errors: INVALID_ARGUMENT."""
+        value = self.written(name)
+        return filled(value, self) if isinstance(value, Template) else value
+
+    def written(self, name: VariableName) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
+        """What `name` stands for, as it is written. Errors: INVALID_ARGUMENT."""
+        value: Any = self.known
+        for depth, part in enumerate(name.parts):
+            is_index = isinstance(value, list) and part.isdecimal() and int(part) < len(value)
+            if isinstance(value, Mapping) and part in value:
+                value = value[part]
+            elif is_index:
+                value = value[int(part)]
+            else:
+                return _unknown(name, depth, value)
+        return value
+
+
+def expand_edits(
+    edits: Sequence[Any], values: Values, path: Path
+) -> list[FilledEdit] | list[ManifestProblem]:
+    """The edits at `path` of a manifest, filled in from `values`; or all of their problems."""
+    found: list[FilledEdit] = []
+    problems: list[ManifestProblem] = []
+    for each in _edits(edits, values, path):
+        if isinstance(each, ManifestProblem):
+            problems.append(each)
+        else:
+            found.append(each)
+        if len(found) > _MOST_EDITS:
+            return [_too_many(path)]
+    return problems or found
+
+
+def filled_in(value: Any, values: Values, path: Path) -> Any | ManifestProblem:  # noqa: ANN401 (any JSON)
+    """`value`, decoded JSON at `path`, with placeholders filled in and texts of loops made."""
+    match value:
+        case str():
+            text = filled(value, values)
+            return ManifestProblem(text, path) if isinstance(text, Diagnostic) else text
+        case Mapping() if is_text_loop(value):
+            return _looped_text(value, values, path)
+        case Mapping():
+            parts = {name: filled_in(part, values, (*path, name)) for name, part in value.items()}
+            return next((part for part in parts.values() if isinstance(part, ManifestProblem)), parts)
+        case list() | tuple():
+            items = [filled_in(item, values, (*path, index)) for index, item in enumerate(value)]
+            return next((item for item in items if isinstance(item, ManifestProblem)), items)
+        case _:
+            return value
+
+
+def is_edit_loop(edit: object) -> bool:
+    """Whether `edit` is a loop over edits."""
+    return isinstance(edit, Mapping) and LOOP in edit and "edits" in edit
+
+
+def is_text_loop(value: object) -> bool:
+    """Whether `value` is a loop that makes a text."""
+    return isinstance(value, Mapping) and LOOP in value and "text" in value
+
+
+def _edits(edits: Sequence[Any], values: Values, path: Path) -> Iterator[FilledEdit | ManifestProblem]:
+    for index, edit in enumerate(edits):
+        here = (*path, index)
+        if is_edit_loop(edit):
+            yield from _looped_edits(edit, values, here)
+            continue
+        given = {name: value for name, value in edit.items() if name not in ABOUT_EDITS}
+        made = filled_in(given, values, here)
+        if isinstance(made, ManifestProblem):
+            yield made
+        else:
+            yield FilledEdit(with_texts(made, given), here, edit.get(ONLY_IF_CHANGED) is True, edit.get(AT))
+
+
+def _looped_edits(
+    loop: Mapping[str, Any], values: Values, path: Path
+) -> Iterator[FilledEdit | ManifestProblem]:
+    entries = _entries(loop, values, path)
+    if isinstance(entries, ManifestProblem):
+        yield entries
+        return
+    for inner in entries:
+        yield from _edits(loop["edits"], inner, (*path, "edits"))
+
+
+def _looped_text(loop: Mapping[str, Any], values: Values, path: Path) -> str | ManifestProblem:
+    entries = _entries(loop, values, path)
+    if isinstance(entries, ManifestProblem):
+        return entries
+    texts = [filled_in(loop["text"], inner, (*path, "text")) for inner in entries]
+    texts += [filled_in(loop.get(name, ""), values, (*path, name)) for name in ("before", "between", "after")]
+    texts = [text_of(text) if isinstance(text, bool | int | float) else text for text in texts]
+    for text in texts:
+        if not isinstance(text, str):
+            problem = misuse(
+                "a loop makes a text of a value that is not text", "write more than the placeholder"
+            )
+            return text if isinstance(text, ManifestProblem) else ManifestProblem(problem, path)
+    *entered, before, between, after = map(str, texts)
+    return before + between.join(entered) + after if entered else ""
+
+
+def _entries(loop: Mapping[str, Any], values: Values, path: Path) -> list[Values] | ManifestProblem:
+    """The values for each iteration of `loop`."""
+    found = values.find(VariableName(str(loop[LOOP])))
+    if isinstance(found, Diagnostic):
+        return ManifestProblem(found, (*path, LOOP))
+    if not isinstance(found, list):
+        problem = misuse(f"`{loop[LOOP]}` is not a list", "a loop takes the entries of a list")
+        return ManifestProblem(problem, (*path, LOOP))
+    name = str(loop.get("as", DEFAULT_NAME))
+    return [values.having(**{name: entry}) for entry in found]
+
+
+def _too_many(path: Path) -> ManifestProblem:
+    return ManifestProblem(
+        misuse(f"there are more than {_MOST_EDITS} edits", "make a manifest of a part"), path
+    )
+
+
+# --- Placeholders: ``{{name}}`` in a text of a manifest represents a value, ``{{{{`` for two braces.
+#
+# They are strict: a name that nothing has is an error, and so is an opening that is not closed. A text
+# that is
+# one placeholder and nothing else is that value, whatever it is; inside other text it must be a text, a
+# number, true or false. So it must in a field that takes text: see `text_fields`. Filters follow the
+# name:
+# ``{{name | default: none | cell}}``.
+
+_OPENING: Final = "{{"
+
+_LITERAL: Final = "{{{{"
+
+_PLACEHOLDER: Final = re.compile(r"\{\{[ \t]*([^\s{}|]+)((?:[ \t]*\|[^{}|]+)*)[ \t]*\}\}")
+
+_PIECE: Final = re.compile(r"\{\{\{\{|\{\{")
+
+_SHOWN: Final = 60
+
+# What is known of a file only when it is read.
+OF_FILES: Final = frozenset({"path", "name", "stem", "folder", "frontMatter", "git", "sections"})
+
+# Names that a variable of the manifest may use; any other pair of braces in one is text.
+_OF_VARIABLES: Final = re.compile(rf"\{{\{{[ \t]*(?:{'|'.join(sorted(OF_FILES))}|vars|env|data)\b")
+
+
+class Template(str):
+    """A variable of the manifest that has placeholders itself: they are filled in where it is used."""
+
+    __slots__ = ()
+
+
+def with_templates(value: Any) -> Any:  # noqa: ANN401 (any JSON)
+    """`value` of a variable that a manifest contains, with its texts that have placeholders marked."""
+    match value:
+        case str():
+            return Template(value) if _OF_VARIABLES.search(value) else value
+        case Mapping():
+            return {name: with_templates(part) for name, part in value.items()}
+        case list() | tuple():
+            return [with_templates(item) for item in value]
+        case _:
+            return value
+
+
+def templates_in(value: object) -> Iterator[Template]:
+    """The templates in `value`, decoded JSON."""
+    match value:
+        case Template():
+            yield value
+        case Mapping():
+            for part in value.values():
+                yield from templates_in(part)
+        case list() | tuple():
+            for item in value:
+                yield from templates_in(item)
+        case _:
+            pass
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A filter of a placeholder: its `name`, and what follows the colon, empty without one."""
+
+    name: str
+    argument: str
+
+    def __call__(self, value: Any) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
+        """What it makes of `value`. Errors: INVALID_ARGUMENT."""
+        return FILTERS[self.name](value, self.argument)
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    """A name, and the filters that its value passes through."""
+
+    name: VariableName
+    filters: tuple[Filter, ...] = ()
+
+    @property
+    def has_default(self) -> bool:
+        """Whether it has a value where nothing has the name."""
+        return any(each.name == DEFAULT for each in self.filters)
+
+    def value(self, values: Values) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
+        """What it represents. Errors: INVALID_ARGUMENT."""
+        value = values.find(self.name)
+        if isinstance(value, Diagnostic) and self.has_default:
+            value = None
+        for each in self.filters:
+            if isinstance(value, Diagnostic):
+                break
+            value = each(value)
+        return value
+
+
+def pieces(text: str) -> Iterator[str | Placeholder] | Diagnostic:
+    """`text` as literal texts and placeholders in turn. Errors: INVALID_ARGUMENT for half a placeholder."""
+    found: list[str | Placeholder] = []
+    at = 0
+    while opening := _PIECE.search(text, at):
+        found.append(text[at : opening.start()])
+        if opening[0] == _LITERAL:
+            found.append(_OPENING)
+            at = opening.end()
+            continue
+        placeholder = _PLACEHOLDER.match(text, opening.start())
+        if placeholder is None:
+            return misuse(
+                f"`{_short(text[opening.start() :])}` does not begin a valid placeholder",
+                "write `{{name}}`, or `{{{{` for two braces",
+            )
+        filters = [read_filter(each) for each in placeholder[2].split("|")[1:]]
+        unknown = next((each for each in filters if isinstance(each, Diagnostic)), None)
+        if unknown is not None:
+            return unknown
+        known = tuple(each for each in filters if isinstance(each, Filter))
+        found.append(Placeholder(VariableName(placeholder[1]), known))
+        at = placeholder.end()
+    found.append(text[at:])
+    return iter([each for each in found if each])
+
+
+def placeholders_in(text: str) -> tuple[Placeholder, ...] | Diagnostic:
+    """The placeholders of `text`."""
+    found = pieces(text)
+    return (
+        found
+        if isinstance(found, Diagnostic)
+        else tuple(each for each in found if isinstance(each, Placeholder))
+    )
+
+
+def has_placeholder(value: object) -> bool:
+    """Whether a text in `value`, decoded JSON, has two braces."""
+    match value:
+        case str():
+            return _OPENING in value
+        case list() | tuple():
+            return any(map(has_placeholder, value))
+        case Mapping():
+            return any(map(has_placeholder, value.values()))
+        case _:
+            return False
+
+
+def filled(text: str, values: Values) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
+    """`text` with all placeholders filled in; the value itself where it is one placeholder."""
+    if _OPENING not in text:
+        return text
+    found = pieces(text)
+    if isinstance(found, Diagnostic):
+        return found
+    parts = list(found)
+    if len(parts) == 1 and isinstance(parts[0], Placeholder):
+        return parts[0].value(values)
+    texts: list[str] = []
+    for part in parts:
+        text_or_problem = part if isinstance(part, str) else _as_text(part, values)
+        if isinstance(text_or_problem, Diagnostic):
+            return text_or_problem
+        texts.append(text_or_problem)
+    return "".join(texts)
+
+
+def text_of(value: float) -> str:
+    """A number, true or false of JSON as it is written inside a text."""
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)
+
+
+def misuse(reason: str, hint: str) -> Diagnostic:
+    """INVALID_ARGUMENT for something in a manifest."""
+    return Diagnostic.invalid(reason, hint)
+
+
+def _as_text(placeholder: Placeholder, values: Values) -> str | Diagnostic:
+    value = placeholder.value(values)
+    match value:
+        case Diagnostic() | str():
+            return value
+        case bool() | int() | float():
+            return text_of(value)
+        case _:
+            kind = "nothing" if value is None else "a list" if isinstance(value, list) else "a map"
+            return misuse(
+                f"`{_short(placeholder.name.text)}` is {kind}, which is no part of a text",
+                "name a part of it; a loop (`forEach`) takes the entries of a list",
+            )
+
+
+def _unknown(name: VariableName, depth: int, found: object) -> Diagnostic:
+    part = name.parts[depth]
+    where = f"`{_short('.'.join(name.parts[:depth]))}` has no" if depth else "there is no"
+    if isinstance(found, list):
+        return misuse(f"{where} entry `{_short(part)}`", f"it has {len(found)} entries, counted from 0")
+    if not isinstance(found, Mapping):
+        return misuse(
+            f"{where} part `{_short(part)}`: it is neither a map nor a list", "name the value itself"
+        )
+    near = nearest_names(part, map(str, found))
+    known: Sequence[str] = near or sorted(found)[:10]
+    listed = ", ".join(f"`{_short(each)}`" for each in known)
+    hint = (f"did you mean {listed}?" if near else f"it has {listed}") if known else "it is empty"
+    return misuse(f"{where} value `{_short(part)}`", hint)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+
+
+# --- Filters of placeholders: ``{{row.name | default: none | cell}}`` passes a value from left to
+# right.
+
+DEFAULT: Final = "default"
+
+_ISO_DATE: Final = "%Y-%m-%d"
+
+_BACKTICKS: Final = re.compile("`+")
+
+_LINE_END: Final = "\r\n"
+
+
+def read_filter(text: str) -> Filter | Diagnostic:
+    """The filter that ``name`` or ``name: argument`` gives. Errors: INVALID_ARGUMENT for an unknown name."""
+    name, _, argument = text.partition(":")
+    name, argument = name.strip(), argument.strip()
+    if name not in FILTERS:
+        near = nearest_names(name, FILTERS)
+        known = ", ".join(f"`{each}`" for each in near or FILTERS)
+        return Diagnostic.invalid(
+            f"there is no filter `{name[:60]}`", f"did you mean {known}?" if near else f"filters are {known}"
+        )
+    if len(argument) > 1 and argument[0] == argument[-1] and argument[0] in "\"'":
+        argument = argument[1:-1]
+    return Filter(name, argument)
+
+
+def _default(value: Any, argument: str) -> Any:  # noqa: ANN401 (any JSON)
+    """`argument` in place of null and of a name that has no value."""
+    return argument if value is None else value
+
+
+def _cell(value: Any, argument: str) -> str | Diagnostic:  # noqa: ANN401 (any JSON)
+    """A value as the cell of a table row: pipes are escaped, line ends are ``<br>``."""
+    del argument
+    text = _text(value, "cell")
+    if isinstance(text, Diagnostic):
+        return text
+    return cell_source("<br>".join(lines_of(to_lf(text))) if has_line_end(text) else text)
+
+
+def _slug(value: Any, argument: str) -> str | Diagnostic:  # noqa: ANN401 (any JSON)
+    """The anchor that GitHub gives a heading with this title."""
+    del argument
+    text = _text(value, "slug")
+    return text if isinstance(text, Diagnostic) else heading_slug(text)
+
+
+def _code(value: Any, argument: str) -> str | Diagnostic:  # noqa: ANN401 (any JSON)
+    """A text as a code block in the language `argument`, with a fence that the text does not close."""
+    text = _text(value, "code")
+    if isinstance(text, Diagnostic):
+        return text
+    fence = "`" * max([3, *(len(run) + 1 for run in _BACKTICKS.findall(text))])
+    return f"{fence}{argument}\n{text.rstrip(_LINE_END)}\n{fence}"
+
+
+def _date(value: Any, argument: str) -> str | Diagnostic:  # noqa: ANN401 (any JSON)
+    """A date or time of ISO 8601 in the form that `argument` gives as `strftime` takes it."""
+    try:
+        return dt.datetime.fromisoformat(str(value)).strftime(argument or _ISO_DATE)
+    except ValueError:
+        return Diagnostic.invalid(
+            f"`{str(value)[:60]}` is not a date", "the filter `date` takes dates such as 2026-11-23"
+        )
+
+
+def _text(value: Any, name: str) -> str | Diagnostic:  # noqa: ANN401 (any JSON)
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case str() | int() | float():
+            return str(value)
+        case _:
+            return Diagnostic.invalid(
+                f"the filter `{name}` takes a text, and this is a list or a map", "name a part of it"
+            )
+
+
+_Apply: TypeAlias = "Callable[[Any, str], Any | Diagnostic]"
+
+FILTERS: Final[Mapping[str, _Apply]] = {
+    DEFAULT: _default,
+    "cell": _cell,
+    "code": _code,
+    "date": _date,
+    "slug": _slug,
+}
+
+
+# --- Numbers, true and false of data in the fields of an edit that take text.
+#
+# A placeholder that is alone is its value, so that a front matter key can get a number. A cell, a heading
+# or a payload has text only: there it is written as it would be inside a longer text.
+
+_LISTS: Final = frozenset({tuple, list})
+
+_MAPS: Final = frozenset({dict, Mapping})
+
+
+def with_texts(filled: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
+    """The edit `filled`, made of `written` in a manifest, with text where values of data belong to text.
+
+    What the manifest itself has in such a place is left to the request reader, which refuses it.
+    """
+    model = operation_named(op_of(filled))
+    if model is None:
+        return dict(filled)
+    return {name: _fitted(value, written.get(name), _of_field(model, name)) for name, value in filled.items()}
+
+
+def _fitted(value: Any, written: object, wanted: tuple[Any, ...]) -> Any:  # noqa: ANN401 (any JSON)
+    """`value`, which came of `written`, where one of the types `wanted` is asked for."""
+    # A text that became something else was a placeholder, and all below it is data.
+    is_data = isinstance(written, str)
+    match value:
+        case bool() | int() | float():
+            return text_of(value) if is_data and _takes_text(wanted) else value
+        case Mapping():
+            below = written if isinstance(written, Mapping) else {}
+            return {
+                name: _fitted(part, written if is_data else below.get(name), _below(wanted, name))
+                for name, part in value.items()
+            }
+        case list():
+            items = written if isinstance(written, Sequence) and not is_data else ()
+            inner = _below(wanted, 0)
+            return [
+                _fitted(part, written if is_data else items[index] if index < len(items) else None, inner)
+                for index, part in enumerate(value)
+            ]
+        case _:
+            return value
+
+
+def _takes_text(wanted: tuple[Any, ...]) -> bool:
+    """Whether text is among `wanted` and no number; where a path of texts is, one text is one as well."""
+    plain = {str if each == tuple[str, ...] else each for each in wanted}
+    return str in plain and not plain & {int, float, bool, Any}
+
+
+@cache
+def _of_field(model: type[Any], name: str) -> tuple[Any, ...]:
+    """The types that the field `name` of `model`, in any spelling of it, takes."""
+    camel = camel_case(name)
+    names = {camel, EDIT_SYNONYMS.get(camel, camel)}
+    for own, declared in model.model_fields.items():
+        if (declared.alias or own) in names:
+            return _types(declared.annotation)
+    return ()
+
+
+def _below(wanted: tuple[Any, ...], part: str | int) -> tuple[Any, ...]:
+    """The types of what is at `part`, a name or an index, in a value of one of `wanted`."""
+    found: list[Any] = []
+    for each in wanted:
+        origin = get_origin(each)
+        if isinstance(part, str) and hasattr(each, "model_fields"):
+            found += _of_field(each, part)
+        elif isinstance(part, str) and origin in _MAPS:
+            found += _types(get_args(each)[1])
+        elif isinstance(part, int) and origin in _LISTS:
+            found += _types(get_args(each)[0])
+    return tuple(found)
+
+
+def _types(annotation: Any) -> tuple[Any, ...]:  # noqa: ANN401 (any type)
+    """The members of a union, without None and what is annotated to them."""
+    if get_origin(annotation) in {Union, UnionType}:
+        return tuple(each for member in get_args(annotation) for each in _types(member))
+    if hasattr(annotation, "__metadata__"):
+        return _types(annotation.__origin__)
+    return () if annotation is NoneType else (annotation,)
+
+
+# --- Snippets: parts of source files between tags in comments, as documentation tools mark them.
+
+# The only snippet name that is not one: it stands for all of a file.
+ALL: Final = "*"
+
+_NAME: Final = r"[\w.-]+"
+
+_FRAGMENT: Final = re.compile(r"(.+)#([\w-]+|\*)", re.DOTALL)
+
+# In their order: our own and AWS, Google, mdBook, Visual Studio.
+_STARTS: Final = re.compile(
+    rf"\W*(?:snippet[:-]start[: ]\s*\[?({_NAME})\]?|\[START ({_NAME})\]|ANCHOR: *({_NAME})"
+    rf"|#region ({_NAME}))\W*"
+)
+
+_ENDS: Final = re.compile(
+    rf"\W*(?:snippet[:-]end(?:[: ]\s*\[?({_NAME})\]?)?|\[END ({_NAME})\]|ANCHOR_END: *({_NAME})"
+    rf"|#?endregion(?: ({_NAME}))?)\W*"
+)
+
+_HINT: Final = "put it between `snippet:start NAME` and `snippet:end`, each in a comment on a separate line"
+
+
+@dataclass(slots=True)
+class _Open:
+    """A snippet that has begun in `line`, from 1."""
+
+    name: str
+    line: int
+    lines: list[str] = field(default_factory=list)
+
+
+def split_name(name: str) -> tuple[str, str | None]:
+    """The file that `name` gives, and the snippet of it: None without `#SNIPPET` at its end."""
+    found = _FRAGMENT.fullmatch(name)
+    return (found[1], found[2]) if found else (name, None)
+
+
+def read_snippets(text: str, file: str) -> dict[str, str] | Diagnostic:
+    """The snippets in the `text` of `file` by name, without common indent and without lines of tags.
+
+    Errors: INVALID_ARGUMENT for one that repeats, has no end or no start.
+    """
+    done: dict[str, str] = {}
+    pending: list[_Open] = []
+    for number, line in enumerate(lines_of(to_lf(text)), 1):
+        if started := _STARTS.fullmatch(line):
+            name = next(filter(None, started.groups()))
+            if name in done or any(each.name == name for each in pending):
+                return _problem(f"the snippet `{name}` begins again in line {number}", file)
+            pending.append(_Open(name, number))
+        elif ended := _ENDS.fullmatch(line):
+            name = next(filter(None, ended.groups()), pending[-1].name if pending else "")
+            found = next((each for each in pending if each.name == name), None)
+            if found is None:
+                return _problem(f"the snippet that ends in line {number} has no start", file)
+            pending.remove(found)
+            done[name] = textwrap.dedent("\n".join(found.lines))
+        else:
+            for each in pending:
+                each.lines.append(line)
+    if pending:
+        return _problem(f"the snippet `{pending[0].name}` of line {pending[0].line} has no end", file)
+    return done
+
+
+def read_snippet(text: str, name: str, file: str) -> str | list[dict[str, str]] | Diagnostic:
+    """The snippet `name` in the `text` of `file`; for `*` all of them, each a map of `name` and `text`.
+
+    Errors: INVALID_ARGUMENT, also where there is none of that name.
+    """
+    found = read_snippets(text, file)
+    if isinstance(found, Diagnostic):
+        return found
+    if name == ALL:
+        return [{"name": each, "text": part} for each, part in found.items()]
+    if name in found:
+        return found[name]
+    known = ", ".join(f"`{each}`" for each in list(found)[:10])
+    return _problem(f"there is no snippet `{name}`" + (f", only {known}" if known else ""), file)
+
+
+def _problem(reason: str, file: str) -> Diagnostic:
+    return Diagnostic.invalid(f"in `{visible(file)}` {reason}", _HINT)
+
+
+# --- Sections that a manifest names by what they are, and not by a heading that is another on each
+# page.
+
+
+class PagePlace(StrEnum):
+    """The values of `at` in an edit of a manifest."""
+
+    FIRST_H1 = "first H1"
+    TOP_OF_BODY = "top of body"
+
+
+def address_of(place: PagePlace, outline: Outline) -> Mapping[str, Any] | Diagnostic:
+    """The address of `place` as fields of an edit. Errors: SECTION_NOT_FOUND for a page without H1."""
+    if place is PagePlace.TOP_OF_BODY:
+        return {"headingPath": []}
+    found = next((section for section in outline.sections if section.level == 1), None)
+    if found is not None:
+        return {"sectionId": str(found.section_id)}
+    return Diagnostic(
+        code=Code.SECTION_NOT_FOUND,
+        message="the page has no heading of level 1",
+        hint="skip such pages: `when: {matches: '^# '}`, or use `at: top of body`",
+    )
+
+
+_SCHEMA_HINT: Final = "see `mdplan schema manifest` for what belongs there"
+
+MAX_CHARACTERS: Final = 16 * 1024 * 1024
+
+_MOST_DEPTH: Final = 100
+
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+
+_MOST_DIGITS: Final = 300
+
+_CONSTANTS: Final[Mapping[str, bool | None]] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SourceMap:
+    """Decoded `data`, and the place of each part of it: of a field its name, of an entry its start."""
+
+    data: Any
+    places: Mapping[Path, Position]
+
+    def place(self, path: Path) -> Position:
+        """The position of the value at `path`; if it is missing, that of its nearest parent."""
+        while path not in self.places:
+            path = path[:-1]
+        return self.places[path]
+
+
+class _SyntaxProblem(Exception):  # noqa: N818 (it never leaves this module)
+    def __init__(self, reason: str, node: "Node") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.place = _start(node)
+
+
+def read_source_map(
+    text: str, name: str, what: str = "the manifest", hint: str = _SCHEMA_HINT
+) -> SourceMap | Diagnostic:
+    """The data of `text`, which is JSON where `name` ends so, and YAML else.
+
+    Errors: INVALID_ARGUMENT, in which `what` represents the text, with the `hint` on what belongs there.
+    """
+    located = _read(text, name)
+    if not isinstance(located, _Refusal):
+        return located
+    step = located.hint or hint
+    return Diagnostic.invalid(f"{what} {located.reason}", step, file=name, place=located.place)
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """Why a text cannot be read, and where; `hint` corrects a mistake that is known."""
+
+    reason: str
+    place: Position | None
+    hint: str = ""
+
+
+def _read(text: str, name: str) -> SourceMap | _Refusal:
+    if len(text) > MAX_CHARACTERS:
+        return _Refusal(f"has more than {MAX_CHARACTERS} characters", None)
+    is_json = name.lower().endswith(".json")
+    try:
+        data = json.loads(text) if is_json else None
+    except json.JSONDecodeError as error:
+        return _Refusal(f"is not JSON: {error.msg}", Position(error.lineno, error.colno))
+    except (RecursionError, ValueError):
+        return _Refusal("is not JSON: it is too deep, or a number in it too long", None)
+    located = _read_yaml(text.replace("\t", " ") if is_json else text)
+    if isinstance(located, _Refusal) or not is_json:
+        return located
+    # Of escapes YAML has its own idea: only the places are taken from it.
+    return SourceMap(data, located.places)
+
+
+def _read_yaml(text: str) -> SourceMap | _Refusal:
+    import yaml
+
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        if node is None:
+            return _Refusal("is empty", None)
+        reader = _Reader(node)
+        return SourceMap(reader.value(node, ()), reader.places)
+    except _SyntaxProblem as misread:
+        return _Refusal(misread.reason, misread.place)
+    except yaml.MarkedYAMLError as error:
+        reason, correction, mark = yaml_mistake(error)
+        place = Position(mark.line + 1, mark.column + 1) if mark is not None else None
+        return _Refusal(f"is not YAML: {reason}", place, correction)
+    except yaml.reader.ReaderError as error:
+        return _Refusal(f"is not YAML: {error.reason}", None)
+    except RecursionError:
+        return _Refusal("is not YAML: it is too deep", None)
+
+
+class _Reader:
+    """Values of nodes; `places` grows with them."""
+
+    def __init__(self, top: "Node") -> None:
+        self.places: dict[Path, Position] = {(): _start(top)}
+        self._seen: set[int] = set()
+
+    def value(self, node: "Node", path: Path) -> Any:  # noqa: ANN401 (any JSON)
+        """The value of `node`, which is at `path`. Raises `_SyntaxProblem`."""
+        from yaml.nodes import MappingNode, ScalarNode, SequenceNode
+
+        if id(node) in self._seen:
+            # A few aliases of aliases represent any number of parts.
+            raise _SyntaxProblem("uses an alias (`*name`); give the value a name under `vars` instead", node)
+        if len(path) > _MOST_DEPTH:
+            raise _SyntaxProblem("is too deep", node)
+        self._seen.add(id(node))
+        match node:
+            case ScalarNode():
+                return _scalar(node)
+            case SequenceNode():
+                for index, item in enumerate(node.value):
+                    self.places[*path, index] = _start(item)
+                return [self.value(item, (*path, index)) for index, item in enumerate(node.value)]
+            case MappingNode():
+                return self._map(node, path)
+            case _:
+                raise _SyntaxProblem("contains something that is not JSON", node)
+
+    def _map(self, node: "MappingNode", path: Path) -> dict[str, Any]:
+        from yaml.nodes import ScalarNode
+
+        found: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            if not isinstance(key_node, ScalarNode):
+                raise _SyntaxProblem("has a key that is not text", key_node)
+            key = str(key_node.value)
+            if key in found:
+                raise _SyntaxProblem(f"has the key `{key[:60]}` twice", key_node)
+            self.places[*path, key] = _start(key_node)
+            found[key] = self.value(value_node, (*path, key))
+        return found
+
+
+def _scalar(node: "ScalarNode") -> str | float | bool | None:
+    text = str(node.value)
+    if node.tag not in _RESOLVED:
+        raise _SyntaxProblem(f"has a tag (`{node.tag[:60]}`), which nothing here understands", node)
+    if node.style is not None:
+        return text
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    number = _NUMBER.fullmatch(text)
+    if number is None or len(text) > _MOST_DIGITS:
+        return text
+    return float(text) if number[1] or number[2] else int(text)
+
+
+_RESOLVED: Final = frozenset(
+    f"tag:yaml.org,2002:{kind}"
+    for kind in ("str", "int", "float", "bool", "null", "timestamp", "merge", "value")
+)
+
+
+def _start(node: "Node") -> Position:
+    return Position(node.start_mark.line + 1, node.start_mark.column + 1)
+
+
+# --- Common YAML mistakes, each with its correction.
+
+SEVERAL: Final = "a second document begins here"
+
+_QUOTE: Final = "put the text in quotes: '…'"
+
+
+class _Known(NamedTuple):
+    """A mistake by what PyYAML says of it; it is where PyYAML stopped, or `at_start` of what was read."""
+
+    pattern: re.Pattern[str]
+    reason: str
+    hint: str
+    at_start: bool = False
+
+
+_KNOWN: Final = (
+    _Known(
+        re.compile(r"'\\t' that cannot"), "a tab indents this line", "indent with spaces: YAML takes no tabs"
+    ),
+    _Known(
+        re.compile(r"quoted scalar: found unexpected end"),
+        "the text that begins here has no closing quote",
+        "close it with the same quote",
+        at_start=True,
+    ),
+    _Known(
+        re.compile(r"parsing a flow "),
+        "the bracket that begins here is not closed",
+        "close it, or put a comma between two entries",
+        at_start=True,
+    ),
+    _Known(
+        re.compile(r"found '(?:<block (?:mapping|sequence) start>|-)'"),
+        "this line is indented differently from the ones before it",
+        "indent the fields of one entry alike, with spaces",
+    ),
+    _Known(re.compile(r"another document"), SEVERAL, "remove this `---` and what follows it"),
+    _Known(
+        re.compile(r"sequence entries are not allowed"),
+        "a list begins in the middle of a line",
+        "begin the list on the next line, indented",
+    ),
+    _Known(
+        re.compile(r"mapping values are not allowed"),
+        "this `:` cannot be here",
+        f"put a space after the `:` of each key; where the `:` belongs to a text, {_QUOTE}",
+    ),
+    _Known(
+        re.compile(r"could not find expected ':'"),
+        "this line has no `:` after its key",
+        "write `key: value`; indent the further lines of a text more than its key",
+        at_start=True,
+    ),
+    _Known(re.compile(r"that cannot start any token"), "no text can begin with this character", _QUOTE),
+    _Known(re.compile(r"\balias\b"), "`*` begins an alias here, and nothing has that name", _QUOTE),
+    _Known(
+        re.compile(r"unknown escape character"),
+        "this backslash begins no escape",
+        r"write \\ for a backslash, or put the text in single quotes",
+    ),
+    _Known(
+        re.compile(r"found '<scalar>'"),
+        "the text goes on after its closing quote",
+        r"inside '…' write '' for a quote, and inside "
+        r'"…" write \"',
+    ),
+)
+
+
+class YamlMistake(NamedTuple):
+    """A mistake, the `hint` that corrects it, and its position."""
+
+    reason: str
+    hint: str
+    mark: "Mark | None"
+
+
+def yaml_mistake(error: "MarkedYAMLError") -> YamlMistake:
+    """The mistake that PyYAML found with `error`; its own words, and no hint, where that is a rare one."""
+    mark = error.problem_mark or error.context_mark
+    message = f"{error.context or ''}: {error.problem or ''}"
+    found = next((known for known in _KNOWN if known.pattern.search(message)), None)
+    if found is None:
+        return YamlMistake(error.problem or error.context or "it cannot be read", "", mark)
+    return YamlMistake(found.reason, found.hint, (found.at_start and error.context_mark) or mark)

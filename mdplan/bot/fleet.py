@@ -1,0 +1,443 @@
+"""A fleet: its repositories are visited in parallel, and each outcome is kept at once."""
+
+import hashlib
+import json
+import re
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from filelock import FileLock
+
+from mdplan.bot.bot import EventListener, RunOptions, ignore_events
+from mdplan.bot.executors import in_order, open_executor
+from mdplan.bot.expansion import Path as Place
+from mdplan.bot.expansion import SourceMap, read_source_map
+from mdplan.bot.forge import Forge, GitHub
+from mdplan.bot.manifest import LoadedManifest
+from mdplan.bot.pulls import PullOptions, Split, run_pull_request, run_pull_requests
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.engine.engine import Engine
+from mdplan.git.repository import BRANCHES, git_failed, run_git
+from mdplan.reports.base import Report
+from mdplan.settings import Settings
+from mdplan.storage.filesystem import StorageRefused
+
+
+class FleetState(StrEnum):
+    """The state of a repository after a run."""
+
+    PENDING = "pending"
+    OPEN = "open"
+    NOTHING = "nothing to do"
+    FAILED = "failed"
+    MERGED = "merged"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetBranch:
+    """A branch of the bot in a repository, its commit, and the address of its pull request."""
+
+    branch: str
+    commit: str
+    pull_request: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetRepository:
+    """A repository of a fleet and its state.
+
+    `files` is how many files the branches change. `error` says why it failed, and `hint` what to do.
+    `question` is which manifest was asked of which commits: while that is the same, there is nothing to do.
+    """
+
+    name: str
+    state: FleetState = FleetState.PENDING
+    files: int = 0
+    branches: tuple[FleetBranch, ...] = ()
+    error: str | None = None
+    hint: str | None = None
+    question: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetReport(Report):
+    """The report of `mdplan fleet`: its repositories with their states, in the order of the list."""
+
+    repositories: tuple[FleetRepository, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetOptions:
+    """Visit up to `jobs` repositories at a time, in processes or on the cluster at `executor`."""
+
+    jobs: int
+    executor: str | None = None
+    on_event: EventListener = ignore_events
+
+
+def fleet_key(loaded: LoadedManifest, more: Sequence[object]) -> str:
+    """The key of a manifest with its values, and of all that decides what a branch looks like."""
+    identity_json = json.dumps([loaded.located.data, loaded.values.known, *map(repr, more)], default=str)
+    return hashlib.sha256(identity_json.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetMember:
+    """A repository: its `name` in reports, the `address` that git clones, and the branch to merge into.
+
+    `github` is ``OWNER/NAME`` where that is not in the address.
+    """
+
+    name: str
+    address: str
+    base: str
+    github: str | None = None
+
+    @property
+    def folder(self) -> str:
+        """The name of its clone, which no other address has."""
+        digest = hashlib.sha256(self.address.encode()).hexdigest()[:12]
+        return f"{_PLAIN.sub('-', self.name)[:60]}-{digest}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fleet:
+    """What to do in each repository: apply the manifest `loaded`, on branches that begin with `branch`.
+
+    Clones lie in the folder `work`; `key` is that of the manifest with its values. With `github` each branch
+    has a pull request. `signed_by_forge` and `merges` are as in `PullOptions`.
+    """
+
+    loaded: LoadedManifest
+    settings: Settings
+    work: str
+    key: str
+    branch: str
+    github: bool
+    split: Split | None = None
+    title: str | None = None
+    labels: tuple[str, ...] = ()
+    keep_going: bool = False
+    signed_by_forge: bool = False
+    merges: bool = False
+
+    def forge(self, member: FleetMember) -> Callable[[str], Forge] | None:
+        """Makes the forge of `member`; None where branches are pushed alone."""
+        return partial(GitHub.of_repository, name=member.github) if self.github else None
+
+
+_PLAIN: Final = re.compile(r"[^A-Za-z0-9._-]+")
+
+# A repository, and what is known of it.
+Visit: TypeAlias = tuple[FleetMember, FleetRepository]
+
+VisitTask: TypeAlias = Callable[[Fleet, Visit], FleetRepository]
+
+
+def run_fleet(
+    task: VisitTask,
+    fleet: Fleet,
+    members: Sequence[FleetMember],
+    options: FleetOptions,
+    is_wanted: Callable[[FleetRepository], bool] = lambda _: True,
+) -> FleetReport:
+    """Do `task` for those of `members` that are wanted; one that fails keeps no other back.
+
+    A run that is killed is resumed by the next one. Errors: those of the repositories, each once. Raises
+    `StorageRefused` for an executor or a folder that cannot be used.
+    """
+    states = fleet_states(fleet)
+    known = states.all()
+    visits = [(member, known.get(member.name, FleetRepository(name=member.name))) for member in members]
+    wanted = [visit for visit in visits if is_wanted(visit[1])]
+    found: dict[str, FleetRepository] = {}
+    with open_executor(options.executor, options.jobs, len(wanted)) as executor:
+        for repository in in_order(executor, task, wanted, fleet, jobs=options.jobs):
+            states.put(repository)
+            found[repository.name] = repository
+            facts = {"name": repository.name, "state": repository.state.value}
+            options.on_event("visited", {**facts, "done": len(found), "files": len(wanted)})
+    return fleet_report([found.get(member.name, state) for member, state in visits])
+
+
+def fleet_report(repositories: Sequence[FleetRepository]) -> FleetReport:
+    """The report on `repositories`, with a problem for each that failed."""
+    problems = tuple(
+        Diagnostic(
+            code=Code.IO_ERROR,
+            message=f"{each.name}: {each.error}",
+            hint=each.hint or "run the command again to retry",
+        )
+        for each in repositories
+        if each.state is FleetState.FAILED
+    )
+    error = next(iter(problems), None)
+    return FleetReport(ok=error is None, error=error, diagnostics=problems, repositories=tuple(repositories))
+
+
+class FleetStates:
+    """The states of the fleet `fleet` in the file `path`; each change is on the disk when it returns."""
+
+    def __init__(self, path: Path, fleet: str) -> None:
+        self._path, self._fleet = path, fleet
+
+    def all(self) -> Mapping[str, FleetRepository]:
+        """The known states by the name of the repository. Raises `StorageRefused` (IO_ERROR)."""
+        with self._database() as database:
+            asked = "select name, state from repositories where fleet = ?"
+            rows = database.execute(asked, (self._fleet,)).fetchall()
+        return {name: _read(state) for name, state in rows}
+
+    def put(self, repository: FleetRepository) -> None:
+        """Keep the state of `repository`. Raises `StorageRefused` (IO_ERROR)."""
+        row = (self._fleet, repository.name, json.dumps(asdict(repository)))
+        with self._database() as database, database:
+            database.execute("insert or replace into repositories values (?, ?, ?)", row)
+
+    @contextmanager
+    def _database(self) -> Iterator[sqlite3.Connection]:
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with closing(sqlite3.connect(self._path, timeout=_WAIT_SECONDS)) as database:
+                database.execute(_TABLE)
+                yield database
+        except (OSError, sqlite3.Error) as error:
+            message = f"the states of the fleet in `{self._path}` cannot be used: {error}"
+            raise StorageRefused.of(Code.IO_ERROR, message, "name another folder with `--work`") from error
+
+
+def fleet_states(fleet: Fleet) -> FleetStates:
+    """The states of the repositories; those of another branch are another fleet."""
+    return FleetStates(Path(fleet.work) / "fleet.sqlite3", fleet.branch)
+
+
+# --- One visit of a repository of a fleet: in any process that sees the folder of the clones.
+
+_BUSY: Final = "busy"
+
+_CLOSED: Final = "The fleet that opened this pull request closed it."
+
+
+def open_branches(fleet: Fleet, visit: Visit) -> FleetRepository:
+    """Renew the branches and pull requests of a repository, unless all of it is as the last run left it."""
+    return _guarded(_open, fleet, visit)
+
+
+def merge_branches(fleet: Fleet, visit: Visit) -> FleetRepository:
+    """Merge the open pull requests of a repository; without a forge the base must still be where it was."""
+    return _guarded(_merge, fleet, visit)
+
+
+def close_branches(fleet: Fleet, visit: Visit) -> FleetRepository:
+    """Close the pull requests of a repository and delete its branches."""
+    return _guarded(_close, fleet, visit)
+
+
+def _guarded(task: VisitTask, fleet: Fleet, visit: Visit) -> FleetRepository:
+    try:
+        return task(fleet, visit)
+    except StorageRefused as refused:
+        return _failed(visit[1], refused.problems[0])
+
+
+def _failed(known: FleetRepository, problem: Diagnostic) -> FleetRepository:
+    """`known` with what went wrong; the next run tries it again."""
+    state = FleetState.FAILED
+    return replace(known, state=state, error=problem.message, hint=problem.hint, question="")
+
+
+def _open(fleet: Fleet, visit: Visit) -> FleetRepository:
+    member, known = visit
+    with _clone(fleet, member) as clone:
+        question = _question(fleet, member, clone)
+        if question == known.question and known.state in {FleetState.OPEN, FleetState.NOTHING}:
+            return known
+        wanted = PullOptions(
+            base=member.base,
+            branch=fleet.branch,
+            title=fleet.title,
+            labels=fleet.labels,
+            forge=fleet.forge(member),
+            signed_by_forge=fleet.signed_by_forge,
+            merges=fleet.merges,
+        )
+        options = RunOptions(jobs=1, keep_going=fleet.keep_going)
+        with Engine.open([clone], settings=fleet.settings) as engine:
+            if fleet.split is None:
+                report = run_pull_request(engine, fleet.loaded, options, wanted)
+                made = [(fleet.branch, report.commit, report.pull_request)]
+            else:
+                report = run_pull_requests(engine, fleet.loaded, options, wanted, fleet.split)
+                made = [(part.branch, part.commit, part.pull_request) for part in report.pull_requests]
+        branches = tuple(
+            FleetBranch(branch=branch, commit=commit, pull_request=pull)
+            for branch, commit, pull in made
+            if commit is not None
+        )
+        found = FleetRepository(
+            name=member.name,
+            state=FleetState.OPEN if branches else FleetState.NOTHING,
+            files=report.files_changed if branches else 0,
+            branches=branches,
+            question=_question(fleet, member, clone),
+        )
+        return found if report.error is None else _failed(found, report.error)
+
+
+def _merge(fleet: Fleet, visit: Visit) -> FleetRepository:
+    member, known = visit
+    if known.state is not FleetState.OPEN:
+        return known
+    with _clone(fleet, member) as clone:
+        forge = fleet.forge(member)
+        for each in known.branches:
+            if forge is None:
+                # Without force: a base that moved is refused.
+                _git(clone, "push", "--quiet", "origin", f"{each.commit}:{BRANCHES}{member.base}")
+            else:
+                host = forge(member.address)
+                pull = host.find(each.branch)
+                if pull is not None:
+                    host.merge(pull, each.commit)
+        _delete(clone, known)
+    return replace(known, state=FleetState.MERGED, branches=(), error=None, hint=None, question="")
+
+
+def _close(fleet: Fleet, visit: Visit) -> FleetRepository:
+    member, known = visit
+    if not known.branches:
+        return known
+    with _clone(fleet, member) as clone:
+        forge = fleet.forge(member)
+        for each in known.branches:
+            pull = forge(member.address).find(each.branch) if forge is not None else None
+            if forge is not None and pull is not None:
+                forge(member.address).close(pull, _CLOSED)
+        _delete(clone, known)
+    return replace(known, state=FleetState.CLOSED, branches=(), error=None, hint=None, question="")
+
+
+def _delete(clone: str, known: FleetRepository) -> None:
+    """Delete the branches that are where the last run left them; those that are gone need nothing."""
+    listed = dict(
+        line.split("\t")[::-1] for line in _git(clone, "ls-remote", "--heads", "origin").splitlines()
+    )
+    for each in known.branches:
+        name = BRANCHES + each.branch
+        if name in listed:
+            lease = f"--force-with-lease={name}:{each.commit}"
+            _git(clone, "push", "--quiet", lease, "origin", f":{name}")
+
+
+@contextmanager
+def _clone(fleet: Fleet, member: FleetMember) -> Iterator[str]:
+    """The bare clone of `member`, for this process alone; one that a killed run left is made again."""
+    folder = Path(fleet.work) / member.folder
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder / "lock"):
+        clone, busy = folder / "clone.git", folder / _BUSY
+        if busy.exists():
+            shutil.rmtree(clone, ignore_errors=True)
+        busy.touch()
+        if not clone.exists():
+            _git(str(folder), "init", "--quiet", "--bare", str(clone))
+            _git(str(clone), "config", "remote.origin.url", member.address)
+        try:
+            yield str(clone)
+        finally:
+            busy.unlink()
+
+
+def _question(fleet: Fleet, member: FleetMember, clone: str) -> str:
+    """What a run depends on: the manifest, the base, and the branches of the bot."""
+    base, own = BRANCHES + member.base, BRANCHES + fleet.branch
+    tips = _git(clone, "ls-remote", "--heads", "origin", base, own, f"{own}/*")
+    return hashlib.sha256(f"{fleet.key}\n{tips}".encode()).hexdigest()
+
+
+def _git(folder: str, *arguments: str) -> str:
+    done = run_git(folder, *arguments)
+    if done.returncode:
+        raise git_failed(done, "check the address of the repository")
+    return done.stdout.decode("utf-8", "replace")
+
+
+# --- The outcome of the last run on each repository of a fleet, in an SQLite file.
+
+_WAIT_SECONDS: Final = 30.0
+
+_TABLE: Final = """
+create table if not exists repositories (fleet text, name text, state text, primary key (fleet, name))
+without rowid;
+"""
+
+
+def _read(text: str) -> FleetRepository:
+    fields = json.loads(text)
+    branches = tuple(FleetBranch(**each) for each in fields.pop("branches"))
+    return FleetRepository(**{**fields, "state": FleetState(fields["state"])}, branches=branches)
+
+
+# --- The list of repositories that a fleet works on.
+
+_FIELDS: Final = frozenset({"address", "name", "base", "github"})
+
+_HINT: Final = "write `repositories:` and below it `- address: ADDRESS`, with `name`, `base` or `github`"
+
+
+def read_repositories(path: str, base: str) -> tuple[FleetMember, ...] | Problems:
+    """The repositories that the YAML or JSON file `path` lists; `base` where one names no branch.
+
+    Errors: FILE_NOT_FOUND, NOT_A_TEXT_FILE, INVALID_ARGUMENT.
+    """
+    try:
+        text = Path(path).read_bytes().decode("utf-8")
+    except OSError as error:
+        reason = error.strerror or "it cannot be read"
+        return (Diagnostic(code=Code.FILE_NOT_FOUND, message=f"`{path}`: {reason}", hint=_HINT),)
+    except UnicodeDecodeError:
+        return (Diagnostic(code=Code.NOT_A_TEXT_FILE, message=f"`{path}` is not UTF-8", hint=_HINT),)
+    located = read_source_map(text, path, "the list of repositories", _HINT)
+    if isinstance(located, Diagnostic):
+        return (located,)
+    listed = located.data.get("repositories") if isinstance(located.data, dict) else None
+    if not isinstance(listed, list) or not listed or set(located.data) != {"repositories"}:
+        return (_problem("the list names no repositories", located, (), path),)
+    members: list[FleetMember] = []
+    problems: list[Diagnostic] = []
+    for index, given in enumerate(listed):
+        found = _member(given, base)
+        if isinstance(found, str):
+            problems.append(_problem(found, located, ("repositories", index), path))
+        elif found.name in {each.name for each in members}:
+            reason = f"`{found.name}` is there twice"
+            problems.append(_problem(reason, located, ("repositories", index), path))
+        else:
+            members.append(found)
+    return tuple(problems) or tuple(members)
+
+
+def _member(given: Any, base: str) -> FleetMember | str:  # noqa: ANN401 (any JSON)
+    """The repository that an entry gives, or what is wrong with it."""
+    fields = {"address": given} if isinstance(given, str) else given
+    if not isinstance(fields, dict) or not all(isinstance(value, str) and value for value in fields.values()):
+        return "an entry is an address, or a map of texts"
+    if unknown := sorted(set(fields) - _FIELDS):
+        return f"an entry has no field `{unknown[0]}`"
+    address = fields.get("address", "")
+    if not address or address.startswith("-"):
+        return "an entry has no address"
+    name = fields.get("name") or "/".join(re.split(r"[/:]", address.removesuffix(".git").rstrip("/"))[-2:])
+    return FleetMember(name=name, address=address, base=fields.get("base", base), github=fields.get("github"))
+
+
+def _problem(reason: str, located: SourceMap, place: Place, file: str) -> Diagnostic:
+    return Diagnostic.invalid(reason, _HINT, file=file, place=located.place(place))

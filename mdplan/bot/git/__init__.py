@@ -1,1 +1,0 @@
-"""Manifests on commits of a git repository."""

@@ -1,0 +1,808 @@
+"""The manifest as a model: what should be true of which files.
+
+It is strict like a batch: unknown fields are refused with the nearest name. Edits are kept as they were
+written, for placeholders may be anywhere in them; `edit_checks` looks at what can be known before.
+"""
+
+import csv
+import io
+import json
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic.alias_generators import to_camel
+
+from mdplan.bot.expansion import (
+    ABOUT_EDITS,
+    AT,
+    DEFAULT_NAME,
+    EDIT_LOOP,
+    LOOP,
+    OF_FILES,
+    ONLY_IF_CHANGED,
+    TEXT_LOOP,
+    ManifestProblem,
+    PagePlace,
+    Path,
+    SourceMap,
+    Template,
+    Values,
+    VariableName,
+    filled,
+    has_placeholder,
+    is_edit_loop,
+    is_text_loop,
+    misuse,
+    placeholders_in,
+    read_snippet,
+    read_source_map,
+    split_name,
+    templates_in,
+    with_templates,
+)
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.documents.site_links import SiteLinks
+from mdplan.operations import OPERATIONS
+from mdplan.operations.base import Ordinal, WireModel
+from mdplan.plan import MOST_DESCRIPTION, MOST_TITLE, Intent
+from mdplan.requests.batch import ReferenceScope, read_batch, value_problem
+from mdplan.requests.json_schemas import batch_schema
+from mdplan.requests.schemas import Schema, model_schema
+from mdplan.requests.spellings import op_of
+from mdplan.settings import DEFAULT_SETTINGS
+from mdplan.storage.files import FileBytes
+from mdplan.storage.filesystem import StorageRefused
+from mdplan.storage.names import visible
+from mdplan.storage.root import Root, Workspace
+
+
+def _as_list(given: object) -> object:
+    return (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list) else given
+
+
+# One text, or several; in a schema both forms are.
+Texts = Annotated[tuple[str, ...], BeforeValidator(_as_list, json_schema_input_type=str | list[str])]
+
+Comment = Annotated[Any, Field(default=None, description="For people.")]
+
+
+def _wire_name(name: str) -> str:
+    return to_camel(name.rstrip("_"))
+
+
+class ManifestPart(WireModel):
+    """A part of a manifest."""
+
+    model_config = ConfigDict(
+        alias_generator=_wire_name,
+        populate_by_name=True,
+        extra="forbid",
+        frozen=True,
+        allow_inf_nan=False,
+    )
+
+
+class Condition(ManifestPart):
+    """Conditions on a file before its edits, all of which it must fulfil. Texts may have placeholders."""
+
+    has_section: Texts = Field(
+        default=(), description='Heading path of a section that is there: "Install", or ["Guide", "Install"].'
+    )
+    has_text: Texts = Field(default=(), description="Texts that are all in the file, by the letter.")
+    matches: str | None = Field(default=None, description="Regular expression that matches somewhere.")
+    has_front_matter: Texts = Field(
+        default=(), description="Keys that are all in the front matter; dotted where they lie in maps."
+    )
+    front_matter: dict[str, Any] | None = Field(
+        default=None, description="Values of keys in the front matter: {draft: true}."
+    )
+    not_: "Condition | None" = Field(default=None, description="A condition that must be false.")
+    any_: tuple["Condition", ...] = Field(default=(), description="At least one of these is true.")
+    all_: tuple["Condition", ...] = Field(default=(), description="All of these are true.")
+    comment: Comment
+
+
+class Rule(ManifestPart):
+    """Files, and what should be true of them."""
+
+    file: Texts = Field(default=(), description="Paths inside the root; may have placeholders of vars.")
+    glob: Texts = Field(
+        default=(),
+        description='Globs with git\'s rules, such as "docs/**/*.md"; files that git ignores are skipped.',
+    )
+    exclude: Texts = Field(default=(), description="Globs of files to skip.")
+    git_ignored: bool = Field(default=False, strict=True, description="Take files that git ignores as well.")
+    changed_since: str | None = Field(
+        default=None,
+        description="Only files that differ from this commit, branch or tag; may have placeholders of vars.",
+    )
+    when: Condition | None = Field(default=None, description="Only files for which this is true.")
+    encoding: str | None = Field(default=None, description="Encoding, where files are not UTF-8.")
+    format: Literal["markdown", "ini", "yaml", "json", "toml", "text"] | None = Field(
+        default=None, description="Found when absent."
+    )
+    edits: Annotated[tuple[dict[str, Any], ...], BeforeValidator(_as_list)] = Field(
+        min_length=1, description="Edits as in a batch, or loops of them."
+    )
+    comment: Comment
+
+    @model_validator(mode="after")
+    def _check_files(self) -> "Rule":
+        if bool(self.file) is bool(self.glob):
+            msg = "give either file or glob"
+            raise ValueError(msg)
+        return self
+
+
+class Manifest(ManifestPart):
+    """The desired state of files, which the bot reaches by one plan over all of them."""
+
+    schema_: str | None = Field(default=None, alias="$schema", description="For editors.")
+    title: str | None = Field(
+        default=None, description="What the change is for, in one line; may have placeholders of vars."
+    )
+    description: str | None = Field(
+        default=None, description="Why, and what to look at; may have placeholders of vars."
+    )
+    vars: dict[str, Any] = Field(
+        default={}, description="Values of {{vars.NAME}}; `--var NAME=VALUE` goes before them."
+    )
+    data: dict[str, str] = Field(
+        default={},
+        description="JSON, YAML, TOML, CSV or text files next to the manifest: the values of {{data.NAME}}."
+        " FILE#TAG is a part of a source file, FILE#* all of them.",
+    )
+    files: tuple[Rule, ...] = Field(min_length=1, description="Files, and what should be true of them.")
+    max_files: Ordinal | None = Field(default=None, description="Most files that may change.")
+    sequential: bool = Field(
+        default=False, strict=True, description="Each edit sees the result of those before it."
+    )
+    update_references: ReferenceScope = Field(
+        default="none", description="Keep links right: file, in these files; workspace, in all of the root."
+    )
+    links: SiteLinks | None = Field(
+        default=None, description="How links of the site name files; goes before [links] of mdplan.toml."
+    )
+    allow_outline_change: bool = Field(
+        default=False, strict=True, description="Accept headings that appear or vanish outside."
+    )
+    allow_duplicate_headings: bool = Field(
+        default=False, strict=True, description="Accept heading paths that repeat more often than before."
+    )
+    backup: bool = Field(
+        default=False, strict=True, description="Keep the old content of each file as NAME.bak."
+    )
+    comment: Comment
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Its options under the names that a batch has for them."""
+        return {
+            "sequential": self.sequential,
+            "updateReferences": self.update_references,
+            "allowOutlineChange": self.allow_outline_change,
+            "allowDuplicateHeadings": self.allow_duplicate_headings,
+            "backup": self.backup,
+        }
+
+
+# --- From the text of a manifest to its model and its values, or to all that is wrong, by line and
+# column.
+
+_NO_TEXT: Final = misuse("a text is needed here", "write more than the placeholder")
+
+_HINT: Final = "see `mdplan schema manifest` for what is allowed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedManifest:
+    """A manifest that was checked: its `name` in messages, and `values` that are the same for all files.
+
+    `intent` is its title and description, with these values.
+    """
+
+    name: str
+    manifest: Manifest
+    located: SourceMap
+    values: Values
+    intent: Intent
+
+    def uses(self, rule: Rule, name: str) -> bool:
+        """Whether `rule`, or a variable that is filled in for each file, may use the value `name`."""
+        used = re.compile(rf"(?:\{{\{{[ \t]*|'{LOOP}': ['\"]){name}\b")
+        return any(map(used.search, (str(rule), *templates_in(self.values.known))))
+
+    def problem(self, misplaced: ManifestProblem) -> Diagnostic:
+        """INVALID_ARGUMENT at its place in the manifest."""
+        return _placed(self.name, self.located, misplaced)
+
+
+def read_manifest(name: str, located: SourceMap) -> Manifest | Problems:
+    """The manifest in `located`, called `name` in messages. Errors: INVALID_ARGUMENT, UNKNOWN_FIELD."""
+    if not isinstance(located.data, dict):
+        problem = misuse(
+            "the manifest is not a map", "write `files:` and below it what should be true of them"
+        )
+        return (_placed(name, located, ManifestProblem(problem, ())),)
+    try:
+        return Manifest.model_validate(located.data)
+    except ValidationError as error:
+        found = error.errors(include_url=False)
+        # An entry that was refused leaves its list short; that the list is then empty is no news.
+        inside = {each["loc"][:length] for each in found for length in range(len(each["loc"]))}
+        return tuple(
+            _of_value(each, name, located)
+            for each in found
+            if each["type"] != "too_short" or each["loc"] not in inside
+        )
+
+
+def _of_value(error: Mapping[str, Any], name: str, located: SourceMap) -> Diagnostic:
+    problem = value_problem(error, Manifest, "", _HINT)
+    message = problem.message.replace("`` ", "the manifest ")
+    return replace(problem, message=message, file=name, place=located.place(error["loc"]))
+
+
+def checked(name: str, manifest: Manifest, located: SourceMap, values: Values) -> LoadedManifest | Problems:
+    """`manifest` with its `values`; or what is wrong with its edits, conditions and placeholders."""
+    problems = [_placed(name, located, found) for found in _all_checks(manifest, located, EditChecks(values))]
+    if problems:
+        return tuple(problems)
+    intent = _intent(manifest, values)
+    if not isinstance(intent, Intent):
+        return (_placed(name, located, intent),)
+    return LoadedManifest(name=name, manifest=manifest, located=located, values=values, intent=intent)
+
+
+def _intent(manifest: Manifest, values: Values) -> Intent | ManifestProblem:
+    texts: dict[str, str] = {}
+    for text_field in ("title", "description"):
+        found = filled(getattr(manifest, text_field) or "", values)
+        if not isinstance(found, str):
+            return ManifestProblem(found if isinstance(found, Diagnostic) else _NO_TEXT, (text_field,))
+        texts[text_field] = found
+    intent = Intent.of(**texts)
+    if intent.is_short:
+        return intent
+    is_title = len(intent.title) > MOST_TITLE
+    most = MOST_TITLE if is_title else MOST_DESCRIPTION
+    return ManifestProblem(
+        misuse(f"it has more than {most:,} characters", "say it shorter"),
+        ("title" if is_title else "description",),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class EditChecks:
+    """Checks of texts that get `values`: those that are known before files are.
+
+    Of names that begin with one of `of_files` nothing is known before.
+    """
+
+    values: Values
+    of_files: frozenset[str] = OF_FILES
+
+    def edits(self, edits: Sequence[Any], path: Path, inside: frozenset[str]) -> Iterator[ManifestProblem]:
+        """What is wrong with `edits` at `path`; `inside` are the names of the loops around them."""
+        for index, edit in enumerate(edits):
+            here = (*path, index)
+            if not isinstance(edit, Mapping):
+                yield _misplaced("the edit is not a map", 'write {"op": …}', here)
+            elif is_edit_loop(edit):
+                yield from self._loop(edit, EDIT_LOOP, here, inside)
+                inner = inside | {str(edit.get("as", DEFAULT_NAME))}
+                yield from self.edits(_list(edit["edits"]), (*here, "edits"), inner)
+            else:
+                yield from self._edit(edit, here, inside)
+
+    def texts(self, value: Any, path: Path, inside: frozenset[str]) -> Iterator[ManifestProblem]:  # noqa: ANN401
+        """What is wrong with the placeholders in `value`, decoded JSON."""
+        match value:
+            case str():
+                yield from self._placeholders(value, path, inside)
+            case Mapping():
+                if is_text_loop(value):
+                    yield from self._loop(value, TEXT_LOOP, path, inside)
+                    inside = inside | {str(value.get("as", DEFAULT_NAME))}
+                for name, part in value.items():
+                    if name != LOOP:
+                        yield from self.texts(part, (*path, name), inside)
+            case list() | tuple():
+                for index, item in enumerate(value):
+                    yield from self.texts(item, (*path, index), inside)
+            case _:
+                pass
+
+    def _edit(self, edit: Mapping[str, Any], path: Path, inside: frozenset[str]) -> Iterator[ManifestProblem]:
+        if not isinstance(edit.get(ONLY_IF_CHANGED, False), bool):
+            yield _misplaced("onlyIfChanged is not true or false", "write `onlyIfChanged: true`", path)
+        if AT in edit and edit[AT] not in set(PagePlace):
+            yield _misplaced(f"`at` is not one of: {', '.join(PagePlace)}", "write `at: first H1`", path)
+        given = {name: value for name, value in edit.items() if name not in ABOUT_EDITS}
+        if AT in edit:
+            # Any address: which one it is, each file decides.
+            given = {**given, "headingPath": []}
+        misplaced = list(self.texts(given, path, inside))
+        yield from misplaced
+        # What the request reader says of a field that is not filled in yet means nothing; of names it is
+        # right.
+        checked = given if not _is_to_fill(given) else _plain_fields(given)
+        batch = read_batch({"file": _ANY_FILE, "edits": [checked]})
+        for problem in batch if isinstance(batch, tuple) else ():
+            if checked is given or problem.code is Code.UNKNOWN_FIELD or op_of(edit) is None:
+                yield ManifestProblem(replace(problem, edit_index=None), path)
+
+    def _loop(
+        self, loop: Mapping[str, Any], known: frozenset[str], path: Path, inside: frozenset[str]
+    ) -> Iterator[ManifestProblem]:
+        for name in loop:
+            if name not in known:
+                yield _misplaced(
+                    f"a loop has no field `{name[:60]}`", f"it has {', '.join(sorted(known))}", (*path, name)
+                )
+        if not isinstance(loop[LOOP], str):
+            yield _misplaced(
+                "forEach is not a name", "name a list, as in a placeholder: data.rows", (*path, LOOP)
+            )
+        elif problem := self._misuse(VariableName(loop[LOOP]), inside):
+            yield ManifestProblem(problem, (*path, LOOP))
+        if not isinstance(loop.get("as", ""), str):
+            yield _misplaced("as is not a name", "name the entry: as: row", (*path, "as"))
+        if "edits" in loop and not isinstance(loop["edits"], list):
+            yield _misplaced("edits is not a list", "write the edits of the loop as a list", (*path, "edits"))
+
+    def _placeholders(self, text: str, path: Path, inside: frozenset[str]) -> Iterator[ManifestProblem]:
+        found = placeholders_in(text)
+        if isinstance(found, Diagnostic):
+            yield ManifestProblem(found, path)
+            return
+        for each in found:
+            if not each.has_default and (problem := self._misuse(each.name, inside)):
+                yield ManifestProblem(problem, path)
+
+    def _misuse(self, name: VariableName, inside: frozenset[str]) -> Diagnostic | None:
+        """Why nothing has `name`; what loops and files give is not known yet."""
+        if name.parts[0] in inside or name.parts[0] in self.of_files:
+            return None
+        known = self.values.having(**dict.fromkeys(inside | self.of_files))
+        found = known.written(name)
+        if isinstance(found, Template):
+            return self._misuse_in(found)
+        return found if isinstance(found, Diagnostic) else None
+
+    def _misuse_in(self, template: Template) -> Diagnostic | None:
+        """What is wrong with the placeholders of a variable; one variable cannot use another."""
+        found = placeholders_in(template)
+        if isinstance(found, Diagnostic):
+            return found
+        for each in found:
+            if each.name.parts[0] == "vars":
+                reason = f"a variable uses `{each.name.text}`, and variables cannot use each other"
+                return misuse(reason, "write both where they are used, or the text of one into the other")
+            if not each.has_default and (problem := self._misuse(each.name, frozenset())):
+                return problem
+        return None
+
+
+def _all_checks(manifest: Manifest, located: SourceMap, checks: EditChecks) -> Iterator[ManifestProblem]:
+    before = replace(checks, of_files=frozenset())
+    for text_field in ("title", "description"):
+        yield from before.texts(getattr(manifest, text_field), (text_field,), frozenset())
+    for number, rule in enumerate(manifest.files):
+        path: Path = ("files", number)
+        for name in ("file", "glob", "exclude", "changed_since"):
+            # Files are found before anything is known of them.
+            yield from before.texts(getattr(rule, name), (*path, to_camel(name)), frozenset())
+        if rule.when is None:
+            yield from repeating_edits(rule.edits, (*path, "edits"))
+        else:
+            yield from _condition_checks(
+                located.data["files"][number]["when"], rule.when, (*path, "when"), checks
+            )
+        yield from checks.edits(rule.edits, (*path, "edits"), frozenset())
+    if not any(has_unconditional(rule.edits) for rule in manifest.files):
+        reason = "every edit has `onlyIfChanged`, so that none can be the first to change a file"
+        yield ManifestProblem(misuse(reason, "leave it off the edit that the others follow"), ("files",))
+
+
+def _condition_checks(
+    data: Mapping[str, Any], condition: Condition, path: Path, checks: EditChecks
+) -> Iterator[ManifestProblem]:
+    yield from checks.texts(
+        {name: value for name, value in data.items() if name != "comment"}, path, frozenset()
+    )
+    if not condition.model_fields_set - {"comment"}:
+        yield ManifestProblem(
+            misuse("the condition is empty", "name what must be true, or remove `when`"), path
+        )
+
+
+def _placed(name: str, located: SourceMap, misplaced: ManifestProblem) -> Diagnostic:
+    return replace(misplaced.problem, file=name, place=located.place(misplaced.path))
+
+
+# --- Checks of the edits of a manifest that need no file.
+
+_ANY_FILE: Final = "a.md"
+
+
+def repeating_edits(edits: Sequence[Any], path: Path) -> Iterator[ManifestProblem]:
+    """Edits of a rule without a condition that would change their files in every run of the manifest."""
+    for index, edit in enumerate(edits):
+        if is_edit_loop(edit):
+            yield from repeating_edits(_list(edit["edits"]), (*path, index, "edits"))
+            continue
+        op = op_of(edit) if isinstance(edit, Mapping) else None
+        if isinstance(op, str) and op in OPERATIONS and OPERATIONS[op].repeats and not _is_conditional(edit):
+            condition = OPERATIONS[op].once_condition
+            yield _misplaced(
+                f"`{op}` would change the file again in every run",
+                f"add a condition to the rule: `when: {{not: {{{condition}}}}}`",
+                (*path, index),
+            )
+
+
+def has_unconditional(edits: Sequence[Any]) -> bool:
+    """Whether one of `edits` applies without another that changes the file."""
+    return any(
+        has_unconditional(_list(edit["edits"])) if is_edit_loop(edit) else not _is_conditional(edit)
+        for edit in edits
+    )
+
+
+def _is_conditional(edit: object) -> bool:
+    return isinstance(edit, Mapping) and edit.get(ONLY_IF_CHANGED) is True
+
+
+def _is_to_fill(value: object) -> bool:
+    return has_placeholder(value) or _has_text_loop(value)
+
+
+def _has_text_loop(value: object) -> bool:
+    match value:
+        case Mapping():
+            return is_text_loop(value) or any(map(_has_text_loop, value.values()))
+        case list() | tuple():
+            return any(map(_has_text_loop, value))
+        case _:
+            return False
+
+
+def _plain_fields(edit: Mapping[str, Any]) -> dict[str, Any]:
+    """The names of `edit`, with the values that can be checked; of all others a text."""
+    return {name: "" if _is_to_fill(value) else value for name, value in edit.items()}
+
+
+def _list(value: object) -> Sequence[Any]:
+    return value if isinstance(value, list) else ()
+
+
+def _misplaced(reason: str, hint: str, path: Path) -> ManifestProblem:
+    return ManifestProblem(misuse(reason, hint), path)
+
+
+# --- JSON Schema of a manifest, for editors: named in `$schema`, or in a comment that they read.
+
+_TEXT: Final[Schema] = {"type": "string"}
+
+_PLACEHOLDER: Final[Schema] = {
+    "description": "A value that is filled in: {{vars.version}}, {{path}}, {{frontMatter.title}}, ….",
+    "type": "string",
+    "pattern": r"\{\{",
+}
+
+_LIST: Final[Schema] = {**_TEXT, "description": "Name of a list, as in a placeholder: data.rows."}
+
+_ENTRY: Final[Schema] = {**_TEXT, "description": "What an entry is called inside; `item` when absent."}
+
+_EDIT: Final[Schema] = {"$ref": "#/$defs/Edit"}
+
+
+def manifest_schema() -> Schema:
+    """Schema of a manifest: its own fields, and the edits of a batch with placeholders and loops in them."""
+    schema = model_schema(Manifest)
+    batch = batch_schema()["$defs"]
+    edits = batch.pop("FileEdits")["properties"]["edits"]["items"]
+    definitions = {name: _open(definition) for name, definition in batch.items()}
+    definitions |= schema["$defs"]
+    definitions["Rule"]["properties"]["edits"]["items"] = _EDIT
+    definitions["Rule"]["oneOf"] = [{"required": ["file"]}, {"required": ["glob"]}]
+    definitions["Edit"] = {"anyOf": [*edits["oneOf"], {"$ref": "#/$defs/EditLoop"}]}
+    definitions["EditLoop"] = _loop(
+        "Its edits, once for each entry of a list.",
+        {"edits": {"type": "array", "items": _EDIT, "minItems": 1}},
+        ["forEach", "edits"],
+    )
+    definitions["TextLoop"] = _loop(
+        "A text that is made of one text for each entry of a list, such as rows or items.",
+        {
+            "text": {**_TEXT, "description": "Text of one entry."},
+            "between": {**_TEXT, "description": "Text between two entries."},
+            "before": {**_TEXT, "description": "Text before the first entry, if there is one."},
+            "after": {**_TEXT, "description": "Text after the last entry, if there is one."},
+        },
+        ["forEach", "text"],
+    )
+    definitions["Placeholder"] = _PLACEHOLDER
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Manifest",
+        **{name: value for name, value in schema.items() if name != "$defs"},
+        "$defs": dict(sorted(definitions.items())),
+    }
+
+
+def _open(definition: Schema) -> Schema:
+    """A part of an edit, in which anything but its `op` may be filled in."""
+    properties = definition.get("properties")
+    if properties is None:
+        return definition
+    opened: dict[str, Any] = {
+        name: value if name == "op" else _fillable(value) for name, value in properties.items()
+    }
+    if "op" in properties:
+        opened["comment"] = {"description": "For people."}
+        if "headingPath" in properties:
+            opened[AT] = {
+                "type": "string",
+                "enum": list(PagePlace),
+                "description": "The section, by what it is on each page.",
+            }
+        opened[ONLY_IF_CHANGED] = {
+            "type": "boolean",
+            "description": "Apply this edit only where another edit of the manifest changes the file.",
+        }
+    return {**definition, "properties": opened}
+
+
+def _fillable(value: Schema) -> Schema:
+    choices = [{"$ref": "#/$defs/TextLoop"}]
+    if value.get("type") != "string" or "pattern" in value or "enum" in value or "const" in value:
+        choices.append({"$ref": "#/$defs/Placeholder"})
+    about: Schema = {name: value[name] for name in ("description", "default") if name in value}
+    kept: Schema = {name: each for name, each in value.items() if name not in about}
+    return {**about, "anyOf": [kept, *choices]}
+
+
+def _loop(description: str, properties: Schema, required: list[str]) -> Schema:
+    return {
+        "description": description,
+        "type": "object",
+        "properties": {
+            "forEach": _LIST,
+            "as": _ENTRY,
+            **properties,
+            "comment": {"description": "For people."},
+        },
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+# --- Inputs of a manifest: its own file, data files, options, and environment variables.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestInputs:
+    """Options and data that a caller passes with a manifest.
+
+    `variables` go before those of the manifest; of `environment` only the variables of these names can be
+    used; `data` are data files by the name of their value.
+    """
+
+    variables: Mapping[str, str] = field(default_factory=dict)
+    environment: tuple[str, ...] = ()
+    data: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class InputFiles:
+    """Reads input files of the bot, of at most `max_bytes` each.
+
+    A file below a root of `workspace` must be allowed there. Any other is read below the current folder, or
+    below its own folder if it lies elsewhere.
+    """
+
+    workspace: Workspace | None = None
+    max_bytes: int = DEFAULT_SETTINGS.max_file_bytes
+
+    def read(self, path: str) -> str | Diagnostic:
+        """The text of the file `path`, which the user named. Errors: INVALID_ARGUMENT."""
+        try:
+            found = self._bytes(os.path.abspath(path))
+        except StorageRefused as refused:
+            found = refused.problems[0]
+        if isinstance(found, Diagnostic):
+            is_missing = found.code is Code.FILE_NOT_FOUND
+            message = found.message if is_missing else f"`{visible(path)}` cannot be read: {found.message}"
+            return Diagnostic.invalid(message, found.hint)
+        try:
+            return found.data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            return Diagnostic.invalid(f"`{visible(path)}` is not UTF-8", "write it in UTF-8")
+
+    def read_relative(self, manifest: str, file: str) -> str | Diagnostic:
+        """The text of `file`, a path that `manifest` contains; it is relative to the folder of `manifest`.
+
+        Errors: INVALID_ARGUMENT, also for a path that leaves the root of `manifest`.
+        """
+        manifest = os.path.abspath(manifest)
+        path = os.path.normpath(os.path.join(os.path.dirname(manifest), file))
+        if os.path.isabs(file) or not _is_below(self._base(manifest), path):
+            return Diagnostic.invalid(
+                f"`{visible(file)}` is not below the root of the manifest",
+                "name a file below that root, relative to the manifest; `--data NAME=FILE` reads any file",
+            )
+        return self.read(path)
+
+    def _bytes(self, absolute: str) -> FileBytes | Diagnostic:
+        if self.workspace is not None and self.workspace.contains(absolute):
+            name = self.workspace.locate(absolute)
+            return name if isinstance(name, Diagnostic) else self.workspace.read(name, self.max_bytes)
+        base = self._base(absolute)
+        with closing(Root.open(base)) as root:
+            name = root.locate(os.path.relpath(absolute, base))
+            return name if isinstance(name, Diagnostic) else root.read(name, self.max_bytes)
+
+    def _base(self, absolute: str) -> str:
+        """The folder below which the file `absolute` is read."""
+        roots = () if self.workspace is None else self.workspace.roots
+        folders = [folder for root in roots for folder in (root.path, root.given)]
+        fitting = [folder for folder in folders if _is_below(folder, absolute)]
+        if fitting:
+            return max(fitting, key=len)
+        here = os.path.abspath(_HERE)
+        return here if _is_below(here, absolute) else os.path.dirname(absolute)
+
+
+def load_manifest(
+    path: str, given: ManifestInputs, files: InputFiles | None = None
+) -> LoadedManifest | Problems:
+    """The manifest in the file `path`, with its values; or all its problems, by line and column.
+
+    `files` reads it and its data; without it, they are read below the folder of the manifest. Errors:
+    INVALID_ARGUMENT, UNKNOWN_FIELD, and those of `read_batch` for edits without placeholders.
+    """
+    files = files or InputFiles()
+    text = files.read(path)
+    located = text if isinstance(text, Diagnostic) else read_source_map(text, path)
+    if not isinstance(located, SourceMap):
+        return (located,)
+    manifest = read_manifest(path, located)
+    if not isinstance(manifest, Manifest):
+        return manifest
+    values = _values(path, manifest, located, given, files)
+    return checked(path, manifest, located, values) if isinstance(values, Values) else values
+
+
+def _values(
+    path: str, manifest: Manifest, located: SourceMap, given: ManifestInputs, files: InputFiles
+) -> Values | Problems:
+    problems: list[Diagnostic] = []
+    environment: dict[str, str] = {}
+    for name in given.environment:
+        if name in os.environ:
+            environment[name] = os.environ[name]
+        else:
+            problems.append(
+                Diagnostic.invalid(f"the environment has no variable `{name}`", "set it, or leave --env out")
+            )
+    data: dict[str, Any] = {}
+    for name, file in {**manifest.data, **given.data}.items():
+        is_given = name in given.data
+        source, snippet = split_name(file)
+        text = files.read(source) if is_given else files.read_relative(path, source)
+        found = text if isinstance(text, Diagnostic) else read_data(text, source, snippet)
+        data[name] = found
+        if isinstance(found, Diagnostic) and not is_given:
+            problems.append(_placed_in_data(found, path, located, name))
+        elif isinstance(found, Diagnostic):
+            problems.append(found)
+    variables = {**with_templates(manifest.vars), **given.variables}
+    return tuple(problems) or Values({"vars": variables, "env": environment, "data": data})
+
+
+def _placed_in_data(problem: Diagnostic, path: str, located: SourceMap, name: str) -> Diagnostic:
+    return replace(problem, file=path, place=located.place(("data", name)))
+
+
+# --- Manifests and their JSON files, read under the rules of documents: below one root, regular files,
+# bounded.
+#
+# A pull request can bring both, so neither may lead the reader to another file of the machine.
+
+_HERE: Final = "."
+
+
+def _is_below(folder: str, path: str) -> bool:
+    return path.startswith(folder.rstrip("/") + "/")
+
+
+# --- Data files of a manifest: JSON, YAML, TOML, CSV and text, as decoded JSON.
+
+_SEPARATORS: Final = {".csv": ",", ".tsv": "\t"}
+
+_YAML: Final = frozenset({".yaml", ".yml"})
+
+_JSON: Final = frozenset({".json", ""})
+
+
+def read_data(text: str, file: str, snippet: str | None = None) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
+    """The data in the `text` of `file`, by its suffix; with `snippet` only that part of it, as text.
+
+    Rows of `.csv` and `.tsv` are maps by the names in the first row, and their values are texts. A file with
+    an unknown suffix is its text; one without a suffix is JSON. Errors: INVALID_ARGUMENT.
+    """
+    if snippet is not None:
+        return read_snippet(text, snippet, file)
+    suffix = PurePosixPath(file).suffix.lower()
+    if suffix in _JSON:
+        return _json(text, file)
+    if suffix in _YAML:
+        located = read_source_map(text, file, f"`{visible(file)}`", "data files have no aliases and tags")
+        return located.data if isinstance(located, SourceMap) else located
+    if suffix == ".toml":
+        return _toml(text, file)
+    return _rows(text, file, _SEPARATORS[suffix]) if suffix in _SEPARATORS else text
+
+
+def _json(text: str, file: str) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        reason = f"{error.msg} at line {error.lineno}, column {error.colno}"
+    except (RecursionError, ValueError):
+        reason = "it is nested too deeply, or contains a number that is too long"
+    return Diagnostic.invalid(
+        f"`{visible(file)}` is not JSON: {reason}",
+        "correct it, or use a suffix that fits: .json, .yaml, .toml, .csv, .tsv, .txt",
+    )
+
+
+def _toml(text: str, file: str) -> Any | Diagnostic:  # noqa: ANN401 (any JSON)
+    try:
+        return _plain(tomllib.loads(text))
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        return Diagnostic.invalid(f"`{visible(file)}` is not TOML: {error}", "correct it")
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 (any TOML)
+    """`value` with dates and times as texts of ISO 8601."""
+    match value:
+        case Mapping():
+            return {name: _plain(part) for name, part in value.items()}
+        case list():
+            return [_plain(item) for item in value]
+        case str() | bool() | int() | float():
+            return value
+        case _:
+            return value.isoformat()
+
+
+def _rows(text: str, file: str, separator: str) -> list[dict[str, str]] | Diagnostic:
+    """The rows of `text`; a row with another number of values than the first is INVALID_ARGUMENT."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    try:
+        names = next(reader, [])
+        rows: list[dict[str, str]] = []
+        for values in reader:
+            if values and len(values) != len(names):
+                return Diagnostic.invalid(
+                    f"`{visible(file)}` has {len(values)} values in line {reader.line_num}, "
+                    f"and {len(names)} names in its first row",
+                    "give each row as many values as the first; quote a value that contains the separator",
+                )
+            if values:
+                rows.append(dict(zip(names, values, strict=True)))
+    except csv.Error as error:
+        return Diagnostic.invalid(
+            f"`{visible(file)}` is not CSV: {error} in line {reader.line_num}", "correct it"
+        )
+    return rows

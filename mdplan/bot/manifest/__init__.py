@@ -1,1 +1,0 @@
-"""Manifests: their model, values, conditions and placeholders."""

@@ -1,0 +1,460 @@
+"""One run of a bot: its branch is built again from the base, pushed, and asked to be merged.
+
+Each step can be repeated: a run that is killed leaves a state from which the next one goes on.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import PurePosixPath
+from typing import Final
+
+from pathspec import GitIgnoreSpec
+
+from mdplan.bot.bot import BotReport, PullRequestPart, RunOptions
+from mdplan.bot.commits import (
+    CommitText,
+    GitCommit,
+    apply_to_branch,
+    commit_tree,
+    conflicts_of,
+    merge_trees,
+    propose_on_commit,
+    signature,
+)
+from mdplan.bot.forge import Forge, PullText, Remote, commit_by_forge, tracking
+from mdplan.bot.manifest import LoadedManifest
+from mdplan.diagnostics import Diagnostic
+from mdplan.documents.documents import Documents
+from mdplan.engine.engine import Engine
+from mdplan.git.repository import BRANCHES, RepositoryLocation, find_base
+from mdplan.git.tree import CommitTree
+from mdplan.markdown.front_matter import FrontMatterContent
+from mdplan.markdown.headings import heading_slug
+from mdplan.reports.base import refusal
+from mdplan.settings import Settings
+from mdplan.storage.filesystem import StorageRefused
+from mdplan.storage.names import visible
+
+_MOST_FILES: Final = 100
+
+_CLOSED: Final = "The base has all of this already, so that nothing is left to merge."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PullOptions:
+    """The pull request of a manifest: from `branch` into `base`, on `remote`.
+
+    `title` is None for what the manifest says; the name of the `part` of a split follows it. `forge` makes
+    the forge of the address of the remote; None for a branch without a pull request. With `merges` a branch
+    with commits by others is kept, and merged with the commit of the plan. With `signed_by_forge` the forge
+    makes the commit again, and signs it.
+    """
+
+    base: str
+    branch: str
+    remote: str = "origin"
+    title: str | None = None
+    part: str | None = None
+    labels: Sequence[str] = ()
+    author: str | None = None
+    forge: Callable[[str], Forge] | None = None
+    merges: bool = False
+    signed_by_forge: bool = False
+
+
+def run_pull_request(
+    engine: Engine, loaded: LoadedManifest, options: RunOptions, wanted: PullOptions
+) -> BotReport:
+    """Build the branch of `wanted` from its base, push it, and open or update its pull request.
+
+    Where nothing is left to do, the pull request is closed and the branch deleted. Errors: those of
+    `apply_to_branch`; STALE_BASE for a branch with commits of others, and where another bot pushed
+    concurrently; IO_ERROR for what git or the forge refuses.
+    """
+    try:
+        place = RepositoryLocation.of(engine.workspace)
+        remote = Remote(place, wanted.remote)
+        forge = wanted.forge(remote.address()) if wanted.forge is not None else None
+        pushed = remote.follow(wanted.base, wanted.branch)
+        title = _title(loaded, wanted)
+        message = _message(title, loaded, wanted)
+        commit = GitCommit(
+            branch=wanted.branch,
+            message=message,
+            author=wanted.author,
+            rebuilds=True,
+            merges=wanted.merges,
+            forge=forge.committer if forge is not None else None,
+            is_by_forge=wanted.signed_by_forge,
+        )
+        report = apply_to_branch(engine, loaded, options, tracking(wanted.remote, wanted.base), commit)
+        if not report.ok and not report.applied:
+            return report
+        if report.commit is None:
+            return replace(report, pull_request=_close(remote, forge, wanted, pushed))
+        if report.commit != pushed:
+            made = report.commit
+            if forge is not None and wanted.signed_by_forge:
+                made = commit_by_forge(remote, forge, wanted.branch, made)
+            remote.push(wanted.branch, made, pushed)
+            report = replace(report, commit=made)
+        if forge is None:
+            return report
+        text = PullText(title=title, body=_body(loaded, report), labels=wanted.labels)
+        pull = forge.find(wanted.branch)
+        if pull is None:
+            pull = forge.open(wanted.branch, wanted.base, text)
+        else:
+            forge.update(pull, text)
+        return replace(report, pull_request=pull.url)
+    except StorageRefused as problem:
+        return refusal(BotReport, problem.problems)
+
+
+class SplitBy(StrEnum):
+    """The criterion that assigns a file to a part."""
+
+    CODEOWNERS = "codeowners"
+    FOLDER = "folder"
+    FRONT_MATTER = "front-matter"
+    FILES = "files"
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """How to split: the criterion `by`, and its folder depth, front matter key or number of files."""
+
+    by: SplitBy
+    argument: str = ""
+
+    @classmethod
+    def read(cls, text: str) -> "Split | Diagnostic":
+        """The split that ``BY`` or ``BY:ARGUMENT`` gives. Errors: INVALID_ARGUMENT."""
+        name, colon, argument = text.partition(":")
+        takes = {SplitBy.FOLDER: "1", SplitBy.FRONT_MATTER: None, SplitBy.FILES: None}
+        known = name in set(SplitBy) and (bool(colon) <= (name in takes))
+        split = cls(SplitBy(name), argument or takes.get(SplitBy(name)) or "") if known else None
+        numbered = split is not None and split.by in {SplitBy.FOLDER, SplitBy.FILES}
+        if split is None or (name in takes and not split.argument) or (numbered and not split.is_positive):
+            return Diagnostic.invalid(
+                f"`{text[:60]}` is not a way to split",
+                "write codeowners, folder, folder:DEPTH, front-matter:KEY or files:NUMBER",
+            )
+        return split
+
+    @property
+    def is_positive(self) -> bool:
+        """Whether the argument is a number from 1."""
+        return self.argument.isdecimal() and int(self.argument) > 0
+
+
+def run_pull_requests(
+    engine: Engine, loaded: LoadedManifest, options: RunOptions, wanted: PullOptions, split: Split
+) -> BotReport:
+    """As `run_pull_request` for each part of the files that change: branches `BRANCH/PART`.
+
+    Branches of parts that have nothing left to do are closed. The report is on all files together; a part
+    that fails does not keep the others back.
+    """
+    try:
+        place = RepositoryLocation.of(engine.workspace)
+        remote = Remote(place, wanted.remote)
+        known = remote.branches_of(wanted.branch)
+        remote.fetch(wanted.base)
+        base = find_base(place, tracking(wanted.remote, wanted.base))
+        with propose_on_commit(engine, loaded, options, base.commit) as proposal:
+            report = proposal.report
+        if not report.ok and (proposal.plan is None or not options.keep_going):
+            return report
+        scope = engine.workspace.roots[0].scope
+        tree = CommitTree(place, base.commit, scope.allow, scope.deny)
+        changed = [file.file for file in report.files if file.changed]
+        parts = split_files(split, changed, tree, engine.settings)
+    except StorageRefused as problem:
+        return refusal(BotReport, problem.problems)
+    done = [
+        _run_part(engine, loaded, options, wanted, name, parts.get(name, []))
+        for name in sorted({*parts, *known}, key=lambda name: (name in parts, name))
+    ]
+    problems = tuple(part.error for part in done if part.error is not None)
+    return replace(
+        report,
+        ok=report.ok and not problems,
+        applied=any(part.commit is not None for part in done),
+        error=report.error or next(iter(problems), None),
+        diagnostics=(*report.diagnostics, *problems),
+        pull_requests=tuple(done),
+        stored=False,
+        plan_id=None,
+    )
+
+
+def _run_part(
+    engine: Engine,
+    loaded: LoadedManifest,
+    options: RunOptions,
+    wanted: PullOptions,
+    name: str,
+    files: Sequence[str],
+) -> PullRequestPart:
+    """The part `name` with `files`; without files its pull request is closed. No name: the whole branch."""
+    branch = f"{wanted.branch}/{name}" if name else wanted.branch
+    report = run_pull_request(
+        engine,
+        loaded,
+        replace(options, only=frozenset(files)),
+        replace(wanted, branch=branch, part=name or None),
+    )
+    return PullRequestPart(
+        name=name,
+        branch=branch,
+        files=len(files),
+        commit=report.commit,
+        pull_request=report.pull_request,
+        error=report.error,
+    )
+
+
+def _close(remote: Remote, forge: Forge | None, wanted: PullOptions, pushed: str | None) -> str | None:
+    """Close the pull request, if one is open, and delete its branch; the address of the pull request."""
+    pull = forge.find(wanted.branch) if forge is not None else None
+    if forge is not None and pull is not None:
+        forge.close(pull, _CLOSED)
+    if pushed is not None:
+        remote.push(wanted.branch, "", pushed)
+        remote.forget(wanted.branch)
+    return pull.url if pull is not None else None
+
+
+def _title(loaded: LoadedManifest, wanted: PullOptions) -> str:
+    title = wanted.title or loaded.intent.title or loaded.intent.description or f"Apply {_name(loaded)}"
+    return f"{title.strip()} ({wanted.part})" if wanted.part is not None else title
+
+
+def _message(title: str, loaded: LoadedManifest, wanted: PullOptions) -> str:
+    """What the commit says: its title, and where that is not the description, that as well."""
+    says_more = wanted.title is None and loaded.intent.title and loaded.intent.description
+    return f"{title}\n\n{loaded.intent.description}" if says_more else title
+
+
+def _name(loaded: LoadedManifest) -> str:
+    return visible(loaded.name.replace("\\", "/").rpartition("/")[2])
+
+
+def _body(loaded: LoadedManifest, report: BotReport) -> str:
+    """What the pull request says: the manifest, the files, and the plan by which it is recognised."""
+    files = [file.file for file in report.files if file.changed]
+    shown = [f"- `{visible(file)}`" for file in files[:_MOST_FILES]]
+    if len(files) > _MOST_FILES:
+        shown.append(f"- and {len(files) - _MOST_FILES} more")
+    lines = [f"`mdplan bot` applied `{_name(loaded)}` to {len(files)} files.", "", *shown, ""]
+    if loaded.intent.description:
+        lines = [loaded.intent.description, "", *lines]
+    return "\n".join([*lines, f"Plan: `{report.plan_id}`. Each run builds this branch again from its base."])
+
+
+# --- The base of a pull request merged into its branch, by git with mdplan as its merge driver.
+
+_MARKER: Final = "<!-- mdplan-merge -->"
+
+_MOST_LISTED: Final = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchMerge:
+    """The merge of the branch `base` into `branch`, both on `remote`.
+
+    `forge` makes the forge of the address of the remote; None for a branch without a pull request. `author`
+    is ``Name <address>``, None for what git says.
+    """
+
+    branch: str
+    base: str
+    remote: str = "origin"
+    author: str | None = None
+    forge: Callable[[str], Forge] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BranchMerged:
+    """The result of the merge: the `files` that both sides changed, and the report."""
+
+    report: BotReport
+    files: Sequence[str] = ()
+
+
+def merge_base_into(engine: Engine, wanted: BranchMerge) -> BranchMerged:
+    """Merge the base into the branch, push that, and comment on its pull request what needs a person.
+
+    With a conflict nothing is pushed. The commit is signed as git is configured. Errors: MERGE_CONFLICT for
+    each place or file; STALE_BASE where others pushed concurrently; INVALID_ARGUMENT, IO_ERROR.
+    """
+    try:
+        place = RepositoryLocation.of(engine.workspace)
+        remote = Remote(place, wanted.remote)
+        forge = wanted.forge(remote.address()) if wanted.forge is not None else None
+        remote.fetch(wanted.base, wanted.branch)
+        made = _merged(engine, remote, wanted)
+        return _commented(made, forge, wanted)
+    except StorageRefused as problem:
+        return BranchMerged(refusal(BotReport, problem.problems))
+
+
+def _merged(engine: Engine, remote: Remote, wanted: BranchMerge) -> BranchMerged:
+    place = remote.place
+    base, branch = (
+        find_base(place, tracking(wanted.remote, name)).commit for name in (wanted.base, wanted.branch)
+    )
+    report = BotReport(ok=True, branch=BRANCHES + wanted.branch, base_commit=base)
+    if place.is_ancestor(base, branch):
+        return BranchMerged(replace(report, no_op=True))
+    files = _changed_in_both(place, base, branch)
+    made = merge_trees(place, branch, base)
+    if made.conflicts:
+        problems = tuple(conflicts_of(made))
+        return BranchMerged(replace(report, ok=False, error=problems[0], diagnostics=problems), files)
+    config, now = place.config(), engine.committing.clock()
+    author, committer = signature("author", config, now, wanted.author), signature("committer", config, now)
+    if isinstance(author, Diagnostic) or isinstance(committer, Diagnostic):
+        raise StorageRefused(tuple(each for each in (author, committer) if isinstance(each, Diagnostic)))
+    message = f"Merge branch '{wanted.base}' into {wanted.branch}\n".encode("utf-8", "surrogateescape")
+    text = CommitText(message=message, author=author, committer=committer)
+    commit = commit_tree(place, made.tree, (branch, base), text)
+    remote.push(wanted.branch, commit, branch)
+    return BranchMerged(replace(report, applied=True, commit=commit), files)
+
+
+def _changed_in_both(place: RepositoryLocation, base: str, branch: str) -> tuple[str, ...]:
+    first = place.text("merge-base", base, branch).split()[0]
+    changed = [set(place.diff("--name-only", first, side)) for side in (base, branch)]
+    return tuple(sorted(changed[0] & changed[1]))
+
+
+def _commented(made: BranchMerged, forge: Forge | None, wanted: BranchMerge) -> BranchMerged:
+    pull = forge.find(wanted.branch) if forge is not None else None
+    if forge is None or pull is None:
+        return made
+    if not made.report.no_op:
+        forge.comment(pull, _MARKER, _comment(made, wanted))
+    return replace(made, report=replace(made.report, pull_request=pull.url))
+
+
+def _comment(made: BranchMerged, wanted: BranchMerge) -> str:
+    base = _code(wanted.base)
+    if made.report.ok:
+        listed = [_code(each) for each in made.files] or ["No file was changed on both sides."]
+        head = f"`mdplan` merged {base} into this branch: {made.report.commit}. Both sides changed:"
+    else:
+        listed = [_code(each.message.replace("`", "")) for each in made.report.diagnostics]
+        head = f"{base} was not merged into this branch. A person must decide:"
+    more = [f"and {len(listed) - _MOST_LISTED} more"] if len(listed) > _MOST_LISTED else []
+    return "\n".join([head, "", *(f"- {each}" for each in (*listed[:_MOST_LISTED], *more))]) + "\n"
+
+
+def _code(text: str) -> str:
+    """`text` of others as code, in which nothing has a meaning."""
+    return f"`{visible(' '.join(text.split())).replace('`', '')}`"
+
+
+# --- Splits the files of a manifest into parts, each with its own branch and pull request.
+
+# Where GitHub looks for it, in this order, and GitLab.
+_CODEOWNERS: Final = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
+
+_OTHERS: Final = "other"
+
+_MOST_BYTES: Final = 3 << 20
+
+_COMMENT: Final = re.compile(r"(?:^|(?<!\\)\s)#.*")
+
+_BLANKS: Final = re.compile(r"(?<!\\)\s+")
+
+# GitHub ignores rules with these, which `.gitignore` knows; in GitLab they begin a section.
+_NO_PATTERN: Final = re.compile(r"!|.*[\[\]]")
+
+
+def split_files(
+    split: Split, files: Sequence[str], tree: CommitTree, settings: Settings
+) -> dict[str, list[str]]:
+    """`files` (paths from the root), as parts by name; each name can be part of the name of a branch."""
+    if split.by is SplitBy.FILES:
+        size = int(split.argument)
+        chunks = (files[start : start + size] for start in range(0, len(files), size))
+        return {str(number): list(chunk) for number, chunk in enumerate(chunks, 1)}
+    keys = _keys(split, files, tree, settings)
+    parts: defaultdict[str, list[str]] = defaultdict(list)
+    for file, key in zip(files, keys, strict=True):
+        parts[heading_slug(key.replace("/", "-")).strip("-.") or _OTHERS].append(file)
+    return dict(sorted(parts.items()))
+
+
+def _keys(split: Split, files: Sequence[str], tree: CommitTree, settings: Settings) -> list[str]:
+    """For each of `files` the text that its part is named after."""
+    match split.by:
+        case SplitBy.FOLDER:
+            depth = int(split.argument)
+            return ["/".join(PurePosixPath(file).parts[:-1][:depth]) for file in files]
+        case SplitBy.CODEOWNERS:
+            return _owners(files, tree)
+        case _:
+            with tree.open() as workspace:
+                documents = Documents.of(workspace, settings)
+                return [_value(documents, file, split.argument) for file in files]
+
+
+def _value(documents: Documents, file: str, key: str) -> str:
+    """The value of `key` in the front matter of `file`; empty without one."""
+    name = documents.workspace.locate(file)
+    outline = name if isinstance(name, Diagnostic) else documents.open(name, None, None)
+    content = None if isinstance(outline, Diagnostic) else outline.front_matter_content
+    value = content.values.get(key) if isinstance(content, FrontMatterContent) else None
+    return "" if value is None else str(value)
+
+
+def _owners(files: Sequence[str], tree: CommitTree) -> list[str]:
+    """The owners of each of `files` by the file CODEOWNERS of the repository: the last rule that matches."""
+    rules: list[tuple[_OwnedFiles, str]] = []
+    for pattern, *owners in _rules(tree):
+        # Forges ignore a rule that is none.
+        with suppress(ValueError):
+            rules.append((_OwnedFiles.of(pattern), " ".join(owners)))
+    found: list[str] = []
+    for file in files:
+        path = f"{tree.place.below}/{file}".lstrip("/")
+        found.append(next((owners for owned, owners in reversed(rules) if owned.has(path)), ""))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _OwnedFiles:
+    """The files that a pattern of CODEOWNERS names: as `.gitignore` does, but ``docs/*`` is one level."""
+
+    spec: GitIgnoreSpec
+    is_one_level: bool
+
+    @classmethod
+    def of(cls, pattern: str) -> "_OwnedFiles":
+        is_one_level = pattern.endswith("/*") and not pattern.endswith("**/*")
+        return cls(GitIgnoreSpec.from_lines([pattern]), is_one_level)
+
+    def has(self, path: str) -> bool:
+        """Whether the file at `path`, from the top of the repository, is one of them."""
+        folder = path.rpartition("/")[0]
+        return self.spec.match_file(path) and not (self.is_one_level and self.spec.match_file(folder))
+
+
+def _rules(tree: CommitTree) -> list[list[str]]:
+    """The lines of CODEOWNERS as words: a pattern and its owners."""
+    with tree.of_repository().open() as workspace:
+        for path in _CODEOWNERS:
+            name = workspace.locate(path)
+            read = name if isinstance(name, Diagnostic) else workspace.read(name, _MOST_BYTES)
+            if not isinstance(read, Diagnostic):
+                lines = read.data.decode("utf-8", "replace").splitlines()
+                rules = (_BLANKS.split(_COMMENT.sub("", line).strip()) for line in lines)
+                return [words for words in rules if words[0] and not _NO_PATTERN.match(words[0])]
+    return []
