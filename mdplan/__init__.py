@@ -66,7 +66,7 @@ _HOMES = {
     "StorageRefused": "mdplan.storage.filesystem",
     "approved_only": "mdplan.engine.approval",
     "to_wire": "mdplan.reports.base",
-    "tools": "mdplan.mcp.functions",
+    "tools": "mdplan.mcp.toolsets",
 }
 
 __all__ = ["__version__", *_HOMES]  # noqa: PLE0604 (names of a mapping)

@@ -6,7 +6,7 @@ from mdplan.engine.approval import approved_only as approved_only
 from mdplan.engine.async_engine import AsyncEngine as AsyncEngine
 from mdplan.engine.engine import Engine as Engine
 from mdplan.limits import Limits as Limits
-from mdplan.mcp.functions import tools as tools
+from mdplan.mcp.toolsets import tools as tools
 from mdplan.memory import Document as Document
 from mdplan.memory import DocumentReport as DocumentReport
 from mdplan.memory import DocumentSection as DocumentSection

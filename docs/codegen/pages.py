@@ -23,8 +23,7 @@ from mdplan.edits.edit_classes import PARTS, SectionAddress, class_of, parameter
 from mdplan.engine.engine import Engine
 from mdplan.limits import ALL_LIMITS, LimitOption, in_words
 from mdplan.markdown.reference_parser import MAX_NESTING
-from mdplan.mcp.guide.introductions import DEFAULT_TOOLSETS, INTRODUCTIONS
-from mdplan.mcp.tool import ToolDefinition
+from mdplan.mcp.tool import DEFAULT_TOOLSETS, INTRODUCTIONS, ToolDefinition
 from mdplan.mcp.toolsets import chosen_tools
 from mdplan.operations import OPERATIONS, class_name
 from mdplan.storage.filesystem import FAILPOINT_VARIABLE

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp.server.mcpserver import MCPServer
 
 from mdplan import __version__
-from mdplan.mcp.guide.introductions import DEFAULT_TOOLSETS, INTRODUCTIONS
-from mdplan.mcp.protocol import adapter
-from mdplan.mcp.tool import Catalog, PromptDefinition
+from mdplan.mcp import adapter
+from mdplan.mcp.tool import DEFAULT_TOOLSETS, INTRODUCTIONS, Catalog, PromptDefinition
 
 if TYPE_CHECKING:
     from mdplan.engine.engine import Engine
@@ -47,10 +46,8 @@ def build_catalog(
     With `read_only` it has no tool that writes. With `approve_in_chat` people may approve plans in the chat
     with the agent, which trusts the host of that chat.
     """
-    from mdplan.mcp.guide.instructions import server_instructions
-    from mdplan.mcp.guide.resources import resources
-    from mdplan.mcp.review_app.chat_review import ChatReview
-    from mdplan.mcp.review_app.tools import app_resource, app_tools
+    from mdplan.mcp.guide import resources, server_instructions
+    from mdplan.mcp.review_app import ChatReview, app_resource, app_tools
     from mdplan.mcp.toolsets import chosen_tools
 
     paragraphs = {name: INTRODUCTIONS[name].instructions for name in toolsets}

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mdplan import __version__
-from mdplan.mcp.guide.introductions import DEFAULT_TOOLSETS, tool_names
+from mdplan.mcp.tool import DEFAULT_TOOLSETS, tool_names
 from tests.clients.node_tools import node_tools
 from tests.clients.python_tools import environment_of
 from tests.surfaces.http_calls import HttpServer, http_server

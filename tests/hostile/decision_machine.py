@@ -32,8 +32,7 @@ from hypothesis.stateful import (
 from mdplan.engine.engine import Engine
 from mdplan.engine.history import CallerIdentity, client_actor
 from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService
-from mdplan.mcp.review_app.app_requests import DecideRequest, Verb
-from mdplan.mcp.review_app.chat_review import META_KEY, ChatReview, Decided
+from mdplan.mcp.review_app import META_KEY, ChatReview, Decided, DecideRequest, Verb
 from mdplan.settings import Settings
 from mdplan.storage.decisions import Channel, Decision, DecisionStore, LineComment, Side
 from mdplan.storage.plans import address_of

@@ -18,8 +18,7 @@ from mdplan.engine import plans as plan_library
 from mdplan.engine import reviews as review_service
 from mdplan.engine.approval import ApprovalGate
 from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService
-from mdplan.mcp.review_app.app_requests import Verb
-from mdplan.mcp.review_app.nonces import Nonces
+from mdplan.mcp.review_app import Nonces, Verb
 from mdplan.storage import decisions as decision_log
 from mdplan.storage.decisions import Decision, DecisionHistory, DecisionStore
 from mdplan.storage.plans import Origins, Revisions

@@ -14,8 +14,8 @@ from mcp.types import ElicitRequestURLParams, ElicitResult
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import DecisionTerms, ReviewService, ReviewState
-from mdplan.mcp.calls.current_call import mcp_caller
-from mdplan.mcp.protocol import elicitation
+from mdplan.mcp import approval as elicitation
+from mdplan.mcp.calls import mcp_caller
 from mdplan.mcp.server import build_server
 from mdplan.settings import Settings
 from mdplan.storage.decisions import UNDECIDED, Channel, Decision

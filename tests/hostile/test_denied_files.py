@@ -9,9 +9,9 @@ import pytest
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import OpenPlan, ReviewService
-from mdplan.mcp.answers.report_text import diff_uri
-from mdplan.mcp.guide.resources import resources
-from mdplan.mcp.toolsets.md_tools.md_history import history_tool
+from mdplan.mcp.answers import diff_uri
+from mdplan.mcp.guide import resources
+from mdplan.mcp.md_tools import history_tool
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import Durability
 from mdplan.storage.journal import JournalEntry

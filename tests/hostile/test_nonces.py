@@ -2,7 +2,7 @@
 
 import pytest
 
-from mdplan.mcp.review_app.nonces import Nonces
+from mdplan.mcp.review_app import Nonces
 
 
 def test_nonce_is_valid_for_one_call_on_one_plan_version() -> None:

@@ -13,8 +13,7 @@ from jsonschema import Draft202012Validator
 
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
-from mdplan.mcp.guide.introductions import INTRODUCTIONS, tool_names
-from mdplan.mcp.tool import ToolDefinition, ToolResult
+from mdplan.mcp.tool import INTRODUCTIONS, ToolDefinition, ToolResult, tool_names
 from mdplan.mcp.toolsets import chosen_tools
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import Durability

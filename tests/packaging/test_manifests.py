@@ -14,7 +14,7 @@ from mdplan import __version__
 from mdplan.cli.program import build_program
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
-from mdplan.mcp.guide.introductions import DEFAULT_TOOLSETS, tool_names
+from mdplan.mcp.tool import DEFAULT_TOOLSETS, tool_names
 from mdplan.operations import OPERATIONS
 from tests.conftest import REPOSITORY
 from tests.packaging.conftest import Distributions, build

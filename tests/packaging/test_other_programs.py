@@ -15,7 +15,7 @@ from jsonschema import Draft7Validator
 from mcp import StdioServerParameters
 
 from mdplan import __version__
-from mdplan.mcp.guide.introductions import DEFAULT_TOOLSETS, tool_names
+from mdplan.mcp.tool import DEFAULT_TOOLSETS, tool_names
 from tests.clients.node_tools import node_tools
 from tests.clients.python_tools import environment_of
 from tests.conftest import FULL, REPOSITORY

@@ -12,9 +12,10 @@ from hypothesis import Phase, given, settings
 from mdplan.documents import documents as seen_bases
 from mdplan.documents.documents import Seen
 from mdplan.engine import commit as committer
-from mdplan.mcp.calls.shown_files import ShownFiles, ShownVersion
-from mdplan.mcp.protocol import adapter
-from mdplan.mcp.toolsets.md_tools import md_calls, md_history
+from mdplan.mcp import adapter
+from mdplan.mcp import md_tools as md_calls
+from mdplan.mcp import md_tools as md_history
+from mdplan.mcp.calls import ShownFiles, ShownVersion
 from mdplan.requests.batch import Batch
 from mdplan.storage.names import FileName
 from mdplan.storage.root import Workspace

@@ -13,7 +13,7 @@ import pytest
 
 from mdplan.engine.engine import Engine
 from mdplan.field_names import fold_names
-from mdplan.mcp.toolsets.md import md_tools
+from mdplan.mcp.md_tools import md_tools
 from mdplan.requests.batch import read_batch, validated
 from tests.surfaces.command_line import mdplan
 

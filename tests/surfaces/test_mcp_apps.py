@@ -13,7 +13,7 @@ from mcp.server.apps import APP_MIME_TYPE, EXTENSION_ID
 
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import ReviewService
-from mdplan.mcp.calls.current_call import mcp_caller
+from mdplan.mcp.calls import mcp_caller
 from mdplan.mcp.server import build_server
 from mdplan.settings import Settings
 from mdplan.storage.root import Workspace

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mdplan.engine.engine import Engine
-from mdplan.mcp.answers.result import MOST_CHARACTERS
+from mdplan.mcp.answers import MOST_CHARACTERS
 from mdplan.mcp.server import build_server
 from tests.surfaces.mcp_calls import calls_to, compact
 

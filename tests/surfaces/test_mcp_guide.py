@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.mcp.guide.introductions import INTRODUCTIONS
+from mdplan.mcp.tool import INTRODUCTIONS
 from mdplan.operations import OPERATIONS
 from tests.surfaces.tool_case import served
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.mcp.protocol import adapter
+from mdplan.mcp import adapter
 from tests.surfaces.mcp_calls import GENERATIONS, calls_to, process
 from tests.surfaces.tool_case import served
 

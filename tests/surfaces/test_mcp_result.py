@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdplan.diagnostics import Candidate, Code, Diagnostic
-from mdplan.mcp.answers.report_text import plan_text, refusal_text
-from mdplan.mcp.answers.result import MOST_CHARACTERS, cut_diff, plan_answer
+from mdplan.mcp.answers import MOST_CHARACTERS, cut_diff, plan_answer, plan_text, refusal_text
 from mdplan.plan import EditResult, MatchResult, Range
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import ApplyReport, FileReport, PlanReport

@@ -11,8 +11,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from mdplan.engine.engine import Engine
-from mdplan.mcp.guide.introductions import DEFAULT_TOOLSETS, INTRODUCTIONS, tool_names
 from mdplan.mcp.server import build_server
+from mdplan.mcp.tool import DEFAULT_TOOLSETS, INTRODUCTIONS, tool_names
 from mdplan.operations import OPERATIONS
 from mdplan.requests.queries import StatRequest
 from tests.surfaces.mcp_calls import calls_to, compact

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.mcp.answers.result import MOST_CHARACTERS, answer, plan_answer, with_short_diff
-from mdplan.mcp.answers.short_report import size_of, within
+from mdplan.mcp.answers import MOST_CHARACTERS, answer, plan_answer, size_of, with_short_diff, within
 from mdplan.plan import EditResult
 from mdplan.reports.base import refusal, to_wire
 from mdplan.reports.history import HistoryReport, TransactionEntry

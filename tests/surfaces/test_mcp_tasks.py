@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field
 
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import DecisionTerms, ReviewService
-from mdplan.mcp.protocol.tasks import TASKS_ID
+from mdplan.mcp.approval import TASKS_ID
 from tests.surfaces.mcp_calls import Calls, calls_to, process
 
 EDIT = {"op": "replace_match", "pattern": "old", "replacement": "new"}

@@ -10,7 +10,7 @@ from docs.codegen import generated as codegen
 from docs.codegen.case_pages import MEANINGS, messages_in
 from docs.codegen.cases import GoldenCases
 from mdplan.diagnostics import Code
-from mdplan.mcp.guide.introductions import INTRODUCTIONS, tool_names
+from mdplan.mcp.tool import INTRODUCTIONS, tool_names
 from mdplan.operations import OPERATIONS
 from mdplan.requests.schemas import operation_reference
 

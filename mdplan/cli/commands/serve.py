@@ -15,8 +15,7 @@ from mdplan.cli.terminal.console import is_terminal
 from mdplan.cli.usage.command import command
 from mdplan.diagnostics import Exit
 from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS, REPORTS
-from mdplan.mcp.guide.introductions import EDITOR_PATCH, INTRODUCTIONS, tool_names
-from mdplan.mcp.tool import Catalog
+from mdplan.mcp.tool import EDITOR_PATCH, INTRODUCTIONS, Catalog, tool_names
 from mdplan.text.visible import escaped
 from mdplan.web.http.http_options import read_http_options, with_http_options
 
@@ -91,7 +90,7 @@ def serve(
     With --http it is started by a person or a service, and serves many clients until it is stopped; it then
     serves people the page of `mdplan review` too, unless it is --read-only.
     """
-    from mdplan.mcp.protocol.adapter import fill, run_on_stdio
+    from mdplan.mcp.adapter import fill, run_on_stdio
     from mdplan.mcp.server import build_catalog, new_server
     from mdplan.settings import Settings
     from mdplan.storage.filesystem import StorageRefused
@@ -120,7 +119,7 @@ def serve(
 
     def load() -> Catalog:
         from mdplan.engine.engine import Engine
-        from mdplan.mcp.calls.current_call import mcp_caller
+        from mdplan.mcp.calls import mcp_caller
 
         engine = Engine(workspace, settings, caller=mcp_caller())
         return build_catalog(
@@ -133,7 +132,7 @@ def serve(
 
     server = new_server(toolsets, read_only=read_only, needs_approval=needs_approval)
     if http is not None:
-        from mdplan.mcp.protocol.http_part import PATH, mcp_part
+        from mdplan.mcp.http_part import PATH, mcp_part
         from mdplan.web.http.http_server import serve_http
 
         fill(server, load())

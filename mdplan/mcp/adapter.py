@@ -5,6 +5,7 @@ they are named here and nowhere else, and a test builds every tool.
 """
 
 import functools
+import json
 import os
 import re
 import signal
@@ -12,7 +13,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from threading import Lock
-from typing import Any, Final, TypeAlias
+from types import TracebackType
+from typing import Any, Final, Self, TypeAlias
 from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
@@ -21,6 +23,7 @@ import anyio.from_thread
 import anyio.to_thread
 from anyio.abc import TaskGroup
 from mcp import MCPError
+from mcp.server.apps import Apps, client_supports_apps
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
@@ -28,6 +31,7 @@ from mcp.server.mcpserver.prompts.base import Prompt
 from mcp.server.mcpserver.tools import Tool, ToolManager
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
 from mcp.types import (
     INVALID_PARAMS,
     CallToolResult,
@@ -39,38 +43,45 @@ from mcp.types import (
     ResourceTemplateReference,
     TextContent,
     ToolAnnotations,
+    jsonrpc_message_adapter,
 )
+from pydantic import ValidationError
 
 from mdplan.diagnostics import Exit
-from mdplan.mcp.calls.call_progress import progress_listener
-from mdplan.mcp.calls.current_call import current_call
-from mdplan.mcp.calls.shown_files import ShownFiles
-from mdplan.mcp.protocol.apps import Apps, client_supports_apps, hide_apps
-from mdplan.mcp.protocol.elicitation import ask_for_review
-from mdplan.mcp.protocol.lenient_stream import LenientStream
-from mdplan.mcp.protocol.tasks import Tasks, may_ask, note_waiting
+from mdplan.mcp.approval import Tasks, ask_for_review, hide_apps, may_ask, note_waiting
+from mdplan.mcp.calls import ShownFiles, current_call, progress_listener
 from mdplan.mcp.tool import Catalog, ChatDecisions, PromptDefinition, ResourceDefinition, ToolDefinition
 
 # Messages that a server without tools can answer.
 _ABOUT_CONNECTIONS: Final = frozenset({"initialize", "server/discover", "ping"})
+
 # The thread that waits for the next line of standard input.
 _READER: Final = 1
+
 _POLL_SECONDS: Final = 0.02
+
 _PARAMETER: Final = re.compile(r"\{\+?(\w+)\}")
+
 # Progress of a call is reported when it takes longer than this, and again after as long.
 PROGRESS_SECONDS: Final = 1.0
+
 # By the channel to a client, and forgotten with it.
 _SHOWN: Final[WeakKeyDictionary[object, ShownFiles]] = WeakKeyDictionary()
+
 _SHOWN_LOCK: Final = Lock()
+
 # Values of the parameters of templates, by the URI of the template.
 Completer: TypeAlias = Callable[[str, Mapping[str, str]], Iterable[str]]
+
 _COMPLETERS: Final[WeakKeyDictionary[MCPServer[Any], Mapping[str, Completer]]] = WeakKeyDictionary()
+
 # A page with one line changed.
 _ICON: Final = "data:image/svg+xml," + quote(
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#fff" stroke="#345" '
     'd="M2.5.5h8l3 3v12h-11z"/><path stroke="#345" d="M5 5.5h6m-6 6h6"/>'
     '<path stroke="#2a2" stroke-width="2" d="M5 8.5h6"/></svg>'
 )
+
 # The protocol allows no more.
 _MOST_VALUES: Final = 100
 
@@ -359,3 +370,68 @@ async def _leave_when_idle() -> None:
     while limiter.borrowed_tokens > _READER:  # noqa: ASYNC110 (the limiter tells nobody of a change)
         await anyio.sleep(_POLL_SECONDS)
     os._exit(Exit.INTERRUPTED)
+
+
+# --- Incoming messages that the SDK cannot read, and our own refusals can answer.
+
+
+class LenientStream:
+    """Incoming messages, of which calls with lone surrogates in their arguments are let through.
+
+    The SDK's JSON reader refuses such a line, and a refused line gets no reply: the caller would wait for
+    ever. Let through, it reaches our own refusal, which says what is wrong.
+    """
+
+    def __init__(self, inner: Any) -> None:  # noqa: ANN401 (the SDK has no public name for its streams)
+        self._inner = inner
+
+    @property
+    def last_context(self) -> Any:  # noqa: ANN401 (passed on)
+        """That of the messages."""
+        return getattr(self._inner, "last_context", None)
+
+    async def receive(self) -> SessionMessage | Exception:
+        """The next message."""
+        return _read_again(await self._inner.receive())
+
+    async def aclose(self) -> None:
+        """Close the stream."""
+        await self._inner.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        return _read_again(await self._inner.__anext__())
+
+    async def __aenter__(self) -> Self:
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> None:
+        await self._inner.__aexit__(exc_type, exc_val, exc_tb)
+
+
+def _read_again(item: SessionMessage | Exception) -> SessionMessage | Exception:
+    """`item`, or the tool call in it that Python's JSON reader can read and the SDK's cannot.
+
+    Only the arguments may hold what is no Unicode: our tools never give it back, but the SDK repeats other
+    parts of a request, and a reply that cannot be encoded ends the server.
+    """
+    if not isinstance(item, ValidationError):
+        return item
+    try:
+        request = json.loads(item.errors(include_url=False)[0]["input"])
+        arguments = request["params"].pop("arguments")
+        json.dumps(request, ensure_ascii=False).encode("utf-8")
+        request["params"]["arguments"] = arguments
+        if request["method"] != "tools/call":
+            return item
+        return SessionMessage(jsonrpc_message_adapter.validate_python(request, by_name=False))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return item

@@ -3,18 +3,22 @@
 The server loads this before it says who it is, so the rest is loaded when a call needs it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import TYPE_CHECKING, Final
+
+from mdplan.progress import ProgressCallback, no_progress
 
 if TYPE_CHECKING:
     from mdplan.client import Client
     from mdplan.engine.history import CallerIdentity
-    from mdplan.mcp.calls.shown_files import ShownFiles
     from mdplan.plan import Plan
     from mdplan.storage.root import Root
+
 
 _UNKNOWN_CLIENT: Final = "unknown"
 
@@ -113,3 +117,72 @@ def current_call(
         yield call
     finally:
         _CALL.reset(token)
+
+
+# --- How far the call is that this thread answers: tools say it here, and the adapter listens.
+
+_LISTENER: Final[ContextVar[ProgressCallback]] = ContextVar("listener", default=no_progress)
+
+
+def report_progress(done: int, total: int | None) -> None:
+    """Say that `done` of `total` parts are done; None where it is not known how many there are."""
+    _LISTENER.get()(done, total)
+
+
+@contextmanager
+def progress_listener(listener: ProgressCallback) -> Iterator[None]:
+    """Within the block, what this thread says is told to `listener`."""
+    token = _LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
+
+
+# --- Which version of each file one client was shown last: what it writes is guarded by that.
+
+_MOST_FILES: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class ShownVersion:
+    """A version of a file: its SHA-256, and the hashes of its sections by their IDs, where they are known."""
+
+    sha256: str
+    sections: Mapping[str, str] = field(default_factory=dict)
+
+
+class ShownFiles:
+    """The memory of one session. Calls of one client may run at once."""
+
+    def __init__(self) -> None:
+        """Start with nothing shown."""
+        self._versions: OrderedDict[str, ShownVersion] = OrderedDict()
+        self._lock = Lock()
+
+    def version(self, file: str) -> ShownVersion | None:
+        """The version of `file`, a path as reports write it, that was shown last."""
+        with self._lock:
+            return self._versions.get(file)
+
+    def note(self, file: str, version: ShownVersion) -> None:
+        """Remember that this `version` of `file` was shown; of very many files the oldest is forgotten."""
+        with self._lock:
+            self._versions[file] = version
+            self._versions.move_to_end(file)
+            if len(self._versions) > _MOST_FILES:
+                self._versions.popitem(last=False)
+
+    def follow(self, file: str, old_sha256: str | None, version: ShownVersion | None, new_file: str) -> None:
+        """Remember what a commit of this client made of `file`, if it was made of the version that was shown.
+
+        A file that it created, for which `old_sha256` is None, was shown whole. None as `version` is for one
+        that is gone.
+        """
+        with self._lock:
+            known = self._versions.get(file)
+            if old_sha256 is not None and (known is None or known.sha256 != old_sha256):
+                return
+            self._versions.pop(file, None)
+            if version is not None:
+                self._versions[new_file] = version

@@ -11,11 +11,19 @@ from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine.engine import Engine
-from mdplan.mcp.answers.answer_size import bounded, either_size, read_within, with_fewer_hits
-from mdplan.mcp.arguments import catch_errors
-from mdplan.mcp.calls.call_progress import report_progress
+from mdplan.mcp.answers import (
+    Request,
+    bounded,
+    catch_errors,
+    either_size,
+    hint_of,
+    read_arguments,
+    read_within,
+    request_schema,
+    with_fewer_hits,
+)
+from mdplan.mcp.calls import report_progress
 from mdplan.mcp.flat_schema import NULLABLE, flat_report_schema
-from mdplan.mcp.strict_requests import Request, hint_of, read_arguments, request_schema
 from mdplan.mcp.tool import ToolDefinition, ToolResult
 from mdplan.operations.base import Ordinal
 from mdplan.reports.base import refusal, to_wire
@@ -27,9 +35,13 @@ from mdplan.text.pattern import MatchType
 from mdplan.text.source import visible
 
 SECTION_PATTERNS: Final = (r"^\[LOG-", r"^## ", r"^# ")
+
 _LARGE_BYTES: Final = 100_000
+
 _LARGE_KINDS: Final = (".json", ".yaml", ".yml")
+
 _MOST_MATCHES: Final = 200
+
 _RULE: Final = "---"
 
 _READ_FILES: Final = """\

@@ -1,1 +1,0 @@
-"""Reports as answers of tools, within the size that clients take."""

@@ -1,0 +1,569 @@
+"""Plans and commits, said once: hashes that pin the next edit, and of each edit what one would not expect."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, islice
+from typing import Any, Final
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.mcp.answers import (
+    candidate_row,
+    first_lines,
+    listed_problems,
+    plan_text,
+    refusal_text,
+    with_short_diff,
+    within,
+)
+from mdplan.mcp.calls import shown_files
+from mdplan.mcp.tool import ToolResult
+from mdplan.plan import EditResult, MatchResult
+from mdplan.reading.plain_text import key_lines
+from mdplan.reading.read import file_listing, hit_lines
+from mdplan.reading.stat_text import inventory_lines, row_line, section_line, unique_length
+from mdplan.reports.base import Report, to_wire
+from mdplan.reports.history import HistoryReport
+from mdplan.reports.plan import ApplyReport, FileReport, PlanReport
+from mdplan.reports.read import ReadReport, SearchedFile, SearchReport
+from mdplan.reports.stat import LinkCounts, SectionEntry, StatReport
+from mdplan.text.source import visible
+
+# A diff that is shorter is shown as it is.
+_MOST_OF_A_PREVIEW: Final = 1_200
+
+_MOST_OF_A_COMMIT: Final = 300
+
+# More files are lines of text, and of warnings with one cause no more are named.
+_MOST_FILES: Final = 10
+
+_AT_LINE: Final = re.compile(r" at line \d+")
+
+# Of more files a client with a session gets lines without hashes: the server remembers them.
+_MOST_HASHES: Final = 3
+
+
+def compact_plan_answer(report: PlanReport, most: int, *, was_shown: bool = False) -> ToolResult:
+    """ToolResult for a plan or a commit; without its diff where that `was_shown` with the plan before."""
+    if not report.ok:
+        return ToolResult(
+            text=refusal_text(report), structured=within(compact_wire(report), most), is_refusal=True
+        )
+    shortened = with_short_diff(_without_redundancy(report, was_shown=was_shown), most)
+    is_remembered = shown_files() is not None and report.applied
+    is_listed = len(report.files) > (_MOST_HASHES if is_remembered else _MOST_FILES)
+    listing = first_lines(_listing(report.files), most // 2, "files") if is_listed else []
+    wire = _wire(report, shortened, listing)
+    text = plan_text(shortened, most, listing)
+    return ToolResult(text=text, structured=within(wire, most), is_refusal=False)
+
+
+def _without_redundancy(report: PlanReport, *, was_shown: bool) -> PlanReport:
+    """The report without what others of its fields say."""
+    diff, is_exact = report.diff, report.diff_exact
+    if report.applied and was_shown and not (isinstance(report, ApplyReport) and report.rebased):
+        diff = is_exact = None
+    elif diff and len(diff) > (_MOST_OF_A_COMMIT if report.applied else _MOST_OF_A_PREVIEW):
+        shown = shown_diff(diff, whole_runs=not report.applied)
+        diff, is_exact = (shown, False) if len(shown) < len(diff) else (diff, is_exact)
+    is_alone = len(report.edit_results) == 1
+    has_counts = any(result.matches_found is not None for result in report.edit_results)
+    return replace(
+        report,
+        matches_found=report.matches_found if has_counts else None,
+        matches_replaced=report.matches_replaced if has_counts else None,
+        plan_id=short(report.plan_id or ""),
+        title=None,
+        description=None,
+        diff=diff,
+        diff_exact=is_exact,
+        edit_results=tuple(_remarkable(report.edit_results, is_alone=is_alone)),
+        warnings=_warnings(report),
+    )
+
+
+def _warnings(report: PlanReport) -> tuple[Diagnostic, ...]:
+    found = dict.fromkeys(report.warnings)
+    for result in report.edit_results:
+        found.update(dict.fromkeys(result.warnings))
+    groups: dict[tuple[object, ...], list[Diagnostic]] = {}
+    for each in found:
+        groups.setdefault((each.code, *_cause(each)), []).append(each)
+    return tuple(map(_in_one, groups.values()))
+
+
+def _cause(warning: Diagnostic) -> tuple[str, ...]:
+    """What other warnings of its code may have in common with `warning`."""
+    if warning.code is Code.BROKEN_LINK:
+        # Its target is written in another way in each folder.
+        return (warning.message.rpartition(": ")[2],)
+    return _AT_LINE.sub("", warning.message), warning.hint
+
+
+def _in_one(warnings: Sequence[Diagnostic]) -> Diagnostic:
+    """The first of `warnings`, which differ in their places alone, with the places of the others."""
+    first, *others = warnings
+    if not others:
+        return first
+    lines: dict[str, dict[str, None]] = {}
+    for each in others:
+        lines.setdefault(each.file or "", {}).update({str(each.place.line): None} if each.place else {})
+    shown = dict(islice(lines.items(), _MOST_FILES))
+    listed = "; ".join(_in_folder(folder, shown, those) for folder, those in groupby(shown, key=_folder))
+    more = f" and {len(lines) - _MOST_FILES} more files" if len(lines) > _MOST_FILES else ""
+    return replace(first, message=f"{first.message}; also {listed}{more}")
+
+
+def _folder(file: str) -> str:
+    return file.rpartition("/")[0]
+
+
+def _in_folder(folder: str, lines: Mapping[str, Collection[str]], files: Iterable[str]) -> str:
+    """The `files` of one folder with their `lines`; the folder is named once."""
+    names = [f"{file}{':' if lines[file] else ''}{','.join(lines[file])}" for file in files]
+    if len(names) == 1 or not folder:
+        return ", ".join(names)
+    return f"in {folder}/: " + ", ".join(name.removeprefix(f"{folder}/") for name in names)
+
+
+def _remarkable(results: Sequence[EditResult], *, is_alone: bool) -> Iterator[EditResult]:
+    """The results that say more than that the edit was made; what `is_alone` is summed up next to it."""
+    for result in results:
+        counts_say_more = not is_alone and (result.matches_found or 0) > 1
+        kept = replace(
+            result,
+            ranges=(),
+            result_lines=(),
+            section_id=None,
+            new_section_sha256=None,
+            to_file=None,
+            matches_found=result.matches_found if counts_say_more else None,
+            matches_replaced=result.matches_replaced if counts_say_more else None,
+            matches=result.matches if result.no_op else (),
+            excluded_matches=None if is_alone else result.excluded_matches or None,
+            no_op=result.no_op and not is_alone,
+            warnings=(),
+        )
+        bare = EditResult(edit_index=result.edit_index, op=result.op, file=result.file, no_op=False)
+        if kept != bare:
+            yield kept
+
+
+def _wire(report: PlanReport, shortened: PlanReport, listing: Sequence[str]) -> dict[str, Any]:
+    """The report as decoded JSON; its files are the lines of `listing` if there are any."""
+    bare = replace(shortened, files=(), edit_results=(), matches=None, warnings=(), file=None)
+    if isinstance(bare, ApplyReport):
+        bare = replace(bare, receipt=None, written=None)
+    wire = compact_wire(bare)
+    wire["applied"] = report.applied
+    if report.applied:
+        wire.pop("baseSha256", None)
+    if isinstance(report, ApplyReport) and report.receipt is not None and not report.already_applied:
+        wire["transaction"] = report.receipt.transaction
+    if listing:
+        wire["listing"] = "\n".join(listing)
+    else:
+        wire["files"] = [_compact_file(each) for each in report.files]
+    if shortened.edit_results:
+        wire["editResults"] = [_edit(each) for each in shortened.edit_results]
+    if shortened.warnings:
+        wire["warnings"] = [problem_wire(each) for each in shortened.warnings]
+    # The diff is long, and is after what is short.
+    return {name: wire[name] for name in sorted(wire, key=lambda name: name == "diff")}
+
+
+def _listing(files: Sequence[FileReport]) -> Iterator[str]:
+    """Files and how many lines they gain and lose; the first of those of one folder has its name above."""
+    for folder, those in groupby(files, key=lambda file: file.file.rpartition("/")[0]):
+        above = f"{folder}/\n" if folder else ""
+        for file in those:
+            name = file.file.rpartition("/")[2] + (f" renamed to {file.new_file}" if file.new_file else "")
+            links = f", {file.references_updated} links" if file.references_updated else ""
+            row = f"{' ' if folder else ''}{name} +{file.lines_added} -{file.lines_removed}{links}"
+            yield above + row
+            above = ""
+
+
+def _compact_file(file: FileReport) -> dict[str, Any]:
+    wire: dict[str, Any] = pruned(to_wire(file))
+    pin = "baseSha256" if file.result_sha256 is None else "resultSha256"
+    kept = {"file", "newFile", "referencesUpdated", "changed", pin}
+    return {name: each for name, each in wire.items() if name in kept}
+
+
+def _edit(result: EditResult) -> dict[str, Any]:
+    wire: dict[str, Any] = pruned(to_wire(replace(result, matches=())))
+    del wire["file"], wire["op"]
+    if result.matches:
+        wire["matches"] = [_match(match) for match in result.matches]
+    return wire
+
+
+def _match(match: MatchResult) -> str:
+    return f"{match.line}:{match.col} {match.text}"
+
+
+# --- Compact answers of stat, read and search: long lists as one text of lines, short ones as objects.
+
+# More sections are lines of text.
+MOST_OBJECTS: Final = 40
+
+_USUAL: Final[dict[str, object]] = {"format": "markdown", "encoding": "utf-8", "bom": False}
+
+_DERIVED: Final = frozenset({"finalNewline", "lineEnds", "bytes", "detail"})
+
+
+def without_redundancy(report: StatReport, *, was_asked: bool) -> StatReport:
+    """A stat without what its rows say anyway, and without empty inventories, unless all `was_asked` for."""
+    if not report.ok or was_asked:
+        return report
+    return replace(
+        report,
+        detail=None,
+        sections=tuple(map(_bare, report.sections)),
+        keys=None if report.keys is None else tuple(replace(each, sha256=None) for each in report.keys),
+        code_blocks=report.code_blocks or None,
+        tables=report.tables or None,
+        tasks=report.tasks if report.tasks is not None and report.tasks.total else None,
+        anchors=None,
+        regions=report.regions or None,
+        links=_broken_only(report.links),
+    )
+
+
+def _broken_only(links: LinkCounts | None) -> LinkCounts | None:
+    if links is None or not links.broken:
+        return None
+    return LinkCounts(
+        inline=0, reference=0, autolink=0, image=0, wiki=0, footnote=0, html=0, broken=links.broken
+    )
+
+
+def _bare(section: SectionEntry) -> SectionEntry:
+    return replace(section, section_sha256=None, tokens=None, anchor=None)
+
+
+def stat_wire(report: StatReport, *, as_objects: bool | None = None) -> dict[str, Any]:
+    """A stat as decoded JSON: many sections are lines of `outline`, few ones, or `as_objects`, `sections`."""
+    if not report.ok:
+        return compact_wire(report)
+    bare = replace(
+        report,
+        sections=(),
+        keys=None,
+        files=None,
+        code_blocks=None,
+        tables=None,
+        lists=None,
+        tasks=None,
+        anchors=None,
+        regions=None,
+        links=None,
+        inventory_totals=None,
+    )
+    wire = compact_wire(bare)
+    wire = {name: each for name, each in wire.items() if name not in _DERIVED and each != _USUAL.get(name)}
+    wire |= _unusual_lines(report) | _rows(report, as_objects=as_objects)
+    if wire.get("totalSections") == len(report.sections):
+        del wire["totalSections"]
+    inventory = _lines(inventory_lines(report))
+    return wire | ({"inventory": inventory} if inventory else {})
+
+
+def _unusual_lines(report: StatReport) -> dict[str, Any]:
+    """Line ends that are not all LF, and a last line without one."""
+    ends = {name: count for name, count in (report.line_ends or {}).items() if count}
+    found: dict[str, Any] = {"lineEnds": ends} if set(ends) - {"lf"} else {}
+    return found | ({"finalNewline": False} if report.final_newline is False else {})
+
+
+def _rows(report: StatReport, *, as_objects: bool | None) -> dict[str, Any]:
+    if report.files is not None:
+        return {"outline": _lines(line for row in report.files for line in row_line(row))}
+    if report.keys is not None:
+        return {"outline": _lines(key_lines(report.keys))}
+    if not report.sections or report.ini_sections is not None:
+        return {}
+    if not is_outline(report, as_objects=as_objects):
+        return {"sections": [_row(section) for section in report.sections]}
+    digits = unique_length(report.sections)
+    return {"outline": _lines(section_line(each, digits, is_short=True) for each in report.sections)}
+
+
+def is_outline(report: StatReport, *, as_objects: bool | None) -> bool:
+    """Whether the sections of `report` are lines of text; None as `as_objects` leaves it to their number."""
+    return len(report.sections) > MOST_OBJECTS if as_objects is None else not as_objects
+
+
+def _row(section: SectionEntry) -> dict[str, Any]:
+    wire: dict[str, Any] = to_wire(section)
+    kept = {name: each for name, each in wire.items() if each is not False}
+    return {name: each if isinstance(each, list) else pruned(each) for name, each in kept.items()}
+
+
+def read_wire(report: ReadReport) -> dict[str, Any]:
+    """What was read, as decoded JSON. Places that could not be read have a `problem`."""
+    wire = compact_wire(replace(report, results=()))
+    if not report.ok and len(report.results) == 1:
+        # The error says all of it.
+        return wire
+    wire["results"] = [pruned(to_wire(replace(result, left_out=None))) for result in report.results]
+    for made, result in zip(wire["results"], report.results, strict=True):
+        if result.content == "":
+            made["content"] = ""
+        if result.left_out:
+            rows = (f"{row.start_line} {row.heading} {row.section_id[7:15]}" for row in result.left_out)
+            made["leftOut"] = "\n".join(rows)
+    return wire
+
+
+def search_wire(report: SearchReport) -> dict[str, Any]:
+    """Hits as decoded JSON: those of one file are one text of lines, and so are files without hits."""
+    wire = compact_wire(replace(report, files=(), pattern=None, truncated=None))
+    if report.files:
+        del wire["searchedFiles"]
+    if wire.get("totalFiles") == len(report.files):
+        del wire["totalFiles"]
+    if report.ok and report.files and not any(found.groups or found.front_matter for found in report.files):
+        wire["listing"] = "\n".join(file_listing(report.files))
+    elif report.ok:
+        wire["files"] = [_found(found) for found in report.files]
+    return wire
+
+
+def _found(found: SearchedFile) -> dict[str, Any]:
+    wire: dict[str, Any] = pruned(to_wire(replace(found, groups=())))
+    if found.groups:
+        wire["hits"] = _lines(hit_lines(found, brief=True))
+    if not found.groups:
+        del wire["baseSha256"]
+    if sum(len(group.hits) for group in found.groups) == found.matches:
+        del wire["matches"]
+    return wire
+
+
+def _lines(lines: Iterator[str]) -> str:
+    return visible("\n".join(lines))
+
+
+# --- Past transactions as decoded JSON: those of one list are one text of lines.
+
+
+def history_wire(report: HistoryReport, rows: Sequence[str]) -> dict[str, Any]:
+    """A history, in which the `rows` of its transactions are one text, `listing`."""
+    if not report.ok:
+        return compact_wire(report)
+    wire = compact_wire(replace(report, transactions=(), foreign=None))
+    if rows:
+        wire["listing"] = "\n".join(rows)
+    return wire
+
+
+# --- Shortens a long diff for an answer: changed lines only, long ones cut around the change.
+#
+# It is for reading, not for `git apply`; the exact diff is a resource, and in answers with verbosity
+# full.
+
+_HUNK: Final = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+
+_NAME: Final = re.compile(r"(?:---|\+\+\+) (?:\"?[ab]/)?(.*?)\"?\t?$")
+
+# A changed line that is longer is cut to the change with so much around it.
+_MOST_OF_A_LINE: Final = 120
+
+_AROUND: Final = 24
+
+_MOST_OF_A_CHANGE: Final = 160
+
+# Of more lines in a row the first and the last are shown.
+_MOST_IN_A_ROW: Final = 12
+
+_FIRST, _LAST = 4, 2
+
+# Files of one entry that its first line names.
+_NAMED: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _FileDiff:
+    """One file of a diff: what it is called, remarks of its header, and its changes by their first line."""
+
+    name: str
+    remarks: tuple[str, ...]
+    changes: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def shown_diff(diff: str, *, whole_runs: bool) -> str:
+    """`diff` for reading: ``@@ LINE @@`` before the changed lines of each place, by lines of the result.
+
+    Where lines only go it is ``@@ -LINE @@``, by lines of the base. Files with the same changes share one
+    entry, which names the first: ``a.md:12 b.md:7``. Without `whole_runs` the middle of many changed lines in
+    a row is omitted, and counted.
+    """
+    groups: dict[tuple[object, ...], list[_FileDiff]] = {}
+    for file in _files(diff):
+        groups.setdefault((file.remarks, *(lines for _, lines in file.changes)), []).append(file)
+    return "".join(f"{line}\n" for files in groups.values() for line in _group(files, whole_runs=whole_runs))
+
+
+def _group(files: Sequence[_FileDiff], *, whole_runs: bool) -> Iterator[str]:
+    first = files[0]
+    if len(files) == 1:
+        yield f"--- {first.name}"
+    else:
+        named = " ".join(f"{file.name}:{','.join(at for at, _ in file.changes)}" for file in files[:_NAMED])
+        yield f"--- {named}" + (f" and {len(files) - _NAMED} more files" if len(files) > _NAMED else "")
+    yield from first.remarks
+    for at, lines in first.changes:
+        if len(files) == 1:
+            yield f"@@ {at} @@"
+        elif at != first.changes[0][0]:
+            yield "@@"
+        yield from _short(lines, whole_runs=whole_runs)
+
+
+def _short(lines: Sequence[str], *, whole_runs: bool) -> Iterator[str]:
+    """The lines of one change, each old one that a new one replaces cut like that."""
+    old = [line[1:] for line in lines if line[0] == "-"]
+    new = [line[1:] for line in lines if line[0] == "+"]
+    paired = min(len(old), len(new)) if len(old) == len(new) or min(len(old), len(new)) == 1 else 0
+    cut = [_cut_pair(before, after) for before, after in zip(old[:paired], new[:paired], strict=True)]
+    shown_old = [f"-{before}" for before, _ in cut] + [f"-{_cut_line(line)}" for line in old[paired:]]
+    shown_new = [f"+{after}" for _, after in cut] + [f"+{_cut_line(line)}" for line in new[paired:]]
+    for shown in (shown_old, shown_new):
+        if whole_runs or len(shown) <= _MOST_IN_A_ROW:
+            yield from shown
+        else:
+            yield from shown[:_FIRST]
+            yield f"{shown[0][0]}… {len(shown) - _FIRST - _LAST} more lines …"
+            yield from shown[-_LAST:]
+    yield from (line for line in lines if line[0] == "\\")
+
+
+def _cut_pair(old: str, new: str) -> tuple[str, str]:
+    """Both lines, without the parts that they share beyond a few words, where one of them is long."""
+    if max(len(old), len(new)) <= _MOST_OF_A_LINE:
+        return old, new
+    least = min(len(old), len(new))
+    start = next((at for at in range(least) if old[at] != new[at]), least)
+    end = next((at for at in range(least - start) if old[-1 - at] != new[-1 - at]), least - start)
+    return _around(old, start, len(old) - end), _around(new, start, len(new) - end)
+
+
+def _around(line: str, start: int, end: int) -> str:
+    first, last = max(start - _AROUND, 0), min(end + _AROUND, len(line))
+    change = line[start:end]
+    if len(change) > _MOST_OF_A_CHANGE:
+        change = f"{change[:100]}… {len(change) - 140} characters …{change[-40:]}"
+    return (
+        f"{'…' if first else ''}{line[first:start]}{change}{line[end:last]}{'…' if last < len(line) else ''}"
+    )
+
+
+def _cut_line(line: str) -> str:
+    if len(line) <= _MOST_OF_A_CHANGE:
+        return line
+    return f"{line[:_MOST_OF_A_LINE]}… {len(line) - _MOST_OF_A_LINE} more characters"
+
+
+def _files(diff: str) -> Iterator[_FileDiff]:
+    """The files of a diff as mdplan writes it."""
+    lines = diff.split("\n")
+    starts = [number for number, line in enumerate(lines) if line.startswith("diff --git ")]
+    # Lines of a hunk begin with a sign, so that none of them looks like a header.
+    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+        yield _file_diff(lines[start:end])
+
+
+def _file_diff(lines: Sequence[str]) -> _FileDiff:
+    first_hunk = next((number for number, line in enumerate(lines) if _HUNK.match(line)), len(lines))
+    name = lines[0].removeprefix("diff --git ")
+    remarks: list[str] = []
+    for line in lines[1:first_hunk]:
+        named = _NAME.match(line)
+        if named is None and line:
+            remarks.append(line)
+        elif named is not None and not line.endswith("/dev/null"):
+            name = named[1]
+    return _FileDiff(name, tuple(remarks), tuple(_changes(lines[first_hunk:])))
+
+
+def _changes(lines: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The changed lines of each place in some hunks, with the line that they begin at, as it is shown."""
+    block: list[str] = []
+    first = gone = at = was = 0
+    for line in (*lines, " "):
+        found = _HUNK.match(line)
+        is_changed = found is None and line[:1] in {"-", "+", "\\"}
+        if is_changed:
+            first, gone = (first, gone) if block else (at, was)
+            block.append(line)
+        elif block:
+            is_gone = not any(each[0] == "+" for each in block)
+            yield f"-{gone}" if is_gone else str(first), tuple(block)
+            block = []
+        at = int(found[3]) if found else at + (line[:1] in {" ", "+"})
+        was = int(found[1]) if found else was + (line[:1] in {" ", "-"})
+
+
+# --- Reports as decoded JSON that says each thing once: short hashes, nothing empty, no defaults.
+
+_HASH: Final = re.compile(r"(sha256-)?[0-9a-f]{64}")
+
+_DIGITS: Final = 16
+
+# Values that a reader may take for granted.
+_DEFAULTS: Final[Mapping[str, object]] = {
+    "stored": True,
+    "noOp": False,
+    "diffExact": True,
+    "diffTruncated": False,
+    "contentExact": True,
+    "undoable": True,
+    "durable": True,
+    "durability": "full",
+    "changed": True,
+    "state": "committed",
+}
+
+
+def short(text: str) -> str:
+    """`text`, or where it is a SHA-256, also one of a plan, its first 16 digits."""
+    found = _HASH.fullmatch(text)
+    return text[: len(found[1] or "") + _DIGITS] if found else text
+
+
+def pruned(value: Any) -> Any:  # noqa: ANN401 (any JSON)
+    """Decoded JSON without what is empty or a default, and with short hashes."""
+    if isinstance(value, str):
+        return short(value)
+    if isinstance(value, Mapping):
+        kept = {name: pruned(item) for name, item in value.items() if not _is_default(name, item)}
+        return {name: item for name, item in kept.items() if item not in ([], {}, "")}
+    if isinstance(value, Sequence):
+        return [pruned(item) for item in value]
+    return value
+
+
+def _is_default(name: str, item: object) -> bool:
+    return name in _DEFAULTS and _DEFAULTS[name] == item
+
+
+def compact_wire(report: Report) -> dict[str, Any]:
+    """`report` as decoded JSON: `error` is the first problem, and `diagnostics` are those after it."""
+    problems = listed_problems(report)[1:] if not report.ok else ()
+    wire: dict[str, Any] = pruned(to_wire(replace(report, error=None, diagnostics=())))
+    if report.error is not None:
+        wire["error"] = problem_wire(report.error)
+    if problems:
+        wire["diagnostics"] = [problem_wire(problem) for problem in problems]
+    return wire
+
+
+def problem_wire(problem: Diagnostic) -> dict[str, Any]:
+    """A problem, its candidates as lines of text; where text nearly is, the hint says."""
+    wire: dict[str, Any] = pruned(to_wire(replace(problem, candidates=(), near=None)))
+    wire.pop("severity", None)  # The name of the list says it.
+    if problem.candidates:
+        wire["candidates"] = [candidate_row(each) for each in problem.candidates]
+    return wire

@@ -1,0 +1,595 @@
+"""The toolset `editor`: reading and editing text files by lines, with what must be there as the guard.
+
+Names, shapes and error texts are those of requirement 04. Edits of all files of a call are one transaction.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from pydantic import Field, model_validator
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.engine.engine import Engine
+from mdplan.mcp.answers import MOST_PATH, AnyRequest, Request, hint_of, read_arguments, request_schema
+from mdplan.mcp.flat_schema import NULLABLE, object_schema
+from mdplan.mcp.tool import EDITOR_PATCH, ToolDefinition, ToolResult
+from mdplan.operations.base import Ordinal
+from mdplan.requests.schemas import Schema
+from mdplan.text.line_end_view import to_lf
+from mdplan.text.source import Source, visible
+
+# --- Requests of the toolset `editor`, with the names of requirement 04.
+
+_ENCODING: Final = Field(default=None, description="Encoding of the file; UTF-8 when absent.")
+
+_EXACT: Final = Field(default=False, description="Blanks at line ends must match too.")
+
+_PATH: Final = Field(min_length=1, max_length=MOST_PATH, description="Path of the file, inside a root.")
+
+
+class EditedRange(Request):
+    """Whole lines, 1-based and inclusive."""
+
+    start: Ordinal = Field(default=1, description="First line, 1-based.")
+    end: Ordinal | None = Field(
+        default=None,
+        description="Last line, inclusive; null or absent: the end of the file.",
+        json_schema_extra={NULLABLE: True},
+    )
+
+    @model_validator(mode="after")
+    def _check_order(self) -> "EditedRange":
+        if self.end is not None and self.end < self.start:
+            msg = "end is before start"
+            raise ValueError(msg)
+        return self
+
+
+_WHOLE_FILE: Final = (EditedRange(),)
+
+
+class FileRanges(Request):
+    """A file, or some lines of it."""
+
+    file_path: str = _PATH
+    ranges: tuple[EditedRange, ...] = Field(
+        default=_WHOLE_FILE, min_length=1, description="Lines to read; absent: the whole file."
+    )
+    encoding: str | None = _ENCODING
+
+
+class GetRequest(Request):
+    """Arguments of `get_text_file_contents`."""
+
+    files: tuple[FileRanges, ...] = Field(min_length=1, description="What to read.")
+
+
+class RangePatch(Request):
+    """A text in place of another, at one or several places."""
+
+    old_string: str = Field(description="The text of the lines now.")
+    new_string: str = Field(description="Their new text; empty to remove them.")
+    ranges: tuple[EditedRange, ...] = Field(
+        default=_WHOLE_FILE, min_length=1, description="Lines with old_string; absent: the whole file."
+    )
+
+
+class FilePatches(Request):
+    """Patches of one file."""
+
+    file_path: str = _PATH
+    patches: tuple[RangePatch, ...] = Field(min_length=1, description="Patches whose ranges do not overlap.")
+    encoding: str | None = _ENCODING
+    require_exact_match: bool = _EXACT
+
+
+class PatchRequest(Request):
+    """Arguments of `patch_text_file_contents`."""
+
+    files: tuple[FilePatches, ...] = Field(min_length=1, description="Files to edit, each once.")
+
+
+class CreateRequest(Request):
+    """Arguments of `create_text_file`."""
+
+    file_path: str = _PATH
+    contents: str = Field(description="The whole text of the new file.")
+    encoding: str | None = _ENCODING
+
+
+class AppendRequest(Request):
+    """Arguments of `append_text_file_contents`."""
+
+    file_path: str = _PATH
+    content_to_append: str = Field(min_length=1, description="Text to add to the end.")
+    expected_file_ending: str = Field(description="The text of the last line now.")
+    encoding: str | None = _ENCODING
+    require_exact_match: bool = _EXACT
+
+
+class Insertion(Request):
+    """Lines to insert next to a line."""
+
+    content_to_insert: str = Field(min_length=1, description="Lines to insert.")
+    position: Literal["after", "before"] = Field(description="Where, relative to the line.")
+    context_line: str = Field(description="The text of the line now.")
+    line_number: Ordinal = Field(description="Number of the line, 1-based.")
+
+
+class InsertRequest(Request):
+    """Arguments of `insert_text_file_contents`."""
+
+    file_path: str = _PATH
+    insertions: tuple[Insertion, ...] = Field(min_length=1, description="What to insert.")
+    encoding: str | None = _ENCODING
+    require_exact_match: bool = _EXACT
+
+
+class Deletion(Request):
+    """Lines to delete."""
+
+    expected_content: str = Field(description="The text of the lines now.")
+    ranges: tuple[EditedRange, ...] = Field(
+        default=_WHOLE_FILE, min_length=1, description="Lines with that text; absent: the whole file."
+    )
+
+
+class DeleteRequest(Request):
+    """Arguments of `delete_text_file_contents`."""
+
+    file_path: str = _PATH
+    deletions: tuple[Deletion, ...] = Field(min_length=1, description="What to delete.")
+    encoding: str | None = _ENCODING
+    require_exact_match: bool = _EXACT
+
+
+_NAME_OF: Final[Mapping[type[Request], str]] = {
+    GetRequest: "get_text_file_contents",
+    PatchRequest: EDITOR_PATCH,
+    CreateRequest: "create_text_file",
+    AppendRequest: "append_text_file_contents",
+    InsertRequest: "insert_text_file_contents",
+    DeleteRequest: "delete_text_file_contents",
+}
+
+_TRAILING: Final = "Blanks at line ends are ignored unless require_exact_match."
+
+_GET: Final = "Read text files, or lines of them: 1-based, inclusive; without ranges the whole file."
+
+_PATCH: Final = f"""\
+Replace lines of text files. Each patch names lines and their text now (old_string), and puts new_string \
+in their place. {_TRAILING} All files change, or none. Line numbers are of the file as read: patches of one \
+call do not shift each other, and must not overlap.
+
+Example: {{"files": [{{"file_path": "app.py", "patches": [{{"old_string": "debug = False", "new_string": \
+"debug = True", "ranges": [{{"start": 10, "end": 10}}]}}]}}]}}"""
+
+_CREATE: Final = "Create a text file, with the folders that it needs. A file of that name must not exist."
+
+_APPEND: Final = f"Add text to the end of a text file. {_TRAILING}"
+
+_INSERT: Final = f"Insert lines before or after a line of a text file, which is checked. {_TRAILING}"
+
+_DELETE: Final = f"Delete lines of a text file, whose content is checked. {_TRAILING}"
+
+_OUTCOME: Final[Schema] = object_schema(
+    {
+        "result": {"type": "string", "enum": ["ok", "error"]},
+        "reason": {"type": "string"},
+        "suggestion": {"type": "string"},
+        "hint": {"type": "string"},
+    },
+    ["result"],
+)
+
+# Of a call about several files the fields are their paths, which no schema can know before; any name may be
+# one of them, so none is given a type here.
+_BY_FILE: Final[Schema] = {"type": "object"}
+
+_RANGES: Final = (
+    "By file path: {ranges: [{content, start, end, total_lines, content_size, hint}]}, or why not: "
+)
+
+_OUTCOMES: Final = "By file path: "
+
+_OF_A_FILE: Final = "{result: ok or error, reason, suggestion, hint}."
+
+_OUTPUTS: Final[Mapping[type[Request], Schema]] = {
+    GetRequest: {**_BY_FILE, "description": _RANGES + _OF_A_FILE},
+    PatchRequest: {**_BY_FILE, "description": _OUTCOMES + _OF_A_FILE},
+}
+
+
+def editor_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
+    """The tools of this set, over `engine`."""
+    return (
+        _tool("Read text files", _GET, GetRequest, _caller(engine, GetRequest, get)),
+        _tool("Patch text files", _PATCH, PatchRequest, _caller(engine, PatchRequest, patch)),
+        _tool("Create a text file", _CREATE, CreateRequest, _caller(engine, CreateRequest, create)),
+        _tool("Append to a text file", _APPEND, AppendRequest, _caller(engine, AppendRequest, append)),
+        _tool("Insert into a text file", _INSERT, InsertRequest, _caller(engine, InsertRequest, insert)),
+        _tool("Delete lines of a text file", _DELETE, DeleteRequest, _caller(engine, DeleteRequest, delete)),
+    )
+
+
+def _tool(
+    title: str, description: str, model: type[Request], call: Callable[[Mapping[str, Any]], ToolResult]
+) -> ToolDefinition:
+    return ToolDefinition(
+        name=_NAME_OF[model],
+        title=title,
+        description=description,
+        input_schema=request_schema(model),
+        output_schema=_OUTPUTS.get(model, _OUTCOME),
+        writes=model is not GetRequest,
+        # Equal lines may follow each other, and then the same call fits again.
+        may_be_repeated=model in {GetRequest, CreateRequest},
+        call=call,
+    )
+
+
+def _caller(
+    engine: Engine, model: type[AnyRequest], run: Callable[[Engine, AnyRequest], dict[str, Any]]
+) -> Callable[[Mapping[str, Any]], ToolResult]:
+    def call(arguments: Mapping[str, Any]) -> ToolResult:
+        request = read_arguments(model, arguments)
+        return _answer(_refusal(request) if isinstance(request, tuple) else run(engine, request))
+
+    return call
+
+
+def _refusal(problems: Problems) -> dict[str, Any]:
+    reason = "; ".join(problem.message for problem in problems)
+    return Failure(reason, hint=problems[0].hint or None).to_json()
+
+
+def _answer(content: dict[str, Any]) -> ToolResult:
+    """The document's JSON, as data and as text. It is a refusal where nothing was read or written.
+
+    An answer by file contains an object for each; a file may be called `result` as well.
+    """
+    parts = [part for part in content.values() if isinstance(part, dict)] or [content]
+    return ToolResult(
+        text=json.dumps(content, ensure_ascii=False),
+        structured=content,
+        is_refusal=all(part.get("result") == "error" for part in parts),
+    )
+
+
+# --- Calls of the toolset `editor`, with the answers of requirement 04.
+
+_NOT_APPLIED: Final = "Nothing was applied, because another file of this call failed"
+
+
+def get(engine: Engine, request: GetRequest) -> dict[str, Any]:
+    """Lines of files, by path; a file that cannot be read has its error there."""
+    answers: dict[str, Any] = {}
+    for file in request.files:
+        document = EditorDocument.read(engine, file.file_path, file.encoding)
+        ranges = document if isinstance(document, Failure) else _contents(document, file.ranges)
+        if isinstance(ranges, Failure):
+            answers[file.file_path] = ranges.to_json()
+        else:
+            answers.setdefault(file.file_path, {}).setdefault("ranges", []).extend(ranges)
+    return answers
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a file cannot be edited, in the words of the document."""
+
+    reason: str
+    suggestion: str | None = None
+    hint: str | None = None
+
+    def to_json(self) -> dict[str, str]:
+        """As an error response; what is absent is left out."""
+        optional = (("suggestion", self.suggestion), ("hint", self.hint))
+        return {
+            "result": "error",
+            "reason": self.reason,
+            **{name: text for name, text in optional if text is not None},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The expected text of some lines: `text`, which may end in a line end; `what` names it in the request.
+
+    Unless `exact`, blanks at line ends do not count.
+    """
+
+    text: str
+    what: str
+    exact: bool
+
+    def mismatch(self, start: int, end: int) -> Failure:
+        """What is reported where the lines `start` to `end` hold something else."""
+        if self.what == OLD_STRING:
+            how = "exactly match file content" if self.exact else "match the actual file content"
+            return Failure(
+                f"Content mismatch at lines {start}-{end}", _CHECK, f"The {OLD_STRING} doesn't {how}"
+            )
+        lines = f"line {start} is" if start == end else f"lines {start}-{end} are"
+        return Failure(_VALIDATION, _CHECK, f"{_VERIFY}: {lines} not the {self.what}")
+
+
+@dataclass(frozen=True, slots=True)
+class EditorDocument:
+    """One file as this call read it, which pins the edits of it."""
+
+    file: str
+    encoding: str | None
+    source: Source
+
+    @classmethod
+    def read(cls, engine: Engine, file: str, encoding: str | None) -> "EditorDocument | Failure":
+        """The file, or why it cannot be read."""
+        source = engine.source(file, encoding)
+        if isinstance(source, Diagnostic):
+            return failures_of(source, encoding)
+        return cls(file, encoding, source)
+
+    @property
+    def line_count(self) -> int:
+        """Number of lines."""
+        return self.source.lines.count
+
+    def text(self, start: int, end: int) -> str:
+        """Lines `start` to `end`, inclusive, with LF line ends and without the last one."""
+        lines = self.source.lines
+        return to_lf(self.source.text[lines.start(start) : lines.content_end(end)])
+
+    def checked(self, lines: EditedRange, expected: Expected) -> tuple[int, int] | Failure:
+        """First and last line of `lines`, which must be in the file and hold what is `expected`.
+
+        An empty file has no line, but nothing is at the first one: then the last line is 0.
+        """
+        start, end = lines.start, self.line_count if lines.end is None else lines.end
+        if not self.line_count and start == 1 and end <= 1 and not expected.text.strip("\r\n"):
+            return 1, 0
+        if not start <= end <= self.line_count:
+            return Failure(_BEYOND, _CHECK, f"The file has {self.line_count} lines")
+        found, wanted = self.text(start, end), to_lf(expected.text)
+        if wanted != found:
+            wanted = wanted.removesuffix("\n")
+        if not expected.exact:
+            found, wanted = _without_trailing_blanks(found), _without_trailing_blanks(wanted)
+        return (start, end) if found == wanted else expected.mismatch(start, end)
+
+    def to_batch_file(self, edits: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Entry of a batch with `edits`, pinned to what was read."""
+        encoding = {} if self.encoding is None else {"encoding": self.encoding}
+        return {"file": self.file, "baseSha256": self.source.sha256, "edits": list(edits), **encoding}
+
+
+def _contents(document: EditorDocument, ranges: Sequence[EditedRange]) -> list[dict[str, Any]] | Failure:
+    """Lines of `ranges`; bytes that are not text are refused where one of them has some."""
+    contents = [_content(document, lines) for lines in ranges]
+    is_text = all(visible(each["content"]) == each["content"] for each in contents)
+    return contents if is_text else not_decoded(document.encoding)
+
+
+def _content(document: EditorDocument, lines: EditedRange) -> dict[str, Any]:
+    """Lines as read; after the end of the file there is no content."""
+    last = document.line_count if lines.end is None else min(lines.end, document.line_count)
+    table = document.source.lines
+    text = document.source.text[table.start(lines.start) : table.end(last)] if lines.start <= last else ""
+    is_whole = lines.start <= max(last, 1) and lines.end in {None, last}
+    return {
+        "content": text,
+        "start": lines.start,
+        "end": max(last, lines.start - 1),
+        "total_lines": document.line_count,
+        "content_size": len(visible(text).encode()),
+        **({} if is_whole else {"hint": f"The file has {document.line_count} lines"}),
+    }
+
+
+def patch(engine: Engine, request: PatchRequest) -> dict[str, Any]:
+    """Edit lines of files, all of them or none; the outcome by path."""
+    failures: dict[str, Failure] = {}
+    files: list[dict[str, Any]] = []
+    for file in request.files:
+        document = EditorDocument.read(engine, file.file_path, file.encoding)
+        if isinstance(document, Failure):
+            failures[file.file_path] = document
+            continue
+        edits = _patches(document, file)
+        if isinstance(edits, Failure):
+            failures[file.file_path] = edits
+        else:
+            files.append(document.to_batch_file(edits))
+    paths = [file.file_path for file in request.files]
+    if not failures:
+        failures.update(failures_by_file(write(engine, files), {path: _name(engine, path) for path in paths}))
+    if not failures:
+        return {path: {"result": "ok"} for path in paths}
+    return {path: failures.get(path, Failure(_NOT_APPLIED)).to_json() for path in paths}
+
+
+def _name(engine: Engine, path: str) -> str:
+    """The file `path` as diagnostics name it."""
+    name = engine.workspace.locate(path)
+    return path if isinstance(name, Diagnostic) else str(name)
+
+
+def _patches(document: EditorDocument, file: FilePatches) -> list[dict[str, Any]] | Failure:
+    edits: list[dict[str, Any]] = []
+    for patch in file.patches:
+        expected = Expected(patch.old_string, OLD_STRING, file.require_exact_match)
+        for lines in patch.ranges:
+            span = document.checked(lines, expected)
+            if isinstance(span, Failure):
+                return span
+            edits.append(replacement(*span, patch.new_string))
+    return edits
+
+
+def create(engine: Engine, request: CreateRequest) -> dict[str, Any]:
+    """Make a file, with the folders that it needs."""
+    encoding = {} if request.encoding is None else {"encoding": request.encoding}
+    edit = {"op": "create_file", "markdown": request.contents}
+    return _result(write(engine, [{"file": request.file_path, "edits": [edit], **encoding}]))
+
+
+def append(engine: Engine, request: AppendRequest) -> dict[str, Any]:
+    """Add text to the end of a file whose last line is as expected."""
+    expected = Expected(request.expected_file_ending, "expected_file_ending", request.require_exact_match)
+
+    def edits(document: EditorDocument) -> list[dict[str, Any]] | Failure:
+        last = document.line_count
+        if last:
+            span = document.checked(EditedRange(start=last, end=last), expected)
+            if isinstance(span, Failure):
+                return span
+        elif expected.text.strip("\r\n"):
+            return expected.mismatch(1, 1)
+        end = document.source.lines.position(len(document.source.text))
+        place = {"line": end.line, "col": end.col}
+        return [
+            {
+                "op": "replace_range",
+                "range": {"start": place, "end": place},
+                "expectedText": "",
+                "replacement": _as_ending(document, request.content_to_append),
+            }
+        ]
+
+    return _edit_one(engine, request.file_path, request.encoding, edits)
+
+
+def _as_ending(document: EditorDocument, text: str) -> str:
+    """`text` on lines of its own; where the file ended in a line end, it does so again."""
+    lines = document.source.lines
+    is_open = bool(lines.count) and not lines.ending(lines.count)
+    before = "\n" if is_open and not text.startswith(("\n", "\r")) else ""
+    return before + text + ("" if is_open or text.endswith(("\n", "\r")) else "\n")
+
+
+def insert(engine: Engine, request: InsertRequest) -> dict[str, Any]:
+    """Insert lines next to lines that are as expected."""
+
+    def edits(document: EditorDocument) -> list[dict[str, Any]] | Failure:
+        made: list[dict[str, Any]] = []
+        for each in request.insertions:
+            line = each.line_number
+            expected = Expected(each.context_line, "context_line", request.require_exact_match)
+            span = document.checked(EditedRange(start=line, end=line), expected)
+            if isinstance(span, Failure):
+                return span
+            place = {"line": line, "position": each.position if span[1] else "before"}
+            made.append({"op": "insert_lines", **place, "markdown": each.content_to_insert})
+        return made
+
+    return _edit_one(engine, request.file_path, request.encoding, edits)
+
+
+def delete(engine: Engine, request: DeleteRequest) -> dict[str, Any]:
+    """Delete lines that are as expected."""
+
+    def edits(document: EditorDocument) -> list[dict[str, Any]] | Failure:
+        made: list[dict[str, Any]] = []
+        for each in request.deletions:
+            expected = Expected(each.expected_content, "expected_content", request.require_exact_match)
+            for lines in each.ranges:
+                span = document.checked(lines, expected)
+                if isinstance(span, Failure):
+                    return span
+                if span[1]:
+                    made.append(replacement(*span, ""))
+        return made
+
+    return _edit_one(engine, request.file_path, request.encoding, edits)
+
+
+def _edit_one(
+    engine: Engine,
+    file: str,
+    encoding: str | None,
+    edits_of: Callable[[EditorDocument], list[dict[str, Any]] | Failure],
+) -> dict[str, Any]:
+    document = EditorDocument.read(engine, file, encoding)
+    if isinstance(document, Failure):
+        return document.to_json()
+    edits = edits_of(document)
+    if isinstance(edits, Failure):
+        return edits.to_json()
+    return _result(write(engine, [document.to_batch_file(edits)]))
+
+
+def _result(problems: Problems) -> dict[str, Any]:
+    return failures_of(problems[0]).to_json() if problems else {"result": "ok"}
+
+
+# --- Requests that name lines and what is there, as edits of a batch; and reports in their own words.
+#
+# The texts of reasons, suggestions and hints are those that requirement 04 documents.
+
+_VALIDATION: Final = "Content validation failed - file was modified"
+
+_CHECK: Final = "check_content"
+
+_VERIFY: Final = "Use get_text_file_contents to verify current content"
+
+OLD_STRING: Final = "old_string"
+
+_BEYOND: Final = "Line numbers are beyond the end of the file"
+
+
+def replacement(start: int, end: int, new_text: str) -> dict[str, Any]:
+    """Edit that puts the lines of `new_text` in place of lines; no text takes them away.
+
+    Where `end` is 0 the file is empty.
+    """
+    if not end:
+        return {"op": "insert_lines", "line": start, "position": "before", "markdown": new_text}
+    lines = {"start": start, "end": end}
+    if not new_text:
+        return {"op": "delete_lines", "lines": lines}
+    return {"op": "replace_lines", "lines": lines, "markdown": new_text}
+
+
+def write(engine: Engine, files: Sequence[Mapping[str, Any]]) -> Problems:
+    """Plan and commit the edits of all `files`, or none of them; what was wrong.
+
+    These are edits of lines of any text: whether headings come or go is the caller's business.
+    """
+    batch = {"files": list(files), "allowOutlineChange": True, "allowDuplicateHeadings": True}
+    return engine.write(batch).diagnostics
+
+
+def failures_of(problem: Diagnostic, encoding: str | None = None) -> Failure:
+    """`problem` in the words of the document, where it has some."""
+    if problem.code is Code.STALE_BASE:
+        return Failure(_VALIDATION, _CHECK, _VERIFY)
+    if problem.code is Code.PATH_OUTSIDE_ROOT and ".." in (problem.file or "").split("/"):
+        return Failure("Path traversal not allowed", hint="File paths must not contain '..' patterns")
+    if problem.code in {Code.ENCODING_UNKNOWN, Code.NOT_A_TEXT_FILE}:
+        return not_decoded(encoding)
+    if problem.code is Code.CONFLICTING_EDITS:
+        return Failure("Overlapping ranges in one file", hint="The ranges of one file must not overlap")
+    return Failure(f"{problem.code}: {problem.message}", hint=hint_of(problem) or None)
+
+
+def not_decoded(encoding: str | None = None) -> Failure:
+    """Refusal of bytes that are not text of `encoding`, which is UTF-8 when absent."""
+    reason = f"Failed to decode file with {encoding or 'utf-8'} encoding"
+    return Failure(reason, hint="Try specifying the correct encoding for this file")
+
+
+def failures_by_file(problems: Problems, files: Mapping[str, str]) -> Iterator[tuple[str, Failure]]:
+    """The first failure of each file that `problems` are about, or of all where they name none.
+
+    `files` are names as diagnostics have them, by path as the request has it.
+    """
+    for path, name in files.items():
+        own = [problem for problem in problems if problem.file in {path, name, None}]
+        if own:
+            yield path, failures_of(own[0])
+
+
+def _without_trailing_blanks(text: str) -> str:
+    return "\n".join(line.rstrip(" \t") for line in text.split("\n"))

@@ -1,1 +1,0 @@
-"""The texts of a server about itself: instructions, introductions of its toolsets, resources."""

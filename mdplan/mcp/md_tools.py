@@ -1,0 +1,723 @@
+"""The toolset `md`: look at a file's structure, preview edits, apply them."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cache, partial
+from typing import Annotated, Any, Final, Generic, Literal, TypeVar
+
+from pydantic import Field, model_validator
+
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.documents.documents import Seen
+from mdplan.engine.engine import Engine
+from mdplan.engine.plans import PlanRef, read_apply_request
+from mdplan.field_names import fold_names
+from mdplan.markdown.outline import Outline
+from mdplan.mcp.answers import (
+    answer,
+    bounded,
+    catch_errors,
+    diff_uri,
+    first_lines,
+    fitted,
+    outline_uri,
+    plan_answer,
+    read_arguments,
+    read_within,
+    refusal_text,
+    review_lines,
+    shrunk,
+    size_of,
+    with_fewer_hits,
+    with_short_comparisons,
+    with_short_diff,
+    within,
+)
+from mdplan.mcp.calls import ShownVersion, note_changed, report_progress, shown_files
+from mdplan.mcp.compact import (
+    compact_plan_answer,
+    compact_wire,
+    history_wire,
+    is_outline,
+    read_wire,
+    search_wire,
+    stat_wire,
+    without_redundancy,
+)
+from mdplan.mcp.flat_schema import (
+    batch_properties,
+    edit_schema,
+    flat_report_schema,
+    object_schema,
+    request_properties,
+)
+from mdplan.mcp.review_app import SHOWS_APP
+from mdplan.mcp.tool import ToolDefinition, ToolResult
+from mdplan.operations.base import WireModel
+from mdplan.planning.replay import stale_base
+from mdplan.reading.read import read_text, search_text
+from mdplan.reading.stat import LIMITS
+from mdplan.reading.stat_text import stat_text
+from mdplan.reports.base import Report, refusal, to_wire
+from mdplan.reports.history import HistoryReport, TransactionEntry
+from mdplan.reports.next_steps import Caller, with_hints_for
+from mdplan.reports.plan import ApplyReport, PlanReport
+from mdplan.reports.read import ReadReport, SearchReport
+from mdplan.reports.stat import StatReport
+from mdplan.requests.batch import OnStale
+from mdplan.requests.queries import INVENTORIES, StatRequest
+from mdplan.requests.query_reader import read_read_request, read_search_request, read_stat_request
+from mdplan.requests.read import ReadRequest, ReadTarget
+from mdplan.requests.schemas import Schema
+from mdplan.requests.search import SearchRequest
+from mdplan.storage.names import FileName
+from mdplan.text.source import DocumentFormat, visible
+
+_STAT: Final = """\
+Structure of a file, not its content: baseSha256 and sections (sectionId, headingPath, lines; above 40, or \
+with detail brief, one line each: first line, heading, ID if the heading repeats). Of a folder (recursive) \
+or glob: a line for each file."""
+
+_READ: Final = """\
+Text of a file or of a place in it, or of several (targets). A code block, table or \
+list may go with a section. Long text is cut; nextCursor goes on."""
+
+_SEARCH: Final = """\
+Find text: matches by section, as line:column, with their number. Literal and case-sensitive \
+by default. where, has and min choose files by front matter, also without a pattern; filesOnly names files."""
+
+_APPLY: Final = """\
+Edit one file (file, edits), several (files), or apply a preview (planId): all edits or none.
+
+- Edits address the file as you saw it, not each other's results, unless sequential. None may overlap.
+- A write needs to know what you saw: look first (md_stat, md_read, md_search), or give baseSha256, planId, \
+or in each edit expectedText, expectedValue, line hashes, sectionSha256 or a literal, case-sensitive \
+replace_match with an exact count, by default 1.
+- replace_match wants one match unless matchSelection or expectedMatchCount differ, and skips code, \
+link targets, images, front matter and HTML unless include names them.
+- dryRun: true gives a diff and planId, unguarded; {"planId": "..."} applies it.
+
+Example: {"file": "README.md", "edits": [{"op": "replace_match", "heading": "Install", "pattern": "1.0", \
+"replacement": "2.0"}]}"""
+
+_VALIDATE: Final = """\
+Preview of md_apply, with the same arguments: all problems, or a diff and a planId. Writes nothing."""
+
+# Claude Code loads the first three with a session, and finds the others by these words.
+_ALWAYS: Final = {"anthropic/alwaysLoad": True}
+
+_META: Final[Mapping[str, Mapping[str, Any]]] = {
+    "md_stat": _ALWAYS,
+    "md_read": _ALWAYS,
+    "md_apply": _ALWAYS,
+    "md_search": {"anthropic/searchHint": "find text or front matter in Markdown files"},
+    "md_validate": {"anthropic/searchHint": "preview Markdown edits as a diff"},
+}
+
+# Claude Code then asks its user before each call, in every permission mode.
+_ASKS_USER: Final = {"anthropic/requiresUserInteraction": True}
+
+# What compact answers have next to the fields of a report.
+_ONLY_COMPACT: Final = {
+    "md_stat": ("outline", "inventory"),
+    "md_search": ("listing",),
+    "md_validate": ("listing",),
+    "md_apply": ("transaction", "listing"),
+}
+
+
+def md_tools(engine: Engine, read_only: bool) -> tuple[ToolDefinition, ...]:  # noqa: FBT001 (as all sets have it)
+    """The tools of this set, over `engine`."""
+
+    def tool(
+        name: str, title: str, description: str, shape: type[Report], call: Callable[..., ToolResult]
+    ) -> ToolDefinition:
+        return ToolDefinition(
+            name=name,
+            title=title,
+            description=description,
+            input_schema=input_schema(name),
+            output_schema=output_schema((shape,), _ONLY_COMPACT.get(name, ())),
+            writes=name == "md_apply",
+            meta={
+                **_META[name],
+                **(_ASKS_USER if name == "md_apply" and engine.settings.require_approval else {}),
+                # Where a person approves, they may do so when the agent applies.
+                **(
+                    SHOWS_APP
+                    if name == "md_validate" or (name == "md_apply" and engine.gate.is_required)
+                    else {}
+                ),
+            },
+            call=catch_errors(shape, with_verbosity(shape, partial(call, engine))),
+        )
+
+    return (
+        tool("md_stat", "Structure of a file", _STAT, StatReport, call_stat),
+        tool("md_read", "Text of a place", _READ, ReadReport, call_read),
+        tool("md_search", "Find text", _SEARCH, SearchReport, call_search),
+        tool("md_validate", "Preview edits", _VALIDATE, PlanReport, call_validate),
+        tool("md_apply", "Apply edits", _APPLY, ApplyReport, call_apply),
+        history_tool(engine, read_only=read_only),
+    )
+
+
+# --- Calls of the toolset `md`: read the arguments, ask the engine, and answer as briefly as requested.
+
+# Rows of a stat that are made to see how large all of them are.
+_FIRST_ROWS: Final = 50
+
+AnyReport = TypeVar("AnyReport", bound=Report)
+
+Arguments = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class _Forms(Generic[AnyReport]):
+    """How a report is written: as decoded JSON, and as text for a success."""
+
+    wire: Callable[[AnyReport], dict[str, Any]]
+    text: Callable[[AnyReport], str]
+
+    def size(self, report: AnyReport) -> int:
+        """How many characters it takes in the longer of its forms."""
+        return max(size_of(self.wire(report)), len(self.text(report)) if report.ok else 0)
+
+    def answer(self, report: AnyReport, most: int) -> ToolResult:
+        """The report as an answer of at most so many characters."""
+        report = with_hints_for(Caller.AGENT, report)
+        if not report.ok and not getattr(report, "results", ()):
+            return ToolResult(
+                text=refusal_text(report), structured=within(self.wire(report), most), is_refusal=True
+            )
+        text = self.text(report) if report.ok else refusal_text(report)
+        made = ToolResult(text=text, structured=self.wire(report), is_refusal=not report.ok)
+        return (
+            bounded(made, type(report), most, lambda refused: self.answer(refused, most))
+            if report.ok
+            else made
+        )
+
+
+def call_stat(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResult:
+    """ToolResult of `md_stat`."""
+    request = read_stat_request(arguments)
+    most = engine.settings.report_characters
+    if not isinstance(request, StatRequest):
+        return _stat_forms(full=full, was_asked=True, as_objects=False).answer(
+            refusal(StatReport, request), most
+        )
+    is_full = request.detail == "full"
+    as_objects = None if request.detail == "auto" else is_full
+    was_asked = is_full or request.include is not None
+    forms = _stat_forms(full=full, was_asked=was_asked, as_objects=as_objects)
+    report = _fitting_stat(engine, request, most, forms.size)
+    if report.sections or report.ini_sections or report.text_sections or report.keys:
+        note_shown(engine, [(report.file, report.base_sha256)])
+    return forms.answer(report, most)
+
+
+def _stat_forms(*, full: bool, was_asked: bool, as_objects: bool | None) -> _Forms[StatReport]:
+    if full:
+        return _Forms(to_wire, stat_text)
+    brief = partial(without_redundancy, was_asked=was_asked)
+    return _Forms(
+        lambda report: stat_wire(brief(report), as_objects=as_objects),
+        lambda report: stat_text(brief(report), is_short=is_outline(report, as_objects=as_objects)),
+    )
+
+
+def _fitting_stat(
+    engine: Engine, request: StatRequest, most: int, size: Callable[[StatReport], int]
+) -> StatReport:
+    """The report of as many rows as fit into `most` characters; its cursor goes on where they end."""
+
+    def first_rows(limit: int) -> StatReport:
+        return engine.stat(replace(request, limit=limit))
+
+    rows = min(request.limit or _FIRST_ROWS, _FIRST_ROWS)
+    report = first_rows(rows)
+    is_whole = rows == request.limit or (report.next_cursor is None and not report.inventory_totals)
+    if not is_whole and report.format is DocumentFormat.MARKDOWN and not report.inventory_totals:
+        # They say about how large all are. Where far less than all fits, the rest is not even made.
+        asked = min(request.limit or LIMITS[report.detail or "brief"], report.total_sections or rows)
+        expected = size(report) * asked // rows
+        report = first_rows(shrunk(asked, expected, most) if expected > 2 * most else asked)
+    elif not is_whole:
+        report = engine.stat(request)
+    found = size(report)
+    if not report.ok or found <= most:
+        return report
+    longest = max(len(rows) for rows in to_wire(report).values() if isinstance(rows, list))
+    return fitted(first_rows, shrunk(longest, found, most), most, size)
+
+
+def call_read(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResult:
+    """ToolResult of `md_read`."""
+    forms: _Forms[ReadReport] = _Forms(to_wire if full else read_wire, read_text)
+    request = read_read_request(arguments)
+    most = engine.settings.report_characters
+    if not isinstance(request, ReadRequest):
+        return forms.answer(refusal(ReadReport, request), most)
+    report = read_within(engine, request, most, forms.size)
+    note_shown(engine, [(result.file, result.base_sha256) for result in report.results])
+    return forms.answer(report, most)
+
+
+def call_search(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResult:
+    """ToolResult of `md_search`."""
+    forms: _Forms[SearchReport] = (
+        _Forms(to_wire, search_text) if full else _Forms(search_wire, partial(search_text, brief=True))
+    )
+    request = read_search_request(arguments)
+    most = engine.settings.report_characters
+    if not isinstance(request, SearchRequest):
+        return forms.answer(refusal(SearchReport, request), most)
+    report = with_fewer_hits(engine.search(request, report_progress), most, forms.size)
+    note_shown(
+        engine,
+        [(found.file, found.base_sha256) for found in report.files if found.groups or found.front_matter],
+    )
+    return forms.answer(report, most)
+
+
+def call_validate(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResult:
+    """ToolResult of `md_validate`."""
+    return _plan_answer(engine, engine.plan(arguments, report_progress), full=full)
+
+
+def call_apply(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResult:
+    """ToolResult of `md_apply`."""
+    request = read_apply_request(arguments, engine.settings.batch)
+    if isinstance(request, tuple):
+        return _plan_answer(engine, refusal(ApplyReport, request), full=full)
+    report = engine.apply(request, report_progress, seen_bases())
+    note_written(engine, report)
+    is_plan = isinstance(request, PlanRef) and request.accept is None
+    return _plan_answer(engine, with_changes(engine, report), full=full, was_shown=is_plan)
+
+
+def _plan_answer(
+    engine: Engine, report: PlanReport | ApplyReport, *, full: bool, was_shown: bool = False
+) -> ToolResult:
+    most = engine.settings.report_characters
+    report = with_hints_for(Caller.AGENT, report)
+    return plan_answer(report, most) if full else compact_plan_answer(report, most, was_shown=was_shown)
+
+
+# --- `md_history`: what was committed, and taking it back.
+
+NAME: Final = "md_history"
+
+_LIST: Final = "Past commits, newest first; with transaction its diff, with planId its review."
+
+_NOTHING: Final = "the history has no commit here"
+
+# Of plans that wait for their author.
+_MOST_REVIEWS: Final = 5
+
+# Files that one line of the text names.
+_MOST_FILES: Final = 10
+
+_UNDO: Final = """\
+ action undo takes a whole one back (by default your last), unless a file changed since; undo the \
+undo to redo."""
+
+# The description of the tool says what there is to say.
+_FIELDS: Final[Mapping[str, str]] = {}
+
+
+class HistoryRequest(WireModel):
+    """Arguments of `md_history`."""
+
+    action: Literal["list", "undo"] = Field(default="list", description="list or undo.")
+    transaction: str | None = Field(default=None, min_length=1, description="ID, or its beginning.")
+    plan_id: str | None = Field(default=None, min_length=1, description="list: decision and comments.")
+    file: str | None = Field(default=None, min_length=1, description="list: only what changed this file.")
+    limit: Annotated[int, Field(strict=True, ge=1, le=200)] = Field(default=10, description="Most entries.")
+    dry_run: bool = Field(default=False, description="undo: plan only.")
+    on_stale: OnStale = Field(
+        default="refuse", description="undo: rebase goes on if other lines changed since, merge merges."
+    )
+
+    @model_validator(mode="after")
+    def _check_action(self) -> "HistoryRequest":
+        if self.plan_id is not None and (self.action == "undo" or self.transaction or self.file):
+            msg = "planId must be the only field"
+            raise ValueError(msg)
+        if self.action == "undo" and self.file is not None:
+            msg = "file requires action list; an undo undoes a whole transaction"
+            raise ValueError(msg)
+        if self.action == "list" and (self.dry_run or self.on_stale != "refuse"):
+            msg = "dryRun and onStale go with action undo"
+            raise ValueError(msg)
+        return self
+
+
+def history_tool(engine: Engine, *, read_only: bool) -> ToolDefinition:
+    """The tool over `engine`; with `read_only` it only lists."""
+    fields = request_properties(HistoryRequest, _FIELDS)
+    if read_only:
+        fields = {name: fields[name] for name in ("transaction", "planId", "file", "limit")}
+    # The choices are at md_apply.
+    fields = {
+        name: {key: value for key, value in each.items() if key != "enum" or name == "action"}
+        for name, each in fields.items()
+    }
+    call = with_verbosity(HistoryReport, _caller(engine, fields))
+    return ToolDefinition(
+        name=NAME,
+        title="Past commits" if read_only else "Past commits, undo",
+        description=_LIST if read_only else _LIST + _UNDO,
+        input_schema=object_schema({**fields, VERBOSITY: {"type": "string"}}),
+        output_schema=output_schema(
+            (HistoryReport,) if read_only else (ApplyReport, HistoryReport), ("listing", "transaction")
+        ),
+        writes=not read_only,
+        meta={"anthropic/searchHint": "list past Markdown edits" + ("" if read_only else ", undo one")},
+        may_be_repeated=read_only,  # The undo of an undo is a redo.
+        call=catch_errors(HistoryReport, call),
+    )
+
+
+def _caller(engine: Engine, fields: Mapping[str, Schema]) -> Callable[..., ToolResult]:
+    most = engine.settings.report_characters
+
+    def call(arguments: Mapping[str, Any], *, full: bool) -> ToolResult:
+        request = read_arguments(HistoryRequest, fold_names(arguments, {}))
+        if isinstance(request, tuple):
+            return _answer(refusal(HistoryReport, request), most, full=full)
+        if request.action == "undo" and "action" in fields:
+            undone = engine.undo(
+                request.transaction,
+                dry_run=request.dry_run,
+                rebases=request.on_stale == "rebase",
+                merges=request.on_stale == "merge",
+            )
+            note_written(engine, undone)
+            report = with_hints_for(Caller.AGENT, undone)
+            return plan_answer(report, most) if full else compact_plan_answer(report, most)
+        if request.plan_id is not None:
+            return _answer(with_short_comparisons(engine.reviews(request.plan_id), most), most, full=full)
+        if request.transaction is not None:
+            return _answer(with_short_diff(engine.transaction(request.transaction), most), most, full=full)
+        listed = engine.history(request.limit, request.file)
+        if listed.ok and request.file is None:
+            waiting = with_short_comparisons(engine.reviews(), most // 4)
+            listed = replace(listed, reviews=waiting.reviews[:_MOST_REVIEWS])
+        return _answer(listed, most, full=full)
+
+    return call
+
+
+def _answer(report: HistoryReport, most: int, *, full: bool) -> ToolResult:
+    report = with_hints_for(Caller.AGENT, report)
+    rows = first_lines(map(_line, report.transactions), most // 3, "transactions")
+    if full:
+        return answer(report, partial(_text, rows), most)
+    text = _text(rows, report) if report.ok else refusal_text(report)
+    structured = within(history_wire(report, rows), most)
+    return ToolResult(text=text, structured=structured, is_refusal=not report.ok)
+
+
+def _text(rows: Sequence[str], report: HistoryReport) -> str:
+    """The `rows` of its transactions, then the diff where one was asked for."""
+    lines = [line for review in report.reviews for line in review_lines(review)]
+    lines += rows or ([] if lines else [_NOTHING])
+    lines += ["(there are older ones: raise limit)"] if report.more else []
+    if report.foreign_total:
+        lines.append(f"({report.foreign_total} foreign records in .mdplan are ignored)")
+    lines += [f"{warning.code}: {warning.message}" for warning in report.warnings]
+    if report.diff_truncated:
+        plan_id = report.transactions[0].plan_id or ""
+        lines.append(f"The diff is cut. All of it: resource {diff_uri(plan_id)}")
+    return visible("".join(f"{line}\n" for line in lines) + (report.diff or ""))
+
+
+def _line(entry: TransactionEntry) -> str:
+    time = (
+        datetime.fromtimestamp(entry.committed_at, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+        if entry.committed_at is not None
+        else "unknown time"
+    )
+    named = entry.files[:_MOST_FILES]
+    files = ", ".join(f"{file.file} +{file.lines_added} -{file.lines_removed}" for file in named)
+    files += f" and {len(entry.files) - len(named)} more files" if len(named) < len(entry.files) else ""
+    remarks = (
+        ("" if entry.state == "committed" else entry.state),
+        ("" if entry.undoable or entry.state != "committed" else "cannot be undone"),
+        (f"undoes {entry.undoes}" if entry.undoes else ""),
+        (f"undone by {entry.undone_by}" if entry.undone_by else ""),
+        (f"by {entry.actor}" if entry.actor else ""),
+        (f"planned with {entry.client}" if entry.client and not entry.client.is_mdplan else ""),
+        (f"approved by {entry.approved.decided_by}" if entry.approved else ""),
+    )
+    notes = ", ".join(remark for remark in remarks if remark)
+    title = f"{entry.title}: " if entry.title else ""
+    return f"{entry.transaction} {time} {title}{files}" + (f" ({notes})" if notes else "")
+
+
+# --- Published schemas of the tools: what they take, and what they answer, in few words.
+#
+# Every model pays for each word of them with each request.
+
+_STAT_FIELDS: Final = {
+    "file": "File, folder or glob.",
+    "under": "sectionId or heading.",
+    "links": "List links to nothing.",
+}
+
+_READ_FIELDS: Final = {
+    "occurrence": "1-based.",
+    "subsections": "false: own body only.",
+    "until": "Regex of the line after.",
+}
+
+_READ_IN_WORDS: Final[Mapping[str, Schema]] = {
+    "lines": {"description": "{start, end}, inclusive."},
+    "codeBlock": {"type": "object", "description": "{language}, {index} or both, from 0."},
+    "table": {"type": "object", "description": "{index}, or {header}: a cell or list."},
+    "list": {"type": "object", "description": "{index}."},
+    "targets": {"type": "array", "items": {"type": "object"}},
+}
+
+# The choices are at the first tool.
+_VERBOSITY: Final[Schema] = {"type": "string"}
+
+_KINDS: Final[Schema] = {"type": "array", "items": {"type": "string"}}
+
+_SEARCH_FIELDS: Final = {
+    "file": "File, folder or glob; else all.",
+    "where": 'Front matter: {"status": "A"}, ["A", "B"].',
+    "has": "Its keys.",
+    "min": 'Least list items: {"aliases": 2}.',
+}
+
+_AS_IN_APPLY: Final[Schema] = {"type": "array", "items": {"type": "object"}}
+
+_FILES: Final[Schema] = {
+    "description": "[{file, edits}]; with edits: a glob or names, as from md_search where."
+}
+
+_BRIEF: Final[Mapping[str, str]] = {
+    "expectedFiles": "Files of the glob; replace_match: with a match.",
+    "accept": "Only these edits, from 0.",
+    "onStale": "rebase: by the edits' own evidence; merge: three-way.",
+    "updateReferences": "Links to what is renamed or moved; default none.",
+}
+
+
+# --- The argument `verbosity`, which every tool of the set takes.
+
+VERBOSITY: Final = "verbosity"
+
+# Of a preview; the others are for md_apply, which previews with dryRun.
+_OF_A_PREVIEW: Final = (
+    "file",
+    "edits",
+    "files",
+    "title",
+    "description",
+    "revises",
+    "sequential",
+    "updateReferences",
+    VERBOSITY,
+)
+
+
+def _stat_schema() -> Schema:
+    properties = request_properties(StatRequest, _STAT_FIELDS)
+    properties["include"] = {**_KINDS, "description": "|".join(INVENTORIES)}
+    return object_schema({**properties, VERBOSITY: VERBOSITY_SCHEMA}, required=["file"])
+
+
+def _read_schema() -> Schema:
+    """Fields of one target, and `targets` for several, without saying everything twice."""
+    places = request_properties(ReadTarget, _READ_FIELDS)
+    options = request_properties(ReadRequest, {"addresses": "Lines begin with 12:a3f."})
+    return object_schema({**places, **options, **_READ_IN_WORDS, VERBOSITY: _VERBOSITY})
+
+
+def _search_schema() -> Schema:
+    properties = request_properties(SearchRequest, _SEARCH_FIELDS)
+    properties["exclude"] = _KINDS
+    del properties["sectionPatterns"]  # Here sections say where they end; logs are for the toolset `files`.
+    return object_schema({**properties, VERBOSITY: _VERBOSITY})
+
+
+def _batch_schema(edits: Schema) -> Schema:
+    """Schema of one file with `edits`, or of several files."""
+    batch = {name: {**schema} for name, schema in batch_properties().items()}
+    for name, schema in batch.items():
+        schema.pop("description", None)
+        if name in _BRIEF:
+            schema["description"] = _BRIEF[name]
+    ordered = {name: batch.pop(name) for name in ("file", "baseSha256")}
+    return object_schema(
+        {
+            **ordered,
+            "edits": edits,
+            "files": _FILES,
+            **batch,
+            VERBOSITY: _VERBOSITY,
+        }
+    )
+
+
+def _validate_schema() -> Schema:
+    """The fields of md_apply that make a preview, without saying everything twice."""
+    properties = _batch_schema(_AS_IN_APPLY)["properties"]
+    brief = {name: {**properties[name]} for name in _OF_A_PREVIEW}
+    for schema in brief.values():
+        schema.pop("description", None)
+        schema.pop("enum", None)
+    return object_schema(brief)
+
+
+def _apply_schema() -> Schema:
+    batch = _batch_schema({"type": "array", "items": edit_schema()})
+    plan = {"planId": {"type": "string", "description": "A preview to apply."}}
+    return {**batch, "properties": {**plan, **batch["properties"]}}
+
+
+_LEVELS: Final = ("compact", "full")
+
+VERBOSITY_SCHEMA: Final[Schema] = {"type": "string", "enum": list(_LEVELS)}
+
+_INPUTS: Final[Mapping[str, Callable[[], Schema]]] = {
+    "md_stat": _stat_schema,
+    "md_read": _read_schema,
+    "md_search": _search_schema,
+    "md_validate": _validate_schema,
+    "md_apply": _apply_schema,
+}
+
+
+@cache
+def input_schema(tool: str) -> Schema:
+    """What `tool` takes, a tool that looks, previews or applies."""
+    return _INPUTS[tool]()
+
+
+# --- Guards from the file versions that the client was shown.
+
+
+def note_shown(engine: Engine, files: Iterable[tuple[str | None, str | None]]) -> None:
+    """Note that these versions (path, SHA-256) were shown to the client of the current call."""
+    shown = shown_files()
+    if shown is None:
+        return
+    for file, sha256 in files:
+        known = shown.version(file) if file is not None else None
+        if file is None or sha256 is None:
+            continue
+        is_new = known is None or known.sha256 != sha256
+        shown.note(file, _version(engine, file, sha256) if known is None or is_new else known)
+
+
+def note_written(engine: Engine, report: ApplyReport) -> None:
+    """Note the files that a commit of this client changed, and the versions that it made of them."""
+    if not report.applied or report.already_applied:
+        return
+    changed = (name for file in report.files if file.changed for name in (file.file, file.new_file))
+    note_changed(outline_uri(name) for name in changed if name is not None)
+    shown = shown_files()
+    if shown is None:
+        return
+    for file in report.files:
+        name = file.new_file or file.file
+        version = _version(engine, name, file.result_sha256) if file.result_sha256 is not None else None
+        shown.follow(file.file, file.base_sha256, version, name)
+
+
+def seen_bases() -> Seen | None:
+    """Gives the hash of the version of a file that the client was shown last; None without a session."""
+    shown = shown_files()
+    if shown is None:
+        return None
+
+    def seen(file: str) -> str | None:
+        version = shown.version(file)
+        return version.sha256 if version is not None else None
+
+    return seen
+
+
+def with_changes(engine: Engine, report: ApplyReport) -> ApplyReport:
+    """The refusal `report`, in which STALE_BASE names the sections that changed since the client saw them."""
+    if report.ok or shown_files() is None:
+        return report
+    problems = tuple(_with_changes(engine, problem) for problem in report.diagnostics)
+    return replace(report, error=problems[0] if problems else report.error, diagnostics=problems)
+
+
+def _with_changes(engine: Engine, problem: Diagnostic) -> Diagnostic:
+    shown = shown_files()
+    version = shown.version(problem.file) if shown is not None and problem.file is not None else None
+    if problem.code is not Code.STALE_BASE or version is None or problem.file is None or problem.candidates:
+        return problem
+    current = _outline(engine, problem.file)
+    if current is None or not version.sections or version.sha256 == current.source.sha256:
+        return problem
+    return stale_base(problem.file, version.sha256, current, version.sections)
+
+
+def _version(engine: Engine, file: str, sha256: str) -> ShownVersion:
+    outline = _outline(engine, file)
+    is_it = outline is not None and outline.source.sha256 == sha256
+    return ShownVersion(sha256, outline.own_hashes() if outline is not None and is_it else {})
+
+
+def _outline(engine: Engine, file: str) -> Outline | None:
+    """The file as it is now; that of a look a moment ago is still at hand."""
+    name = engine.workspace.locate(file)
+    if not isinstance(name, FileName):
+        return None
+    found = engine.documents.with_timeout(file, lambda: engine.documents.open(name, None, None))
+    return found if isinstance(found, Outline) else None
+
+
+# Lists whose entries are published field by field: who reads a stat goes on with its sections.
+_DETAILED: Final = frozenset({"sections"})
+
+
+def with_verbosity(
+    shape: type[Report], call: Callable[..., ToolResult]
+) -> Callable[[Mapping[str, Any]], ToolResult]:
+    """`call`, which takes arguments and whether the answer is to be `full`. Errors: INVALID_ARGUMENT."""
+
+    def call_with(arguments: Mapping[str, Any]) -> ToolResult:
+        given = dict(arguments)
+        level = given.pop(VERBOSITY, _LEVELS[0])
+        if level in _LEVELS:
+            return call(given, full=level == "full")
+        problem = Diagnostic.invalid(
+            f"`{VERBOSITY}` is neither compact nor full", "leave it out, or send full"
+        )
+        report = refusal(shape, (problem,))
+        return ToolResult(text=refusal_text(report), structured=compact_wire(report), is_refusal=True)
+
+    return call_with
+
+
+def output_schema(shapes: tuple[type[Report], ...], only_compact: tuple[str, ...] = ()) -> Schema:
+    """Schema of answers, compact and full: the fields of these reports, without what is inside most.
+
+    `only_compact` are texts that compact answers have in place of lists.
+    """
+    properties: dict[str, Schema] = {}
+    for shape in shapes:
+        fields = flat_report_schema(shape)["properties"].items()
+        properties |= {name: _shallow(name, schema) for name, schema in fields}
+    return object_schema(properties | {name: {"type": "string"} for name in only_compact}, ["ok"])
+
+
+def _shallow(name: str, schema: Schema) -> Schema:
+    if schema["type"] != "array":
+        return {"type": schema["type"]}
+    items = schema["items"]
+    if name not in _DETAILED:
+        return {"type": "array", "items": {"type": items["type"]}}
+    fields = items["properties"].items()
+    return {"type": "array", "items": object_schema({each: _shallow(each, field) for each, field in fields})}

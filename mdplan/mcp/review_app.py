@@ -1,0 +1,419 @@
+"""Decisions on plans that people make in the chat with the agent: in the App, or in a form of the client.
+
+Whether an approval there counts is for the operator to say (`serve --approve-in-chat`): the host shows the
+plan and passes on the answer, so whoever trusts the answer trusts the host.
+"""
+
+import hashlib
+import hmac
+import json
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from threading import Lock
+from typing import Annotated, Any, Final
+
+from pydantic import Field
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.engine.engine import Engine
+from mdplan.engine.plans import PlanRef
+from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService
+from mdplan.mcp.answers import Request, catch_errors, cut_diff, read_arguments, refusal_text, request_schema
+from mdplan.mcp.flat_schema import object_schema
+from mdplan.mcp.tool import PlanQuestion, ResourceDefinition, ToolDefinition, ToolResult
+from mdplan.operations.base import Count
+from mdplan.reports.base import Report, refusal, to_wire
+from mdplan.reports.next_steps import Caller, with_hints_for
+from mdplan.reports.plan import ApplyReport
+from mdplan.storage.decisions import Channel, Decision, LineComment, Side
+from mdplan.storage.user_state import user_name
+from mdplan.text.visible import escaped
+from mdplan.web.labels import counted
+
+# What the App receives next to a plan, in the `_meta` of a result.
+META_KEY: Final = "mdplan/review"
+
+# What a form shows of a diff.
+_MOST_OF_A_DIFF: Final = 4_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """A decision that was stored, and the report of the apply that followed; None where none did."""
+
+    decision: Decision
+    applied: ApplyReport | None
+
+
+class Verb(StrEnum):
+    """The kind of decision on a plan."""
+
+    APPROVE = "approve"
+    APPROVE_AND_APPLY = "approve_and_apply"
+    REQUEST_CHANGES = "request_changes"
+    REJECT = "reject"
+
+    @property
+    def approves(self) -> bool:
+        """Whether it allows a commit."""
+        return self in {Verb.APPROVE, Verb.APPROVE_AND_APPLY}
+
+
+# --- Requests of the App: what it shows, and what a person decided in it.
+
+PlanId = Annotated[str, Field(alias="planId", min_length=1, description="ID of the plan.")]
+
+
+class EditComment(Request):
+    """A comment on an edit."""
+
+    edit: Count
+    text: str
+
+
+class CommentOnLines(Request):
+    """A comment on the lines `start` to `end` of a file, before or after the plan."""
+
+    file: str
+    side: Side
+    start: Count
+    end: Count
+    text: str
+
+    def as_stored(self) -> LineComment:
+        """The comment as a part of a decision."""
+        return LineComment(
+            file=self.file, side=self.side, start=self.start, end=self.end, text=self.text.strip()
+        )
+
+
+class DecideRequest(Request):
+    """A decision on a plan. `version` and `nonce` are those that the App received with the plan."""
+
+    plan_id: PlanId
+    version: str = Field(description="Version of the decisions that the App showed.")
+    nonce: str = Field(description="Proof that the App sends this.")
+    verb: Verb
+    rejected: tuple[Count, ...] = Field(default=(), description="Indexes of the edits that are rejected.")
+    comment: str = ""
+    edit_comments: tuple[EditComment, ...] = Field(default=(), alias="editComments")
+    line_comments: tuple[CommentOnLines, ...] = Field(default=(), alias="lineComments")
+
+
+class ChatReview:
+    """Review of the plans of `engine` in the chat. Nothing is approved there unless `may_approve`.
+
+    `user` gives the name of the person, who is the user of this process.
+    """
+
+    def __init__(
+        self, engine: Engine, *, may_approve: bool = False, user: Callable[[], str] = user_name
+    ) -> None:
+        self.reviewing: Final = ReviewService(engine)
+        self.may_approve: Final = may_approve
+        self._user = user
+        self._nonces = Nonces()
+
+    def meta_of(self, plan_id: str) -> Mapping[str, Any]:
+        """`_meta` of a result about a plan, for the App alone: what proves that it received the plan."""
+        opened = self.reviewing.open(plan_id)
+        if not isinstance(opened, OpenPlan):
+            return {}
+        full_id, version = opened.plan.plan_id, opened.decisions.version
+        facts = {
+            "planId": full_id,
+            "version": version,
+            "nonce": self._nonces.nonce(full_id, version),
+            "mayApprove": self.may_approve,
+            # Where no approval is required, the agent could apply the plan by itself.
+            "mayApply": not self.reviewing.engine.gate.is_required,
+        }
+        return {META_KEY: facts}
+
+    def question(self, plan_id: str) -> PlanQuestion | None:
+        """What a form asks about a plan; None where it cannot be shown."""
+        opened = self.reviewing.open(plan_id)
+        diff = self.reviewing.engine.diff_bytes(plan_id)
+        if not isinstance(opened, OpenPlan) or not isinstance(diff, bytes):
+            return None
+        review = opened.review
+        files = counted(len(review.changed_files), "file")
+        size = f"{files}, {counted(len(review.edits), 'edit')}: +{review.lines_added} -{review.lines_removed}"
+        shown = escaped(diff.decode("utf-8", "backslashreplace"))
+        is_whole = len(shown) <= _MOST_OF_A_DIFF
+        said = [escaped(text) for text in (review.intent.title, review.intent.description) if text]
+        parts = [
+            f"An edit needs your approval ({size}).",
+            *said,
+            shown.rstrip() if is_whole else cut_diff(shown, _MOST_OF_A_DIFF).rstrip(),
+            *([] if is_whole else ["The diff goes on: it is too long to be approved here."]),
+        ]
+        return PlanQuestion("\n\n".join(part for part in parts if part), is_whole)
+
+    def decide_in_form(self, plan_id: str, version: str, verb: str, comment: str) -> bool:
+        """Whether the answer to a form was stored as a decision."""
+        terms = DecisionTerms(saw=version, channel=Channel.CHAT_FORM)
+        decided = self.decide(plan_id, Verb(verb), {"comment": comment.strip()}, terms)
+        return isinstance(decided, Decided)
+
+    def decide_in_app(self, request: DecideRequest) -> Decided | Problems:
+        """Decide as the App says. Errors: APPROVAL_REQUIRED without its nonce; those of `decide`."""
+        if not self._nonces.use(request.nonce, request.plan_id, request.version):
+            return NOT_THE_APP
+        said: dict[str, Any] = {
+            "comment": request.comment.strip(),
+            "line_comments": [each.as_stored() for each in request.line_comments],
+            "edit_comments": {
+                each.edit: each.text.strip() for each in request.edit_comments if each.text.strip()
+            },
+        }
+        terms = DecisionTerms(saw=request.version, channel=Channel.CHAT_APP)
+        return self.decide(request.plan_id, request.verb, said, terms, request.rejected)
+
+    def decide(
+        self,
+        plan_id: str,
+        verb: Verb,
+        said: Mapping[str, Any],
+        terms: DecisionTerms,
+        rejected: tuple[int, ...] = (),
+    ) -> Decided | Problems:
+        """Record a decision of the person in the chat, with the comments `said`.
+
+        Errors: APPROVAL_REQUIRED for an approval that this server does not take from a chat; those of
+        `ReviewService.approve`.
+        """
+        if verb.approves and not self.may_approve:
+            return (_NOT_IN_CHAT,)
+        reviewing, user = self.reviewing, self._user()
+        decision: Decision | Problems
+        if verb is Verb.REQUEST_CHANGES:
+            decision = reviewing.request_changes(plan_id, user, terms=terms, **said)
+        elif verb is Verb.REJECT:
+            decision = reviewing.reject(plan_id, user, terms=terms, **said)
+        else:
+            decision = reviewing.approve(plan_id, user, rejected=rejected, terms=terms, **said)
+        if not isinstance(decision, Decision):
+            return decision
+        applied = None
+        if verb is Verb.APPROVE_AND_APPLY and decision.approved_plan_id is not None:
+            applied = reviewing.engine.apply(PlanRef(plan_id=decision.approved_plan_id))
+        return Decided(decision=decision, applied=applied)
+
+
+NOT_THE_APP: Final[Problems] = (
+    Diagnostic(
+        code=Code.APPROVAL_REQUIRED,
+        message="only the review that the user sees in the chat can decide on a plan; nothing was decided",
+        hint="ask the user to decide there; if that fails, preview the plan again with md_validate",
+    ),
+)
+
+_NOT_IN_CHAT: Final = Diagnostic(
+    code=Code.APPROVAL_REQUIRED,
+    message="this server takes no approvals from the chat; nothing was decided",
+    hint="ask the user to run `mdplan review` or `mdplan serve --approve-in-chat`",
+)
+
+
+# --- The tools behind the App. Hosts offer them to the App alone; where one does not, they are of no
+# use.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppReport(Report):
+    """The answer to the App: HTML to show, or the outcome of a decision; `message` is one sentence."""
+
+    plan_id: str | None = None
+    state: str | None = None
+    html: str | None = None
+    message: str | None = None
+    approved_plan_id: str | None = None
+    applied: bool | None = None
+
+
+def app_tools(review: ChatReview, *, read_only: bool) -> tuple[ToolDefinition, ...]:
+    """The tools of the App over `review`; with `read_only` it only shows."""
+    show = _tool(
+        "md_review",
+        "Show a plan to the user",
+        "For the review App only: the plan, or a file of it, as HTML.",
+        ShowRequest,
+        partial(_show, review),
+        writes=False,
+    )
+    decide = _tool(
+        "md_decide",
+        "Record the decision of the user",
+        "For the review App only: refused without the nonce that the App receives.",
+        DecideRequest,
+        partial(_decide, review),
+        writes=True,
+    )
+    return (show,) if read_only else (show, decide)
+
+
+def app_resource() -> ResourceDefinition:
+    """The App: one HTML file that needs nothing else."""
+    return ResourceDefinition(
+        uri=APP_URI,
+        name="review",
+        title="Review of a plan",
+        description="Shows the plan of md_validate to the user, who comments and decides.",
+        mime_type=APP_MIME_TYPE,
+        read=_app_html,
+        meta={"ui": {"prefersBorder": True}},
+    )
+
+
+def _tool(
+    name: str,
+    title: str,
+    description: str,
+    model: type[Any],
+    call: Callable[[Any], ToolResult],
+    *,
+    writes: bool,
+) -> ToolDefinition:
+    def read_and_call(arguments: Mapping[str, Any]) -> ToolResult:
+        request = read_arguments(model, arguments)
+        return _refused(request) if isinstance(request, tuple) else call(request)
+
+    return ToolDefinition(
+        name=name,
+        title=title,
+        description=description,
+        input_schema=request_schema(model),
+        output_schema=object_schema({"ok": {"type": "boolean"}}, ["ok"]),
+        writes=writes,
+        may_be_repeated=not writes,
+        meta=ONLY_FOR_APP,
+        call=catch_errors(AppReport, read_and_call),
+    )
+
+
+# What makes HTML is loaded when a host shows the App.
+def _app_html() -> str:
+    from mdplan.web.chat_view import chat_app_html
+
+    return chat_app_html()
+
+
+class ShowRequest(Request):
+    """A request to show a plan, or the lines of one `file` of it from line `first` on."""
+
+    plan_id: PlanId
+    file: Count | None = Field(default=None, description="Index of a file of the plan: show its lines.")
+    first: Count = Field(default=0, description="Count of lines to skip.")
+
+
+def _show(review: ChatReview, request: ShowRequest) -> ToolResult:
+    from mdplan.web.chat_view import chat_file_html, chat_plan_html
+
+    opened = review.reviewing.open(request.plan_id)
+    if not isinstance(opened, OpenPlan):
+        return _refused(opened)
+    if request.file is None:
+        html = chat_plan_html(opened, review.reviewing.earlier(opened))
+    elif request.file < len(opened.review.files):
+        html = chat_file_html(opened, request.file, request.first)
+    else:
+        html = ""
+    report = AppReport(ok=True, plan_id=opened.plan.plan_id, state=opened.state, html=html)
+    return _answer(report, f"The plan is {opened.state}.")
+
+
+def _decide(review: ChatReview, request: DecideRequest) -> ToolResult:
+    decided = review.decide_in_app(request)
+    if not isinstance(decided, Decided):
+        # The nonce was used up, if it was one.
+        is_app = decided != NOT_THE_APP
+        return _refused(decided, review.meta_of(request.plan_id) if is_app else None)
+    decision, applied = decided.decision, decided.applied
+    message = _outcome(decision)
+    if applied is not None:
+        n_files = sum(file.changed for file in applied.files)
+        message += (
+            f" Applied: {counted(n_files, 'file')} written."
+            if applied.ok
+            else f" It was not applied: {refusal_text(applied)}"
+        )
+    report = AppReport(
+        ok=True,
+        plan_id=decision.plan_id,
+        message=message,
+        approved_plan_id=decision.approved_plan_id,
+        applied=applied is not None and applied.ok,
+    )
+    return _answer(report, message, review.meta_of(decision.plan_id))
+
+
+def _outcome(decision: Decision) -> str:
+    """What was decided, in words for the agent and the person."""
+    by = decision.decided_by
+    if decision.approved_plan_id is None:
+        what = "requested changes to" if decision.requests_changes else "rejected"
+        return f"{by} {what} the plan {decision.plan_id}."
+    if not decision.rejected:
+        return f"{by} approved the plan {decision.plan_id}."
+    without = counted(len(decision.rejected), "edit")
+    return (
+        f"{by} approved the plan {decision.plan_id} without {without}, as plan {decision.approved_plan_id}."
+    )
+
+
+def _answer(report: AppReport, text: str, meta: Mapping[str, Any] | None = None) -> ToolResult:
+    return ToolResult(text=text, structured=to_wire(report), is_refusal=False, meta=meta or {})
+
+
+def _refused(problems: Problems, meta: Mapping[str, Any] | None = None) -> ToolResult:
+    report = with_hints_for(Caller.AGENT, refusal(AppReport, problems))
+    return ToolResult(text=refusal_text(report), structured=to_wire(report), is_refusal=True, meta=meta or {})
+
+
+# --- Nonces, which prove that a call comes from the App: the server sends them to the App only.
+#
+# The host gives the `_meta` of a tool's result to the App and not to the model. A tool that only the App
+# may
+# call cannot rely on that: some hosts let the model call it too, and `visibility` is only a wish.
+
+_KEY_BYTES: Final = 32
+
+
+class Nonces:
+    """The nonces of one process. Each is for one call about one version of the decisions on one plan."""
+
+    def __init__(self) -> None:
+        self._key = secrets.token_bytes(_KEY_BYTES)
+        self._used: dict[str, int] = {}
+        self._lock = Lock()
+
+    def nonce(self, plan_id: str, version: str) -> str:
+        """The nonce for the next decision on a plan whose decisions have that version."""
+        named = json.dumps([plan_id, version, self._used.get(plan_id, 0)]).encode("ascii")
+        return hmac.new(self._key, named, hashlib.sha256).hexdigest()
+
+    def use(self, nonce: str, plan_id: str, version: str) -> bool:
+        """Whether this process gave out `nonce` for that plan and version; it is used up then."""
+        given = nonce.encode("utf-8", "surrogatepass")
+        with self._lock:
+            is_valid = hmac.compare_digest(given, self.nonce(plan_id, version).encode("ascii"))
+            if is_valid:
+                self._used[plan_id] = self._used.get(plan_id, 0) + 1
+        return is_valid
+
+
+# --- Where the App is, and how tools are linked with it.
+
+APP_URI: Final = "ui://mdplan/review"
+
+APP_MIME_TYPE: Final = "text/html;profile=mcp-app"
+
+# For a tool whose result the App shows.
+SHOWS_APP: Final[Mapping[str, Any]] = {"ui": {"resourceUri": APP_URI}}
+
+# For a tool that only the App is to call.
+ONLY_FOR_APP: Final[Mapping[str, Any]] = {"ui": {"resourceUri": APP_URI, "visibility": ["app"]}}

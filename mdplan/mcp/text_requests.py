@@ -1,0 +1,461 @@
+"""Requests of the toolset `text`, with the names of requirements 01 and 02."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
+from pydantic.alias_generators import to_camel
+
+from mdplan.diagnostics import Candidate, Code, Diagnostic, Problems
+from mdplan.mcp.answers import MOST_PATH, Request, hint_of
+from mdplan.mcp.flat_schema import NULLABLE, object_schema
+from mdplan.mcp.tool import ToolResult
+from mdplan.operations.base import Count, LinesField
+from mdplan.requests.schemas import Schema
+from mdplan.text.lines import LineIndex
+from mdplan.text.source import SHOWN_BYTE, Source, visible
+
+_FILE_PATH: Final = Field(min_length=1, max_length=MOST_PATH, description="Path of the file, inside a root.")
+
+_HASH: Final = Field(
+    default=None,
+    pattern=r"^[0-9a-fA-F]{16,64}$",
+    description="fileHash of an answer before: refuse if the file has changed since.",
+    json_schema_extra={NULLABLE: True},
+)
+
+_ENCODING: Final = Field(
+    default=None, min_length=1, description="Encoding of a file that is not UTF-8: latin-1, shift_jis."
+)
+
+_BACKUP: Final = Field(default=False, description="Keep the old file as FILE.bak.")
+
+# What requirement 02 took out of TextPatch, and what does the same now.
+SUCCESSORS: Final = {
+    "afterHeading": "appendToSection, which inserts at the end of the section",
+    "text": "TextReplace with oldText and newText",
+    "pattern": "TextInspect with mode search and regex, then TextReplace with the text that it finds",
+    "section": "TextRead with target section for the lines, then TextReplace with the line of the key",
+    "anchor": "TextRead with target anchor for the lines, then target lines",
+}
+
+
+class _TextRequest(Request):
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True, allow_inf_nan=False
+    )
+
+
+class InspectRequest(_TextRequest):
+    """Arguments of `TextInspect`."""
+
+    file_path: str = _FILE_PATH
+    mode: Literal["structure", "search", "lines"] = Field(default="structure", description="What to show.")
+    query: str | None = Field(
+        default=None, min_length=1, description='search: what to find; lines: "50-60" or "1-10,100-110".'
+    )
+    regex: bool = Field(default=False, description="search: query is a regular expression.")
+    context: Annotated[int, Field(strict=True, ge=0, le=50)] = Field(
+        default=0, description="search: lines to show on both sides of a match."
+    )
+    encoding: str | None = _ENCODING
+
+
+class HeadingTarget(_TextRequest):
+    """A section, with or without its subsections. Its heading alone will do, as TextPatch has it."""
+
+    text: str = Field(min_length=1)
+    include_children: bool = True
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_text(cls, data: object) -> object:
+        return {"text": data} if isinstance(data, str) else data
+
+
+class BlockTarget(_TextRequest):
+    """A fenced code block by its number, from 0."""
+
+    index: Count
+
+
+class SearchTarget(_TextRequest):
+    """The lines around the first match of a text."""
+
+    query: str = Field(min_length=1)
+    context_lines: Annotated[int, Field(strict=True, ge=0, le=1_000)] = 10
+
+
+class ReadTargetFields(_TextRequest):
+    """The place to read: exactly one of these."""
+
+    lines: LinesField | None = None
+    heading: HeadingTarget | None = None
+    code_block: BlockTarget | None = None
+    anchor: str | None = Field(default=None, min_length=1)
+    section: str | None = Field(default=None, min_length=1)
+    search: SearchTarget | None = None
+
+
+class TextReadRequest(_TextRequest):
+    """Arguments of `TextRead`."""
+
+    file_path: str = _FILE_PATH
+    target: ReadTargetFields = Field(description="Exactly one of its fields.")
+    encoding: str | None = _ENCODING
+
+
+def _text_of(value: object) -> object:
+    """The heading, also where it comes as TextRead has it."""
+    return value["text"] if isinstance(value, dict) and value.keys() == {"text"} else value
+
+
+_Heading = Annotated[str, Field(min_length=1), BeforeValidator(_text_of)]
+
+
+class PatchTarget(_TextRequest):
+    """The place to edit: exactly one of these."""
+
+    lines: LinesField | None = None
+    heading: _Heading | None = None
+    append_to_section: _Heading | None = None
+    before_heading: _Heading | None = None
+    code_block: BlockTarget | None = None
+
+
+class TextPatchRequest(_TextRequest):
+    """Arguments of `TextPatch`."""
+
+    file_path: str = _FILE_PATH
+    operation: Literal["replace", "insert", "delete"] = Field(description="What to do there.")
+    target: PatchTarget = Field(description="Exactly one of its fields.")
+    content: str | None = Field(default=None, description="New text; not for delete.")
+    preserve_indent: bool = Field(default=True, description="lines: indent content as the first line is.")
+    expected_hash: str | None = _HASH
+    backup: bool = _BACKUP
+    encoding: str | None = _ENCODING
+
+
+def _digits(value: object) -> object:
+    """A number as text."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+class ReplaceRequest(_TextRequest):
+    """Arguments of `TextReplace`."""
+
+    file_path: str = _FILE_PATH
+    old_text: str = Field(min_length=1, description="Exact text to find; may span lines.")
+    new_text: str = Field(description="The new text; may be empty.")
+    occurrence: Annotated[str, BeforeValidator(_digits)] = Field(
+        default="first",
+        pattern=r"^(first|last|all|[1-9][0-9]{0,8})$",
+        description='first, last, all, or a number such as "2".',
+    )
+    expected_hash: str | None = _HASH
+    backup: bool = _BACKUP
+    encoding: str | None = _ENCODING
+
+
+def target_of(fields: Request) -> tuple[str, Any] | None:
+    """The name on the wire of the one field of a target that is given, and its value; None if not one is."""
+    given = [(to_camel(name), getattr(fields, name)) for name in type(fields).model_fields]
+    found = [(name, value) for name, value in given if value is not None]
+    return found[0] if len(found) == 1 else None
+
+
+# --- Published schemas of what the tools of the toolset `text` answer: the shapes of requirements 01
+# and 02.
+#
+# A refusal has `status`, `message` and `suggestions`; a success has the other fields. Headings hold
+# headings as
+# their `children`, which a schema without references cannot say to every depth.
+
+_TEXT: Final[Schema] = {"type": "string"}
+
+_NUMBER: Final[Schema] = {"type": "integer"}
+
+_FLAG: Final[Schema] = {"type": "boolean"}
+
+_OBJECT: Final[Schema] = {"type": "object"}
+
+
+def _list(items: Schema) -> Schema:
+    return {"type": "array", "items": items}
+
+
+def _record(**fields: Schema) -> Schema:
+    return object_schema(fields)
+
+
+def _described(schema: Schema, description: str) -> Schema:
+    return {**schema, "description": description}
+
+
+_LINE: Final = _record(number=_NUMBER, text=_TEXT)
+
+_HEADING: Final = _record(level=_NUMBER, text=_TEXT, line=_NUMBER)
+
+_BLOCK: Final = {"startLine": _NUMBER, "endLine": _NUMBER}
+
+_ESCAPES: Final[dict[str, Schema]] = {
+    "contentExact": _described(_FLAG, "false: bytes that are not UTF-8 are shown as \\xNN."),
+    "note": _TEXT,
+}
+
+_FILE_HASH: Final = _described(_TEXT, "First 16 hex digits of the SHA-256 of the file's bytes.")
+
+_REFUSAL: Final[dict[str, Schema]] = {
+    "status": {"type": "string", "enum": ["success", "error"]},
+    "message": _TEXT,
+    "suggestions": _list(_TEXT),
+}
+
+_FILE_SCHEMA: Final[dict[str, Schema]] = {
+    "filePath": _TEXT,
+    "fileHash": _FILE_HASH,
+    "truncated": _FLAG,
+    "suggestion": _TEXT,
+}
+
+_STRUCTURE: Final = _record(
+    frontmatter=_record(**_BLOCK, keys=_list(_TEXT)),
+    headings=_list(
+        object_schema({**_HEADING["properties"], "children": _described(_list(_OBJECT), "Headings again.")})
+    ),
+    codeBlocks=_list(_record(language=_TEXT, **_BLOCK)),
+    anchors=_list(_record(id=_TEXT, line=_NUMBER)),
+    sections=_list(_record(marker=_TEXT, line=_NUMBER)),
+    blankLineGroups=_list(_NUMBER),
+    commentBlocks=_list(_record(**_BLOCK, prefix=_TEXT)),
+)
+
+_MATCH: Final = _record(
+    line=_NUMBER,
+    column=_NUMBER,
+    text=_TEXT,
+    context=_record(before=_list(_TEXT), after=_list(_TEXT)),
+    nearestHeading=_HEADING,
+)
+
+_EDIT: Final[dict[str, Schema]] = {
+    **_REFUSAL,
+    "filePath": _TEXT,
+    "affectedLines": _described(
+        _record(start=_NUMBER, end=_NUMBER),
+        "Lines that were replaced or deleted, by their old numbers; of an insertion the new lines.",
+    ),
+    "linesChanged": _described(_NUMBER, "How many lines were replaced or deleted."),
+    "linesDelta": _described(_NUMBER, "How many lines more the file has now."),
+    "preview": _record(before=_TEXT, after=_TEXT),
+    "context": _described(
+        _record(beforeLines=_list(_LINE), afterLines=_list(_LINE)), "The lines around the change now."
+    ),
+    "fileHash": _FILE_HASH,
+    "note": _TEXT,
+    "warnings": _list(_TEXT),
+}
+
+OUTPUTS: Final[Mapping[str, Schema]] = {
+    "TextInspect": object_schema(
+        {
+            **_REFUSAL,
+            **_FILE_SCHEMA,
+            "totalLines": _NUMBER,
+            "fileSize": _TEXT,
+            "format": {"type": "string", "enum": ["markdown", "text"]},
+            "structure": _STRUCTURE,
+            "query": _TEXT,
+            "matches": _list(_MATCH),
+            "totalMatches": _NUMBER,
+            "lines": _list(_LINE),
+            **_ESCAPES,
+        }
+    ),
+    "TextRead": object_schema(
+        {
+            **_REFUSAL,
+            **_FILE_SCHEMA,
+            "target": _OBJECT,
+            "range": _record(**_BLOCK),
+            "content": _TEXT,
+            "totalLines": _described(_NUMBER, "Lines of the place, where its text is cut."),
+            **_ESCAPES,
+        }
+    ),
+    "TextPatch": object_schema({**_EDIT, "operation": _TEXT, "target": _OBJECT}),
+    "TextReplace": object_schema({**_EDIT, "occurrencesFound": _NUMBER, "occurrencesReplaced": _NUMBER}),
+}
+
+
+# --- Answers of the toolset `text`: the shapes of requirements 01 and 02, from reports of the engine.
+
+HASH_DIGITS: Final = 16
+
+_AROUND: Final = 3
+
+_MOST_OF_A_LINE: Final = 300
+
+_MOST_PREVIEW: Final = 500
+
+_MOST_SUGGESTIONS: Final = 5
+
+_MOST_OF_A_TARGET: Final = 200
+
+_ESCAPED: Final = (
+    "Bytes that are not UTF-8 are shown as \\xNN: give encoding, such as latin-1, to read and write them"
+)
+
+_INSPECT_HINT: Final = "Use TextInspect to see the structure of the document"
+
+_INSPECT_AGAIN_HINT: Final = "Use TextInspect or TextRead to see it again, then edit with the new fileHash"
+
+_ABOUT_PLACES: Final = frozenset(
+    {
+        Code.SECTION_NOT_FOUND,
+        Code.AMBIGUOUS_HEADING,
+        Code.ANCHOR_NOT_FOUND,
+        Code.CODE_BLOCK_NOT_FOUND,
+        Code.RANGE_OUT_OF_BOUNDS,
+        Code.TEXT_MISMATCH,
+    }
+)
+
+# What the hints of some problems advise, this toolset does in another way.
+_ADVICE: Final = {
+    Code.STALE_BASE: _INSPECT_AGAIN_HINT,
+    Code.SECTION_NOT_FOUND: "Use TextInspect to see all headings in the document",
+    Code.AMBIGUOUS_HEADING: "Target one of them by lines",
+    Code.TEXT_MISMATCH: "Use TextInspect with mode search to find it",
+    Code.OUTLINE_CHANGED: "Close every fence, comment and tag that the text opens, or target lines",
+    Code.DUPLICATE_HEADING: "Use another heading, edit the section that is there, or insert by lines",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineChangePreview:
+    """Lines of a file that an edit put in place of others.
+
+    `removed` lines from `start` on are now the `added` lines from `new_start` on; 1-based.
+    """
+
+    start: int
+    removed: int
+    new_start: int
+    added: int
+
+
+def success(content: dict[str, Any]) -> ToolResult:
+    """A success: the document's JSON, as data and as text."""
+    return ToolResult(text=json.dumps(content, ensure_ascii=False), structured=content, is_refusal=False)
+
+
+def escape_notice(source: Source, *shown: str) -> dict[str, Any]:
+    """Fields that say that some of the `shown` text of `source` is bytes that are not UTF-8, escaped."""
+    if source.is_exact or not any(SHOWN_BYTE.search(text) for text in shown):
+        return {}
+    return {"contentExact": False, "note": _ESCAPED}
+
+
+def failure(message: str, *suggestions: str) -> ToolResult:
+    """A refusal: what is wrong, and what to do."""
+    content = {"status": "error", "message": visible(message), "suggestions": [*map(visible, suggestions)]}
+    return ToolResult(text=json.dumps(content, ensure_ascii=False), structured=content, is_refusal=True)
+
+
+def refusal_result(problems: Problems, source: Source | None = None, target: str = "") -> ToolResult:
+    """A refusal for `problems` of the engine; the caller named the place of `source` as `target`."""
+    messages = dict.fromkeys(_message(problem, target) for problem in problems)
+    suggestions = dict.fromkeys(each for problem in problems for each in _suggestions(problem, source))
+    return failure("; ".join(messages), *suggestions)
+
+
+def target_text(name: str, value: object) -> str:
+    """A target as messages name it: ``heading '## Install'``, ``lines 5-8``, ``codeBlock 2``."""
+    if isinstance(value, dict):
+        return (
+            f"{name} {'-'.join(map(str, value.values()))}"
+            if "end" in value
+            else target_text(name, next(iter(value.values())))
+        )
+    if isinstance(value, str):
+        value = f"'{value}'" if len(value) <= _MOST_OF_A_TARGET else f"'{value[:_MOST_OF_A_TARGET]}…'"
+    return f"{name} {value}"
+
+
+def _message(problem: Diagnostic, target: str) -> str:
+    if problem.code is Code.AMBIGUOUS_HEADING and target:
+        return f"Several headings match: {target}"
+    if problem.code in _ABOUT_PLACES and target:
+        return f"Target not found: {target}"
+    return f"{problem.message} ({problem.code})"
+
+
+def _suggestions(problem: Diagnostic, source: Source | None) -> Iterator[str]:
+    listed = [each for each in problem.candidates if each.heading_path][:_MOST_SUGGESTIONS]
+    yield from (_similar(problem.code, each, source) for each in listed)
+    if problem.code in _ADVICE:
+        yield _ADVICE[problem.code]
+        return
+    if hint_of(problem) and not listed:
+        yield hint_of(problem)
+    if problem.code in _ABOUT_PLACES:
+        yield _INSPECT_HINT
+
+
+def _similar(code: Code, candidate: Candidate, source: Source | None) -> str:
+    """A candidate, with its heading as it is written."""
+    line = candidate.start_line
+    heading = candidate.heading_path[-1] if source is None else source.lines.content(line).strip()
+    if code is Code.AMBIGUOUS_HEADING:
+        return f"'{heading}' is at lines {line}-{candidate.end_line}: {' / '.join(candidate.heading_path)}"
+    return f"Similar heading found: '{heading}' at line {line}"
+
+
+def write_result(before: Source, after: Source, change: LineChangePreview) -> dict[str, Any]:
+    """What an edit did.
+
+    `affectedLines` are the lines that were replaced or deleted, by their old numbers; of an insertion, which
+    has none, the new lines. `context` is what is around the change now.
+    """
+    old, new = before.lines, after.lines
+    affected = (change.start, change.removed) if change.removed else (change.new_start, change.added)
+    delta, behind = new.count - old.count, change.new_start + change.added
+    return {
+        "affectedLines": {"start": affected[0], "end": affected[0] + max(affected[1], 1) - 1},
+        "linesChanged": change.removed,
+        "linesDelta": delta,
+        "preview": {
+            "before": _preview(old, change.start, change.removed),
+            "after": _preview(new, change.new_start, change.added),
+        },
+        "context": {
+            "beforeLines": _around(new, change.new_start - _AROUND, change.new_start - 1),
+            "afterLines": _around(new, behind, behind + _AROUND - 1),
+        },
+        "fileHash": after.sha256[:HASH_DIGITS],
+        **({"note": f"File now has {new.count} lines (was {old.count})"} if delta else {}),
+    }
+
+
+def numbered(lines: LineIndex, first: int, last: int) -> list[dict[str, Any]]:
+    """Lines `first` to `last` (inclusive), as far as they are there, with their numbers."""
+    numbers = range(max(first, 1), min(last, lines.count) + 1)
+    return [{"number": number, "text": visible(lines.content(number))} for number in numbers]
+
+
+def _around(lines: LineIndex, first: int, last: int) -> list[dict[str, Any]]:
+    """Numbered lines `first` to `last`, with long lines cut."""
+    return [{**line, "text": _cut(line["text"], _MOST_OF_A_LINE)} for line in numbered(lines, first, last)]
+
+
+def _preview(lines: LineIndex, start: int, count: int) -> str:
+    first, last = start, min(start + count - 1, lines.count, start + _MOST_PREVIEW)
+    return _cut("\n".join(lines.content(line) for line in range(first, last + 1)), _MOST_PREVIEW)
+
+
+def _cut(text: str, most: int) -> str:
+    text = visible(text)
+    return text if len(text) <= most else text[:most] + "…"

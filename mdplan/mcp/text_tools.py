@@ -1,0 +1,820 @@
+"""The toolset `text`: inspect, read, patch and replace (requirement 01, as requirement 02 revised it)."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias
+
+from mdplan.diagnostics import Code, Diagnostic, Severity
+from mdplan.engine.engine import Engine
+from mdplan.markdown.format_detection import document_format
+from mdplan.markdown.tables import NodeKind
+from mdplan.mcp.answers import (
+    AnyRequest,
+    Request,
+    either_size,
+    first_hits,
+    fitted,
+    hit_count,
+    read_arguments,
+    read_within,
+    request_schema,
+    size_of,
+)
+from mdplan.mcp.text_requests import (
+    HASH_DIGITS,
+    OUTPUTS,
+    SUCCESSORS,
+    InspectRequest,
+    LineChangePreview,
+    ReplaceRequest,
+    TextPatchRequest,
+    TextReadRequest,
+    escape_notice,
+    failure,
+    numbered,
+    refusal_result,
+    success,
+    target_of,
+    target_text,
+    write_result,
+)
+from mdplan.mcp.tool import INTRODUCTIONS, ToolDefinition, ToolResult
+from mdplan.operations.base import LinesField
+from mdplan.reading.read import read_text
+from mdplan.reports.plan import ApplyReport
+from mdplan.reports.read import ReadResult, SearchGroup, SearchReport
+from mdplan.reports.stat import SectionEntry, StatReport
+from mdplan.requests.batch import with_decoded_fields
+from mdplan.requests.queries import StatRequest
+from mdplan.requests.read import CodeBlockName, LinesToRead, ReadRequest, ReadTarget
+from mdplan.requests.read import ReadRequest as EngineRequest
+from mdplan.requests.search import SearchRequest
+from mdplan.text.line_end_view import LineEndView, to_lf
+from mdplan.text.lines import LineIndex, Span
+from mdplan.text.pattern import MatchType, Pattern
+from mdplan.text.source import DocumentFormat, Source
+from mdplan.text.visible import escape_for_message
+
+_WRITING: Final = frozenset({"TextPatch", "TextReplace"})
+
+_INSPECT: Final = """\
+Structure of a text or Markdown file, without its content: headings, code blocks, anchors, front matter; \
+of other text sections, comments and blank lines. mode search finds text or a regex with its nearest \
+heading, mode lines shows ranges of lines. Use it before TextRead and TextPatch.
+
+Examples: {"filePath": "a.md"}; {"filePath": "a.md", "mode": "search", "query": "TODO:.*", "regex": true}; \
+{"filePath": "a.md", "mode": "lines", "query": "50-60"}"""
+
+_READ: Final = """\
+Text of one place of a file. target is one of: lines {start, end}, 1-based and inclusive; heading {text, \
+includeChildren}; codeBlock {index} from 0; anchor "id", to the next heading; section "[marker]" of an INI \
+or text file; search {query, contextLines} around the first match. Headings are steadier than line numbers.
+
+Example: {"filePath": "a.md", "target": {"heading": {"text": "Install"}}}"""
+
+_PATCH: Final = """\
+Replace, insert or delete at a place. target is one of: lines {start, end}, 1-based and inclusive (insert \
+goes before them); heading "## Title" (the heading line; insert goes below it); \
+appendToSection "## Title" (insert at the end of the section); beforeHeading "## Title" (insert before it); \
+codeBlock {index} (its code). For text within lines use TextReplace. Line numbers shift after an edit.
+
+Example: {"filePath": "a.md", "operation": "insert", "target": {"appendToSection": "## Install"}, \
+"content": "Restart it."}"""
+
+_REPLACE: Final = """\
+Replace exact text in a file: the first choice for edits within lines. oldText may span lines; take it \
+from TextInspect or TextRead. occurrence says which one: first, last, all, or a number.
+
+Example: {"filePath": "a.md", "oldText": "teh quick", "newText": "the quick"}"""
+
+
+def text_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
+    """The tools of this set, over `engine`."""
+    titles = ("Inspect a file", "Read a part of a file", "Patch a file", "Replace text in a file")
+    described = (_INSPECT, _READ, _PATCH, _REPLACE)
+    models: tuple[type[Request], ...] = (InspectRequest, TextReadRequest, TextPatchRequest, ReplaceRequest)
+    calls = (
+        _caller(engine, InspectRequest, inspect),
+        _caller(engine, TextReadRequest, read),
+        _caller(engine, TextPatchRequest, patch, _removed),
+        _caller(engine, ReplaceRequest, replace_text),
+    )
+    return tuple(
+        ToolDefinition(
+            name=name,
+            title=title,
+            description=description,
+            input_schema=request_schema(model),
+            output_schema=OUTPUTS[name],
+            writes=name in _WRITING,
+            # The same text may be at several places, and may be inserted twice.
+            may_be_repeated=name not in _WRITING,
+            call=call,
+        )
+        for name, title, description, model, call in zip(
+            INTRODUCTIONS["text"].names, titles, described, models, calls, strict=True
+        )
+    )
+
+
+def _caller(
+    engine: Engine,
+    model: type[AnyRequest],
+    run: Callable[[Engine, AnyRequest], ToolResult],
+    look: Callable[[Mapping[str, Any]], ToolResult | None] = lambda _: None,
+) -> Callable[[Mapping[str, Any]], ToolResult]:
+    def call(arguments: Mapping[str, Any]) -> ToolResult:
+        known = look(arguments)
+        if known is not None:
+            return known
+        request = read_arguments(model, arguments)
+        return refusal_result(request) if isinstance(request, tuple) else run(engine, request)
+
+    return call
+
+
+def _removed(arguments: Mapping[str, Any]) -> ToolResult | None:
+    """The refusal of what requirement 02 took out, which names its successor."""
+    given = with_decoded_fields(TextPatchRequest, arguments)
+    if given.get("operation") == "replaceLines":
+        return failure("Operation replaceLines was removed", "Use operation replace_text with target lines")
+    target = given.get("target")
+    names = [name for name in SUCCESSORS if isinstance(target, Mapping) and name in target]
+    if not names:
+        return None
+    listed = ", ".join(names)
+    suggestions = (f"Use {SUCCESSORS[name]}" for name in names)
+    return failure(f"Target {listed} was removed from TextPatch", *suggestions)
+
+
+# --- `TextInspect` and `TextRead` (requirement 01): structure, matches, lines, and parts of a file.
+
+_EVERYTHING: Final = 1_000_000
+
+_MOST_MATCHES: Final = 200
+
+_MOST_LINES: Final = 2_000
+
+_MOST_ENTRIES: Final = 300
+
+_MOST_MARKERS: Final = 20
+
+_LINES: Final = re.compile(r"([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?")
+
+_KILOBYTE: Final = 1024
+
+_ONE_INSPECTED: Final = "Give one of lines, heading, codeBlock, anchor, section, search"
+
+_MOST_READ: Final = 1_000_000
+
+_MOST_QUOTED: Final = 60
+
+_NARROW: Final = "Narrow the query: only the first matches are listed"
+
+_SUGGESTION: Final = "Use TextInspect to find specific subsections, or target by line range"
+
+
+def inspect(engine: Engine, request: InspectRequest) -> ToolResult:
+    """Structure, matches or lines, as `mode` says."""
+    if request.mode == "structure":
+        return _structure(engine, request)
+    if request.query is None:
+        return failure(
+            f"query is required in {request.mode} mode",
+            "Give what to find" if request.mode == "search" else "Give ranges of lines, such as 50-60",
+        )
+    return _search(engine, request) if request.mode == "search" else _lines(engine, request)
+
+
+def _structure(engine: Engine, request: InspectRequest) -> ToolResult:
+    report = engine.stat(
+        StatRequest(file=request.file_path, encoding=request.encoding, detail="full", limit=_EVERYTHING)
+    )
+    if not report.ok or report.base_sha256 is None:
+        return refusal_result(report.diagnostics)
+    is_markdown = report.format == DocumentFormat.MARKDOWN
+    size = report.bytes or 0
+    front, lists = report.front_matter, _of_markdown(report) if is_markdown else _of_text(report)
+    facts = {
+        "filePath": request.file_path,
+        "totalLines": report.total_lines,
+        "fileSize": f"{round(size / _KILOBYTE)}KB" if size >= _KILOBYTE else f"{size}B",
+        "format": "markdown" if is_markdown else "text",
+        "fileHash": report.base_sha256[:HASH_DIGITS],
+    }
+
+    def content(most_entries: int) -> dict[str, Any]:
+        listed: dict[str, Any] = {name: entries[:most_entries] for name, entries in lists.items()}
+        if is_markdown:
+            listed["headings"] = _nested(listed["headings"])
+        if front is not None:
+            lines = {"startLine": front.start_line, "endLine": front.end_line}
+            listed = {"frontmatter": {**lines, "keys": list(front.keys or ())[:most_entries]}, **listed}
+        return {**facts, "structure": listed, **_truncation_notice(lists, most_entries)}
+
+    return success(fitted(content, _MOST_ENTRIES, engine.settings.report_characters))
+
+
+def _truncation_notice(lists: Mapping[str, Sequence[Any]], listed: int) -> dict[str, Any]:
+    """Fields that say which lists of a document were cut to `listed` entries."""
+    cut = [f"{len(entries)} {name}" for name, entries in lists.items() if len(entries) > listed]
+    if not cut:
+        return {}
+    notice = f"The document has {', '.join(cut)}: the first {listed} are listed"
+    return {"truncated": True, "suggestion": f"{notice}. Find the others with mode search"}
+
+
+def _of_markdown(report: StatReport) -> dict[str, list[Any]]:
+    """The inventory of a document by field name; headings are still section entries."""
+    return {
+        "headings": [section for section in report.sections if section.level and not section.nested],
+        "codeBlocks": [
+            {"language": each.language or "", "startLine": each.start_line, "endLine": each.end_line}
+            for each in report.code_blocks or ()
+            if each.fenced
+        ],
+        "anchors": [{"id": each.id, "line": each.line} for each in report.anchors or ()],
+    }
+
+
+def _nested(sections: Sequence[SectionEntry]) -> list[dict[str, Any]]:
+    """Headings, each with those of deeper levels that follow it as its children."""
+    top: list[dict[str, Any]] = []
+    open_headings: list[dict[str, Any]] = []
+    for section in sections:
+        text = section.heading_path[-1] if section.heading_path else section.title
+        heading = {"level": section.level, "text": text, "line": section.start_line}
+        while open_headings and open_headings[-1]["level"] >= section.level:
+            open_headings.pop()
+        siblings = open_headings[-1].setdefault("children", []) if open_headings else top
+        siblings.append(heading)
+        open_headings.append(heading)
+    return top
+
+
+def _of_text(report: StatReport) -> dict[str, list[Any]]:
+    marked = [
+        {"marker": f"[{each.name}]", "line": each.start_line}
+        for each in report.ini_sections or ()
+        if each.name
+    ]
+    marked += [{"marker": each.marker, "line": each.start_line} for each in report.text_sections or ()]
+    return {
+        "sections": marked,
+        "blankLineGroups": [each.start for each in report.blank_line_groups or ()],
+        "commentBlocks": [
+            {"startLine": each.start_line, "endLine": each.end_line, "prefix": each.prefix}
+            for each in report.comment_blocks or ()
+        ],
+    }
+
+
+def _search(engine: Engine, request: InspectRequest) -> ToolResult:
+    report = engine.search(
+        SearchRequest(
+            pattern=request.query or "",
+            file=request.file_path,
+            encoding=request.encoding,
+            match_type=MatchType.REGEX if request.regex else MatchType.LITERAL,
+            context=request.context,
+            limit=_MOST_MATCHES,
+        )
+    )
+    if not report.ok:
+        return refusal_result(report.diagnostics)
+    content = fitted(
+        lambda count: _hits(first_hits(report, count), request),
+        hit_count(report),
+        engine.settings.report_characters,
+    )
+    source = engine.source(request.file_path, request.encoding)
+    if isinstance(source, Source):
+        content |= escape_notice(source, *_texts(content["matches"]))
+    return success(content)
+
+
+def _texts(matches: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for match in matches:
+        around = match.get("context", {"before": (), "after": ()})
+        yield from (*around["before"], match["text"], *around["after"])
+
+
+def _hits(report: SearchReport, request: InspectRequest) -> dict[str, Any]:
+    """The hits of `report`."""
+    matches: list[dict[str, Any]] = []
+    for group in (group for found in report.files for group in found.groups):
+        for hit in group.hits:
+            around = {"context": {"before": list(hit.before or ()), "after": list(hit.behind or ())}}
+            matches.append(
+                {
+                    "line": hit.line,
+                    "column": hit.col,
+                    "text": hit.text,
+                    **(around if request.context else {}),
+                    **_nearest_heading(group),
+                }
+            )
+    return {
+        "filePath": request.file_path,
+        "query": request.query,
+        "matches": matches,
+        "totalMatches": report.total_matches,
+        **({"truncated": True, "suggestion": _NARROW} if report.truncated else {}),
+    }
+
+
+def _nearest_heading(group: SearchGroup) -> dict[str, Any]:
+    if not group.level:
+        return {}
+    heading = {"level": group.level, "text": group.heading_path[-1], "line": group.start_line}
+    return {"nearestHeading": heading}
+
+
+def _lines(engine: Engine, request: InspectRequest) -> ToolResult:
+    source = engine.source(request.file_path, request.encoding)
+    if not isinstance(source, Source):
+        return refusal_result((source,))
+    lines: list[dict[str, Any]] = []
+    for part in (request.query or "").split(","):
+        found = _LINES.fullmatch(part.strip())
+        first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+        if last < first:
+            return failure(
+                f"{_quoted(part.strip())} is not a range of lines", 'Write "50-60" or "1-10,100-110"'
+            )
+        if first > source.lines.count:
+            return failure(f"Line {first} is not in the file", f"The file has {source.lines.count} lines")
+        lines += numbered(source.lines, first, min(last, first + _MOST_LINES))
+        if len(lines) > _MOST_LINES or size_of(lines) > engine.settings.report_characters:
+            return failure("The lines that are asked for are too many", "Ask for fewer, or use TextRead")
+    content = {"filePath": request.file_path, "query": request.query, "lines": lines}
+    return success({**content, **escape_notice(source, *(line["text"] for line in lines))})
+
+
+def _quoted(text: str) -> str:
+    return f"'{text[:_MOST_QUOTED]}…'" if len(text) > _MOST_QUOTED else f"'{text}'"
+
+
+def read(engine: Engine, request: TextReadRequest) -> ToolResult:
+    """The text of one place."""
+    given = target_of(request.target)
+    if given is None:
+        return failure("target must have exactly one field", _ONE_INSPECTED)
+    source = engine.source(request.file_path, request.encoding)
+    if isinstance(source, Diagnostic):
+        return refusal_result((source,))
+    place = _place(engine, request)
+    if isinstance(place, ToolResult):
+        return place
+    target = request.target.model_dump(by_alias=True, exclude_none=True, exclude_unset=True)
+    most = engine.settings.report_characters
+    (result,) = read_within(engine, EngineRequest(targets=(place,)), most, either_size(read_text)).results
+    if result.problem is not None:
+        return refusal_result((result.problem,), source, target_text(given[0], target[given[0]]))
+    first, last = result.start_line or 0, result.end_line or 0
+    end = _end(engine, place) if result.truncated else last
+    rest = {
+        "totalLines": end - first + 1,
+        "suggestion": f"{_SUGGESTION}: lines {last + 1}-{end} are omitted",
+    }
+    return success(
+        {
+            "filePath": request.file_path,
+            "target": target,
+            "range": {"startLine": first, "endLine": end},
+            "content": result.content,
+            "truncated": bool(result.truncated),
+            **(rest if result.truncated else {}),
+            "fileHash": (result.base_sha256 or "")[:HASH_DIGITS],
+            **_notes(request, source, result.content or ""),
+        }
+    )
+
+
+def _notes(request: TextReadRequest, source: Source, shown: str) -> dict[str, Any]:
+    """Notes on the text that is `shown`: it ends early, or contains escaped bytes."""
+    fields, lines = escape_notice(source, shown), request.target.lines
+    if lines is not None and lines.end > source.lines.count:
+        early = f"The file ends at line {source.lines.count}"
+        fields["note"] = f"{early}. {fields['note']}" if fields else early
+    return fields
+
+
+def _end(engine: Engine, place: ReadTarget) -> int:
+    """The last line of a place that is too long to be shown."""
+    whole = EngineRequest(targets=(place,), max_characters=_MOST_READ)
+    (part,) = engine.read(whole).results
+    while part.next_cursor is not None:
+        (part,) = engine.read(replace(whole, cursor=part.next_cursor)).results
+    return part.end_line or 0
+
+
+def _place(engine: Engine, request: TextReadRequest) -> ReadTarget | ToolResult:
+    target, file = request.target, ReadTarget(file=request.file_path, encoding=request.encoding)
+    if target.heading is not None:
+        return replace(file, heading=target.heading.text, subsections=target.heading.include_children)
+    if target.code_block is not None:
+        return replace(file, code_block=CodeBlockName(index=target.code_block.index))
+    if target.anchor is not None:
+        return replace(file, anchor=target.anchor, subsections=False)
+    if target.search is not None:
+        return replace(file, match=target.search.query, context=target.search.context_lines)
+    if target.section is not None:
+        return _marked(engine, file, target.section)
+    lines = None if target.lines is None else LinesToRead(start=target.lines.start, end=target.lines.end)
+    return replace(file, lines=lines)
+
+
+def _marked(engine: Engine, file: ReadTarget, marker: str) -> ReadTarget | ToolResult:
+    """The section of a file that is no Markdown, from its marker line to the next one."""
+    report = engine.stat(
+        StatRequest(file=file.file, encoding=file.encoding, detail="full", limit=_EVERYTHING)
+    )
+    if not report.ok:
+        return refusal_result(report.diagnostics)
+    wanted = marker.strip().removeprefix("[").removesuffix("]")
+    found = [(each.name, each.start_line, each.end_line) for each in report.ini_sections or ()]
+    found += [(each.marker[1:-1], each.start_line, each.end_line) for each in report.text_sections or ()]
+    for name, first, last in found:
+        if name == wanted:
+            return replace(file, lines=LinesToRead(start=first, end=last))
+    markers = ", ".join(
+        f"[{escape_for_message(name)}] at line {first}" for name, first, _ in found[:_MOST_MARKERS] if name
+    )
+    return failure(
+        f"Target not found: {target_text('section', marker)}",
+        f"Sections of the file: {markers}" if markers else "The file has no sections by markers",
+    )
+
+
+# --- `TextPatch` (requirement 02): one edit at a place, planned and committed in one call.
+
+_ONE_EDITED: Final = "Give one of lines, heading, appendToSection, beforeHeading, codeBlock"
+
+_INSERT_ONLY: Final = frozenset({"appendToSection", "beforeHeading"})
+
+_HEADING: Final = re.compile(r"(#{1,6})[ \t]+")
+
+
+def patch(engine: Engine, request: TextPatchRequest) -> ToolResult:
+    """Replace, insert or delete at a place."""
+    given = target_of(request.target)
+    if given is None:
+        return failure("target must have exactly one field", _ONE_EDITED)
+    problem = _operation_problem(request, given[0])
+    if problem is not None:
+        return problem
+    source = expected_source(engine, request)
+    if isinstance(source, ToolResult):
+        return source
+    target = request.target.model_dump(by_alias=True, exclude_none=True)
+    name = target_text(given[0], target[given[0]])
+    edits = _edits(engine, request, source, name)
+    if isinstance(edits, ToolResult):
+        return edits
+    done = write(engine, request, source, edits, name, keeps_outline=request.target.lines is None)
+    if isinstance(done, ToolResult):
+        return done
+    return success(
+        {
+            "status": "success",
+            "operation": request.operation,
+            "filePath": request.file_path,
+            "target": target,
+            **done.to_json(_change(request, done)),
+        }
+    )
+
+
+def _operation_problem(request: TextPatchRequest, target: str) -> ToolResult | None:
+    if target in _INSERT_ONLY and request.operation != "insert":
+        return failure(
+            f"{target} requires operation insert", "Use target heading or lines to replace or delete"
+        )
+    if target == "codeBlock" and request.operation == "insert":
+        return failure(
+            "codeBlock requires operation replace or delete", "Use target lines to insert next to it"
+        )
+    if request.operation == "delete":
+        return None if request.content is None else failure("content does not go with delete", "Leave it out")
+    if not request.content:
+        return failure(
+            f"content must not be empty with operation {request.operation}",
+            "Give the text to insert"
+            if request.operation == "insert"
+            else "Use operation delete to remove text",
+        )
+    return None
+
+
+def _edits(
+    engine: Engine, request: TextPatchRequest, source: Source, name: str
+) -> list[dict[str, Any]] | ToolResult:
+    """The edits that the request comes to; its place is called `name`."""
+    target, content = request.target, request.content or ""
+    if target.lines is not None:
+        return [_edit_of_lines(source, target.lines, request)]
+    if document_format(request.file_path, source.text) is not DocumentFormat.MARKDOWN:
+        return failure(
+            f"Target not found: {name}: the file is not Markdown", "Use TextReplace, or target lines"
+        )
+    if target.code_block is not None:
+        block = {"codeBlock": {"index": target.code_block.index}}
+        return [{"op": "replace_code_block", **block, "markdown": content}]
+    if target.append_to_section is not None:
+        place = {"heading": target.append_to_section, "extent": "subtree", "levels": "verbatim"}
+        return [{"op": "append_to_section", **place, "markdown": content}]
+    place_of = ReadTarget(
+        file=request.file_path, encoding=request.encoding, heading=target.heading or target.before_heading
+    )
+    (found,) = engine.read(ReadRequest(targets=(place_of,))).results
+    if found.problem is not None:
+        return refusal_result((found.problem,), source, name)
+    return _edits_at_heading(request, found)
+
+
+def _edit_of_lines(source: Source, lines: LinesField, request: TextPatchRequest) -> dict[str, Any]:
+    if request.operation == "delete":
+        return {"op": "delete_lines", "lines": lines.model_dump()}
+    content = request.content or ""
+    if request.preserve_indent and lines.start <= source.lines.count:
+        content = _indented(content, source.lines.content(lines.start))
+    if request.operation == "insert":
+        return {"op": "insert_lines", "line": lines.start, "position": "before", "markdown": content}
+    return {"op": "replace_lines", "lines": lines.model_dump(), "markdown": content}
+
+
+def _indented(content: str, first: str) -> str:
+    """`content` with the indentation of the line `first`, unless it brings its own."""
+    indentation = first[: len(first) - len(first.lstrip(" \t"))]
+    if not indentation or content[:1] in {" ", "\t"}:
+        return content
+    return "\n".join(indentation + line if line.strip() else line for line in to_lf(content).split("\n"))
+
+
+def _edits_at_heading(request: TextPatchRequest, found: ReadResult) -> list[dict[str, Any]]:
+    """Edits of the heading line alone, or before it; what follows a new heading in `content` is below."""
+    place, content = {"sectionId": found.section_id}, request.content or ""
+    if request.target.before_heading is not None:
+        if _HEADING.match(content.lstrip("\r\n")):
+            around = {"position": "before", "levels": "verbatim"}
+            return [{"op": "insert_section", **place, **around, "markdown": content}]
+        text = to_lf(content).strip("\n") + "\n\n"
+        return [{"op": "insert_lines", "line": found.start_line, "position": "before", "markdown": text}]
+    if request.operation == "delete":
+        return [{"op": "delete_section", **place, "part": "heading"}]
+    below = {"op": "prepend_to_section", **place, "levels": "verbatim"}
+    if request.operation == "insert":
+        return [{**below, "markdown": content}]
+    first, _, rest = to_lf(content).strip("\n").partition("\n")
+    marks = _HEADING.match(first)
+    title = first[marks.end() :] if marks else first
+    # The level comes last: it may give the section another parent, and with that another ID.
+    edits: list[dict[str, Any]] = [{**below, "markdown": rest}] if rest.strip() else []
+    edits.append({"op": "rename_heading", **place, "newTitle": title})
+    if marks and not (found.content or "").lstrip(" \t>").startswith(f"{marks[1]} "):
+        level = {"level": len(marks[1]), "subsections": "keep"}
+        edits.append({"op": "set_heading_level", **place, **level})
+    return edits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteOutcome:
+    """One edit of a file that was committed: the file as it was and as it is, and what is to be warned of."""
+
+    before: Source
+    after: Source
+    report: ApplyReport
+    warnings: tuple[str, ...]
+
+    def to_json(self, change: LineChangePreview) -> dict[str, Any]:
+        """The fields that every answer about an edit has; `change` is where it was."""
+        facts = write_result(self.before, self.after, change)
+        if not self.report.applied:
+            facts |= {"linesChanged": 0, "note": "Nothing changed: the text is there already"}
+        return {**facts, **({"warnings": list(self.warnings)} if self.warnings else {})}
+
+
+def _change(request: TextPatchRequest, done: WriteOutcome) -> LineChangePreview:
+    """The lines that the edit was about: those that were asked for, else those that are others now."""
+    old, new = done.before.lines, done.after.lines
+    lines, delta = request.target.lines, new.count - old.count
+    if lines is not None:
+        removed = 0 if request.operation == "insert" else lines.end - lines.start + 1
+        return LineChangePreview(
+            start=lines.start, removed=removed, new_start=lines.start, added=removed + delta
+        )
+    if not done.report.applied:
+        places = [place for result in done.report.edit_results for place in result.ranges]
+        start = min(place.start.line for place in places)
+        count = max(place.end.line - (place.end.col == 1) for place in places) - start + 1
+        return LineChangePreview(start=start, removed=max(count, 0), new_start=start, added=max(count, 0))
+    return _without_blank_edges(_changed(done.report, old, new), new)
+
+
+def _changed(report: ApplyReport, old: LineIndex, new: LineIndex) -> LineChangePreview:
+    """From the first line that is not as it was to the last."""
+    kept = report.written[0].line_map if report.written else ()
+    above = kept[0].end_line if kept and (kept[0].start_line, kept[0].shift) == (1, 0) else 0
+    is_end_kept = bool(kept) and kept[-1].end_line == old.count and old.count + kept[-1].shift == new.count
+    below = old.count - max(kept[-1].start_line - 1, above) if is_end_kept else 0
+    # What is written need not differ in its last lines.
+    while min(old.count, new.count) > above + below and _is_same(
+        old, old.count - below, new, new.count - below
+    ):
+        below += 1
+    return LineChangePreview(
+        start=above + 1,
+        removed=old.count - above - below,
+        new_start=above + 1,
+        added=new.count - above - below,
+    )
+
+
+def _is_same(old: LineIndex, old_line: int, new: LineIndex, new_line: int) -> bool:
+    return old.content(old_line) == new.content(new_line)
+
+
+def _without_blank_edges(change: LineChangePreview, new: LineIndex) -> LineChangePreview:
+    """An insertion without the blank lines that keep it apart from its neighbours."""
+    first, last = change.new_start, change.new_start + change.added - 1
+    if change.removed:
+        return change
+    while first < last and not new.content(first).strip():
+        first += 1
+    while first < last and not new.content(last).strip():
+        last -= 1
+    return LineChangePreview(start=change.start, removed=0, new_start=first, added=last - first + 1)
+
+
+# --- `TextReplace` (requirement 02): a text in place of another that is found, in one call.
+
+_MOST_LISTED: Final = 20
+
+
+def replace_text(engine: Engine, request: ReplaceRequest) -> ToolResult:
+    """Put a text in place of another that is found."""
+    source = expected_source(engine, request)
+    if isinstance(source, ToolResult):
+        return source
+    seconds = engine.settings.pattern_seconds
+    found = _spans_of(source, request.old_text, seconds)
+    if not found:
+        return _not_found(source, request.old_text, seconds)
+    chosen = _chosen(request.occurrence, len(found))
+    if isinstance(chosen, ToolResult):
+        return chosen
+    edit = {
+        "op": "replace_match",
+        "pattern": request.old_text,
+        "replacement": request.new_text,
+        "include": [kind.value for kind in NodeKind],
+        "matchSelection": chosen,
+        "expectedMatchCount": len(found),
+    }
+    done = write(engine, request, source, [edit])
+    if isinstance(done, ToolResult):
+        return done
+    replaced = found if chosen == "all" else [found[int(chosen) - 1]]
+    touched = _touched(source, replaced, to_lf(request.new_text))
+    start, end = touched[0][0], touched[-1][1]
+    delta = done.after.lines.count - source.lines.count
+    facts = done.to_json(
+        LineChangePreview(
+            start=start, removed=end - start + 1, new_start=start, added=end - start + 1 + delta
+        )
+    )
+    if done.report.applied:
+        facts["linesChanged"] = sum(last - first + 1 for first, last in touched)
+    # Where there are others, only one was replaced: those after it moved with the lines that it brought.
+    grown = to_lf(request.new_text).count("\n") - to_lf(request.old_text).count("\n")
+    others = [
+        source.lines.line_at(span.start) + (grown if span.start > replaced[0].start else 0)
+        for span in found
+        if span not in set(replaced)
+    ]
+    if others:
+        facts["note"] = ". ".join([_note(others), *([facts["note"]] if "note" in facts else [])])
+    return success(
+        {
+            "status": "success",
+            "filePath": request.file_path,
+            "occurrencesFound": len(found),
+            "occurrencesReplaced": len(replaced),
+            **facts,
+        }
+    )
+
+
+def _spans_of(source: Source, text: str, seconds: float, *, case_sensitive: bool = True) -> list[Span]:
+    """Where `text` is, from left to right, as far as it is found within `seconds`."""
+    view = LineEndView(source.text, source.lines)
+    pattern = Pattern(text=to_lf(text), case_sensitive=case_sensitive)
+    found = pattern.find(view.text, Span(0, len(view.text)), seconds)
+    return [view.span_in_text(match.span) for match in found] if isinstance(found, tuple) else []
+
+
+def _not_found(source: Source, text: str, seconds: float) -> ToolResult:
+    found = _spans_of(source, text, seconds, case_sensitive=False)
+    message = "Text not found: oldText is nowhere in the file"
+    if found:
+        line = source.lines.line_at(found[0].start)
+        return failure(message, f"It is there in other case at line {line}: copy it from the file")
+    return failure(message, "Use TextInspect or TextRead to get the exact text, with blanks and line breaks")
+
+
+def _chosen(occurrence: str, found: int) -> str | ToolResult:
+    """`matchSelection` for an occurrence out of `found` ones."""
+    number = {"first": "1", "last": str(found), "all": "all"}.get(occurrence, occurrence)
+    if number != "all" and int(number) > found:
+        times = "once" if found == 1 else f"{found} times"
+        return failure(f"Occurrence {number} is not there: oldText occurs {times} in the file", _USE)
+    return number
+
+
+_USE: Final = "Use first, last, all, or a number up to that"
+
+
+def _touched(source: Source, spans: Sequence[Span], new_text: str) -> list[tuple[int, int]]:
+    """First and last of the lines that `spans` lie in, in order and without overlaps.
+
+    Where a line end goes and `new_text` brings none, the line after is joined and belongs to them.
+    """
+    lines, touched = source.lines, list[tuple[int, int]]()
+    for span in spans:
+        first, last = lines.line_at(span.start), lines.line_at(max(span.end - 1, span.start))
+        if _joins(source, lines, span, new_text):
+            last = min(last + 1, lines.count)
+        if touched and first <= touched[-1][1]:
+            first, last = touched[-1][0], max(last, touched[-1][1])
+            touched.pop()
+        touched.append((first, last))
+    return touched
+
+
+def _joins(source: Source, lines: LineIndex, span: Span, new_text: str) -> bool:
+    rest = source.text[lines.start(lines.line_at(span.start)) : span.start] + new_text
+    return source.text[span.end - 1 : span.end] in {"\n", "\r"} and bool(rest) and not rest.endswith("\n")
+
+
+def _note(others: Sequence[int]) -> str:
+    listed = ", ".join(map(str, others[:_MOST_LISTED])) + (", …" if len(others) > _MOST_LISTED else "")
+    if len(others) == 1:
+        return f"1 other occurrence found at line {listed}"
+    return f"{len(others)} other occurrences found at lines {listed}"
+
+
+# --- Shared parts of the writing tools of the toolset `text`: the guard, the commit, and its report.
+
+EditRequest: TypeAlias = TextPatchRequest | ReplaceRequest
+
+_OUTLINE: Final = frozenset({Code.OUTLINE_CHANGED, Code.DUPLICATE_HEADING})
+
+_ANY_OUTLINE: Final = {"allowOutlineChange": True, "allowDuplicateHeadings": True}
+
+
+def expected_source(engine: Engine, request: EditRequest) -> Source | ToolResult:
+    """The file of `request`, if it is still the one of its `expected_hash`."""
+    expected_hash = request.expected_hash
+    source = engine.source(request.file_path, request.encoding)
+    if isinstance(source, Diagnostic):
+        return refusal_result((source,))
+    if expected_hash is not None and not source.sha256.startswith(expected_hash.lower()):
+        return failure(
+            f"The file has changed: its hash is now {source.sha256[:HASH_DIGITS]}, not {expected_hash}",
+            "Use TextInspect or TextRead to see it again, then edit with the new fileHash",
+        )
+    return source
+
+
+def write(
+    engine: Engine,
+    request: EditRequest,
+    before: Source,
+    edits: Sequence[Mapping[str, Any]],
+    target: str = "",
+    *,
+    keeps_outline: bool = False,
+) -> WriteOutcome | ToolResult:
+    """Commit `edits` of the file of `request` as it was read; the caller named their place as `target`.
+
+    With `keeps_outline` an edit that changes headings outside its text is refused; without, it is made
+    and warned of: it says which text it means, not which section.
+    """
+    encoding = {} if request.encoding is None else {"encoding": request.encoding}
+    pin = {"file": request.file_path, "baseSha256": before.sha256, **encoding}
+    batch = {**pin, "sequential": True, "backup": request.backup, "edits": list(edits)}
+    report = engine.write(batch)
+    errors = [problem for problem in report.diagnostics if problem.severity is Severity.ERROR]
+    if not report.ok and not keeps_outline and {problem.code for problem in errors} <= _OUTLINE:
+        report = engine.write({**batch, **_ANY_OUTLINE})
+    else:
+        errors = []
+    if not report.ok:
+        return refusal_result(report.diagnostics, before, target)
+    after = engine.source(request.file_path, request.encoding)
+    if isinstance(after, Diagnostic):
+        return failure("The edit was written, but the file cannot be read any more", after.message)
+    warnings = (f"{problem.code}: {problem.message}" for problem in (*report.warnings, *errors))
+    return WriteOutcome(before=before, after=after, report=report, warnings=tuple(dict.fromkeys(warnings)))

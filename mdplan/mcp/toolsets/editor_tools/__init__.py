@@ -1,1 +1,0 @@
-"""The toolset `editor`: tools that edit by lines."""

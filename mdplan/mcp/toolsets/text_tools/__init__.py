@@ -1,1 +1,0 @@
-"""The toolset `text`: TextInspect, TextRead, TextPatch, TextReplace."""
