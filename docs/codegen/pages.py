@@ -28,7 +28,7 @@ from mdplan.mcp.toolsets import chosen_tools
 from mdplan.operations import OPERATIONS, class_name
 from mdplan.storage.filesystem import FAILPOINT_VARIABLE
 from mdplan.storage.user_state import STATE_DIRECTORY_VARIABLE
-from mdplan.web.http.http_options import TOKEN_VARIABLE
+from mdplan.web.http_options import TOKEN_VARIABLE
 
 _OF_COMMANDS: Final = """\
 A batch is JSON or YAML, and comes from a file or, with `-`, from standard input.

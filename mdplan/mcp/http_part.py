@@ -5,7 +5,7 @@ from typing import Any, Final
 from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 
-from mdplan.web.http.http_app import HttpPart
+from mdplan.web.http import HttpPart
 
 PATH: Final = "/mcp"
 

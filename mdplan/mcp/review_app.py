@@ -297,7 +297,7 @@ def _tool(
 
 # What makes HTML is loaded when a host shows the App.
 def _app_html() -> str:
-    from mdplan.web.chat_view import chat_app_html
+    from mdplan.web.responses import chat_app_html
 
     return chat_app_html()
 
@@ -311,7 +311,7 @@ class ShowRequest(Request):
 
 
 def _show(review: ChatReview, request: ShowRequest) -> ToolResult:
-    from mdplan.web.chat_view import chat_file_html, chat_plan_html
+    from mdplan.web.responses import chat_file_html, chat_plan_html
 
     opened = review.reviewing.open(request.plan_id)
     if not isinstance(opened, OpenPlan):

@@ -1,14 +1,18 @@
 """The values that the templates show: the list of plans, a plan, its files, search results."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from mdplan.client import Client
 from mdplan.diagnostics import Problems
+from mdplan.engine.engine import Engine
+from mdplan.engine.open_merge import OpenMerge, open_merge, plan_merge
 from mdplan.engine.reviews import OpenPlan, ReviewEntry, ReviewService, ReviewState
 from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.html import safe_html
+from mdplan.merge.documents import Choice, ConflictPlace
 from mdplan.review.plan_review import (
     FoundLine,
     PlanReview,
@@ -17,32 +21,46 @@ from mdplan.review.plan_review import (
     SectionSide,
     TouchedSection,
 )
-from mdplan.storage.decisions import Decision
+from mdplan.storage.decisions import Decision, Verdict
 from mdplan.text.source import DocumentFormat
-from mdplan.web.diff.diff_rows import Cell, DiffOptions
-from mdplan.web.diff.file_tree import TreeNode, file_tree, in_tree_order
-from mdplan.web.diff.file_view import FileView, FileViews
-from mdplan.web.diff.rendered_marks import marked_html
-from mdplan.web.diff.warning_groups import WarningGroup, warning_groups
-from mdplan.web.labels import shown, title_of
-from mdplan.web.paging import (
-    FILES_OF_A_PAGE,
-    LINES_OF_A_FILE,
-    LINES_OF_A_PAGE,
-    MOST_FILES_OF_AN_ANSWER,
-    Page,
-    first_files,
-    page_of_slices,
+from mdplan.web.diff import (
+    Cell,
+    DiffOptions,
+    FileView,
+    FileViews,
+    TreeNode,
+    WarningGroup,
+    file_tree,
+    in_tree_order,
+    marked_html,
+    warning_groups,
 )
-from mdplan.web.review_progress import ReviewProgress, can_approve, notes_of, progress_of
-from mdplan.web.sessions import PlanNotes, ReviewSession, verdicts_key
+from mdplan.web.labels import counted, shown, title_of
+from mdplan.web.sessions import EditChoice, FlashMessage, Mark, PlanNotes, ReviewSession, verdicts_key
 
 PLANS_OF_A_PAGE: Final = 20
+
 _MOST_IDLE_EDITS: Final = 100
+
 _MOST_FOUND: Final = 200
+
 _MOST_FOUND_IN_A_FILE: Final = 20
+
 # What is rendered is a help for the eye; past this it takes long and no one looks.
 _MOST_RENDERED: Final = 60_000
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Item]):
+    """Some of several pages: `number` is 1-based, `count` at least 1."""
+
+    items: Sequence[Item]
+    number: int
+    count: int
+
+
 _ONE_PAGE: Final[Page[int]] = Page((), 1, 1)
 
 
@@ -52,6 +70,55 @@ class ListedPlan:
 
     entry: ReviewEntry
     title: str
+
+
+# --- How far a review is: what was viewed, accepted, rejected and commented, as numbers and in words.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewProgress:
+    """Numbers of edits, files and comments. `unviewed` are the positions of the files that nobody viewed."""
+
+    edits: int
+    accepted: int
+    rejected: int
+    files: int
+    unviewed: Sequence[int]
+    comments: int
+
+    @property
+    def undecided(self) -> int:
+        """Edits that are neither accepted nor rejected."""
+        return self.edits - self.accepted - self.rejected
+
+    @property
+    def viewed(self) -> int:
+        """Files that somebody viewed."""
+        return self.files - len(self.unviewed)
+
+    @property
+    def viewed_words(self) -> str:
+        """``1 of 32 viewed``."""
+        return f"{self.viewed:,} of {self.files:,} viewed"
+
+    @property
+    def edits_words(self) -> str:
+        """``2 of 3 edits accepted, 1 rejected``."""
+        rejected = f", {self.rejected:,} rejected" if self.rejected else ""
+        return f"{self.accepted:,} of {counted(self.edits, 'edit')} accepted{rejected}"
+
+    @property
+    def comments_words(self) -> str:
+        """``2 comments``; empty without one."""
+        return counted(self.comments, "comment") if self.comments else ""
+
+    @property
+    def undecided_words(self) -> str:
+        """What an approval does to edits that nobody marked; empty where there are none."""
+        if not self.undecided:
+            return ""
+        edits = "the edit" if self.edits == 1 else counted(self.undecided, "unmarked edit")
+        return f"Approve accepts {edits}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -349,3 +416,173 @@ def _page(
         notes=notes,
         progress=progress_of(opened, notes),
     )
+
+
+# --- How much of a plan one answer holds, so that it stays small whatever the plan is.
+#
+# A plan is one page. Its first files come with the page, the others when the reader gets to them. That is
+# decided by the sums of the plan alone: no text is read for it.
+
+# Lines of all files that come with a plan, of one page of a file alone, and of one file before the reader
+# asks for more of it.
+FIRST_LINES: Final = 200
+
+LINES_OF_A_PAGE: Final = 400
+
+LINES_OF_A_FILE: Final = 250
+
+# Files that one page names. A plan of more has several pages.
+FILES_OF_A_PAGE: Final = 500
+
+# Files that one answer brings after the page.
+MOST_FILES_OF_AN_ANSWER: Final = 10
+
+# Lines around a change, and the height of what names a file.
+_AROUND: Final = 12
+
+# What is above the lines of an edit is as much on the page as this many lines.
+_LINES_OF_AN_EDIT: Final = 2
+
+
+def page_of_slices(items: Sequence[Item], size: int, number: int) -> Page[Item]:
+    """Page `number` of `items`, `size` on each, or the nearest page that there is."""
+    count = max(1, -(-len(items) // size))
+    at = min(max(number, 1), count)
+    return Page(items[(at - 1) * size : at * size], at, count)
+
+
+def first_files(files: Iterable[ReviewedFile]) -> Iterator[ReviewedFile]:
+    """The first of `files`, as many as come with the page."""
+    used = 0
+    for file in files:
+        if used >= FIRST_LINES:
+            return
+        used += height_of(file)
+        yield file
+
+
+def height_of(file: ReviewedFile) -> int:
+    """About how many lines high a file is on the page."""
+    lines = file.lines_added + file.lines_removed + _AROUND
+    return min(lines, LINES_OF_A_FILE) + len(file.edits) * _LINES_OF_AN_EDIT
+
+
+# --- The page on which a person decides the conflicts of a stale plan: base, file and plan side by
+# side.
+
+_FIELD = "choice-{}-{}"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownConflict:
+    """A conflict with the name of its `field`, the section that it is in, and the lines of each column.
+
+    `base` is None where the lines of before are not known for this place alone.
+    """
+
+    field: str
+    where: str
+    reason: str
+    base: str | None
+    now: str
+    plan: str
+
+
+@dataclass(frozen=True, slots=True)
+class MergePage:
+    """A merge that waits for choices: files by their path, with their conflicts."""
+
+    title: str
+    version: str
+    files: Sequence[tuple[str, Sequence[ShownConflict]]]
+    count: int
+
+
+def merge_page(opened: OpenMerge, title: str) -> MergePage:
+    """The page of `opened`, of a plan with this `title`."""
+    files = [
+        (each.path, [_shown(number, index, place) for index, place in enumerate(each.places)])
+        for number, each in enumerate(opened.files)
+        if each.places
+    ]
+    return MergePage(title, opened.version, files, opened.places)
+
+
+def _shown(file: int, index: int, place: ConflictPlace) -> ShownConflict:
+    known = place.known
+    return ShownConflict(
+        field=_FIELD.format(file, index),
+        where=" / ".join(map(shown, known.path)) if known else "",
+        reason=known.reason if known else "",
+        base=known.base if known else None,
+        now=place.ours,
+        plan=place.theirs,
+    )
+
+
+def opened_merge(engine: Engine, plan_id: str) -> "OpenMerge | FlashMessage":
+    """The merge of a plan; a message where it cannot be merged."""
+    found = open_merge(engine, plan_id)
+    return found if isinstance(found, OpenMerge) else FlashMessage("The plan cannot be merged.", found)
+
+
+def merge_chosen(engine: Engine, session: ReviewSession, plan_id: str, form: Mapping[str, str]) -> str | None:
+    """Make the plan of the choices in `form`; its ID, or None where there is none, with a notice."""
+    found = opened_merge(engine, plan_id)
+    if isinstance(found, FlashMessage):
+        session.notices[plan_id] = found
+        return None
+    choices = dict(_choices(found, form))
+    if sum(map(len, choices.values())) < found.places:
+        session.notices[plan_id] = FlashMessage("Choose a text for each conflict.")
+        return None
+    merged = plan_merge(engine, plan_id, choices, form.get("version", ""))
+    if not isinstance(merged, str):
+        session.notices[plan_id] = FlashMessage("The plan was not merged.", merged)
+        return None
+    session.notices[merged] = FlashMessage("Merged with the current files, as a new plan.")
+    return merged
+
+
+def _choices(found: OpenMerge, form: Mapping[str, str]) -> Iterator[tuple[str, list[Choice]]]:
+    known = set(Choice)
+    for number, file in enumerate(found.files):
+        given = [form.get(_FIELD.format(number, index), "") for index in range(len(file.places))]
+        yield file.path, [Choice(each) for each in given if each in known]
+
+
+def notes_of(opened: OpenPlan, session: ReviewSession) -> PlanNotes:
+    """What the reader noted so far; edits have the marks of the decision before, until the first new one."""
+    notes = session.notes_on(opened.plan.plan_id)
+    decision = opened.decision
+    if notes.marks is not None or decision is None:
+        return notes
+    others = EditChoice.ACCEPT if decision.verdict is Verdict.APPROVED else EditChoice.NONE
+    marks = {
+        edit.index: Mark(
+            EditChoice.REJECT if edit.index in decision.rejected else others,
+            decision.edit_comments.get(edit.index, ""),
+        )
+        for edit in opened.review.edits
+    }
+    return PlanNotes(marks, notes.viewed, notes.comments, notes.version)
+
+
+def progress_of(opened: OpenPlan, notes: PlanNotes) -> ReviewProgress:
+    """How far the review of a plan is."""
+    marks = notes.marks or {}
+    choices = Counter(marks.get(edit.index, Mark()).choice for edit in opened.review.edits)
+    files = opened.review.changed_files
+    return ReviewProgress(
+        edits=len(opened.review.edits),
+        accepted=choices[EditChoice.ACCEPT],
+        rejected=choices[EditChoice.REJECT],
+        files=len(files),
+        unviewed=[file.index for file in files if file.index not in notes.viewed],
+        comments=len(notes.comments) + sum(bool(mark.comment) for mark in marks.values()),
+    )
+
+
+def can_approve(opened: OpenPlan) -> bool:
+    """Whether an approval could lead to a commit."""
+    return opened.state not in {ReviewState.APPLIED, ReviewState.STALE}

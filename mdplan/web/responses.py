@@ -1,28 +1,546 @@
-"""Answers to browsers: templates that escape everything, headers that allow only what is needed."""
+"""The pages and forms of one plan."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 
-from mdplan.diagnostics import Code, Problems
-from mdplan.review.plan_review import FoundLine
-from mdplan.web.diff.diff_rows import side_by_side
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.engine.plans import PlanRef
+from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService, ReviewState, placed_comments
+from mdplan.reports.plan import ReviewReport
+from mdplan.review.plan_review import FoundLine, ReviewedFile
+from mdplan.storage.decisions import (
+    MOST_COMMENT_CHARACTERS,
+    Channel,
+    Decision,
+    DecisionStore,
+    LineComment,
+    Side,
+    Verdict,
+)
+from mdplan.web.diff import DiffOptions, FileViews, ShownComment, side_by_side, warning_groups
 from mdplan.web.labels import counted, date_of, day_and_time, short, shown
-from mdplan.web.paging import height_of
+from mdplan.web.pages import (
+    LINES_OF_A_FILE,
+    PlanPage,
+    can_approve,
+    context_cells_of,
+    file_page,
+    file_views,
+    height_of,
+    merge_chosen,
+    merge_page,
+    more_of_file,
+    notes_of,
+    opened_merge,
+    plan_page,
+    plan_summary,
+    plan_title,
+    progress_of,
+    search_page,
+    section_page,
+)
+from mdplan.web.sessions import EditChoice, FlashMessage, Mark, PlanNotes, ReviewSession, verdicts_key
+
+_MOST_WANTED: Final = 200
+
+
+# --- One request of a browser, as the answers of the page get it.
+
+
+@dataclass(frozen=True, slots=True)
+class RequestContext:
+    """One request of a session, to a page below `base`. `form` is empty but for a form.
+
+    `news` stands for what plans and decisions there were when it came.
+    """
+
+    base: str
+    session: ReviewSession
+    path: Mapping[str, str]
+    query: Mapping[str, str]
+    form: Mapping[str, str]
+    wants_json: bool
+    news: str = ""
+
+    @property
+    def options(self) -> DiffOptions:
+        """How diffs are to be shown."""
+        return DiffOptions(
+            is_split=self.query.get("view") == "split", shows_blanks=self.query.get("blanks") == "1"
+        )
+
+    def plan_path(self, plan_id: str) -> str:
+        """The path of the page of a plan."""
+        return plan_path(self.base, plan_id)
+
+    def number(self, name: str) -> int:
+        """A number of the query; 1 where there is none."""
+        return number_in(self.query.get(name, "")) or 1
+
+    @property
+    def query_of_options(self) -> str:
+        """The options as the query of a link, for pages that show diffs in the same way."""
+        return f"view={'split' if self.options.is_split else 'unified'}&blanks={self.options.shows_blanks:d}"
+
+
+def plan_path(base: str, plan_id: str) -> str:
+    """The path of the page of a plan, below `base`."""
+    return f"{base}plan/{quote(plan_id, safe='')}"
+
+
+def number_in(text: str) -> int | None:
+    """The number that `text` is; None where it is none, or none of a page."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
+
+
+PlanAnswer = Callable[[RequestContext, OpenPlan], Response]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionForm:
+    """A form that decides on a plan. `verdicts` and `version` are what the page showed.
+
+    `overrides` says that the reader ticked the box that overrides a rejection. `unviewed` are the files that
+    the reader was asked about, and approves without a look at them.
+    """
+
+    verb: str
+    comment: str
+    verdicts: str
+    version: str
+    overrides: bool
+    unviewed: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewActions:
+    """Decisions over `reviewing`; `user` gives the name of who decides."""
+
+    reviewing: ReviewService
+    user: Callable[[], str]
+
+    def mark(self, session: ReviewSession, opened: OpenPlan, index: int, mark: Mark) -> None:
+        """Note what the reader thinks of the edit `index`; nothing is decided yet."""
+        notes = session.notes_on(opened.plan.plan_id)
+        notes.marks = dict(notes_of(opened, session).marks or {})
+        notes.marks[index] = Mark(mark.choice, _comment(mark.comment))
+        notes.version += 1
+
+    def view(self, session: ReviewSession, opened: OpenPlan, file: int, *, is_viewed: bool) -> None:
+        """Note that the reader viewed the file at that position, or that it is to be viewed again."""
+        notes = session.notes_on(opened.plan.plan_id)
+        (notes.viewed.add if is_viewed else notes.viewed.discard)(file)
+        notes.version += 1
+
+    def comment(self, session: ReviewSession, opened: OpenPlan, comment: LineComment) -> int | Problems:
+        """Note a comment on lines, which is sent with the decision; its number.
+
+        Errors: INVALID_ARGUMENT.
+        """
+        text = _comment(comment.text)
+        if len(text) > MOST_COMMENT_CHARACTERS:
+            problem = f"a comment is longer than {MOST_COMMENT_CHARACTERS} characters"
+            return (Diagnostic.invalid(problem, "say it shorter"),)
+        notes = session.notes_on(opened.plan.plan_id)
+        comment = replace(comment, text=text)
+        placed = placed_comments(opened, (*notes.comments.values(), comment))
+        if isinstance(placed, Diagnostic):
+            return (placed,)
+        notes.version += 1
+        return notes.add_comment(placed[-1])
+
+    def remove_comment(self, session: ReviewSession, opened: OpenPlan, number: int) -> None:
+        """Forget a comment that was not sent yet."""
+        notes = session.notes_on(opened.plan.plan_id)
+        notes.comments.pop(number, None)
+        notes.version += 1
+
+    def unviewed(self, session: ReviewSession, opened: OpenPlan, form: DecisionForm) -> list[ReviewedFile]:
+        """The files that `form` approves, which nobody viewed and about which the reader was not asked."""
+        if form.verb not in _APPROVALS:
+            return []
+        unviewed = progress_of(opened, notes_of(opened, session)).unviewed
+        asked = form.unviewed.issuperset(unviewed)
+        return [] if asked else [opened.review.files[index] for index in unviewed]
+
+    def decide(self, session: ReviewSession, opened: OpenPlan, form: DecisionForm) -> str:
+        """Decide on a plan as `form` says, by the marks of the session; the ID of the plan to show next.
+
+        Nothing is decided where other edits are rejected than the page showed, or someone else decided.
+        """
+        plan_id = opened.plan.plan_id
+        marks = notes_of(opened, session).marks or {}
+        if form.verb in _APPROVALS and form.verdicts != verdicts_key(marks):
+            session.notices[plan_id] = FlashMessage(
+                "Your decision was not saved: your choices have changed since the page was loaded."
+            )
+            return plan_id
+        feedback: dict[str, Any] = {
+            "comment": _comment(form.comment),
+            "edit_comments": {index: mark.comment for index, mark in marks.items() if mark.comment},
+            "line_comments": tuple(session.notes_on(plan_id).comments.values()),
+            "terms": DecisionTerms(saw=form.version, channel=Channel.PAGE, overrides=form.overrides),
+        }
+        rejected = frozenset(index for index, mark in marks.items() if mark.is_rejected)
+        decided = self._decided(plan_id, form, feedback, rejected)
+        if not isinstance(decided, Decision):
+            session.notices[plan_id] = FlashMessage("Your decision was not saved.", decided)
+            return plan_id
+        notes = session.notes_on(plan_id)
+        notes.marks, notes.comments = None, {}
+        notes.version += 1
+        if form.verb == APPROVE_AND_APPLY and decided.approved_plan_id is not None:
+            self.apply(session, plan_id, decided.approved_plan_id)
+        else:
+            session.notices[plan_id] = FlashMessage(_outcome(decided, len(opened.review.edits)))
+        return plan_id
+
+    def _decided(
+        self, plan_id: str, form: DecisionForm, feedback: dict[str, Any], rejected: frozenset[int]
+    ) -> Decision | Problems:
+        """The decision of `form`, with what the reader `said`."""
+        if form.verb == REJECT:
+            return self.reviewing.reject(plan_id, self.user(), **feedback)
+        if form.verb == REQUEST_CHANGES:
+            return self.reviewing.request_changes(plan_id, self.user(), **feedback)
+        return self.reviewing.approve(plan_id, self.user(), rejected=rejected, **feedback)
+
+    def apply(self, session: ReviewSession, plan_id: str, approved_plan_id: str) -> None:
+        """Commit what was approved of the plan `plan_id`."""
+        report = self.reviewing.engine.apply(PlanRef(plan_id=approved_plan_id))
+        if not report.ok:
+            session.notices[plan_id] = FlashMessage(
+                "The plan was not applied; no file was changed.", report.diagnostics
+            )
+        elif report.already_applied:
+            session.notices[plan_id] = FlashMessage("The plan was already applied.")
+        else:
+            n_files = sum(file.changed for file in report.files)
+            session.notices[plan_id] = FlashMessage(f"Applied: {counted(n_files, 'file')} written.")
+
+    def replan(self, session: ReviewSession, plan_id: str) -> str:
+        """Plan the edits again on the files as they are; the ID of the plan to look at next."""
+        report = self.reviewing.engine.replan(plan_id)
+        if not report.ok or report.plan_id is None:
+            session.notices[plan_id] = FlashMessage(
+                "The edits do not fit the current files. Ask for a new plan.", report.diagnostics
+            )
+            return plan_id
+        session.notices[report.plan_id] = FlashMessage(
+            "Planned again on the current files: the same edits, in a new plan."
+        )
+        return report.plan_id
+
+    def review_changes(self) -> str:
+        """A text that changes when a plan comes, or a decision on one; cheap enough to be asked for often."""
+        engine = self.reviewing.engine
+        stored = [f"{plan.plan_id} {plan.saved_at}" for plan, _ in engine.library.pending()]
+        decided = [str(DecisionStore(root.path).changed_at()) for root in engine.workspace.roots]
+        last = engine.past.last()
+        committed = last.id if last is not None and not isinstance(last, Diagnostic) else ""
+        return "\n".join((*stored, *decided, committed))
+
+
+@dataclass(frozen=True, slots=True)
+class PlanAnswers:
+    """HTTP responses about plans, through `actions`."""
+
+    actions: ReviewActions
+
+    @property
+    def pages(self) -> Mapping[str, PlanAnswer]:
+        """The pages by their path below that of a plan."""
+        return {
+            "": self._plan,
+            "/state": self._state,
+            "/patch": self._patch,
+            "/merge": self._merge,
+            "/files": self._files,
+            "/file/{file:int}": self._file,
+            "/file/{file:int}/rest": self._rest,
+            "/file/{file:int}/lines": self._lines,
+            "/search": self._search,
+            "/edit/{edit:int}/section/{file:int}": self._section,
+        }
+
+    @property
+    def forms(self) -> Mapping[str, PlanAnswer]:
+        """The forms by their path below that of a plan."""
+        return {
+            "/edit/{edit:int}": self._mark,
+            "/file/{file:int}/viewed": self._viewed,
+            "/comment": self._comment,
+            "/comment/{comment:int}/delete": self._remove_comment,
+            "/decide": self._decide,
+            "/apply": self._apply,
+            "/replan": self._replan,
+            "/merge": self._merge_chosen,
+        }
+
+    def answer(
+        self, context: RequestContext, answer: PlanAnswer, news: Callable[[RequestContext], str]
+    ) -> Response:
+        """What `answer` says about the plan, and the file of it, that was asked for."""
+        # What happens while the page is made is news to it.
+        context = replace(context, news=news(context))
+        opened = self.actions.reviewing.open(context.path["plan_id"])
+        if not isinstance(opened, OpenPlan):
+            return problems_page(context.base, opened)
+        if int(context.path.get("file", 0)) >= max(1, len(opened.review.files)):
+            return nothing()
+        return answer(context, opened)
+
+    # Pages.
+
+    def _state(self, context: RequestContext, opened: OpenPlan) -> Response:
+        return with_headers(JSONResponse({"state": opened.state, **_progress(context, opened)}))
+
+    def _plan(self, context: RequestContext, opened: OpenPlan) -> Response:
+        page = plan_page(opened, context.session, context.options, context.number("page"))
+        return self._shown(context, page, opened)
+
+    def _file(self, context: RequestContext, opened: OpenPlan) -> Response:
+        page = file_page(
+            opened, context.session, context.options, int(context.path["file"]), context.number("page")
+        )
+        return self._shown(context, page, opened)
+
+    def _files(self, context: RequestContext, opened: OpenPlan) -> Response:
+        """The files that the reader gets to, one after the other."""
+        numbers = [number_in(each) for each in context.query.get("files", "").split(",")]
+        indexes = [each for each in numbers if each is not None]
+        views = file_views(opened, context.session, context.options, indexes)
+        return html("files.html", {**self._of_diffs(context, opened), "views": views, "goes_on": False})
+
+    def _rest(self, context: RequestContext, opened: OpenPlan) -> Response:
+        first = number_in(context.query.get("first", "")) or 0
+        view = more_of_file(opened, context.session, context.options, int(context.path["file"]), first)
+        return html("files.html", {**self._of_diffs(context, opened), "views": [view], "goes_on": True})
+
+    def _lines(self, context: RequestContext, opened: OpenPlan) -> Response:
+        """Lines between hunks, by their numbers in the result."""
+        first, last = context.number("first"), context.number("last")
+        file = opened.review.files[int(context.path["file"])]
+        cells = context_cells_of(opened, context.session, context.options, file, (first, last))
+        if not isinstance(cells, list):
+            return problems_page(context.base, cells)
+        names_edits = context.query.get("edits") == "1"
+        values = {**self._of_diffs(context, opened), "file": file, "cells": cells, "names_edits": names_edits}
+        return html("lines.html", values)
+
+    def _search(self, context: RequestContext, opened: OpenPlan) -> Response:
+        wanted = context.query.get("q", "").strip()[:_MOST_WANTED]
+        found = search_page(opened, wanted)
+        return html("search.html", {**self._of_diffs(context, opened), "found": found})
+
+    def _shown(self, context: RequestContext, page: PlanPage, opened: OpenPlan) -> Response:
+        values = {
+            **self._of_diffs(context, opened),
+            "plan": page,
+            "earlier": self.actions.reviewing.earlier(opened) if opened.revises is not None else None,
+            "notice": context.session.notices.pop(opened.plan.plan_id, None),
+            # A view link shows one plan, and no news of others.
+            "news": context.news if context.session.may_decide else "",
+        }
+        return html("plan.html", values)
+
+    def _of_diffs(self, context: RequestContext, opened: OpenPlan) -> dict[str, object]:
+        """What every template with diffs gets."""
+        return {
+            "base": context.base,
+            "url": context.plan_path(opened.plan.plan_id),
+            "query": context.query_of_options,
+            "options": context.options,
+            "form_token": context.session.form_token,
+            "may_decide": context.session.may_decide,
+            "may_mark": context.session.may_decide and can_approve(opened) and opened.review.undoes is None,
+            "viewed": context.session.notes_on(opened.plan.plan_id).viewed,
+            "is_stale": opened.state is ReviewState.STALE,
+        }
+
+    def _section(self, context: RequestContext, opened: OpenPlan) -> Response:
+        index, file = int(context.path["edit"]), int(context.path["file"])
+        edit = next((each for each in opened.review.edits if each.index == index), None)
+        if edit is None or file not in edit.files:
+            return problems_page(context.base, no_such_edit())
+        values = {
+            "base": context.base,
+            "section": section_page(opened, edit, opened.review.files[file]),
+            "url": context.plan_path(opened.plan.plan_id),
+        }
+        return html("section.html", values)
+
+    def _merge(self, context: RequestContext, opened: OpenPlan) -> Response:
+        plan_id = opened.plan.plan_id
+        merge = opened_merge(self.actions.reviewing.engine, plan_id)
+        if isinstance(merge, FlashMessage):
+            context.session.notices[plan_id] = merge
+            return redirect(context.plan_path(plan_id))
+        values = {
+            "base": context.base,
+            "merge": merge_page(merge, plan_title(opened.review)),
+            "url": context.plan_path(plan_id),
+            "form_token": context.session.form_token,
+            "may_decide": context.session.may_decide,
+            "notice": context.session.notices.pop(plan_id, None),
+        }
+        return html("merge.html", values)
+
+    def _patch(self, context: RequestContext, opened: OpenPlan) -> Response:
+        diff = self.actions.reviewing.engine.diff_bytes(opened.plan.plan_id)
+        if not isinstance(diff, bytes):
+            return problems_page(context.base, diff)
+        answer = Response(diff, media_type="application/octet-stream")
+        answer.headers["Content-Disposition"] = 'attachment; filename="plan.patch"'
+        return with_headers(answer)
+
+    # Forms.
+
+    def _mark(self, context: RequestContext, opened: OpenPlan) -> Response:
+        index = int(context.path["edit"])
+        if index not in {edit.index for edit in opened.review.edits}:
+            return problems_page(context.base, no_such_edit())
+        given = context.form.get("mark", "")
+        choice = EditChoice(given) if given in list(EditChoice) else EditChoice.NONE
+        self.actions.mark(context.session, opened, index, Mark(choice, context.form.get("comment", "")))
+        anchor = number_in(context.form.get("at_file", ""))
+        name = f"edit-{index}" + (f"-file-{anchor}" if anchor is not None else "")
+        return self._noted(context, opened, name)
+
+    def _viewed(self, context: RequestContext, opened: OpenPlan) -> Response:
+        index = int(context.path["file"])
+        self.actions.view(context.session, opened, index, is_viewed=context.form.get("viewed") == "1")
+        return self._noted(context, opened, f"file-{index}")
+
+    def _comment(self, context: RequestContext, opened: OpenPlan) -> Response:
+        numbers = [number_in(context.form.get(name, "")) for name in ("file", "start", "end")]
+        file, start, end = (number if number is not None else 0 for number in numbers)
+        if file >= len(opened.review.files):
+            return nothing()
+        comment = LineComment(
+            file=opened.review.files[file].path,
+            side=Side.BEFORE if context.form.get("side") == "old" else Side.AFTER,
+            start=min(start, end or start),
+            end=max(start, end),
+            text=context.form.get("comment", ""),
+        )
+        number = self.actions.comment(context.session, opened, comment)
+        if not isinstance(number, int):
+            return problems_page(context.base, number)
+        return self._noted(context, opened, f"comment-{number}", file)
+
+    def _remove_comment(self, context: RequestContext, opened: OpenPlan) -> Response:
+        number = int(context.path["comment"])
+        comments = context.session.notes_on(opened.plan.plan_id).comments
+        path = comments[number].file if number in comments else ""
+        file = next((file.index for file in opened.review.files if file.path == path), 0)
+        self.actions.remove_comment(context.session, opened, number)
+        return self._noted(context, opened, f"file-{file}")
+
+    def _noted(
+        self, context: RequestContext, opened: OpenPlan, anchor: str, commented: int | None = None
+    ) -> Response:
+        """After a note of the reader: what changed for a script, the page at `anchor` for all others."""
+        if not context.wants_json:
+            return redirect(_back(context, opened, anchor))
+        answer = _progress(context, opened)
+        if commented is not None:
+            number = int(anchor.removeprefix("comment-"))
+            comment = ShownComment(context.session.notes_on(opened.plan.plan_id).comments[number], number)
+            answer["html"] = rendered("comment.html", {**self._of_diffs(context, opened), "each": comment})
+        return with_headers(JSONResponse(answer))
+
+    def _decide(self, context: RequestContext, opened: OpenPlan) -> Response:
+        verb = context.form.get("verb", "")
+        if verb not in {APPROVE, APPROVE_AND_APPLY, REQUEST_CHANGES, REJECT}:
+            return refused(400, "A decision is to approve, to apply, to request changes, or to reject.")
+        asked_about = (number_in(each) for each in context.form.get("unviewed", "").split(","))
+        form = DecisionForm(
+            verb=verb,
+            comment=context.form.get("comment", ""),
+            verdicts=context.form.get("verdicts", ""),
+            version=context.form.get("version", ""),
+            overrides=context.form.get("override") == "1",
+            unviewed=frozenset(each for each in asked_about if each is not None),
+        )
+        unviewed = self.actions.unviewed(context.session, opened, form)
+        if unviewed:
+            # Nothing was decided yet, so sending it again by a reload asks again.
+            progress = progress_of(opened, notes_of(opened, context.session))
+            values = {
+                **self._of_diffs(context, opened),
+                "form": form,
+                "files": unviewed,
+                "progress": progress,
+            }
+            return html("unviewed.html", values)
+        return redirect(context.plan_path(self.actions.decide(context.session, opened, form)))
+
+    def _apply(self, context: RequestContext, opened: OpenPlan) -> Response:
+        decision = opened.decision
+        approved = decision.approved_plan_id if decision is not None else None
+        self.actions.apply(context.session, opened.plan.plan_id, approved or opened.plan.plan_id)
+        return redirect(context.plan_path(opened.plan.plan_id))
+
+    def _replan(self, context: RequestContext, opened: OpenPlan) -> Response:
+        return redirect(context.plan_path(self.actions.replan(context.session, opened.plan.plan_id)))
+
+    def _merge_chosen(self, context: RequestContext, opened: OpenPlan) -> Response:
+        plan_id = opened.plan.plan_id
+        merged = merge_chosen(self.actions.reviewing.engine, context.session, plan_id, context.form)
+        return redirect(context.plan_path(merged) if merged else context.plan_path(plan_id) + "/merge")
+
+
+def _progress(context: RequestContext, opened: OpenPlan) -> dict[str, object]:
+    """How far the review is, for the script of the page."""
+    notes = notes_of(opened, context.session)
+    progress = progress_of(opened, notes)
+    return {
+        "viewed": sorted(notes.viewed),
+        "marks": {index: mark.choice for index, mark in (notes.marks or {}).items()},
+        "verdicts": verdicts_key(notes.marks or {}),
+        "canApprove": progress.rejected < progress.edits,
+        "words": {
+            "viewed": progress.viewed_words,
+            "edits": progress.edits_words,
+            "comments": progress.comments_words,
+            "undecided": progress.undecided_words,
+        },
+    }
+
+
+def _back(context: RequestContext, opened: OpenPlan, anchor: str) -> str:
+    """The page on which something was noted, at that place."""
+    path = context.plan_path(opened.plan.plan_id)
+    file = number_in(context.form.get("on_file", ""))
+    if file is not None and file < len(opened.review.files):
+        path += f"/file/{file}"
+    page = number_in(context.form.get("page", "")) or 1
+    return f"{path}?{context.query_of_options}&page={page}#{anchor}"
+
+
+# --- Answers to browsers: templates that escape everything, headers that allow only what is needed.
 
 # Characters of a found line on each side of what was found.
 _AROUND: Final = 80
+
 _HERE: Final = Path(__file__).parent
+
 # Hints name what an agent would call; here it has the name of a command.
 _TOOL: Final = re.compile(r"\bmd_(stat|read|search|validate|apply|history)\b")
+
 _KINDS: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+
 _HEADERS: Final = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": (
@@ -142,3 +660,92 @@ def _date(seconds: float) -> Markup:
     return Markup('<time datetime="{}">{}</time>').format(
         moment.isoformat("T", "seconds"), day_and_time(moment)
     )
+
+
+# --- The actions of the review page, independent of HTTP.
+
+# The verbs of the form with which a plan is decided.
+APPROVE: Final = "approve"
+
+APPROVE_AND_APPLY: Final = "apply"
+
+REQUEST_CHANGES: Final = "changes"
+
+REJECT: Final = "reject"
+
+_APPROVALS: Final = frozenset({APPROVE, APPROVE_AND_APPLY})
+
+_ONE_LINE_END: Final = str.maketrans({"\r": ""})
+
+
+def no_such_edit() -> Problems:
+    """For an edit that the plan does not have."""
+    return (Diagnostic.invalid("the plan has no edit of that number", "go back to the plan and choose one"),)
+
+
+def _outcome(decision: Decision, n_edits: int) -> str:
+    if decision.verdict is Verdict.REJECTED:
+        return "Plan rejected. Its author will see your comments."
+    if decision.requests_changes:
+        return "Changes requested. The author will see your comments, and can plan again."
+    if decision.rejected:
+        part = short(decision.approved_plan_id or "")
+        accepted = n_edits - len(decision.rejected)
+        return f"Approved {accepted} of {counted(n_edits, 'edit')} (plan {part})."
+    return "Approved. It can be applied now."
+
+
+def _comment(text: str) -> str:
+    # Browsers send CRLF. What is too long is left to the store to refuse: one more is enough for that.
+    return text.translate(_ONE_LINE_END).strip()[: MOST_COMMENT_CHARACTERS + 1]
+
+
+# --- A plan as the App in a chat shows it: the same lines as on the page, without its forms and links.
+
+_COLOURS: Final = re.compile(r":root \{\n  color-scheme: light dark;\n(?P<light>[^}]*)\}")
+
+_DARK: Final = re.compile(r"@media \(prefers-color-scheme: dark\) \{\n  :root \{(?P<dark>[^}]*)\}")
+
+
+def chat_plan_html(opened: OpenPlan, earlier: ReviewReport | None) -> str:
+    """What a plan is, and its files without their lines.
+
+    `earlier` is the review of the plan that this one revises.
+    """
+    values = {
+        "opened": opened,
+        "title": plan_title(opened.review),
+        "summary": plan_summary(opened.review),
+        "warnings": warning_groups(opened.review),
+        "earlier": earlier,
+    }
+    return rendered("chat_plan.html", values)
+
+
+def chat_file_html(opened: OpenPlan, index: int, first: int) -> str:
+    """The lines of the file at `index` from the one at `first`, a count through all hunks, and its edits."""
+    options = DiffOptions()
+    views = FileViews(opened, PlanNotes(), options)
+    values = {
+        "view": views.of(opened.review.files[index], first, LINES_OF_A_FILE, goes_on=first > 0),
+        "options": options,
+        # An undo is accepted or rejected whole.
+        "takes_choices": opened.review.undoes is None and opened.state is not ReviewState.APPLIED,
+    }
+    return rendered("chat_file.html", values)
+
+
+@cache
+def chat_app_html() -> str:
+    """The App: one HTML file with its style sheet and its script."""
+    sheet = static_text("review.css")
+    css = f"{sheet}\n{_of_hosts(sheet)}\n{static_text('chat.css')}"
+    return rendered("chat_app.html", {"css": css, "script": static_text("chat.js")})
+
+
+def _of_hosts(sheet: str) -> str:
+    """The colours of `sheet` by the theme that a host asks for, which need not be that of the browser."""
+    light, dark = _COLOURS.search(sheet), _DARK.search(sheet)
+    assert light is not None, "the sheet names its colours"
+    assert dark is not None, "the sheet names its dark colours"
+    return f':root[data-theme="light"] {{{light["light"]}}}\n:root[data-theme="dark"] {{{dark["dark"]}}}'

@@ -5,30 +5,47 @@ back or loading again repeats nothing.
 """
 
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Final
 from urllib.parse import parse_qsl
 
 import anyio.to_thread
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from mdplan.web.actions import ReviewActions
+from mdplan.engine.reviews import ReviewService
+from mdplan.storage.plans import announce, withdraw
+from mdplan.storage.user_state import user_name
+from mdplan.web.http import HttpPart, serve_http
+from mdplan.web.http_options import local_options
 from mdplan.web.pages import listed_plans
-from mdplan.web.plan_responses import PlanAnswer, PlanAnswers
-from mdplan.web.request_context import RequestContext, plan_path
-from mdplan.web.responses import html, nothing, redirect, refused, static, with_headers
+from mdplan.web.responses import (
+    PlanAnswer,
+    PlanAnswers,
+    RequestContext,
+    ReviewActions,
+    html,
+    nothing,
+    plan_path,
+    redirect,
+    refused,
+    static,
+    with_headers,
+)
 from mdplan.web.sessions import ReviewSession, ReviewSessions, SessionStore
 
 # What follows the path of the pages in a link.
 OPEN: Final = "open"
+
 VIEW: Final = "view"
+
 _PLAN: Final = "plan/{plan_id}"
+
 # A choice for each conflict of a merge.
 _MOST_FIELDS: Final = 500
-
 
 Answer = Callable[[RequestContext], Response]
 
@@ -103,8 +120,6 @@ class ReviewRoutes:
 
 
 # From requests to answers.
-
-
 def _page(sessions: SessionStore, path: str, answer: Answer) -> Route:
     async def endpoint(request: Request) -> Response:
         session = sessions.of(request.cookies)
@@ -192,3 +207,65 @@ _VIEW_ONLY: Final = (
 
 def _no_session() -> Response:
     return refused(401, "Open the link that the server printed when it started; it works once.")
+
+
+# --- The review page as a part of an HTTP application.
+
+
+def review_part(reviewing: ReviewService, user: Callable[[], str], tell: Callable[[str], None]) -> HttpPart:
+    """The review page below a random path. `user` returns the name of the reviewer.
+
+    Once the server listens, `tell` receives the one-time link to a session that may decide: only a terminal
+    may show it. Until the server stops, MCP servers find the address for viewing a plan in the user's state
+    directory (see `review_address`).
+    """
+    sessions = ReviewSessions()
+    roots = [root.path for root in reviewing.engine.workspace.roots]
+
+    deciding, viewing = sessions.deciding, sessions.viewing
+    opens, views = deciding.base + OPEN, viewing.base + VIEW
+
+    def has_session(connection: HTTPConnection) -> bool:
+        path, query = connection.url.path, connection.query_params
+        if path == opens and sessions.is_link(query.get("token", "")):
+            return True
+        if path == views:
+            return sessions.is_view_link(query.get("plan", ""), query.get("token", ""))
+        return any(each.covers(path) and each.of(connection.cookies) for each in (deciding, viewing))
+
+    def listening(url: str) -> None:
+        for root in roots:
+            announce(root, url + views, sessions.view_key)
+        tell(f"{url}{opens}?token={sessions.new_link()}")
+
+    @asynccontextmanager
+    async def running() -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            for root in roots:
+                withdraw(root)
+
+    return HttpPart(
+        routes=ReviewRoutes(ReviewActions(reviewing, user), sessions).all(),
+        admissions=(has_session,),
+        # Scripts that are modules send the origin of their page, as forms do.
+        pages=(deciding.base, viewing.base),
+        running=running,
+        listening=listening,
+    )
+
+
+# --- The page as a server of its own, for the person who started it.
+
+# Forms hold comments, and nothing else of any length.
+_MOST_FORM_BYTES: Final = 1 << 16
+
+
+def serve_page(reviewing: ReviewService, host: str, port: int, tell: Callable[[str], None]) -> int:
+    """Serve the page on `host` and `port` (0: a free one) until a signal ends it. Gives the exit code.
+
+    `tell` gets the link that opens it. An address that other machines reach is a usage error of click.
+    """
+    options = local_options(host, port, _MOST_FORM_BYTES)
+    return serve_http([review_part(reviewing, user_name, tell)], options)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.web.http.http_connection import BODY_SECONDS, HEAD_SECONDS, most_connections
+from mdplan.web.http import BODY_SECONDS, HEAD_SECONDS, most_connections
 from tests.surfaces.http_calls import HttpServer, http_server
 
 # S14

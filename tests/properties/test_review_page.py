@@ -10,7 +10,7 @@ from mdplan.markdown.html import safe_html
 from mdplan.review.lines import MarkedText
 from mdplan.review.plan_review import ReviewedLine
 from mdplan.text.visible import escaped, is_hidden
-from mdplan.web.diff.line_html import line_html
+from mdplan.web.diff import line_html
 from tests.properties.hostile_markdown import hostile_documents
 from tests.properties.strategies import characters
 

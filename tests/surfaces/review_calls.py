@@ -10,9 +10,8 @@ from urllib.parse import urlencode
 
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import ReviewService
-from mdplan.web.http.http_app import http_app
-from mdplan.web.http.http_guard import GuardRules, any_of, bearer
-from mdplan.web.page_part import review_part
+from mdplan.web.http import GuardRules, any_of, bearer, http_app
+from mdplan.web.routes import review_part
 
 HOST = "127.0.0.1:8080"
 TOKEN = "a-token-of-the-agents"

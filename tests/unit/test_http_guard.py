@@ -8,8 +8,8 @@ import pytest
 from starlette.requests import HTTPConnection
 from starlette.types import Receive, Send
 
-from mdplan.web.http import http_guard
-from mdplan.web.http.http_guard import GuardRules, HttpGuard, any_of, bearer
+from mdplan.web import http as http_guard
+from mdplan.web.http import GuardRules, HttpGuard, any_of, bearer
 
 TOKEN = "0123456789abcdef"
 GOOD = {"host": "127.0.0.1:8080", "authorization": f"Bearer {TOKEN}"}

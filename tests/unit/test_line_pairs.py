@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.web.diff.line_pairs import paired
+from mdplan.web.diff import paired
 
 OLD = ("## Install", "", "Get the nightly build.", "", "## Use", "", "Run it once a day.")
 

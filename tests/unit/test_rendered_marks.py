@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from mdplan.markdown.html import safe_html
-from mdplan.web.diff.rendered_marks import marked_html
+from mdplan.web.diff import marked_html
 from tests.properties.hostile_markdown import hostile_documents
 
 

@@ -17,12 +17,12 @@ from mdplan.diagnostics import Exit
 from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS, REPORTS
 from mdplan.mcp.tool import EDITOR_PATCH, INTRODUCTIONS, Catalog, tool_names
 from mdplan.text.visible import escaped
-from mdplan.web.http.http_options import read_http_options, with_http_options
+from mdplan.web.http_options import read_http_options, with_http_options
 
 if TYPE_CHECKING:
     from mdplan.settings import Settings
     from mdplan.storage.root import Workspace
-    from mdplan.web.http.http_app import HttpPart
+    from mdplan.web.http import HttpPart
 
 _LIMITS: Final = (*FILES, *PATTERNS, *BATCHES, *COMMITS, *HISTORY, *REPORTS)
 # In place of the names of all toolsets.
@@ -133,7 +133,7 @@ def serve(
     server = new_server(toolsets, read_only=read_only, needs_approval=needs_approval)
     if http is not None:
         from mdplan.mcp.http_part import PATH, mcp_part
-        from mdplan.web.http.http_server import serve_http
+        from mdplan.web.http import serve_http
 
         fill(server, load())
         parts = [mcp_part(server, http.max_body)]
@@ -154,7 +154,7 @@ def _review_part(workspace: "Workspace", settings: "Settings") -> "HttpPart":
     from mdplan.engine.history import CallerIdentity, shell_client
     from mdplan.engine.reviews import ReviewService
     from mdplan.storage.user_state import user_name
-    from mdplan.web.page_part import review_part
+    from mdplan.web.routes import review_part
 
     def tell(link: str) -> None:
         # Whoever reads the link can approve. A client that started this server reads what is no terminal.

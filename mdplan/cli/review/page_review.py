@@ -53,7 +53,7 @@ def review_on_page(session: Session, plan: str | None, options: PageOptions) -> 
     from mdplan.cli.terminal.browser import open_in_browser
     from mdplan.engine.reviews import ReviewService
     from mdplan.plan import Plan
-    from mdplan.web.serving import serve_page
+    from mdplan.web.routes import serve_page
 
     engine = session.open_engine(require_approval=True)
     at = ""

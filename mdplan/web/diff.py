@@ -1,0 +1,922 @@
+"""One file of a plan on the page: its hunks, and each edit before the first lines that it made."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby, takewhile, zip_longest
+from math import ceil
+from typing import Final, NamedTuple
+
+from markupsafe import Markup, escape
+
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.engine.reviews import OpenPlan
+from mdplan.operations import moves_text
+from mdplan.plan import EditResult
+from mdplan.review.lines import MarkedText, Pieces
+from mdplan.review.plan_review import (
+    FileReview,
+    Gap,
+    PlanReview,
+    ReviewedEdit,
+    ReviewedFile,
+    ReviewedHunk,
+    ReviewedLine,
+)
+from mdplan.storage.decisions import LineComment, Side
+from mdplan.text.diff import LineComparison
+from mdplan.text.visible import escaped, is_hidden
+from mdplan.web.labels import counted, shown
+from mdplan.web.sessions import Mark, PlanNotes
+
+# Edits without lines that one file shows.
+MOST_LOOSE_EDITS: Final = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditName:
+    """An edit that is named next to a hunk, and the name of its card on this page."""
+
+    index: int
+    number: str
+    op: str
+    card: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownComment:
+    """A comment on lines. `number` is that of one that was not sent yet; `by` wrote one that was."""
+
+    comment: LineComment
+    number: int | None = None
+    by: str = ""
+
+    @property
+    def is_old(self) -> bool:
+        """Whether its lines are those before the plan."""
+        return self.comment.side is Side.BEFORE
+
+
+@dataclass(frozen=True, slots=True)
+class OtherFile:
+    """The file that text of an edit goes to, or comes from: its path, its position, and the lines there."""
+
+    path: str
+    index: int
+    texts: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One line of one side, ready to be shown. `edits` number who made it, where that is worth saying.
+
+    `text` is the line without markup. `moved` is its line number on the other side, if it only moved, and
+    `other` the file that it moved to or came from; `starts_move` says that it is the first of such lines.
+    """
+
+    kind: str
+    sign: str
+    old_line: int | None
+    new_line: int | None
+    text: str
+    html: Markup
+    edits: tuple[str, ...]
+    moved: int | None
+    starts_move: bool
+    other: OtherFile | None = None
+
+    @property
+    def is_moved(self) -> bool:
+        """Whether it only has another place."""
+        return self.moved is not None or self.other is not None
+
+
+Row = tuple[Cell | None, Cell | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditCard:
+    """One edit where it is on the page. `name` is unique on the page.
+
+    `number` is how people count it in the file where it is, `full_number` anywhere.
+    `facts` are what it does and its match report in words, `requested` is it as JSON, cut where it is long.
+    `section_of` is the file whose touched section can be examined. `first_line` is where its lines start: the
+    side, ``old`` or ``new``, and the number.
+    """
+
+    index: int
+    number: str
+    full_number: str
+    name: str
+    op: str
+    place: str
+    facts: tuple[str, ...]
+    requested: str
+    warnings: tuple[Diagnostic, ...]
+    mark: Mark
+    section_of: int | None
+    first_line: tuple[str, int] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HunkView:
+    """A hunk, or as much of it as is on this page. `cards` are edits that are here for the first time.
+
+    `gap` are the lines before it that no hunk shows; None in the middle of a hunk. `rows` are its lines in
+    pairs where the reader wants them side by side; else `cells` are its lines.
+    """
+
+    hunk: ReviewedHunk
+    gap: Gap | None
+    edits: tuple[EditName, ...]
+    cards: tuple[EditCard, ...]
+    names_edits: bool
+    cells: tuple[Cell, ...]
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileView:
+    """A file, or as much of it as is on this page.
+
+    `cards` are its edits without lines that can be shown, `more_cards` counts those that are omitted.
+    `problems` say why its text cannot be shown. `next` is the first line that is not shown, a 0-based count
+    through all hunks; None where nothing follows, and then `last_gap` are the lines after the last hunk.
+    `pages` is how many pages of its own the file would fill. `comments` are by side and last line; those that
+    are on no line of this page are in `loose_comments`.
+    """
+
+    file: ReviewedFile
+    notes: tuple[str, ...]
+    problems: Problems
+    cards: tuple[EditCard, ...]
+    more_cards: int
+    hunks: tuple[HunkView, ...]
+    n_lines: int
+    next: int | None
+    last_gap: Gap | None
+    pages: int
+    comments: Mapping[tuple[bool, int], Sequence[ShownComment]]
+    loose_comments: tuple[ShownComment, ...]
+
+    def comments_at(self, *cells: Cell | None) -> list[ShownComment]:
+        """The comments that end at a row with those cells."""
+        places: dict[tuple[bool, int], None] = {}
+        for cell in cells:
+            if cell is not None and cell.kind != "new" and cell.old_line is not None:
+                places[True, cell.old_line] = None
+            if cell is not None and cell.kind != "gone" and cell.new_line is not None:
+                places[False, cell.new_line] = None
+        return [each for place in places for each in self.comments.get(place, ())]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffOptions:
+    """How a reader wants to see diffs."""
+
+    is_split: bool = False
+    shows_blanks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EditLines:
+    """The lines of the base that an edit removes, those of the result that it adds, and those that moved.
+
+    `moved` has the number on the other side for each removed line that only goes to another place. `blank`
+    are the signs and numbers of lines without text.
+    """
+
+    removed: list[int] = field(default_factory=list)
+    added: list[int] = field(default_factory=list)
+    moved: dict[int, int] = field(default_factory=dict)
+    blank: set[tuple[str, int]] = field(default_factory=set)
+
+    @property
+    def first(self) -> tuple[str, int] | None:
+        """The side, ``old`` or ``new``, and number of the first line; None without lines."""
+        if self.added:
+            return "new", self.added[0]
+        return ("old", self.removed[0]) if self.removed else None
+
+
+class FileViews:
+    """The files of one plan, with what `notes` of a reader say, as `options` want them."""
+
+    def __init__(self, opened: OpenPlan, notes: PlanNotes, options: DiffOptions) -> None:
+        self._opened = opened
+        self._marks = notes.marks or {}
+        decision = opened.decision
+        sent = decision.line_comments if decision is not None else ()
+        by = decision.decided_by if decision is not None else ""
+        self._comments = [
+            *(ShownComment(comment, by=by) for comment in sent),
+            *(ShownComment(comment, number) for number, comment in notes.comments.items()),
+        ]
+        self._options = options
+        self._edits = {edit.index: edit for edit in opened.review.edits}
+
+    def of(self, file: ReviewedFile, first: int, size: int, *, goes_on: bool = False) -> FileView:
+        """The lines of `file` from the one at `first`, a 0-based count through all hunks; `size` at most.
+
+        A view that `goes_on` below the lines before it repeats none of the edits that are there.
+        """
+        found = self._opened.file(file.index)
+        problems: Problems = ()
+        if not isinstance(found, FileReview):
+            problems, found = found, FileReview(file=file, hunks=(), gaps=(), notes=())
+        made = lines_by_edit(found.hunks)
+        loose = [edit for edit in file.edits if edit not in made] if first == 0 else []
+        n_lines = sum(len(hunk.lines) for hunk in found.hunks)
+        before = _before(found.hunks, first) if goes_on else frozenset()
+        hunks = tuple(self._hunks(found, first, size, made, before))
+        comments = self._comments_of(file, hunks)
+        is_end = first + size >= n_lines
+        return FileView(
+            file=file,
+            notes=found.notes,
+            problems=problems,
+            cards=tuple(self._cards(loose[:MOST_LOOSE_EDITS], file, made)),
+            more_cards=max(0, len(loose) - MOST_LOOSE_EDITS),
+            hunks=hunks,
+            n_lines=n_lines,
+            next=None if is_end else first + size,
+            last_gap=found.gaps[-1] if found.gaps and is_end else None,
+            pages=ceil(n_lines / size) or 1,
+            comments=comments[0],
+            loose_comments=comments[1] if first == 0 else (),
+        )
+
+    def context(self, file: ReviewedFile, first: int, last: int) -> list[Cell] | Problems:
+        """The lines `first` to `last` of the result that no hunk shows. Errors: `OpenPlan.context`."""
+        found = self._opened.context(file.index, first, last)
+        return list(context_cells(found, self._options)) if isinstance(found, list) else found
+
+    def _hunks(
+        self,
+        found: FileReview,
+        first: int,
+        size: int,
+        made: Mapping[int, EditLines],
+        shown: frozenset[int],
+    ) -> Iterator[HunkView]:
+        before = 0
+        for hunk, gap in zip(found.hunks, found.gaps, strict=False):
+            start, end = max(0, first - before), max(0, first + size - before)
+            before += len(hunk.lines)
+            lines = hunk.lines[start:end]
+            if not lines:
+                continue
+            edits = sorted({edit for line in lines for edit in line.edits})
+            new = [edit for edit in edits if edit not in shown]
+            shown |= frozenset(new)
+            yield self._hunk(hunk, lines, found.file, (edits, new), made, gap if start == 0 else None)
+
+    def _hunk(
+        self,
+        hunk: ReviewedHunk,
+        lines: Sequence[ReviewedLine],
+        file: ReviewedFile,
+        edits: tuple[Sequence[int], Sequence[int]],
+        made: Mapping[int, EditLines],
+        gap: Gap | None,
+    ) -> HunkView:
+        numbers = {edit: self._number(edit, file) for edit in edits[0]}
+        others = {edit: other for edit in edits[0] if (other := self._other(edit, file)) is not None}
+        cells = tuple(cells_of(hunk, lines, self._options, numbers, others))
+        return HunkView(
+            hunk=hunk,
+            gap=gap,
+            edits=tuple(
+                EditName(
+                    index=index,
+                    number=numbers[index],
+                    op=self._edits[index].op,
+                    card=card_name(self._edits[index], file.index),
+                )
+                for index in edits[0]
+                if index in self._edits
+            ),
+            cards=tuple(self._cards(edits[1], file, made)),
+            names_edits=any(cell.edits for cell in cells),
+            cells=() if self._options.is_split else cells,
+            rows=tuple(side_by_side(cells)) if self._options.is_split else (),
+        )
+
+    def _other(self, index: int, file: ReviewedFile) -> OtherFile | None:
+        """The other file of an edit that moves a section between two files."""
+        edit = self._edits.get(index)
+        if edit is None or not moves_text(edit.op) or len(edit.files) != 2:
+            return None
+        other = next(each for each in edit.files if each != file.index)
+        found = self._opened.file(other)
+        if not isinstance(found, FileReview):
+            return None
+        lines = (line for hunk in found.hunks for line in hunk.lines)
+        texts = frozenset(line.text for line in lines if index in line.edits)
+        return OtherFile(self._opened.review.files[other].path, other, texts)
+
+    def _cards(
+        self, indexes: Sequence[int], file: ReviewedFile, made: Mapping[int, EditLines]
+    ) -> Iterator[EditCard]:
+        numbers = self._opened.review.numbers
+        for index in indexes:
+            edit = self._edits.get(index)
+            if edit is not None:
+                yield edit_card(
+                    edit,
+                    self._marks.get(index, Mark()),
+                    file,
+                    made.get(index, EditLines()),
+                    (self._number(index, file), numbers.number(index)),
+                )
+
+    def _number(self, index: int, file: ReviewedFile) -> str:
+        return self._opened.review.numbers.number(index, within=file.path)
+
+    def _comments_of(
+        self, file: ReviewedFile, hunks: Sequence[HunkView]
+    ) -> tuple[Mapping[tuple[bool, int], Sequence[ShownComment]], tuple[ShownComment, ...]]:
+        """The comments on `file` by the place where they are shown, and those on lines that are not here."""
+        shown = {
+            place
+            for view in hunks
+            for line in view.hunk.lines
+            for place in ((True, line.old_line), (False, line.new_line))
+        }
+        by_place: dict[tuple[bool, int], list[ShownComment]] = {}
+        loose = []
+        for each in self._comments:
+            if each.comment.file != file.path:
+                continue
+            place = each.is_old, each.comment.end
+            if place in shown:
+                by_place.setdefault(place, []).append(each)
+            else:
+                loose.append(each)
+        return by_place, tuple(loose)
+
+
+def _before(hunks: Sequence[ReviewedHunk], first: int) -> frozenset[int]:
+    """The edits of the lines before the one at `first`."""
+    lines = [line for hunk in hunks for line in hunk.lines][:first]
+    return frozenset(edit for line in lines for edit in line.edits)
+
+
+# --- Hunks as rows of a table: one column of text, or before and after next to each other.
+
+_KINDS: Final = {" ": "same", "-": "gone", "+": "new"}
+
+_SIGNS: Final = {" ": "", "-": "\N{MINUS SIGN}", "+": "+"}
+
+
+def cells_of(
+    hunk: ReviewedHunk,
+    lines: Sequence[ReviewedLine],
+    options: DiffOptions,
+    numbers: Mapping[int, str],
+    others: Mapping[int, OtherFile],
+) -> Iterator[Cell]:
+    """`lines` of `hunk`, one below the other; `numbers` are those of edits in their file.
+
+    `others` are the files that edits move text to, or from.
+    """
+    changed_ends = {line.line_end for line in hunk.lines if line.sign != " " and line.line_end}
+    names_edits = len(hunk.edits) > 1 or hunk.is_derived
+    last_moved, last_other = None, None
+    for line in lines:
+        is_changed = line.sign != " "
+        shows_end = options.shows_blanks or (is_changed and len(changed_ends) > 1)
+        named = line.edits if names_edits and is_changed else ()
+        cell = _cell(line, options, tuple(numbers[edit] for edit in named if edit in numbers), shows_end)
+        other = _other(line, others)
+        starts_move = line.moved is not None and last_moved != line.moved - 1
+        starts_move = starts_move or (other is not None and other is not last_other)
+        yield replace(cell, starts_move=starts_move, other=other) if starts_move or other else cell
+        last_moved, last_other = line.moved, other
+
+
+def _other(line: ReviewedLine, others: Mapping[int, OtherFile]) -> OtherFile | None:
+    """The file in which the text of a changed line is as well, by the edit that moved it."""
+    found = (others[edit] for edit in line.edits if edit in others)
+    return next((other for other in found if line.text in other.texts), None)
+
+
+def context_cells(lines: Iterable[ReviewedLine], options: DiffOptions) -> Iterator[Cell]:
+    """Lines that stay as they are, between hunks."""
+    for line in lines:
+        yield _cell(line, options, (), options.shows_blanks)
+
+
+def side_by_side(cells: Sequence[Cell]) -> Iterator[Row]:
+    """`cells` in pairs: what stays next to itself, what goes next to what comes in its place.
+
+    Moved lines have no counterpart. Unchanged blank lines belong to the changes around them, because a diff
+    keeps them between different paragraphs.
+    """
+    for stays, run in groupby(cells, key=lambda cell: cell.kind == "same" and bool(cell.text.strip())):
+        block = list(run)
+        if stays or all(cell.kind == "same" for cell in block):
+            yield from ((cell, cell) for cell in block)
+        else:
+            yield from _beside(
+                [cell for cell in block if cell.kind != "new"],
+                [cell for cell in block if cell.kind != "gone"],
+            )
+
+
+def _beside(gone: Sequence[Cell], new: Sequence[Cell]) -> Iterator[Row]:
+    """The cells of both sides in rows, each in its order."""
+    old_stay = [cell for cell in gone if not cell.is_moved]
+    new_stay = [cell for cell in new if not cell.is_moved]
+    left, right = iter(gone), iter(new)
+    for old_at, new_at in paired([cell.text for cell in old_stay], [cell.text for cell in new_stay]):
+        old = old_stay[old_at] if old_at is not None else None
+        come = new_stay[new_at] if new_at is not None else None
+        yield from ((cell, None) for cell in _until(left, old))
+        yield from ((None, cell) for cell in _until(right, come))
+        yield old, come
+    yield from ((cell, None) for cell in left)
+    yield from ((None, cell) for cell in right)
+
+
+def _until(cells: Iterator[Cell], last: Cell | None) -> Iterator[Cell]:
+    """The cells before `last`, which is passed as well; none where there is no `last`."""
+    if last is not None:
+        yield from takewhile(lambda cell: cell is not last, cells)
+
+
+def _cell(line: ReviewedLine, options: DiffOptions, edits: tuple[str, ...], shows_end: bool) -> Cell:  # noqa: FBT001
+    return Cell(
+        kind=_KINDS[line.sign],
+        sign=_SIGNS[line.sign],
+        old_line=line.old_line,
+        new_line=line.new_line,
+        text=line.text,
+        html=line_html(line, shows_blanks=options.shows_blanks, shows_end=shows_end),
+        edits=edits,
+        moved=line.moved,
+        starts_move=False,
+    )
+
+
+# --- An edit on the page: what it is, what it found, and what the reader thinks of it.
+
+_MOST_REQUESTED: Final = 3000
+
+_OFFSETS_NAMED: Final = 6
+
+
+def edit_card(
+    edit: ReviewedEdit, mark: Mark, file: ReviewedFile, lines: EditLines, numbers: tuple[str, str]
+) -> EditCard:
+    """The card of `edit` in `file`, where it made `lines`; `numbers` are `number` and `full_number`."""
+    result = edit.result
+    has_section = result.section_id or result.ranges or result.result_lines
+    return EditCard(
+        index=edit.index,
+        number=shown(numbers[0]),
+        full_number=shown(numbers[1]),
+        name=card_name(edit, file.index),
+        op=edit.op,
+        place=shown(edit.place),
+        facts=(*line_facts(lines), *_moves(result, file), *_facts(result)),
+        requested=_requested(edit),
+        warnings=result.warnings,
+        mark=mark,
+        section_of=file.index if has_section else None,
+        first_line=lines.first,
+    )
+
+
+def card_name(edit: ReviewedEdit, file: int) -> str:
+    """The name of the card of `edit` in the file at that position: one edit can be in several files."""
+    return f"edit-{edit.index}" if edit.files[:1] == (file,) else f"edit-{edit.index}-file-{file}"
+
+
+def _moves(result: EditResult, file: ReviewedFile) -> Iterator[str]:
+    """Which way text goes that an edit of `result` moves from one file to another."""
+    if result.to_file is None:
+        return
+    verb = "moved" if moves_text(result.op) else "writes text"
+    yield (
+        f"{verb} to {shown(result.to_file)}"
+        if file.path == result.file
+        else f"{verb} from {shown(result.file)}"
+    )
+
+
+def _facts(result: EditResult) -> Iterator[str]:
+    if result.no_op:
+        yield "changes nothing"
+    if result.matches_found is not None:
+        found = counted(result.matches_found, "match", "matches")
+        yield f"{found} found, {result.matches_replaced or 0} replaced"
+    for kind, count in (result.excluded_matches or {}).items():
+        if count:
+            yield f"{count} skipped in {kind}"
+    if result.line_ends_normalized:
+        yield "matched with line ends taken as equal"
+    if result.hunk_offsets:
+        yield f"hunks moved by {', '.join(f'{offset:+d}' for offset in result.hunk_offsets[:_OFFSETS_NAMED])}"
+
+
+def _requested(edit: ReviewedEdit) -> str:
+    text = json.dumps(edit.requested, ensure_ascii=False, indent=2, default=str)
+    text = shown(text)
+    return text if len(text) <= _MOST_REQUESTED else f"{text[:_MOST_REQUESTED]}\n…"
+
+
+# --- Summaries of what an edit does to the lines of a file, counted in the diff.
+
+_RANGES_NAMED: Final = 6
+
+
+def lines_by_edit(hunks: Iterable[ReviewedHunk]) -> Mapping[int, EditLines]:
+    """The lines of each edit that has some in `hunks`."""
+    found: dict[int, EditLines] = {}
+    for hunk in hunks:
+        for line in hunk.lines:
+            for edit in line.edits:
+                lines = found.setdefault(edit, EditLines())
+                if not line.text.strip():
+                    lines.blank.add((line.sign, line.old_line or line.new_line or 0))
+                if line.old_line is not None:
+                    lines.removed.append(line.old_line)
+                    if line.moved is not None:
+                        lines.moved[line.old_line] = line.moved
+                elif line.new_line is not None:
+                    lines.added.append(line.new_line)
+    return found
+
+
+def line_facts(lines: EditLines) -> Iterator[str]:
+    """What becomes of the lines, as in ``removes lines 3 to 7``."""
+    arrived = set(lines.moved.values())
+    removed = [line for line in lines.removed if line not in lines.moved]
+    added = [line for line in lines.added if line not in arrived]
+    if lines.moved:
+        yield f"moves {_ranges(sorted(lines.moved))} to {_ranges(sorted(arrived))}"
+    has_gone = any(("-", line) not in lines.blank for line in removed)
+    has_come = any(("+", line) not in lines.blank for line in added)
+    # A blank line that comes with what is removed, or goes with what is added or moved, is no news.
+    if (lines.moved and not (has_gone or has_come)) or not (removed or added):
+        return
+    if has_gone == has_come and removed and added:
+        is_same_many = len(removed) == len(added)
+        many = "a line" if len(removed) == 1 else f"{len(removed):,} lines"
+        yield f"changes {_ranges(added)}" if is_same_many else f"replaces {many} by {_ranges(added)}"
+    elif removed and (has_gone or not added):
+        yield f"removes {_ranges(removed)}"
+    else:
+        yield f"adds {_ranges(added)}"
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """``line 3``, ``lines 3 to 7``, or ``lines 3, 5 to 7 and 9 more places``."""
+    runs: list[tuple[int, int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1] = (runs[-1][0], number)
+        else:
+            runs.append((number, number))
+    named = [str(start) if start == end else f"{start} to {end}" for start, end in runs[:_RANGES_NAMED]]
+    more = len(runs) - len(named)
+    noun = "line" if len(numbers) == 1 else "lines"
+    return f"{noun} {', '.join(named)}{f' and {more} more places' if more else ''}"
+
+
+# --- The files of a plan as a tree of folders; a folder with one folder in it is one row, as
+# ``docs/guide``.
+
+# Below so many folders inside each other, rows show the rest of the path.
+_MOST_NESTED: Final = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeNode:
+    """A folder with its `children`, or a file. `name` is what its row shows."""
+
+    name: str
+    file: ReviewedFile | None
+    children: tuple["TreeNode", ...]
+
+
+def file_tree(files: Iterable[ReviewedFile]) -> tuple[TreeNode, ...]:
+    """The top of the tree of `files`: folders first, then files, both in the order of the plan."""
+    return _nodes([(file.path.split("/"), file) for file in files])
+
+
+def _nodes(placed: Sequence[tuple[list[str], ReviewedFile]], nested: int = 0) -> tuple[TreeNode, ...]:
+    folders: dict[str, list[tuple[list[str], ReviewedFile]]] = {}
+    leaves = []
+    for parts, file in placed:
+        if len(parts) > 1 and nested < _MOST_NESTED:
+            folders.setdefault(parts[0], []).append((parts[1:], file))
+        else:
+            leaves.append(TreeNode(name="/".join(parts), file=file, children=()))
+    return (*(_folder(name, inside, nested + 1) for name, inside in folders.items()), *leaves)
+
+
+def _folder(name: str, inside: list[tuple[list[str], ReviewedFile]], nested: int) -> TreeNode:
+    # A loop and no recursion: paths can be deep.
+    while all(len(parts) > 1 for parts, _ in inside) and len({parts[0] for parts, _ in inside}) == 1:
+        name = f"{name}/{inside[0][0][0]}"
+        inside = [(parts[1:], file) for parts, file in inside]
+    return TreeNode(name=name, file=None, children=_nodes(inside, nested))
+
+
+def in_tree_order(nodes: Iterable[TreeNode]) -> list[ReviewedFile]:
+    """The files below `nodes`, from the top of the tree to its end."""
+    found: list[ReviewedFile] = []
+    for node in nodes:
+        found += in_tree_order(node.children) if node.file is None else [node.file]
+    return found
+
+
+# --- Lines of files as HTML. This is the one place where text of files becomes markup; all of it is
+# escaped.
+#
+# Blanks that matter can be seen: those that changed alone, those at the end of a changed line, and all of
+# them
+# where the reader asks. They stay in the text, so that what is copied from the page is what is in the
+# file.
+
+# Characters of one line: more than prose has in a paragraph, and not so much that a browser stops.
+MOST_SHOWN: Final = 20_000
+
+_BLANKS: Final = re.compile(r"( +|\t)")
+
+_TRAILING: Final = re.compile(r"[ \t]+\Z")
+
+_TAB: Final = "\t"
+
+_MARKS: Final = {"-": ("<del>", "</del>"), "+": ("<ins>", "</ins>")}
+
+_ENDS: Final = {"\n": "LF", "\r\n": "CRLF", "": "no line end"}
+
+
+def line_html(line: ReviewedLine, *, shows_blanks: bool, shows_end: bool) -> Markup:
+    """`line` with its changed words marked; its end is named where `shows_end`, or where it has none.
+
+    Of a line that is very long the beginning is shown, and how much is not.
+    """
+    shown, n_left = _beginning(line.pieces)
+    parts = list(_pieces(replace(line, pieces=shown), shows_blanks=shows_blanks))
+    if n_left:
+        parts.append(f'<b class="end">and {n_left:,} more characters, which are in the patch</b>')
+    if shows_end or not line.line_end:
+        parts.append(f'<b class="end">{_ENDS[line.line_end]}</b>')
+    return Markup("".join(parts))  # noqa: S704 (made of escaped text above)
+
+
+def _beginning(pieces: Pieces) -> tuple[Pieces, int]:
+    """As much of `pieces` as is shown, and how many characters are left."""
+    length = sum(len(piece.text) for piece in pieces)
+    if length <= MOST_SHOWN:
+        return pieces, 0
+    shown: list[MarkedText] = []
+    room = MOST_SHOWN
+    for piece in pieces:
+        shown.append(MarkedText(piece.text[:room], piece.changed))
+        room -= len(shown[-1].text)
+        if not room:
+            break
+    return tuple(shown), length - MOST_SHOWN
+
+
+def _pieces(line: ReviewedLine, *, shows_blanks: bool) -> Iterator[str]:
+    is_mixed = len({piece.changed for piece in line.pieces}) == 2
+    trailing = _trailing(line.pieces) if line.sign != " " else 0
+    last = len(line.pieces) - 1
+    for number, piece in enumerate(line.pieces):
+        if shows_blanks or (is_mixed and piece.changed and piece.text.isspace()):
+            html = _with_blanks(piece.text)
+        elif number == last and trailing:
+            kept = piece.text[: len(piece.text) - trailing]
+            html = _plain(kept) + _with_blanks(piece.text[len(kept) :])
+        else:
+            html = _plain(piece.text)
+        start, end = _MARKS[line.sign] if is_mixed and piece.changed else ("", "")
+        yield f"{start}{html}{end}"
+
+
+def _trailing(pieces: Sequence[MarkedText]) -> int:
+    """How many blanks end the line."""
+    found = _TRAILING.search(pieces[-1].text) if pieces else None
+    return len(found[0]) if found else 0
+
+
+def _with_blanks(text: str) -> str:
+    return "".join(
+        _plain(part) if number % 2 == 0 else f'<i class="{"tab" if part == _TAB else "blank"}">{part}</i>'
+        for number, part in enumerate(_BLANKS.split(text))
+        if part
+    )
+
+
+def _plain(text: str) -> str:
+    """`text` escaped, with what hides or steers in a box of its own."""
+    if text.replace("\t", "").isprintable() and not any(map(is_hidden, text)):
+        return str(escape(text))
+    return "".join(
+        f'<b class="hidden">{escape(escaped(character))}</b>'
+        if is_hidden(character)
+        else str(escape(character))
+        for character in text
+    )
+
+
+# --- Which removed line belongs next to which added one: a new title next to the old one.
+
+# Pairs of lines that one block may compare; in a larger one lines are paired by position.
+_MOST_LINE_COMPARISONS: Final = 10_000
+
+# Lines that share less than this part of their words are no pair.
+_LEAST_SHARED: Final = 0.35
+
+# What two headings of one level are worth without a common word, so that a new title is next to the old one.
+_HEADINGS: Final = 0.5
+
+_BLANK: Final = 0.05
+
+_HEADING: Final = re.compile(r" {0,3}(#{1,6})[ \t]")
+
+_WORD: Final = re.compile(r"\w+")
+
+Pair = tuple[int | None, int | None]
+
+
+class _Line(NamedTuple):
+    """A line; `level` is that of a heading, else 0, and `section` has the words below a heading."""
+
+    text: str
+    level: int
+    words: Counter[str]
+    section: Counter[str]
+
+
+def paired(old: Sequence[str], new: Sequence[str]) -> Iterator[Pair]:
+    """Indexes of the lines `old` and `new`, each once and in order; None where a line has no counterpart.
+
+    Lines that are alike are next to each other. Between two such pairs the others go by their position.
+    """
+    at_old = at_new = 0
+    for old_index, new_index in (*_anchors(old, new), (len(old), len(new))):
+        yield from zip_longest(range(at_old, old_index), range(at_new, new_index))
+        if old_index < len(old):
+            yield old_index, new_index
+        at_old, at_new = old_index + 1, new_index + 1
+
+
+def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+    """The pairs that are alike: of all lists that keep the order, the one with the most in common."""
+    if len(old) * len(new) > _MOST_LINE_COMPARISONS or not (old and new):
+        return []
+    # best[i][j] is what the lines from `i` and from `j` on have in common.
+    best = [[0.0] * (len(new) + 1) for _ in range(len(old) + 1)]
+    new_lines = _lines(new)
+    likeness = [[_likeness(line, other) for other in new_lines] for line in _lines(old)]
+    for i in reversed(range(len(old))):
+        for j in reversed(range(len(new))):
+            with_pair = likeness[i][j] + best[i + 1][j + 1] if likeness[i][j] else 0.0
+            best[i][j] = max(with_pair, best[i + 1][j], best[i][j + 1])
+    found: list[tuple[int, int]] = []
+    i = j = 0
+    while i < len(old) and j < len(new):
+        if likeness[i][j] and best[i][j] == likeness[i][j] + best[i + 1][j + 1]:
+            found.append((i, j))
+            i, j = i + 1, j + 1
+        elif best[i][j] == best[i + 1][j]:
+            i += 1
+        else:
+            j += 1
+    return found
+
+
+def _likeness(old: "_Line", new: "_Line") -> float:
+    """How much two lines have in common, up to 1; 0 where they are no pair."""
+    if bool(old.level) != bool(new.level):
+        return 0.0
+    if not old.words and not new.words:
+        return _BLANK if old.text.strip() == new.text.strip() else 0.0
+    shared = _shared(old.words, new.words)
+    if not old.level:
+        return shared if shared >= _LEAST_SHARED else 0.0
+    # A title can be all new: then the section below it says which heading it was.
+    alike = shared / 2 + _shared(old.section, new.section) / 2
+    return _HEADINGS * (1 + alike) if old.level == new.level else alike * _HEADINGS
+
+
+def _shared(old: Counter[str], new: Counter[str]) -> float:
+    longest = max(old.total(), new.total())
+    return (old & new).total() / longest if longest else 0.0
+
+
+def _lines(texts: Sequence[str]) -> list["_Line"]:
+    """`texts` with their words, and for headings those of the lines up to the next heading."""
+    lines: list[_Line] = []
+    section: Counter[str] = Counter()
+    for text in reversed(texts):
+        heading = _HEADING.match(text)
+        words = Counter(_WORD.findall(text.lower()))
+        lines.append(_Line(text, len(heading[1]) if heading else 0, words, section if heading else Counter()))
+        section = Counter() if heading else section + words
+    return lines[::-1]
+
+
+# --- Two rendered texts with the words marked that differ, and nothing else.
+
+# Pairs of words that are compared; past it, all between words that are unique on both sides are marked.
+_MOST_WORD_COMPARISONS: Final = 200_000
+
+# A tag (those of `safe_html` have no `>` inside), an escaped character, a word, blanks, any character.
+_TOKEN: Final = re.compile(r"<[^>]*>|&[#\w]+;|\w+|\s+|.", re.DOTALL)
+
+
+def marked_html(before: str, after: str) -> tuple[str, str]:
+    """Both texts, which `safe_html` made, with `del` and `ins` around the words that only one of them has."""
+    old, new = _TOKEN.findall(before), _TOKEN.findall(after)
+    blocks = list(LineComparison(_MOST_WORD_COMPARISONS).differing(old, new))
+    gone = [(block.old_start, block.old_end) for block in blocks]
+    come = [(block.new_start, block.new_end) for block in blocks]
+    return "".join(_marked(old, gone, "del")), "".join(_marked(new, come, "ins"))
+
+
+def _marked(tokens: Sequence[str], ranges: Sequence[tuple[int, int]], tag: str) -> Iterator[str]:
+    at = 0
+    for start, end in ranges:
+        yield from tokens[at:start]
+        for is_tag, run in groupby(tokens[start:end], key=lambda token: token.startswith("<")):
+            text = "".join(run)
+            words = text.strip()
+            if is_tag or not words:
+                # Blanks between the rows of a table are no place for an element.
+                yield text
+            else:
+                before, _, behind = text.partition(words)
+                yield f"{before}<{tag}>{words}</{tag}>{behind}"
+        at = end
+    yield from tokens[at:]
+
+
+# --- Warnings of a plan by their cause, each with the place that it is about.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedWarning:
+    """A warning. `file` is the position of its file in the plan, `line` where it is in the result, if known.
+
+    `edit` is the edit that it belongs to.
+    """
+
+    warning: Diagnostic
+    file: int | None
+    line: int | None
+    edit: int | None
+
+    @property
+    def anchor(self) -> str:
+        """The element of the page that it leads to; empty where there is none."""
+        if self.file is None:
+            return ""
+        return f"file-{self.file}" if self.line is None else f"f{self.file}R{self.line}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WarningGroup:
+    """The warnings of one cause. `n_files` counts the files that they are in."""
+
+    code: Code
+    warnings: tuple[PlacedWarning, ...]
+    n_files: int
+
+
+def warning_groups(review: PlanReview) -> tuple[WarningGroup, ...]:
+    """The warnings of a plan by cause, the most frequent first."""
+    by_code: dict[Code, list[PlacedWarning]] = {}
+    for placed in _placed(review):
+        by_code.setdefault(placed.warning.code, []).append(placed)
+    groups = [
+        WarningGroup(code=code, warnings=tuple(found), n_files=len({each.file for each in found}))
+        for code, found in by_code.items()
+    ]
+    return tuple(sorted(groups, key=lambda group: -len(group.warnings)))
+
+
+def _placed(review: PlanReview) -> Iterator[PlacedWarning]:
+    paths = {path: file.index for file in review.files for path in (file.new_path, file.path) if path}
+    edits = {edit.index: edit for edit in review.edits}
+    for warning in dict.fromkeys(review.warnings):
+        edit = edits.get(warning.edit_index) if warning.edit_index is not None else None
+        path = warning.file or (edit.result.file if edit is not None else None)
+        line = warning.place.line if warning.place is not None else None
+        if line is None and edit is not None and path in (None, edit.result.to_file or edit.result.file):
+            line = next((lines.start for lines in edit.result.result_lines), None)
+        yield PlacedWarning(
+            warning=warning,
+            file=paths.get(path or ""),
+            line=line,
+            edit=edit.index if edit is not None else None,
+        )
