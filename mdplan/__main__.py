@@ -4,7 +4,7 @@ import gc
 import os
 import sys
 
-from mdplan.interrupts import end_at_once
+from mdplan.cli.interrupts import end_at_once
 
 # Python has these modules loaded; all others load after Ctrl-C ends the process quietly.
 end_at_once()
@@ -15,8 +15,8 @@ _NEW_OBJECTS = 100_000
 def _run() -> object:
     # pydantic would search all installed packages for plugins; mdplan uses none.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    from mdplan.cli.exit_codes import NAME
     from mdplan.cli.program import build_program
+    from mdplan.cli.usage import NAME
 
     return build_program().main(prog_name=NAME)
 
@@ -25,7 +25,7 @@ def main() -> None:
     """Run the command line of this process, and end it."""
     import signal
 
-    from mdplan.cli.exit_codes import exit_code
+    from mdplan.cli.usage import exit_code
     from mdplan.diagnostics import Exit
 
     # Nearly everything that a command makes lives as long as the process. Searching for garbage after every

@@ -16,8 +16,8 @@ import click
 import mdplan
 from mdplan import edits
 from mdplan.cli.commands.edit import OperationGroup
-from mdplan.cli.exit_codes import NAME
 from mdplan.cli.program import build_program
+from mdplan.cli.usage import NAME
 from mdplan.diagnostics import MOST_PROBLEMS, Code
 from mdplan.edits.edit_classes import PARTS, SectionAddress, class_of, parameters
 from mdplan.engine.engine import Engine

@@ -7,8 +7,7 @@ from typing import Final
 import click
 
 from mdplan import __version__
-from mdplan.cli.exit_codes import NAME
-from mdplan.cli.usage.group import CommandGroup, LazyCommand
+from mdplan.cli.usage import NAME, CommandGroup, LazyCommand
 
 _HELP: Final = """Edit Markdown and text files: see the diff, then apply exactly that.
 
@@ -30,7 +29,7 @@ def _of_module(module: str, attribute: str, summary: str) -> LazyCommand:
 
 
 COMMANDS: Final[Mapping[str, LazyCommand]] = {
-    "outline": _of_module("stat", "stat", "Show the sections of a file, or the files of a folder."),
+    "outline": _of_module("outline", "stat", "Show the sections of a file, or the files of a folder."),
     "read": _of_module("read", "read", "Print a section, lines or another part of a file."),
     "search": _of_module("search", "search", "Find text in files, by section."),
     "set": _of_module("quick_edits", "set_command", "Set front matter, or keys of an INI file."),
@@ -38,22 +37,22 @@ COMMANDS: Final[Mapping[str, LazyCommand]] = {
     "append": _of_module("quick_edits", "append", "Append text to a section."),
     "tick": _of_module("quick_edits", "tick", "Tick a task."),
     "edit": _of_module("edit", "edit", "Make any other edit, such as rename_heading."),
-    "validate": _of_module("plan", "validate", "Check a batch and report every problem."),
-    "plan": _of_module("plan", "plan", "Show what a batch of edits would change, and save the plan."),
-    "apply": _of_module("apply", "apply", "Apply a plan, or a batch with guards."),
-    "show": _of_module("show", "show", "Show a saved plan again."),
+    "validate": _of_module("plans", "validate", "Check a batch and report every problem."),
+    "plan": _of_module("plans", "plan", "Show what a batch of edits would change, and save the plan."),
+    "apply": _of_module("plans", "apply", "Apply a plan, or a batch with guards."),
+    "show": _of_module("history", "show", "Show a saved plan again."),
     "review": _of_module("review", "review", "Review and approve pending plans."),
     "history": _of_module("history", "history", "List past transactions, or show one."),
-    "undo": _of_module("undo", "undo", "Undo a transaction, or redo it."),
+    "undo": _of_module("plans", "undo", "Undo a transaction, or redo it."),
     "check": _of_module("check", "check", "Report what a change by any tool broke in documents."),
     "merge": _of_module("merge", "merge", "Merge two versions of a document, also as git's merge driver."),
-    "bot": _of_module("manifests.bot", "bot", "Apply a manifest of edits to many files."),
-    "fleet": _of_module("manifests.fleet", "fleet", "Apply a manifest to many repositories."),
-    "recover": _of_module("recover", "recover", "Recover from an interrupted commit."),
-    "doctor": _of_module("doctor", "doctor", "Check that this folder supports safe commits."),
-    "schema": _of_module("schema", "schema", "Print the JSON Schema of a batch, plan, report or operation."),
+    "bot": _of_module("bot", "bot", "Apply a manifest of edits to many files."),
+    "fleet": _of_module("fleet", "fleet", "Apply a manifest to many repositories."),
+    "recover": _of_module("history", "recover", "Recover from an interrupted commit."),
+    "doctor": _of_module("help", "doctor", "Check that this folder supports safe commits."),
+    "schema": _of_module("help", "schema", "Print the JSON Schema of a batch, plan, report or operation."),
     "help": _of_module("help", "help_command", "Explain an operation or a command, with an example."),
-    "completion": _of_module("completion", "completion", "Print tab completion for a shell."),
+    "completion": _of_module("help", "completion", "Print tab completion for a shell."),
     "serve": _of_module("serve", "serve", "Serve agents over MCP."),
 }
 # Old names of commands.

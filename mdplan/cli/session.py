@@ -9,24 +9,27 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from mdplan.cli.named_files import base_folder, named_file
 from mdplan.cli.options import session_options
-from mdplan.cli.terminal.console import Console, shown
+from mdplan.cli.terminal import Console, shown
 from mdplan.diagnostics import Code, Diagnostic, Exit, Problems
 from mdplan.limits import LimitOption
 from mdplan.reports.base import Report, refusal, to_wire
+from mdplan.storage.root import folder_of
 
 if TYPE_CHECKING:
-    from mdplan.cli.batches.bad_input import BadInput
+    from mdplan.cli.batches import BadInput
     from mdplan.documents.files import OutlinedFiles
     from mdplan.engine.engine import Engine
     from mdplan.settings import Settings
     from mdplan.storage.root import Workspace
 
+
 # What these say depends on which folder is the root.
 _ABOUT_ROOT: Final = frozenset({Code.FILE_NOT_FOUND, Code.PATH_OUTSIDE_ROOT})
+
 # A command in a hint that looks at the files, or changes them.
 _COMMAND: Final = re.compile(r"`(mdplan (?!help|schema|serve)(?![^`]*--root)[^`]*)`")
+
 # Options that a `Session` has as they are.
 _OF_SESSIONS: Final = ("roots", "allow", "deny")
 
@@ -118,9 +121,9 @@ class Session:
         return base_folder(self.roots)
 
     def _print_problems(self, problems: Problems, batch: object, excerpt: str) -> None:
-        from mdplan.cli.batches.sent_numbers import numbers_of
-        from mdplan.cli.usage.shell_words import in_shell
-        from mdplan.cli.views.report_view import problem_texts
+        from mdplan.cli.batches import numbers_of
+        from mdplan.cli.report_text import problem_texts
+        from mdplan.cli.shell_words import in_shell
 
         root, why = self._root()
         edits = numbers_of(batch) if batch is not None else None
@@ -198,3 +201,28 @@ def engine_command(
         return decorated
 
     return decorate
+
+
+# --- Files as the command line names them: relative to the folder of `--root`, as `git -C` does it.
+
+
+def base_folder(roots: Sequence[str]) -> str:
+    """The folder that names are relative to: the root, where `--root` names one; else the current folder."""
+    if len(roots) != 1:
+        return os.path.abspath(os.curdir)  # noqa: PTH100 (links stay)
+    return os.path.abspath(folder_of(roots[0]))  # noqa: PTH100 (as above)
+
+
+def named_file(file: str, roots: Sequence[str]) -> str:
+    """`file` as the engine takes it: absolute, or with the name of its root where there are several.
+
+    What is not in the root that `--root` names, but is in the current folder and inside that root, is
+    meant: before mdplan 0.2 all names were relative to the current folder.
+    """
+    if len(roots) > 1 and ":" in file.partition("/")[0]:
+        return file
+    base = base_folder(roots)
+    below = os.path.normpath(file if file.startswith("/") else f"{base}/{file}")
+    here = os.path.abspath(file)  # noqa: PTH100 (as above)
+    is_inside = here == base or here.startswith(base.rstrip("/") + "/")
+    return here if is_inside and os.path.lexists(here) and not os.path.lexists(below) else below

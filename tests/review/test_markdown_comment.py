@@ -9,7 +9,7 @@ from cmarkgfm.cmark import Options
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdplan.cli.views.markdown_comment import markdown_comment
+from mdplan.cli.views import markdown_comment
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import OpenPlan, ReviewService
 

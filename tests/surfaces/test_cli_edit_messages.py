@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from mdplan.cli.edits.edit_options import EditOptions
-from mdplan.cli.edits.examples import edit_command
-from mdplan.cli.edits.hints import CommandWords, in_words
-from mdplan.cli.edits.shortcut_words import SHORTCUT_OPS, shortcut_words
+from mdplan.cli.edit_options import CommandWords, EditOptions, edit_command, in_words
+from mdplan.cli.proposal import SHORTCUT_OPS, shortcut_words
 from mdplan.operations import OPERATIONS
 from mdplan.reports.next_steps import Caller, in_words_of
 from mdplan.requests.spellings import SPELLINGS

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.cli.exit_codes import exit_code
+from mdplan.cli.usage import exit_code
 from mdplan.diagnostics import Exit
 from mdplan.engine.engine import Engine
 from tests.surfaces.command_line import BATCH, mdplan, plan_id_of, write_batch

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mdplan.cli.terminal.progress_bar import progress_listener
+from mdplan.cli.terminal import progress_listener
 
 CLEAR = "\r\033[K"
 STEPS = [("planned", {"done": done, "files": 4}) for done in (1, 4)]
@@ -47,7 +47,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> Draw:
 
 @pytest.fixture
 def without_rich(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "mdplan.cli.terminal.rich_progress", raising=False)
+    monkeypatch.delitem(sys.modules, "mdplan.cli.rich_progress", raising=False)
     for name in ("rich", "rich.console", "rich.progress"):
         monkeypatch.setitem(sys.modules, name, None)
 

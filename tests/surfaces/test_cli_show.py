@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.cli.terminal.pager import pager_command
+from mdplan.cli.pager import pager_command
 from tests.patch_tools import git_apply, needs_git
 from tests.surfaces.command_line import DIFF, RESULT, Run, mdplan, plan_id_of
 from tests.surfaces.dialog import Dialog
@@ -165,7 +165,7 @@ class Terminal(io.TextIOWrapper):
 def test_text_goes_through_the_pager_on_a_terminal(
     project: Path, monkeypatch: pytest.MonkeyPatch, pager: str
 ) -> None:
-    from mdplan.cli.terminal.console import Console
+    from mdplan.cli.terminal import Console
 
     monkeypatch.setenv("MDPLAN_PAGER", pager)
     out = Terminal(io.BytesIO(), encoding="utf-8")
@@ -179,7 +179,7 @@ def test_text_goes_through_the_pager_on_a_terminal(
 
 
 def test_text_that_fits_on_the_terminal_is_not_paged(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mdplan.cli.terminal.console import Console
+    from mdplan.cli.terminal import Console
 
     monkeypatch.setenv("MDPLAN_PAGER", "tee seen")
     out = Terminal(io.BytesIO(), encoding="utf-8")

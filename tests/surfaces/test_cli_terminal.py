@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from mdplan.cli.terminal.console import Console, Style
-from mdplan.cli.views.diff_view import diff_for_people
+from mdplan.cli.report_text import diff_for_people
+from mdplan.cli.terminal import Console, Style
 from mdplan.text.visible import escaped, escaped_json
 from tests.surfaces.command_line import DIFF
 

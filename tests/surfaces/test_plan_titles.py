@@ -8,7 +8,7 @@ import pytest
 
 from mdplan.bot.commits import commit_message
 from mdplan.bot.manifest import LoadedManifest, ManifestInputs, load_manifest
-from mdplan.cli.views.markdown_comment import markdown_comment
+from mdplan.cli.views import markdown_comment
 from mdplan.client import Client
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine

@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mdplan.cli.review.decision import DecisionKind, ReviewEnd, review_plan_in_terminal
-from mdplan.cli.review.quoted_diff import QuotedLines
-from mdplan.cli.review.review_choices import TerminalDialog
-from mdplan.cli.terminal.console import NO_STYLE
+from mdplan.cli.review import DecisionKind, QuotedLines, ReviewEnd, TerminalDialog, review_plan_in_terminal
+from mdplan.cli.terminal import NO_STYLE
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import OpenPlan, ReviewService
 from mdplan.storage.decisions import LineComment, Side

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mdplan.cli.batches.sent_numbers import numbers_of
+from mdplan.cli.batches import numbers_of
 from mdplan.edit_numbers import EditNumbers
 
 EDIT = {"op": "append_to_file", "markdown": "x"}

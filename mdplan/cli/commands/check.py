@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from mdplan.cli.report_text import counted, problem_texts
 from mdplan.cli.session import Session, engine_command
-from mdplan.cli.terminal.console import shown
-from mdplan.cli.usage.command import command
-from mdplan.cli.views.report_view import counted, problem_texts
+from mdplan.cli.terminal import shown
+from mdplan.cli.usage import command
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.limits import FILES
 from mdplan.reports.history import CheckReport

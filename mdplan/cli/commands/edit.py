@@ -8,17 +8,13 @@ from typing import Any
 
 import click
 
-from mdplan.cli.edits.edit_options import EditOptions
-from mdplan.cli.edits.examples import edit_command, example_command
-from mdplan.cli.edits.hints import CommandWords
-from mdplan.cli.edits.option_words import option_name
-from mdplan.cli.edits.proposal import ApplyOptions, batch_of, choice_options, expand_globs, propose
-from mdplan.cli.edits.text_input import edit_text
+from mdplan.cli.edit_options import CommandWords, EditOptions, edit_command, example_command, option_name
+from mdplan.cli.field_types import edit_text
+from mdplan.cli.proposal import ApplyOptions, batch_of, choice_options, expand_globs, propose
 from mdplan.cli.session import Session, engine_command
-from mdplan.cli.terminal.console import is_terminal
-from mdplan.cli.usage.command import Group, command, wants_all
-from mdplan.cli.usage.misuse import Misuse
-from mdplan.cli.usage.suggestions import either
+from mdplan.cli.suggestions import Misuse, either
+from mdplan.cli.terminal import is_terminal
+from mdplan.cli.usage import Group, command, wants_all
 from mdplan.diagnostics import Exit
 from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.reports.next_steps import Caller, in_words_of

@@ -7,17 +7,22 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mdplan.cli.completion.completed_values import topics
-from mdplan.cli.terminal.console import Console
-from mdplan.cli.usage.command import command
-from mdplan.cli.usage.misuse import Misuse
-from mdplan.cli.usage.suggestions import either
+from mdplan.cli.completion import REPORTS, SCHEMA_KINDS, schema_kinds, schema_names, topics
+from mdplan.cli.report_text import counted
+from mdplan.cli.session import Session, engine_command
+from mdplan.cli.suggestions import Misuse, either
+from mdplan.cli.terminal import Console, Style, shown
+from mdplan.cli.usage import command
 from mdplan.diagnostics import Exit
+from mdplan.limits import HISTORY
+from mdplan.reports.history import Check, DoctorReport
 
 if TYPE_CHECKING:
     from mdplan.requests.schemas import FieldReference
 
+
 _WIDEST: Final = 100
+
 _BATCH: Final = """
 A batch is a JSON or YAML file: edits of one file, or of several, made whole or not at all.
 
@@ -43,6 +48,7 @@ Of several files:
 change and gives the plan ID that `mdplan apply` takes. `mdplan help` lists the operations, `mdplan help
 OPERATION` tells the fields of one, `mdplan schema batch` all of it.
 """
+
 _MANIFEST: Final = """
 A manifest is a YAML or JSON file: which files, under which conditions, which edits.
 
@@ -65,6 +71,7 @@ Filters follow a bar: {{path | slug}}; there are `default`, `cell`, `code`, `dat
 `mdplan bot check MANIFEST` says with its exit code whether it is so. Edits are those of a batch (`mdplan help
 OPERATION`); `mdplan schema manifest` shows all fields.
 """
+
 # Topics next to operations and commands: the files that commands take.
 FILES: Final = {"batch": _BATCH, "manifest": _MANIFEST}
 
@@ -114,8 +121,7 @@ def _operation_list() -> str:
 
 
 def _operation_text(op: str) -> str:
-    from mdplan.cli.edits.edit_options import EditOptions
-    from mdplan.cli.edits.examples import example_command
+    from mdplan.cli.edit_options import EditOptions, example_command
     from mdplan.reports.next_steps import Caller, in_words_of
     from mdplan.requests.schemas import operation_reference
 
@@ -148,3 +154,127 @@ def _field_text(field: "FieldReference") -> str:
 def _width() -> int:
     """Columns of the help: those of the terminal, but lines that are not too long to read."""
     return min(get_terminal_size((_WIDEST, 0)).columns, _WIDEST)
+
+
+# --- `mdplan schema`: the JSON Schemas of this version.
+
+_SCHEMA_EXAMPLES: Final = """\
+mdplan schema                   what `plan`, `validate` and `apply` take
+mdplan schema plan              what `plan --output` writes
+mdplan schema report apply      what --json prints, of stat, plan or apply
+mdplan schema op replace_match  one edit
+mdplan schema manifest          what `bot` takes"""
+
+
+@command(example=_SCHEMA_EXAMPLES)
+@click.argument("kind", metavar="[KIND]", default="batch", shell_complete=schema_kinds)
+@click.argument("name", metavar="[NAME]", required=False, shell_complete=schema_names)
+def schema(*, kind: str, name: str | None) -> Exit:
+    """Print a JSON Schema: of a batch, a plan file, a report, one operation, or a manifest."""
+    from mdplan.operations import OPERATIONS
+    from mdplan.requests.json_schemas import SCHEMAS
+    from mdplan.requests.schemas import operation_schema
+
+    if kind in OPERATIONS and name is None:
+        kind, name = "op", kind
+    if kind not in SCHEMA_KINDS:
+        raise Misuse(f"there is no schema `{kind}`", f"give {either(SCHEMA_KINDS)}, or an operation")
+    if kind == "op":
+        made = operation_schema(_checked(name, list(OPERATIONS), "operation"))
+    elif kind == "report":
+        made = SCHEMAS[f"{_checked(name, list(REPORTS), 'report')}-report"]()
+    elif name is not None:
+        raise Misuse(f"`{kind}` is one schema", f"leave `{name}` out")
+    elif kind == "manifest":
+        from mdplan.bot.manifest import manifest_schema
+
+        made = manifest_schema()
+    else:
+        made = SCHEMAS[kind]()
+    Console.plain().data(json.dumps(made, ensure_ascii=False, indent=2).encode() + b"\n")
+    return Exit.DONE
+
+
+def _checked(name: str | None, known: list[str], noun: str) -> str:
+    if name not in known:
+        raise Misuse(f"the name of the {noun} is missing or unknown", f"give {either(known)}")
+    return name
+
+
+# --- `mdplan completion`: tab completion for a shell.
+
+_SHELLS: Final = ("bash", "fish", "zsh")
+
+_COMPLETION_EXAMPLES: Final = """\
+bash:  echo 'eval "$(mdplan completion bash)"' >> ~/.bashrc
+zsh:   echo 'eval "$(mdplan completion zsh)"' >> ~/.zshrc
+fish:  mdplan completion fish > ~/.config/fish/completions/mdplan.fish"""
+
+
+@command(example=_COMPLETION_EXAMPLES)
+@click.argument("shell", metavar="SHELL", type=click.Choice(_SHELLS))
+@click.pass_context
+def completion(context: click.Context, *, shell: str) -> Exit:
+    """Print what makes SHELL complete mdplan's commands and options."""
+    from click.shell_completion import get_completion_class
+
+    from mdplan.cli.shell_completion import use_own_shells
+
+    use_own_shells()
+    made = get_completion_class(shell)
+    assert made is not None, shell
+    Console.plain().text(made(context.find_root().command, {}, "mdplan", "_MDPLAN_COMPLETE").source() + "\n")
+    return Exit.DONE
+
+
+# --- `mdplan doctor`: is everything as a commit needs it.
+
+_COLOURS: Final = {"ok": "green", "note": "yellow", "problem": "red"}
+
+# What people call the checks whose names reports keep.
+_NAMES: Final = {
+    "exchange": "swapping files",
+    "journal": "interrupted transactions",
+    "stray files": "leftover files",
+    "plan store": "saved plans",
+}
+
+
+@command(example="mdplan doctor")
+@engine_command(DoctorReport, HISTORY)
+def doctor(session: Session) -> Exit:
+    """Check that this folder supports safe edits, and suggest fixes.
+
+    Checks whether mdplan can write the folder and its state folder .mdplan, and can save plans. Looks for
+    interrupted transactions and their files, and shows the size of the history. Exits with 6 if something
+    needs fixing.
+    """
+    from mdplan.engine.root_checks import examine
+
+    report = examine(session.open_workspace(), session.settings())
+    if not session.console.as_json:
+        for root in session.other_folders():
+            session.console.note(f"Checking {shown(root)}")
+        session.console.text("".join(_line(check, session.console.out) for check in report.checks))
+        session.console.note(_summary(report))
+    return session.finish(report)
+
+
+def _summary(report: DoctorReport) -> str:
+    """What the checks come to, in one line."""
+    problems = sum(check.status == "problem" for check in report.checks)
+    notes = sum(check.status == "note" for check in report.checks)
+    if problems:
+        return f"{counted(problems, 'problem')} to fix; the hints say how."
+    rest = f" {counted(notes, 'note')} above." if notes else ""
+    return f"Everything works: edits here are safe.{rest}"
+
+
+def _line(check: Check, style: Style) -> str:
+    """One check; the hint of a problem follows with the problem itself."""
+    root = f"{shown(check.root)}: " if check.root else ""
+    status = style.paint(f"{check.status:7}", _COLOURS[check.status])
+    line = f"{status}  {root}{_NAMES.get(check.check, check.check)}: {shown(check.found)}\n"
+    if check.status == "note":
+        line += f"         {shown(check.hint)}\n"
+    return line

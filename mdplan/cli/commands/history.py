@@ -1,17 +1,36 @@
 """`mdplan history`: past transactions, or the diff of one."""
 
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
 
 import click
 
-from mdplan.cli.completion.completed_values import transactions
-from mdplan.cli.plan_output import print_warnings, write_diff
+from mdplan.cli.completion import plans, transactions
+from mdplan.cli.plan_output import (
+    comparison_text,
+    full_id,
+    only_pending,
+    print_sarif,
+    print_stored,
+    print_warnings,
+    write_diff,
+)
+from mdplan.cli.report_text import counted
 from mdplan.cli.session import Session, engine_command
-from mdplan.cli.usage.command import command
-from mdplan.cli.views.history_view import history_text, transaction_text
-from mdplan.diagnostics import Exit
+from mdplan.cli.terminal import Style, has_terminal, shown
+from mdplan.cli.usage import command
+from mdplan.diagnostics import Diagnostic, Exit, Problems
 from mdplan.engine.history_list import list_transactions
-from mdplan.reports.history import HistoryReport
+from mdplan.limits import COMMITS, FILES
+from mdplan.reports.history import ForeignTransaction, HistoryReport, RecoverReport, TransactionEntry
+from mdplan.reports.plan import PlanReport, RecoveredTransactions
+
+if TYPE_CHECKING:
+    from mdplan.engine.engine import Engine
+    from mdplan.engine.reviews import OpenPlan
 
 
 @command(example="mdplan history\nmdplan history guide.md")
@@ -61,3 +80,259 @@ def _show(session: Session, transaction: str) -> Exit:
         session.console.note(transaction_text(report.transactions[0], session.console.err))
         write_diff(session, exact)
     return session.finish(report)
+
+
+# --- `mdplan show`: a saved plan again, for eyes and for other programs.
+
+
+@command(example="mdplan show 3f058f21")
+@click.argument("plan_id", metavar="[PLAN]", required=False, shell_complete=plans)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["auto", "text", "patch", "markdown", "sarif"]),
+    default="auto",
+    show_default=True,
+    help="text for people, patch for the exact diff, markdown for a comment, sarif for warnings.",
+)
+@click.option("--against", metavar="PLAN", help="Show what differs from this other plan.")
+@engine_command(PlanReport, FILES, tells_people=True)
+def show(session: Session, *, plan_id: str | None, form: str, against: str | None) -> Exit:
+    """Show the saved plan PLAN, or the only pending plan.
+
+    PLAN is a plan ID, or the beginning of one with at least 4 of its hex digits. The diff is made again: from
+    the files, or once the plan is applied from the history.
+    """
+    engine = session.open_engine()
+    found = only_pending(session, engine, "show") if plan_id is None else full_id(engine, plan_id)
+    if isinstance(found, Diagnostic):
+        return session.refuse(found)
+    plan_id = found
+    if against is not None:
+        return _compare(session, engine, plan_id, against)
+    report = engine.show(plan_id)
+    if form == "sarif":
+        print_sarif(session, report, plan_id)
+        return report.error.code.exit if report.error is not None else Exit.DONE
+    if not report.ok:
+        return session.finish(report)
+    if form == "auto":
+        form = "text" if session.console.diff_is_for_people else "patch"
+    problems = () if session.console.as_json else _FORMS[form](session, engine, plan_id)
+    if problems:
+        return session.refuse(*problems)
+    session.finish(report)
+    # Text has the warnings already, before all else.
+    print_stored(session, report if form != "text" else replace(report, warnings=()))
+    return Exit.DONE
+
+
+def _compare(session: Session, engine: "Engine", plan_id: str, against: str) -> Exit:
+    """Show what the plan does otherwise than the plan `against`, from one result to the other."""
+    old = full_id(engine, against)
+    if isinstance(old, Diagnostic):
+        return session.refuse(old)
+    report = engine.compare(plan_id, old)
+    compared = report.comparison
+    if compared is not None:
+        write_diff(session, compared.diff.encode("utf-8"))
+    code = session.finish(report)
+    if compared is not None:
+        session.console.note(comparison_text(compared, session.console.err))
+    return code
+
+
+def _write_text(session: Session, engine: "Engine", plan_id: str) -> Problems:
+    from mdplan.cli.views import plan_text
+
+    opened = _open(engine, plan_id)
+    if isinstance(opened, tuple):
+        return opened
+    text = plan_text(opened, session.console.out)
+    session.console.paged(text)
+    return ()
+
+
+def _write_markdown(session: Session, engine: "Engine", plan_id: str) -> Problems:
+    from mdplan.cli.views import markdown_comment
+
+    opened = _open(engine, plan_id)
+    if isinstance(opened, tuple):
+        return opened
+    session.console.text(markdown_comment(opened.review, opened.file))
+    return ()
+
+
+def _write_patch(session: Session, engine: "Engine", plan_id: str) -> Problems:
+    exact = engine.diff_bytes(plan_id)
+    if not isinstance(exact, bytes):
+        return exact
+    session.console.data(exact)
+    return ()
+
+
+def _open(engine: "Engine", plan_id: str) -> "OpenPlan | Problems":
+    from mdplan.engine.reviews import ReviewService
+
+    return ReviewService(engine).open(plan_id)
+
+
+_FORMS: Final[dict[str, Callable[[Session, "Engine", str], Problems]]] = {
+    "text": _write_text,
+    "markdown": _write_markdown,
+    "patch": _write_patch,
+}
+
+
+# --- `mdplan recover`: recover from interrupted commits.
+
+
+@command(example="mdplan recover")
+@click.option("--keep-current", is_flag=True, help="Keep files that have changed since then.")
+@click.option("--restore-base", is_flag=True, help="Restore files that have changed since then, too.")
+@click.option(
+    "--foreign", is_flag=True, help="With --yes: also roll back transactions that somebody else began."
+)
+@click.option("--yes", is_flag=True, help="Answer yes to every question; required without a terminal.")
+@engine_command(RecoverReport, COMMITS)
+def recover(session: Session, *, keep_current: bool, restore_base: bool, foreign: bool, yes: bool) -> Exit:
+    """Recover from an interrupted transaction.
+
+    Rolls back your own transactions that a crash or a loss of power interrupted; the next edit does this too.
+    Nothing is lost: text that a file loses stays in the history.
+
+    A transaction that does not have your key is foreign: it may have come with a cloned repository. recover
+    lists what it would change, and asks before it changes anything.
+    """
+    if keep_current and restore_base:
+        raise click.UsageError("--keep-current cannot be combined with --restore-base.")
+    if foreign and not (yes or _can_ask(session)):
+        raise click.UsageError("--foreign needs --yes where no terminal can answer.")
+    keep: Literal["current", "base"] | None = "current" if keep_current else "base" if restore_base else None
+    engine = session.open_engine()
+    found = engine.recovery.foreign()
+    for commit in found:
+        session.console.note(_listed(commit))
+    agreed = bool(found) and (foreign if yes else _can_ask(session) and _agrees(len(found)))
+    report = engine.recover(keep, {commit.transaction for commit in found} if agreed else ())
+    print_warnings(session, report)
+    recovered = report.recovered
+    if recovered is not None:
+        for line in _done(recovered):
+            session.console.note(line)
+    elif report.ok:
+        session.console.note("Nothing to recover: no transaction was interrupted here.")
+    if report.foreign and not agreed:
+        session.console.note(
+            "Nothing of this was changed. If you began it yourself: mdplan recover --foreign --yes"
+        )
+    return session.finish(report)
+
+
+def _done(recovered: RecoveredTransactions) -> Iterator[str]:
+    """What a recovery did, in sentences."""
+    if recovered.rolled_back or recovered.files:
+        count, files = len(recovered.rolled_back), len(recovered.files)
+        what = f"Rolled back {counted(count, 'interrupted transaction')}" if count else "Recovered"
+        has = "has its" if files == 1 else "have their"
+        back = f"{counted(files, 'file')} {has} old text again" if files else "no file had changed"
+        yield f"{what}: {back}."
+    if recovered.finished:
+        yield f"Removed what {counted(len(recovered.finished), 'finished transaction')} had left over."
+
+
+def _listed(commit: ForeignTransaction) -> str:
+    """What the recovery of a foreign commit would change, one line for each file."""
+    root = f" in {shown(commit.root)}" if commit.root else ""
+    lines = [f"  would {file.action} {shown(file.file)}" for file in commit.files or ()]
+    lines = lines or ["  would change no file"]
+    return "\n".join((f"Somebody else's interrupted transaction {shown(commit.transaction)}{root}:", *lines))
+
+
+def _can_ask(session: Session) -> bool:
+    return not session.console.as_json and has_terminal()
+
+
+def _agrees(count: int) -> bool:
+    """Ask whether to go on; no is the answer where a person only presses the return key."""
+    what = "this transaction" if count == 1 else f"all {count} transactions"
+    return click.confirm(
+        f"You did not begin this on this machine. Roll back {what}?", default=False, err=True
+    )
+
+
+# --- Past transactions in words, for people.
+
+_FILES_NAMED = 2
+
+
+def history_text(report: HistoryReport, file: str | None, style: Style, *, is_missing: bool = False) -> str:
+    """One line for each transaction of `report`, which are those of `file` alone, if it is given.
+
+    `is_missing`: there is no such file now.
+    """
+    if not report.transactions:
+        what = "mdplan has changed nothing here yet"
+        if file:
+            what = f"No transaction in the history changed `{shown(file)}`"
+            what += ", and there is no such file" if is_missing else ""
+        lines = [f"{what}."]
+    else:
+        lines = [transaction_text(entry, style) for entry in report.transactions]
+    if report.more:
+        lines.append(f"There are older ones: --limit {2 * len(lines)} shows more.")
+    return "".join(line + "\n" for line in (*lines, *_foreign_lines(report, style)))
+
+
+def _foreign_lines(report: HistoryReport, style: Style) -> list[str]:
+    listed, total = report.foreign or (), report.foreign_total or 0
+    lines = [f"{style.paint(entry.transaction, 'yellow')}  (foreign: ignored)" for entry in listed]
+    if total > len(lines):
+        lines.append(f"There are {counted(total - len(lines), 'more foreign record')}.")
+    return lines
+
+
+def transaction_text(entry: TransactionEntry, style: Style) -> str:
+    """One transaction: its ID, when it was, its files, and what became of it."""
+    added = sum(file.lines_added for file in entry.files)
+    removed = sum(file.lines_removed for file in entry.files)
+    names = ", ".join(
+        shown(file.file) + (f" -> {shown(file.new_file)}" if file.new_file else "")
+        for file in entry.files[:_FILES_NAMED]
+    )
+    more = len(entry.files) - _FILES_NAMED
+    if more > 0:
+        names += f" and {counted(more, 'file')} more"
+    names = f"{style.bold(shown(entry.title))}  {names}" if entry.title else names
+    remarks = "".join(f"  ({remark})" for remark in _remarks(entry))
+    return (
+        f"{style.paint(entry.transaction, 'yellow')}  {_time(entry)}  +{added} -{removed}  {names}{remarks}"
+    )
+
+
+def _remarks(entry: TransactionEntry) -> list[str]:
+    remarks = []
+    if entry.state != "committed":
+        remarks.append(shown(entry.state))
+    elif not entry.undoable:
+        remarks.append("cannot be undone")
+    if entry.undoes is not None:
+        remarks.append(f"undoes {shown(entry.undoes)}")
+    if entry.undone_by is not None:
+        remarks.append(f"undone by {shown(entry.undone_by)}")
+    if entry.actor is not None and entry.actor.startswith("client "):
+        remarks.append(f"by {shown(entry.actor)}")
+    if entry.client is not None and not entry.client.is_mdplan:
+        remarks.append(f"planned with {shown(str(entry.client))}")
+    if entry.approved is not None:
+        where = f" ({shown(entry.approved.channel)})" if entry.approved.channel else ""
+        over = " over a rejection" if entry.approved.overrides else ""
+        remarks.append(f"approved by {shown(entry.approved.decided_by)}{where}{over}")
+    return remarks
+
+
+def _time(entry: TransactionEntry) -> str:
+    """When it was, in the time zone of the reader."""
+    if entry.committed_at is None:
+        return "at an unknown time"
+    return datetime.fromtimestamp(entry.committed_at).astimezone().strftime("%Y-%m-%d %H:%M:%S")

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mdplan.cli.terminal.console import Console, write_error
-from mdplan.cli.usage.command import command
-from mdplan.cli.usage.misuse import Misuse
+from mdplan.cli.suggestions import Misuse
+from mdplan.cli.terminal import Console, write_error
+from mdplan.cli.usage import command
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.text.source import sha256_hex
 

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from mdplan.cli.completion.completed_values import assignments, headings, task_items
-from mdplan.cli.edits.field_types import AssignmentType, section_target
-from mdplan.cli.edits.proposal import (
+from mdplan.cli.completion import assignments, headings, task_items
+from mdplan.cli.field_types import AssignmentType, edit_text, read_content, section_target
+from mdplan.cli.proposal import (
+    CODE_KINDS,
     ApplyOptions,
     batch_of,
     check_count,
     choice_options,
     expand_globs,
     propose,
+    shortcut_words,
 )
-from mdplan.cli.edits.shortcut_words import CODE_KINDS, shortcut_words
-from mdplan.cli.edits.text_input import edit_text, read_content
 from mdplan.cli.session import Session, engine_command
-from mdplan.cli.terminal.console import is_terminal
-from mdplan.cli.usage.command import command
-from mdplan.cli.usage.misuse import Misuse
+from mdplan.cli.suggestions import Misuse
+from mdplan.cli.terminal import is_terminal
+from mdplan.cli.usage import command
 from mdplan.diagnostics import Code, Diagnostic, Exit
 from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.reports.plan import ApplyReport
@@ -242,7 +242,7 @@ def _data_edits(pairs: list[str]) -> list[dict[str, Any]]:
 
 
 def _front_matter_edits(pairs: list[str]) -> list[dict[str, Any]]:
-    from mdplan.cli.edits.typed_values import is_date
+    from mdplan.cli.typed_values import is_date
 
     assigned = list(map(_assigned, pairs))
     values = {key: value for key, value, _ in assigned}
@@ -316,8 +316,7 @@ def _task_text(
         if len(texts) == len(found):
             hint = f"name one by its whole text: `{session.command_line(*tick, texts[0])}`"
         else:
-            from mdplan.cli.edits.edit_options import EditOptions
-            from mdplan.cli.edits.examples import edit_command
+            from mdplan.cli.edit_options import EditOptions, edit_command
 
             edit = {"item": texts[0], "done": not is_off, "itemOccurrence": 1}
             command = session.on_roots(edit_command(EditOptions.of("set_task"), file, edit))

@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import click
 
-from mdplan.cli.completion.completed_values import headings
-from mdplan.cli.edits.field_types import heading_path
+from mdplan.cli.completion import headings
+from mdplan.cli.field_types import heading_path
 from mdplan.cli.options import field_option, field_options, given_fields
 from mdplan.cli.session import Session, engine_command
-from mdplan.cli.usage.command import command
+from mdplan.cli.usage import command
 from mdplan.diagnostics import Code, Diagnostic, Exit
 from mdplan.limits import FILES, PATTERNS
 from mdplan.markdown.headings import section_id_digits
@@ -91,7 +91,7 @@ def read(
             for line in rest_lines(result):
                 session.console.note(escaped(line))
     if report.diagnostics and target.heading is not None and not session.console.as_json:
-        from mdplan.cli.edits.hints import for_section_option
+        from mdplan.cli.edit_options import for_section_option
 
         diagnostics = (for_section_option(each, "--section", target.heading) for each in report.diagnostics)
         report = replace(report, diagnostics=tuple(diagnostics))

@@ -4,27 +4,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mdplan.cli.completion.completed_values import plans
-from mdplan.cli.pending_plan import full_id, plan_row, short_id
-from mdplan.cli.review.page_review import (
+from mdplan.cli.completion import plans
+from mdplan.cli.plan_output import full_id, plan_row, short_id
+from mdplan.cli.review import (
     PageOptions,
     refuse_page_options,
     review_on_page,
     with_page_options,
 )
 from mdplan.cli.session import Session, engine_command
-from mdplan.cli.terminal.console import shown
-from mdplan.cli.terminal.questions import agrees, ask, has_terminal
-from mdplan.cli.usage.command import command
-from mdplan.cli.usage.misuse import Misuse
+from mdplan.cli.suggestions import Misuse
+from mdplan.cli.terminal import agrees, ask, has_terminal, shown
+from mdplan.cli.usage import command
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.reports.base import to_wire
 from mdplan.reports.plan import ApplyReport
 
 if TYPE_CHECKING:
-    from mdplan.cli.review.decision import ReviewEnd
-    from mdplan.cli.review.review_choices import TerminalDialog
+    from mdplan.cli.review import ReviewEnd, TerminalDialog
     from mdplan.diagnostics import Problems
     from mdplan.engine.reviews import OpenPlan, ReviewEntry, ReviewService
     from mdplan.storage.decisions import Decision
@@ -136,7 +134,7 @@ def _chosen(session: Session, reviewing: "ReviewService", limit: int) -> str | N
 
 
 def _review(session: Session, reviewing: "ReviewService", plan_id: str, *, overrides: bool) -> Exit:
-    from mdplan.cli.review.decision import review_plan_in_terminal
+    from mdplan.cli.review import review_plan_in_terminal
 
     opened = _opened(session, reviewing, plan_id)
     if isinstance(opened, Exit):
@@ -155,7 +153,7 @@ def _review(session: Session, reviewing: "ReviewService", plan_id: str, *, overr
 def _decide(
     reviewing: "ReviewService", opened: "OpenPlan", outcome: "ReviewEnd", *, overrides: bool
 ) -> "Decision | Problems":
-    from mdplan.cli.review.decision import DecisionKind
+    from mdplan.cli.review import DecisionKind
     from mdplan.engine.reviews import DecisionTerms
     from mdplan.storage.decisions import Channel, LineComment, Side
     from mdplan.storage.user_state import user_name
@@ -232,7 +230,7 @@ def _decided(session: Session, reviewing: "ReviewService", decision: "Decision")
 
 
 def _talk(session: Session) -> "TerminalDialog":
-    from mdplan.cli.review.review_choices import TerminalDialog
+    from mdplan.cli.review import TerminalDialog
 
     def tell(text: str) -> None:
         if text:

@@ -8,8 +8,8 @@ import click
 
 from mdplan.cli.options import field_option, field_options, given_fields
 from mdplan.cli.session import Session, engine_command
-from mdplan.cli.usage.command import command
-from mdplan.cli.usage.misuse import Misuse
+from mdplan.cli.suggestions import Misuse
+from mdplan.cli.usage import command
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.field_names import value_has_surrogate
 from mdplan.limits import FILES, PATTERNS

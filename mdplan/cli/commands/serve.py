@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from mdplan.cli.options import approval_option, limit_options
-from mdplan.cli.terminal.console import is_terminal
-from mdplan.cli.usage.command import command
+from mdplan.cli.terminal import is_terminal
+from mdplan.cli.usage import command
 from mdplan.diagnostics import Exit
 from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS, REPORTS
 from mdplan.mcp.tool import EDITOR_PATCH, INTRODUCTIONS, Catalog, tool_names

@@ -1,0 +1,431 @@
+"""A batch, a plan document or a report that comes back, read from a file, standard input or an argument."""
+
+import json
+import os
+import re
+import stat
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from mdplan.cli.options import intent_options
+from mdplan.cli.suggestions import Misuse
+from mdplan.diagnostics import Diagnostic
+from mdplan.edit_numbers import EditNumbers
+from mdplan.field_names import camel_case
+from mdplan.requests.spellings import op_of
+from mdplan.text.lines import Position
+from mdplan.text.visible import escaped
+
+STANDARD_INPUT: Final = "-"
+
+_YAML: Final = (".yaml", ".yml")
+
+_PAGES: Final = (".md", ".markdown", ".mdx", ".txt", ".rst", ".html")
+
+_EXAMPLE: Final = "`mdplan help batch` shows one"
+
+_START_OF_ID: Final = re.compile(r"(?:sha256-)?[0-9a-fA-F]{1,3}")
+
+_EMPTY: Final = f"send a batch ({_EXAMPLE}), or name a saved plan (`mdplan review --list`)"
+
+
+@dataclass(frozen=True, slots=True)
+class BadInput:
+    """`problem`, and the `excerpt` of the text that it is about: lines for people, empty without a place."""
+
+    problem: Diagnostic
+    excerpt: str = ""
+
+    @classmethod
+    def at(cls, text: str, place: Position | None, message: str, hint: str) -> "BadInput":
+        """INVALID_ARGUMENT at `place` in `text`."""
+        problem = Diagnostic.invalid(message, hint, place=place)
+        return cls(problem, marked(text, place) if place is not None else "")
+
+
+def read_input(name: str) -> object | BadInput:
+    """The value in `name`: a file relative to the current folder, ``-`` for standard input, or JSON itself.
+
+    Files that end in .yaml or .yml are YAML; other text is JSON where it begins so, else YAML. Texts of edits
+    that are in files (`markdownFile`) are read.
+    """
+    if name.lstrip()[:1] in ("{", "["):
+        return _decoded(name, "the argument", name, os.curdir)
+    where = "standard input" if name == STANDARD_INPUT else f"`{escaped(name)}`"
+    try:
+        data = sys.stdin.buffer.read() if name == STANDARD_INPUT else Path(name).read_bytes()
+    except (OSError, AttributeError) as error:  # A standard input that was closed has no attributes.
+        return BadInput(_unreadable(name, where, error))
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return BadInput(Diagnostic.invalid(f"{where} is not UTF-8", "save it as UTF-8"))
+    if not text.strip():
+        return BadInput(Diagnostic.invalid(f"{where} is empty", _EMPTY))
+    folder = os.curdir if name == STANDARD_INPUT else os.path.dirname(name) or os.curdir  # noqa: PTH120
+    return _decoded(text, where, name, folder)
+
+
+def has_no_input() -> bool:
+    """Whether standard input is a terminal or nothing at all, so that nobody sends a batch there."""
+    try:
+        return sys.stdin is None or sys.stdin.isatty() or stat.S_ISCHR(os.fstat(sys.stdin.fileno()).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def _decoded(text: str, where: str, name: str, folder: str) -> object | BadInput:
+    if name.lower().endswith(_PAGES):
+        return BadInput(_no_batch(name, where))
+    is_json = text.lstrip()[:1] in ("{", "[") and not name.lower().endswith(_YAML)
+    decoded = _from_json(text, where) if is_json else _from_yaml(text, where, name)
+    return decoded if isinstance(decoded, BadInput) else with_text_files(decoded, folder)
+
+
+def _from_json(text: str, where: str) -> Any:  # noqa: ANN401 (any JSON)
+    try:
+        return json.loads(text)
+    except (RecursionError, ValueError) as error:
+        return json_problem(text, where, error)
+
+
+def _from_yaml(text: str, where: str, name: str) -> Any:  # noqa: ANN401 (any JSON)
+    # Few batches are YAML.
+    from mdplan.bot.expansion import SEVERAL, read_source_map
+
+    located = read_source_map(text, "batch.yaml", where, _EXAMPLE)
+    is_yaml = name.lower().endswith(_YAML)
+    if isinstance(located, Diagnostic):
+        if not is_yaml and SEVERAL in located.message:
+            return BadInput(_no_batch(name, where))
+        return BadInput.at(text, located.place, located.message, located.hint)
+    if not isinstance(located.data, dict | list):
+        return BadInput(_no_batch(name, where))
+    return located.data
+
+
+def _no_batch(name: str, where: str) -> Diagnostic:
+    """`name` has text, but that is not a batch: a page that somebody wants to edit, perhaps."""
+    is_page = name.lower().endswith(_PAGES)
+    what = f"{where} is a document, not a batch of edits" if is_page else f"{where} is not a batch of edits"
+    page = escaped(name) if is_page else "FILE"
+    return Diagnostic.invalid(
+        what,
+        f"to edit it: `mdplan edit OP {page}` or `mdplan replace OLD NEW {page}`; for a batch, {_EXAMPLE}",
+    )
+
+
+def _unreadable(name: str, where: str, error: Exception) -> Diagnostic:
+    if isinstance(error, FileNotFoundError) and _START_OF_ID.fullmatch(name):
+        return Diagnostic.invalid(
+            f"{where} is no file, and too short for the ID of a plan",
+            "give at least 4 of its digits: `mdplan review --list` lists the plans",
+        )
+    if isinstance(error, FileNotFoundError):
+        similar = _similar(name)
+        hint = (
+            f"did you mean `{escaped(similar)}`?"
+            if similar
+            else f"name a JSON or YAML file, or a plan (`mdplan review --list`); {_EXAMPLE}"
+        )
+        return Diagnostic.invalid(f"there is no file {where}", hint)
+    if isinstance(error, IsADirectoryError):
+        return Diagnostic.invalid(f"{where} is a folder", f"name a JSON or YAML file; {_EXAMPLE}")
+    reason = getattr(error, "strerror", None) or "there is none"
+    return Diagnostic.invalid(f"{where} cannot be read: {reason}", f"name a JSON or YAML file; {_EXAMPLE}")
+
+
+def _similar(name: str) -> str | None:
+    """A file next to the missing `name` that was meant, perhaps."""
+    from difflib import get_close_matches
+
+    folder, leaf = os.path.split(name)
+    try:
+        entries = [entry.name for entry in Path(folder or os.curdir).iterdir()]
+    except OSError:
+        return None
+    found = get_close_matches(leaf, entries, n=1, cutoff=0.7)
+    return str(Path(folder, found[0])) if found else None
+
+
+# --- The argument BATCH of commands, and the options that override fields of it.
+
+_HELP: Final = "`mdplan help batch` shows one; one edit needs none: `mdplan edit --help`"
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+_OVERRIDES: Final = {
+    "allow_outline_change": "Allow edits that add or remove headings outside the written text.",
+    "allow_duplicate_headings": "Accept heading paths that repeat more often than before.",
+}
+
+
+def batch_argument(function: Decorated) -> Decorated:
+    """Give a command its BATCH: a file, or standard input when it is - or missing."""
+    kind = click.Path(readable=False, allow_dash=True)
+    return click.argument("batch", type=kind, default=STANDARD_INPUT, callback=_not_a_keyboard)(function)
+
+
+def override_options(function: Decorated) -> Decorated:
+    """Give a command the options that override fields of its batch, under their names in snake_case."""
+    for name, summary in reversed(_OVERRIDES.items()):
+        function = click.option(f"--{name.replace('_', '-')}", is_flag=True, help=f"{summary}")(function)
+    function = click.option(
+        "--revises", metavar="PLAN", help="The plan that this one replaces: reviewers see what differs."
+    )(function)
+    decorated: Decorated = intent_options()(function)
+    return decorated
+
+
+def _not_a_keyboard(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    """Nobody types a batch: without an argument, and with nothing piped in, the argument was forgotten."""
+    is_default = context.get_parameter_source(str(parameter.name)) is ParameterSource.DEFAULT
+    if is_default and has_no_input():
+        raise Misuse(f"the {parameter.name} is missing", f"name its file, or pipe it in: {_HELP}", context)
+    return value
+
+
+# --- A batch that cannot be read: what is wrong, and the line where it is, with a mark under the place.
+
+_WIDTH: Final = 76
+
+_BEFORE: Final = 50
+
+
+def marked(text: str, place: Position) -> str:
+    """The line of `place` in `text`, with its number, and a caret below the column; long lines are cut."""
+    lines = text.split("\n")
+    line = lines[place.line - 1].replace("\t", " ") if place.line <= len(lines) else ""
+    first = max(place.col - 1 - _BEFORE, 0) if len(line) > _WIDTH else 0
+    shown = escaped(line[first : first + _WIDTH].rstrip("\r"))
+    number = str(place.line)
+    dots = "..." if first else ""
+    caret = " " * (len(dots) + len(escaped(line[first : place.col - 1]))) + "^"
+    return f"  {number} | {dots}{shown}\n  {' ' * len(number)} | {caret}"
+
+
+# --- Common JSON mistakes, each with its correction.
+
+_HERE_DOCUMENT: Final = "`mdplan plan <<'END'`, then the batch, then a line END"
+
+_OR_YAML: Final = "or write the batch in YAML, where `markdown: |` takes whole lines"
+
+_WORD: Final = re.compile(r"[A-Za-z_][\w-]*")
+
+_PYTHON: Final = {"True": "true", "False": "false", "None": "null", "undefined": "null"}
+
+_QUOTES: Final = "'`\u2018\u2019\u201c\u201d"
+
+_CONTROLS: Final = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
+
+
+class _Found(NamedTuple):
+    """A mistake: the `offset` of the place to look at, what is wrong there, and the correction."""
+
+    offset: int
+    message: str
+    hint: str
+
+
+def json_problem(text: str, where: str, error: Exception) -> BadInput:
+    """Why `text` of `where` is no JSON, after `json.loads` raised `error`."""
+    if not isinstance(error, json.JSONDecodeError):
+        message = f"{where} is not JSON: it is nested too deeply, or a number in it is too long"
+        return BadInput.at(text, None, message, "send a smaller batch")
+    found = next(filter(None, (look(text, error) for look in _FINDERS)), None)
+    if found is None:
+        reason = error.msg[0].lower() + error.msg[1:].removesuffix(" at")
+        found = _Found(error.pos, reason, "fix the JSON syntax; `mdplan help batch` shows a batch")
+    return BadInput.at(text, _place(text, found.offset), f"{where} is not JSON: {found.message}", found.hint)
+
+
+def _lost_quotes(text: str, error: json.JSONDecodeError) -> _Found | None:
+    if '"' in text or not _WORD.match(text, error.pos):
+        return None
+    hint = f"the shell removes quotes: put the batch into a file, or use {_HERE_DOCUMENT}"
+    return _Found(error.pos, "it has no double quotes at all", hint)
+
+
+def _quotes(text: str, error: json.JSONDecodeError) -> _Found | None:
+    if text[error.pos : error.pos + 1] not in tuple(_QUOTES):
+        return None
+    is_curly = text[error.pos] in "\u2018\u2019\u201c\u201d"
+    what = "curly quotes" if is_curly else "single quotes" if text[error.pos] == "'" else "backquotes"
+    return _Found(error.pos, f"it has {what}", f'JSON takes double quotes only: "file"; {_OR_YAML}')
+
+
+def _python_word(text: str, error: json.JSONDecodeError) -> _Found | None:
+    word = _WORD.match(text, error.pos)
+    if word is None or word[0] not in _PYTHON:
+        return None
+    return _Found(error.pos, f"`{word[0]}` is not a JSON word", f"write `{_PYTHON[word[0]]}`")
+
+
+def _comment(text: str, error: json.JSONDecodeError) -> _Found | None:
+    if not text.startswith(("//", "/*", "#"), error.pos):
+        return None
+    return _Found(
+        error.pos, "it has a comment", "JSON has no comments: remove it, or write the batch in YAML"
+    )
+
+
+def _trailing_comma(text: str, error: json.JSONDecodeError) -> _Found | None:
+    before = text[: error.pos].rstrip()
+    at = len(before) - 1 if before.endswith(",") else error.pos
+    closes = text[at + 1 :].lstrip()[:1]
+    if text[at : at + 1] != "," or closes not in ("]", "}"):
+        return None
+    return _Found(at, f"there is a comma before `{closes}`", "remove this comma")
+
+
+def _bare_word(text: str, error: json.JSONDecodeError) -> _Found | None:
+    word = _WORD.match(text, error.pos)
+    if word is None or word[0] in {"true", "false", "null"} or error.msg.startswith("Expecting ','"):
+        return None
+    return _Found(error.pos, f"`{word[0][:40]}` has no quotes", f'write "{word[0][:40]}"')
+
+
+def _control(text: str, error: json.JSONDecodeError) -> _Found | None:
+    if not error.msg.startswith("Invalid control character"):
+        return None
+    escape = _CONTROLS.get(text[error.pos], "an escape such as \\u0007")
+    what = "a line break" if text[error.pos] in "\r\n" else "a control character"
+    return _Found(error.pos, f"there is {what} inside a text", f"write {escape} for it, {_OR_YAML}")
+
+
+def _bad_escape(_: str, error: json.JSONDecodeError) -> _Found | None:
+    if not error.msg.startswith("Invalid \\"):
+        return None
+    return _Found(error.pos, "a backslash begins no escape here", r"write \\ for a backslash")
+
+
+def _missing_comma(text: str, error: json.JSONDecodeError) -> _Found | None:
+    if not error.msg.startswith("Expecting ','"):
+        return None
+    if _WORD.match(text, error.pos) and text[: error.pos].rstrip().endswith('"'):
+        at = text.rindex('"', 0, error.pos)
+        return _Found(
+            at, "a text ends at this quote, and more follows", r"write \" for a quote inside a text"
+        )
+    before = len(text[: error.pos].rstrip())
+    return _Found(before, "a comma is missing here", "put a comma between two fields or entries")
+
+
+def _too_short(text: str, error: json.JSONDecodeError) -> _Found | None:
+    if error.msg.startswith("Unterminated string"):
+        return _Found(error.pos, "the text that begins here has no closing quote", 'close it with "')
+    if error.pos < len(text.rstrip()):
+        return None
+    return _Found(len(text.rstrip()), "it ends too early", "close all brackets: `]` and `}`")
+
+
+def _more(text: str, error: json.JSONDecodeError) -> _Found | None:
+    if error.msg != "Extra data":
+        return None
+    if text[error.pos] in "]}":
+        return _Found(error.pos, "there is one bracket too many", "remove this bracket")
+    hint = 'send one batch: {"files": [{"file": …, "edits": […]}, …]}'
+    return _Found(error.pos, "a second JSON value begins here", hint)
+
+
+_FINDERS: Final[tuple[Callable[[str, json.JSONDecodeError], _Found | None], ...]] = (
+    _lost_quotes,
+    _too_short,
+    _control,
+    _bad_escape,
+    _trailing_comma,
+    _comment,
+    _python_word,
+    _missing_comma,
+    _more,
+    _quotes,
+    _bare_word,
+)
+
+
+def _place(text: str, offset: int) -> Position:
+    return Position(text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))
+
+
+# --- How people count the edits of a batch that was sent.
+
+
+def numbers_of(data: object) -> EditNumbers:
+    """Those of `data`, a batch as it was sent; globs and diffs make the numbers unknown."""
+    match data:
+        case {"files": list(entries)}:
+            counted = [_counted(entry) for entry in entries]
+        case dict():
+            counted = [_counted(data)]
+        case _:
+            counted = [None]
+    known = [each for each in counted if each is not None]
+    return EditNumbers(tuple(known) if len(known) == len(counted) else ())
+
+
+def _counted(entry: Any) -> tuple[str, int] | None:  # noqa: ANN401 (any JSON)
+    match entry:
+        case {"file": str(file), "edits": list(edits)} | {"path": str(file), "edits": list(edits)}:
+            return file, len(edits)
+        case {"file": str(file)} if op_of(entry) is not None:
+            return file, 1
+        case _:
+            return None
+
+
+# --- Texts of edits that a batch leaves in files of their own: `markdownFile` in place of `markdown`.
+
+_FIELDS: Final = {"markdownFile": "markdown", "replacementFile": "replacement", "diffFile": "diff"}
+
+
+def with_text_files(batch: Any, folder: str) -> Any:  # noqa: ANN401 (any JSON)
+    """`batch` with the text of each file in place of its name, which is relative to `folder`.
+
+    Over MCP these fields do not exist: there a name would let a client read any file of the user.
+    """
+    if not isinstance(batch, dict):
+        return batch
+    found = _with_texts(batch, folder)
+    for name in ("edits", "files"):
+        entries = batch.get(name)
+        if isinstance(found, BadInput) or not isinstance(entries, list):
+            continue
+        below = [with_text_files(each, folder) for each in entries]
+        bad = next((each for each in below if isinstance(each, BadInput)), None)
+        found = bad if bad is not None else {**found, name: below}
+    return found
+
+
+def _with_texts(edit: dict[str, Any], folder: str) -> dict[str, Any] | BadInput:
+    found: dict[str, Any] = {}
+    for name, value in edit.items():
+        field = _FIELDS.get(camel_case(name))
+        read = _text_of(name, field, value, edit, folder) if field else value
+        if isinstance(read, BadInput):
+            return read
+        found[field or name] = read
+    return found
+
+
+def _text_of(name: str, field: str, value: object, edit: dict[str, Any], folder: str) -> str | BadInput:
+    if field in edit:
+        return _bad(f"an edit has `{name}` and `{field}`", "give one of them")
+    if not isinstance(value, str):
+        return _bad(f"`{name}` is not a string", "give the path of a file, relative to the batch")
+    try:
+        return Path(folder, value).read_bytes().decode("utf-8")
+    except OSError as error:
+        reason = f"`{escaped(value)}` of `{name}` cannot be read: {error.strerror}"
+        return _bad(reason, "give the path of a file, relative to the batch")
+    except ValueError:
+        return _bad(f"`{escaped(value)}` of `{name}` is not UTF-8 text", "save it as UTF-8")
+
+
+def _bad(message: str, hint: str) -> BadInput:
+    return BadInput(Diagnostic.invalid(message, hint))

@@ -1,0 +1,604 @@
+"""`mdplan bot`: a manifest of edits to many files, planned, checked or applied as one plan."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from mdplan.bot.bot import BotReport
+from mdplan.cli.options import approval_option
+from mdplan.cli.plan_output import (
+    output_option,
+    print_applied,
+    print_recovered,
+    print_summary,
+    print_warnings,
+    write_diff,
+    write_document,
+)
+from mdplan.cli.report_text import counted, file_list, plan_size
+from mdplan.cli.session import Session, engine_command
+from mdplan.cli.suggestions import Misuse
+from mdplan.cli.terminal import CHOICES, progress_listener, shown
+from mdplan.cli.usage import Command, Group
+from mdplan.cli.views import write_proposal_sarif, write_sarif
+from mdplan.diagnostics import Exit
+from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
+
+if TYPE_CHECKING:
+    from mdplan.bot.bot import Proposal, RunOptions
+    from mdplan.bot.manifest import LoadedManifest
+    from mdplan.bot.pulls import Split
+    from mdplan.diagnostics import Problems
+
+
+# Options that the first screen of help leaves out.
+_RARE: Final = frozenset({"environment", "data", "jobs", "executor", "progress", "sarif"})
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+keep_going_option: Final = click.option(
+    "--keep-going", is_flag=True, help="Skip files that cannot be planned; it still fails."
+)
+
+progress_option: Final = click.option(
+    "--progress",
+    type=click.Choice(CHOICES),
+    default="auto",
+    show_default=True,
+    help="Progress on standard error; auto is a bar at a terminal.",
+)
+
+_OPTIONS: Final = (
+    keep_going_option,
+    click.option(
+        "--jobs",
+        type=click.IntRange(min=1),
+        metavar="NUMBER",
+        help="Number of worker processes.  [default: one per core]",
+    ),
+    click.option(
+        "--executor", metavar="dask://HOST:PORT", help="Plan on a Dask cluster that sees the same files."
+    ),
+    click.option(
+        "--git", "ref", metavar="REF", help="Work on this branch, tag or commit instead of the work tree."
+    ),
+    progress_option,
+)
+
+_sarif_option: Final = click.option(
+    "--sarif",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write problems, and changes as fixes, to FILE for code scanning.",
+)
+
+
+def _options(function: Decorated) -> Decorated:
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return manifest_options(function)
+
+
+class _Verbs(Group):
+    """The verbs of the bot; a manifest in place of one gets a suggestion."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command of the verb that comes first."""
+        name = args[0]
+        if name not in self.commands and not name.startswith("-"):
+            is_file = "." in name or "/" in name
+            what = "the verb is missing" if is_file else f"there is no verb `{name}`"
+            manifest = name if is_file else "MANIFEST"
+            raise Misuse(
+                what,
+                f"write `mdplan bot plan {manifest}`; the verbs are plan, check, apply, pr and merge",
+                ctx,
+            )
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=_Verbs,
+    subcommand_metavar="plan|check|apply|pr|merge MANIFEST|BRANCH [OPTIONS]",
+    options_metavar="",
+    example="mdplan bot plan manifest.yaml\nmdplan bot apply manifest.yaml",
+)
+def bot() -> None:
+    """Apply a manifest of edits to many files, all or nothing.
+
+    A manifest is a YAML or JSON file that lists files, conditions and edits; `mdplan help manifest` shows
+    one. The bot skips files that already match, so you can apply a manifest again and again.
+    """
+
+
+# Options of more than one command.
+base_option: Final = click.option(
+    "--base", metavar="BRANCH", default="main", show_default=True, help="Base branch of the pull request."
+)
+
+remote_option: Final = click.option(
+    "--remote", metavar="NAME", default="origin", show_default=True, help="Remote of the branches."
+)
+
+author_option: Final = click.option(
+    "--author", metavar="'NAME <ADDRESS>'", help="Author of the commit; else who git says."
+)
+
+forge_option: Final = click.option(
+    "--forge",
+    type=click.Choice(["github", "none"]),
+    default="github",
+    show_default=True,
+    help="none: push branches alone.",
+)
+
+
+# --- `mdplan bot merge`: the base of a pull request merged into its branch.
+
+
+@click.command(cls=Command, example="mdplan bot merge docs-update --base main")
+@click.argument("branch")
+@base_option
+@remote_option
+@author_option
+@forge_option
+@engine_command(BotReport, FILES, tells_people=True)
+def merge(session: Session, *, branch: str, base: str, remote: str, author: str | None, forge: str) -> Exit:
+    """Merge the base into BRANCH of a pull request, and push it.
+
+    git merges with `mdplan merge` for Markdown and data files. Where a person must decide, nothing is pushed.
+    A comment on the pull request says what was merged, or what needs a person. GH_TOKEN is the token of
+    GitHub, which runs no merge drivers by itself.
+    """
+    from mdplan.bot.forge import GitHub
+    from mdplan.bot.pulls import BranchMerge, merge_base_into
+
+    wanted = BranchMerge(
+        branch=branch,
+        base=base,
+        remote=remote,
+        author=author,
+        forge=GitHub.of_environment if forge == "github" else None,
+    )
+    made = merge_base_into(session.open_engine(), wanted)
+    report = made.report
+    session.finish(report)
+    if not report.ok:
+        return report.error.code.exit if report.error is not None else Exit.REFUSED
+    if report.commit is None:
+        session.console.note(f"Nothing to merge: {shown(branch)} has all of {shown(base)} already.")
+        return Exit.DONE
+    for file in made.files:
+        session.console.note(f"merged {shown(file)}")
+    session.console.note(f"Pushed {report.commit[:_SHORT]} to {shown(branch)}.")
+    if report.pull_request is not None:
+        session.console.note(f"Pull request: {shown(report.pull_request)}")
+    return Exit.DONE
+
+
+# --- Text output of the bot: files, commits and pull requests.
+
+_SHORT: Final = 12
+
+bot.add_command(merge)
+
+
+def _pairs(context: click.Context, parameter: click.Parameter, given: Sequence[str]) -> dict[str, str]:
+    """``NAME=VALUE`` options as a mapping."""
+    for each in given:
+        if each.find("=") < 1:
+            raise click.BadParameter(f"`{each}` is not NAME=VALUE.", context, parameter)
+    return {name: value for name, _, value in (each.partition("=") for each in given)}
+
+
+_VALUES: Final = (
+    click.argument("manifest", type=click.Path(readable=False)),
+    click.option(
+        "--var",
+        "variables",
+        multiple=True,
+        callback=_pairs,
+        metavar="NAME=VALUE",
+        help="Value of {{vars.NAME}}; repeatable.",
+    ),
+    click.option(
+        "--env", "environment", multiple=True, metavar="NAME", help="Allow {{env.NAME}}; repeatable."
+    ),
+    click.option(
+        "--data",
+        multiple=True,
+        callback=_pairs,
+        metavar="NAME=FILE",
+        help="JSON, YAML, TOML, CSV or text file for {{data.NAME}}; repeatable.",
+    ),
+)
+
+
+def manifest_options(function: Decorated) -> Decorated:
+    """Give a command the manifest as argument, and the options of its values."""
+    for option in reversed(_VALUES):
+        function = option(function)
+    return function
+
+
+@bot.command(cls=Command, example="mdplan bot plan manifest.yaml --var version=1.2", rare=_RARE)
+@_options
+@output_option
+@_sarif_option
+@engine_command(BotReport, FILES, PATTERNS, BATCHES, tells_people=True)
+def plan(session: Session, *, output: Path | None, sarif: Path | None, **given: Any) -> Exit:  # noqa: ANN401 (click's)
+    """Show what MANIFEST would change, and save it as one plan; the files stay unchanged.
+
+    The diff goes to standard output, in a form that `git apply` takes, and everything else to standard error.
+    """
+    loaded, options = load_for(session, given), _run_options(session, given)
+    if isinstance(loaded, tuple):
+        write_sarif(loaded, given["manifest"], sarif)
+        return session.refuse(*loaded)
+    with _proposed(session, loaded, options, given["ref"], keeps=True) as proposal:
+        output = output if proposal.plan is not None else None
+        problems = write_document(proposal.document(), output) if output is not None else ()
+        problems = problems or write_proposal_sarif(proposal, given["manifest"], sarif)
+        code = problems[0].code.exit if problems else _exit(proposal.report)
+        options.on_event("ended", {"exit": int(code)})
+        if problems:
+            return session.refuse(*problems)
+        if session.console.diff_is_for_people:
+            write_diff(session, b"".join(proposal.diff()))
+        elif not session.console.as_json:
+            for part in proposal.diff():
+                session.console.data(part)
+        session.finish(proposal.report)
+        if proposal.report.ok or proposal.plan is not None:
+            if given["ref"] is None:
+                print_summary(session, proposal.report, output)
+            else:
+                print_planned_on_commit(session, proposal.report, given["manifest"], given["ref"], output)
+            print_counts(session, proposal.report)
+        return code
+
+
+@bot.command(cls=Command, example="mdplan bot check manifest.yaml", rare=_RARE)
+@_options
+@_sarif_option
+@engine_command(BotReport, FILES, PATTERNS, BATCHES, tells_people=True)
+def check(session: Session, *, sarif: Path | None, **given: Any) -> Exit:  # noqa: ANN401 (click's)
+    """Check whether the files match MANIFEST: exit with 0, or with 1 if something would change.
+
+    Changes no file and saves no plan.
+    """
+    loaded, options = load_for(session, given), _run_options(session, given)
+    if isinstance(loaded, tuple):
+        write_sarif(loaded, given["manifest"], sarif)
+        return session.refuse(*loaded)
+    with _proposed(session, loaded, options, given["ref"], keeps=False) as proposal:
+        report = proposal.report
+        code = Exit.WOULD_CHANGE if report.ok and not report.no_op else _exit(report)
+        problems = write_proposal_sarif(proposal, given["manifest"], sarif)
+        code = problems[0].code.exit if problems else code
+        options.on_event("ended", {"exit": int(code)})
+        if problems:
+            return session.refuse(*problems)
+        session.finish(report)
+        if report.ok or proposal.plan is not None:
+            print_checked(session, report)
+        return code
+
+
+@bot.command(
+    cls=Command,
+    example="mdplan bot apply manifest.yaml\nmdplan bot apply manifest.yaml --git main -m 'Bump version'",
+    rare=_RARE | {"branch", "rebuild", "author", "on_stale"},
+)
+@_options
+@click.option("--branch", metavar="NAME", help="With --git: the branch to commit to.  [default: REF]")
+@click.option("--message", "-m", metavar="TEXT", help="With --git: the commit message.")
+@author_option
+@click.option(
+    "--rebuild",
+    is_flag=True,
+    help="With --git and --branch: begin the branch again at REF; all its commits must be of the bot.",
+)
+@click.option(
+    "--on-stale",
+    type=click.Choice(["refuse", "rebase", "merge"]),
+    help="With --git: rebase plans again if the branch has moved; merge keeps commits that others made on"
+    " it, and merges with them.  [default: refuse]",
+)
+@approval_option
+@engine_command(BotReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY, tells_people=True)
+def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
+    """Apply MANIFEST in one transaction: all files or none.
+
+    With --git the result is a commit on a branch, made without a work tree; mdplan rejects a branch that is
+    checked out in one.
+    """
+    wanted: dict[str, Any] = {name: given.pop(name) for name in ("branch", "message", "author", "on_stale")}
+    wanted["rebuilds"] = given.pop("rebuild") or None
+    names = {"rebuilds": "rebuild", "on_stale": "on-stale"}
+    idle = [names.get(name, name) for name, value in wanted.items() if value is not None]
+    if given["ref"] is None and idle:
+        raise click.UsageError(f"`--{idle[0]}` needs `--git`.")
+    loaded, options = load_for(session, given), _run_options(session, given)
+    if isinstance(loaded, tuple):
+        return session.refuse(*loaded)
+    report = _applied(session, loaded, options, given, wanted)
+    code = _exit(report) if report.applied else _exit_of_error(report)
+    options.on_event("ended", {"exit": int(code)})
+    print_recovered(session, report)
+    session.finish(report)
+    if report.ok or report.applied:
+        print_applied(session, report)
+        print_commit(session, report)
+        print_counts(session, report)
+    return code
+
+
+def _split_of(context: click.Context, parameter: click.Parameter, given: str | None) -> "Split | None":
+    """The value of `--split`. Raises `BadParameter`."""
+    if given is None:
+        return None
+    from mdplan.bot.pulls import Split
+
+    split = Split.read(given)
+    if isinstance(split, Split):
+        return split
+    raise click.BadParameter(f"{split.message}; {split.hint}.", context, parameter)
+
+
+branch_option: Final = click.option(
+    "--branch", metavar="NAME", help="Branch of the bot.  [default: mdplan/MANIFEST]"
+)
+
+split_option: Final = click.option(
+    "--split",
+    metavar="BY",
+    callback=_split_of,
+    help="A pull request for each part: codeowners, folder[:DEPTH], front-matter:KEY or files:NUMBER.",
+)
+
+title_option: Final = click.option(
+    "--title", metavar="TEXT", help="Title; else the description in the manifest."
+)
+
+label_option: Final = click.option(
+    "--label", "labels", metavar="NAME", multiple=True, help="Label of it; repeatable."
+)
+
+commits_option: Final = click.option(
+    "--commits",
+    type=click.Choice(["git", "forge"]),
+    default="git",
+    show_default=True,
+    help="forge: GitHub makes the commit and signs it.",
+)
+
+stale_option: Final = click.option(
+    "--on-stale",
+    type=click.Choice(["refuse", "merge"]),
+    default="refuse",
+    show_default=True,
+    help="merge: keep commits that others made on the branch, and merge with them.",
+)
+
+
+@bot.command(
+    cls=Command,
+    example="mdplan bot pr manifest.yaml --base main --label docs",
+    rare=_RARE | {"ref", "branch", "remote", "author", "on_stale"},
+)
+@_options
+@base_option
+@branch_option
+@remote_option
+@split_option
+@title_option
+@label_option
+@author_option
+@forge_option
+@commits_option
+@stale_option
+@approval_option
+@engine_command(BotReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY, tells_people=True)
+def pr(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
+    """Open, update or close the pull request of MANIFEST.
+
+    Each run builds the branch of the bot again from the newest base and pushes it. It never overwrites a
+    commit by somebody else: it fails, or merges with --on-stale merge. GH_TOKEN is the token of GitHub.
+    """
+    check_commits(given)
+    if given["ref"] is not None:
+        raise click.UsageError("`bot pr` reads the branch of `--base`; remove `--git`.")
+    loaded, options = load_for(session, given), _run_options(session, given)
+    if isinstance(loaded, tuple):
+        return session.refuse(*loaded)
+    from mdplan.bot.forge import GitHub
+    from mdplan.bot.pulls import PullOptions, run_pull_request, run_pull_requests
+
+    wanted = PullOptions(
+        base=given["base"],
+        branch=given["branch"] or f"mdplan/{Path(given['manifest']).stem}",
+        remote=given["remote"],
+        title=given["title"],
+        labels=given["labels"],
+        author=given["author"],
+        forge=GitHub.of_environment if given["forge"] == "github" else None,
+        signed_by_forge=given["commits"] == "forge",
+        merges=given["on_stale"] == "merge",
+    )
+    engine = session.open_engine(require_approval=given["require_approval"])
+    report = (
+        run_pull_request(engine, loaded, options, wanted)
+        if given["split"] is None
+        else run_pull_requests(engine, loaded, options, wanted, given["split"])
+    )
+    code = _exit_of_error(report)
+    options.on_event("ended", {"exit": int(code)})
+    session.finish(report)
+    if given["split"] is not None:
+        print_parts(session, report)
+    elif report.ok:
+        print_applied(session, report)
+        print_commit(session, report)
+        if report.pull_request is not None:
+            what = "Pull request" if report.commit is not None else "Closed pull request"
+            session.console.note(f"{what}: {shown(report.pull_request)}")
+        print_counts(session, report)
+    return code
+
+
+def _proposed(
+    session: Session, loaded: "LoadedManifest", options: "RunOptions", ref: str | None, *, keeps: bool
+) -> AbstractContextManager["Proposal"]:
+    from mdplan.bot.bot import propose
+
+    if ref is None:
+        return propose(session.open_engine(), loaded, options, keeps=keeps)
+    from mdplan.bot.commits import propose_on_commit
+
+    return propose_on_commit(session.open_engine(), loaded, options, ref)
+
+
+def _applied(
+    session: Session,
+    loaded: "LoadedManifest",
+    options: "RunOptions",
+    given: dict[str, Any],
+    wanted: dict[str, Any],
+) -> BotReport:
+    from mdplan.bot.bot import apply_manifest
+
+    engine, ref = session.open_engine(require_approval=given["require_approval"]), given["ref"]
+    if ref is None:
+        return apply_manifest(engine, loaded, options)
+    from mdplan.bot.commits import GitCommit, apply_to_branch
+
+    on_stale, rebuilds = wanted.pop("on_stale"), bool(wanted.pop("rebuilds"))
+    commit = GitCommit(**wanted, rebases=on_stale == "rebase", rebuilds=rebuilds, merges=on_stale == "merge")
+    return apply_to_branch(engine, loaded, options, ref, commit)
+
+
+def _run_options(session: Session, given: dict[str, Any]) -> "RunOptions":
+    from mdplan.bot.bot import RunOptions
+    from mdplan.bot.executors import default_jobs
+
+    return RunOptions(
+        jobs=given["jobs"] or default_jobs(),
+        executor=given["executor"],
+        keep_going=given["keep_going"],
+        on_event=progress_listener(
+            given["progress"],
+            quiet=session.console.quiet or session.console.as_json,
+            coloured=session.console.err.on,
+        ),
+    )
+
+
+def _exit(report: BotReport) -> Exit:
+    """How a command that commits nothing ends: REFUSED where there is a plan next to problems."""
+    return Exit.REFUSED if _went_on(report) else _exit_of_error(report)
+
+
+def _exit_of_error(report: BotReport) -> Exit:
+    return report.error.code.exit if report.error is not None else Exit.DONE
+
+
+def _went_on(report: BotReport) -> bool:
+    """Whether there is a plan next to problems, of what could be planned."""
+    return not report.ok and report.plan_id is not None
+
+
+_BRANCHES: Final = "refs/heads/"
+
+
+def print_planned_on_commit(
+    session: Session, report: BotReport, manifest: str, ref: str, document: Path | None
+) -> None:
+    """Say how much a plan changes, on which commit, and how to make a commit of it.
+
+    `document` is the file that it went to.
+    """
+    console = session.console
+    print_warnings(session, report)
+    at = f"{shown(ref)} ({(report.base_commit or '')[:_SHORT]})"
+    if report.no_op or report.plan_id is None:
+        console.note(f"Nothing to change: the files of {at} already have this content.")
+        return
+    listed = file_list(report.files, console.err)
+    if listed:
+        console.note(listed)
+    written = f" written to {shown(str(document))}" if document is not None else ""
+    console.note(f"{plan_size(report)}. Plan {console.err.bold(report.plan_id)} for {at}{written}.")
+    console.note(f"To commit: {session.command_line('bot', 'apply', manifest, '--git', ref)}")
+
+
+def print_commit(session: Session, report: BotReport) -> None:
+    """Say which commit was made, on which branch."""
+    if report.commit is not None:
+        branch = shown((report.branch or "").removeprefix(_BRANCHES))
+        session.console.note(f"Commit {report.commit[:_SHORT]} on {branch}.")
+
+
+def print_parts(session: Session, report: BotReport) -> None:
+    """Say what became of each part of a manifest that was split."""
+    console = session.console
+    for part in report.pull_requests:
+        branch = shown(part.branch)
+        link = f": {shown(part.pull_request)}" if part.pull_request is not None else ""
+        if part.error is not None:
+            console.note(f"{branch}: failed: {shown(part.error.message)}")
+        elif part.commit is None:
+            console.note(f"{branch}: nothing left to do, closed{link}")
+        else:
+            console.note(f"{branch}: {counted(part.files, 'file')}, commit {part.commit[:_SHORT]}{link}")
+    if report.ok and not report.pull_requests:
+        console.note("Nothing to change: the files already have this content.")
+
+
+def print_checked(session: Session, report: BotReport) -> None:
+    """Say if the files match the manifest, and which would change."""
+    console = session.console
+    print_warnings(session, report)
+    if report.no_op:
+        console.note("All files match the manifest.")
+    else:
+        listed = file_list(report.files, console.err)
+        console.note(listed or "\n".join(f"  {shown(file.file)}" for file in report.files if file.changed))
+        console.note(f"Would change {plan_size(report)}.")
+    print_counts(session, report)
+
+
+def print_counts(session: Session, report: BotReport) -> None:
+    """Say how many files the manifest names, and what becomes of them."""
+    counts = [
+        (report.files_changed, "to change"),
+        (report.files_hold, "unchanged"),
+        (report.files_left_out, "skipped"),
+        (report.files_refused, "rejected"),
+    ]
+    parts = ", ".join(f"{number} {what}" for number, what in counts if number)
+    if parts:
+        session.console.note(f"{counted(report.files_named, 'file')} matched: {parts}.")
+
+
+def check_commits(given: Mapping[str, Any]) -> None:
+    """Raise `UsageError` where `--commits` names a forge that is not used."""
+    if given["commits"] == "forge" and given["forge"] == "none":
+        raise click.UsageError("`--commits forge` needs a forge; remove `--forge none`.")
+
+
+def load_for(session: Session, given: dict[str, Any]) -> "LoadedManifest | Problems":
+    """The manifest that a command was given, with its values; or what is wrong with it."""
+    from mdplan.bot.manifest import InputFiles, ManifestInputs, load_manifest
+
+    values = ManifestInputs(
+        variables=given["variables"], environment=tuple(given["environment"]), data=given["data"]
+    )
+    documents = session.open_files()
+    with documents.workspace as workspace:
+        return load_manifest(given["manifest"], values, InputFiles(workspace, documents.max_file_bytes))

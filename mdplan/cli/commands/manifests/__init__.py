@@ -1,1 +1,0 @@
-"""The commands that take a manifest: `mdplan bot` and `mdplan fleet`."""

@@ -1,0 +1,113 @@
+"""`mdplan outline`: the structure of a file, or one row for each file of a folder."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+import click
+
+from mdplan.cli.completion import headings
+from mdplan.cli.field_types import heading_path
+from mdplan.cli.options import field_option, field_options, given_fields
+from mdplan.cli.session import Session, engine_command
+from mdplan.cli.usage import command
+from mdplan.diagnostics import Diagnostic, Exit
+from mdplan.limits import FILES
+from mdplan.reading.stat_text import stat_text
+from mdplan.reports.stat import SectionEntry, StatReport
+from mdplan.requests.queries import FORMATS, StatRequest
+from mdplan.text.visible import escaped
+
+# Scripts read what the command printed under its old name.
+_OLD_NAME: Final = "stat"
+
+_EXAMPLE: Final = """\
+mdplan outline guide.md
+mdplan outline docs
+mdplan outline guide.md --under Install"""
+
+
+@command(name="outline", example=_EXAMPLE, rare=("links", "include"))
+@click.argument("file", type=click.Path(readable=False), default=".")
+@click.option("--long", "-l", "is_long", is_flag=True, help="Show IDs and hashes too.")
+@field_option(StatRequest, "detail")
+@field_option(
+    StatRequest,
+    "under",
+    metavar="SECTION",
+    shell_complete=headings,
+    help="Only this section: its ID or heading; repeated, the headings of a path from outer to inner.",
+)
+@field_options(StatRequest, "depth", "limit", "cursor", "include", "links", "encoding")
+@field_option(StatRequest, "format", type=click.Choice(FORMATS))
+@engine_command(StatReport, FILES)
+def stat(session: Session, *, file: str, is_long: bool, under: tuple[str, ...], **options: object) -> Exit:
+    """Show the sections of FILE with their lines, or one row for each file of a folder or glob.
+
+    FILE is relative to the folder that --root names, else to the current folder; without FILE it is that
+    folder. With several roots NAME:PATH names a file too.
+    """
+    from mdplan.engine.stat import stat_files
+    from mdplan.reading.stat_text import stat_text
+
+    given = given_fields({**options, "under": under[0] if len(under) == 1 else under})
+    if isinstance(given, Diagnostic):
+        return session.refuse(given)
+    files, request = session.open_files(), StatRequest(file=session.named(file), **given)
+    report = stat_files(files, request)
+    if report.diagnostics and len(under) == 1:
+        path = heading_path(under[0])
+        by_path = stat_files(files, replace(request, under=tuple(path))) if len(path) > 1 else report
+        report = by_path if by_path.ok else _in_own_words(session, report, under[0])
+    if report.ok and not session.console.as_json:
+        is_long = is_long or click.get_current_context().info_name == _OLD_NAME
+        text = stat_text(report) if is_long else outline_text(report)
+        session.console.paged(escaped(text))
+    return session.finish(report)
+
+
+def _in_own_words(session: Session, report: StatReport, under: str) -> StatReport:
+    """`report` with the problems of the section `under` in the words of this command."""
+    if session.console.as_json:
+        return report
+    from mdplan.cli.edit_options import for_section_option
+
+    problems = (for_section_option(each, "--under", under) for each in report.diagnostics)
+    return replace(report, diagnostics=tuple(problems))
+
+
+# --- The outline of a file for people: lines and headings, without the hashes that programs need.
+
+_BASE: Final = re.compile(r" baseSha256 [0-9a-f]+")
+
+_ROW_HASH: Final = re.compile(r" [0-9a-f]{16}$", re.MULTILINE)
+
+
+def outline_text(report: StatReport) -> str:
+    """Text of `report`: one line for each section, indented by its level, then what else the file has."""
+    if report.files is not None:
+        return _ROW_HASH.sub("", stat_text(report))
+    is_markdown = report.ini_sections is None and report.text_sections is None and report.keys is None
+    if not (report.ok and report.sections and is_markdown):
+        return _BASE.sub("", stat_text(report))
+    rest = _BASE.sub("", stat_text(replace(report, sections=()))).splitlines()
+    head = 3 if report.front_matter else 2
+    lines = [*rest[:head], *_sections(report.sections, report.total_sections or 0), *rest[head:]]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _sections(sections: Sequence[SectionEntry], total: int) -> list[str]:
+    lines = [f"{section.start_line}-{section.end_line}" for section in sections]
+    width = max(map(len, lines))
+    listed = [f"  {line:{width}}  {_heading(each)}" for line, each in zip(lines, sections, strict=True)]
+    cut = [f"  {len(sections)} of {total} sections"] if len(sections) < total else []
+    return [*listed, *cut]
+
+
+def _heading(section: SectionEntry) -> str:
+    if not section.level:
+        return "(text before the first heading)"
+    title = section.heading_path[-1] if section.heading_path else section.title
+    remark = " (in a quote or list)" if section.nested else ""
+    return f"{'  ' * (section.level - 1)}{'#' * section.level} {title}{remark}"

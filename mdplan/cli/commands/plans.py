@@ -1,0 +1,292 @@
+"""`mdplan plan`, a dry run with its diff and plan ID, and `mdplan validate`, its problems alone."""
+
+import os
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from mdplan.cli.batches import (
+    STANDARD_INPUT,
+    BadInput,
+    batch_argument,
+    has_no_input,
+    override_options,
+    read_input,
+)
+from mdplan.cli.completion import plans_and_files, transactions
+from mdplan.cli.options import approval_option
+from mdplan.cli.plan_output import (
+    PLAN_ID,
+    full_id,
+    only_pending,
+    output_option,
+    print_applied,
+    print_diff,
+    print_recovered,
+    print_sarif,
+    print_summary,
+    print_undone,
+    print_warnings,
+    write_diff,
+    write_document,
+)
+from mdplan.cli.report_text import plan_size
+from mdplan.cli.session import Session, engine_command
+from mdplan.cli.suggestions import Misuse
+from mdplan.cli.terminal import agrees, has_terminal
+from mdplan.cli.usage import command
+from mdplan.diagnostics import Diagnostic, Exit
+from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
+from mdplan.reports.base import refusal
+from mdplan.reports.plan import ApplyReport, PlanReport
+from mdplan.requests.batch import OnStale
+
+if TYPE_CHECKING:
+    from mdplan.engine.engine import Engine
+
+
+@command(
+    example="mdplan plan batch.yaml",
+    rare=("allow_outline_change", "allow_duplicate_headings", "description", "revises"),
+)
+@batch_argument
+@output_option
+@click.option("--check", is_flag=True, help="Exit with 1 if anything would change.")
+@override_options
+@engine_command(PlanReport, FILES, PATTERNS, BATCHES, tells_people=True)
+def plan(session: Session, *, batch: str, output: Path | None, check: bool, **overrides: bool | str) -> Exit:
+    """Show what BATCH would change, and save that as a plan; its files are not touched.
+
+    BATCH is a JSON or YAML file, JSON itself, or - for standard input. The diff goes to standard output, in a
+    form that `git apply` takes, and everything else to standard error. Paths in the batch and in the diff are
+    relative to the root; `markdownFile`, instead of `markdown`, names a file with the text, relative to
+    BATCH.
+    """
+    data = read_input(batch)
+    if isinstance(data, BadInput):
+        return session.refuse_input(data)
+    engine = session.open_engine()
+    draft = engine.draft(data, overrides=overrides)
+    report = draft.report
+    if not report.ok:
+        return session.finish(report, data)
+    problems = write_document([draft.document], output) if output else ()
+    if problems:
+        return session.refuse(*problems)
+    write_diff(session, draft.diff)
+    session.finish(report)
+    print_summary(session, report, output)
+    return Exit.WOULD_CHANGE if check and not report.no_op else Exit.DONE
+
+
+@command(
+    example="mdplan validate batch.yaml",
+    rare=("allow_outline_change", "allow_duplicate_headings", "description", "revises"),
+)
+@batch_argument
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "sarif"]),
+    default="text",
+    show_default=True,
+    help="sarif: problems and warnings for code scanning, on standard output.",
+)
+@override_options
+@engine_command(PlanReport, FILES, PATTERNS, BATCHES, tells_people=True)
+def validate(session: Session, *, batch: str, form: str, **overrides: bool | str) -> Exit:
+    """Check BATCH and report every problem.
+
+    BATCH is a JSON or YAML file, JSON itself, or - for standard input. It is planned as `mdplan plan` does
+    it, but no diff is printed; with --json the report contains it.
+    """
+    data = read_input(batch)
+    if isinstance(data, BadInput):
+        return session.refuse_input(data)
+    report = session.open_engine().draft(data, overrides=overrides).report
+    if form == "sarif":
+        print_sarif(session, report, batch if Path(batch).is_file() else "batch")
+        return report.error.code.exit if report.error is not None else Exit.DONE
+    code = session.finish(report, data)
+    if report.ok:
+        print_warnings(session, report)
+        session.console.note(f"Valid: {plan_size(report)} would change.")
+    return code
+
+
+# --- `mdplan apply`: apply a plan, or a batch with guards.
+
+
+@command(
+    example="mdplan apply\nmdplan apply 3f058f21",
+    rare=("allow_outline_change", "allow_duplicate_headings", "description", "revises"),
+)
+@click.argument("plan", type=click.Path(allow_dash=True), required=False, shell_complete=plans_and_files)
+@click.option("--yes", "-y", is_flag=True, help="Without PLAN: apply the pending plan without asking.")
+@click.option("--check", is_flag=True, help="Apply nothing; exit with 1 if anything would change.")
+@click.option(
+    "--rebase", is_flag=True, help="If a file has changed, apply when every edit still has the same effect."
+)
+@click.option("--merge", is_flag=True, help="If a file has changed, merge the change into it, as a new plan.")
+@approval_option
+@override_options
+@engine_command(ApplyReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY, tells_people=True)
+def apply(  # noqa: PLR0913 (one parameter for each option)
+    session: Session,
+    *,
+    plan: str | None,
+    yes: bool,
+    check: bool,
+    rebase: bool,
+    merge: bool,
+    require_approval: bool,
+    **overrides: bool | str,
+) -> Exit:
+    """Apply PLAN, or the only pending plan; fail if a file has changed since the plan was made.
+
+    PLAN is a plan ID, or the beginning of one with at least 4 of its hex digits; a file that
+    `mdplan plan --output` wrote; or a batch: a JSON or YAML file, or - for standard input, in which a base
+    hash or other evidence guards each edit. Without PLAN it is what is piped in; at a terminal it is the only
+    pending plan, which is shown before you are asked.
+    """
+    from mdplan.engine.plans import PlanRef, read_apply_request, with_options
+    from mdplan.requests.batch import Batch
+
+    if rebase and (check or merge):
+        other = "--check" if check else "--merge"
+        hint = "--check is about the files as planned" if check else "give one of them"
+        raise Misuse(f"{other} cannot be combined with --rebase", hint)
+    engine = session.open_engine(require_approval=require_approval)
+    data = _data(session, engine, plan)
+    if isinstance(data, BadInput):
+        return session.refuse_input(data)
+    request = (
+        PlanRef(plan_id=data) if isinstance(data, str) else read_apply_request(data, engine.settings.batch)
+    )
+    if isinstance(request, tuple):
+        return session.finish(refusal(ApplyReport, request), data)
+    if any(overrides.values()) and not isinstance(request, Batch):
+        raise Misuse("--title, --description, --revises and the --allow options are for batches")
+    is_named = plan is not None or not has_no_input()
+    is_asked = isinstance(data, str) and not (is_named or yes or check)
+    if is_asked:
+        code = _confirm(session, engine, str(data))
+        if code is not None:
+            return code
+    options = {**overrides, "dry_run": check, "on_stale": "merge" if merge else "rebase" if rebase else None}
+    report = engine.apply(with_options(request, options))
+    code = _finish(session, engine, report, data, check=check)
+    if is_asked and report.receipt is not None:
+        session.console.note(f"To undo: {session.command_line('undo', report.receipt.transaction)}")
+    return code
+
+
+def _finish(session: Session, engine: "Engine", report: ApplyReport, data: object, *, check: bool) -> Exit:
+    """Print what an apply did, or would do."""
+    print_recovered(session, report)
+    if not report.ok:
+        return session.finish(report, data)
+    if report.applied or report.no_op:
+        code = session.finish(report)
+        print_applied(session, report)
+        return code
+    problems = print_diff(session, engine, report)
+    if problems:
+        return session.refuse(*problems)
+    session.finish(report)
+    print_summary(session, report)
+    return Exit.WOULD_CHANGE if check else Exit.DONE
+
+
+def _data(session: Session, engine: "Engine", plan: str | None) -> object | BadInput:
+    """The batch or plan document to be applied, or the ID of a plan."""
+    if plan is None and not has_no_input():
+        plan = STANDARD_INPUT
+    if plan is not None and (not PLAN_ID.fullmatch(plan) or os.path.lexists(plan)):
+        return read_input(plan)
+    found = only_pending(session, engine, "apply") if plan is None else full_id(engine, plan)
+    return BadInput(found) if isinstance(found, Diagnostic) else found
+
+
+def _confirm(session: Session, engine: "Engine", plan_id: str) -> Exit | None:
+    """Show the pending plan and ask whether to apply it; the exit code where it is not applied."""
+    report = engine.show(plan_id)
+    problems = print_diff(session, engine, report) if report.ok else report.diagnostics
+    if problems:
+        return session.refuse(*problems)
+    if session.console.as_json or not has_terminal():
+        session.finish(report)
+        session.console.note("Nothing changed: there is no terminal to ask on. Add --yes to apply at once.")
+        print_summary(session, report)
+        return Exit.WOULD_CHANGE
+    if agrees("Apply this plan?"):
+        return None
+    session.console.note("Nothing changed.")
+    return Exit.WOULD_CHANGE
+
+
+# --- `mdplan undo`: undo a transaction.
+
+# Words that people use for their last transaction.
+_LAST: Final = ("last", "HEAD", "latest")
+
+
+@command(example="mdplan undo\nmdplan undo 5507ccd771c6bc5d --dry-run")
+@click.argument("transaction", metavar="[TX]", required=False, shell_complete=transactions)
+@click.option("--dry-run", "--plan", is_flag=True, help="Only show the diff, and save it as a plan.")
+@click.option(
+    "--on-stale",
+    type=click.Choice(["refuse", "rebase", "merge"]),
+    default="refuse",
+    show_default=True,
+    help="If a file has changed since. rebase: undo when other lines changed; merge: merge three-way.",
+)
+@approval_option
+@engine_command(ApplyReport, FILES, COMMITS, HISTORY, tells_people=True)
+def undo(
+    session: Session,
+    *,
+    transaction: str | None,
+    dry_run: bool,
+    on_stale: OnStale,
+    require_approval: bool,
+) -> Exit:
+    """Undo the transaction TX, or your last one, and print the diff.
+
+    All its files get their old content back: what it created is removed, what it deleted or renamed comes
+    back. A file that was changed since is refused. An undo is a transaction as well: undo it to redo.
+
+    TX is an ID from `mdplan history`, or the beginning of one. Name it to undo what another user or a client
+    of `mdplan serve` committed.
+    """
+    engine = session.open_engine(require_approval=require_approval)
+    if transaction is not None and os.path.lexists(transaction):
+        problem = f"undo takes the ID of a transaction, and `{transaction}` is a file"
+        raise Misuse(
+            problem, f"`mdplan history {shlex.quote(transaction)}` lists the IDs of those that changed it"
+        )
+    transaction = None if transaction in _LAST else transaction
+    past = engine.undoing.find(transaction, engine.committing.caller.actor())
+    is_redo = not isinstance(past, Diagnostic) and engine.undoing.is_redo(past)
+    report = engine.undo(
+        transaction, dry_run=dry_run, rebases=on_stale == "rebase", merges=on_stale == "merge"
+    )
+    print_recovered(session, report)
+    if not report.ok:
+        return session.finish(report)
+    if report.receipt is not None and not report.already_applied:
+        exact = engine.transaction_diff(report.receipt.transaction)
+        if isinstance(exact, bytes):
+            write_diff(session, exact)
+    elif not report.applied:
+        problems = print_diff(session, engine, report)
+        if problems:
+            return session.refuse(*problems)
+    session.finish(report)
+    if report.applied:
+        print_undone(session, report, is_redo=is_redo)
+    else:
+        print_summary(session, report)
+    return Exit.DONE

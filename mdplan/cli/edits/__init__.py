@@ -1,1 +1,0 @@
-"""One edit from the shell: its fields as options, its text, the diff, the question."""

@@ -1,0 +1,230 @@
+"""Types of command options that take the fields of an edit: ranges of lines, typed values, heading paths."""
+
+import json
+import os
+import re
+import shlex
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from mdplan.cli.suggestions import Misuse
+from mdplan.field_names import spelled_as
+
+_PATH_SEPARATOR: Final = re.compile(r"\s+[/>]\s+")
+
+_LINES: Final = re.compile(r"(\d+)(?:-(\d+))?")
+
+_RANGE: Final = re.compile(r"(\d+):(\d+)-(\d+):(\d+)")
+
+_SECTION_ID: Final = re.compile(r"sha256-[0-9a-fA-F]{8,64}")
+
+
+class LineRangeType(click.ParamType[Any]):
+    """Lines such as ``12`` or ``12-25``, 1-based and inclusive."""
+
+    name = "lines"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
+        """``{"start": 12, "end": 25}``."""
+        found = _LINES.fullmatch(value)
+        if found is None:
+            self.fail(f"expected a line or a range such as 12-25, not `{value}`", param, ctx)
+        return {"start": int(found[1]), "end": int(found[2] or found[1])}
+
+
+class TextRangeType(click.ParamType[Any]):
+    """A half-open range such as ``12:1-12:9``: line and column, both 1-based."""
+
+    name = "range"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
+        """``{"start": {"line": 12, "col": 1}, "end": {"line": 12, "col": 9}}``."""
+        found = _RANGE.fullmatch(value)
+        if found is None:
+            self.fail(f"expected LINE:COLUMN-LINE:COLUMN such as 12:1-12:9, not `{value}`", param, ctx)
+        line, col, last_line, last_col = map(int, found.groups())
+        return {"start": {"line": line, "col": col}, "end": {"line": last_line, "col": last_col}}
+
+
+class HeadingPathType(click.ParamType[Any]):
+    """Headings from outer to inner, such as ``Guide / Install``."""
+
+    name = "path"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
+        """``["Guide", "Install"]``; no text is the empty list, which is what comes before all headings."""
+        del param, ctx
+        return heading_path(value)
+
+
+class KeyType(click.ParamType[Any]):
+    """A dotted key such as ``author.name``, or a list of names in brackets where a name has a dot."""
+
+    name = "key"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
+        """The key as it is, or the list."""
+        if not value.startswith("["):
+            return value
+        names = TypedValueType().convert(value, param, ctx)
+        if not isinstance(names, list) or not all(isinstance(each, str | int) for each in names):
+            self.fail(f"expected names in brackets such as [ms.topic], not `{value}`", param, ctx)
+        return names
+
+
+class IndexOrNameType(click.ParamType[Any]):
+    """A 0-based index, or a name: ``2`` is ``{"index": 2}``, ``python`` is ``{"language": "python"}``."""
+
+    name = "index"
+
+    def __init__(self, name_field: str | None) -> None:
+        """Put what is not an index into `name_field`; without one only an index is accepted."""
+        self.name_field = name_field
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
+        """An object with one field."""
+        if value.isascii() and value.isdigit():
+            return {"index": int(value)}
+        if value.startswith("{"):
+            # The field as a batch has it. The reader of the batch checks its names.
+            with suppress(ValueError):
+                return json.loads(value)
+        if self.name_field is None:
+            self.fail(f"expected an index such as 0, not `{value}`", param, ctx)
+        return {self.name_field: value}
+
+
+class NameListType(click.ParamType[Any]):
+    """Names separated by commas, each one of `choices`; an empty tuple allows any."""
+
+    name = "names"
+
+    def __init__(self, choices: tuple[str, ...]) -> None:
+        """Accept `choices` only, unless there are none."""
+        self.choices = choices
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
+        """The list of names."""
+        names = [spelled_as(name.strip(), self.choices) for name in value.split(",") if name.strip()]
+        for name in names:
+            if self.choices and name not in self.choices:
+                self.fail(f"`{name}` is not one of {', '.join(self.choices)}", param, ctx)
+        return names
+
+
+class TypedValueType(click.ParamType[Any]):
+    """``true``, ``3``, ``[a, b]``; other values, and those in quotes, are text."""
+
+    name = "value"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
+        """The value as JSON has it; a date stays as it is written."""
+        from mdplan.cli.typed_values import typed_value
+
+        try:
+            return typed_value(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class AssignmentType(click.ParamType[Any]):
+    """``KEY=VALUE``. The value is text, or has a type where the field takes any value."""
+
+    name = "key=value"
+
+    def __init__(self, *, is_typed: bool) -> None:
+        """Read the types of values if the field `is_typed`."""
+        self.is_typed = is_typed
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
+        """A pair of key and value."""
+        key, found, text = value.partition("=")
+        if not found or not key.strip():
+            self.fail(f"expected KEY=VALUE, not `{value}`", param, ctx)
+        if not self.is_typed:
+            return key.strip(), text
+        from mdplan.cli.typed_values import typed_value
+
+        try:
+            return key.strip(), typed_value(text)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def heading_path(text: str) -> list[str]:
+    """The headings of a path such as ``Guide / Install``; none for no text."""
+    return _PATH_SEPARATOR.split(text.strip()) if text.strip() else []
+
+
+def section_target(text: str) -> dict[str, Any]:
+    """Target fields for what a person calls a section: a section ID, a path, or one heading."""
+    if _SECTION_ID.fullmatch(text.strip()):
+        return {"sectionId": text.strip()}
+    path = heading_path(text)
+    return {"heading": text} if len(path) == 1 else {"headingPath": path}
+
+
+# --- Text that a command is given: as an option, from a file, from standard input, or from an editor.
+
+STANDARD_INPUT: Final = "-"
+
+_EDITORS: Final = ("MDPLAN_EDITOR", "VISUAL", "EDITOR")
+
+
+def read_content(value: str) -> str:
+    """The text that `value` stands for: ``-`` is standard input, ``@FILE`` a file, ``@@…`` a text with ``@``.
+
+    The first hunk of a diff begins with ``@@ -`` and stands for itself. Raises a usage error where the text
+    cannot be read.
+    """
+    if value == STANDARD_INPUT:
+        # A standard input that was closed at the start is None.
+        return _decoded(sys.stdin.buffer.read(), "standard input") if sys.stdin is not None else ""
+    if value.startswith("@@ -"):
+        return value
+    if value.startswith("@@"):
+        return value[1:]
+    if not value.startswith("@"):
+        return value
+    try:
+        return _decoded(Path(value[1:]).read_bytes(), f"`{value[1:]}`")
+    except OSError as error:
+        hint = f"@ stands for a file; for a text that begins with @ write `@{value}`"
+        raise Misuse(f"`{value[1:]}` cannot be read: {error.strerror}", hint) from None
+
+
+def edit_text(text: str, suffix: str, environment: Mapping[str, str] = os.environ) -> str | None:
+    """`text` as the user's editor leaves it in a temporary file; None where it is unchanged or empty.
+
+    Raises a usage error where there is no editor, or it fails.
+    """
+    import subprocess
+    import tempfile
+
+    editor = next((environment[name] for name in _EDITORS if environment.get(name)), "vi")
+    with tempfile.TemporaryDirectory(prefix="mdplan-") as folder:
+        path = Path(folder) / f"content{suffix}"
+        path.write_text(text, encoding="utf-8", newline="")
+        try:
+            done = subprocess.run([*shlex.split(editor), str(path)], check=False)  # noqa: S603 (the user's editor)
+        except OSError as error:
+            message = (
+                f"the editor `{editor}` cannot be started: {error.strerror}. Set $EDITOR, or give the text."
+            )
+            raise click.UsageError(message) from None
+        if done.returncode:
+            raise click.UsageError(f"the editor `{editor}` failed with exit code {done.returncode}.")
+        edited = _decoded(path.read_bytes(), "the edited text")
+    return edited if edited.strip() and edited != text else None
+
+
+def _decoded(data: bytes, where: str) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise click.UsageError(f"{where} is not UTF-8 text.") from None

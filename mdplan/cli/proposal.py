@@ -1,0 +1,349 @@
+"""Edits made by one command: the diff is shown, a person agrees, and exactly that plan is applied."""
+
+import json
+import os
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from glob import iglob
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import click
+
+from mdplan.cli.field_types import edit_text, heading_path
+from mdplan.cli.options import approval_option, intent_options
+from mdplan.cli.plan_output import print_applied, print_recovered, print_summary, print_warnings, write_diff
+from mdplan.cli.report_text import counted, file_list, plan_size
+from mdplan.cli.session import Session
+from mdplan.cli.suggestions import Misuse
+from mdplan.cli.terminal import ask, has_terminal
+from mdplan.diagnostics import Code, Diagnostic, Exit, Problems
+from mdplan.field_names import snake_case
+from mdplan.reports.plan import PlanReport, as_apply_report
+
+if TYPE_CHECKING:
+    from mdplan.cli.edit_options import CommandWords
+    from mdplan.engine.engine import Engine
+    from mdplan.planning.replay import PlanResult
+
+
+_HELP: Final = """\
+y - apply this change
+n, q - change nothing
+e - edit the request in your editor, then show the new diff
+? - this help
+"""
+
+_MARKERS: Final = frozenset("*?[")
+
+Check = Callable[[PlanReport], Diagnostic | None]
+
+Words: TypeAlias = Callable[[], "CommandWords"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplyOptions:
+    """How a command ends: `yes` applies without a question, `dry_run` never applies.
+
+    `plan_title` and `plan_description` say what the change is for.
+    """
+
+    yes: bool
+    dry_run: bool
+    require_approval: bool
+    plan_title: str | None
+    plan_description: str | None
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> "ApplyOptions":
+        """The choice among the values `given` for the options of a command."""
+        return cls(**{field.name: given[field.name] for field in fields(cls)})
+
+
+def choice_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that are the fields of `ApplyOptions`."""
+    function = approval_option(intent_options("plan_")(function))
+    function = click.option("--dry-run", "-n", is_flag=True, help="Show the diff; change nothing.")(function)
+    return click.option("--yes", "-y", is_flag=True, help="Apply without asking.")(function)
+
+
+def expand_globs(names: Sequence[str], folder: str) -> list[str]:
+    """The files that `names` name, in order; a glob in quotes is expanded as the shell does it, in `folder`.
+
+    Raises a usage error for a glob that matches no file.
+    """
+    files: list[str] = []
+    for name in names:
+        if Path(folder, name).is_dir():
+            glob = shlex.quote(f"{'' if name == os.curdir else name.rstrip('/') + '/'}**/*.md")
+            raise Misuse(f"`{name}` is a folder", f"name its files, as in {glob}")
+        if not _MARKERS & set(name) or os.path.lexists(Path(folder, name)):
+            files.append(name)
+            continue
+        # `Path.glob` takes no pattern that begins with `/` or `..`.
+        matching = iglob(name, root_dir=folder, recursive=True)  # noqa: PTH207
+        found = sorted(path for path in matching if Path(folder, path).is_file())
+        if not found:
+            raise Misuse(
+                f"no file matches `{name}`",
+                f"names are relative to {folder}; `mdplan outline` lists the files",
+            )
+        files += found
+    return list(dict.fromkeys(files))
+
+
+def batch_of(session: Session, files: Sequence[str], edits: Sequence[object]) -> dict[str, Any]:
+    """A batch that makes the same `edits` in each of `files`."""
+    entries = [{"file": session.named(file), "edits": list(edits)} for file in files]
+    return entries[0] if len(entries) == 1 else {"files": entries}
+
+
+def propose(
+    session: Session,
+    batch: dict[str, Any],
+    choice: ApplyOptions,
+    words: "Words | None",
+    check: Check | None = None,
+    section: str | None = None,
+) -> Exit:
+    """Plan `batch`, show its diff, ask, and apply it. `check` can refuse the plan.
+
+    What the user declines, or edits into something else, is not stored: it is no pending plan.
+
+    `words` gives the names that the command has for fields of the batch, and problems use them. Problems of
+    an edited batch use the names of its fields. A `section` that was read as a path can be one heading, such
+    as ``Input / Output``.
+
+    Without a terminal, and without `--yes`, the plan is saved and nothing is applied:
+    exit code 1.
+    """
+    engine = session.open_engine(require_approval=choice.require_approval)
+    given = {"title": choice.plan_title, "description": choice.plan_description}
+    batch |= {name: text for name, text in given.items() if text}
+    while True:
+        draft = engine.draft(batch, stores=False)
+        if not draft.report.ok and section is not None and len(heading_path(section)) > 1:
+            other = engine.draft(_with_heading(batch, section), stores=False)
+            draft = other if other.report.ok else draft
+        report = draft.report
+        problem = check(report) if check is not None and report.ok else None
+        if problem is not None or not report.ok:
+            return _refuse(session, report, problem, batch, words)
+        write_diff(session, draft.diff)
+        _print_skipped(session, report)
+        if report.no_op or choice.dry_run:
+            return _save(session, _stored(engine, draft).report, Exit.DONE)
+        if choice.yes:
+            return _apply(session, engine, _stored(engine, draft), report.warnings)
+        if session.console.as_json or not has_terminal():
+            session.console.note(
+                "Nothing changed: there is no terminal to ask on. Add --yes to apply at once."
+            )
+            return _save(session, _stored(engine, draft).report, Exit.WOULD_CHANGE)
+        match _answer(session, report):
+            case "y":
+                # The question has shown the warnings.
+                return _apply(session, engine, _stored(engine, draft), ())
+            case "e":
+                batch, words = _edited(batch), None
+            case _:
+                session.console.note("Nothing changed.")
+                return Exit.WOULD_CHANGE
+
+
+def _print_skipped(session: Session, report: PlanReport) -> None:
+    """Say how many matches the plan leaves alone, and where: in code, links and the like."""
+    kinds = [(_kind_in_words(kind), number) for kind, number in (report.excluded_matches or {}).items()]
+    parts = ", ".join(f"{number} in {kind}" for kind, number in kinds if number)
+    if parts:
+        session.console.note(f"Skipped matches: {parts}.")
+
+
+def _kind_in_words(kind: str) -> str:
+    return "HTML" if kind == "html" else snake_case(kind).replace("_", " ")
+
+
+def _stored(engine: "Engine", draft: "PlanResult") -> "PlanResult":
+    """`draft` with its plan stored; as it is where that cannot be stored."""
+    assert draft.planned is not None
+    stored = engine.keep(draft.planned, draft.document)
+    return replace(draft, report=replace(draft.report, stored=stored))
+
+
+def _with_heading(batch: dict[str, Any], section: str) -> dict[str, Any]:
+    """`batch`, whose edits are of `section` as a path, with that as one heading."""
+
+    def entry(of: dict[str, Any]) -> dict[str, Any]:
+        edits = [
+            {name: value for name, value in edit.items() if name != "headingPath"} | {"heading": section}
+            for edit in of["edits"]
+        ]
+        return {**of, "edits": edits}
+
+    files = [entry(each) for each in batch.get("files", [batch])]
+    return {**batch, "files": files} if "files" in batch else files[0]
+
+
+def _refuse(
+    session: Session,
+    report: PlanReport,
+    problem: Diagnostic | None,
+    batch: Mapping[str, Any],
+    words: "Words | None",
+) -> Exit:
+    """End with `problem`, or with those of `report` on `batch`, in the `words` of the command."""
+    if problem is not None:
+        return session.refuse(problem)
+    if words is None or session.console.as_json:
+        return session.finish(report)
+    # Loaded for problems alone, as the words are.
+    from mdplan.cli.edit_options import edit_command, for_command
+
+    own = words()
+    edits = [(entry["file"], edit) for entry in batch.get("files", [batch]) for edit in entry["edits"]]
+
+    def in_own_words(problem: Diagnostic) -> Diagnostic:
+        file, edit = edits[problem.edit_index or 0]
+        named = os.path.relpath(file, session.folder()) if os.path.isabs(file) else file  # noqa: PTH117
+
+        def command(name: str, value: object) -> str:
+            return session.on_roots(edit_command(own.options, named, {**edit, name: value}))
+
+        return for_command(problem, own, command)
+
+    return session.finish(replace(report, diagnostics=tuple(map(in_own_words, report.diagnostics))))
+
+
+def _save(session: Session, report: PlanReport, code: Exit) -> Exit:
+    """End without a commit; the plan is saved under its ID."""
+    session.finish(as_apply_report(report))
+    print_summary(session, report)
+    return code
+
+
+def _apply(session: Session, engine: "Engine", draft: "PlanResult", warnings: Problems) -> Exit:
+    """Apply the plan, and print its result with `warnings`."""
+    from mdplan.engine.plans import PlanDocument, PlanRef
+
+    planned = draft.report
+    # A plan that could not be stored is applied from its document.
+    request = (
+        PlanRef(plan_id=planned.plan_id)
+        if planned.stored and planned.plan_id is not None
+        else PlanDocument(body=json.loads(draft.document))
+    )
+    report = engine.apply(request)
+    print_recovered(session, report)
+    code = session.finish(report)
+    if report.ok:
+        print_applied(session, replace(report, warnings=warnings))
+        if report.receipt is not None:
+            session.console.note(f"To undo: {session.command_line('undo', report.receipt.transaction)}")
+    return code
+
+
+def _answer(session: Session, report: PlanReport) -> str:
+    """``y``, ``n`` or ``e``; the end of the input is no."""
+    print_warnings(session, report)
+    style = session.console.err
+    listed = file_list(report.files, style)
+    if listed:
+        session.console.problem(listed)
+    while True:
+        line = ask(f"{plan_size(report)}. Apply this change? [y/n/e/?] ")
+        if line is None:
+            return "n"
+        key = line.strip().lower()[:1]
+        if key == "q":
+            return "n"
+        if key and key in "yne":
+            return key
+        session.console.problem(_HELP.rstrip("\n"))
+
+
+def _edited(batch: dict[str, Any]) -> dict[str, Any]:
+    """`batch` as the user leaves it in an editor, as YAML. Raises a usage error where it is not a batch."""
+    import yaml
+
+    text = yaml.safe_dump(batch, sort_keys=False, allow_unicode=True, width=100)
+    edited = edit_text(text, ".yaml")
+    if edited is None:
+        return batch
+    try:
+        decoded = yaml.safe_load(edited)
+    except yaml.YAMLError as error:
+        raise click.UsageError(f"the edited request is not YAML: {error}") from None
+    if not isinstance(decoded, dict):
+        raise click.UsageError("the edited request is not a batch: it needs `file` and `edits`.")
+    return decoded
+
+
+def check_count(expected: int | None, search: str) -> Check:
+    """A check that a plan replaces `expected` matches in all its files together; None: one or more.
+
+    `search` is the command that shows the matches.
+    """
+
+    def check(report: PlanReport) -> Diagnostic | None:
+        found = report.matches_replaced or 0
+        if found == expected or (expected is None and found):
+            return None
+        return Diagnostic(
+            code=Code.MATCH_COUNT_MISMATCH,
+            message="no file contains the text"
+            if expected is None
+            else f"the text has {counted(found, 'match', 'matches')}, and --count expects {expected}",
+            hint=f"`{search}` shows every place, also those in code and HTML",
+        )
+
+    return check
+
+
+# --- Names that `set`, `replace`, `append` and `tick` use for the fields of their operations.
+
+# What `mdplan replace --code` looks into.
+CODE_KINDS: Final = ("codeBlocks", "inlineCode", "linkDestinations", "images", "frontMatter", "html")
+
+
+@dataclass(frozen=True, slots=True)
+class _Shortcut:
+    """Names of fields, `target` for the section, and `flags` that stand for one value of a field."""
+
+    names: Mapping[str, str]
+    target: str | None = None
+    flags: Mapping[str, Callable[[Any], str | None]] = field(default_factory=dict)
+
+
+_SHORTCUTS: Final[Mapping[str, _Shortcut]] = {
+    "set_value": _Shortcut({"key": "KEY", "values": "VALUE", "value": "VALUE", "section": "KEY"}),
+    "replace_match": _Shortcut(
+        {"pattern": "OLD", "replacement": "NEW", "include": "--code"},
+        "--in",
+        {
+            "include": lambda kinds: "--code" if set(kinds) <= set(CODE_KINDS) else None,
+            "caseSensitive": lambda is_sensitive: None if is_sensitive else "--ignore-case",
+            "matchType": lambda kind: "--regex" if kind == "regex" else None,
+            "expectedMatchCount": lambda count: f"--count {count}",
+        },
+    ),
+    "append_to_section": _Shortcut({"markdown": "TEXT"}, "HEADING"),
+    "set_task": _Shortcut({"item": "ITEM"}, "--in"),
+}
+
+SHORTCUT_OPS: Final = tuple(_SHORTCUTS)
+
+
+def shortcut_words(op: str, section: str | None = None) -> "CommandWords":
+    """The words of the shorter command for `op`, in which somebody named `section`."""
+    # Loaded for problems alone.
+    from mdplan.cli.edit_options import CommandWords, EditOptions
+
+    shortcut = _SHORTCUTS[op]
+    targets = dict.fromkeys(("heading", "headingPath", "sectionId"), shortcut.target or "")
+    return CommandWords(
+        options=EditOptions.of(op),
+        names={**(targets if shortcut.target else {}), **shortcut.names},
+        flags=shortcut.flags,
+        section=section,
+    )

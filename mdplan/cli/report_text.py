@@ -1,0 +1,194 @@
+"""Problems and plans in words, for people."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from mdplan.cli.terminal import Style, shown
+from mdplan.diagnostics import Candidate, Diagnostic, Severity
+from mdplan.edit_numbers import EditNumbers
+from mdplan.reports.plan import FileReport, PlanReport
+from mdplan.text.visible import escaped
+
+_FILES_LISTED = 20
+
+_PROBLEMS_LISTED: Final = 100
+
+_TOTAL_FROM: Final = 3
+
+
+def problem_texts(
+    problems: Sequence[Diagnostic], style: Style, edits: EditNumbers | None = None, excerpt: str = ""
+) -> Iterator[str]:
+    """`problems` as `problem_text` says them: what many files share once, and no more than a person reads.
+
+    Where there are many, the last line counts them.
+    """
+    shared: dict[object, list[Diagnostic]] = {}
+    for number, problem in enumerate(problems):
+        is_shared = problem.place is None and problem.edit_index is None and not problem.candidates
+        what = (problem.severity, problem.code, problem.message, problem.hint) if is_shared else number
+        shared.setdefault(what, []).append(problem)
+    listed = list(shared.values())
+    for same in listed[:_PROBLEMS_LISTED]:
+        files = [each.file for each in same[1:] if each.file is not None]
+        yield problem_text(same[0], style, files, edits, excerpt)
+    more = sum(map(len, listed[_PROBLEMS_LISTED:]))
+    if more:
+        yield f"and {more} more; `--json` lists all of them"
+    errors = [problem for problem in problems if problem.severity is Severity.ERROR]
+    if len(errors) >= _TOTAL_FROM:
+        files = [file for file, _ in Counter(problem.file for problem in errors).items() if file]
+        in_files = f" in {counted(len(files), 'file')}" if files else ""
+        yield f"{style.bold(counted(len(errors), 'error'), 'red')}{in_files}; nothing was planned or changed."
+
+
+def problem_text(
+    problem: Diagnostic,
+    style: Style,
+    other_files: Sequence[str] = (),
+    edits: EditNumbers | None = None,
+    excerpt: str = "",
+) -> str:
+    """`problem` as an error or a warning: what, where, the next step, and the places that were meant.
+
+    `other_files` have it, too. `edits` counts the edits; without it none is named. `excerpt` shows the place.
+    """
+    colour = "red" if problem.severity is Severity.ERROR else "yellow"
+    title = f"{style.bold(problem.severity, colour)}: {style.bold(problem.code)}"
+    lines = [f"{title}: {shown(problem.message)}"]
+    place = _place(problem, edits)
+    if place and not excerpt:
+        lines.append(f"  {style.paint('at:', 'cyan')} {place}")
+    lines += [excerpt] if excerpt else []
+    lines += [f"      {shown(file)}" for file in other_files[:_FILES_LISTED]]
+    if len(other_files) > _FILES_LISTED:
+        lines.append(f"      and {len(other_files) - _FILES_LISTED} more")
+    if problem.hint:
+        lines.append(f"  {style.paint('hint:', 'cyan')} {shown(problem.hint)}")
+    if problem.candidates:
+        what = "sections:" if problem.candidates[0].section_id else "places:"
+        lines.append(f"  {style.paint(what, 'cyan')}")
+    paths = Counter(candidate.heading_path for candidate in problem.candidates)
+    return "\n".join(
+        [*lines, *(_candidate(each, is_unique=paths[each.heading_path] == 1) for each in problem.candidates)]
+    )
+
+
+def _candidate(candidate: Candidate, *, is_unique: bool) -> str:
+    """A place in a line; its ID where the path alone does not name it."""
+    named = f"{candidate.section_id}  " if candidate.section_id and not is_unique else ""
+    lines = f"lines {candidate.start_line}-{candidate.end_line}"
+    return f"    {named}{lines}  {shown(' / '.join(candidate.heading_path))}"
+
+
+def plan_size(report: PlanReport) -> str:
+    """How much a plan changes: ``1 file, 3 edits: +4 -2 lines``."""
+    changed = [file for file in report.files if file.changed]
+    added = sum(file.lines_added for file in changed)
+    removed = sum(file.lines_removed for file in changed)
+    files, edits = counted(len(changed), "file"), counted(report.edits_applied or 0, "edit")
+    return f"{files}, {edits}: +{added} -{removed} lines"
+
+
+def file_list(files: Sequence[FileReport], style: Style) -> str:
+    """The changed ones of several `files`, with lines added and removed; nothing for a single one."""
+    changed = [file for file in files if file.changed]
+    if len(changed) < 2:
+        return ""
+    listed = changed[:_FILES_LISTED]
+    names = [shown(file.file) for file in listed]
+    width = max(map(len, names))
+    lines = []
+    for name, file in zip(names, listed, strict=True):
+        added, removed = (
+            style.paint(f"+{file.lines_added}", "green"),
+            style.paint(f"-{file.lines_removed}", "red"),
+        )
+        links = f"  {counted(file.references_updated, 'link')} updated" if file.references_updated else ""
+        lines.append(f"  {name:{width}}  {added} {removed}{links}")
+    if len(changed) > len(listed):
+        lines.append(f"  and {len(changed) - len(listed)} more")
+    return "\n".join(lines)
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """`number` of things: ``1 file``, ``2 files``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {plural or f'{noun}s'}"
+
+
+def _place(problem: Diagnostic, edits: EditNumbers | None) -> str:
+    file = shown(problem.file) if problem.file is not None else None
+    if edits is not None and problem.edit_index is not None and problem.place is None:
+        return edits.named(problem.edit_index, file)
+    parts = [file] if file is not None else []
+    if problem.place is not None:
+        if parts:
+            parts[0] += f":{problem.place.line}:{problem.place.col}"
+        else:
+            parts.append(f"line {problem.place.line}, column {problem.place.col}")
+    if edits is not None and problem.edit_index is not None:
+        parts.append(edits.named(problem.edit_index, None).partition(" of ")[0])
+    return ", ".join(parts)
+
+
+# --- A unified diff for people: escaped, coloured, and silent about line ends that do not change.
+
+_HUNK: Final = re.compile(rb"@@ -\d+,(\d+) \+\d+,(\d+) @@")
+
+_FILE: Final = b"diff --git "
+
+_COLOURS: Final = {"-": "red", "+": "green", "\\": "bright_black"}
+
+
+def diff_for_people(diff: bytes, style: Style) -> str:
+    r"""`diff` as text for a terminal.
+
+    Bytes that are not UTF-8 show as ``\xNN``. Where all lines of a file's hunks end in CRLF, the CR is left
+    out; where they differ, each CR shows as ``\r``.
+    """
+    shown: list[str] = []
+    for file in _files(diff.split(b"\n")[:-1]):
+        rows = list(_rows(file))
+        bodies = [line for line, in_hunk in rows if in_hunk and line[:1] in b"-+ "]
+        hide_cr = bool(bodies) and all(line.endswith(b"\r") for line in bodies)
+        shown += [_line(line, style, in_hunk=in_hunk, hide_cr=hide_cr) for line, in_hunk in rows]
+    return "".join(line + "\n" for line in shown)
+
+
+def _files(lines: list[bytes]) -> Iterator[list[bytes]]:
+    """Lines of the diff, file by file. No line of a hunk begins with ``diff``, so the headers are certain."""
+    file: list[bytes] = []
+    for line in lines:
+        if line.startswith(_FILE) and file:
+            yield file
+            file = []
+        file.append(line)
+    if file:
+        yield file
+
+
+def _rows(file: list[bytes]) -> Iterator[tuple[bytes, bool]]:
+    """Each line, and whether it is in a hunk: the counts tell, since a removed ``-- x`` is ``--- x``."""
+    old = new = 0
+    for line in file:
+        header = _HUNK.match(line) if not (old or new) else None
+        if header:
+            old, new = int(header[1]), int(header[2])
+            yield line, False
+        elif old or new:
+            old -= line[:1] in b"- "
+            new -= line[:1] in b"+ "
+            yield line, True
+        else:
+            yield line, line.startswith(b"\\")
+
+
+def _line(line: bytes, style: Style, *, in_hunk: bool, hide_cr: bool) -> str:
+    if in_hunk and hide_cr:
+        line = line.removesuffix(b"\r")
+    text = escaped(line.decode("utf-8", "backslashreplace"))
+    if in_hunk:
+        return style.paint(text, _COLOURS[text[0]]) if text[:1] in _COLOURS else text
+    return style.paint(text, "cyan") if text.startswith("@@") else style.bold(text)

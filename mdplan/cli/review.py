@@ -1,0 +1,841 @@
+"""The edits of a plan one after the other, as `git add -p` has hunks: shown, answered, commented."""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from mdplan.cli.plan_output import short_id
+from mdplan.cli.report_text import counted, diff_for_people, problem_text
+from mdplan.cli.session import Session
+from mdplan.cli.terminal import Style, shown
+from mdplan.cli.views import edit_text, file_text, file_title, hunk_text, intent_text
+from mdplan.diagnostics import Exit
+from mdplan.reports.plan import ReviewComment, ReviewReport
+from mdplan.review.plan_review import (
+    FileReview,
+    PlanReview,
+    ReviewedEdit,
+    ReviewedFile,
+    ReviewedHunk,
+    ReviewedLine,
+)
+from mdplan.text.visible import escaped
+
+if TYPE_CHECKING:
+    from mdplan.engine.reviews import OpenPlan
+
+
+_EDIT_KEYS: Final = "ynqadjkf/epwrs?"
+
+_SHOWN_EDIT_KEYS: Final = "y,n,q,a,d,j,k,f,/,e,p,w,r,?"
+
+_EDIT_HELP: Final = """\
+y - accept this edit
+n - reject this edit
+q - ask no more, and decide about the plan
+a - accept this edit and all later ones of its file
+d - reject this edit and all later ones of its file
+j - leave this edit open, go to the next
+k - leave this edit open, go to the previous
+f - list the files and go to one
+/ - go to the next edit that shows a text: /TEXT
+e - comment on this edit or its lines in your editor
+p - show this edit again
+w - list the warnings of the plan
+r - show the review of the plan that this one revises, and what differs
+? - this help
+"""
+
+_NO_SPLIT: Final = "An edit is accepted or rejected whole; `e` comments on its lines.\n"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class QuotedLines:
+    """Lines `first` to `last` of a file, in its text before the plan (`is_old`) or after it."""
+
+    file: str
+    is_old: bool
+    first: int
+    last: int
+
+    def __str__(self) -> str:
+        lines = f"line {self.first}" if self.first == self.last else f"lines {self.first} to {self.last}"
+        return f"{self.file}, {lines}{' before the plan' if self.is_old else ''}"
+
+
+# --- Choices of a person in the terminal review, and the dialog that asks for them.
+
+
+@dataclass(slots=True)
+class Choices:
+    """The answers of a person: accepted (True) or rejected edits, and comments, by index of the edit.
+
+    `line_comments` are on lines, by their place. `viewed` are indexes of files whose edits were shown.
+    """
+
+    answers: dict[int, bool] = field(default_factory=dict)
+    comments: dict[int, str] = field(default_factory=dict)
+    line_comments: dict[QuotedLines, str] = field(default_factory=dict)
+    viewed: set[int] = field(default_factory=set)
+    message: str = ""
+
+    @property
+    def rejected(self) -> frozenset[int]:
+        """The edits that were rejected."""
+        return frozenset(index for index, accepted in self.answers.items() if not accepted)
+
+    @property
+    def n_comments(self) -> int:
+        """How many comments there are."""
+        return len(self.comments) + len(self.line_comments) + bool(self.message)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing would be lost."""
+        return not self.answers and not self.n_comments
+
+    def open_edits(self, indexes: Collection[int]) -> list[int]:
+        """Those of `indexes` without an answer."""
+        return [index for index in indexes if index not in self.answers]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TerminalDialog:
+    """How a review talks to its person.
+
+    `ask` gives the line that is typed after a question, None at the end of the input. `tell` writes a text,
+    `page` shows it in a pager where it is longer than the screen, `edit` opens an editor with it and gives
+    what was saved, None where nothing was.
+    """
+
+    ask: Callable[[str], str | None]
+    tell: Callable[[str], None]
+    page: Callable[[str], None]
+    edit: Callable[[str], str | None]
+
+    def key(self, question: str, keys: str, help_text: str) -> str | None:
+        """One of `keys`, or ``/`` with what follows it; None at the end of the input.
+
+        What is none of them is answered with `help_text`.
+        """
+        while True:
+            line = self.ask(question)
+            if line is None:
+                return None
+            typed = line.strip()
+            if typed.startswith("/") and "/" in keys:
+                return typed
+            if typed and typed[0].lower() in keys:
+                return typed[0].lower()
+            self.tell(help_text)
+
+    def agrees(self, question: str) -> bool:
+        """Whether the person answers with yes."""
+        return (self.ask(f"{question} [y/N] ") or "").strip().lower() in ("y", "yes")
+
+
+class EditWalk:
+    """The edits of `opened`, which `choices` are about. A plan that is accepted whole is one edit here.
+
+    `earlier` is the review of the plan that this one revises.
+    """
+
+    def __init__(
+        self,
+        opened: "OpenPlan",
+        choices: Choices,
+        talk: TerminalDialog,
+        style: Style,
+        earlier: ReviewReport | None,
+    ) -> None:
+        self._opened = opened
+        self._review = opened.review
+        self._choices = choices
+        self._talk = talk
+        self._style = style
+        self._earlier = earlier
+        edits = opened.review.edits
+        self._groups = [(edit,) for edit in edits] if opened.review.undoes is None else [edits]
+        self._files: dict[int, FileReview | None] = {}
+        self._at = 0
+
+    def run(self, before: str = "") -> bool:
+        """Ask for edits until all have an answer, or the person stops; False at the end of the input.
+
+        The text `before` is shown above the first edit, on the same screen.
+        """
+        is_shown = False
+        self._at = min(self._at, len(self._groups) - 1)
+        while 0 <= self._at < len(self._groups):
+            if not is_shown:
+                self._show(self._groups[self._at], before)
+                before = ""
+            question = f"({self._at + 1}/{len(self._groups)}) Accept this edit [{_SHOWN_EDIT_KEYS}]? "
+            key = self._talk.key(question, _EDIT_KEYS, _EDIT_HELP)
+            if key is None:
+                return False
+            if key == "q":
+                return True
+            at = self._at
+            self._do(key)
+            is_shown = self._at == at
+        return True
+
+    def _do(self, typed: str) -> None:
+        if typed.startswith("/"):
+            self._search(typed[1:].strip())
+        else:
+            self._actions()[typed]()
+
+    def _actions(self) -> Mapping[str, Callable[[], None]]:
+        here, talk = self._groups[self._at], self._talk
+        return {
+            "y": lambda: self._answer(here, accepted=True),
+            "n": lambda: self._answer(here, accepted=False),
+            "a": lambda: self._answer(self._rest_of_file(), accepted=True),
+            "d": lambda: self._answer(self._rest_of_file(), accepted=False),
+            "j": lambda: self._go(self._at + 1),
+            "k": lambda: self._go(max(self._at - 1, 0)),
+            "f": self._go_to_file,
+            "e": lambda: self._comment(here[0]),
+            "p": lambda: self._show(here),
+            "w": lambda: talk.page(warning_list(self._review, self._style)),
+            "r": lambda: talk.page(revision_text(self._earlier, self._style)),
+            "s": lambda: talk.tell(_NO_SPLIT),
+            "?": lambda: talk.tell(_EDIT_HELP),
+        }
+
+    def _go(self, at: int) -> None:
+        self._at = at
+
+    def _answer(self, edits: Sequence[ReviewedEdit], *, accepted: bool) -> None:
+        self._choices.answers.update((edit.index, accepted) for edit in edits)
+        self._go(self._next_open())
+
+    def _rest_of_file(self) -> list[ReviewedEdit]:
+        """The edits from here on that change a file which this one changes; those that have no answer."""
+        here = self._groups[self._at]
+        files = {file for edit in here for file in edit.files}
+        later = [edit for group in self._groups[self._at + 1 :] for edit in group]
+        open_edits = self._choices.open_edits([edit.index for edit in later])
+        return [
+            *here,
+            *(each for each in later if each.index in open_edits and files.intersection(each.files)),
+        ]
+
+    def _next_open(self) -> int:
+        """Where the next edit without an answer is, last those before this one; the end where none is."""
+        n_groups = len(self._groups)
+        order = [*range(self._at + 1, n_groups), *range(self._at)]
+        is_open = (at for at in order if self._groups[at][0].index not in self._choices.answers)
+        return next(is_open, n_groups)
+
+    def _show(self, group: Sequence[ReviewedEdit], before: str = "") -> None:
+        self._talk.page(before + "".join(self._text(edit) for edit in group))
+        self._choices.viewed.update(file for edit in group for file in edit.files)
+
+    def _text(self, edit: ReviewedEdit) -> str:
+        """One edit with its lines of every hunk, its warnings, and what was chosen before."""
+        style = self._style
+        parts = ["\n" + style.bold(edit_text(self._review, edit)) + "\n"]
+        parts += [problem_text(warning, style) + "\n" for warning in edit.result.warnings]
+        answer = self._choices.answers.get(edit.index)
+        if answer is not None:
+            parts.append(f"You {'accepted' if answer else 'rejected'} this edit.\n")
+        if edit.index in self._choices.comments:
+            comment = " ".join(self._choices.comments[edit.index].split())
+            parts.append(f"Your comment: {shown(comment)}\n")
+        at = None
+        for file, hunk in self._hunks(edit):
+            if file is not at:
+                parts.append(style.bold(file_title(file)) + self._position(file.file) + "\n")
+                at = file
+            parts.append(hunk_text(self._review, file, hunk, style, edit.index))
+        return "".join(parts)
+
+    def _position(self, file: ReviewedFile) -> str:
+        files = [each.index for each in self._review.changed_files]
+        if len(files) < 2 or file.index not in files:
+            return ""
+        return self._style.paint(f"  (file {files.index(file.index) + 1} of {len(files)})", "bright_black")
+
+    def _hunks(self, edit: ReviewedEdit) -> Iterator[tuple[FileReview, ReviewedHunk]]:
+        for index in edit.files:
+            file = self._file(index)
+            if file is not None:
+                for hunk in file.hunks:
+                    yield from ((file, part) for part in parts_of_edit(hunk, edit.index))
+
+    def _file(self, index: int) -> FileReview | None:
+        if index not in self._files:
+            found = self._opened.file(index)
+            self._files[index] = found if isinstance(found, FileReview) else None
+        return self._files[index]
+
+    def _go_to_file(self) -> None:
+        files = self._review.changed_files
+        self._talk.page(file_list(self._review, self._choices, self._style))
+        typed = (self._talk.ask(f"File [1-{len(files)}, or a part of its path]? ") or "").strip()
+        if not typed:
+            return
+        if typed.isdecimal() and 1 <= int(typed) <= len(files):
+            found = files[int(typed) - 1]
+        else:
+            named = [file for file in files if typed.casefold() in file.path.casefold()]
+            if not named:
+                self._talk.tell(f"No file of this plan has `{shown(typed)}` in its path.\n")
+                return
+            found = named[0]
+        at = next((at for at, group in enumerate(self._groups) if _changes(group, found.index)), None)
+        if at is not None:
+            self._at = at
+            return
+        # No edit asked for it: links that follow.
+        file = self._file(found.index)
+        if file is not None:
+            self._talk.page(file_text(self._review, file, self._style))
+            self._choices.viewed.add(found.index)
+
+    def _search(self, text: str) -> None:
+        text = text or (self._talk.ask("Search for: ") or "").strip()
+        wanted = text.casefold()
+        order = [*range(self._at + 1, len(self._groups)), *range(self._at + 1)]
+        for at in order:
+            if wanted and any(self._contains(edit, wanted) for edit in self._groups[at]):
+                self._at = at
+                return
+        self._talk.tell(f"No edit shows `{shown(text)}`.\n")
+
+    def _contains(self, edit: ReviewedEdit, wanted: str) -> bool:
+        if wanted in edit_text(self._review, edit).casefold():
+            return True
+        lines = (line for _, hunk in self._hunks(edit) for line in hunk.lines if edit.index in line.edits)
+        return any(wanted in line.text.casefold() for line in lines)
+
+    def _comment(self, edit: ReviewedEdit) -> None:
+        """Let the person comment on an edit and its lines in the editor."""
+        choices = self._choices
+        quoted = QuotedDiff(edit_text(self._review, edit), self._hunks(edit))
+        before = Comments(choices.comments.get(edit.index, ""), choices.line_comments)
+        saved = self._talk.edit(quoted.text(before))
+        if saved is None:
+            self._talk.tell("The editor saved nothing; your comments are as they were.\n")
+            return
+        comments = quoted.read(saved)
+        choices.comments.pop(edit.index, None)
+        if comments.whole:
+            choices.comments[edit.index] = comments.whole
+        choices.line_comments = without(choices.line_comments, quoted.places) | dict(comments.on_lines)
+        n_comments = len(comments.on_lines) + bool(comments.whole)
+        self._talk.tell(f"This edit has {counted(n_comments, 'comment')} of yours.\n")
+
+
+def _changes(group: Sequence[ReviewedEdit], file: int) -> bool:
+    return any(file in edit.files for edit in group)
+
+
+# --- The end of a review in the terminal: what was chosen, and what the person decides about the plan.
+
+_DECISION_KEYS: Final = "acrmbfq?"
+
+_SHOWN_DECISION_KEYS: Final = "a,c,r,m,b,f,q,?"
+
+_DECISION_HELP: Final = """\
+a - approve the accepted edits
+c - request changes: nothing is applied, the author receives your comments and plans again
+r - reject the plan
+m - write a message to the author in your editor
+b - go back to the edits
+f - list the files, and which were viewed
+q - quit without a decision
+? - this help
+"""
+
+_MESSAGE: Final = """\
+
+> Write your message to the author of the plan above this line.
+> Save and leave the editor to keep it; leave it without saving to change nothing.
+"""
+
+
+class DecisionKind(StrEnum):
+    """The kind of decision."""
+
+    APPROVE = "approve"
+    REQUEST_CHANGES = "request changes"
+    REJECT = "reject"
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewEnd:
+    """How a review ended: the decision, and the choices that it is about."""
+
+    verb: DecisionKind
+    choices: Choices
+
+
+def review_plan_in_terminal(
+    opened: "OpenPlan", talk: TerminalDialog, style: Style, earlier: ReviewReport | None = None
+) -> ReviewEnd | None:
+    """Show the edits of a plan, ask for each, then for the decision; None where nothing is decided.
+
+    `earlier` is the review of the plan that this one revises.
+    """
+    choices = Choices()
+    walk = EditWalk(opened, choices, talk, style, earlier)
+    before = overview(opened, style) + revision_note(earlier)
+    while walk.run(before):
+        before = ""
+        if choices.is_empty:
+            return None
+        talk.page(_derived(opened, choices, style))
+        verb = _decision(opened.review, choices, talk, style)
+        if isinstance(verb, DecisionKind):
+            return ReviewEnd(verb, choices)
+        if not verb:
+            return None
+    return None
+
+
+def _decision(
+    review: PlanReview, choices: Choices, talk: TerminalDialog, style: Style
+) -> DecisionKind | bool:
+    """What is decided about the plan; True to go back to the edits, False to quit."""
+    actions: dict[str, Callable[[], DecisionKind | bool | None]] = {
+        "a": lambda: DecisionKind.APPROVE if _approves(review, choices, talk) else None,
+        "c": lambda: DecisionKind.REQUEST_CHANGES if _requests(choices, talk) else None,
+        "r": lambda: DecisionKind.REJECT,
+        "m": lambda: _write_message(choices, talk),
+        "b": lambda: True,
+        "f": lambda: talk.page(file_list(review, choices, style)),
+        "q": lambda: False,
+        "?": lambda: talk.tell(_DECISION_HELP),
+    }
+    decided = None
+    while decided is None:
+        comments = "".join(f"  {line}\n" for line in listed(choices.line_comments))
+        talk.tell(f"\n{progress(review, choices)}.\n{comments}")
+        key = talk.key(f"Your decision [{_SHOWN_DECISION_KEYS}]? ", _DECISION_KEYS, _DECISION_HELP)
+        decided = actions[key]() if key is not None else False
+    return decided
+
+
+def _requests(choices: Choices, talk: TerminalDialog) -> bool:
+    if not choices.n_comments:
+        talk.tell("Say what to change: `m` writes a message, and `b` goes back to comment on edits.\n")
+    return bool(choices.n_comments)
+
+
+def _approves(review: PlanReview, choices: Choices, talk: TerminalDialog) -> bool:
+    """Whether the person approves, also what they have not seen or answered, which is named."""
+    everything = [edit.index for edit in review.edits]
+    if len(choices.rejected) == len(everything):
+        talk.tell("You rejected every edit: request changes, or reject the plan.\n")
+        return False
+    still_open = choices.open_edits(everything)
+    unseen = [file for file in review.changed_files if file.index not in choices.viewed]
+    if not still_open and not unseen:
+        return True
+    if still_open:
+        of = [file for file in review.changed_files if set(still_open).intersection(file.edits)]
+        talk.tell(f"{counted(len(still_open), 'edit')} without an answer, in {named(of)}.\n")
+    if unseen:
+        talk.tell(f"{counted(len(unseen), 'file')} not viewed: {named(unseen)}.\n")
+    accepts = "and accept the edits without an answer" if still_open else "all the same"
+    return talk.agrees(f"Approve {accepts}?")
+
+
+def _write_message(choices: Choices, talk: TerminalDialog) -> None:
+    saved = talk.edit(choices.message + _MESSAGE)
+    if saved is not None:
+        rows = [row for row in saved.split("\n") if not row.startswith(">")]
+        choices.message = "\n".join(rows).strip()
+
+
+def _derived(opened: "OpenPlan", choices: Choices, style: Style) -> str:
+    """What follows from the edits, which nobody is asked about: links that the engine rewrites."""
+    review: PlanReview = opened.review
+    parts = []
+    for of in review.files:
+        found = opened.file(of.index) if of.references_updated else None
+        hunks = [hunk for hunk in found.hunks if not hunk.edits] if isinstance(found, FileReview) else []
+        if isinstance(found, FileReview) and hunks:
+            choices.viewed.add(of.index)
+            parts.append(style.bold(file_title(found)) + "\n")
+            parts += [hunk_text(review, found, hunk, style) for hunk in hunks]
+    return "\nLinks updated because of these edits:\n" + "".join(parts) if parts else ""
+
+
+# --- Overview of a plan in the terminal review: its size, its files, its warnings.
+
+_FILES_NAMED: Final = 10
+
+_CAUSES_NAMED: Final = 5
+
+
+def overview(opened: "OpenPlan", style: Style) -> str:
+    """What a plan is for, its size, and its warnings by cause, in a few lines."""
+    review = opened.review
+    size = f"{counted(len(review.changed_files), 'file')}, {counted(len(review.edits), 'edit')}"
+    lines = [f"{size}: {_sums(review, style)}"]
+    causes = Counter(warning.code for warning in review.warnings)
+    if causes:
+        named = ", ".join(f"{count} {code}" for code, count in causes.most_common(_CAUSES_NAMED))
+        more = len(causes) - _CAUSES_NAMED
+        named += f" and {counted(more, 'more cause')}" if more > 0 else ""
+        warnings = style.paint(counted(len(review.warnings), "warning"), "yellow")
+        lines.append(f"{warnings}: {named}. Each is shown with its edit; w lists all.")
+    return intent_text(opened, style) + "".join(line + "\n" for line in lines)
+
+
+def warning_list(review: PlanReview, style: Style) -> str:
+    """All warnings of a plan; a line that says so where there are none."""
+    texts = [problem_text(warning, style, (), review.numbers) + "\n" for warning in review.warnings]
+    return "".join(texts) or "This plan has no warnings.\n"
+
+
+def file_list(review: PlanReview, choices: Choices, style: Style) -> str:
+    """The files of a plan, numbered, with what was answered on the edits of each."""
+    files = review.changed_files
+    width = len(str(len(files)))
+    rows = []
+    for number, file in enumerate(files, 1):
+        sums = (
+            f"{style.paint(f'+{file.lines_added}', 'green')} {style.paint(f'-{file.lines_removed}', 'red')}"
+        )
+        rows.append(f"{number:{width}}  {_mark(file, choices)}  {shown(file.path)}  {sums}\n")
+    return "".join(rows) + "● viewed, all edits answered   ◐ viewed   ○ not viewed\n"
+
+
+def progress(review: PlanReview, choices: Choices) -> str:
+    """How far the review is: ``2 of 9 edits accepted, 1 rejected, 6 open; 1 of 32 files viewed``."""
+    accepted = sum(choices.answers.values())
+    indexes = [edit.index for edit in review.edits]
+    text = f"{accepted} of {counted(len(indexes), 'edit')} accepted"
+    text += f", {len(choices.rejected)} rejected" if choices.rejected else ""
+    still_open = choices.open_edits(indexes)
+    text += f", {len(still_open)} open" if still_open else ""
+    viewed = sum(file.index in choices.viewed for file in review.changed_files)
+    text += f"; {viewed} of {counted(len(review.changed_files), 'file')} viewed"
+    return text + (f"; {counted(choices.n_comments, 'comment')}" if choices.n_comments else "")
+
+
+def named(files: Sequence[ReviewedFile]) -> str:
+    """The paths of `files`, the first ones where there are many."""
+    paths = ", ".join(shown(file.path) for file in files[:_FILES_NAMED])
+    more = len(files) - _FILES_NAMED
+    return paths + (f" and {more} more" if more > 0 else "")
+
+
+def _sums(of: PlanReview | ReviewedFile, style: Style) -> str:
+    return f"{style.paint(f'+{of.lines_added}', 'green')} {style.paint(f'-{of.lines_removed}', 'red')}"
+
+
+def _mark(file: ReviewedFile, choices: Choices) -> str:
+    if file.index not in choices.viewed:
+        return "○"
+    return "◐" if choices.open_edits(file.edits) else "●"
+
+
+# --- The text of the editor in which a person comments: the diff of an edit, quoted line by line.
+#
+# A comment is written below the line that it is about, as in a reply to a mail. What is above all quoted
+# lines is on the edit as a whole, what is below the header of a hunk on all its lines.
+
+# Editors look for settings in the first and last five lines of a file: those are ours, not those of a plan.
+_HEAD: Final = (
+    "> Write a comment on a line below that line, and a comment on all lines of a hunk",
+    "> below its line with @@. The author receives each with its place and its text.",
+    "> Delete a comment to take it back.",
+    ">",
+    "> Write what you think of the edit as a whole below its name:",
+)
+
+_TAIL: Final = (
+    ">",
+    "> End of the edit. Quoted lines begin with > and are never part of a comment.",
+    "> Save and leave the editor to keep your comments;",
+    "> leave it without saving to change nothing.",
+    ">",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Comments:
+    """Comments on one edit: on all of it, and on lines."""
+
+    whole: str
+    on_lines: Mapping[QuotedLines, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Quoted:
+    """A line of the editor that the person did not write. `place` is None where it has none."""
+
+    text: str
+    place: QuotedLines | None = None
+
+
+class QuotedDiff:
+    """The diff of one edit in an editor: `hunks` are its hunks, each with the file that it is in."""
+
+    def __init__(self, title: str, hunks: Iterable[tuple[FileReview, ReviewedHunk]]) -> None:
+        self._title = f"> {title}"
+        self._lines = [*map(_Quoted, _HEAD), _Quoted(self._title)]
+        shown = None
+        for file, hunk in hunks:
+            if file is not shown:
+                self._lines.append(_Quoted(f"> file {escaped(file.file.path)}"))
+                shown = file
+            self._lines += _quoted(file, hunk)
+        self._lines += map(_Quoted, _TAIL)
+
+    @property
+    def places(self) -> frozenset[QuotedLines]:
+        """All places that a comment can be on here."""
+        return frozenset(line.place for line in self._lines if line.place is not None)
+
+    def text(self, comments: Comments) -> str:
+        """What the editor opens with: the quoted lines, and below them the `comments` that there are."""
+        rows: list[str] = []
+        for line in self._lines:
+            rows.append(line.text)
+            known = comments.on_lines.get(line.place, "") if line.place is not None else ""
+            if line.text == self._title:
+                # There is room to write where most people write.
+                rows += [comments.whole, ""]
+            elif known:
+                rows.append(known)
+        return "\n".join(rows) + "\n"
+
+    def read(self, text: str) -> Comments:
+        """The comments in `text`, which was saved. Quoted lines that were deleted are not missed."""
+        written: dict[QuotedLines | None, list[str]] = {}
+        at, place = 0, None
+        # Editors may take blanks from the ends of lines.
+        for row in map(str.rstrip, text.split("\n")):
+            lines = range(at, len(self._lines))
+            found = next((number for number in lines if self._lines[number].text.rstrip() == row), None)
+            if found is not None:
+                at, place = found + 1, self._lines[found].place
+            elif not row.startswith(">"):
+                written.setdefault(place, []).append(row)
+        texts = {each: "\n".join(rows).strip() for each, rows in written.items()}
+        whole = texts.pop(None, "")
+        on_lines = {each: comment for each, comment in texts.items() if each is not None and comment}
+        return Comments(whole, on_lines)
+
+
+def _quoted(file: FileReview, hunk: ReviewedHunk) -> Iterator[_Quoted]:
+    is_old = hunk.new_count == 0
+    first, count = (hunk.old_start, hunk.old_count) if is_old else (hunk.new_start, hunk.new_count)
+    header = f"> @@ -{hunk.old_start},{hunk.old_count} +{hunk.new_start},{hunk.new_count} @@"
+    yield _Quoted(header, QuotedLines(file.file.path, is_old, first, first + max(count, 1) - 1))
+    width = max((len(str(line.new_line or line.old_line)) for line in hunk.lines), default=1)
+    for line in hunk.lines:
+        yield _Quoted(
+            f"> {line.new_line or line.old_line:>{width}} {_shown(line)}", _quoted_lines(file, line)
+        )
+
+
+def _quoted_lines(file: FileReview, line: ReviewedLine) -> QuotedLines:
+    is_old = line.new_line is None
+    number = (line.old_line if is_old else line.new_line) or 0
+    return QuotedLines(file.file.path, is_old, number, number)
+
+
+def _shown(line: ReviewedLine) -> str:
+    return line.sign + escaped(line.text)
+
+
+def without(comments: Mapping[QuotedLines, str], places: Iterable[QuotedLines]) -> dict[QuotedLines, str]:
+    """`comments` but for those on `places`."""
+    gone = frozenset(places)
+    return {place: comment for place, comment in comments.items() if place not in gone}
+
+
+def listed(comments: Mapping[QuotedLines, str]) -> Sequence[str]:
+    """Each comment in a line with its place, in the order of the files."""
+    return [f"{place}: {' '.join(comment.split())}" for place, comment in sorted(comments.items())]
+
+
+# --- The lines of a hunk that one edit made, with those around them: edits next to each other share a
+# hunk.
+
+# As many as a unified diff has.
+_CONTEXT: Final = 3
+
+
+def parts_of_edit(hunk: ReviewedHunk, edit: int) -> Iterator[ReviewedHunk]:
+    """Hunks of the lines that the edit of that index made in `hunk`, each with up to three lines around."""
+    own = [at for at, line in enumerate(hunk.lines) if edit in line.edits]
+    spans: list[tuple[int, int]] = []
+    for at in own:
+        first, end = max(at - _CONTEXT, 0), min(at + _CONTEXT + 1, len(hunk.lines))
+        if spans and first <= spans[-1][1]:
+            spans[-1] = (spans[-1][0], end)
+        else:
+            spans.append((first, end))
+    for first, end in spans:
+        yield _part(hunk, first, end)
+
+
+def _part(hunk: ReviewedHunk, first: int, end: int) -> ReviewedHunk:
+    lines = hunk.lines[first:end]
+    old = [line.old_line for line in lines if line.old_line is not None]
+    new = [line.new_line for line in lines if line.new_line is not None]
+    is_changed_before = any(line.sign != " " for line in hunk.lines[:first])
+    return replace(
+        hunk,
+        old_start=old[0] if old else _before(hunk, first, is_old=True),
+        old_count=len(old),
+        new_start=new[0] if new else _before(hunk, first, is_old=False),
+        new_count=len(new),
+        # It is that of the first changed line.
+        section=() if is_changed_before else hunk.section,
+        edits=tuple(sorted({edit for line in lines for edit in line.edits})),
+        is_derived=any(line.sign != " " and not line.edits for line in lines),
+        lines=lines,
+    )
+
+
+def _before(hunk: ReviewedHunk, first: int, *, is_old: bool) -> int:
+    """The last line of a side before the line at `first`, as a unified diff names an empty side."""
+    numbers = (line.old_line if is_old else line.new_line for line in reversed(hunk.lines[:first]))
+    start = hunk.old_start if is_old else hunk.new_start
+    count = hunk.old_count if is_old else hunk.new_count
+    return next((number for number in numbers if number is not None), start - 1 if count else start)
+
+
+# --- `mdplan review` in a browser: the options of the page, its link, and the browser that opens it.
+
+_OPTIONS: Final = (
+    click.option(
+        "--host", default="127.0.0.1", show_default=True, help="Page: address of this machine to serve it at."
+    ),
+    click.option(
+        "--port", type=click.IntRange(0, 65_535), default=0, help="Page: its port.  [default: a free one]"
+    ),
+    click.option("--no-browser", is_flag=True, help="Page: print the link to it, and open nothing."),
+)
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageOptions:
+    """Where the page is served, and whether a browser is opened."""
+
+    host: str
+    port: int
+    no_browser: bool
+
+
+def with_page_options(command: Command) -> Command:
+    """`command` with the options of the page."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def refuse_page_options(instead: str) -> None:
+    """A usage error for an option of the page next to the option `instead`, which needs no page."""
+    source_of = click.get_current_context().get_parameter_source
+    for name in ("host", "port", "no_browser"):
+        if source_of(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name.replace('_', '-')} does not go with {instead}.")
+
+
+def review_on_page(session: Session, plan: str | None, options: PageOptions) -> Exit:
+    """Serve the page, opened at `plan`, until a signal ends it. Gives the exit code."""
+    from mdplan.cli.terminal import open_in_browser
+    from mdplan.engine.reviews import ReviewService
+    from mdplan.plan import Plan
+    from mdplan.web.routes import serve_page
+
+    engine = session.open_engine(require_approval=True)
+    at = ""
+    if plan is not None:
+        loaded = engine.library.load(plan)
+        if not isinstance(loaded, tuple):
+            return session.refuse(loaded)
+        found: Plan = loaded[0]
+        at = f"&plan={found.plan_id}"
+
+    def tell(link: str) -> None:
+        session.console.note("Plans can be reviewed at this link, which works once. Ctrl-C ends it.")
+        session.console.text(f"{link}{at}\n")
+        if not options.no_browser:
+            open_in_browser(link + at, os.environ)
+
+    return Exit(serve_page(ReviewService(engine), options.host, options.port, tell))
+
+
+# --- The comments on the plan that another plan revises, and the diff between the two.
+
+
+def revision_note(earlier: ReviewReport | None) -> str:
+    """A line that says which plan is revised; nothing where none is."""
+    if earlier is None:
+        return ""
+    plan = short_id(earlier.plan_id)
+    if earlier.verdict is None:
+        return f"This plan revises plan {plan}; r shows what differs.\n"
+    what = _decided(earlier)
+    return f"This plan revises plan {plan} ({what}); r shows that review and what differs.\n"
+
+
+def revision_text(earlier: ReviewReport | None, style: Style) -> str:
+    """The comments on the revised plan, and the diff between the plans."""
+    if earlier is None:
+        return "This plan revises no other plan.\n"
+    return "".join(f"{line}\n" for line in _lines(earlier, style)) + _difference(earlier, style)
+
+
+def _lines(earlier: ReviewReport, style: Style) -> Iterator[str]:
+    yield style.bold(f"Plan {short_id(earlier.plan_id)}: {_decided(earlier) or 'nobody decided'}")
+    if earlier.comment:
+        yield f"  {_one_line(earlier.comment)}"
+    for comment in earlier.comments:
+        yield f"- {_comment_place(comment)}: {_one_line(comment.text)}"
+        if comment.quote:
+            differs = ", these lines differ now" if comment.outdated else ""
+            yield style.paint(f"  on: {_one_line(comment.quote)}{differs}", "bright_black")
+
+
+def _difference(earlier: ReviewReport, style: Style) -> str:
+    compared = earlier.comparison
+    if compared is None:
+        return ""
+    if not compared.files:
+        return "The plans leave all files the same.\n"
+    cut = "The diff between the plans is cut; `mdplan show --against` shows it.\n"
+    diff = diff_for_people(compared.diff.encode("utf-8", "surrogateescape"), style)
+    return f"\nWhat differs:\n{diff}{cut if compared.diff_truncated else ''}"
+
+
+def _decided(earlier: ReviewReport) -> str:
+    if earlier.verdict is None:
+        return ""
+    comments = len(earlier.comments) + bool(earlier.comment)
+    comment_count = f", {counted(comments, 'comment')}" if comments else ""
+    return f"{earlier.verdict} by {shown(earlier.decided_by or '')}{comment_count}"
+
+
+def _comment_place(comment: ReviewComment) -> str:
+    parts = [shown(comment.edit)] if comment.edit else []
+    if comment.file is not None:
+        end = f" to {comment.end_line}" if comment.end_line != comment.start_line else ""
+        side = " before the plan" if comment.side == "before" else ""
+        parts.append(f"{shown(comment.file)}, line {comment.start_line}{end}{side}")
+    return ", ".join(parts)
+
+
+def _one_line(text: str) -> str:
+    return shown(" ".join(text.split()))

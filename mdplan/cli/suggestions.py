@@ -1,0 +1,398 @@
+"""Suggestions for mistyped commands and options: first a table of synonyms, then similarity."""
+
+import os
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Final
+
+import click
+from click.core import ParameterSource
+
+from mdplan.cli.terminal import Style, shown
+
+# Never suggested for a typo: they take a protection away, or write without a question.
+_DANGEROUS: Final = frozenset(
+    {
+        "--allow-duplicate-headings",
+        "--allow-insecure-range",
+        "--allow-outline-change",
+        "--foreign",
+        "--keep-current",
+        "--on-stale",
+        "--override-rejection",
+        "--rebase",
+        "--restore-base",
+        "--yes",
+    }
+)
+
+_COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "add": ("append",),
+    "approve": ("review",),
+    "cat": ("read",),
+    "commit": ("apply",),
+    "completions": ("completion",),
+    "delete": ("edit delete_section", "edit delete_file"),
+    "done": ("tick",),
+    "find": ("search",),
+    "fix": ("recover",),
+    "fmt": ("edit format_section",),
+    "format": ("edit format_section",),
+    "frontmatter": ("set",),
+    "get": ("read",),
+    "grep": ("search",),
+    "headings": ("outline",),
+    "info": ("outline",),
+    "insert": ("append", "edit insert_section"),
+    "lint": ("validate",),
+    "log": ("history",),
+    "ls": ("outline",),
+    "man": ("help",),
+    "mcp": ("serve",),
+    "move": ("edit move_section", "edit rename_file"),
+    "mv": ("edit rename_file",),
+    "new": ("edit create_file",),
+    "patch": ("edit apply_diff",),
+    "pending": ("review --list",),
+    "preview": ("plan",),
+    "print": ("read",),
+    "redo": ("undo",),
+    "reject": ("review",),
+    "remove": ("edit delete_section", "edit delete_file"),
+    "rename": ("edit rename_heading", "edit rename_file"),
+    "repair": ("recover",),
+    "restore": ("undo",),
+    "revert": ("undo",),
+    "rm": ("edit delete_file", "edit delete_section"),
+    "rollback": ("undo",),
+    "run": ("apply",),
+    "sections": ("outline",),
+    "sed": ("replace",),
+    "server": ("serve",),
+    "sort": ("edit sort_list",),
+    "start": ("serve",),
+    "sub": ("replace",),
+    "substitute": ("replace",),
+    "sync": ("bot apply",),
+    "task": ("tick",),
+    "toc": ("outline", "edit update_toc"),
+    "touch": ("edit create_file",),
+    "tree": ("outline",),
+    "unset": ("edit delete_value",),
+    "version": ("--version",),
+    "view": ("read",),
+    "write": ("edit create_file",),
+}
+
+_ABOUT_COMMANDS: Final[Mapping[str, str]] = {
+    "diff": "`mdplan plan BATCH` shows the diff of a batch, `mdplan show PLAN` the diff of a saved plan",
+    "list": "`mdplan outline` lists files and headings, `mdplan review --list` lists plans",
+    "status": "`mdplan review --list` lists pending plans, `mdplan history` lists what was applied",
+    "init": "there is nothing to set up; start with `mdplan outline FILE`",
+    "config": "there is no configuration file; options and MDPLAN_ variables are in `mdplan help --help-all`",
+}
+
+# For each word the options that can be meant, the likeliest first.
+_OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "all": ("--help-all", "--long"),
+    "anchor-id": ("--anchor",),
+    "as-json": ("--json",),
+    "body": ("--markdown", "--text"),
+    "cell": ("--row",),
+    "check": ("--dry-run",),
+    "colors": ("--color",),
+    "colour": ("--color",),
+    "content": ("--markdown", "--replacement"),
+    "cwd": ("--root",),
+    "details": ("--long", "--detail"),
+    "dir": ("--root",),
+    "directory": ("--root",),
+    "dryrun": ("--dry-run", "--check"),
+    "end": ("--lines",),
+    "exclude": ("--deny",),
+    "files": ("--allow",),
+    "find": ("--pattern",),
+    "folder": ("--root",),
+    "from": ("--section", "--pattern", "--old-path"),
+    "full": ("--long", "--detail"),
+    "glob": ("--allow",),
+    "heading": ("--section", "--in", "--under"),
+    "i": ("--ignore-case",),
+    "ignore": ("--deny", "--exclude"),
+    "include": ("--allow",),
+    "insensitive": ("--ignore-case",),
+    "level": ("--depth", "--level"),
+    "line": ("--lines", "--start-line"),
+    "max": ("--limit",),
+    "message": ("--text", "--markdown"),
+    "n": ("--limit", "--dry-run"),
+    "name": ("--new-title", "--new-path"),
+    "new": ("--replacement", "--markdown"),
+    "new-name": ("--new-title", "--new-path"),
+    "noop": ("--dry-run", "--check"),
+    "number": ("--limit",),
+    "old": ("--pattern",),
+    "out": ("--output",),
+    "path": ("--root",),
+    "preview": ("--dry-run", "--check"),
+    "r": ("--regex",),
+    "range": ("--lines",),
+    "regexp": ("--regex",),
+    "search": ("--pattern",),
+    "section": ("--in", "--under"),
+    "section-id": ("--section",),
+    "simulate": ("--dry-run", "--check"),
+    "start": ("--lines",),
+    "status": ("--list",),
+    "text": ("--markdown",),
+    "title": ("--new-title",),
+    "to": ("--new-path", "--new-title"),
+    "value": ("--values",),
+    "with": ("--replacement",),
+    "workspace": ("--root",),
+}
+
+_ABOUT_OPTIONS: Final[Mapping[str, str]] = {
+    "force": "nothing forces an edit: where a file has changed, plan it again on the file as it is now",
+    "no-color": "write `--color never`",
+    "no-colour": "write `--color never`",
+    "no-colors": "write `--color never`",
+    "verbose": "`--json` prints everything that mdplan knows",
+    "debug": "set MDPLAN_DEBUG=1 to see where mdplan itself fails",
+}
+
+# Options that other programs take before the command, with what follows them in an example.
+_OF_EACH_COMMAND: Final[Mapping[str, str]] = {
+    "--allow": " '**/*.md'",
+    "--color": " never",
+    "--deny": " 'drafts/**'",
+    "--json": "",
+    "--root": " FOLDER",
+}
+
+_SHORT_FLAGS: Final[Mapping[str, str]] = {"f": "force", "v": "verbose", "C": "cwd", "o": "out"}
+
+_INSTEAD_OF_DRY_RUN: Final = (
+    "`mdplan plan BATCH` shows the diff of a batch, `mdplan show PLAN` that of a plan"
+)
+
+_ABOUT: Final[Mapping[tuple[str, str], str]] = {
+    **{("apply", name): _INSTEAD_OF_DRY_RUN for name in ("dry-run", "dryrun", "n", "preview", "simulate")},
+    ("apply", "plan"): "name the plan without an option: `mdplan apply PLAN`",
+    ("apply", "id"): "name the plan without an option: `mdplan apply PLAN`",
+    ("apply", "file"): "name the plan without an option: `mdplan apply PLAN`",
+    ("move_section", "after"): "write `--to-heading-path HEADING --position after`",
+    ("move_section", "before"): "write `--to-heading-path HEADING --position before`",
+    ("show", "plan"): "name the plan without an option: `mdplan show PLAN`",
+    ("replace", "g"): "not needed: `mdplan replace` changes every match",
+    ("replace", "all"): "not needed: `mdplan replace` changes every match",
+    ("replace", "global"): "not needed: `mdplan replace` changes every match",
+    ("replace", "in-place"): "not needed: `mdplan replace` shows the diff and asks",
+    ("", "v"): "did you mean `--version`?",
+    ("", "verbose"): "each command has `--json`, which prints everything that mdplan knows",
+}
+
+
+def command_hint(name: str, commands: Iterable[str]) -> str:
+    """The next step after the unknown command `name` of the program, which has the `commands`."""
+    from mdplan.operations import OPERATIONS
+
+    operation = name.replace("-", "_")
+    lower = name.lower()
+    if operation in OPERATIONS:
+        return f"it is an operation: `mdplan edit {operation} FILE`"
+    if lower in _ABOUT_COMMANDS:
+        return _ABOUT_COMMANDS[lower]
+    known = tuple(commands)
+    # An operation can be misspelled as well, but a command is likelier.
+    meant = _COMMANDS.get(lower) or tuple(get_close_matches(lower, known, n=1))
+    if not meant:
+        meant = tuple(f"edit {op}" for op in get_close_matches(operation, OPERATIONS, n=1, cutoff=0.75))
+    if meant:
+        return f"did you mean {either(f'mdplan {each}' for each in meant)}?"
+    return "`mdplan help` lists the commands"
+
+
+def option_hint(option: str, context: click.Context, words: Iterable[str]) -> str:
+    """The next step after the unknown `option` of the command of `context`; `words` were typed."""
+    command = context.info_name or "" if context.parent is not None else ""
+    known = [
+        flag for each in context.command.get_params(context) for flag in (*each.opts, *each.secondary_opts)
+    ]
+    if not command and option in _OF_EACH_COMMAND:
+        return f"put it after the command, as in `mdplan outline {option}{_OF_EACH_COMMAND[option]}`"
+    long_one = _with_two_hyphens(option, known, words)
+    if long_one:
+        return f"did you mean `{long_one}`, with two hyphens?"
+    name = option.lstrip("-")
+    if (command, name) in _ABOUT:
+        return _ABOUT[command, name]
+    name = _SHORT_FLAGS.get(name, name)
+    meant = next((each for each in _OPTIONS.get(name.lower(), ()) if each in known), None)
+    if meant is None and name in _ABOUT_OPTIONS:
+        return _ABOUT_OPTIONS[name]
+    if meant is None and len(name) > 1:
+        safe = [each for each in known if each.startswith("--") and each not in _DANGEROUS]
+        meant = next(iter(get_close_matches(f"--{name}", safe, n=1)), None)
+    return f"did you mean `{meant}`?" if meant else ""
+
+
+def _with_two_hyphens(option: str, known: Iterable[str], words: Iterable[str]) -> str | None:
+    """The long option that was typed with one hyphen: ``-json`` is read as ``-j -s -o -n``."""
+    typed = [word for word in words if word.startswith(option) and len(word) > len("-x")]
+    return next(
+        (f"-{word}" for word in typed if not word.startswith("--") and f"-{word}" in set(known)), None
+    )
+
+
+def either(names: Iterable[str]) -> str:
+    """`names` as a choice, each as code: ``a``, ``b`` or ``c``."""
+    quoted = [f"`{name}`" for name in names]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
+
+
+# --- A command line that is wrong, in words: what, and the next step.
+
+_TAKE_A_BATCH: Final = ("apply", "plan", "validate")
+
+_DOCUMENTS: Final = (".md", ".markdown", ".mdx")
+
+
+class Misuse(click.UsageError):
+    """A usage error of mdplan's own, with `hint`: the next step."""
+
+    def __init__(self, message: str, hint: str = "", ctx: click.Context | None = None) -> None:
+        super().__init__(message, ctx or click.get_current_context(silent=True))
+        self.hint = hint
+
+
+def misuse_text(problem: click.ClickException, words: Sequence[str], style: Style) -> str:
+    """What to print of `problem`, which the typed `words` led to."""
+    if isinstance(problem, click.exceptions.NoArgsIsHelpError):
+        return problem.format_message()
+    context = getattr(problem, "ctx", None)
+    message, hint = _in_words(problem, context, words)
+    lines = [f"{style.bold('error', 'red')}: {shown(message)}"]
+    if hint:
+        lines.append(f"  {style.paint('hint:', 'cyan')} {shown(hint)}")
+    if context is not None:
+        lines += _usage_lines(problem, context, style)
+    return "\n".join(lines)
+
+
+def _usage_lines(problem: click.ClickException, context: click.Context, style: Style) -> list[str]:
+    is_about_arguments = isinstance(problem, click.MissingParameter) or "extra argument" in problem.message
+    lines = []
+    if is_about_arguments:
+        pieces = " ".join(context.command.collect_usage_pieces(context))
+        lines.append(f"  {style.paint('usage:', 'cyan')} {context.command_path} {pieces}")
+        lines += [
+            f"  {style.paint('example:', 'cyan')} {' '.join(example.split())}".replace(" \\ ", " ")
+            for example in getattr(context.command, "examples", ())[:1]
+        ]
+    return [*lines, f"  {style.paint('more:', 'cyan')} {context.command_path} --help"]
+
+
+def _in_words(  # noqa: PLR0911 (one for each kind of error)
+    problem: click.ClickException, context: click.Context | None, words: Sequence[str]
+) -> tuple[str, str]:
+    """Message and hint of `problem`."""
+    match problem:
+        case Misuse():
+            return problem.message, problem.hint
+        case click.NoSuchOption() if context is not None:
+            of = f"`{context.command_path}` has"
+            return f"{of} no option `{problem.option_name}`", option_hint(problem.option_name, context, words)
+        case click.MissingParameter() if context is not None:
+            return f"{_named(problem.param, context)} is missing", ""
+        case click.BadOptionUsage() if "argument" in problem.message:
+            return f"`{problem.option_name}` needs a value", _needed(problem, context)
+        case click.UsageError() if "extra argument" in problem.message and context is not None:
+            return _extra(problem.message, context)
+        case click.BadParameter():
+            return _of_value(problem, context)
+        case _:
+            return _sentence(problem.format_message()), ""
+
+
+def _extra(message: str, context: click.Context) -> tuple[str, str]:
+    """A word too many: often the value of an option that is named like that."""
+    text = message.partition("(")[2].removesuffix(")")
+    words = text.split()
+    what = f"unexpected argument `{text}`" if len(words) == 1 else f"unexpected arguments: `{text}`"
+    flags = {flag for each in context.command.get_params(context) for flag in each.opts}
+    option = next((flag for flag in ("--section", "--under", "--text") if flag in flags), None)
+    command = context.info_name
+    if command in _TAKE_A_BATCH and words[-1].endswith(_DOCUMENTS):
+        # Most often a glob that the shell expanded.
+        return what, "to edit documents: `mdplan replace OLD NEW FILE...`; `mdplan help batch` shows a batch"
+    if option:
+        return what, f"did you mean `{option} {shlex.quote(text)}`?"
+    if "--root" in flags and os.path.isdir(text):  # noqa: PTH112 (the same)
+        return what, f"for another folder write `{context.command_path} --root {shlex.quote(text)}`"
+    arguments = [each for each in context.command.get_params(context) if isinstance(each, click.Argument)]
+    if not arguments:
+        return what, f"write `{context.command_path}`"
+    return what, f"give one {_named(arguments[-1], context)} at a time"
+
+
+def _of_value(problem: click.BadParameter, context: click.Context | None) -> tuple[str, str]:
+    message, parameter = _sentence(problem.message), problem.param
+    if parameter is None or context is None:
+        return f"`{problem.param_hint}`: {message}" if isinstance(problem.param_hint, str) else message, ""
+    if isinstance(parameter.type, click.Choice):
+        names = [str(each) for each in parameter.type.choices]
+        given = problem.message.partition("'")[2].partition("' is not one of")[0]
+        message, hint = f"unknown value `{given}`", f"give {either(names)}"
+    elif isinstance(parameter.type, click.IntRange | click.FloatRange):
+        message, hint = _of_number(message, parameter.type)
+    else:
+        hint = ""
+    variable = _variable(parameter, context)
+    if variable:
+        hint = f"{hint or f'give a value that `{parameter.opts[0]}` takes'}, or unset the variable"
+        return f"{variable}={os.environ[variable]}: {message}", hint
+    return f"{_named(parameter, context)}: {message}", hint
+
+
+def _of_number(message: str, kind: click.IntRange | click.FloatRange) -> tuple[str, str]:
+    number = "a whole number" if isinstance(kind, click.IntRange) else "a number"
+    least = f" from {kind.min:g}" if kind.min is not None else ""
+    most = f" to {kind.max:g}" if kind.max is not None else ""
+    if "not in the range" in message:
+        return f"{message.partition(' is not')[0]} is out of range", f"give a number{least}{most}"
+    return message.replace(" is not a valid integer range", " is not a number").replace(
+        " is not a valid float range", " is not a number"
+    ), f"give {number}{least}{most}"
+
+
+def _variable(parameter: click.Parameter, context: click.Context) -> str | None:
+    """The variable of the environment that gave `parameter` its value."""
+    is_given = context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
+    names = [parameter.envvar] if isinstance(parameter.envvar, str) else list(parameter.envvar or ())
+    return None if is_given else next((name for name in names if os.environ.get(name)), None)
+
+
+def _needed(problem: click.BadOptionUsage, context: click.Context | None) -> str:
+    if context is None:
+        return ""
+    params = context.command.get_params(context)
+    option = next((each for each in params if problem.option_name in each.opts), None)
+    if not isinstance(option, click.Option):
+        return ""
+    return f"write `{problem.option_name} {option.make_metavar(context)}`"
+
+
+def _named(parameter: click.Parameter | None, context: click.Context) -> str:
+    if parameter is None:
+        return "an argument"
+    if isinstance(parameter, click.Option):
+        return f"`{parameter.opts[0]}`"
+    return parameter.make_metavar(context).strip("[]").rstrip(".")
+
+
+def _sentence(message: str) -> str:
+    """`message` as diagnostics are written: without a capital and a full stop."""
+    text = message.removesuffix(".")
+    return text[:1].lower() + text[1:] if text[1:2].islower() else text

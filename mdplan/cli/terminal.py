@@ -1,0 +1,308 @@
+"""The standard streams: what goes to which, how it is coloured, and what happens when nobody reads it."""
+
+import json
+import os
+import sys
+import threading
+import webbrowser
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final, TextIO, TypeAlias
+
+import click
+
+from mdplan.text.visible import escaped, escaped_but_for_colours, escaped_json
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """Colours for one stream, or none."""
+
+    on: bool
+
+    def paint(self, text: str, colour: str) -> str:
+        """`text` in `colour`."""
+        return _styled(text, colour) if self.on else text
+
+    def paint_mark(self, text: str, colour: str) -> str:
+        """`text` in reversed `colour`, which stands out of a line that has that colour."""
+        return _styled(text, colour, reverse=True) if self.on else text
+
+    def bold(self, text: str, colour: str | None = None) -> str:
+        """`text` in bold."""
+        return _styled(text, colour, bold=True) if self.on else text
+
+
+def _styled(text: str, fg: str | None, *, bold: bool | None = None, reverse: bool | None = None) -> str:
+    # Loaded for colours alone: commands that only look have hardly any.
+    import click
+
+    return click.style(text, fg=fg, bold=bold, reverse=reverse)
+
+
+NO_STYLE: Final = Style(on=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Console:
+    """Where a command writes: data to standard output, everything else to standard error.
+
+    With `as_json` people are told nothing: the one object on standard output has it all.
+    `diff_is_for_people` says that standard output shows diffs to eyes and not to programs. `pages` allows a
+    pager.
+    """
+
+    as_json: bool
+    quiet: bool
+    out: Style
+    err: Style
+    diff_is_for_people: bool
+    pages: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        color: str,
+        environment: Mapping[str, str],
+        *,
+        as_json: bool = False,
+        quiet: bool = False,
+        pages: bool = True,
+    ) -> "Console":
+        """Console of this process. `color` is always, never, or auto: what terminal and environment say.
+
+        NO_COLOR goes before FORCE_COLOR, and the option before both. FORCE_COLOR does not colour a diff that
+        goes into a pipe or file, because `git apply` could not read it; `color` always does.
+        """
+        out_is_terminal, err_is_terminal = is_terminal(sys.stdout), is_terminal(sys.stderr)
+        return cls(
+            as_json=as_json,
+            quiet=quiet,
+            out=Style(_is_coloured(color, environment, is_terminal=out_is_terminal)),
+            err=Style(_is_coloured(color, environment, is_terminal=err_is_terminal)),
+            diff_is_for_people=out_is_terminal or color == "always",
+            pages=pages,
+        )
+
+    @classmethod
+    def plain(cls) -> "Console":
+        """Console without colours, for text that has none."""
+        return cls.of("never", {})
+
+    def data(self, data: bytes) -> None:
+        """Write `data` to standard output as it is."""
+        _write(sys.stdout, data)
+
+    def paged(self, text: str) -> None:
+        """Write `text` to standard output, through the user's pager if it does not fit on the terminal."""
+        if not self.shows_in_pager(text):
+            self.text(text)
+
+    def shows_in_pager(self, text: str) -> bool:
+        """Show `text` in the user's pager; False where it fits on the screen, or there is no pager."""
+        if not self.pages or not is_terminal(sys.stdout):
+            return False
+        import shutil
+
+        if text.count("\n") < shutil.get_terminal_size().lines:
+            return False
+        from mdplan.cli.pager import page
+
+        return page(_encoded(sys.stdout, text, self.out), os.environ)
+
+    def text(self, text: str) -> None:
+        """Write `text`, which ends its lines, to standard output."""
+        _write(sys.stdout, _encoded(sys.stdout, text, self.out))
+
+    def json(self, value: object) -> None:
+        """Write `value`, decoded JSON, to standard output: one line, or indented on a terminal."""
+        indent = 2 if is_terminal(sys.stdout) else None
+        import json
+
+        text = escaped_json(json.dumps(value, ensure_ascii=False, indent=indent))
+        _write(sys.stdout, text.encode("utf-8") + b"\n")
+
+    def note(self, text: str) -> None:
+        """Tell people `text` on standard error; not when quiet."""
+        if not self.quiet:
+            self.problem(text)
+
+    def problem(self, text: str) -> None:
+        """Tell people `text` on standard error, also when quiet."""
+        if not self.as_json:
+            write_error(text, self.err)
+
+
+def write_error(text: str, style: Style = NO_STYLE) -> None:
+    """Write `text` to standard error, with a line end. That nobody can read it is no reason to fail."""
+    try:
+        _write(sys.stderr, _encoded(sys.stderr, text + "\n", style))
+    except OSError:
+        mute(sys.stderr)
+
+
+def shown(text: str) -> str:
+    """`text` of a report as one line for people."""
+    return escaped(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def _is_coloured(color: str, environment: Mapping[str, str], *, is_terminal: bool) -> bool:
+    if color != "auto":
+        return color == "always"
+    if environment.get("NO_COLOR"):
+        return False
+    if environment.get("FORCE_COLOR"):
+        return True
+    return is_terminal and environment.get("TERM") != "dumb"
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether `stream` is a terminal; a stream that was closed at the start is None."""
+    return stream is not None and not stream.closed and stream.isatty()
+
+
+def _encoded(stream: TextIO | None, text: str, style: Style) -> bytes:
+    """`text` for people. All of it goes through here: nothing but colours steers a terminal.
+
+    Text of files has its colours escaped before, by `shown` or `escaped`.
+    """
+    text = escaped_but_for_colours(text) if style.on else escaped(text)
+    return text.encode((stream.encoding if stream is not None else None) or "utf-8", "backslashreplace")
+
+
+def _write(stream: TextIO | None, data: bytes) -> None:
+    """Write `data`. A reader that went away (``| head``) does not change what the command did."""
+    if stream is None:
+        return
+    try:
+        stream.flush()
+        stream.buffer.write(data)
+        stream.buffer.flush()
+    except BrokenPipeError:
+        mute(stream)
+
+
+def mute(stream: TextIO | None) -> None:
+    """Let what `stream` still holds vanish: the interpreter would stumble over it on its way out."""
+    if stream is not None:
+        with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 (pathlib would be loaded for this alone)
+            os.dup2(nowhere.fileno(), stream.fileno())
+
+
+# --- How far long work is: a bar on a terminal, or one JSON object a line for programs.
+
+CHOICES: Final = ("auto", "bar", "jsonl", "none")
+
+EventListener: TypeAlias = Callable[[str, Mapping[str, Any]], None]
+
+Line: TypeAlias = Callable[[int, int], str]
+
+_WIDTH: Final = 30
+
+_CLEAR: Final = "\r\033[K"
+
+
+def progress_listener(choice: str, *, quiet: bool, coloured: bool) -> EventListener:
+    """What hears of the steps of long work; `choice` is one of `CHOICES`, auto is a bar on a terminal.
+
+    There rich draws the bar if it is installed; it is `coloured` or not.
+    """
+    is_terminal = sys.stderr is not None and sys.stderr.isatty()
+    if choice == "jsonl":
+        return _json_line
+    if choice == "bar" or (choice == "auto" and is_terminal and not quiet):
+        is_able = is_terminal and os.environ.get("TERM") != "dumb"
+        return _Bar(_best_line(coloured=coloured) if is_able else _plain_line)
+    return _nothing
+
+
+def _nothing(_event: str, _facts: Mapping[str, Any]) -> None:
+    pass
+
+
+def _json_line(event: str, facts: Mapping[str, Any]) -> None:
+    write_error(escaped_json(json.dumps({"event": event, **facts}, ensure_ascii=False)))
+
+
+def _best_line(*, coloured: bool) -> Line:
+    try:
+        from mdplan.cli.rich_progress import rich_line
+    except ImportError:
+        return _plain_line
+    return rich_line(coloured=coloured)
+
+
+def _plain_line(done: int, total: int) -> str:
+    filled = _WIDTH * done // max(total, 1)
+    return f"planning [{'#' * filled}{'-' * (_WIDTH - filled)}] {done}/{total} files"
+
+
+class _Bar:
+    """A bar that is drawn over itself, and is gone when the work is done. `line` gives its text."""
+
+    def __init__(self, line: Line) -> None:
+        self._drawn = ""
+        self._line = line
+
+    def __call__(self, event: str, facts: Mapping[str, Any]) -> None:
+        done, total = facts.get("done"), facts.get("files")
+        if event == "planned" and isinstance(done, int) and isinstance(total, int):
+            self._draw(self._line(done, total))
+            if done == total:
+                self._draw("")
+        elif event == "committing":
+            self._draw(f"committing {total} files")
+        elif event in {"committed", "ended"}:
+            self._draw("")
+
+    def _draw(self, text: str) -> None:
+        if text == self._drawn or sys.stderr is None:
+            return
+        self._drawn = text
+        sys.stderr.write(f"{_CLEAR}{text}")
+        sys.stderr.flush()
+
+
+# --- Questions to a person in a terminal.
+
+
+def has_terminal() -> bool:
+    """Whether there is somebody to ask: input and messages are those of a terminal."""
+    return is_terminal(sys.stdin) and is_terminal(sys.stderr)
+
+
+def ask(question: str) -> str | None:
+    """The line that is typed after `question`; None at the end of the input."""
+    click.echo(question, nl=False, err=True)
+    line = sys.stdin.readline()
+    if not line:
+        click.echo(err=True)
+    return line.rstrip("\n") if line else None
+
+
+def agrees(question: str) -> bool:
+    """Whether the person answers with yes; no is the answer where they only press the return key."""
+    return (ask(f"{question} [y/N] ") or "").strip().lower() in ("y", "yes")
+
+
+# --- Opening a web browser, where there is a person who would see it.
+
+
+def open_in_browser(url: str, environment: Mapping[str, str]) -> None:
+    """Open `url` if this process has a terminal and the terminal a desktop.
+
+    Without a desktop the browser would run in the terminal itself, and take it away from the command.
+    """
+    is_seen = is_terminal(sys.stdin) and is_terminal(sys.stderr)
+    has_desktop = sys.platform == "darwin" or any(
+        environment.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+    )
+    if is_seen and has_desktop:
+        # Some browsers return when they are closed.
+        threading.Thread(target=_open, args=(url,), daemon=True).start()
+
+
+def _open(url: str) -> None:
+    with suppress(webbrowser.Error):
+        webbrowser.open(url)

@@ -1,1 +1,0 @@
-"""The terminal of a person: streams and colours, a pager, progress, a browser."""

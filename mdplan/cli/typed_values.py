@@ -1,0 +1,128 @@
+"""Values that people type on the command line: text, unless mdplan writes them back exactly as typed."""
+
+import re
+import shlex
+from collections.abc import Mapping
+from typing import Any, Final
+
+import yaml
+
+from mdplan.data.yaml import scalar_text
+
+_TIMESTAMP: Final = "tag:yaml.org,2002:timestamp"
+
+_TYPED_TAGS: Final = tuple(f"tag:yaml.org,2002:{name}" for name in ("bool", "float", "int", "null"))
+
+_CLOSING: Final[Mapping[str, str]] = {"[": "]", "{": "}"}
+
+# Inside brackets a quote begins a text only where an entry begins.
+_SIGN: Final = re.compile(
+    r"""(?:(?<=[,:\[{])|\A)\s*(?:"(?:\\.|[^"\\])*"|'(?:''|[^'])*'(?!')|(?P<quote>["']))"""
+    r"|(?P<open>[\[{])|(?P<close>[\]}])",
+    re.DOTALL,
+)
+
+
+def typed_value(text: str) -> Any:  # noqa: ANN401 (any JSON)
+    """The value of what somebody typed, with JSON types; dates stay text.
+
+    A number, true, false, null, a text in quotes, `[…]` and `{…}` count as such only if mdplan would write
+    the same again; all else is text. Raises `ValueError` for a quote or bracket that is not closed.
+    """
+    text = text.strip(" \t")
+    if not text.startswith(("[", "{", '"', "'")):
+        return _plain(text)
+    node = _whole(text)
+    if node is None and (missing := _missing(text)) is not None:
+        # The shell takes quotes away, so that the value needs some of its own.
+        own = "'" + text.replace("'", "''") + "'"
+        call = _in_shell(f"KEY={own}")
+        raise ValueError(f"`{text}` has no closing `{missing}`; add it, or to set it as text: {call}")
+    try:
+        return text if node is None else _built(node)
+    except _NotJsonError:
+        return text
+
+
+def is_date(text: str) -> bool:
+    """Whether `text`, a value with its quotes, is a date or a time with one, or a list with such."""
+    return _has_date(_whole(text.strip(" \t")))
+
+
+class _NotJsonError(Exception):
+    """A map has a key that is not text, the same key twice, or a key without a value."""
+
+
+def _plain(text: str) -> Any:  # noqa: ANN401 (any scalar)
+    """`text` without quotes as the number, boolean or null that is written so; else as it is."""
+    tag = _LOADER.resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
+    if tag not in _TYPED_TAGS:
+        return text
+    try:
+        value = yaml.SafeLoader("").construct_object(yaml.ScalarNode(tag, text))
+    except ValueError:  # Such as an integer of too many digits.
+        return text
+    return value if scalar_text(value) == text else text
+
+
+def _whole(text: str) -> yaml.Node | None:
+    """The node that `text` is from its first to its last character; None for text that is none."""
+    try:
+        if any(getattr(event, "tag", None) or getattr(event, "anchor", None) for event in yaml.parse(text)):
+            return None
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except (yaml.YAMLError, RecursionError):
+        return None
+    is_whole = node is not None and (node.start_mark.index, node.end_mark.index) == (0, len(text))
+    is_block = isinstance(node, yaml.CollectionNode) and not node.flow_style
+    return node if is_whole and not is_block else None
+
+
+def _built(node: yaml.Node) -> Any:  # noqa: ANN401 (any JSON)
+    if isinstance(node, yaml.SequenceNode):
+        return [_built(each) for each in node.value]
+    if isinstance(node, yaml.MappingNode):
+        built = {_key(key): _built(value) for key, value in node.value}
+        if len(built) < len(node.value):
+            raise _NotJsonError
+        return built
+    if isinstance(node, yaml.ScalarNode) and node.style is not None:
+        return node.value
+    if not node.value:
+        raise _NotJsonError
+    return _plain(node.value)
+
+
+def _key(node: yaml.Node) -> str:
+    if not isinstance(node, yaml.ScalarNode):
+        raise _NotJsonError
+    return str(node.value)
+
+
+def _missing(text: str) -> str | None:
+    """The sign that would close the quote or bracket that `text` begins with; None where it is closed."""
+    opened: list[str] = []
+    for found in _SIGN.finditer(text):
+        if found["quote"]:
+            return found["quote"]
+        if found["open"]:
+            opened.append(_CLOSING[found["open"]])
+        elif found["close"] and opened.pop() != found["close"]:
+            return _CLOSING["{" if found["close"] == "]" else "["]
+        if not opened:
+            return None
+    return opened[-1] if opened else None
+
+
+def _in_shell(word: str) -> str:
+    """`word` in quotes, the double ones where they keep it as it is."""
+    return shlex.quote(word) if set('"$`\\!') & set(word) else f'"{word}"'
+
+
+def _has_date(node: yaml.Node | None) -> bool:
+    if isinstance(node, yaml.SequenceNode):
+        return any(map(_has_date, node.value))
+    return node is not None and node.tag == _TIMESTAMP
+
+
+_LOADER: Final = yaml.SafeLoader("")

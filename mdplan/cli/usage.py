@@ -1,0 +1,372 @@
+"""`mdplan` as click has it: its commands, loaded when they run."""
+
+import os
+import re
+import shlex
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import click
+
+from mdplan import __version__
+from mdplan.cli.interrupts import interrupt_commands
+from mdplan.cli.terminal import mute, write_error
+from mdplan.diagnostics import Exit
+from mdplan.limits import ALL_LIMITS
+
+
+@dataclass(frozen=True, slots=True)
+class LazyCommand:
+    """A command that is imported by `load` when it runs; `summary` is its line in the list of commands."""
+
+    summary: str
+    load: Callable[[], click.Command]
+
+
+class CommandGroup(click.Group):
+    """A group of lazy commands that always ends with one of the codes of `Exit`.
+
+    `topics` are the titles under which the first screen of help lists commands; `aliases` are old names.
+    """
+
+    def __init__(
+        self,
+        commands: Mapping[str, LazyCommand],
+        topics: Mapping[str, Sequence[str]],
+        aliases: Mapping[str, str],
+        example: str,
+        **attributes: Any,  # noqa: ANN401 (click's)
+    ) -> None:
+        super().__init__(**attributes)
+        self.lazy_commands = commands
+        self.topics = topics
+        self.aliases = aliases
+        self.examples = (example,)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of the commands, in the order in which people meet them."""
+        del ctx
+        return list(self.lazy_commands)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name, loaded."""
+        del ctx
+        lazy = self.lazy_commands.get(self.aliases.get(cmd_name, cmd_name))
+        return lazy.load() if lazy else None
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The parameters, with `--help-all`."""
+        return [*super().get_params(ctx), help_all_option()]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the words for hints that repeat them."""
+        remember(ctx, args)
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the first argument names; a usage error with a suggestion for any other."""
+        name = args[0] if args else ""
+        if name and name not in {*self.lazy_commands, *self.aliases} and not name.startswith("-"):
+            from mdplan.cli.suggestions import Misuse, command_hint
+
+            raise Misuse(f"there is no command `{name}`", command_hint(name, self.lazy_commands), ctx)
+        resolved = super().resolve_command(ctx, args)
+        interrupt_commands()
+        return resolved
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The whole help, or its first screen: the commands that people need most."""
+        if wants_all(ctx):
+            super().format_help(ctx, formatter)
+            return
+        formatter.write(f"Usage: {ctx.command_path} COMMAND [OPTIONS]\n\n")
+        formatter.write(f"{(self.help or '').partition(chr(10))[0]}\n")
+        formatter.write(f"Example: {self.examples[0]}\n\n")
+        width = max(map(len, self.lazy_commands)) + 2
+        for title, names in self.topics.items():
+            formatter.write(f"{title}\n")
+            for name in names:
+                formatter.write(f"  {name:{width}}{self.lazy_commands[name].summary}\n")
+        listed = {name for names in self.topics.values() for name in names}
+        formatter.write(f"More, which {ctx.command_path} --help-all explains\n")
+        with formatter.indentation():
+            formatter.write_text(", ".join(name for name in self.lazy_commands if name not in listed))
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands in the help text, of which none is loaded for it."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, lazy.summary) for name, lazy in self.lazy_commands.items()])
+
+    def main(self, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401 (click's signature)
+        """Run, and leave the process with an exit code."""
+        options["standalone_mode"] = False
+        sys.exit(exit_code(lambda: self._answer(*arguments, **options)))
+
+    def _answer(self, *arguments: Any, **options: Any) -> object:  # noqa: ANN401 (as above)
+        if "_MDPLAN_COMPLETE" in os.environ:
+            from mdplan.cli.shell_completion import use_own_shells
+
+            use_own_shells()
+        try:
+            return super().main(*arguments, **options)
+        except click.ClickException as problem:
+            from mdplan.cli.suggestions import misuse_text
+            from mdplan.cli.terminal import Console
+
+            given = arguments[0] if arguments else options.get("args")
+            words = sys.argv[1:] if given is None else list(given)
+            style = Console.of("auto", os.environ).err
+            write_error(misuse_text(problem, words, style), style)
+            return Exit.INVALID
+        except click.Abort:
+            write_error("interrupted")
+            return Exit.INTERRUPTED
+
+
+# --- Commands and groups whose help fits on one screen; `--help-all` shows the rest.
+
+SCREEN_LINES: Final = 24
+
+_SCREEN_WIDTH: Final = 80
+
+_ALL: Final = "mdplan.help_all"
+
+_LIMITS: Final = frozenset(limit.parameter for limit in ALL_LIMITS)
+
+# Options of most commands that few people need: they come last, and in the whole help only.
+_RARE: Final = frozenset(
+    {"allow", "deny", "color", "cursor", "encoding", "format", "no_pager", "quiet", "require_approval"}
+)
+
+_LINE_END: Final = re.compile(r"(?<!\\)\n")
+
+_RANGE: Final = re.compile(r"\s*\[[^;\]]*[<>]=?[^;\]]*\]|; [^;\]]*[<>]=?[^;\]]*(?=\])")
+
+
+class _Screen(click.Command):
+    """A command with examples. Its first screen of help shows the most important options.
+
+    `example` is one command or more, each on a line of its own; a line that ends with a backslash continues.
+    Options named in `rare` are left to `--help-all`.
+    """
+
+    def __init__(
+        self,
+        *arguments: Any,  # noqa: ANN401 (click's)
+        example: str = "",
+        rare: Collection[str] = (),
+        **attributes: Any,  # noqa: ANN401 (click's)
+    ) -> None:
+        super().__init__(*arguments, **attributes)
+        self.examples = tuple(_LINE_END.split(example)) if example else ()
+        self.rare = _RARE | frozenset(rare)
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The parameters, with `--help-all`."""
+        return [*super().get_params(ctx), _HELP_ALL]
+
+    def make_parser(self, ctx: click.Context) -> Any:  # noqa: ANN401 (click's, of another name in each version)
+        """A parser that takes a word such as ``- Buy tea`` for an argument: no option begins with a blank."""
+        parser: Any = super().make_parser(ctx)
+        process = parser._process_opts  # noqa: SLF001 (click has no other place for it)
+
+        def process_word(word: str, state: Any) -> None:  # noqa: ANN401 (click's)
+            if word[1:2].isspace():
+                state.largs.append(word)
+                return
+            try:
+                process(word, state)
+            except click.BadOptionUsage as problem:
+                # The shell asks for the value of the last option: the arguments before it count.
+                if not ctx.resilient_parsing:
+                    problem.ctx = ctx
+                    raise
+
+        parser._process_opts = process_word  # noqa: SLF001
+        return parser
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The whole help, or what of it fits on one screen."""
+        if ctx.meta.get(_ALL):
+            self._write_all(ctx, formatter)
+            return
+        options = [each for each in self._options(ctx) if each.name not in self.rare | _LIMITS]
+        text = self._first_screen(ctx, options)
+        while options and text.count("\n") >= SCREEN_LINES:
+            del options[-1]
+            text = self._first_screen(ctx, options)
+        formatter.write(text)
+
+    def _first_screen(self, ctx: click.Context, options: Sequence[click.Option]) -> str:
+        formatter = click.HelpFormatter(width=min(ctx.max_content_width or 100, _width(ctx)))
+        self.format_usage(ctx, formatter)
+        summary = (self.help or "").partition("\n\n")[0]
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(" ".join(summary.split()))
+        self._write_examples(formatter)
+        if isinstance(self, click.Group):
+            self.format_commands(ctx, formatter)
+        rows = [_row(each, ctx) for each in options]
+        with formatter.section("Options"):
+            formatter.write_dl([*rows, ("--help-all", "Show all options and details.")], col_spacing=2)
+        return formatter.getvalue()
+
+    def _write_all(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.format_usage(ctx, formatter)
+        self.format_help_text(ctx, formatter)
+        self._write_examples(formatter)
+        if isinstance(self, click.Group):
+            self.format_commands(ctx, formatter)
+        options = self._options(ctx)
+        groups = {
+            "Options": [each for each in options if each.name not in self.rare | _LIMITS],
+            "Rare options": [each for each in options if each.name in self.rare],
+            "Limits": [each for each in options if each.name in _LIMITS],
+        }
+        for title, listed in groups.items():
+            if listed:
+                with formatter.section(title):
+                    formatter.write_dl([_row(each, ctx) for each in listed])
+        self.format_epilog(ctx, formatter)
+
+    def _write_examples(self, formatter: click.HelpFormatter) -> None:
+        if self.examples:
+            with formatter.section("Examples" if len(self.examples) > 1 else "Example"):
+                for example in self.examples:
+                    formatter.write("".join(f"  {line}\n" for line in example.splitlines()))
+
+    def _options(self, ctx: click.Context) -> list[click.Option]:
+        params = click.Command.get_params(self, ctx)
+        return [
+            each
+            for each in params
+            if isinstance(each, click.Option) and not each.hidden and "--help" not in each.opts
+        ]
+
+
+class Command(_Screen):
+    """A command with examples, and help that fits on one screen."""
+
+
+class Group(_Screen, click.Group):
+    """The same for a group of commands, which its help lists between examples and options."""
+
+
+def command(name: str | None = None, **attributes: Any) -> Callable[[Callable[..., Any]], Command]:  # noqa: ANN401
+    """`click.command` for a `Command`, whose further `attributes` it takes."""
+    return click.command(name, cls=Command, **attributes)
+
+
+def wants_all(ctx: click.Context) -> bool:
+    """Whether the whole help is to be shown."""
+    return bool(ctx.meta.get(_ALL))
+
+
+def _show_all(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 (click's)
+    del parameter
+    if value and not ctx.resilient_parsing:
+        from mdplan.cli.terminal import Console
+
+        ctx.meta[_ALL] = True
+        Console.plain().paged(ctx.get_help() + "\n")
+        ctx.exit()
+
+
+_HELP_ALL: Final = click.Option(
+    ["--help-all"],
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_all,
+    help="Show all options and details.",
+)
+
+
+def help_all_option() -> click.Option:
+    """The option `--help-all`, for groups."""
+    return _HELP_ALL
+
+
+def _row(option: click.Option, ctx: click.Context) -> tuple[str, str]:
+    """Names and help of an option; the range of a number is left to the error that it leads to."""
+    names, text = option.get_help_record(ctx) or ("", "")
+    return names.replace("INTEGER RANGE", "NUMBER"), _RANGE.sub("", text)
+
+
+def _width(ctx: click.Context) -> int:
+    import shutil
+
+    return ctx.terminal_width or max(shutil.get_terminal_size((_SCREEN_WIDTH, 0)).columns, 50)
+
+
+# --- The command line as it was typed, for hints that repeat it with a word corrected.
+
+_WORDS: Final = "mdplan.typed_words"
+
+
+def remember(context: click.Context, words: Sequence[str]) -> None:
+    """Keep the `words` after `mdplan` for `retyped`."""
+    context.meta[_WORDS] = tuple(words)
+
+
+def retyped(old: str, new: str) -> str | None:
+    """The command that runs, with the word `new` in place of `old`; None where that was not typed once."""
+    context = click.get_current_context(silent=True)
+    words = context.meta.get(_WORDS, ()) if context is not None else ()
+    places = [index for index, word in enumerate(words) if word == old or word.endswith(f"={old}")]
+    if len(places) != 1:
+        return None
+    (at,) = places
+    meant = words[at].removesuffix(old) + new
+    return shlex.join(["mdplan", *words[:at], meant, *words[at + 1 :]])
+
+
+# --- The end of a process: its exit code and its error message.
+
+NAME: Final = "mdplan"
+
+
+def exit_code(run: Callable[[], object]) -> int:
+    """Do what `run` says, and give one of the codes of `Exit`: the one that it returns, if it does."""
+    try:
+        code = run()
+        return int(code) if isinstance(code, int) else Exit.DONE
+    except KeyboardInterrupt:
+        # After the ^C that a terminal shows.
+        write_error("\ninterrupted")
+        return Exit.INTERRUPTED
+    except OSError as error:
+        # The engine returns what storage meets, so this is about the standard streams: a full disk, mostly.
+        _raise_if_debugging()
+        mute(sys.stdout)
+        write_error(f"error: IO_ERROR: {error.strerror or type(error).__name__}")
+        return Exit.ENVIRONMENT
+    except Exception as bug:  # noqa: BLE001 (the last line of defence)
+        _raise_if_debugging()
+        write_error(
+            f"mdplan met a bug in itself: {type(bug).__name__} in {_place(bug)} (mdplan {__version__}).\n"
+            "Please report this line to its authors, with the command that you ran. "
+            "MDPLAN_DEBUG=1 shows where it happened; that may contain text of your files."
+        )
+        return Exit.BUG
+
+
+def _raise_if_debugging() -> None:
+    if os.environ.get("MDPLAN_DEBUG") == "1":
+        raise  # noqa: PLE0704 (called from `except` alone)
+
+
+def _place(bug: Exception) -> str:
+    """Module and line where `bug` was raised."""
+    trace = bug.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return "an unknown place"
+    return f"{trace.tb_frame.f_globals.get('__name__', '?')}:{trace.tb_lineno}"

@@ -1,1 +1,0 @@
-"""How commands are called: their help, and what is said of a call that is wrong."""

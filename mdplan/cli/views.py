@@ -1,0 +1,431 @@
+"""A plan for eyes in a terminal: warnings, then the diff with the words that changed, and whose they are."""
+
+import html
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from mdplan.cli.report_text import counted, problem_text
+from mdplan.cli.terminal import Style, shown
+from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.edit_numbers import EditNumbers
+from mdplan.review.lines import MarkedText
+from mdplan.review.plan_review import (
+    ChangeKind,
+    FileReview,
+    PlanReview,
+    ReviewedEdit,
+    ReviewedFile,
+    ReviewedHunk,
+    ReviewedLine,
+)
+from mdplan.text.visible import escaped
+
+if TYPE_CHECKING:
+    from mdplan.bot.bot import Proposal
+    from mdplan.engine.reviews import OpenPlan
+    from mdplan.review.sarif import Fix
+
+
+_COLOURS: Final = {"-": "red", "+": "green"}
+
+_TRAILING: Final = re.compile(r"[ \t]+$")
+
+_BLANKS: Final = {" ": "·", "\t": "→"}
+
+_EDITS_NAMED: Final = 5
+
+
+def plan_text(opened: "OpenPlan", style: Style) -> str:
+    """A whole plan: what it is for, its warnings, then every file that changes.
+
+    Files whose text is gone say so.
+    """
+    parts = [intent_text(opened, style), warnings_text(opened.review, style)]
+    for file in opened.review.changed_files:
+        found = opened.file(file.index)
+        if isinstance(found, FileReview):
+            parts.append(file_text(opened.review, found, style))
+        else:
+            parts.append("".join(problem_text(problem, style) + "\n" for problem in found))
+    return "\n".join(part for part in parts if part)
+
+
+def intent_text(opened: "OpenPlan", style: Style) -> str:
+    """Title and description of a plan, and the program that made it; nothing where it says none of them."""
+    intent, client = opened.review.intent, opened.client
+    rows = [style.bold(shown(intent.title))] if intent.title else []
+    rows += [escaped(intent.description)] if intent.description else []
+    if client is not None and not client.is_mdplan:
+        rows.append(style.paint(f"Planned with {shown(str(client))}", "bright_black"))
+    return "".join(row + "\n" for row in rows)
+
+
+def warnings_text(review: PlanReview, style: Style) -> str:
+    """The warnings of a plan, each as a paragraph; nothing where there are none."""
+    return "".join(problem_text(warning, style) + "\n" for warning in review.warnings)
+
+
+def file_text(review: PlanReview, file: FileReview, style: Style) -> str:
+    """One file with its hunks."""
+    head = [style.bold(file_title(file)), *(f"  {style.paint(shown(note), 'yellow')}" for note in file.notes)]
+    hunks = [hunk_text(review, file, hunk, style) for hunk in file.hunks]
+    return "".join(line + "\n" for line in head) + "".join(hunks)
+
+
+def file_title(file: FileReview) -> str:
+    """Path of a file, what becomes of it, and how many lines."""
+    of = file.file
+    name = shown(of.path) + (f" -> {shown(of.new_path)}" if of.new_path is not None else "")
+    kind = "" if of.kind in (ChangeKind.CHANGED, ChangeKind.RENAMED) else f" ({of.kind})"
+    return f"{name}{kind}  +{of.lines_added} -{of.lines_removed}"
+
+
+def hunk_text(
+    review: PlanReview, file: FileReview, hunk: ReviewedHunk, style: Style, of: int | None = None
+) -> str:
+    """One hunk under its header, with the section it is in and the edits that made it.
+
+    `of` is the index of the edit that it is shown for: the others stand back.
+    """
+    header = f"@@ -{hunk.old_start},{hunk.old_count} +{hunk.new_start},{hunk.new_count} @@"
+    section = shown(" / ".join(hunk.section))
+    rows = [style.paint(header, "cyan") + (f" {section}" if section else "")]
+    edits = [edit for edit in review.edits if edit.index in hunk.edits[:_EDITS_NAMED]]
+    rows += [
+        style.paint(
+            f"   {'' if of is None else 'with '}{edit_text(review, edit, file.file.path)}", "bright_black"
+        )
+        for edit in edits
+        if edit.index != of
+    ]
+    more = len(hunk.edits) - len(edits)
+    rows += [style.paint(f"   and {counted(more, 'edit')} more", "bright_black")] if more > 0 else []
+    rows += [style.paint("   updated links", "bright_black")] if hunk.is_derived else []
+    shows_ends = len({line.line_end for each in file.hunks for line in each.lines if line.line_end}) > 1
+    for line in hunk.lines:
+        is_dimmed = of is not None and bool(line.edits) and of not in line.edits
+        rows.append(_review_line(line, style, shows_end=shows_ends, is_dimmed=is_dimmed))
+        if not line.line_end:
+            rows.append(style.paint("\\ No newline at end of file", "bright_black"))
+    return "".join(row + "\n" for row in rows)
+
+
+def edit_text(review: PlanReview, edit: ReviewedEdit, within: str | None = None) -> str:
+    """An edit in a line: its number, its operation, its place, and what it matched.
+
+    The file `within` which it is shown is not named.
+    """
+    parts = [
+        f"{shown(review.numbers.named(edit.index, within=within))} {edit.op}",
+        *([shown(edit.place)] if edit.place else []),
+    ]
+    result = edit.result
+    if result.matches_found is not None:
+        parts.append(f"{result.matches_replaced} of {result.matches_found} matches")
+    if result.no_op:
+        parts.append("no change")
+    return ": ".join([parts[0], ", ".join(parts[1:])]) if parts[1:] else parts[0]
+
+
+def _review_line(line: ReviewedLine, style: Style, *, shows_end: bool, is_dimmed: bool) -> str:
+    colour = "bright_black" if is_dimmed else _COLOURS.get(line.sign)
+    end = "\\r" if shows_end and line.line_end == "\r\n" else ""
+    if colour is None:
+        return f" {escaped(line.text)}{end}"
+    is_mixed = any(not piece.changed for piece in line.pieces) and any(piece.changed for piece in line.pieces)
+    text = "".join(
+        style.paint_mark(part, colour) if piece.changed and is_mixed else style.paint(part, colour)
+        for piece, part in zip(line.pieces, _shown_pieces(line.pieces, is_mixed=is_mixed), strict=True)
+    )
+    return style.paint(line.sign, colour) + text + (style.paint(end, colour) if end else "")
+
+
+def _shown_pieces(pieces: Sequence[MarkedText], *, is_mixed: bool) -> list[str]:
+    """The texts of `pieces`, in which blanks can be seen that changed, or that end the line."""
+    parts = []
+    for number, piece in enumerate(pieces):
+        text = escaped(piece.text)
+        if piece.changed and is_mixed and not piece.text.strip(" \t"):
+            text = _visible_blanks(text)
+        elif number == len(pieces) - 1:
+            text = _TRAILING.sub(lambda match: _visible_blanks(match[0]), text)
+        parts.append(text)
+    return parts
+
+
+def _visible_blanks(text: str) -> str:
+    return "".join(_BLANKS.get(character, character) for character in text)
+
+
+# --- A plan as a comment on a pull request, in Markdown as GitHub shows it.
+#
+# Text of files and of callers is hostile there: it could end its block, link somewhere, or call people by
+# their
+# name. So all of it is in code: in fences that are longer than any run of backticks in them, in code
+# spans,
+# or HTML-escaped in the code of a summary. GitHub looks for names and links in none of these.
+
+# What GitHub takes, in UTF-16 units, less some room for what a workflow puts before and after it.
+MOST_CHARACTERS: Final = 65_536 - 1_536
+
+_FILES_IN_TABLE: Final = 100
+
+_WARNINGS: Final = 30
+
+_LINES_UNFOLDED: Final = 40
+
+# What the table and the warnings together leave to the diff, at least.
+_MOST_BEFORE_DIFF: Final = 30_000
+
+_MOST_MESSAGE: Final = 500
+
+# The list of the files that are not shown, and what is around it.
+_MOST_NAMES: Final = 2_000
+
+_FOR_THE_REST: Final = _MOST_NAMES + 400
+
+# Summary, name, fences and a hunk of one line.
+_LEAST_OF_A_FILE: Final = 300
+
+_MOST_TOO_LONG: Final = 200
+
+_BACKTICKS: Final = re.compile("`+")
+
+
+def markdown_comment(review: PlanReview, file_of: Callable[[int], FileReview | Problems]) -> str:
+    """The plan of `review` in Markdown; `file_of` gives the text of the file at an index."""
+    blocks = [_title(review), *_description(review), f"Plan {_code(review.plan_id)}"]
+    blocks += _within(
+        _MOST_BEFORE_DIFF, [*_warnings(review.warnings, review.numbers), *_table(review.changed_files)]
+    )
+    room = MOST_CHARACTERS - _length("\n\n".join(blocks)) - _FOR_THE_REST
+    left_out: list[str] = []
+    for file in review.changed_files:
+        # To look at a file costs reading it; of a plan of thousands, most do not fit.
+        looks = room >= _LEAST_OF_A_FILE and len(left_out) < _MOST_TOO_LONG
+        text = file_of(file.index) if looks else ()
+        block = _file(review, text, room) if isinstance(text, FileReview) else None
+        if block is None:
+            left_out.append(_name(file))
+            continue
+        blocks.append(block)
+        room -= _length(block) + 2
+    if left_out:
+        blocks.append(_not_shown(left_out, f"mdplan show {review.plan_id}"))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _not_shown(left_out: Sequence[str], command: str) -> str:
+    """Which files are not shown, as many names as have room, and how to see them."""
+    listed: list[str] = []
+    room = _MOST_NAMES
+    for name in left_out:
+        row = f"- {_code(name)}"
+        room -= _length(row) + 1
+        if room < 0:
+            listed.append(f"- and {len(left_out) - len(listed)} more")
+            break
+        listed.append(row)
+    return f"{counted(len(left_out), 'file')} not shown: {_code(command)}\n\n" + "\n".join(listed)
+
+
+def _title(review: PlanReview) -> str:
+    files, edits = counted(len(review.changed_files), "file"), counted(len(review.edits), "edit")
+    size = f"{files}, {edits}: +{review.lines_added} -{review.lines_removed} lines"
+    title = review.intent.title
+    return f"### {_code(title)}\n\n{size}" if title else f"### {size}"
+
+
+def _description(review: PlanReview) -> Iterator[str]:
+    """What the author says, in a fence: a pull request of a stranger can say anything."""
+    text = escaped(review.intent.description)
+    if text:
+        fence = "`" * max(3, 1 + max((len(run) for run in _BACKTICKS.findall(text)), default=0))
+        yield f"{fence}text\n{text}\n{fence}"
+
+
+def _warnings(warnings: Sequence[Diagnostic], numbers: EditNumbers) -> Iterator[str]:
+    if not warnings:
+        return
+    rows = [_warning(warning, numbers) for warning in warnings[:_WARNINGS]]
+    if len(warnings) > len(rows):
+        rows.append(f"- and {len(warnings) - len(rows)} more")
+    yield "\n".join([f"**{counted(len(warnings), 'warning')}**", "", *rows])
+
+
+def _warning(warning: Diagnostic, numbers: EditNumbers) -> str:
+    place = warning.file or ""
+    if warning.place is not None:
+        place += f":{warning.place.line}"
+    index = warning.edit_index
+    edit = f" ({_own_name(numbers, index, warning.file)})" if index is not None else ""
+    message = warning.message[:_MOST_MESSAGE]
+    return f"- **{warning.code}**{f' {_code(place)}' if place else ''}{edit}: {_code(message)}"
+
+
+def _table(files: Sequence[ReviewedFile]) -> Iterator[str]:
+    if len(files) < 2:
+        return
+    rows = [
+        f"| {_cell(_name(file))} | {file.kind} | +{file.lines_added} -{file.lines_removed} "
+        f"| {len(file.edits) or 'links'} |"
+        for file in files[:_FILES_IN_TABLE]
+    ]
+    table = ["| File | | Lines | Edits |", "|---|---|---|---|", *rows]
+    more = len(files) - len(rows)
+    yield "\n".join([*table, *([f"| and {more} more | | | |"] if more else [])])
+
+
+def _file(review: PlanReview, file: FileReview, room: int) -> str | None:
+    """One file under a summary that folds it, its hunks as far as they fit into `room`; None if none does."""
+    size = sum(len(hunk.lines) for hunk in file.hunks)
+    name = html.escape(escaped(_name(file.file)))
+    kind = "" if file.file.kind is ChangeKind.CHANGED else f" {file.file.kind}"
+    head = (
+        f"<details{' open' if size <= _LINES_UNFOLDED else ''}>\n<summary><code>{name}</code>{kind} "
+        f"+{file.file.lines_added} -{file.file.lines_removed}</summary>"
+    )
+    parts = [head]
+    edits = _edits(review, file)
+    if edits:
+        parts.append(edits)
+    if file.notes:
+        parts.append("\n".join(f"- {_code(note)}" for note in file.notes))
+    left = room - _length("\n\n".join(parts)) - 200
+    if left < 0:
+        return None
+    texts = [_hunk(review, file, hunk) for hunk in file.hunks]
+    fence = "`" * max(3, 1 + max((len(run) for text in texts for run in _BACKTICKS.findall(text)), default=0))
+    left -= 2 * len(fence)
+    shown: list[str] = []
+    for text in texts:
+        left -= _length(text) + 1
+        if left < 0:
+            break
+        shown.append(text)
+    if texts and not shown:
+        return None
+    if shown:
+        parts.append("\n".join([f"{fence}diff", *shown, fence]))
+    if len(shown) < len(texts):
+        parts.append(f"{counted(len(texts) - len(shown), 'hunk')} not shown")
+    return "\n\n".join([*parts, "</details>"])
+
+
+def _edits(review: PlanReview, file: FileReview) -> str:
+    """The edits of one file, by the names that are at its hunks."""
+    wanted = frozenset(file.file.edits[:_WARNINGS])
+    rows = []
+    for edit in review.edits:
+        if edit.index in wanted:
+            place = f" {_code(edit.place)}" if edit.place else ""
+            found = edit.result.matches_replaced
+            matches = f", {counted(found, 'match').replace('matchs', 'matches')}" if found is not None else ""
+            rows.append(
+                f"- {_own_name(review.numbers, edit.index, file.file.path)}: {_code(edit.op)}{place}{matches}"
+            )
+    more = len(file.file.edits) - len(rows)
+    return "\n".join([*rows, *([f"- and {more} more"] if more > 0 and rows else [])])
+
+
+def _hunk(review: PlanReview, file: FileReview, hunk: ReviewedHunk) -> str:
+    section = " / ".join(hunk.section)
+    edits = review.numbers.listed(hunk.edits[:10], within=file.file.path) if hunk.edits else ""
+    derived = "links" if hunk.is_derived else ""
+    named = "; ".join(part for part in (edits, derived) if part)
+    header = f"@@ -{hunk.old_start},{hunk.old_count} +{hunk.new_start},{hunk.new_count} @@"
+    lines = [
+        " ".join(
+            part
+            for part in (header, _fenced_line(section), f"[{_fenced_line(named)}]" if named else "")
+            if part
+        )
+    ]
+    for line in hunk.lines:
+        lines.append(line.sign + _fenced_line(line.text))
+        if not line.line_end:
+            lines.append("\\ No newline at end of file")
+    return "\n".join(lines)
+
+
+def _own_name(numbers: EditNumbers, index: int, file: str | None) -> str:
+    """An edit as what is said of `file` names it: ``edit 2``, with its own file where that is another."""
+    name, of, other = numbers.named(index, within=file).partition(" of ")
+    return f"{name}{of}{_code(other)}" if of else name
+
+
+def _fenced_line(text: str) -> str:
+    """`text` of a file as it may be on one line of a fence."""
+    return escaped(text).replace("\n", "\\n")
+
+
+def _name(file: ReviewedFile) -> str:
+    return file.path if file.new_path is None else f"{file.path} -> {file.new_path}"
+
+
+def _code(text: str) -> str:
+    """`text` as a code span on one line."""
+    plain = " ".join(_fenced_line(text).split()) or " "
+    fence = "`" * (1 + max((len(run) for run in _BACKTICKS.findall(plain)), default=0))
+    # A backtick at an edge would join the fence; one blank on both sides belongs to it.
+    padding = " " if plain.startswith("`") or plain.endswith("`") else ""
+    return f"{fence}{padding}{plain}{padding}{fence}"
+
+
+def _cell(text: str) -> str:
+    """`text` as a code span in a table cell, where a bar ends the cell even in code."""
+    return _code(text).replace("|", "\\|")
+
+
+def _within(room: int, blocks: Iterable[str]) -> Iterator[str]:
+    """Those of `blocks` that fit into `room` characters."""
+    for block in blocks:
+        room -= _length(block)
+        if room < 0:
+            return
+        yield block
+
+
+def _length(text: str) -> int:
+    """Length in UTF-16 units."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+# --- Problems and changes of a manifest as a SARIF file.
+
+
+def write_proposal_sarif(proposal: "Proposal", manifest: str, path: Path | None) -> Problems:
+    """Write problems and changes of `proposal` to the file `path`, if it is given.
+
+    Gives what is wrong when that fails.
+    """
+    report = proposal.report
+    return write_sarif((*report.diagnostics, *report.warnings), manifest, path, _fixes(proposal))
+
+
+def write_sarif(
+    problems: Iterable[Diagnostic], manifest: str, path: Path | None, fixes: Iterable["Fix"] = ()
+) -> Problems:
+    """Write `problems` and `fixes` to the file `path`, if it is given; returns why that failed."""
+    if path is None:
+        return ()
+    from mdplan.reports.next_steps import Caller, hint_for
+    from mdplan.review.sarif import sarif_log
+
+    problems = [hint_for(Caller.SHELL, each) for each in problems]
+    try:
+        path.write_text(json.dumps(sarif_log(problems, manifest, fixes)), encoding="utf-8")
+    except OSError as error:
+        message = f"writing the SARIF log to `{path}` failed: {error.strerror}"
+        return (Diagnostic(code=Code.IO_ERROR, message=message, hint="name another file after --sarif"),)
+    return ()
+
+
+def _fixes(proposal: "Proposal") -> Iterator["Fix"]:
+    from mdplan.review.sarif import fixes_of
+
+    for part in proposal.diff():
+        yield from fixes_of(part.decode("utf-8", "surrogateescape"))

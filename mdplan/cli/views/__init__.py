@@ -1,1 +1,0 @@
-"""Text that commands print for people, of diffs, reports, outlines and past transactions."""
