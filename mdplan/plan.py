@@ -5,23 +5,28 @@ A plan has the text edits of each file, the hash of the bytes that it changes, a
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NewType
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.edit_numbers import EditNumbers
 from mdplan.text.edit import EditList, Overlap, TextEdit
 from mdplan.text.lines import Lines, Position, Span
 
 PlanId = NewType("PlanId", str)
+
 PREFIX: Final = "sha256-"
+
 # What the plan of an undo has in place of the operation of a batch.
 UNDO: Final = "undo"
+
 _ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
 # More would be no title, and no description that a reviewer reads.
 MOST_TITLE: Final = 200
+
 MOST_DESCRIPTION: Final = 4_000
+
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -49,9 +54,6 @@ class Intent:
         return {name: text for name, text in given.items() if text}
 
 
-NO_INTENT: Final = Intent()
-
-
 def one_line(text: str) -> str:
     """`text` with single blanks for all white space."""
     return " ".join(text.split())
@@ -60,6 +62,9 @@ def one_line(text: str) -> str:
 def plain_text(text: str) -> str:
     """`text` with LF as its line ends, and without white space at its ends."""
     return text.replace("\r\n", "\n").replace("\r", "\n").strip()
+
+
+NO_INTENT: Final = Intent()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +162,58 @@ class FileChange:
         return self.base_sha256 == self.result_sha256 and self.new_path is None
 
 
+# --- Edits as people count them: in each file from 1, where reports count through the whole batch from
+# 0.
+
+
+@dataclass(frozen=True, slots=True)
+class EditNumbers:
+    """The files of a batch in their order, each with how many edits it has; none where that is not known.
+
+    >>> numbers = EditNumbers((("guide.md", 2), ("tea.md", 1)))
+    >>> numbers.named(1), numbers.named(2)
+    ('edit 2 of guide.md', 'edit 1 of tea.md')
+    >>> numbers.listed([0, 1]), numbers.listed([0, 2])
+    ('edits 1 and 2 of guide.md', 'edit 1 of guide.md and edit 1 of tea.md')
+    """
+
+    files: tuple[tuple[str, int], ...] = ()
+
+    def named(self, index: int, file: str | None = None, *, within: str | None = None) -> str:
+        """The edit at `index` of the batch, as in ``edit 2 of guide.md``.
+
+        `file` is another name of its file. The file `within` which this is read is not named.
+        """
+        path, number = self.place(index)
+        of = file or path
+        return f"edit {number}" + (f" of {of}" if of and path != within else "")
+
+    def number(self, index: int, *, within: str | None = None) -> str:
+        """The number of the edit at `index`: ``2 of guide.md``, or ``2`` within that file."""
+        return self.named(index, within=within).removeprefix("edit ")
+
+    def listed(self, indexes: Iterable[int], *, within: str | None = None) -> str:
+        """Several edits, by file: ``edits 1 and 2 of guide.md``; `within` as above."""
+        by_file: dict[str | None, list[str]] = {}
+        for path, number in map(self.place, sorted(indexes)):
+            by_file.setdefault(path, []).append(str(number))
+        parts = [
+            f"{'edit' if len(numbers) == 1 else 'edits'} {_joined(numbers)}"
+            + (f" of {path}" if path and path != within else "")
+            for path, numbers in by_file.items()
+        ]
+        return _joined(parts)
+
+    def place(self, index: int) -> tuple[str | None, int]:
+        """File and number of the edit at `index`; without a file where its number is that of the batch."""
+        first = 0
+        for path, count in self.files:
+            if index < first + count:
+                return path, index - first + 1
+            first += count
+        return None, index + 1
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """All files' text edits.
@@ -227,3 +284,8 @@ def edit_list_from_json(triples: object) -> EditList | None:
                 return None
     edit_list = EditList.of(edits)
     return None if isinstance(edit_list, Overlap) else edit_list
+
+
+def _joined(parts: list[str]) -> str:
+    """``a``, ``a and b``, or ``a, b and c``."""
+    return " and ".join(part for part in (", ".join(parts[:-1]), parts[-1]) if part)

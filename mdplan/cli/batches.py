@@ -16,8 +16,8 @@ from click.core import ParameterSource
 from mdplan.cli.options import intent_options
 from mdplan.cli.suggestions import Misuse
 from mdplan.diagnostics import Diagnostic
-from mdplan.edit_numbers import EditNumbers
 from mdplan.field_names import camel_case
+from mdplan.plan import EditNumbers
 from mdplan.requests.spellings import op_of
 from mdplan.text.lines import Position
 from mdplan.text.visible import escaped

@@ -7,7 +7,7 @@ from typing import Final
 
 from mdplan.cli.terminal import Style, shown
 from mdplan.diagnostics import Candidate, Diagnostic, Severity
-from mdplan.edit_numbers import EditNumbers
+from mdplan.plan import EditNumbers
 from mdplan.reports.plan import FileReport, PlanReport
 from mdplan.text.visible import escaped
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from mdplan.cli.report_text import counted, problem_text
 from mdplan.cli.terminal import Style, shown
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.edit_numbers import EditNumbers
+from mdplan.plan import EditNumbers
 from mdplan.review.lines import MarkedText
 from mdplan.review.plan_review import (
     ChangeKind,

@@ -9,11 +9,10 @@ from typing import Final, TypeGuard, TypeVar
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.files import OutlinedFiles
-from mdplan.edit_numbers import EditNumbers
 from mdplan.limits import Limits
 from mdplan.markdown.outline import Outline
 from mdplan.operations.base import Operation
-from mdplan.plan import Plan
+from mdplan.plan import EditNumbers, Plan
 from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile, too_long
 from mdplan.planning.replay import CACHED_BYTES, FoundFile, Replay, replay, stale_base, stale_files
 from mdplan.progress import ProgressCallback, no_progress

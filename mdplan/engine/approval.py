@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from mdplan.client import Client
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.edit_numbers import EditNumbers
 from mdplan.engine.history import History, OnPending, ignore_pending
 from mdplan.engine.plans import PlanCache, PlanLibrary
-from mdplan.plan import PREFIX, Plan
+from mdplan.plan import PREFIX, EditNumbers, Plan
 from mdplan.planning.plan_document import read_document, untitled_id
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import Approved

@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from mdplan.diagnostics import AND_MORE, MOST_PROBLEMS, Code, Diagnostic, Problems
-from mdplan.edit_numbers import EditNumbers
 from mdplan.markdown.block_tree import is_left_open
 from mdplan.markdown.blocks import Block, BlockKind
 from mdplan.markdown.format_detection import FrontMatterFormat
@@ -18,6 +17,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.markdown.payload import delete_blocks, end_of_text_before, place_blocks
 from mdplan.markdown.sections import Section
 from mdplan.operations.base import BlockInsertion, Operation, Resolution, SectionTargeted
+from mdplan.plan import EditNumbers
 from mdplan.requests.batch import FileEdits
 from mdplan.text.diff import Hunk, file_diff, find_hunks
 from mdplan.text.edit import EditList, Overlap, TextEdit

@@ -9,12 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.edit_numbers import EditNumbers
 from mdplan.limits import Limits
 from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.outline import Outline
 from mdplan.operations.base import SectionTargeted
-from mdplan.plan import PREFIX, UNDO, EditResult, FileChange, Plan, Range, canonical_json
+from mdplan.plan import PREFIX, UNDO, EditNumbers, EditResult, FileChange, Plan, Range, canonical_json
 from mdplan.planning.build import BuildResult, BuiltFile, ResolvedEdit, SnapshotFile
 from mdplan.planning.plan_document import changes_of, new_plan
 from mdplan.planning.replay import (

@@ -12,10 +12,9 @@ from itertools import groupby
 from typing import Any, Final
 
 from mdplan.diagnostics import Diagnostic
-from mdplan.edit_numbers import EditNumbers
 from mdplan.markdown.outline import Outline
 from mdplan.operations import moves_text
-from mdplan.plan import NO_INTENT, EditResult, FileChange, Intent, Plan, PlanId
+from mdplan.plan import NO_INTENT, EditNumbers, EditResult, FileChange, Intent, Plan, PlanId
 from mdplan.review.lines import (
     FileSides,
     LinePlaces,

@@ -3,7 +3,7 @@
 import pytest
 
 from mdplan.cli.batches import numbers_of
-from mdplan.edit_numbers import EditNumbers
+from mdplan.plan import EditNumbers
 
 EDIT = {"op": "append_to_file", "markdown": "x"}
 
