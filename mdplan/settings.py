@@ -1,8 +1,8 @@
 """Limits and choices of one engine."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from mdplan.limits import (
     DEFAULT_LIMITS,
@@ -66,3 +66,13 @@ class Settings:
 
 
 DEFAULT_SETTINGS: Final = Settings()
+
+
+# --- Progress callbacks.
+
+# Takes how many parts are done, and of how many where that is known. What it raises ends the work.
+ProgressCallback: TypeAlias = Callable[[int, int | None], None]
+
+
+def no_progress(_done: int, _total: int | None) -> None:
+    """For callers that do not ask."""

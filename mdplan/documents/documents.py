@@ -15,9 +15,9 @@ from mdplan.operations.base import Operation
 from mdplan.plan import EditNumbers, Plan
 from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile, too_long
 from mdplan.planning.replay import CACHED_BYTES, FoundFile, Replay, replay, stale_base, stale_files
-from mdplan.progress import ProgressCallback, no_progress
 from mdplan.reading.open_document import decode_document
 from mdplan.requests.batch import Batch, FileEdits, GlobEdits, MatchingEdits, too_large
+from mdplan.settings import ProgressCallback, no_progress
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.names import FileName, compiled, cost_problem, glob_problem
 from mdplan.storage.root import Root, Workspace

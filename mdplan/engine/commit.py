@@ -23,11 +23,10 @@ from mdplan.planning.replan import (
 )
 from mdplan.planning.replay import FoundFile, PlannedBatch, PlanSelection, Replay, bases_of, is_applied
 from mdplan.planning.results import report_fields, written_files
-from mdplan.progress import ProgressCallback
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import ApplyReport, FileReport, Receipt, as_apply_report
 from mdplan.requests.batch import Batch, OnStale
-from mdplan.settings import Settings
+from mdplan.settings import ProgressCallback, Settings
 from mdplan.storage.commit import LaterContent, StagedFile, publish, stage
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.lock import RootLock, locked

@@ -31,11 +31,10 @@ from mdplan.engine.plans import (
 from mdplan.plan import Plan
 from mdplan.planning.plan_document import write_document
 from mdplan.planning.replay import PlannedBatch, PlanResult
-from mdplan.progress import ProgressCallback, no_progress
 from mdplan.reports.base import Report, refusal
 from mdplan.reports.plan import ApplyReport, PlanReport, as_apply_report
 from mdplan.requests.batch import Batch, OnStale, read_batch
-from mdplan.settings import DEFAULT_SETTINGS, Settings
+from mdplan.settings import DEFAULT_SETTINGS, ProgressCallback, Settings, no_progress
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.root import Root, Workspace
 from mdplan.text.source import Source

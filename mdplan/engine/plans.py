@@ -30,11 +30,11 @@ from mdplan.planning.plan_document import (
 from mdplan.planning.replan import is_same_request, may_repeat, result_id, state_id
 from mdplan.planning.replay import FoundFile, PlannedBatch, Replay, bases_of, is_applied, stale_file
 from mdplan.planning.results import report_fields
-from mdplan.progress import ProgressCallback, no_progress
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import ApplyReport, PlanReport
 from mdplan.requests.batch import Batch, OnStale, read_batch, validated, wire_names, with_decoded_fields
 from mdplan.requests.queries import Query
+from mdplan.settings import ProgressCallback, no_progress
 from mdplan.storage.files import FileBytes
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.names import FileName

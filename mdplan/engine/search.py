@@ -11,11 +11,11 @@ from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
 from mdplan.documents.files import OutlinedFiles
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.pattern_problem import pattern_problem
-from mdplan.progress import ProgressCallback, no_progress
 from mdplan.reading.search import Window, search_document
 from mdplan.reports.base import refusal
 from mdplan.reports.read import SearchedFile, SearchReport
 from mdplan.requests.search import SearchRequest
+from mdplan.settings import ProgressCallback, no_progress
 from mdplan.storage.names import FileName
 from mdplan.text.line_end_view import LineEndView
 from mdplan.text.lines import Span

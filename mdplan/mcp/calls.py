@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
-from mdplan.progress import ProgressCallback, no_progress
+from mdplan.settings import ProgressCallback, no_progress
 
 if TYPE_CHECKING:
     from mdplan.client import Client

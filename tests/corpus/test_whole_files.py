@@ -13,7 +13,8 @@ import pytest
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
 from mdplan.reports.plan import PlanReport
-from mdplan.settings import Durability, Settings
+from mdplan.settings import Settings
+from mdplan.storage.filesystem import Durability
 from tests.conftest import FULL
 from tests.corpus.sample import files_of, spread
 from tests.link_check import Site, Target
