@@ -33,6 +33,7 @@ from mdplan.reading.broken_tree_links import broken_in_tree
 from mdplan.reports.history import CheckReport
 from mdplan.settings import Settings
 from mdplan.storage.root import Root, Workspace
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Position, Span
 from mdplan.text.source import DocumentFormat
 from mdplan.text.visible import escape_for_message
@@ -663,15 +664,15 @@ def lost_pages(new: LinkIndex, changed: Iterable[ChangedDocument]) -> Iterator[t
 #
 # A line counts where it is one of the old version but for that sign: what was rewritten is no damage.
 
-_BLANKS: Final = re.compile(r"[ \t]+")
+_BLANKS: Final = lazy_pattern(r"[ \t]+")
 
-_BLANKS_AND_PIPES: Final = re.compile(r"[ \t|]+")
+_BLANKS_AND_PIPES: Final = lazy_pattern(r"[ \t|]+")
 
-_HEADING: Final = re.compile(r"#{1,6}[ \t]+\S")
+_HEADING: Final = lazy_pattern(r"#{1,6}[ \t]+\S")
 
-_TASK: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ xX]\][ \t]+\S")
+_TASK: Final = lazy_pattern(r"(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ xX]\][ \t]+\S")
 
-_FENCE: Final = re.compile(r"(?P<marks>(?P<mark>`|~)(?P=mark){2,})")
+_FENCE: Final = lazy_pattern(r"(?P<marks>(?P<mark>`|~)(?P=mark){2,})")
 
 _LEAST_MARKS: Final = 3
 

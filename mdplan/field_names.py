@@ -4,13 +4,13 @@ Other spellings are folded; an unknown name is an error that suggests the neares
 """
 
 import json
-import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic
+from mdplan.text.lazy_pattern import lazy_pattern
 
-_CAPITAL: Final = re.compile("[A-Z]")
+_CAPITAL: Final = lazy_pattern("[A-Z]")
 FILE_SYNONYMS: Final = {"path": "file", "filePath": "file"}
 EDIT_SYNONYMS: Final = {"content": "markdown", "text": "markdown"}
 BATCH_SYNONYMS: Final = {**FILE_SYNONYMS, "allowOverlappingEdits": "sequential"}

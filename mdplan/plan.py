@@ -4,13 +4,13 @@ A plan has the text edits of each file, the hash of the bytes that it changes, a
 """
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NewType
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.text.edit import EditList, Overlap, TextEdit
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Lines, Position, Span
 
 PlanId = NewType("PlanId", str)
@@ -27,7 +27,7 @@ MOST_TITLE: Final = 200
 
 MOST_DESCRIPTION: Final = 4_000
 
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_SURROGATE: Final = lazy_pattern("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ Plans and their verification are the same as for files on disk. Only reading and
 """
 
 import os
-import re
 import shlex
 import stat
 import sys
@@ -62,6 +61,7 @@ from mdplan.reports.base import refusal
 from mdplan.storage.commit import StagedFile
 from mdplan.storage.filesystem import StorageRefused, storage_errors
 from mdplan.storage.names import visible
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import escaped
 
 # Each attempt lost to another writer; then a person should look.
@@ -358,7 +358,7 @@ _NO_COMMIT: Final = "0" * 40
 # The ID of a tree without entries.
 _EMPTY: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
-_LOCKED: Final = re.compile(rb"Unable to create '(.+)': File exists")
+_LOCKED: Final = lazy_pattern(rb"Unable to create '(.+)': File exists")
 
 # What becomes of a path, as its components; None for a file that goes.
 _Changes: TypeAlias = "Mapping[tuple[str, ...], TreeEntry | None]"
@@ -589,11 +589,11 @@ def conflicts_of(made: MergedTree) -> list[Diagnostic]:
 # --- Who makes a commit, when, and what it says: as git finds it out, from variables and its
 # configuration.
 
-_GIVEN: Final = re.compile(r"([^<>\0\r\n]*[^<>\s\0])\s*<([^<>\0\r\n]+)>")
+_GIVEN: Final = lazy_pattern(r"([^<>\0\r\n]*[^<>\s\0])\s*<([^<>\0\r\n]+)>")
 
-_STAMP: Final = re.compile(r"@?(\d{1,12})(?:\s+([+-])(\d\d)(\d\d))?")
+_STAMP: Final = lazy_pattern(r"@?(\d{1,12})(?:\s+([+-])(\d\d)(\d\d))?")
 
-_TRAILER_LINE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*: \S.*")
+_TRAILER_LINE: Final = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9-]*: \S.*")
 
 # What git takes away at both ends of a name, besides blanks and controls.
 _CRUD: Final = ".,:;<>\"\\'" + "".join(map(chr, range(33)))

@@ -20,6 +20,7 @@ from mdplan.markdown.format_detection import FrontMatterFormat
 from mdplan.markdown.front_matter import FrontMatterContent
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.pattern_problem import pattern_problem
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.lines import Span
 from mdplan.text.pattern import MatchType, Pattern, PatternFailure, PatternProblem, required_texts
@@ -241,19 +242,19 @@ def _no_text(given: object) -> Diagnostic:
 
 _NO_ASCII: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
-_ATX: Final = re.compile(rb"#[ \t]([^\n]*)")
+_ATX: Final = lazy_pattern(rb"#[ \t]([^\n]*)")
 
-_UNDERLINE: Final = re.compile(rb"^[ \t>]*(?:=+|-+)[ \t]*$", re.MULTILINE)
+_UNDERLINE: Final = lazy_pattern(rb"^[ \t>]*(?:=+|-+)[ \t]*$", re.MULTILINE)
 
-_FRONT_MATTER: Final = re.compile(rb"---[ \t]*\n(?![ \t]*\n).*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_FRONT_MATTER: Final = lazy_pattern(rb"---[ \t]*\n(?![ \t]*\n).*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 
-_PLAIN: Final = re.compile(r"[^a-z0-9]+")
+_PLAIN: Final = lazy_pattern(r"[^a-z0-9]+")
 
 # A title with these may be markup, whose letters no heading needs to have.
 _MARKUP: Final = frozenset("[]<>&\\")
 
 # What may represent letters of ASCII: entities, and two letters whose lower case has one.
-_STAND_INS: Final = re.compile("&|\u212a|\u0130".encode())
+_STAND_INS: Final = lazy_pattern("&|\u212a|\u0130".encode())
 
 
 def _contains(line: bytes, letters: bytes) -> bool:

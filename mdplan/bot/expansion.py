@@ -23,6 +23,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.markdown.table_edits import cell_source, has_line_end
 from mdplan.requests.spellings import op_of, operation_named
 from mdplan.storage.names import visible
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.line_end_view import lines_of, to_lf
 from mdplan.text.lines import Position
 from mdplan.text.visible import nearest_names
@@ -240,9 +241,9 @@ _OPENING: Final = "{{"
 
 _LITERAL: Final = "{{{{"
 
-_PLACEHOLDER: Final = re.compile(r"\{\{[ \t]*([^\s{}|]+)((?:[ \t]*\|[^{}|]+)*)[ \t]*\}\}")
+_PLACEHOLDER: Final = lazy_pattern(r"\{\{[ \t]*([^\s{}|]+)((?:[ \t]*\|[^{}|]+)*)[ \t]*\}\}")
 
-_PIECE: Final = re.compile(r"\{\{\{\{|\{\{")
+_PIECE: Final = lazy_pattern(r"\{\{\{\{|\{\{")
 
 _SHOWN: Final = 60
 
@@ -250,7 +251,7 @@ _SHOWN: Final = 60
 OF_FILES: Final = frozenset({"path", "name", "stem", "folder", "frontMatter", "git", "sections"})
 
 # Names that a variable of the manifest may use; any other pair of braces in one is text.
-_OF_VARIABLES: Final = re.compile(rf"\{{\{{[ \t]*(?:{'|'.join(sorted(OF_FILES))}|vars|env|data)\b")
+_OF_VARIABLES: Final = lazy_pattern(rf"\{{\{{[ \t]*(?:{'|'.join(sorted(OF_FILES))}|vars|env|data)\b")
 
 
 class Template(str):
@@ -444,7 +445,7 @@ DEFAULT: Final = "default"
 
 _ISO_DATE: Final = "%Y-%m-%d"
 
-_BACKTICKS: Final = re.compile("`+")
+_BACKTICKS: Final = lazy_pattern("`+")
 
 _LINE_END: Final = "\r\n"
 
@@ -621,15 +622,15 @@ ALL: Final = "*"
 
 _NAME: Final = r"[\w.-]+"
 
-_FRAGMENT: Final = re.compile(r"(.+)#([\w-]+|\*)", re.DOTALL)
+_FRAGMENT: Final = lazy_pattern(r"(.+)#([\w-]+|\*)", re.DOTALL)
 
 # In their order: our own and AWS, Google, mdBook, Visual Studio.
-_STARTS: Final = re.compile(
+_STARTS: Final = lazy_pattern(
     rf"\W*(?:snippet[:-]start[: ]\s*\[?({_NAME})\]?|\[START ({_NAME})\]|ANCHOR: *({_NAME})"
     rf"|#region ({_NAME}))\W*"
 )
 
-_ENDS: Final = re.compile(
+_ENDS: Final = lazy_pattern(
     rf"\W*(?:snippet[:-]end(?:[: ]\s*\[?({_NAME})\]?)?|\[END ({_NAME})\]|ANCHOR_END: *({_NAME})"
     rf"|#?endregion(?: ({_NAME}))?)\W*"
 )
@@ -731,7 +732,7 @@ MAX_CHARACTERS: Final = 16 * 1024 * 1024
 
 _MOST_DEPTH: Final = 100
 
-_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+_NUMBER: Final = lazy_pattern(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 
 _MOST_DIGITS: Final = 300
 
@@ -910,51 +911,53 @@ class _Known(NamedTuple):
 
 _KNOWN: Final = (
     _Known(
-        re.compile(r"'\\t' that cannot"), "a tab indents this line", "indent with spaces: YAML takes no tabs"
+        lazy_pattern(r"'\\t' that cannot"),
+        "a tab indents this line",
+        "indent with spaces: YAML takes no tabs",
     ),
     _Known(
-        re.compile(r"quoted scalar: found unexpected end"),
+        lazy_pattern(r"quoted scalar: found unexpected end"),
         "the text that begins here has no closing quote",
         "close it with the same quote",
         at_start=True,
     ),
     _Known(
-        re.compile(r"parsing a flow "),
+        lazy_pattern(r"parsing a flow "),
         "the bracket that begins here is not closed",
         "close it, or put a comma between two entries",
         at_start=True,
     ),
     _Known(
-        re.compile(r"found '(?:<block (?:mapping|sequence) start>|-)'"),
+        lazy_pattern(r"found '(?:<block (?:mapping|sequence) start>|-)'"),
         "this line is indented differently from the ones before it",
         "indent the fields of one entry alike, with spaces",
     ),
-    _Known(re.compile(r"another document"), SEVERAL, "remove this `---` and what follows it"),
+    _Known(lazy_pattern(r"another document"), SEVERAL, "remove this `---` and what follows it"),
     _Known(
-        re.compile(r"sequence entries are not allowed"),
+        lazy_pattern(r"sequence entries are not allowed"),
         "a list begins in the middle of a line",
         "begin the list on the next line, indented",
     ),
     _Known(
-        re.compile(r"mapping values are not allowed"),
+        lazy_pattern(r"mapping values are not allowed"),
         "this `:` cannot be here",
         f"put a space after the `:` of each key; where the `:` belongs to a text, {_QUOTE}",
     ),
     _Known(
-        re.compile(r"could not find expected ':'"),
+        lazy_pattern(r"could not find expected ':'"),
         "this line has no `:` after its key",
         "write `key: value`; indent the further lines of a text more than its key",
         at_start=True,
     ),
-    _Known(re.compile(r"that cannot start any token"), "no text can begin with this character", _QUOTE),
-    _Known(re.compile(r"\balias\b"), "`*` begins an alias here, and nothing has that name", _QUOTE),
+    _Known(lazy_pattern(r"that cannot start any token"), "no text can begin with this character", _QUOTE),
+    _Known(lazy_pattern(r"\balias\b"), "`*` begins an alias here, and nothing has that name", _QUOTE),
     _Known(
-        re.compile(r"unknown escape character"),
+        lazy_pattern(r"unknown escape character"),
         "this backslash begins no escape",
         r"write \\ for a backslash, or put the text in single quotes",
     ),
     _Known(
-        re.compile(r"found '<scalar>'"),
+        lazy_pattern(r"found '<scalar>'"),
         "the text goes on after its closing quote",
         r"inside '…' write '' for a quote, and inside "
         r'"…" write \"',

@@ -28,6 +28,7 @@ from mdplan.git.repository import BRANCHES, git_failed, run_git
 from mdplan.reports.base import Report
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import StorageRefused
+from mdplan.text.lazy_pattern import lazy_pattern
 
 
 class FleetState(StrEnum):
@@ -134,7 +135,7 @@ class Fleet:
         return partial(GitHub.of_repository, name=member.github) if self.github else None
 
 
-_PLAIN: Final = re.compile(r"[^A-Za-z0-9._-]+")
+_PLAIN: Final = lazy_pattern(r"[^A-Za-z0-9._-]+")
 
 # A repository, and what is known of it.
 Visit: TypeAlias = tuple[FleetMember, FleetRepository]

@@ -3,7 +3,6 @@
 import base64
 import json
 import os
-import re
 import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
@@ -25,6 +24,7 @@ from mdplan.git.repository import (
 from mdplan.git.tree import Objects
 from mdplan.storage.filesystem import storage_errors
 from mdplan.storage.names import visible
+from mdplan.text.lazy_pattern import lazy_pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ _COMMIT: Final = (
     "mutation($input: CreateCommitOnBranchInput!) { createCommitOnBranch(input: $input) { commit { oid } } }"
 )
 
-_ADDRESS: Final = re.compile(r"(?:[a-z+]+://)?(?:[^@/]+@)?([^/:]+)(?::\d+)?[:/](.+?)(?:\.git)?/?")
+_ADDRESS: Final = lazy_pattern(r"(?:[a-z+]+://)?(?:[^@/]+@)?([^/:]+)(?::\d+)?[:/](.+?)(?:\.git)?/?")
 
 
 @dataclass(frozen=True, slots=True)

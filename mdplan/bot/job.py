@@ -2,7 +2,6 @@
 
 import hashlib
 import pickle
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -18,6 +17,7 @@ from mdplan.planning.merging import ready_to_merge
 from mdplan.settings import Settings
 from mdplan.storage.files import file_stamps
 from mdplan.storage.root import Workspace
+from mdplan.text.lazy_pattern import lazy_pattern
 
 # The value of a manifest that has the history of the file.
 GIT_FACTS: Final = "git"
@@ -247,7 +247,7 @@ Chunk = Sequence[CandidateFile]
 
 _LEAST: Final = 0.85
 
-_DIGITS: Final = re.compile(r"[0-9]+")
+_DIGITS: Final = lazy_pattern(r"[0-9]+")
 
 _SHOWN: Final = 80
 

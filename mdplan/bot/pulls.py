@@ -3,7 +3,6 @@
 Each step can be repeated: a run that is killed leaves a state from which the next one goes on.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -38,6 +37,7 @@ from mdplan.reports.base import refusal
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.names import visible
+from mdplan.text.lazy_pattern import lazy_pattern
 
 _MOST_FILES: Final = 100
 
@@ -369,12 +369,12 @@ _OTHERS: Final = "other"
 
 _MOST_BYTES: Final = 3 << 20
 
-_COMMENT: Final = re.compile(r"(?:^|(?<!\\)\s)#.*")
+_COMMENT: Final = lazy_pattern(r"(?:^|(?<!\\)\s)#.*")
 
-_BLANKS: Final = re.compile(r"(?<!\\)\s+")
+_BLANKS: Final = lazy_pattern(r"(?<!\\)\s+")
 
 # GitHub ignores rules with these, which `.gitignore` knows; in GitLab they begin a section.
-_NO_PATTERN: Final = re.compile(r"!|.*[\[\]]")
+_NO_PATTERN: Final = lazy_pattern(r"!|.*[\[\]]")
 
 
 def split_files(

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import stat
 import sys
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from mdplan.diagnostics import Diagnostic
 from mdplan.field_names import camel_case
 from mdplan.plan import EditNumbers
 from mdplan.requests.spellings import op_of
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Position
 from mdplan.text.visible import escaped
 
@@ -30,7 +30,7 @@ _PAGES: Final = (".md", ".markdown", ".mdx", ".txt", ".rst", ".html")
 
 _EXAMPLE: Final = "`mdplan help batch` shows one"
 
-_START_OF_ID: Final = re.compile(r"(?:sha256-)?[0-9a-fA-F]{1,3}")
+_START_OF_ID: Final = lazy_pattern(r"(?:sha256-)?[0-9a-fA-F]{1,3}")
 
 _EMPTY: Final = f"send a batch ({_EXAMPLE}), or name a saved plan (`mdplan review --list`)"
 
@@ -216,7 +216,7 @@ _HERE_DOCUMENT: Final = "`mdplan plan <<'END'`, then the batch, then a line END"
 
 _OR_YAML: Final = "or write the batch in YAML, where `markdown: |` takes whole lines"
 
-_WORD: Final = re.compile(r"[A-Za-z_][\w-]*")
+_WORD: Final = lazy_pattern(r"[A-Za-z_][\w-]*")
 
 _PYTHON: Final = {"True": "true", "False": "false", "None": "null", "undefined": "null"}
 

@@ -28,6 +28,7 @@ from mdplan.diagnostics import Candidate, Code, Diagnostic
 from mdplan.field_names import snake_case
 from mdplan.reports.next_steps import Caller, in_words_of
 from mdplan.requests.schemas import Schema, inlined, operation_reference, operation_schema
+from mdplan.text.lazy_pattern import lazy_pattern
 
 # Fields with text that is often long: it can come from a file, standard input or an editor.
 CONTENT_FIELDS: Final = ("markdown", "replacement", "diff")
@@ -295,9 +296,9 @@ def _wrapped(parts: list[str]) -> str:
 
 # --- Options of a command for the fields of a batch: how they are called, and what their help says.
 
-_FIELD: Final = re.compile(r"`?\b([a-z]+(?:[A-Z][a-z]*)+)\b`?|`([a-z]+)`")
+_FIELD: Final = lazy_pattern(r"`?\b([a-z]+(?:[A-Z][a-z]*)+)\b`?|`([a-z]+)`")
 
-_JSON: Final = re.compile(r"[\[{]|or \"\d|\b(?:JSON|array|[Nn]ode)\b")
+_JSON: Final = lazy_pattern(r"[\[{]|or \"\d|\b(?:JSON|array|[Nn]ode)\b")
 
 # What is typed for a field whose value a batch writes as an object or an array.
 _TYPED: Final = {
@@ -351,39 +352,39 @@ _MOST_MEANT: Final = 3
 
 _MOST_TYPED: Final = 100
 
-_CLAUSE: Final = re.compile(r"(?:; |, or )")
+_CLAUSE: Final = lazy_pattern(r"(?:; |, or )")
 
-_FIELD_IN_HINT: Final = re.compile(
+_FIELD_IN_HINT: Final = lazy_pattern(
     r'(?P<tick>`?)(?:"(?P<quoted>[a-zA-Z]\w*)": |(?P<bare>[a-z]\w*): (?=(?:true|false)`))'
 )
 
-_INDEX: Final = re.compile(r"\{[^{}]*…[^{}]*\}")
+_INDEX: Final = lazy_pattern(r"\{[^{}]*…[^{}]*\}")
 
-_BRACES: Final = re.compile(r"\{[^{}]*\}")
+_BRACES: Final = lazy_pattern(r"\{[^{}]*\}")
 
-_PATH: Final = re.compile(r'(heading path )?(\["(?:[^"\\]|\\.)*"(?:, "(?:[^"\\]|\\.)*")*\])')
+_PATH: Final = lazy_pattern(r'(heading path )?(\["(?:[^"\\]|\\.)*"(?:, "(?:[^"\\]|\\.)*")*\])')
 
-_CAMEL: Final = re.compile(r"`?\b(?P<name>[a-z]+(?:[A-Z][a-z]*|[A-Z]\w*\d+)+)\b`?(?P<empty> \[\])?")
+_CAMEL: Final = lazy_pattern(r"`?\b(?P<name>[a-z]+(?:[A-Z][a-z]*|[A-Z]\w*\d+)+)\b`?(?P<empty> \[\])?")
 
-_CODE: Final = re.compile(r"`(?P<name>[a-z]\w*)(?:\[\d+\])?`")
+_CODE: Final = lazy_pattern(r"`(?P<name>[a-z]\w*)(?:\[\d+\])?`")
 
-_FIRST: Final = re.compile(
+_FIRST: Final = lazy_pattern(
     r"(?P<name>[a-z]\w*)"
     r"(?=:| (?:is|has|holds|goes|requires|gives|names|starts|refers|does|picks|cannot|excludes)\b)"
 )
 
-_SEVERAL: Final = re.compile(r"\b[a-zA-Z]\w*(?:, [a-zA-Z]\w*)* (?:or|and) [a-zA-Z]\w*\b")
+_SEVERAL: Final = lazy_pattern(r"\b[a-zA-Z]\w*(?:, [a-zA-Z]\w*)* (?:or|and) [a-zA-Z]\w*\b")
 
-_DESCRIBED: Final = re.compile(r"give `(?P<name>\w+)`: ")
+_DESCRIBED: Final = lazy_pattern(r"give `(?P<name>\w+)`: ")
 
-_SEND_OPTION: Final = re.compile(r"\bsend (?=`--)")
+_SEND_OPTION: Final = lazy_pattern(r"\bsend (?=`--)")
 
-_SEND_LIST: Final = re.compile(r"\bsend an array(?:: |, such as )")
+_SEND_LIST: Final = lazy_pattern(r"\bsend an array(?:: |, such as )")
 
 # Names and numbers, as a key of data files has them.
-_KEY: Final = re.compile(r'`(\["[^"\]]*"(?:, (?:"[^"\]]*"|\d+))*, \d+\])`')
+_KEY: Final = lazy_pattern(r'`(\["[^"\]]*"(?:, (?:"[^"\]]*"|\d+))*, \d+\])`')
 
-_VERB: Final = re.compile(r"\b(?:add|send|use) $")
+_VERB: Final = lazy_pattern(r"\b(?:add|send|use) $")
 
 _DECODER: Final = json.JSONDecoder()
 

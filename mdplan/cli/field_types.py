@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shlex
 import sys
 from collections.abc import Mapping
@@ -14,14 +13,15 @@ import click
 
 from mdplan.cli.suggestions import Misuse
 from mdplan.field_names import spelled_as
+from mdplan.text.lazy_pattern import lazy_pattern
 
-_PATH_SEPARATOR: Final = re.compile(r"\s+[/>]\s+")
+_PATH_SEPARATOR: Final = lazy_pattern(r"\s+[/>]\s+")
 
-_LINES: Final = re.compile(r"(\d+)(?:-(\d+))?")
+_LINES: Final = lazy_pattern(r"(\d+)(?:-(\d+))?")
 
-_RANGE: Final = re.compile(r"(\d+):(\d+)-(\d+):(\d+)")
+_RANGE: Final = lazy_pattern(r"(\d+):(\d+)-(\d+):(\d+)")
 
-_SECTION_ID: Final = re.compile(r"sha256-[0-9a-fA-F]{8,64}")
+_SECTION_ID: Final = lazy_pattern(r"sha256-[0-9a-fA-F]{8,64}")
 
 
 class LineRangeType(click.ParamType[Any]):

@@ -1,6 +1,5 @@
 """Output of the commands about plans: the diff, the summary, the next step."""
 
-import re
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
@@ -13,6 +12,7 @@ from mdplan.cli.session import Session
 from mdplan.cli.terminal import Style, shown
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.reports.plan import ApplyReport, PlanReport
+from mdplan.text.lazy_pattern import lazy_pattern
 
 if TYPE_CHECKING:
     from mdplan.engine.engine import Engine
@@ -194,7 +194,7 @@ def _file_argument(path: Path) -> str:
 
 # --- Plans by the beginning of their ID, and the one plan that is pending where none is named.
 
-PLAN_ID: Final = re.compile(r"(?:sha256-)?[0-9a-fA-F]{4,64}")
+PLAN_ID: Final = lazy_pattern(r"(?:sha256-)?[0-9a-fA-F]{4,64}")
 
 _PREFIX: Final = "sha256-"
 

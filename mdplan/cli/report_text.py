@@ -1,6 +1,5 @@
 """Problems and plans in words, for people."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -9,6 +8,7 @@ from mdplan.cli.terminal import Style, shown
 from mdplan.diagnostics import Candidate, Diagnostic, Severity
 from mdplan.plan import EditNumbers
 from mdplan.reports.plan import FileReport, PlanReport
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import escaped
 
 _FILES_LISTED = 20
@@ -135,7 +135,7 @@ def _place(problem: Diagnostic, edits: EditNumbers | None) -> str:
 
 # --- A unified diff for people: escaped, coloured, and silent about line ends that do not change.
 
-_HUNK: Final = re.compile(rb"@@ -\d+,(\d+) \+\d+,(\d+) @@")
+_HUNK: Final = lazy_pattern(rb"@@ -\d+,(\d+) \+\d+,(\d+) @@")
 
 _FILE: Final = b"diff --git "
 

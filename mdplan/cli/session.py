@@ -3,7 +3,6 @@
 import functools
 import itertools
 import os
-import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from mdplan.diagnostics import Code, Diagnostic, Exit, Problems
 from mdplan.limits import LimitOption
 from mdplan.reports.base import Report, refusal, to_wire
 from mdplan.storage.root import folder_of
+from mdplan.text.lazy_pattern import lazy_pattern
 
 if TYPE_CHECKING:
     from mdplan.cli.batches import BadInput
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _ABOUT_ROOT: Final = frozenset({Code.FILE_NOT_FOUND, Code.PATH_OUTSIDE_ROOT})
 
 # A command in a hint that looks at the files, or changes them.
-_COMMAND: Final = re.compile(r"`(mdplan (?!help|schema|serve)(?![^`]*--root)[^`]*)`")
+_COMMAND: Final = lazy_pattern(r"`(mdplan (?!help|schema|serve)(?![^`]*--root)[^`]*)`")
 
 # Options that a `Session` has as they are.
 _OF_SESSIONS: Final = ("roots", "allow", "deny")

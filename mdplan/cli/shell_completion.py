@@ -5,7 +5,6 @@ here as the line already begins to quote it.
 """
 
 import os
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from click.shell_completion import (
@@ -15,6 +14,8 @@ from click.shell_completion import (
     add_completion_class,
     split_arg_string,
 )
+
+from mdplan.text.lazy_pattern import lazy_pattern
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -42,9 +43,9 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
 # At these a word begins for bash, unless they are quoted; what is inserted replaces the word.
 _BREAKS: Final = "@><=;|&(:"
 
-_PLAIN: Final = re.compile(r"[^\w@%+=,./-]")
+_PLAIN: Final = lazy_pattern(r"[^\w@%+=,./-]")
 
-_IN_DOUBLE_QUOTES: Final = re.compile(r'[\\"$`]')
+_IN_DOUBLE_QUOTES: Final = lazy_pattern(r'[\\"$`]')
 
 
 class _Bash(BashComplete):

@@ -8,6 +8,7 @@ from typing import Any, Final
 import yaml
 
 from mdplan.data.yaml import scalar_text
+from mdplan.text.lazy_pattern import lazy_pattern
 
 _TIMESTAMP: Final = "tag:yaml.org,2002:timestamp"
 
@@ -16,7 +17,7 @@ _TYPED_TAGS: Final = tuple(f"tag:yaml.org,2002:{name}" for name in ("bool", "flo
 _CLOSING: Final[Mapping[str, str]] = {"[": "]", "{": "}"}
 
 # Inside brackets a quote begins a text only where an entry begins.
-_SIGN: Final = re.compile(
+_SIGN: Final = lazy_pattern(
     r"""(?:(?<=[,:\[{])|\A)\s*(?:"(?:\\.|[^"\\])*"|'(?:''|[^'])*'(?!')|(?P<quote>["']))"""
     r"|(?P<open>[\[{])|(?P<close>[\]}])",
     re.DOTALL,

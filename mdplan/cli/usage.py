@@ -1,7 +1,6 @@
 """`mdplan` as click has it: its commands, loaded when they run."""
 
 import os
-import re
 import shlex
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -15,6 +14,7 @@ from mdplan.cli.interrupts import interrupt_commands
 from mdplan.cli.terminal import mute, write_error
 from mdplan.diagnostics import Exit
 from mdplan.limits import ALL_LIMITS
+from mdplan.text.lazy_pattern import lazy_pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +143,9 @@ _RARE: Final = frozenset(
     {"allow", "deny", "color", "cursor", "encoding", "format", "no_pager", "quiet", "require_approval"}
 )
 
-_LINE_END: Final = re.compile(r"(?<!\\)\n")
+_LINE_END: Final = lazy_pattern(r"(?<!\\)\n")
 
-_RANGE: Final = re.compile(r"\s*\[[^;\]]*[<>]=?[^;\]]*\]|; [^;\]]*[<>]=?[^;\]]*(?=\])")
+_RANGE: Final = lazy_pattern(r"\s*\[[^;\]]*[<>]=?[^;\]]*\]|; [^;\]]*[<>]=?[^;\]]*(?=\])")
 
 
 class _Screen(click.Command):

@@ -2,7 +2,6 @@
 
 import html
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -21,6 +20,7 @@ from mdplan.review.plan_review import (
     ReviewedHunk,
     ReviewedLine,
 )
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import escaped
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _COLOURS: Final = {"-": "red", "+": "green"}
 
-_TRAILING: Final = re.compile(r"[ \t]+$")
+_TRAILING: Final = lazy_pattern(r"[ \t]+$")
 
 _BLANKS: Final = {" ": "·", "\t": "→"}
 
@@ -192,7 +192,7 @@ _LEAST_OF_A_FILE: Final = 300
 
 _MOST_TOO_LONG: Final = 200
 
-_BACKTICKS: Final = re.compile("`+")
+_BACKTICKS: Final = lazy_pattern("`+")
 
 
 def markdown_comment(review: PlanReview, file_of: Callable[[int], FileReview | Problems]) -> str:

@@ -14,13 +14,14 @@ from typing import Any, Final
 
 from mdplan.data.tree import Element, Path
 from mdplan.diagnostics import Code, Diagnostic
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import nearest_names
 
 _LISTED: Final = 8
 _LONGEST: Final = 60
-_TOKEN: Final = re.compile(r"(?:[^.\[\\]|\\.)+|\.|\[(?:[^\]\\]|\\.)*\]", re.DOTALL)
-_INDEX: Final = re.compile(r"-?\d+")
-_ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
+_TOKEN: Final = lazy_pattern(r"(?:[^.\[\\]|\\.)+|\.|\[(?:[^\]\\]|\\.)*\]", re.DOTALL)
+_INDEX: Final = lazy_pattern(r"-?\d+")
+_ESCAPED: Final = lazy_pattern(r"\\(.)", re.DOTALL)
 
 GivenKey = str | Sequence[str | int | Mapping[str, Any]]
 

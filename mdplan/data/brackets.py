@@ -30,34 +30,37 @@ from mdplan.data.tree import (
     within_list,
 )
 from mdplan.text.edit import TextEdit
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.lines import LineIndex, Span
 
 MAX_DEPTH: Final = 200
 
-_JSON_BLANK: Final = re.compile(r"(?:[ \t\r\n\f\v\xa0\ufeff\u2028\u2029]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
+_JSON_BLANK: Final = lazy_pattern(
+    r"(?:[ \t\r\n\f\v\xa0\ufeff\u2028\u2029]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL
+)
 
-_TOML_BLANK: Final = re.compile(r"(?:[ \t\r\n]+|#[^\r\n]*)*")
+_TOML_BLANK: Final = lazy_pattern(r"(?:[ \t\r\n]+|#[^\r\n]*)*")
 
-_JSON_STRING: Final = re.compile(
+_JSON_STRING: Final = lazy_pattern(
     r'"(?:[^"\\\r\n]|\\(?:\r\n|.))*"' + r"|'(?:[^'\\\r\n]|\\(?:\r\n|.))*'", re.DOTALL
 )
 
-TOML_STRING: Final = re.compile(
+TOML_STRING: Final = lazy_pattern(
     r'"""(?:[^\\]|\\.)*?"{3,5}|' + r"'''.*?'{3,5}" + r'|"(?:[^"\\\r\n]|\\.)*"' + r"|'[^'\r\n]*'", re.DOTALL
 )
 
-_JSON_WORD: Final = re.compile(r"[^\s,:\[\]{}\"'/]+")
+_JSON_WORD: Final = lazy_pattern(r"[^\s,:\[\]{}\"'/]+")
 
-_TOML_WORD: Final = re.compile(r"[^,=\[\]{}\"'#\r\n]*[^,=\[\]{}\"'#\s]")
+_TOML_WORD: Final = lazy_pattern(r"[^,=\[\]{}\"'#\r\n]*[^,=\[\]{}\"'#\s]")
 
-_TOML_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
+_TOML_KEY: Final = lazy_pattern(r"[A-Za-z0-9_-]+")
 
-_NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?P<real>(?:\.\d+)?(?:[eE][-+]?\d+)?)")
+_NUMBER: Final = lazy_pattern(r"-?(?:0|[1-9]\d*)(?P<real>(?:\.\d+)?(?:[eE][-+]?\d+)?)")
 
 _WORDS: Final = {"true": True, "false": False, "null": None}
 
-_ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|\r\n|.)", re.DOTALL)
+_ESCAPE: Final = lazy_pattern(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|\r\n|.)", re.DOTALL)
 
 _ESCAPES: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": "\0"}
 
@@ -515,11 +518,11 @@ def added_entries(node: Node, branch: Branch) -> list[Inserted]:
 
 # --- New keys and values as JSON, written as the file does it.
 
-_IDENTIFIER: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
+_IDENTIFIER: Final = lazy_pattern(r"[A-Za-z_$][A-Za-z0-9_$]*")
 
-_INDENT: Final = re.compile(r"[\r\n]([ \t]+)[^ \t\r\n]")
+_INDENT: Final = lazy_pattern(r"[\r\n]([ \t]+)[^ \t\r\n]")
 
-_ESCAPED: Final = re.compile(r"\\u[0-9a-fA-F]{4}")
+_ESCAPED: Final = lazy_pattern(r"\\u[0-9a-fA-F]{4}")
 
 
 class JsonText:

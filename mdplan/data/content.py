@@ -6,7 +6,6 @@ another reader takes the text, it must see the same. Where that cannot be had th
 
 import datetime as dt
 import json
-import re
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -37,6 +36,7 @@ from mdplan.data.tree import (
 )
 from mdplan.field_names import short_name
 from mdplan.text.edit import EditList, TextEdit
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.line_end_view import line_end_around, to_lf, with_line_ends
 from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import Source
@@ -51,11 +51,11 @@ _TOML_KEY: Final = r"""(?:[A-Za-z0-9_-]++|"[^"\n\r]*+"|'[^'\n\r]*+')"""
 
 _TOML_DEPTH: Final = 32
 
-_DEEP_TOML_KEY: Final = re.compile(
+_DEEP_TOML_KEY: Final = lazy_pattern(
     rf"(?<![A-Za-z0-9_-]){_TOML_KEY}(?:[ \t]*+\.[ \t]*+{_TOML_KEY}){{{_TOML_DEPTH},}}"
 )
 
-_TOML_PLACE: Final = re.compile(r"\(at line (\d+), column \d+\)")
+_TOML_PLACE: Final = lazy_pattern(r"\(at line (\d+), column \d+\)")
 
 
 @dataclass(frozen=True)

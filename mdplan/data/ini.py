@@ -1,6 +1,5 @@
 """The outline of an INI file: its sections and keys, and what they are called."""
 
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -8,6 +7,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Final
 
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import Source, sha256_hex
 
@@ -308,11 +308,11 @@ def _body(lines: LineIndex, read: Sequence[IniLine], index: int, own: range, sec
 # Comments start at ``;`` or ``#``, at the start of a line or after white space. A section header is
 # ``[name]``; a key ends at the first ``=`` or ``:``, and one without either has no value.
 
-_COMMENT: Final = re.compile(r"(?:\A|(?<=\s))[;#]")
+_COMMENT: Final = lazy_pattern(r"(?:\A|(?<=\s))[;#]")
 
-_HEADER: Final = re.compile(r"\[(.+)\]")
+_HEADER: Final = lazy_pattern(r"\[(.+)\]")
 
-_SEPARATOR: Final = re.compile(r"[=:]")
+_SEPARATOR: Final = lazy_pattern(r"[=:]")
 
 
 def read_line(content: str, start: int) -> IniLine:

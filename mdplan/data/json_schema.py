@@ -21,6 +21,7 @@ from referencing.exceptions import Unresolvable
 from mdplan.data.address import shown
 from mdplan.data.content import as_json
 from mdplan.data.tree import DataError, Opaque, Path
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.pattern import has_too_many_parts
 
 _MOST_REFERENCES: Final = 20_000
@@ -28,8 +29,8 @@ _PATTERN_SECONDS: Final = 1.0
 _MOST_SHOWN: Final = 100
 # Of more only some are of use.
 _MOST_VIOLATIONS: Final = 1_000
-_TAPLO: Final = re.compile(r"^#:schema[ \t]+(\S+)", re.MULTILINE)
-_MODELINE: Final = re.compile(
+_TAPLO: Final = lazy_pattern(r"^#:schema[ \t]+(\S+)", re.MULTILINE)
+_MODELINE: Final = lazy_pattern(
     r"^[ \t]*#[ \t]*(?:yaml-language-server:[ \t]*)?\$schema[=:][ \t]*(\S+)", re.MULTILINE
 )
 

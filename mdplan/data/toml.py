@@ -23,11 +23,12 @@ from mdplan.data.tree import (
     within,
 )
 from mdplan.text.edit import TextEdit
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
 
-_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+_BARE: Final = lazy_pattern(r"[A-Za-z0-9_-]+")
 
-_ESCAPED: Final = re.compile(r'["\\\x00-\x1f\x7f]')
+_ESCAPED: Final = lazy_pattern(r'["\\\x00-\x1f\x7f]')
 
 _ESCAPES: Final = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
 
@@ -112,13 +113,13 @@ def _escape(match: re.Match[str]) -> str:
 # and what
 # comes of an edit is read by it again. TOML 1.0, sections "Keys", "String", "Array" and "Table".
 
-_BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
+_BARE_KEY: Final = lazy_pattern(r"[A-Za-z0-9_-]+")
 
-_BLANKS: Final = re.compile(r"[ \t]*")
+_BLANKS: Final = lazy_pattern(r"[ \t]*")
 
-_LINE_END: Final = re.compile(r"[\r\n]|\Z")
+_LINE_END: Final = lazy_pattern(r"[\r\n]|\Z")
 
-_IN_VALUE: Final = re.compile(r"[^\"'#\[\]{}\r\n]+")
+_IN_VALUE: Final = lazy_pattern(r"[^\"'#\[\]{}\r\n]+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ from mdplan.data.tree import (
     within_list,
 )
 from mdplan.text.edit import TextEdit
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.lines import LineIndex, Span
 
@@ -46,9 +47,9 @@ _STRICT_NODES: Final = 5_000
 
 _TAG: Final = "tag:yaml.org,2002:"
 
-_PROPERTY: Final = re.compile(r"[&!][^\s,\[\]{}]*")
+_PROPERTY: Final = lazy_pattern(r"[&!][^\s,\[\]{}]*")
 
-_BETWEEN: Final = re.compile(r"(?:[ \t\r\n]+|(?<=[ \t\r\n])#[^\r\n]*)+")
+_BETWEEN: Final = lazy_pattern(r"(?:[ \t\r\n]+|(?<=[ \t\r\n])#[^\r\n]*)+")
 
 _RESOLVER: Final = yaml.resolver.Resolver()
 
@@ -259,7 +260,7 @@ class _Reader:
             each.comma = found.end() - 1 if found else None
 
 
-_FLOW_COMMA: Final = re.compile(r"(?:[ \t\r\n]|(?<=[ \t\r\n])#[^\r\n]*)*,")
+_FLOW_COMMA: Final = lazy_pattern(r"(?:[ \t\r\n]|(?<=[ \t\r\n])#[^\r\n]*)*,")
 
 
 def _start(event: Any) -> int:  # noqa: ANN401 (as above)
@@ -736,14 +737,14 @@ def _pairs(node: Node | None) -> Iterator[tuple[Node, Node]]:
 
 _INDICATORS: Final = frozenset("?:,[]{}#&*!|>'\"%@`")
 
-_FLOW_INDICATORS: Final = re.compile(r"[,\[\]{}]")
+_FLOW_INDICATORS: Final = lazy_pattern(r"[,\[\]{}]")
 
 # Everything else must be escaped: controls, line ends of YAML, byte order marks, surrogates.
-_UNPRINTABLE: Final = re.compile(
+_UNPRINTABLE: Final = lazy_pattern(
     "[^\\x20-\\x7e\\xa0-\\u2027\\u202a-\\ud7ff\\ue000-\\ufefe\\uff00-\\ufffd\\U00010000-\\U0010ffff]"
 )
 
-_OTHERWISE: Final = re.compile(
+_OTHERWISE: Final = lazy_pattern(
     r"[yYnN]|[-+]?(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][-+]?\d+)?|[-+]?0o?[0-7_]+|[-+]?0x[\da-fA-F_]+"
     r"|[-+]?0b[01_]+|\d{4}-\d\d?-\d\d?(?:[Tt ].*)?"
 )

@@ -21,6 +21,7 @@ from mdplan.reading.open_document import decode_document
 from mdplan.settings import Settings
 from mdplan.storage.names import FileName
 from mdplan.storage.root import Root, Workspace
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.source import Source
 
 _Found = TypeVar("_Found")
@@ -176,12 +177,12 @@ _HINT: Final = "see how to keep links right for what they may say"
 
 _MOST_BYTES: Final = 1 << 20
 
-_DOCS_FOLDER: Final = re.compile(r"""^docs_dir:[ \t]*["']?([^"'#\r\n]+)""", re.MULTILINE)
+_DOCS_FOLDER: Final = lazy_pattern(r"""^docs_dir:[ \t]*["']?([^"'#\r\n]+)""", re.MULTILINE)
 
 # What the table of contents is told to make slugs with, for lack of a reader of all YAML tags.
 _SLUGS: Final = {
-    "pymdownx": re.compile(r"^[ \t]*slugify:.*\bpymdownx\.slugs\.", re.MULTILINE),
-    "python-markdown-unicode": re.compile(r"^[ \t]*slugify:.*\bslugify_unicode\b", re.MULTILINE),
+    "pymdownx": lazy_pattern(r"^[ \t]*slugify:.*\bpymdownx\.slugs\.", re.MULTILINE),
+    "python-markdown-unicode": lazy_pattern(r"^[ \t]*slugify:.*\bslugify_unicode\b", re.MULTILINE),
 }
 
 

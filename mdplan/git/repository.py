@@ -7,7 +7,6 @@ refuses the repository of another user (`safe.directory`).
 
 import os
 import posixpath
-import re
 import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
@@ -20,6 +19,7 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.names import visible
 from mdplan.storage.root import Workspace
+from mdplan.text.lazy_pattern import lazy_pattern
 
 BRANCHES: Final = "refs/heads/"
 # The trailer of a commit of the bot; its value is the plan ID.
@@ -28,13 +28,13 @@ TITLE_TRAILER: Final = "Mdplan-Title"
 CLIENT_TRAILER: Final = "Mdplan-Client"
 # What a name that is none of a ref can begin with, as git completes it.
 _PREFIXES: Final = (BRANCHES, "refs/tags/", "refs/remotes/")
-_ID: Final = re.compile(r"[0-9a-f]{4,40}")
+_ID: Final = lazy_pattern(r"[0-9a-f]{4,40}")
 # Files in which git keeps the branch that an unfinished rebase or bisection will go back to.
 _RETURNS: Final = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")
 _SHOWN_DIGITS: Final = 12
 _MOST_CHARACTERS: Final = 4096
 # Variables that would point git at another repository or index, or give paths another meaning.
-_OTHERS: Final = re.compile(
+_OTHERS: Final = lazy_pattern(
     "GIT_(DIR|CONFIG|WORK_TREE|COMMON_DIR|INDEX_FILE|NAMESPACE|PREFIX|EXTERNAL_DIFF|OBJECT_DIRECTORY"
     "|ALTERNATE_OBJECT_DIRECTORIES|GRAFT_FILE|SHALLOW_FILE|REPLACE_REF_BASE"
     "|(LITERAL|GLOB|NOGLOB|ICASE)_PATHSPECS)"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from mdplan.markdown.blocks import CONTAINERS, Block, BlockKind
 from mdplan.markdown.parser import DoubtfulText, ParserFailure, parse_headings, parse_part
 from mdplan.markdown.reference_parser import parse_reference_blocks
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
 
 if TYPE_CHECKING:
@@ -302,7 +303,7 @@ def _headings_before(tree: BlockTree, offset: int) -> int:
     return bisect_left(tree.headings, offset, key=lambda heading: heading.span.start)
 
 
-_FENCE_MARK: Final = re.compile(r"`{3,}|~{3,}")
+_FENCE_MARK: Final = lazy_pattern(r"`{3,}|~{3,}")
 
 # Most commands never ask for these, so they are compiled when one does.
 _HTML_ENDS: Final = (
@@ -346,14 +347,14 @@ def ends_at_blank_line(block: Block, text: str) -> bool:
 
 # What every block of a kind has in its lines.
 _SIGNS: Final = {
-    BlockKind.FENCE: re.compile(r"```|~~~"),
-    BlockKind.QUOTE: re.compile(r">"),
-    BlockKind.TABLE: re.compile(r"[|:][ \t]*-|-[ \t]*[|:]"),
-    BlockKind.DEFINITION: re.compile(r"\]:"),
-    BlockKind.FOOTNOTE: re.compile(r"\[\^"),
+    BlockKind.FENCE: lazy_pattern(r"```|~~~"),
+    BlockKind.QUOTE: lazy_pattern(r">"),
+    BlockKind.TABLE: lazy_pattern(r"[|:][ \t]*-|-[ \t]*[|:]"),
+    BlockKind.DEFINITION: lazy_pattern(r"\]:"),
+    BlockKind.FOOTNOTE: lazy_pattern(r"\[\^"),
 }
 
-_ANY: Final = re.compile(r"")
+_ANY: Final = lazy_pattern(r"")
 
 
 class _Part:

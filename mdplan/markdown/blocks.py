@@ -1,6 +1,5 @@
 """One block of a document."""
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -10,6 +9,7 @@ from functools import wraps
 from itertools import count
 from typing import Final, ParamSpec, TypeVar
 
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
 
 
@@ -37,7 +37,7 @@ CONTAINERS: Final = frozenset({BlockKind.LIST, BlockKind.LIST_ITEM, BlockKind.QU
 INLINE_KINDS: Final = frozenset({BlockKind.HEADING, BlockKind.PARAGRAPH, BlockKind.TABLE})
 
 # What the text of a task item begins with (GFM, section 5.3).
-TASK_BOX: Final = re.compile(r"\[([ xX])\][ \t\n]")
+TASK_BOX: Final = lazy_pattern(r"\[([ xX])\][ \t\n]")
 
 
 # Not frozen: an outline makes thousands, and freezing makes each one take three times as long.

@@ -33,22 +33,23 @@ from mdplan.markdown.paths import (
 )
 from mdplan.markdown.targets import attributes_in, is_resolved, leaves_containing, nodes_near, percent_decoded
 from mdplan.text.edit import TextEdit
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
 from mdplan.text.source import Source
 
-ANY_LINK: Final = re.compile(r"\]\(|\]:|\[\[|\{\{[<%]")
+ANY_LINK: Final = lazy_pattern(r"\]\(|\]:|\[\[|\{\{[<%]")
 
 # A link of Hugo: `{{< ref "a.md" >}}`, `{{% relref "a.md#b" %}}`.
-REF_SHORTCODE: Final = re.compile(r"""\{\{[<%][ \t]*(?:rel)?ref[ \t]+(?P<quote>["`])(?P<ref>[^"`\r\n]+)""")
+REF_SHORTCODE: Final = lazy_pattern(r"""\{\{[<%][ \t]*(?:rel)?ref[ \t]+(?P<quote>["`])(?P<ref>[^"`\r\n]+)""")
 
-_EXTERNAL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|\\\\")
+_EXTERNAL: Final = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]*:|//|\\\\")
 
 # The sign of a fragment, and not that of a numeric character reference.
-_HASH: Final = re.compile(r"(?<!&)#")
+_HASH: Final = lazy_pattern(r"(?<!&)#")
 
 _SOURCES: Final = frozenset({"src", "poster"})
 
-_CANDIDATE: Final = re.compile(r"[\s,]*([^\s,]+)(?:\s[^,]*)?")
+_CANDIDATE: Final = lazy_pattern(r"[\s,]*([^\s,]+)(?:\s[^,]*)?")
 
 _FOLLOWED_TAGS: Final = frozenset({"a", "area"})
 
@@ -254,16 +255,16 @@ def _before_query(written: str) -> int:
 # destination cannot hold a character otherwise. What is written is read again: it must mean what was
 # wanted.
 
-_ENCODED_BEYOND_ASCII: Final = re.compile(r"%[89A-Fa-f][0-9A-Fa-f]")
+_ENCODED_BEYOND_ASCII: Final = lazy_pattern(r"%[89A-Fa-f][0-9A-Fa-f]")
 
 _SAFE: Final = "-._~!$'()*+,;=:@/"
 
-_BALANCED: Final = re.compile(r"[^()]*(?:\([^()]*\)[^()]*)*")
+_BALANCED: Final = lazy_pattern(r"[^()]*(?:\([^()]*\)[^()]*)*")
 
-_NOT_IN_WIKI: Final = re.compile(r"[\[\]|#^\\\r\n]")
+_NOT_IN_WIKI: Final = lazy_pattern(r"[\[\]|#^\\\r\n]")
 
 # At the end of a path the sign of a fragment may follow.
-_ENTITY: Final = re.compile(r"&(?=[A-Za-z#]|\Z)")
+_ENTITY: Final = lazy_pattern(r"&(?=[A-Za-z#]|\Z)")
 
 _UNICODE: Final = frozenset({"utf-8", "utf-16-le", "utf-16-be"})
 

@@ -16,6 +16,7 @@ from mdplan.markdown.enclosures import Enclosures, Region, RegionMarker, Regions
 from mdplan.markdown.inline_node import InlineKind
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.tables import NodeKind
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
 from mdplan.text.source import DocumentFormat
 
@@ -25,7 +26,7 @@ _ELEMENT: Final = (
     r"(?:[A-Z][\w.]*+|(?:details|div|section|article|aside|center|figure)\b(?!-)|[a-z]+-[\w-]++)"
 )
 
-_LINE: Final = re.compile(
+_LINE: Final = lazy_pattern(
     rf"""^[ \t]*+(?:
     (?P<colons>:{{3,}})[ \t]*+(?P<directive>[\w-]*)[^\n\r]*
     |<(?P<close>/)?(?P<element>{_ELEMENT})(?P<rest>(?:[^<>"'{{\n\r]|"[^"\n\r]*"|'[^'\n\r]*'|\{{[^{{}}\n\r]*+\}})*+)(?P<end>>)?
@@ -35,9 +36,9 @@ _LINE: Final = re.compile(
     re.MULTILINE | re.VERBOSE,
 )
 
-_OPENING: Final = re.compile(rf"^[ \t]*+<{_ELEMENT}", re.MULTILINE)
+_OPENING: Final = lazy_pattern(rf"^[ \t]*+<{_ELEMENT}", re.MULTILINE)
 
-_CLOSED_AT_END: Final = re.compile(rf"</(?P<element>{_ELEMENT})[ \t]*>[ \t]*$", re.MULTILINE)
+_CLOSED_AT_END: Final = lazy_pattern(rf"</(?P<element>{_ELEMENT})[ \t]*>[ \t]*$", re.MULTILINE)
 
 _CODE: Final = frozenset({BlockKind.FENCE, BlockKind.INDENTED_CODE})
 
@@ -141,16 +142,16 @@ def _directive(match: re.Match[str], line: int) -> Tag:
 
 # --- Regions: text between ``<!-- NAME:start -->`` and ``<!-- NAME:end -->``, which tools replace.
 
-_MARKER: Final = re.compile(r"<!--[ \t]*(?P<name>[A-Za-z0-9][\w.-]*):(?P<edge>start|end)[ \t]*-->")
+_MARKER: Final = lazy_pattern(r"<!--[ \t]*(?P<name>[A-Za-z0-9][\w.-]*):(?P<edge>start|end)[ \t]*-->")
 
 # Markers around contents that other tools write: doctoc, `toc` and `/toc`, markdown-toc, AlanWalk's, md-toc.
-_CONTENTS_MARKER: Final = re.compile(
+_CONTENTS_MARKER: Final = lazy_pattern(
     r"<!--[ \t]*(?:(?P<doctoc>START|END) doctoc\b[^>\r\n]*?"
     r"|(?P<edge>/|BEGIN |END )?toc(?P<stop>stop)?(?P<options>(?:[ \t]+\w+:[^\s>]*)*))[ \t]*-->",
     re.IGNORECASE,
 )
 
-_CONTENTS_SIGN: Final = re.compile(r"<!--[ \t]*(?:/|BEGIN |END )?toc|doctoc", re.IGNORECASE)
+_CONTENTS_SIGN: Final = lazy_pattern(r"<!--[ \t]*(?:/|BEGIN |END )?toc|doctoc", re.IGNORECASE)
 
 # The region of contents, whatever its markers.
 CONTENTS: Final = "toc"
@@ -244,27 +245,27 @@ def _is_comment(text: str, block: Span, span: Span) -> bool:
 SITE_KINDS: Final = frozenset({NodeKind.TEMPLATES, NodeKind.MATH, NodeKind.MDX})
 
 _MARKUP_SIGNS: Final = {
-    NodeKind.TEMPLATES: re.compile(r"\{\{|\{%"),
-    NodeKind.MATH: re.compile(r"\$"),
-    NodeKind.MDX: re.compile(r"\{|^(?:import|export)\b", re.MULTILINE),
+    NodeKind.TEMPLATES: lazy_pattern(r"\{\{|\{%"),
+    NodeKind.MATH: lazy_pattern(r"\$"),
+    NodeKind.MDX: lazy_pattern(r"\{|^(?:import|export)\b", re.MULTILINE),
 }
 
 _CLOSING: Final = {"{{": "}}", "{%": "%}"}
 
 # Pandoc manual, "Math", and GitHub: no blanks inside single marks, and no letters outside.
-_MATH: Final = re.compile(
+_MATH: Final = lazy_pattern(
     r"(?<![\\$\w])\$\$(?P<display>[^$]++)\$\$|(?<![\\$\w])\$(?=[^\s$])[^$\n\r]*+(?<=[^\s\\])\$(?![\w$])"
 )
 
 # MDX documentation, "ESM": a paragraph that begins so.
-_MODULE: Final = re.compile(
+_MODULE: Final = lazy_pattern(
     r"import\b[^\n\r]*?(?:from[ \t]+)?[\"'][^\"'\n\r]+[\"']"
     r"|export[ \t]+(?:default|const|let|var|function|async|class|\{|\*)"
 )
 
-_MODULE_LINE: Final = re.compile(r"^(?:import|export)\b", re.MULTILINE)
+_MODULE_LINE: Final = lazy_pattern(r"^(?:import|export)\b", re.MULTILINE)
 
-_EXPRESSION: Final = re.compile(r"\{[^{}]*+\}")
+_EXPRESSION: Final = lazy_pattern(r"\{[^{}]*+\}")
 
 _LEAVES: Final = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING, BlockKind.TABLE, BlockKind.HTML})
 

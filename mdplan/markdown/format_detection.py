@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 from mdplan.markdown.paths import MARKDOWN_SUFFIXES
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
 from mdplan.text.source import DocumentFormat
 
@@ -56,7 +57,7 @@ def document_format(path: str, text: str, given: str | None = None) -> DocumentF
 # a
 # byte order mark cannot shift it; whether the block is valid YAML or TOML plays no part in that.
 
-_OPEN: Final = re.compile(r"(---|\+\+\+)[ \t]*(?:\r\n?|\n)(?![ \t]*[\r\n])")
+_OPEN: Final = lazy_pattern(r"(---|\+\+\+)[ \t]*(?:\r\n?|\n)(?![ \t]*[\r\n])")
 
 _CLOSE: Final = {
     "---": r"(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)",

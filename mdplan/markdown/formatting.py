@@ -3,7 +3,6 @@
 Only the text of single root blocks comes back from it: those with definitions and footnotes stay as they are.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from mdplan.markdown.reference_parser import new_formatting_parser
 from mdplan.markdown.tables import prefix_after, with_prefix
 from mdplan.text.diff import replace_lines
 from mdplan.text.edit import EditList, TextEdit
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.line_end_view import common_edges, line_end_around, lines_of, to_lf
 from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import Source
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from mdformat.renderer import RenderContext, RenderTreeNode
 
 
-_WIKI_LINK: Final = re.compile(r"\[\[[^\[\]\n]+\]\]")
+_WIKI_LINK: Final = lazy_pattern(r"\[\[[^\[\]\n]+\]\]")
 
 # Blocks that other text refers to by their labels: mdformat would sort them, and drop those without use.
 _KEPT: Final = frozenset({"definition", "footnote_reference"})
@@ -272,7 +272,7 @@ _NOT_INSTALLED: Final = Diagnostic(
 
 # --- Fenced code blocks as places that can be written: their two fences and the lines between.
 
-_FENCE_ALONE: Final = re.compile(r"[ \t]*(`+|~+)[ \t]*")
+_FENCE_ALONE: Final = lazy_pattern(r"[ \t]*(`+|~+)[ \t]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,11 +14,12 @@ from mdplan.markdown.block_tree import parse_blocks
 from mdplan.markdown.blocks import Block, BlockKind
 from mdplan.markdown.parser import Event, ParserFailure, event_batches
 from mdplan.text.edit import TextEdit
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import Source, sha256_hex
 
 # GitHub keeps letters, marks, decimal digits, connector punctuation, hyphens and spaces.
-_DROPPED_ASCII: Final = re.compile(r"[^A-Za-z0-9_\- ]")
+_DROPPED_ASCII: Final = lazy_pattern(r"[^A-Za-z0-9_\- ]")
 
 _GITHUB: Final = r"[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\- ]"
 
@@ -26,21 +27,21 @@ _GITHUB: Final = r"[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\- ]"
 _LETTERS_AND_DIGITS: Final = r"[^\p{L}\p{Nd}_\- ]"
 
 # Code, escapes, and hyphens elsewhere.
-_DASHES: Final = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|\\.|---?")
+_DASHES: Final = lazy_pattern(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|\\.|---?")
 
 # @mdit-vue/shared, `slugify`.
-_VUE_ACCENTS: Final = re.compile(r"[\u0300-\u036f\x00-\x1f]")
+_VUE_ACCENTS: Final = lazy_pattern(r"[\u0300-\u036f\x00-\x1f]")
 
-_VUE_SPECIAL: Final = re.compile(r"(?:[^\S\x85]|[\ufeff~`!@#$%^&*()\-_+=\[\]{}|\\;:\"'“”‘’<>,.?/])+")  # noqa: RUF001 (quotes)
+_VUE_SPECIAL: Final = lazy_pattern(r"(?:[^\S\x85]|[\ufeff~`!@#$%^&*()\-_+=\[\]{}|\\;:\"'“”‘’<>,.?/])+")  # noqa: RUF001 (quotes)
 
 # Python-Markdown and its extensions.
-_NO_WORD: Final = re.compile(r"[^\w\s-]")
+_NO_WORD: Final = lazy_pattern(r"[^\w\s-]")
 
-_TAG: Final = re.compile(r"</?[^>]*>")
+_TAG: Final = lazy_pattern(r"</?[^>]*>")
 
-_BLANKS: Final = re.compile(r"[-\s]+")
+_BLANKS: Final = lazy_pattern(r"[-\s]+")
 
-_COUNTED: Final = re.compile(r"(.*)_([0-9]+)", re.DOTALL)
+_COUNTED: Final = lazy_pattern(r"(.*)_([0-9]+)", re.DOTALL)
 
 _LAST_BMP: Final = "\uffff"
 
@@ -197,35 +198,35 @@ _NEAR: Final = 6
 
 _VALUE: Final = r"""(?:"[^"\r\n]*+"|'[^'\r\n]*+'|[^\s"'=<>`]++)"""
 
-_ATTRIBUTE: Final = re.compile(rf"[ \t]++(?P<name>[A-Za-z_:][\w:.-]*+)(?:[ \t]*+=[ \t]*+{_VALUE})?+")
+_ATTRIBUTE: Final = lazy_pattern(rf"[ \t]++(?P<name>[A-Za-z_:][\w:.-]*+)(?:[ \t]*+=[ \t]*+{_VALUE})?+")
 
 _ATTRIBUTES: Final = rf"(?:[ \t]++[A-Za-z_:][\w:.-]*+(?:[ \t]*+=[ \t]*+{_VALUE})?+)*+"
 
 # An element without content, or the opening tag of a link alone, as older documents have it; sites in MDX
 # have a component for it.
-_HTML: Final = re.compile(
+_HTML: Final = lazy_pattern(
     rf"<(?P<tag>a|anchor|span|div|p)(?P<attributes>{_ATTRIBUTES})[ \t]*+"
     r"(?:/>|>(?:[ \t]|&nbsp;)*+</(?P=tag)[ \t]*+>|(?P<open>>))",
     re.IGNORECASE,
 )
 
 # mkdocs-autorefs and Pandoc (Pandoc manual, "Bracketed Spans").
-_EMPTY_LINK: Final = re.compile(r"\[\](?:\(\))?\{:? ?#[\w:.-]++[ \t]*+\}")
+_EMPTY_LINK: Final = lazy_pattern(r"\[\](?:\(\))?\{:? ?#[\w:.-]++[ \t]*+\}")
 
 # MyST has one on a line of its own (MyST reference, "Labels").
-_MYST: Final = re.compile(r"\([^()\s]++\)=[ \t]*+\Z")
+_MYST: Final = lazy_pattern(r"\([^()\s]++\)=[ \t]*+\Z")
 
-_NAMES: Final = re.compile(
+_NAMES: Final = lazy_pattern(
     rf"(?i:[ \t](?:id|name)[ \t]*+=[ \t]*+({_VALUE}))|(?m:^[ ]{{0,3}}\(([^()\s]++)\)=)|\{{:? ?#([\w:.-]++)"
 )
 
-_LINES: Final = re.compile(r"[^\r\n]*+(?:\r\n?|\n)")
+_LINES: Final = lazy_pattern(r"[^\r\n]*+(?:\r\n?|\n)")
 
 _COMMENT: Final = r"<!--(?s:(?!-->).)*+-->"
 
-_LINES_OF_COMMENTS: Final = re.compile(rf"(?m:^) {{0,3}}(?:{_COMMENT}[ \t]*+)++(?=[\r\n])")
+_LINES_OF_COMMENTS: Final = lazy_pattern(rf"(?m:^) {{0,3}}(?:{_COMMENT}[ \t]*+)++(?=[\r\n])")
 
-_NO_LINE_END: Final = re.compile(r"[^\r\n]")
+_NO_LINE_END: Final = lazy_pattern(r"[^\r\n]")
 
 _BLANK: Final = " \t\r\n"
 
@@ -328,11 +329,11 @@ def _is_lead(line: str, below: str) -> bool:
 
 # --- Inline Markdown as plain text, as a reader sees it.
 
-_MARKUP: Final = re.compile(r"[\\`*_~\[<&\r\n]")
+_MARKUP: Final = lazy_pattern(r"[\\`*_~\[<&\r\n]")
 
-_HARD_BREAK: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
+_HARD_BREAK: Final = lazy_pattern(r"(?<!\\)((?:\\\\)*)\\\n")
 
-_LINE_END: Final = re.compile(r"[ \t]*(?:\r\n?|\n)")
+_LINE_END: Final = lazy_pattern(r"[ \t]*(?:\r\n?|\n)")
 
 # Bytes that are not valid UTF-8 are lone surrogates, which the parser does not take: characters for private
 # use are in for them.
@@ -340,7 +341,7 @@ _FOR_PARSER: Final = {code: code + 0x102000 for code in range(0xD800, 0xE000)}
 
 _FROM_PARSER: Final = {stand_in: code for code, stand_in in _FOR_PARSER.items()}
 
-_FOOTNOTE: Final = re.compile(r"\[\^([^\]\s]+)\]")
+_FOOTNOTE: Final = lazy_pattern(r"\[\^([^\]\s]+)\]")
 
 
 def render_text(content: str) -> str:

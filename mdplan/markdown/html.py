@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from mdplan.markdown.reference_parser import SAFE_NESTING, inert_parser
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
 from mdplan.text.visible import escaped
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 # The groups are atomic, so that a tag without an end costs no more than its length.
-_OPENING: Final = re.compile(
+_OPENING: Final = lazy_pattern(
     r"""
     <(?:
         (?P<opaque>!--|!\[CDATA\[|\?)
@@ -28,7 +29,7 @@ _OPENING: Final = re.compile(
     re.VERBOSE,
 )
 
-_ATTRIBUTE: Final = re.compile(
+_ATTRIBUTE: Final = lazy_pattern(
     r"""(?P<name>[A-Za-z_:][\w:.-]*)\s*=\s*(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<bare>[^\s"'=<>`]+))"""
 )
 
@@ -36,7 +37,7 @@ _ATTRIBUTE: Final = re.compile(
 _OPAQUE_ENDS: Final = {"!--": "-->", "![CDATA[": "]]>", "?": "?>"}
 
 _RAW_TEXT_ENDS: Final = {
-    tag: re.compile(rf"</{tag}\s*>", re.IGNORECASE) for tag in ("script", "style", "textarea", "title")
+    tag: lazy_pattern(rf"</{tag}\s*>", re.IGNORECASE) for tag in ("script", "style", "textarea", "title")
 }
 
 

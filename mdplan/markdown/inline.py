@@ -22,15 +22,16 @@ from mdplan.markdown.inline_node import (
 )
 from mdplan.markdown.parser import ParserFailure, PreparedText, event_batches, is_nested_too_deep
 from mdplan.markdown.reference_parser import html_parser
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
 
-_FOOTNOTE: Final = re.compile(r"\[\^([^\]\s]+)\]")
+_FOOTNOTE: Final = lazy_pattern(r"\[\^([^\]\s]+)\]")
 
-_FOOTNOTE_DEFINITION: Final = re.compile(r"\[\^[^\]\s]+\]:")
+_FOOTNOTE_DEFINITION: Final = lazy_pattern(r"\[\^[^\]\s]+\]:")
 
-_LABEL: Final = re.compile(r"\[(?!\^)(?P<label>(?:[^\[\]\\]|\\.)*)\]:", re.DOTALL)
+_LABEL: Final = lazy_pattern(r"\[(?!\^)(?P<label>(?:[^\[\]\\]|\\.)*)\]:", re.DOTALL)
 
-_LINE_END: Final = re.compile(r"[\r\n]+[ \t>]*")
+_LINE_END: Final = lazy_pattern(r"[\r\n]+[ \t>]*")
 
 
 @dataclass(frozen=True)
@@ -255,15 +256,15 @@ FindHref = Callable[[str], str | None]
 # uses.
 
 # Where a bare URL is noticed: after its protocol, or at its start.
-URL_SIGN: Final = re.compile(r"://|www\.")
+URL_SIGN: Final = lazy_pattern(r"://|www\.")
 
 # Where text may have what the parser does not know: bare URLs, mail addresses, and wiki links.
-_SIGN: Final = re.compile(rf"\[(?=\[)|@|{URL_SIGN.pattern}")
+_SIGN: Final = lazy_pattern(rf"\[(?=\[)|@|{URL_SIGN.pattern}")
 
-_TICKS: Final = re.compile(r"`+")
+_TICKS: Final = lazy_pattern(r"`+")
 
 # What the lines of containers begin with.
-_MARKS: Final = re.compile(r"[ \t>]*(?:(?:(?:[-+*]|[0-9]{1,9}[.)])[ \t>]|\[\^[^\]\s]+\]:)[ \t>]*)*")
+_MARKS: Final = lazy_pattern(r"[ \t>]*(?:(?:(?:[-+*]|[0-9]{1,9}[.)])[ \t>]|\[\^[^\]\s]+\]:)[ \t>]*)*")
 
 _LINKS: Final = frozenset({"Link", "Image"})
 
@@ -274,19 +275,19 @@ _WITH_LABEL: Final = frozenset({"Reference", "ReferenceUnknown"})
 _COLLAPSED: Final = frozenset({"Collapsed", "CollapsedUnknown"})
 
 # The parser takes a footnote for text where brackets after it are no label.
-_FOOTNOTE_BEFORE_BRACKET: Final = re.compile(r"\[\^[^\[\]\s]+\](?=\[)")
+_FOOTNOTE_BEFORE_BRACKET: Final = lazy_pattern(r"\[\^[^\[\]\s]+\](?=\[)")
 
 _BRACKETS: Final = frozenset({"[", "![", "]"})
 
 _EMPHASIS: Final = frozenset({"Emphasis", "Strong", "Strikethrough"})
 
 # HTML of kind 1, which any of the four closing tags ends; to the parser only its own does (section 4.6).
-_RAW_HTML: Final = re.compile(r"[ \t>]*<(?i:pre|script|style|textarea)(?=[\s>])")
+_RAW_HTML: Final = lazy_pattern(r"[ \t>]*<(?i:pre|script|style|textarea)(?=[\s>])")
 
-_RAW_END: Final = re.compile(r"</(?i:pre|script|style|textarea)>[^\r\n]*[\r\n]*")
+_RAW_END: Final = lazy_pattern(r"</(?i:pre|script|style|textarea)>[^\r\n]*[\r\n]*")
 
 # What the parser replaces, and so cannot be compared with the source.
-_REPLACED: Final = re.compile("[\0\v\f\ud800-\udfff]")
+_REPLACED: Final = lazy_pattern("[\0\v\f\ud800-\udfff]")
 
 
 @with_deadline
@@ -602,12 +603,12 @@ class _Reader:
 
 # --- Inline content by markdown-it-py: how it is rendered, and whether it has nodes.
 
-_SHOWN_AS_IT_IS: Final = re.compile(r"(<(pre|script|style|textarea)\b.*?</\2>)", re.DOTALL | re.IGNORECASE)
+_SHOWN_AS_IT_IS: Final = lazy_pattern(r"(<(pre|script|style|textarea)\b.*?</\2>)", re.DOTALL | re.IGNORECASE)
 
-_SPACE: Final = re.compile(r"[ \t\r\n]+")
+_SPACE: Final = lazy_pattern(r"[ \t\r\n]+")
 
 # Tokens of text, of line ends and of emphasis.
-_PLAIN: Final = re.compile(r"text.*|(?:soft|hard)break|(?:em|strong|s)_(?:open|close)")
+_PLAIN: Final = lazy_pattern(r"text.*|(?:soft|hard)break|(?:em|strong|s)_(?:open|close)")
 
 
 def rendered_html(text: str, definitions: Mapping[str, object]) -> str:
@@ -644,10 +645,10 @@ _PROTOCOLS: Final = ("https", "http", "ftp")
 # What may be before `www.`, if anything does.
 _BEFORE: Final = frozenset(" \t\r\n\f*_~(")
 
-_END: Final = re.compile(r"[ \t\r\n\f<]")
+_END: Final = lazy_pattern(r"[ \t\r\n\f<]")
 
 # Unicode's other punctuation also ends a domain.
-_NOT_IN_DOMAIN: Final = re.compile(r"""[\s!-,/:-@\[\]^`{-~]|[^\x00-\x7f]""")
+_NOT_IN_DOMAIN: Final = lazy_pattern(r"""[\s!-,/:-@\[\]^`{-~]|[^\x00-\x7f]""")
 
 _MAX_DOTS: Final = 10
 
@@ -781,7 +782,7 @@ def _is_letter_or_digit(sign: str) -> bool:
 # --- Wiki links, ``[[page#anchor|text]]``: no part of CommonMark, but wikis and notes use them.
 
 # In a table the pipe is written with a backslash, which some programs write everywhere.
-_WIKI_LINK: Final = re.compile(
+_WIKI_LINK: Final = lazy_pattern(
     r"\[\[(?P<target>[^\s\[\]|\\][^\[\]|\\\r\n]*)(?:\\?\|(?P<text>[^\[\]\r\n]*))?\]\]"
 )
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
 
 
@@ -77,19 +78,19 @@ def document_order(node: InlineNode) -> tuple[int, int]:
 # 6.3).
 
 # Blanks with at most one line end, and the marks of containers that the next line begins with.
-_BLANK: Final = re.compile(r"[ \t]*(?:(?:\r\n|\r|\n)[ \t>]*)?")
+_BLANK: Final = lazy_pattern(r"[ \t]*(?:(?:\r\n|\r|\n)[ \t>]*)?")
 
-_ANGLE: Final = re.compile(r"<(?:[^<>\\\r\n]|\\.)*>")
+_ANGLE: Final = lazy_pattern(r"<(?:[^<>\\\r\n]|\\.)*>")
 
-_BARE: Final = re.compile(r"[^\x01-\x20]*")
+_BARE: Final = lazy_pattern(r"[^\x01-\x20]*")
 
-_ESCAPED: Final = re.compile(
+_ESCAPED: Final = lazy_pattern(
     r"\\([!-/:-@\[-`{-~])|&(#[xX][0-9a-fA-F]{1,6}|#[0-9]{1,7}|[A-Za-z][A-Za-z0-9]{1,31});"
 )
 
 _TITLE_ENDS: Final = {'"': '"', "'": "'", "(": ")"}
 
-_LABEL_SPACE: Final = re.compile(r"[ \t\r\n\v\f]+")
+_LABEL_SPACE: Final = lazy_pattern(r"[ \t\r\n\v\f]+")
 
 _LAST_CODE_POINT: Final = 0x10FFFF
 

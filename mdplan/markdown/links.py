@@ -14,21 +14,22 @@ from mdplan.markdown.inline_node import InlineKind, InlineNode, normalized_label
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.targets import attributes_in, is_resolved, nodes_near, resolvable_targets, whole
 from mdplan.text.edit import TextEdit
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
 
-_FOOTNOTE: Final = re.compile(r"\[\^(?P<label>[^\s\[\]^]+)\]")
+_FOOTNOTE: Final = lazy_pattern(r"\[\^(?P<label>[^\s\[\]^]+)\]")
 
 # Without one of these no text is a link (CommonMark 6.3 to 6.5, GFM 6.9).
-_LINK_SIGN: Final = re.compile(r"[\[<@]|://|www\.|(?:mailto|xmpp):", re.IGNORECASE)
+_LINK_SIGN: Final = lazy_pattern(r"[\[<@]|://|www\.|(?:mailto|xmpp):", re.IGNORECASE)
 
 # Where a destination may begin that is a fragment, or becomes one when escapes and entities are resolved.
-_OWN_FRAGMENT: Final = re.compile(r"(?:\]\(|\]:|\[\[)[\s>]*<?[#&\\]")
+_OWN_FRAGMENT: Final = lazy_pattern(r"(?:\]\(|\]:|\[\[)[\s>]*<?[#&\\]")
 
-_LABEL_END: Final = re.compile(r"\]:")
+_LABEL_END: Final = lazy_pattern(r"\]:")
 
-_BRACKET: Final = re.compile(r"\]")
+_BRACKET: Final = lazy_pattern(r"\]")
 
-_LINE_BREAK: Final = re.compile(r"[\r\n]+[ \t>]*")
+_LINE_BREAK: Final = lazy_pattern(r"[\r\n]+[ \t>]*")
 
 _LABELLED: Final = frozenset({InlineKind.LINK, InlineKind.IMAGE})
 

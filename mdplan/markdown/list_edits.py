@@ -1,6 +1,5 @@
 """Edits of one list: items that come and go, in the form that the list has."""
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -22,6 +21,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.markdown.payload import read_payload
 from mdplan.markdown.tables import Containers, width_of
 from mdplan.text.edit import EditList, TextEdit
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.line_end_view import line_end_around
 from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import Source
@@ -30,7 +30,7 @@ _HIGHEST_NUMBER: Final = 999_999_999
 
 _INTERRUPTING: Final = frozenset({BlockKind.FENCE, BlockKind.QUOTE, BlockKind.LIST_ITEM, BlockKind.RULE})
 
-_INTERRUPTING_ITEM: Final = re.compile(r"[ \t>]*(?:[-+*]|1[.)])[ \t]+[^ \t\r\n]")
+_INTERRUPTING_ITEM: Final = lazy_pattern(r"[ \t>]*(?:[-+*]|1[.)])[ \t]+[^ \t\r\n]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,10 @@ from mdplan.markdown.block_tree import BlockTree
 from mdplan.markdown.blocks import CONTAINERS, TASK_BOX, Block, BlockKind
 from mdplan.markdown.headings import composed, heading_title
 from mdplan.markdown.tables import MARKER, Containers, blocks_with_containers, width_of
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
 
-_WHITE: Final = re.compile(r"[ \t]*")
+_WHITE: Final = lazy_pattern(r"[ \t]*")
 
 _MOST_SPACES: Final = 4
 

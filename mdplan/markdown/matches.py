@@ -13,6 +13,7 @@ from mdplan.markdown.enclosure_search import SITE_KINDS, site_markup
 from mdplan.markdown.inline_node import InlineKind, InlineNode
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.tables import NodeKind
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
 from mdplan.text.pattern import Pattern, PatternMatch, PatternProblem
 
@@ -224,13 +225,13 @@ def _parts(node: InlineNode) -> Iterator[_Protected]:
 # --- Soft line breaks of paragraphs: read as blanks to find text, and kept when the text is replaced.
 
 # A line end with the marks and the indentation of the next line. What follows is text of the paragraph.
-_BREAK: Final = re.compile(r"[ \t]*\n[ \t]*(?:>[ \t]*)*(?=[^\s>])")
+_BREAK: Final = lazy_pattern(r"[ \t]*\n[ \t]*(?:>[ \t]*)*(?=[^\s>])")
 
 # At the end of a line these make a hard break (CommonMark 0.31.2, section 6.7).
-_HARD: Final = re.compile(r"(?:  |\\)\n")
+_HARD: Final = lazy_pattern(r"(?:  |\\)\n")
 
 # A line of a paragraph that began like this would begin another block.
-_BLOCK_START: Final = re.compile(r"(?:[-+*>]|#{1,6}|\d{1,9}[.)]|=+|-+|(?:`{3}|~{3}).*)(?:\s|$)")
+_BLOCK_START: Final = lazy_pattern(r"(?:[-+*>]|#{1,6}|\d{1,9}[.)]|=+|-+|(?:`{3}|~{3}).*)(?:\s|$)")
 
 _BLANK: Final = " "
 

@@ -1,6 +1,5 @@
 """The outline of a document: every section in order, and what else can be named in it."""
 
-import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
@@ -23,6 +22,7 @@ from mdplan.markdown.headings import (
     canonical_heading,
 )
 from mdplan.markdown.sections import Section, SectionNames, read_sections
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import DocumentFormat, Source, sha256_hex
 
@@ -375,11 +375,11 @@ def of_source(outline: Outline, read: Callable[[Source], _Derived]) -> _Derived:
 
 # --- Inventory of a document besides its sections: code blocks, tables and tasks.
 
-_LANGUAGE: Final = re.compile(r"\{?[.=]?([^\s{},:\[]+)")
+_LANGUAGE: Final = lazy_pattern(r"\{?[.=]?([^\s{},:\[]+)")
 
-_SPACES: Final = re.compile(r"[ \t]+")
+_SPACES: Final = lazy_pattern(r"[ \t]+")
 
-_BOX: Final = re.compile(r"\[[ xX]\]")
+_BOX: Final = lazy_pattern(r"\[[ xX]\]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from mdplan.markdown.blocks import (
     with_deadline,
 )
 from mdplan.markdown.reference_parser import parse_reference_blocks
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
 
 # Names of types alone, whose module takes longer to import than the parser.
@@ -55,20 +56,20 @@ _BATCH: Final = 64
 
 _MARKERS: Final = rf"(?:[ \t]*+(?:>|(?:[-+*]|[0-9]{{1,9}}[.)])[ \t])){{{MAX_MARKERS + 1}}}"
 
-_TOO_DEEP: Final = re.compile(rf"\n{_MARKERS}")
+_TOO_DEEP: Final = lazy_pattern(rf"\n{_MARKERS}")
 
 # The parser takes a tab for something else than white space after closing fences and in delimiter rows.
-_LAST_TABS: Final = re.compile(r"(?m)\t[|: \t-]*(?=\r?$)")
+_LAST_TABS: Final = lazy_pattern(r"(?m)\t[|: \t-]*(?=\r?$)")
 
 _CONTAINERS: Final = r"(?:[ \t]*(?:>|(?:[-+*]|[0-9]{1,9}[.)])(?=[ \t])))*+[ \t]*"
 
-_CLOSING_FENCE: Final = re.compile(rf"{_CONTAINERS}(?:`{{3,}}|~{{3,}})(?P<marks>[ \t]*)")
+_CLOSING_FENCE: Final = lazy_pattern(rf"{_CONTAINERS}(?:`{{3,}}|~{{3,}})(?P<marks>[ \t]*)")
 
-_DELIMITER_ROW: Final = re.compile(rf"{_CONTAINERS}(?P<marks>[|:-][|: \t-]*)")
+_DELIMITER_ROW: Final = lazy_pattern(rf"{_CONTAINERS}(?P<marks>[|:-][|: \t-]*)")
 
-_LONE_CR: Final = re.compile(r"\r(?!\n)")
+_LONE_CR: Final = lazy_pattern(r"\r(?!\n)")
 
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_SURROGATE: Final = lazy_pattern("[\ud800-\udfff]")
 
 _CONTINUATION_BYTES: Final = bytes(range(0x80, 0xC0))
 
@@ -190,10 +191,10 @@ def _code_points(data: bytes) -> int:
 
 # The parser wants a pipe before the header of a table that follows on text; GitHub does not. And where such a
 # header is a lazy line of a quote, the parser ends the quote, and begins another with the delimiter row.
-DELIMITER_ROW: Final = re.compile(r"(?:\n(?=[ \t-]*[|:])|\A(?=[^\n|]*\|))[|:-][|: \t-]*(?=\n|\Z)")
+DELIMITER_ROW: Final = lazy_pattern(r"(?:\n(?=[ \t-]*[|:])|\A(?=[^\n|]*\|))[|:-][|: \t-]*(?=\n|\Z)")
 
 # No delimiter row: a dash and a blank begin a list item; one cell has dashes side by side, and colons around.
-_BROKEN_DELIMITER: Final = re.compile(r"^[ \t>]*-[ \t]|[:-][ \t]+[:-]|-:-|::|(?:^|\|)[ \t]*:[ \t]*(?:\||$)")
+_BROKEN_DELIMITER: Final = lazy_pattern(r"^[ \t>]*-[ \t]|[:-][ \t]+[:-]|-:-|::|(?:^|\|)[ \t]*:[ \t]*(?:\||$)")
 
 _KINDS: Final = {
     "Paragraph": BlockKind.PARAGRAPH,
@@ -208,21 +209,21 @@ _KINDS: Final = {
 }
 
 # HTML that can contain blank lines, and ends with one where its own end is missing (section 4.6).
-_HTML_WITH_BLANK_LINES: Final = re.compile(
+_HTML_WITH_BLANK_LINES: Final = lazy_pattern(
     r"<(?:[!?]|(?:script|pre|style|textarea)(?=[\s>]|$))", re.IGNORECASE
 )
 
 # A range that begins inside a tab begins with the mark before it.
-_MARKER: Final = re.compile(r"[ \t>]*([-+*]|[0-9]{1,9}[.)])")
+_MARKER: Final = lazy_pattern(r"[ \t>]*([-+*]|[0-9]{1,9}[.)])")
 
-_FENCE: Final = re.compile(r"`{3,}|~{3,}")
+_FENCE: Final = lazy_pattern(r"`{3,}|~{3,}")
 
-_WHITE: Final = re.compile(r"[ \t\r\n]*")
+_WHITE: Final = lazy_pattern(r"[ \t\r\n]*")
 
-_QUOTE_MARK: Final = re.compile(r"[ \t]*>")
+_QUOTE_MARK: Final = lazy_pattern(r"[ \t]*>")
 
 # CommonMark 0.31.2, section 4.2: closing marks are after a blank.
-_CLOSING_MARKS: Final = re.compile(r"[ \t]#+\Z")
+_CLOSING_MARKS: Final = lazy_pattern(r"[ \t]#+\Z")
 
 
 @dataclass(slots=True, eq=False)
@@ -482,18 +483,18 @@ def read_heading(source: str) -> tuple[int, str, str]:
 
 # HTML that ends with the first of these closing tags (CommonMark 0.31.2, section 4.6). The parser waits for
 # the one that closes its own tag.
-_RAW_HTML: Final = re.compile(r"[ \t]*<(?:script|pre|style|textarea)(?=[\s>]|$)", re.IGNORECASE)
+_RAW_HTML: Final = lazy_pattern(r"[ \t]*<(?:script|pre|style|textarea)(?=[\s>]|$)", re.IGNORECASE)
 
-_RAW_HTML_END: Final = re.compile(r"</(?:script|pre|style|textarea)>[^\n]*", re.IGNORECASE)
+_RAW_HTML_END: Final = lazy_pattern(r"</(?:script|pre|style|textarea)>[^\n]*", re.IGNORECASE)
 
-_UNDERLINE: Final = re.compile(r"\n[ \t>]*(?:=+|-+)[ \t]*(?=\n|\Z)")
+_UNDERLINE: Final = lazy_pattern(r"\n[ \t>]*(?:=+|-+)[ \t]*(?=\n|\Z)")
 
 # Where a tab takes a quote mark four columns in or more, it is text; to the parser it is a mark all the same.
 # So it is to markdown-it-py, but for an underline in a list.
-_MARK_AFTER_TAB: Final = re.compile(r"\n[ \t>]*\t[ \t]*>")
+_MARK_AFTER_TAB: Final = lazy_pattern(r"\n[ \t>]*\t[ \t]*>")
 
 # A dash and a blank begin a list item, in which a heading can be; to the parser they can be a delimiter row.
-_ITEM_AS_DELIMITER: Final = re.compile(r"[^\n]*\n[ \t>]*-[ \t]")
+_ITEM_AS_DELIMITER: Final = lazy_pattern(r"[^\n]*\n[ \t>]*-[ \t]")
 
 # Containers whose ends are names alone.
 _NAMED_ENDS: Final = frozenset({"Item", "FootnoteDefinition"})
@@ -757,7 +758,7 @@ def id_of_attributes(attributes: str) -> str:
 # a
 # bracket. The parser shows of each text whether it begins with a definition, and where that ends.
 
-_DEFINITION_CONTAINER: Final = re.compile(r"[-+*]|[0-9]{1,9}[.)]|\[\^[^\]]+\]:")
+_DEFINITION_CONTAINER: Final = lazy_pattern(r"[-+*]|[0-9]{1,9}[.)]|\[\^[^\]]+\]:")
 
 _LABEL_END: Final = "]:"
 

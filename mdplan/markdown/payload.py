@@ -1,6 +1,5 @@
 """Markdown that a caller wants to insert: its headings, and their levels fitted to the place."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,12 +13,13 @@ from mdplan.markdown.headings import atx_heading, lead_starts
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
 from mdplan.text.edit import TextEdit
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.line_end_view import common_edges, line_end_around, to_lf, with_line_ends
 from mdplan.text.lines import LineIndex, Span
 
 _BLANK: Final = " \t\n"
 
-_ATX_MARKS: Final = re.compile(r"( {0,3})#+")
+_ATX_MARKS: Final = lazy_pattern(r"( {0,3})#+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +131,9 @@ def _at_level(block: Block, text: str, level: int) -> str:
 #
 # What is missing between an inserted block and its neighbours is added, nothing is removed (DESIGN 4).
 
-_CELL_END: Final = re.compile(r"(?<!\\)\|")
+_CELL_END: Final = lazy_pattern(r"(?<!\\)\|")
 
-_TABLE_ROWS: Final = re.compile(r"(?: {0,3}\|.*(?:\n|\Z))+")
+_TABLE_ROWS: Final = lazy_pattern(r"(?: {0,3}\|.*(?:\n|\Z))+")
 
 
 def start_of_body(outline: Outline, section: Section) -> int:

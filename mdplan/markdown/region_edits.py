@@ -20,14 +20,15 @@ from mdplan.markdown.payload import Payload
 from mdplan.markdown.sections import Section
 from mdplan.markdown.tables import prefix_after, with_prefix, without_prefix
 from mdplan.text.edit import TextEdit
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.line_end_view import common_edges, line_end_around, lines_of, to_lf
 from mdplan.text.lines import Span
 
 _BLANKS: Final = " \t"
 
-_MARKS: Final = re.compile(r"[ \t>]*")
+_MARKS: Final = lazy_pattern(r"[ \t>]*")
 
-_BEFORE_BLOCK: Final = re.compile(r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*")
+_BEFORE_BLOCK: Final = lazy_pattern(r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,27 +164,27 @@ def _marks(start_of_line: str) -> str:
 # --- The outline of a document as a list of links to its headings, in the form of the list that is
 # there.
 
-_MARKUP: Final = re.compile(r"[\\`*_~\[\]<!]|&(?=#?\w+;)")
+_MARKUP: Final = lazy_pattern(r"[\\`*_~\[\]<!]|&(?=#?\w+;)")
 
 # A link in a link: what the parser makes of it others do not.
-_AUTOLINK: Final = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*:|<[^\s<>]+@")
+_AUTOLINK: Final = lazy_pattern(r"<[A-Za-z][A-Za-z0-9+.-]*:|<[^\s<>]+@")
 
-_LINE_END: Final = re.compile(r"[ \t]*\n[ \t]*")
+_LINE_END: Final = lazy_pattern(r"[ \t]*\n[ \t]*")
 
-_ITEM: Final = re.compile(r"(?P<indent>[ \t]*)(?P<bullet>[-*+]|\d+[.)])[ \t]")
+_ITEM: Final = lazy_pattern(r"(?P<indent>[ \t]*)(?P<bullet>[-*+]|\d+[.)])[ \t]")
 
-_ANCHOR: Final = re.compile(r"\]\(<?#([^)>\s]*)>?\)")
+_ANCHOR: Final = lazy_pattern(r"\]\(<?#([^)>\s]*)>?\)")
 
 # How tools are told to leave a heading out: doctoc and markdown-toc, VS Code, AlanWalk's, Kramdown's themes.
-_OMITTED: Final = re.compile(
+_OMITTED: Final = lazy_pattern(
     r"<!--[ \t]*(?:omit (?:in|from) toc|TOC ignore:true)[ \t]*-->|\{:[^}\n]*\.no_toc\b", re.IGNORECASE
 )
 
-_COMMENT: Final = re.compile(r"[ \t]*<!--.*?-->")
+_COMMENT: Final = lazy_pattern(r"[ \t]*<!--.*?-->")
 
-_ESCAPE: Final = re.compile(r"\\[!-/:-@\[-`{-~]")
+_ESCAPE: Final = lazy_pattern(r"\\[!-/:-@\[-`{-~]")
 
-_BRACKET: Final = re.compile(r"(?<!\\)((?:\\\\)*)([\[\]])")
+_BRACKET: Final = lazy_pattern(r"(?<!\\)((?:\\\\)*)([\[\]])")
 
 _FEWEST: Final = 2
 

@@ -1,6 +1,5 @@
 """Edits of one table: cells that change, and rows that come, in the padding that the table has."""
 
-import re
 from collections.abc import Mapping
 from enum import Enum, auto
 from typing import Final
@@ -8,16 +7,17 @@ from typing import Final
 from mdplan.markdown.reference_parser import trim_characters
 from mdplan.markdown.tables import Alignment, TableRow, TableSource, unescaped
 from mdplan.text.edit import TextEdit
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.line_end_view import line_end_around
 from mdplan.text.lines import Span
 from mdplan.text.visible import display_width
 
-_PIPE: Final = re.compile(r"(\\*)\|")
+_PIPE: Final = lazy_pattern(r"(\\*)\|")
 
-_LINE_END: Final = re.compile(r"[\r\n]")
+_LINE_END: Final = lazy_pattern(r"[\r\n]")
 
 # What would start another block at the start of a row without a leading pipe, and so end the table.
-_STARTS_BLOCK: Final = re.compile(
+_STARTS_BLOCK: Final = lazy_pattern(
     r"#{1,6}(?:[ \t]|$)|>|[-+*](?:[ \t]|$)|\d{1,9}[.)](?:[ \t]|$)|`{3}|~{3}|<|[-*_](?:[ \t]*[-*_]){2,}"
 )
 

@@ -1,6 +1,5 @@
 """Tables as they are in the source: rows, cells with their padding, alignments (GFM, tables extension)."""
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,11 +12,12 @@ from mdplan.markdown.block_tree import BlockTree
 from mdplan.markdown.blocks import Block, BlockKind
 from mdplan.markdown.headings import canonical_heading, composed, heading_title
 from mdplan.markdown.reference_parser import trim_characters
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.line_end_view import common_start
 from mdplan.text.lines import LineIndex, Span
 from mdplan.text.visible import display_width
 
-_CELL_END: Final = re.compile(r"(?<!\\)\|")
+_CELL_END: Final = lazy_pattern(r"(?<!\\)\|")
 
 
 class Alignment(Enum):
@@ -351,18 +351,18 @@ class NodeKind(StrEnum):
 # --- Lines inside quotes and list items: where their own text starts, and what new lines next to them
 # need.
 
-MARKER: Final = re.compile(r"[-+*]|\d{1,9}[.)]")
+MARKER: Final = lazy_pattern(r"[-+*]|\d{1,9}[.)]")
 
 # GitHub's footnotes; their further lines are indented by four columns.
-_FOOTNOTE_MARKER: Final = re.compile(r"\[\^[^\]]+\]:")
+_FOOTNOTE_MARKER: Final = lazy_pattern(r"\[\^[^\]]+\]:")
 
 _WITH_MARKER: Final = frozenset({BlockKind.LIST_ITEM, BlockKind.FOOTNOTE})
 
-_WHITE: Final = re.compile(r"[ \t]*")
+_WHITE: Final = lazy_pattern(r"[ \t]*")
 
-_QUOTE_MARKS: Final = re.compile(r"[ \t]*>")
+_QUOTE_MARKS: Final = lazy_pattern(r"[ \t]*>")
 
-_MARK_OF_ITEM: Final = re.compile(r"[^ \t>]")
+_MARK_OF_ITEM: Final = lazy_pattern(r"[^ \t>]")
 
 _TAB_STOP: Final = 4
 

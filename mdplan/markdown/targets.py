@@ -9,6 +9,7 @@ from mdplan.markdown.blocks import Block, BlockKind
 from mdplan.markdown.headings import GITHUB_PREFIX, Anchor, anchors_without_html, title_span
 from mdplan.markdown.inline_node import InlineKind, InlineNode
 from mdplan.markdown.outline import Outline
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _TEXT_FRAGMENT: Final = ":~:"
 _IN_TAG: Final = r"""(?:[^<>"'\r\n]|[\r\n][ \t>]*+|"[^"]*+"|'[^']*+')*?"""
 
 # Without one of these no tag names an anchor.
-_ANCHOR_SIGN: Final = re.compile(r"(?:id|name)\s*=", re.IGNORECASE)
+_ANCHOR_SIGN: Final = lazy_pattern(r"(?:id|name)\s*=", re.IGNORECASE)
 
 
 def find_anchors(outline: Outline) -> tuple[Anchor, ...]:

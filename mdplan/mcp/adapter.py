@@ -7,7 +7,6 @@ they are named here and nowhere else, and a test builds every tool.
 import functools
 import json
 import os
-import re
 import signal
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -51,6 +50,7 @@ from mdplan.diagnostics import Exit
 from mdplan.mcp.approval import Tasks, ask_for_review, hide_apps, may_ask, note_waiting
 from mdplan.mcp.calls import ShownFiles, current_call, progress_listener
 from mdplan.mcp.tool import Catalog, ChatDecisions, PromptDefinition, ResourceDefinition, ToolDefinition
+from mdplan.text.lazy_pattern import lazy_pattern
 
 # Messages that a server without tools can answer.
 _ABOUT_CONNECTIONS: Final = frozenset({"initialize", "server/discover", "ping"})
@@ -60,7 +60,7 @@ _READER: Final = 1
 
 _POLL_SECONDS: Final = 0.02
 
-_PARAMETER: Final = re.compile(r"\{\+?(\w+)\}")
+_PARAMETER: Final = lazy_pattern(r"\{\+?(\w+)\}")
 
 # Progress of a call is reported when it takes longer than this, and again after as long.
 PROGRESS_SECONDS: Final = 1.0

@@ -1,7 +1,6 @@
 """Reports as answers: the same shape for success and refusal, and within the size that clients take."""
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -32,6 +31,7 @@ from mdplan.reports.read import ReadReport, ReadResult, SearchedFile, SearchRepo
 from mdplan.requests.batch import validated, wire_names, with_decoded_fields
 from mdplan.requests.read import ReadRequest
 from mdplan.requests.schemas import Schema
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Lines
 from mdplan.text.source import visible
 
@@ -635,7 +635,7 @@ _NOT_UNICODE = Diagnostic.invalid(
 # Longer than any path that a file system takes.
 MOST_PATH: Final = 4096
 
-_OTHER_TOOLS: Final = re.compile(r"\bmd_[a-z]+\b")
+_OTHER_TOOLS: Final = lazy_pattern(r"\bmd_[a-z]+\b")
 
 # Names of the field that names a file, as models mix them up; without underscores, in lower case.
 _PATHS: Final = frozenset({"file", "path", "filepath", "searchpath"})

@@ -1,6 +1,5 @@
 """Plans and commits, said once: hashes that pin the next edit, and of each edit what one would not expect."""
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
@@ -27,6 +26,7 @@ from mdplan.reports.history import HistoryReport
 from mdplan.reports.plan import ApplyReport, FileReport, PlanReport
 from mdplan.reports.read import ReadReport, SearchedFile, SearchReport
 from mdplan.reports.stat import LinkCounts, SectionEntry, StatReport
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.source import visible
 
 # A diff that is shorter is shown as it is.
@@ -37,7 +37,7 @@ _MOST_OF_A_COMMIT: Final = 300
 # More files are lines of text, and of warnings with one cause no more are named.
 _MOST_FILES: Final = 10
 
-_AT_LINE: Final = re.compile(r" at line \d+")
+_AT_LINE: Final = lazy_pattern(r" at line \d+")
 
 # Of more files a client with a session gets lines without hashes: the server remembers them.
 _MOST_HASHES: Final = 3
@@ -364,9 +364,9 @@ def history_wire(report: HistoryReport, rows: Sequence[str]) -> dict[str, Any]:
 # It is for reading, not for `git apply`; the exact diff is a resource, and in answers with verbosity
 # full.
 
-_HUNK: Final = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_HUNK: Final = lazy_pattern(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
-_NAME: Final = re.compile(r"(?:---|\+\+\+) (?:\"?[ab]/)?(.*?)\"?\t?$")
+_NAME: Final = lazy_pattern(r"(?:---|\+\+\+) (?:\"?[ab]/)?(.*?)\"?\t?$")
 
 # A changed line that is longer is cut to the change with so much around it.
 _MOST_OF_A_LINE: Final = 120
@@ -508,7 +508,7 @@ def _changes(lines: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 # --- Reports as decoded JSON that says each thing once: short hashes, nothing empty, no defaults.
 
-_HASH: Final = re.compile(r"(sha256-)?[0-9a-f]{64}")
+_HASH: Final = lazy_pattern(r"(sha256-)?[0-9a-f]{64}")
 
 _DIGITS: Final = 16
 

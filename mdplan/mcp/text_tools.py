@@ -1,6 +1,5 @@
 """The toolset `text`: inspect, read, patch and replace (requirement 01, as requirement 02 revised it)."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
@@ -50,6 +49,7 @@ from mdplan.requests.queries import StatRequest
 from mdplan.requests.read import CodeBlockName, LinesToRead, ReadRequest, ReadTarget
 from mdplan.requests.read import ReadRequest as EngineRequest
 from mdplan.requests.search import SearchRequest
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.line_end_view import LineEndView, to_lf
 from mdplan.text.lines import LineIndex, Span
 from mdplan.text.pattern import MatchType, Pattern
@@ -160,7 +160,7 @@ _MOST_ENTRIES: Final = 300
 
 _MOST_MARKERS: Final = 20
 
-_LINES: Final = re.compile(r"([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?")
+_LINES: Final = lazy_pattern(r"([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?")
 
 _KILOBYTE: Final = 1024
 
@@ -454,7 +454,7 @@ _ONE_EDITED: Final = "Give one of lines, heading, appendToSection, beforeHeading
 
 _INSERT_ONLY: Final = frozenset({"appendToSection", "beforeHeading"})
 
-_HEADING: Final = re.compile(r"(#{1,6})[ \t]+")
+_HEADING: Final = lazy_pattern(r"(#{1,6})[ \t]+")
 
 
 def patch(engine: Engine, request: TextPatchRequest) -> ToolResult:

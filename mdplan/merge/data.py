@@ -1,7 +1,6 @@
 """Merge of files of keys and values: by lines, and by keys where lines conflict or give other values."""
 
 import json
-import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -40,6 +39,7 @@ from mdplan.merge.lines import (
     split_conflict,
 )
 from mdplan.text.edit import EditList, Overlap
+from mdplan.text.lazy_pattern import lazy_pattern
 
 BY_KEYS: Final = "keys of both sides were merged"
 
@@ -60,11 +60,11 @@ _MOST_NAMED: Final = 300_000
 _WRONG: Final = "merged by lines, the keys would not have the values of both sides"
 
 _COMMENT: Final = {
-    Language.JSON: re.compile(r"(?:^|\s)(//.*|/\*.*)"),
-    Language.INI: re.compile(r"(?:^|\s)([#;].*)"),
+    Language.JSON: lazy_pattern(r"(?:^|\s)(//.*|/\*.*)"),
+    Language.INI: lazy_pattern(r"(?:^|\s)([#;].*)"),
 }
 
-_HASH: Final = re.compile(r"(?:^|\s)(#.*)")
+_HASH: Final = lazy_pattern(r"(?:^|\s)(#.*)")
 
 
 def merge_data(

@@ -37,6 +37,7 @@ from mdplan.merge.lines import (
     swapped,
 )
 from mdplan.merge.trees import DocumentTree, MergeNode, MergeNodeKind, TreeMerge, joined, row_text, with_gaps
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex
 from mdplan.text.source import DocumentFormat
 
@@ -275,15 +276,15 @@ def _with_ends(found: Merge, has_crlf: Sequence[bool]) -> Merge:
 #
 # Each check gives the lines of the result that must not be merged without a person.
 
-_UNRELEASED: Final = re.compile(
+_UNRELEASED: Final = lazy_pattern(
     r"\W*(?:unreleased|master|main|trunk|head|next|dev(?:elop(?:ment)?)?|upcoming|in progress)\b",
     re.IGNORECASE,
 )
 
-_VERSION: Final = re.compile(r"\d")
+_VERSION: Final = lazy_pattern(r"\d")
 
 # An item that says that the list has none.
-_NOTHING: Final = re.compile(r"[\s>]*[-+*]\s+\W*(?:none|nothing|n/a|no changes)\b\W*$", re.IGNORECASE)
+_NOTHING: Final = lazy_pattern(r"[\s>]*[-+*]\s+\W*(?:none|nothing|n/a|no changes)\b\W*$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -563,7 +564,7 @@ def _is_only_item(document: DocumentTree, line: int) -> bool:
 # sections.
 
 # Links into the document, which a changed heading may break, and definitions.
-_LOCAL: Final = re.compile(r"\(<?#|\[\^|\[\[|\]:|href", re.IGNORECASE)
+_LOCAL: Final = lazy_pattern(r"\(<?#|\[\^|\[\[|\]:|href", re.IGNORECASE)
 
 _MARK: Final = "mdplan-left-out-"
 
@@ -695,9 +696,9 @@ def _shift(where: range, kept: dict[int, int]) -> int | None:
 # --- Conflicts of a merged text, and the text that has what a person chose for each.
 
 # Characters that end a line to Python alone are text.
-_LINE: Final = re.compile(r"[^\n]*\n|[^\n]+\Z")
+_LINE: Final = lazy_pattern(r"[^\n]*\n|[^\n]+\Z")
 
-_RUN: Final = re.compile(r"^(?:<+|=+|>+)", re.MULTILINE)
+_RUN: Final = lazy_pattern(r"^(?:<+|=+|>+)", re.MULTILINE)
 
 
 class Choice(StrEnum):

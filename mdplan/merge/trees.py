@@ -27,6 +27,7 @@ from mdplan.merge.lines import (
     result_lines,
 )
 from mdplan.text.diff import LineComparison
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.source import Source
 
 _NOTHING: Final = range(0)
@@ -475,13 +476,13 @@ SETS: Final = frozenset(
 
 # --- A document as a tree: sections, lists with their items, tables with their rows, and other blocks.
 
-_LINK: Final = re.compile(r"[*_~`]*\[!?\[?[^\]]*\]+(?:\(([^)\s]*)|\[([^\]]*)\])")
+_LINK: Final = lazy_pattern(r"[*_~`]*\[!?\[?[^\]]*\]+(?:\(([^)\s]*)|\[([^\]]*)\])")
 
-_MARKER: Final = re.compile(r"\s*(?:[-+*]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
+_MARKER: Final = lazy_pattern(r"\s*(?:[-+*]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
 
-_ITEM_NUMBER: Final = re.compile(r"(\s*)\d+([.)])")
+_ITEM_NUMBER: Final = lazy_pattern(r"(\s*)\d+([.)])")
 
-_LABEL: Final = re.compile(r"\s*\[([^\]]+)\]:")
+_LABEL: Final = lazy_pattern(r"\s*\[([^\]]+)\]:")
 
 _DEFINITIONS: Final = frozenset({BlockKind.DEFINITION, BlockKind.FOOTNOTE})
 
@@ -509,9 +510,9 @@ def _nested(blocks: Sequence[Block], depth: int) -> list[list[Block]]:
 
 # --- Merge of one block that both sides changed: by lines, cells, sentences, or the box of a task.
 
-_LIST_ITEM: Final = re.compile(r"(\s*(?:[-+*]|\d+[.)])\s+)(\[[ xX]\](?=\s))?(.*)", re.DOTALL)
+_LIST_ITEM: Final = lazy_pattern(r"(\s*(?:[-+*]|\d+[.)])\s+)(\[[ xX]\](?=\s))?(.*)", re.DOTALL)
 
-_SENTENCE: Final = re.compile(r"(?<=[.!?])(?=[ ]+\S)")
+_SENTENCE: Final = lazy_pattern(r"(?<=[.!?])(?=[ ]+\S)")
 
 # Lines of which a sentence cannot be told from its neighbours.
 _NO_PROSE: Final = ("|", "#", "<", "[")
@@ -767,7 +768,7 @@ def _is_alike(left: MergeNode, right: MergeNode) -> bool:
 
 RENUMBERED: Final = "items were renumbered"
 
-_NUMBER: Final = re.compile(r"(\s*)(\d+)([.)].*)", re.DOTALL)
+_NUMBER: Final = lazy_pattern(r"(\s*)(\d+)([.)].*)", re.DOTALL)
 
 
 def renumbered(texts: Texts, lists: Sequence[MergeNode | None], pieces: Sequence[Piece]) -> list[Piece]:
@@ -843,15 +844,15 @@ def _indented(line: str, growth: int) -> str:
 # --- Front matter as nodes: an entry for each key, with the entries below it.
 
 # A key of YAML or TOML, quoted or not, and its value.
-_ENTRY: Final = re.compile(
+_ENTRY: Final = lazy_pattern(
     r"""\s*(?P<key>"[^"]*"|'[^']*'|[^\s#:="'\[\]{},-][^:=#]*?)\s*[:=](?P<value>\s.*|)$"""
 )
 
-_YAML_ITEM: Final = re.compile(r"\s*-(?:\s|$)")
+_YAML_ITEM: Final = lazy_pattern(r"\s*-(?:\s|$)")
 
-_COMMENT: Final = re.compile(r"\s*#")
+_COMMENT: Final = lazy_pattern(r"\s*#")
 
-_TOML_TABLE: Final = re.compile(r"\[+(?P<name>[^\[\]]+)\]+\s*$")
+_TOML_TABLE: Final = lazy_pattern(r"\[+(?P<name>[^\[\]]+)\]+\s*$")
 
 
 def front_matter_node(lines: Sequence[str], stop: int) -> MergeNode:

@@ -1,6 +1,5 @@
 """Base classes of all operations: targets, guards and resolutions."""
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.markdown.payload import Payload
 from mdplan.markdown.sections import Section
 from mdplan.text.edit import TextEdit
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Position, Span
 
 if TYPE_CHECKING:
@@ -515,7 +515,7 @@ class LinesField(WireModel):
 
 _HASH: Final = "[0-9a-fA-F]{3,64}"
 
-_LINES: Final = re.compile(
+_LINES: Final = lazy_pattern(
     rf"(?P<start>[1-9][0-9]{{0,8}})(?::(?P<startHash>{_HASH}|(?:{_HASH})?(?:,(?:{_HASH})?)+))?"
     rf"(?:-(?P<end>[1-9][0-9]{{0,8}})(?::(?P<endHash>{_HASH}))?)?"
 )

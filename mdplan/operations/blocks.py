@@ -27,6 +27,7 @@ from mdplan.markdown.region_edits import (
 from mdplan.markdown.sections import Section
 from mdplan.operations.base import Claim, CodeBlockField, Operation, Resolution, SectionTargeted
 from mdplan.operations.matches import text_in_line, with_nearest_lines
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.line_end_view import lines_of, to_lf
 from mdplan.text.lines import Span
 from mdplan.text.source import Source, visible
@@ -207,7 +208,7 @@ class UpdateToc(Operation):
 
 # --- replace_code_block: replace the code in a fenced code block.
 
-_FENCE: Final = re.compile(r"[ ]{0,3}(?:`{3,}|~{3,})")
+_FENCE: Final = lazy_pattern(r"[ ]{0,3}(?:`{3,}|~{3,})")
 
 _MARKDOWN: Final = frozenset({"md", "markdown", "mdx", "qmd", "rmd"})
 

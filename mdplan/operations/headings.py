@@ -1,6 +1,5 @@
 """rename_heading: give a heading another text."""
 
-import re
 from collections.abc import Sequence
 from typing import Annotated, ClassVar, Final, Literal
 
@@ -25,10 +24,11 @@ from mdplan.markdown.targets import with_kept_anchors
 from mdplan.operations.base import BlockInsertion, Claim, Resolution, SectionHash, SectionTargeted
 from mdplan.operations.sections import LevelFitting, SectionPosition, place_next_to
 from mdplan.text.edit import EditList, TextEdit
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
 from mdplan.text.source import Source
 
-_MARKS: Final = re.compile(r"#{1,6}[ \t]")
+_MARKS: Final = lazy_pattern(r"#{1,6}[ \t]")
 
 
 class RenameHeading(SectionTargeted):
@@ -355,7 +355,7 @@ def _no_section_there(to: Section, position: SectionPosition) -> Diagnostic | No
 
 # --- order_sections: bring the subsections of a section into an order.
 
-_LINE_END: Final = re.compile(r"\r\n?|\n")
+_LINE_END: Final = lazy_pattern(r"\r\n?|\n")
 
 
 class OrderSections(SectionTargeted):

@@ -1,6 +1,5 @@
 """add_list_item: add an item to a list."""
 
-import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,12 +25,13 @@ from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
 from mdplan.operations.base import Claim, Count, Ordinal, Resolution, SectionTargeted, WireModel
 from mdplan.text.edit import TextEdit
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.line_end_view import to_lf
 from mdplan.text.lines import Span
 from mdplan.text.source import visible
 from mdplan.text.visible import nearest_names
 
-_NUMBER: Final = re.compile(r"(\s*\d{1,9})([.)])(?=[ \t])")
+_NUMBER: Final = lazy_pattern(r"(\s*\d{1,9})([.)])(?=[ \t])")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """replace_match: replace text that a pattern finds."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Final, Literal
@@ -25,6 +24,7 @@ from mdplan.markdown.table_edits import with_escaped_pipes
 from mdplan.markdown.tables import NodeKind, prefix_after, with_prefix
 from mdplan.operations.base import Claim, Count, LinesField, Match, MatchReport, Resolution, SectionTargeted
 from mdplan.text.edit import TextEdit
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.line_end_view import lf_pattern, to_lf, with_line_ends
 from mdplan.text.lines import NearMiss, Span
 from mdplan.text.near_misses import SearchTerm, describe_near_misses, find_near_misses
@@ -469,15 +469,15 @@ class PreviewMatch(MatchOperation):
 # --- Shared parts of operations on matches: the pattern, its scope, and the expected count and
 # selection.
 
-_SELECTION: Final = re.compile(r"all|([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?")
+_SELECTION: Final = lazy_pattern(r"all|([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?")
 
 _LISTED: Final = 10
 
-_LINE_BREAK: Final = re.compile(r"[ \t]*\n[ \t]*")
+_LINE_BREAK: Final = lazy_pattern(r"[ \t]*\n[ \t]*")
 
 _ONE: Final = "expected exactly 1"
 
-_CASE_ALONE: Final = re.compile(r"case at column \d+(?: and \d+ other places?)?")
+_CASE_ALONE: Final = lazy_pattern(r"case at column \d+(?: and \d+ other places?)?")
 
 _LONGEST_SHOWN: Final = 60
 
@@ -505,9 +505,9 @@ def _undecided(count: int) -> Diagnostic:
 
 # --- New text for a part of a line: what the block of the line lets it be.
 
-_CELL_END: Final = re.compile(r"(?<!\\)\|")
+_CELL_END: Final = lazy_pattern(r"(?<!\\)\|")
 
-_MARKS: Final = re.compile(r"[ \t]*(?:(?:>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t]))[ \t]*)*")
+_MARKS: Final = lazy_pattern(r"[ \t]*(?:(?:>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t]))[ \t]*)*")
 
 _LEAVES: Final = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING})
 

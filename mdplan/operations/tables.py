@@ -1,7 +1,6 @@
 """upsert_table_row: change the row of a table that has a key, or add it."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
@@ -15,6 +14,7 @@ from mdplan.markdown.sections import Section
 from mdplan.markdown.table_edits import added_row, cell_source, changed_cells, claimed_cells, has_line_end
 from mdplan.markdown.tables import TableRow, TableSource, tables_with_header, unescaped
 from mdplan.operations.base import Claim, Count, Resolution, SectionTargeted, TableHeader, WireModel
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.source import visible
 from mdplan.text.visible import nearest_names
 
@@ -304,7 +304,7 @@ class DeleteTableRow(TableOperation):
 
 _MOST_LISTED: Final = 10
 
-_NUMBER: Final = re.compile(r"[0-9]{1,4}")
+_NUMBER: Final = lazy_pattern(r"[0-9]{1,4}")
 
 _MOST_COLUMNS: Final = 8
 

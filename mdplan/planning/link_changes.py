@@ -45,6 +45,7 @@ from mdplan.markdown.sections import Section
 from mdplan.markdown.targets import explicit_anchors, target_key, with_anchor
 from mdplan.planning.build import BuiltFile, ResolvedEdit
 from mdplan.text.edit import EditList, TextEdit
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.line_end_view import common_edges
 from mdplan.text.lines import Span
 from mdplan.text.source import DocumentFormat
@@ -571,7 +572,7 @@ def _reappeared(
             yield from ((before.heading_start, after) for before, after in pairs)
 
 
-_LABEL_END_SIGN: Final = re.compile(re.escape(_LABEL_END))
+_LABEL_END_SIGN: Final = lazy_pattern(re.escape(_LABEL_END))
 
 _LONGEST_LABEL: Final = 1_000  # CommonMark 0.31.2, section 4.7, has 999.
 
@@ -731,17 +732,17 @@ def _definitions(outline: Outline, areas: Sequence[Span] | None = None) -> set[s
 
 # What is before a destination, and what that may be: one may be within what only reads like another's.
 # A bare one ends at white space, or before the next one: what else ends it is sorted out below.
-_DESTINATION: Final = re.compile(
+_DESTINATION: Final = lazy_pattern(
     r"\][(:][\s>]*+(?=<(?P<angle>[^<>\r\n]*+)|(?P<bare>(?:[^\s<\]]++|\](?!\())++))"
 )
 
-_PAGE: Final = re.compile(r"\[\[(?=(?P<wiki>[^\[\]|\r\n]*+))")
+_PAGE: Final = lazy_pattern(r"\[\[(?=(?P<wiki>[^\[\]|\r\n]*+))")
 
 # After the sign of equality of an attribute.
-_VALUE: Final = re.compile(r"""\s*["']?(?P<html>[^"'<>\r\n]*)""")
+_VALUE: Final = lazy_pattern(r"""\s*["']?(?P<html>[^"'<>\r\n]*)""")
 
 # A route in front matter; in other lines it does no harm.
-_ROUTE: Final = re.compile(r"""^[ \t-]*link:[ \t]*["']?(?P<html>[^"'#\r\n]+)""", re.MULTILINE)
+_ROUTE: Final = lazy_pattern(r"""^[ \t-]*link:[ \t]*["']?(?P<html>[^"'#\r\n]+)""", re.MULTILINE)
 
 _LONGEST_NAME: Final = 6
 
@@ -751,11 +752,11 @@ _FEW: Final = 8
 _OWN: Final = frozenset("#&\\")
 
 # Of a destination with one of these no one knows what it means before it is parsed.
-_MEANS_MORE: Final = re.compile(r"[\\&%]")
+_MEANS_MORE: Final = lazy_pattern(r"[\\&%]")
 
-_ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
+_ESCAPE: Final = lazy_pattern(r"\\([!-/:-@\[-`{-~])")
 
-_END_OF_PATH: Final = re.compile(r"[#?|]")
+_END_OF_PATH: Final = lazy_pattern(r"[#?|]")
 
 _UTF_16: Final = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 

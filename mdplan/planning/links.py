@@ -4,7 +4,6 @@ DESIGN section 6, References. A link of the base goes on naming what it named; o
 taken as its author wrote it.
 """
 
-import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -47,10 +46,11 @@ from mdplan.planning.navigation import is_navigation, is_summary
 from mdplan.planning.sequence import with_post_edits
 from mdplan.requests.batch import ReferenceScope
 from mdplan.text.edit import EditList, Overlap, TextEdit
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import BY_PLACE, Position, Span
 from mdplan.text.source import DocumentFormat, visible
 
-_LINK_OR_ATTRIBUTE: Final = re.compile(rf"{ANY_LINK.pattern}|=")
+_LINK_OR_ATTRIBUTE: Final = lazy_pattern(rf"{ANY_LINK.pattern}|=")
 
 Anchors = Callable[[str], frozenset[str] | None]
 

@@ -17,6 +17,7 @@ from mdplan.markdown.paths import (
     link_between,
     without_suffix,
 )
+from mdplan.text.lazy_pattern import lazy_pattern
 
 if TYPE_CHECKING:
     from mdplan.data.tree import Path
@@ -28,9 +29,9 @@ _FolderOf = Callable[[str, Any], str | None]
 # The key of a redirect's page.
 REDIRECT: Final = "destination"
 
-EXTERNAL: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//")
+EXTERNAL: Final = lazy_pattern(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//")
 
-TAIL: Final = re.compile(r"[#?].*", re.DOTALL)
+TAIL: Final = lazy_pattern(r"[#?].*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,7 +250,7 @@ _QUARTO: Final = NavigationKind(
     pages_keys=frozenset({"chapters", "contents", "appendices"}),
 )
 
-_VERSIONED_SIDEBARS: Final = re.compile(r"(version-.*)-sidebars\.json")
+_VERSIONED_SIDEBARS: Final = lazy_pattern(r"(version-.*)-sidebars\.json")
 
 _SIDEBARS: Final = NavigationKind(
     tool="Docusaurus",

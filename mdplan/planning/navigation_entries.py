@@ -1,7 +1,6 @@
 """Entries of navigation files, after pages were renamed and deleted: they name what they named."""
 
 import json
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -24,10 +23,11 @@ from mdplan.planning.build import BuiltFile
 from mdplan.planning.navigation import EXTERNAL, REDIRECT, TAIL, Navigation, beside_its_pages, navigation_of
 from mdplan.planning.sequence import with_post_edits
 from mdplan.text.edit import EditList, TextEdit
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.source import DocumentFormat
 from mdplan.text.visible import nearest_names
 
-_LINK_ALONE: Final = re.compile(r"\[[^\[\]]*\]\([^()\s]*\)")
+_LINK_ALONE: Final = lazy_pattern(r"\[[^\[\]]*\]\([^()\s]*\)")
 
 
 @dataclass(frozen=True, slots=True)

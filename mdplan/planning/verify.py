@@ -1,6 +1,5 @@
 """Verifies the parsed result of a plan: the promises of DESIGN section 7."""
 
-import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,6 +16,7 @@ from mdplan.operations.base import Claim
 from mdplan.planning.build import BuiltFile, IntendedChanges, ResolvedEdit, SnapshotFile, created_twice
 from mdplan.requests.batch import Batch
 from mdplan.text.edit import TextEdit
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import BY_PLACE, Span
 
 _LISTED = 5
@@ -346,7 +346,7 @@ def _folded_path(section: Section) -> _FoldedPath:
 
 # --- Tables that edits around or inside their rows would tear.
 
-_CELL_END: Final = re.compile(r"(?<!\\)\|")
+_CELL_END: Final = lazy_pattern(r"(?<!\\)\|")
 
 
 @dataclass(frozen=True, slots=True)

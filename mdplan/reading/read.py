@@ -1,7 +1,6 @@
 """Content of one place, with what guards an edit of it, within a budget of characters."""
 
 import json
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,13 +18,14 @@ from mdplan.markdown.tables import NodeKind, tables_with_header
 from mdplan.markdown.targets import find_anchors, target_key
 from mdplan.reports.read import OutlineRow, ReadReport, ReadResult, SearchedFile, SearchGroup, SearchReport
 from mdplan.requests.read import CodeBlockName, Indexed, ReadTarget
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.line_end_view import lf_pattern
 from mdplan.text.lines import LineIndex, Span
 from mdplan.text.pattern import MatchType, Pattern, PatternProblem
 from mdplan.text.source import visible
 from mdplan.text.visible import escape_for_message, shown_names
 
-_CURSOR: Final = re.compile(r"(?P<line>[0-9]{1,9})(?:\+(?P<col>[0-9]{1,9}))?-(?P<base>[0-9a-f]{16})")
+_CURSOR: Final = lazy_pattern(r"(?P<line>[0-9]{1,9})(?:\+(?P<col>[0-9]{1,9}))?-(?P<base>[0-9a-f]{16})")
 
 _BASE_DIGITS: Final = 16
 

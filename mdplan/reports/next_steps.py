@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 from mdplan.diagnostics import Diagnostic
 from mdplan.field_names import snake_case
 from mdplan.reports.base import Report
+from mdplan.text.lazy_pattern import lazy_pattern
 
 AnyReport = TypeVar("AnyReport", bound=Report)
 
@@ -69,18 +70,18 @@ _STEPS: Final = {
     '`"encoding"`': _Step('`"encoding"`', '`"encoding"`', "encoding to `Document.from_bytes`"),
 }
 # A tool in quotes is a word of a file.
-_STEP: Final = re.compile(
+_STEP: Final = lazy_pattern(
     r'(?<![`"\w])(?P<tool>md_[a-z]+)(?: (?P<arguments>\{.*?"\}))?(?![\w`"])|'
     + "|".join(re.escape(name) for name in _STEPS if not name.startswith(("md_", "undo")))
 )
 # People get 12 digits of a plan ID, which every command takes.
-_PLAN_ID: Final = re.compile(r"^sha256-([0-9a-f]{12})[0-9a-f]*$")
-_OPTIONS: Final = re.compile(r",? or raise `--[a-z-]+`| \((?:`--[a-z-]+`(?:, )?)+\)")
-_FIELD: Final = re.compile(
+_PLAN_ID: Final = lazy_pattern(r"^sha256-([0-9a-f]{12})[0-9a-f]*$")
+_OPTIONS: Final = lazy_pattern(r",? or raise `--[a-z-]+`| \((?:`--[a-z-]+`(?:, )?)+\)")
+_FIELD: Final = lazy_pattern(
     r'(?<!\{)`?"(?P<name>[a-z][a-zA-Z]*)": (?P<value>true|false|\d+|"[^"\\]*"|\["[^"\\]*"\])`?'
 )
-_NEAREST: Final = re.compile(r"^nearest: (?:\[[^\]]*\] \(line \d+\)(?:; (?=\[))?)+")
-_COMMAND: Final = re.compile(r"(?<!to )run (?=`mdplan )")
+_NEAREST: Final = lazy_pattern(r"^nearest: (?:\[[^\]]*\] \(line \d+\)(?:; (?=\[))?)+")
+_COMMAND: Final = lazy_pattern(r"(?<!to )run (?=`mdplan )")
 
 
 def in_words_of(caller: Caller, text: str) -> str:

@@ -4,7 +4,6 @@ They describe the wire in its plain form: what the request reader folds (synonym
 absent) is accepted, but no one should send it.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
@@ -21,6 +20,7 @@ from mdplan.reports.plan import ApplyReport, PlanReport
 from mdplan.reports.stat import StatReport
 from mdplan.requests.batch import Batch, FileEdits
 from mdplan.requests.schemas import DIALECT, Schema, prose, tidied
+from mdplan.text.lazy_pattern import lazy_pattern
 
 _SCALARS: Final[Mapping[object, str]] = {str: "string", bool: "boolean", int: "integer", float: "number"}
 
@@ -33,7 +33,7 @@ _GLOB: Final[Schema] = {
     "description": 'Instead of file: all files that match, such as "docs/**/*.md", get the same edits.',
 }
 
-_BACKTICKED: Final = re.compile(r"`(\w+)`")
+_BACKTICKED: Final = lazy_pattern(r"`(\w+)`")
 
 _PLAN_ID: Final[Schema] = {"type": "string", "pattern": "^sha256-[0-9a-f]{64}$"}
 

@@ -1,6 +1,5 @@
 """Requests of stat, read and search from decoded JSON, read strictly; null counts as absent."""
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -11,11 +10,12 @@ from mdplan.requests.batch import decoded_json, validated, wire_names, with_deco
 from mdplan.requests.queries import INVENTORIES, StatRequest
 from mdplan.requests.read import ONE_PLACE, ReadRequest, ReadTarget
 from mdplan.requests.search import SearchRequest
+from mdplan.text.lazy_pattern import lazy_pattern
 
 _READ_SYNONYMS: Final = {**FILE_SYNONYMS, "offset": "startLine"}
 _SEARCH_SYNONYMS: Final = {**FILE_SYNONYMS, "query": "pattern"}
 # Lines as text, with or without the hashes of addresses.
-_LINES: Final = re.compile(r"([1-9][0-9]{0,8})(?::[0-9a-f]+)?(?:-([1-9][0-9]{0,8})(?::[0-9a-f]+)?)?")
+_LINES: Final = lazy_pattern(r"([1-9][0-9]{0,8})(?::[0-9a-f]+)?(?:-([1-9][0-9]{0,8})(?::[0-9a-f]+)?)?")
 _SHARED_BY_TARGETS: Final = ("file", "encoding", "format")
 
 

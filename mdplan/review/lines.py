@@ -16,6 +16,7 @@ from mdplan.planning.replay import replay_file
 from mdplan.planning.results import MOST_MATCHES
 from mdplan.text.diff import ComparedBlock, Hunk, LineComparison, find_hunks
 from mdplan.text.edit import EditList, TextEdit
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import ByteEdit, EncodeProblem, Source, sha256_hex, visible
 
@@ -422,7 +423,7 @@ _WITHOUT_BLANKS: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U
 # What belongs to the character before it: accents, joiners, variation selectors.
 _JOINED: Final = "[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u200c\u200d\u20d0-\u20ff\ufe00-\ufe0f]"
 
-_WORD: Final = re.compile(
+_WORD: Final = lazy_pattern(
     rf"[{_WITHOUT_BLANKS}]{_JOINED}*|(?:[^\W{_WITHOUT_BLANKS}]{_JOINED}*)+|[ \t]+{_JOINED}*|.{_JOINED}*",
     re.DOTALL,
 )

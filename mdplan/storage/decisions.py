@@ -11,7 +11,6 @@ and a record, not a boundary.
 import hashlib
 import heapq
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
@@ -21,6 +20,7 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.files import read_regular_file
 from mdplan.storage.filesystem import FileSystem
 from mdplan.storage.plans import PrivateFolder
+from mdplan.text.lazy_pattern import lazy_pattern
 
 # Longer than any comment that an agent should have to read.
 MOST_COMMENT_CHARACTERS: Final = 2000
@@ -32,9 +32,9 @@ UNDECIDED: Final = "undecided"
 
 _FOLDER: Final = "decisions"
 
-_PLAN_ID: Final = re.compile(r"sha256-([0-9a-f]{64})")
+_PLAN_ID: Final = lazy_pattern(r"sha256-([0-9a-f]{64})")
 
-_EVENT: Final = re.compile(r"([0-9a-f]{64})\.([1-9][0-9]{0,5})\.json")
+_EVENT: Final = lazy_pattern(r"([0-9a-f]{64})\.([1-9][0-9]{0,5})\.json")
 
 _MOST_BYTES: Final = 16 << 20
 

@@ -10,7 +10,6 @@ only where a caller asks for foreign records, and it has no part in the order of
 import errno
 import hashlib
 import os
-import re
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -24,6 +23,7 @@ from mdplan.storage.filesystem import FileSystem, storage_errors
 from mdplan.storage.root import STATE_FOLDER, Root
 from mdplan.storage.state_folder import JOURNAL_FOLDER, RecordName, State
 from mdplan.storage.user_state import is_sealed, seal
+from mdplan.text.lazy_pattern import lazy_pattern
 
 _LAST_SEQUENCE: Final = 10**15 - 1
 
@@ -302,11 +302,11 @@ MAX_FOREIGN_BYTES: Final = 1 << 16
 
 MAX_HEAD_BYTES: Final = 1 << 11
 
-TRANSACTION: Final = re.compile(r"[0-9a-f]{8,32}")
+TRANSACTION: Final = lazy_pattern(r"[0-9a-f]{8,32}")
 
 _FORMAT: Final = 2
 
-_SHA256: Final = re.compile(r"[0-9a-f]{64}")
+_SHA256: Final = lazy_pattern(r"[0-9a-f]{64}")
 
 _MAX_SIZE: Final = 1 << 50
 
@@ -469,7 +469,7 @@ def _decoded(line: bytes) -> object:
 
 # --- Contents of files by their SHA-256, in the state folder: what transactions displaced or took away.
 
-_IMAGE: Final = re.compile(r"[0-9a-f]{64}")
+_IMAGE: Final = lazy_pattern(r"[0-9a-f]{64}")
 
 _UNFINISHED_COPY: Final = "copy.new"
 

@@ -6,7 +6,6 @@ commit those of folders between the root and its files.
 
 import errno
 import os
-import re
 import stat
 import threading
 import time
@@ -31,6 +30,7 @@ from mdplan.storage.state_folder import (
     open_state_folder,
     unsafe,
 )
+from mdplan.text.lazy_pattern import lazy_pattern
 
 DEFAULT_TIMEOUT: Final = 10.0
 
@@ -41,7 +41,7 @@ _thread_locks_guard: Final = threading.Lock()
 
 _MAX_HOLDER_BYTES: Final = 200
 
-_HOLDER: Final = re.compile(rb"(\d{1,10}) ([A-Za-z0-9._-]{1,100})\n")
+_HOLDER: Final = lazy_pattern(rb"(\d{1,10}) ([A-Za-z0-9._-]{1,100})\n")
 
 _POLL_SECONDS: Final = 0.01
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.filesystem import StorageRefused
+from mdplan.text.lazy_pattern import lazy_pattern
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -34,7 +35,7 @@ _DEVICES: Final = frozenset(
 # does not look like what it is.
 _HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
 
-_ORDINARY: Final = re.compile(r"[A-Za-z0-9_-](?:[A-Za-z0-9._-]{0,200}[A-Za-z0-9_-])?")
+_ORDINARY: Final = lazy_pattern(r"[A-Za-z0-9_-](?:[A-Za-z0-9._-]{0,200}[A-Za-z0-9_-])?")
 
 _SHOWN_CHARACTERS: Final = 200
 

@@ -25,16 +25,17 @@ from mdplan.diagnostics import Diagnostic
 from mdplan.storage.files import read_regular_file, stat_file
 from mdplan.storage.filesystem import FileSystem
 from mdplan.storage.user_state import user_state_directory
+from mdplan.text.lazy_pattern import lazy_pattern
 
 DEFAULT_KEPT_SECONDS: Final = 30 * 24 * 3600.0
 
 MAX_DOCUMENT_BYTES: Final = 1 << 30
 
-_PLAN_ID: Final = re.compile(r"sha256-([0-9a-f]{64})")
+_PLAN_ID: Final = lazy_pattern(r"sha256-([0-9a-f]{64})")
 
-_PREFIX: Final = re.compile(r"(?:sha256-)?([0-9a-f]{12,64})", re.IGNORECASE)
+_PREFIX: Final = lazy_pattern(r"(?:sha256-)?([0-9a-f]{12,64})", re.IGNORECASE)
 
-_STORED: Final = re.compile(r"([0-9a-f]{64})\.json")
+_STORED: Final = lazy_pattern(r"([0-9a-f]{64})\.json")
 
 _DIGITS: Final = 64
 
@@ -237,7 +238,7 @@ def _client_in(stored: bytes) -> Client | None:
     return Client(str(name), str(version))
 
 
-_LINK: Final = re.compile(r"([0-9a-f]{64})-from-([0-9a-f]{64})")
+_LINK: Final = lazy_pattern(r"([0-9a-f]{64})-from-([0-9a-f]{64})")
 
 
 class Origins:

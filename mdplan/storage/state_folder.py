@@ -6,7 +6,6 @@ and no link leads into it or out of it.
 
 import errno
 import os
-import re
 import stat
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Final, Self
 from mdplan.diagnostics import Code
 from mdplan.storage.filesystem import StorageRefused, storage_errors
 from mdplan.storage.root import STATE_FOLDER, Root
+from mdplan.text.lazy_pattern import lazy_pattern
 
 LOCK_FILE: Final = "lock"
 
@@ -233,7 +233,7 @@ def unsafe(root: Root, reason: str) -> StorageRefused:
 
 # --- The names of the records of the journal, which say how far each transaction is.
 
-_NAME: Final = re.compile(r"(\d{8,15})-([0-9a-f]{8,32})(?:-([0-9a-f]{16}))?\.([a-z]+)")
+_NAME: Final = lazy_pattern(r"(\d{8,15})-([0-9a-f]{8,32})(?:-([0-9a-f]{16}))?\.([a-z]+)")
 
 _STATES: Final = {state.value: state for state in State}
 

@@ -15,6 +15,7 @@ from itertools import accumulate
 from typing import Final, NamedTuple, Self, TypeVar
 
 from mdplan.text.edit import EditList, TextEdit
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.line_end_view import line_end_around
 from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import ByteEdit, Source
@@ -23,9 +24,9 @@ _NO_NEWLINE: Final = b"\n\\ No newline at end of file\n"
 
 _NOWHERE: Final = b"/dev/null"
 
-_SPECIAL: Final = re.compile(rb'[\x00-\x1f"\\\x7f]')
+_SPECIAL: Final = lazy_pattern(rb'[\x00-\x1f"\\\x7f]')
 
-_SPECIAL_OR_BLANK: Final = re.compile(rb'[\x00-\x20"\\\x7f]')
+_SPECIAL_OR_BLANK: Final = lazy_pattern(rb'[\x00-\x20"\\\x7f]')
 
 _ESCAPES: Final = dict(zip(b'\a\b\t\n\v\f\r"\\', b'abtnvfr"\\', strict=True))
 
@@ -334,7 +335,7 @@ def _region(
 # Lines end at LF alone here, as git, GNU patch and dulwich have it in diffs: a CR, U+2028 or form feed
 # belongs to its line.
 
-_LINE: Final = re.compile(rb"[^\n]*\n|[^\n]+")
+_LINE: Final = lazy_pattern(rb"[^\n]*\n|[^\n]+")
 
 
 def line_changes(base: bytes, edits: Sequence[ByteEdit]) -> Iterator[LineChange]:

@@ -1,6 +1,5 @@
 """A text as callers write it, with every line end as one LF, and the way back to the real offsets."""
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import cached_property
@@ -8,10 +7,11 @@ from hashlib import sha256
 from itertools import accumulate
 from typing import Final
 
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
 
 # `\r\n`, `\r?\n` and `(?:\r\n|\n)` as regular expressions spell them, after an even run of backslashes.
-_SPELT_LINE_END: Final = re.compile(r"(?<!\\)((?:\\\\)*)(?:\\r\??\\n|\(\?:\\r\\n\|\\n\))")
+_SPELT_LINE_END: Final = lazy_pattern(r"(?<!\\)((?:\\\\)*)(?:\\r\??\\n|\(\?:\\r\\n\|\\n\))")
 
 
 def to_lf(text: str) -> str:

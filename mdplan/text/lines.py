@@ -4,14 +4,15 @@ A line ends at LF, CRLF or a lone CR and nowhere else (CommonMark 0.31.2, sectio
 `str.splitlines`, which also splits at U+2028, form feeds and others, is never used.
 """
 
-import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
 from typing import Final
 
-_LINE_END = re.compile(r"\r\n?|\n")
+from mdplan.text.lazy_pattern import lazy_pattern
+
+_LINE_END = lazy_pattern(r"\r\n?|\n")
 
 
 # --- Places in one text: offsets inside the core, lines and columns at the edges.

@@ -1,6 +1,5 @@
 """The places most like a text that was not found, and how they differ: for hints, never for edits."""
 
-import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,6 +9,7 @@ from heapq import heappop, heappush, merge
 from itertools import accumulate, islice
 from typing import Final
 
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.line_end_view import common_edges, common_start
 from mdplan.text.lines import LineIndex, NearMiss, Span
 
@@ -19,7 +19,7 @@ _KINDS_SHOWN: Final = 4
 
 _LONGEST_TEXT: Final = 20_000
 
-_ESCAPE: Final = re.compile(r"\\([nt])")
+_ESCAPE: Final = lazy_pattern(r"\\([nt])")
 
 _ESCAPED: Final = {"n": "\n", "t": "\t"}
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ def _group(reference: "regex.Match[str]") -> int | str:
 # --- Literal texts of which a text must have one, so that a pattern can match anywhere in it.
 
 # Sets, groups and escapes as wholes, and what follows a character and repeats it.
-_LITERAL_TOKEN: Final = re.compile(
+_LITERAL_TOKEN: Final = lazy_pattern(
     r"""
     (?P<escaped>\\[^A-Za-z0-9\s])
     | (?P<class>\\[dDwWsSbBAZntr])
@@ -268,7 +269,7 @@ MOST_PARTS: Final = 20_000
 
 _COUNT: Final = r"\{\s*(?P<least>[0-9][0-9\s]*)(?:,[0-9\s]*)?\}"
 
-_COST_TOKEN: Final = re.compile(
+_COST_TOKEN: Final = lazy_pattern(
     rf"\\.|(?P<open>\()|(?P<close>\))|(?P<set>\[\^?\]?(?:\\.|[^\[\]\\])*\])|(?P<odd>[\[#])"
     rf"|{_COUNT}|(?P<suffix>[\s?*+])|.",
     re.DOTALL,

@@ -1,17 +1,17 @@
 """The structure of plain text: sections by marker lines, blocks of comments, groups of blank lines."""
 
-import re
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import Source
 
-_MARKER: Final = re.compile(r"\[[^\[\]]+\](?=[ \t]*(?:\Z|[;#]))")
+_MARKER: Final = lazy_pattern(r"\[[^\[\]]+\](?=[ \t]*(?:\Z|[;#]))")
 
 # Two dashes begin a comment in some languages, but a row of dashes is a rule.
-_COMMENT: Final = re.compile(r"[ \t]*(#|;|//|--(?=[ \t]))")
+_COMMENT: Final = lazy_pattern(r"[ \t]*(#|;|//|--(?=[ \t]))")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Final
 
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 _STATEFUL: Final = r"iso2022|hz|utf_?7|punycode|idna|escape|^utf_(16|32)$|jis_?2004|jisx0213|big5hkscs"
 
 # How `visible` shows a byte that is not text.
-SHOWN_BYTE: Final = re.compile(r"\\x[89a-f][0-9a-f]")
+SHOWN_BYTE: Final = lazy_pattern(r"\\x[89a-f][0-9a-f]")
 
 _BOMS: Final = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -42,7 +43,7 @@ class DecodeFailure(StrEnum):
     DOES_NOT_DECODE = "does-not-decode"
 
 
-_INVALID_BYTE: Final = re.compile("[\udc80-\udcff]")
+_INVALID_BYTE: Final = lazy_pattern("[\udc80-\udcff]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from functools import cached_property
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Final
 
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.line_end_view import LineEndView, to_lf
 from mdplan.text.lines import LineIndex, Span
 
@@ -19,21 +20,21 @@ if TYPE_CHECKING:
     from unidiff.patch import Hunk, PatchedFile
 
 
-_HEADER: Final = re.compile(
+_HEADER: Final = lazy_pattern(
     r"@@ -(?P<old>\d+)(?:,(?P<old_count>\d+))? \+(?P<new>\d+)(?:,(?P<new_count>\d+))? @@"
 )
 
 _NO_NEWLINE: Final = "\\ No newline at end of file\n"
 
-_ANY_NO_NEWLINE: Final = re.compile(r"^\\ .*\n", re.MULTILINE)
+_ANY_NO_NEWLINE: Final = lazy_pattern(r"^\\ .*\n", re.MULTILINE)
 
-_SIGNATURE: Final = re.compile(r"-- ?\n")
+_SIGNATURE: Final = lazy_pattern(r"-- ?\n")
 
 _NOWHERE: Final = "/dev/null"
 
-_PREFIXED: Final = re.compile(r"[abciow12]/")
+_PREFIXED: Final = lazy_pattern(r"[abciow12]/")
 
-_ESCAPE: Final = re.compile(rb'\\([abtnvfr"\\]|[0-7]{3})')
+_ESCAPE: Final = lazy_pattern(rb'\\([abtnvfr"\\]|[0-7]{3})')
 
 _ESCAPED: Final = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
 
@@ -308,7 +309,7 @@ def _hunk(hunk: "Hunk", number: int) -> DiffHunk:
 
 _MOST_PLACES: Final = 5
 
-_LF: Final = re.compile("\n")
+_LF: Final = lazy_pattern("\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,8 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final
 
+from mdplan.text.lazy_pattern import lazy_pattern
+
 # Controls (escape sequences), format characters (bidi overrides, zero width), line separators, surrogates,
 # and code points that no font shows.
 _HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
@@ -16,7 +18,7 @@ _BLANK_LETTERS: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0")
 
 _NOT_ASCII: Final = r"[^\x00-\x7e]"
 
-_UNUSUAL: Final = re.compile(r"[^\n\t\x20-\x7e]")
+_UNUSUAL: Final = lazy_pattern(r"[^\n\t\x20-\x7e]")
 
 # What colours begin and end with.
 _COLOUR: Final = r"(\x1b\[[0-9;]{0,20}m)"

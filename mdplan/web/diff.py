@@ -27,6 +27,7 @@ from mdplan.review.plan_review import (
 )
 from mdplan.storage.decisions import LineComment, Side
 from mdplan.text.diff import LineComparison
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import escaped, is_hidden
 from mdplan.web.labels import counted, shown
 from mdplan.web.sessions import Mark, PlanNotes
@@ -646,9 +647,9 @@ def in_tree_order(nodes: Iterable[TreeNode]) -> list[ReviewedFile]:
 # Characters of one line: more than prose has in a paragraph, and not so much that a browser stops.
 MOST_SHOWN: Final = 20_000
 
-_BLANKS: Final = re.compile(r"( +|\t)")
+_BLANKS: Final = lazy_pattern(r"( +|\t)")
 
-_TRAILING: Final = re.compile(r"[ \t]+\Z")
+_TRAILING: Final = lazy_pattern(r"[ \t]+\Z")
 
 _TAB: Final = "\t"
 
@@ -741,9 +742,9 @@ _HEADINGS: Final = 0.5
 
 _BLANK: Final = 0.05
 
-_HEADING: Final = re.compile(r" {0,3}(#{1,6})[ \t]")
+_HEADING: Final = lazy_pattern(r" {0,3}(#{1,6})[ \t]")
 
-_WORD: Final = re.compile(r"\w+")
+_WORD: Final = lazy_pattern(r"\w+")
 
 Pair = tuple[int | None, int | None]
 
@@ -832,7 +833,7 @@ def _lines(texts: Sequence[str]) -> list["_Line"]:
 _MOST_WORD_COMPARISONS: Final = 200_000
 
 # A tag (those of `safe_html` have no `>` inside), an escaped character, a word, blanks, any character.
-_TOKEN: Final = re.compile(r"<[^>]*>|&[#\w]+;|\w+|\s+|.", re.DOTALL)
+_TOKEN: Final = lazy_pattern(r"<[^>]*>|&[#\w]+;|\w+|\s+|.", re.DOTALL)
 
 
 def marked_html(before: str, after: str) -> tuple[str, str]:

@@ -1,6 +1,5 @@
 """The pages and forms of one plan."""
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -27,6 +26,7 @@ from mdplan.storage.decisions import (
     Side,
     Verdict,
 )
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.web.diff import DiffOptions, FileViews, ShownComment, side_by_side, warning_groups
 from mdplan.web.labels import counted, date_of, day_and_time, short, shown
 from mdplan.web.pages import (
@@ -537,7 +537,7 @@ _AROUND: Final = 80
 _HERE: Final = Path(__file__).parent
 
 # Hints name what an agent would call; here it has the name of a command.
-_TOOL: Final = re.compile(r"\bmd_(stat|read|search|validate|apply|history)\b")
+_TOOL: Final = lazy_pattern(r"\bmd_(stat|read|search|validate|apply|history)\b")
 
 _KINDS: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
@@ -702,9 +702,9 @@ def _comment(text: str) -> str:
 
 # --- A plan as the App in a chat shows it: the same lines as on the page, without its forms and links.
 
-_COLOURS: Final = re.compile(r":root \{\n  color-scheme: light dark;\n(?P<light>[^}]*)\}")
+_COLOURS: Final = lazy_pattern(r":root \{\n  color-scheme: light dark;\n(?P<light>[^}]*)\}")
 
-_DARK: Final = re.compile(r"@media \(prefers-color-scheme: dark\) \{\n  :root \{(?P<dark>[^}]*)\}")
+_DARK: Final = lazy_pattern(r"@media \(prefers-color-scheme: dark\) \{\n  :root \{(?P<dark>[^}]*)\}")
 
 
 def chat_plan_html(opened: OpenPlan, earlier: ReviewReport | None) -> str:

@@ -17,6 +17,7 @@ from mdplan.limits import FILES
 from mdplan.reading.stat_text import stat_text
 from mdplan.reports.stat import SectionEntry, StatReport
 from mdplan.requests.queries import FORMATS, StatRequest
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import escaped
 
 # Scripts read what the command printed under its old name.
@@ -79,9 +80,9 @@ def _in_own_words(session: Session, report: StatReport, under: str) -> StatRepor
 
 # --- The outline of a file for people: lines and headings, without the hashes that programs need.
 
-_BASE: Final = re.compile(r" baseSha256 [0-9a-f]+")
+_BASE: Final = lazy_pattern(r" baseSha256 [0-9a-f]+")
 
-_ROW_HASH: Final = re.compile(r" [0-9a-f]{16}$", re.MULTILINE)
+_ROW_HASH: Final = lazy_pattern(r" [0-9a-f]{16}$", re.MULTILINE)
 
 
 def outline_text(report: StatReport) -> str:

@@ -30,18 +30,19 @@ from mdplan.cli.usage import command
 from mdplan.diagnostics import Code, Diagnostic, Exit
 from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.reports.plan import ApplyReport
+from mdplan.text.lazy_pattern import lazy_pattern
 
 if TYPE_CHECKING:
     from mdplan.markdown.outline import Outline
 
-_SED: Final = re.compile(r"s(?P<mark>[/|#,:])(?P<old>.+)(?P=mark)(?P<new>.*)(?P=mark)[gi]*")
-_TASK: Final = re.compile(r"(?:[-*+]|\d+[.)])?\s*\[[ xX]\]\s+")
+_SED: Final = lazy_pattern(r"s(?P<mark>[/|#,:])(?P<old>.+)(?P=mark)(?P<new>.*)(?P=mark)[gi]*")
+_TASK: Final = lazy_pattern(r"(?:[-*+]|\d+[.)])?\s*\[[ xX]\]\s+")
 _TASKS_LISTED: Final = 5
 _LIMITS = (FILES, PATTERNS, BATCHES, COMMITS, HISTORY)
 _INI_SUFFIXES = (".ini", ".cfg", ".conf")
 _DATA_SUFFIXES = (".yaml", ".yml", ".json", ".jsonc", ".json5", ".toml")
 # The key ends at the first sign that is not in brackets, as in `steps[name=Build].run=make`.
-_KEY: Final = re.compile(r"(?:[^=\[]|\[[^\]]*\])+")
+_KEY: Final = lazy_pattern(r"(?:[^=\[]|\[[^\]]*\])+")
 
 
 @command(name="set", example="mdplan set guide.md draft=false 'tags=[tea, hot]'")
@@ -76,7 +77,7 @@ def set_command(session: Session, *, words: tuple[str, ...], **choice: bool | st
 
 
 # What refers to a group in the replacement of a regular expression, up to the number or name.
-_REFERENCE: Final = re.compile(r"\\(?=\d|g<)")
+_REFERENCE: Final = lazy_pattern(r"\\(?=\d|g<)")
 
 
 @command(example="mdplan replace nightly stable guide.md --in Install")

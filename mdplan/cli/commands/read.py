@@ -17,6 +17,7 @@ from mdplan.markdown.headings import section_id_digits
 from mdplan.reports.read import ReadReport
 from mdplan.requests.queries import FORMATS
 from mdplan.requests.read import ONE_PLACE, CodeBlockName, LinesToRead, ReadRequest, ReadTarget
+from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.pattern import MatchType
 from mdplan.text.visible import escaped
 
@@ -139,4 +140,4 @@ def _range_in(text: str) -> str:
     return "-".join(map(str, sorted(numbers))) if is_range else "12-25"
 
 
-_LINES: Final = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
+_LINES: Final = lazy_pattern(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")

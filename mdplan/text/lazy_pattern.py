@@ -1,0 +1,23 @@
+"""Regular expressions that compile on first use: most commands use few of those that they import."""
+
+import re
+from typing import Any, AnyStr, cast
+
+
+def lazy_pattern(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """Return what `re.compile(pattern, flags)` does, compiled when it is first used."""
+    return cast("re.Pattern[AnyStr]", _LazyPattern(pattern, flags))
+
+
+class _LazyPattern:
+    def __init__(self, pattern: str | bytes, flags: int) -> None:
+        self._source = pattern, flags
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (whatever a pattern has)
+        if name == "_compiled":
+            value: object = re.compile(*self._source)
+        else:
+            value = getattr(self._compiled, name)
+        # Python finds what is set here the next time, and does not call this method again.
+        setattr(self, name, value)
+        return value
