@@ -28,22 +28,7 @@ from mdplan.documents.documents import Documents
 from mdplan.engine.approval import Clearance
 from mdplan.engine.commit import files_to_stage
 from mdplan.engine.engine import Engine
-from mdplan.git.repository import (
-    BRANCHES,
-    CLIENT_TRAILER,
-    FSCK,
-    PLAN_TRAILER,
-    TITLE_TRAILER,
-    BaseCommit,
-    Commit,
-    RepositoryLocation,
-    branch_tip,
-    checked_out_in,
-    find_base,
-    git_failed,
-    repository_error,
-    target_branch,
-)
+from mdplan.git import repository
 from mdplan.git.tree import (
     FOLDER,
     FOLDER_GONE,
@@ -98,8 +83,8 @@ def propose_on_commit(
     The plan is not stored: `mdplan apply` knows the files of folders alone. Raises `StorageRefused`:
     INVALID_ARGUMENT where there is no such repository or commit, and as `Bot.plan` does.
     """
-    place = RepositoryLocation.of(engine.workspace)
-    base = find_base(place, ref)
+    place = repository.RepositoryLocation.of(engine.workspace)
+    base = repository.find_base(place, ref)
     with ExitStack() as resources:
         result = _bot(engine, loaded, options, place, base).plan(resources)
         report = replace(bot_report(result, {}), base_commit=base.commit)
@@ -116,7 +101,7 @@ def apply_to_branch(
     STALE_BASE for one that is, or moved, elsewhere; LOCK_TIMEOUT, IO_ERROR.
     """
     try:
-        place = RepositoryLocation.of(engine.workspace)
+        place = repository.RepositoryLocation.of(engine.workspace)
         for attempt in range(MOST_ATTEMPTS if wanted.rebases else 1):
             report = _Attempt(engine, loaded, options, place, ref, wanted).report()
             if report is not None:
@@ -143,15 +128,15 @@ class _Attempt:
     engine: Engine
     loaded: LoadedManifest
     options: RunOptions
-    place: RepositoryLocation
+    place: repository.RepositoryLocation
     ref: str
     wanted: GitCommit
 
     def report(self) -> BotReport | None:
         """What came of it; None if the branch has moved. Raises `StorageRefused`."""
-        base = find_base(self.place, self.ref)
-        branch = target_branch(self.place, self.wanted.branch, base)
-        at = base.commit if branch == base.branch else branch_tip(self.place, branch)
+        base = repository.find_base(self.place, self.ref)
+        branch = repository.target_branch(self.place, self.wanted.branch, base)
+        at = base.commit if branch == base.branch else repository.branch_tip(self.place, branch)
         must_be_free(self.place, branch)
         text = self._signatures()
         foreign = self._foreign(branch, at, base, text[1])
@@ -180,22 +165,22 @@ class _Attempt:
             return _committed_report(result, base, branch, commit)
 
     def _foreign(
-        self, branch: str, at: str | None, base: BaseCommit, bot: Signature
+        self, branch: str, at: str | None, base: repository.BaseCommit, bot: Signature
     ) -> StorageRefused | None:
         """Why `branch`, which is at `at`, cannot begin again at `base`; None where it can."""
         if at is None or at == base.commit:
             return None
         if not self.wanted.rebuilds:
-            return repository_error(*_elsewhere(branch, at, base, self.ref))
+            return repository.repository_error(*_elsewhere(branch, at, base, self.ref))
         try:
             must_be_of_the_bot(self.place, branch, at, base.commit, (bot.who, self.wanted.forge))
         except StorageRefused as foreign:
             return foreign
         return None
 
-    def _is_there(self, plan: Plan, base: BaseCommit, at: str, bot: Signature) -> bool:
+    def _is_there(self, plan: Plan, base: repository.BaseCommit, at: str, bot: Signature) -> bool:
         """Whether `at` was made of `plan` on `base` by whom it is wanted: then a rebuilt branch stays."""
-        (commit,) = Commit.of(self.place, "--no-walk", at)
+        (commit,) = repository.Commit.of(self.place, "--no-walk", at)
         committer = self.wanted.forge if self.wanted.is_by_forge else bot.who
         is_same = commit.parents == [base.commit] and plan_of(commit.message) == plan.plan_id
         return is_same and commit.committer == committer
@@ -217,7 +202,7 @@ class _Attempt:
     def _committed(
         self,
         plan: Plan,
-        base: BaseCommit,
+        base: repository.BaseCommit,
         branch: str,
         at: str | None,
         people: tuple[Signature, Signature],
@@ -277,17 +262,21 @@ class _Attempt:
 
 
 def _bot(
-    engine: Engine, loaded: LoadedManifest, options: RunOptions, place: RepositoryLocation, base: BaseCommit
+    engine: Engine,
+    loaded: LoadedManifest,
+    options: RunOptions,
+    place: repository.RepositoryLocation,
+    base: repository.BaseCommit,
 ) -> Bot:
     return Bot(Job(tree=_tree(engine, place, base), settings=engine.settings, loaded=loaded), options)
 
 
-def _tree(engine: Engine, place: RepositoryLocation, base: BaseCommit) -> CommitTree:
+def _tree(engine: Engine, place: repository.RepositoryLocation, base: repository.BaseCommit) -> CommitTree:
     scope = engine.workspace.roots[0].scope
     return CommitTree(place, base.commit, scope.allow, scope.deny)
 
 
-def _committed_report(result: BotResult, base: BaseCommit, branch: str, commit: str) -> BotReport:
+def _committed_report(result: BotResult, base: repository.BaseCommit, branch: str, commit: str) -> BotReport:
     assert result.plan is not None
     fields: dict[str, Any] = report_fields(result.plan, None)
     report = bot_report(result, fields)
@@ -296,38 +285,39 @@ def _committed_report(result: BotResult, base: BaseCommit, branch: str, commit: 
     )
 
 
-def must_be_free(place: RepositoryLocation, branch: str) -> None:
+def must_be_free(place: repository.RepositoryLocation, branch: str) -> None:
     """Raise `StorageRefused` (TARGET_BUSY) if the branch of this full name is checked out."""
-    folder = checked_out_in(place, branch)
+    folder = repository.checked_out_in(place, branch)
     if folder is not None:
-        message = (
-            f"the branch `{visible(branch.removeprefix(BRANCHES))}` is checked out in `{visible(folder)}`"
-        )
+        short = visible(branch.removeprefix(repository.BRANCHES))
+        message = f"the branch `{short}` is checked out in `{visible(folder)}`"
         hint = "name another branch (`--branch NAME`), or apply the manifest there without `--git`"
-        raise repository_error(Code.TARGET_BUSY, message, hint)
+        raise repository.repository_error(Code.TARGET_BUSY, message, hint)
 
 
 def must_be_of_the_bot(
-    place: RepositoryLocation, branch: str, at: str, base: str, bots: Collection[bytes | None] = ()
+    place: repository.RepositoryLocation, branch: str, at: str, base: str, bots: Collection[bytes | None] = ()
 ) -> None:
     """Raise `StorageRefused` (STALE_BASE) if somebody else made a commit of `branch` from `base` to `at`.
 
     Those of the bot name their plan; with `bots` their committer is one of these as well.
     """
-    for commit in Commit.of(place, at, f"^{base}"):
+    for commit in repository.Commit.of(place, at, f"^{base}"):
         if plan_of(commit.message) is None or (bots and commit.committer not in bots):
-            short = visible(branch.removeprefix(BRANCHES))
+            short = visible(branch.removeprefix(repository.BRANCHES))
             who = visible(commit.committer.decode("utf-8", "replace"))
-            message = f"the branch `{short}` has the commit {BaseCommit(commit.name, None).shown} by {who}"
+            its_name = repository.BaseCommit(commit.name, None).shown
+            message = f"the branch `{short}` has the commit {its_name} by {who}"
             hint = (
                 "merge the branch, name another with `--branch NAME`, or keep its commits: `--on-stale merge`"
             )
-            raise repository_error(Code.STALE_BASE, message, hint)
+            raise repository.repository_error(Code.STALE_BASE, message, hint)
 
 
-def _elsewhere(branch: str, at: str, base: BaseCommit, ref: str) -> tuple[Code, str, str]:
-    short = visible(branch.removeprefix(BRANCHES))
-    message = f"the branch `{short}` is at {BaseCommit(at, None).shown}, and `{visible(ref)}` at {base.shown}"
+def _elsewhere(branch: str, at: str, base: repository.BaseCommit, ref: str) -> tuple[Code, str, str]:
+    short = visible(branch.removeprefix(repository.BRANCHES))
+    its_name = repository.BaseCommit(at, None).shown
+    message = f"the branch `{short}` is at {its_name}, and `{visible(ref)}` at {base.shown}"
     hint = f"`--rebuild` makes a branch of the bot again from `{visible(ref)}`; `--git {short}` adds to it"
     return Code.STALE_BASE, message, hint
 
@@ -373,7 +363,9 @@ class CommitText:
     committer: Signature
 
 
-def write_commit(place: RepositoryLocation, base: str, files: Sequence[StagedFile], text: CommitText) -> str:
+def write_commit(
+    place: repository.RepositoryLocation, base: str, files: Sequence[StagedFile], text: CommitText
+) -> str:
     """Write a commit whose parent is `base` and in which `files` have their results; nothing names it yet.
 
     Raises `StorageRefused`: what making a result gives, FILE_EXISTS where a folder and a file meet, IO_ERROR.
@@ -399,7 +391,12 @@ def write_commit(place: RepositoryLocation, base: str, files: Sequence[StagedFil
 
 
 def move_branch(
-    place: RepositoryLocation, branch: str, base: str | None, commit: str, text: CommitText, wait: float
+    place: repository.RepositoryLocation,
+    branch: str,
+    base: str | None,
+    commit: str,
+    text: CommitText,
+    wait: float,
 ) -> bool:
     """Let `branch` be at `commit` if it is still at `base` (None for no such branch); whether it was.
 
@@ -413,12 +410,12 @@ def move_branch(
     )
     if done.returncode == 0:
         return True
-    if branch_tip(place, branch) != base:
+    if repository.branch_tip(place, branch) != base:
         return False
     locked = _LOCKED.search(done.stderr)
     if locked is not None:
         raise _locked(branch, os.fsdecode(locked[1]))
-    raise git_failed(done, FSCK)
+    raise repository.git_failed(done, repository.FSCK)
 
 
 def _mode(objects: Objects, tree: str, *paths: tuple[str, ...]) -> int:
@@ -458,7 +455,9 @@ def _by_folder(changes: _Changes) -> Mapping[str, _Changes]:
     return found
 
 
-def commit_tree(place: RepositoryLocation, tree: str, parents: Sequence[str], text: CommitText) -> str:
+def commit_tree(
+    place: repository.RepositoryLocation, tree: str, parents: Sequence[str], text: CommitText
+) -> str:
     """Write a commit of `tree` with `parents`; nothing names it yet. Raises `StorageRefused` (IO_ERROR).
 
     It is signed if `commit.gpgSign` says so: `git commit-tree` does not look at that.
@@ -478,8 +477,8 @@ def commit_tree(place: RepositoryLocation, tree: str, parents: Sequence[str], te
         # A repack removes folders of objects that are empty, also the one that git has just made.
         done = write()
     if done.returncode:
-        hint = "check gpg.format and user.signingKey with `git config --list`" if signs else FSCK
-        raise git_failed(done, hint)
+        hint = "check gpg.format and user.signingKey with `git config --list`" if signs else repository.FSCK
+        raise repository.git_failed(done, hint)
     return done.stdout.decode().strip()
 
 
@@ -499,7 +498,7 @@ def _people(text: CommitText) -> dict[str, bytes]:
 def _locked(branch: str, lock: str) -> StorageRefused:
     problem = f"the branch `{visible(branch)}` is locked by another program"
     hint = f"try again; if no git runs, one was killed: remove `{visible(lock)}`"
-    return repository_error(Code.LOCK_TIMEOUT, problem, hint)
+    return repository.repository_error(Code.LOCK_TIMEOUT, problem, hint)
 
 
 def _components(path: str) -> tuple[str, ...]:
@@ -507,7 +506,7 @@ def _components(path: str) -> tuple[str, ...]:
 
 
 def _in_the_way(name: str) -> StorageRefused:
-    return repository_error(
+    return repository.repository_error(
         Code.FILE_EXISTS, f"`{visible(name)}` is in the way: a file and a folder cannot share a name", ""
     )
 
@@ -534,7 +533,7 @@ class MergedTree:
     said: tuple[str, ...]
 
 
-def merge_trees(place: RepositoryLocation, branch: str, base: str) -> MergedTree:
+def merge_trees(place: repository.RepositoryLocation, branch: str, base: str) -> MergedTree:
     """The tree of `branch` and `base`. Raises `StorageRefused` (IO_ERROR) for a git that cannot do it."""
     with tempfile.TemporaryDirectory() as folder:
         attributes = Path(folder) / "attributes"
@@ -548,13 +547,13 @@ def merge_trees(place: RepositoryLocation, branch: str, base: str) -> MergedTree
         # A partial clone fetches what it lacks.
         done = place.git(*words, settings=settings, variables={"GIT_NO_LAZY_FETCH": "0"})
     if done.returncode not in _MERGED:
-        raise git_failed(done, "a merge without a work tree needs git 2.38 or newer")
+        raise repository.git_failed(done, "a merge without a work tree needs git 2.38 or newer")
     tree, *names = done.stdout.decode("utf-8", "surrogateescape").rstrip("\0").split("\0")
     said = done.stderr.decode("utf-8", "replace").splitlines()
     return MergedTree(tree, tuple(filter(None, names)) if done.returncode else (), tuple(said))
 
 
-def merged_commit(place: RepositoryLocation, branch: str, other: str, text: CommitText) -> str:
+def merged_commit(place: repository.RepositoryLocation, branch: str, other: str, text: CommitText) -> str:
     """A commit of `branch` and `other`; `branch` itself where it has all of the other's text and parents.
 
     Raises `StorageRefused`: MERGE_CONFLICT, IO_ERROR.
@@ -562,7 +561,7 @@ def merged_commit(place: RepositoryLocation, branch: str, other: str, text: Comm
     made = merge_trees(place, branch, other)
     if made.conflicts:
         raise StorageRefused(tuple(conflicts_of(made)))
-    old, new = Commit.of(place, "--no-walk=unsorted", branch, other)
+    old, new = repository.Commit.of(place, "--no-walk=unsorted", branch, other)
     if old.tree == made.tree and place.is_ancestor(new.parents[0], branch):
         return branch
     return commit_tree(place, made.tree, (branch, other), text)
@@ -660,9 +659,9 @@ def commit_message(
     last = lines[max((index for index, line in enumerate(lines) if not line), default=len(lines)) + 1 :]
     # A trailer is with others that are there, else in a paragraph of its own.
     between = "" if last and all(map(_TRAILER_LINE.fullmatch, last)) else "\n"
-    trailers = [f"{TITLE_TRAILER}: {intent.title}"] if intent.title not in ("", lines[0]) else []
-    trailers += [f"{CLIENT_TRAILER}: {escaped(str(client))}"] if client is not None else []
-    trailers.append(f"{PLAN_TRAILER}: {plan_id}")
+    trailers = [f"{repository.TITLE_TRAILER}: {intent.title}"] if intent.title not in ("", lines[0]) else []
+    trailers += [f"{repository.CLIENT_TRAILER}: {escaped(str(client))}"] if client is not None else []
+    trailers.append(f"{repository.PLAN_TRAILER}: {plan_id}")
     message = "\n".join(lines) + f"\n{between}" + "\n".join(trailers) + "\n"
     return message.encode("utf-8", "surrogateescape").replace(b"\0", b"")
 
@@ -671,7 +670,7 @@ def plan_of(message: bytes) -> str | None:
     """The plan that a commit with this `message` was made of; None for a commit of others."""
     last = message.decode("utf-8", "surrogateescape").rstrip("\n").rpartition("\n")[2]
     name, colon, plan_id = last.partition(": ")
-    return plan_id if colon and name == PLAN_TRAILER else None
+    return plan_id if colon and name == repository.PLAN_TRAILER else None
 
 
 def _clean(text: str) -> str:

@@ -13,14 +13,7 @@ from urllib.parse import quote
 
 from mdplan.bot.commits import must_be_free, must_be_of_the_bot
 from mdplan.diagnostics import Code
-from mdplan.git.repository import (
-    BRANCHES,
-    Commit,
-    RepositoryLocation,
-    branch_tip,
-    git_failed,
-    repository_error,
-)
+from mdplan.git import repository
 from mdplan.git.tree import Objects
 from mdplan.storage.filesystem import storage_errors
 from mdplan.storage.names import visible
@@ -120,13 +113,15 @@ class GitHub:
         token = os.environ.get("GH_TOKEN") or os.environ.get("GITHUB_TOKEN")
         if not token:
             message = "no token of GitHub is set"
-            raise repository_error(Code.INVALID_ARGUMENT, message, "set GH_TOKEN, or use `--forge none`")
+            raise repository.repository_error(
+                Code.INVALID_ARGUMENT, message, "set GH_TOKEN, or use `--forge none`"
+            )
         found = _ADDRESS.fullmatch(address)
         name = name or (found[2] if found is not None else "")
         if name.count("/") != 1:
             message = f"the remote `{address}` names no repository of GitHub"
             hint = "set GITHUB_REPOSITORY to OWNER/NAME, or use `--forge none`"
-            raise repository_error(Code.INVALID_ARGUMENT, message, hint)
+            raise repository.repository_error(Code.INVALID_ARGUMENT, message, hint)
         return cls((os.environ.get("GITHUB_API_URL") or _API).rstrip("/"), name, token)
 
     @property
@@ -227,7 +222,7 @@ class GitHub:
         except (OSError, ValueError) as error:
             message = f"GitHub cannot be asked at `{self.api}`: {error}"
             hint = "run the command again, or set GITHUB_API_URL"
-            raise repository_error(Code.IO_ERROR, message, hint) from error
+            raise repository.repository_error(Code.IO_ERROR, message, hint) from error
 
 
 def _pull(found: Any) -> PullRequest:  # noqa: ANN401 (any JSON)
@@ -250,7 +245,7 @@ def _message(said: str) -> str:
 def _refused(method: str, path: str, reason: str) -> Exception:
     message = f"GitHub refused {method} {path.partition('?')[0]}: {reason}"
     hint = "the token needs write access to contents and pull requests; run the command again"
-    return repository_error(Code.IO_ERROR, message, hint)
+    return repository.repository_error(Code.IO_ERROR, message, hint)
 
 
 # --- The remote of a repository: what is fetched from it and pushed to it.
@@ -260,7 +255,7 @@ def _refused(method: str, path: str, reason: str) -> Exception:
 class Remote:
     """The remote `name` of a repository, which the `git` program talks to, with the credentials it has."""
 
-    place: RepositoryLocation
+    place: repository.RepositoryLocation
     name: str
 
     def address(self) -> str:
@@ -269,24 +264,24 @@ class Remote:
 
     def branches_of(self, branch: str) -> list[str]:
         """The names of the parts of `branch` that have a branch; an empty one for a branch of the whole."""
-        name = BRANCHES + branch
+        name = repository.BRANCHES + branch
         listed = self._git("ls-remote", "--", self.name, name, f"{name}/*").splitlines()
         return [line.partition("\t")[2].removeprefix(name).removeprefix("/") for line in listed]
 
     def fetch(self, *branches: str) -> None:
         """Fetch `branches`, whose commits `tracking` names."""
-        refs = [f"+{BRANCHES}{branch}:{tracking(self.name, branch)}" for branch in branches]
+        refs = [f"+{repository.BRANCHES}{branch}:{tracking(self.name, branch)}" for branch in branches]
         self._git("fetch", "--quiet", "--no-tags", "--", self.name, *refs)
 
     def follow(self, base: str, branch: str) -> str | None:
         """Fetch both, and let the local `branch` be where the remote one is; that commit, if any."""
-        here, there = BRANCHES + branch, tracking(self.name, branch)
+        here, there = repository.BRANCHES + branch, tracking(self.name, branch)
         tip = self._git("ls-remote", "--", self.name, here).partition("\t")[0]
         self.fetch(base, *([branch] if tip else []))
         if not tip:
             return None
         must_be_free(self.place, here)
-        local = branch_tip(self.place, here)
+        local = repository.branch_tip(self.place, here)
         if local is not None:
             must_be_of_the_bot(self.place, here, local, tip)
         self._git("update-ref", "-m", f"mdplan: follow {self.name}", here, there)
@@ -294,25 +289,35 @@ class Remote:
 
     def put(self, branch: str, commit: str) -> None:
         """Let the remote branch be at `commit`, wherever it is: for branches that nobody works on."""
-        self._git("push", "--quiet", "--force", "--", self.name, f"{commit}:{BRANCHES}{branch}")
+        self._git("push", "--quiet", "--force", "--", self.name, f"{commit}:{repository.BRANCHES}{branch}")
 
     def remove(self, branch: str) -> None:
         """Delete the remote branch that `put` made, and the ref that follows it."""
-        self._git("push", "--quiet", "--", self.name, f":{BRANCHES}{branch}")
+        self._git("push", "--quiet", "--", self.name, f":{repository.BRANCHES}{branch}")
         self._git("update-ref", "-d", tracking(self.name, branch))
 
     def move(self, branch: str, commit: str, expected: str) -> None:
         """Let the local branch be at `commit`, if it is still at `expected`."""
-        self._git("update-ref", "-m", "mdplan: signed by the forge", BRANCHES + branch, commit, expected)
+        self._git(
+            "update-ref", "-m", "mdplan: signed by the forge", repository.BRANCHES + branch, commit, expected
+        )
 
     def forget(self, branch: str) -> None:
         """Delete the local branch `branch`, which the remote no longer has."""
-        self._git("update-ref", "-d", BRANCHES + branch)
+        self._git("update-ref", "-d", repository.BRANCHES + branch)
 
     def push(self, branch: str, commit: str, expected: str | None) -> None:
         """Let the remote branch be at `commit` (empty to delete it) if it is still at `expected`."""
-        lease = f"--force-with-lease={BRANCHES}{branch}:{expected or ''}"
-        self._git("push", "--quiet", "--porcelain", lease, "--", self.name, f"{commit}:{BRANCHES}{branch}")
+        lease = f"--force-with-lease={repository.BRANCHES}{branch}:{expected or ''}"
+        self._git(
+            "push",
+            "--quiet",
+            "--porcelain",
+            lease,
+            "--",
+            self.name,
+            f"{commit}:{repository.BRANCHES}{branch}",
+        )
 
     def _git(self, *arguments: str) -> str:
         done = self.place.git(*arguments)
@@ -320,8 +325,10 @@ class Remote:
             return done.stdout.decode("utf-8", "replace").strip()
         if b"stale info" in done.stdout + done.stderr:
             # Others pushed the branch while this ran.
-            raise git_failed(done, "the branch was pushed by others; run the command again", Code.STALE_BASE)
-        raise git_failed(done, f"check the remote `{visible(self.name)}`")
+            raise repository.git_failed(
+                done, "the branch was pushed by others; run the command again", Code.STALE_BASE
+            )
+        raise repository.git_failed(done, f"check the remote `{visible(self.name)}`")
 
 
 # --- Commits that the forge makes and signs, with the files and the message of one that git made here.
@@ -335,7 +342,7 @@ def commit_by_forge(remote: Remote, forge: Forge, branch: str, commit: str) -> s
     the forge refuses, or makes a commit with other files.
     """
     place = remote.place
-    (own,) = Commit.of(place, "--no-walk", commit)
+    (own,) = repository.Commit.of(place, "--no-walk", commit)
     if len(own.parents) != 1:
         return commit
     base, beside = own.parents[0], f"{branch}.signing"
@@ -343,18 +350,18 @@ def commit_by_forge(remote: Remote, forge: Forge, branch: str, commit: str) -> s
     try:
         made = forge.commit(beside, base, own.message.decode(), _changes(place, own))
         remote.fetch(beside)
-        (theirs,) = Commit.of(place, "--no-walk", made)
+        (theirs,) = repository.Commit.of(place, "--no-walk", made)
         if theirs.tree != own.tree or theirs.parents != [base]:
             message = "the commit that the forge made has other files, or another parent"
             hint = "a forge can set no file mode; run the command again, or with `--commits git`"
-            raise repository_error(Code.IO_ERROR, message, hint)
+            raise repository.repository_error(Code.IO_ERROR, message, hint)
     finally:
         remote.remove(beside)
     remote.move(branch, made, commit)
     return made
 
 
-def _changes(place: RepositoryLocation, commit: Commit) -> Mapping[str, bytes | None]:
+def _changes(place: repository.RepositoryLocation, commit: repository.Commit) -> Mapping[str, bytes | None]:
     """Return the files that `commit` writes, with their bytes; None for those that it removes."""
     words = place.words("diff-tree", "-r", "-z", "--no-renames", commit.parents[0], commit.name)
     with storage_errors(visible(place.path), "reading objects of"), closing(Objects(place)) as objects:

@@ -19,34 +19,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 
-from mdplan.bot.expansion import (
-    ABOUT_EDITS,
-    AT,
-    DEFAULT_NAME,
-    EDIT_LOOP,
-    LOOP,
-    OF_FILES,
-    ONLY_IF_CHANGED,
-    TEXT_LOOP,
-    ManifestProblem,
-    PagePlace,
-    Path,
-    SourceMap,
-    Template,
-    Values,
-    VariableName,
-    filled,
-    has_placeholder,
-    is_edit_loop,
-    is_text_loop,
-    misuse,
-    placeholders_in,
-    read_snippet,
-    read_source_map,
-    split_name,
-    templates_in,
-    with_templates,
-)
+from mdplan.bot import expansion
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.site_links import SiteLinks
 from mdplan.operations import OPERATIONS
@@ -196,7 +169,7 @@ class Manifest(ManifestPart):
 # --- From the text of a manifest to its model and its values, or to all that is wrong, by line and
 # column.
 
-_NO_TEXT: Final = misuse("a text is needed here", "write more than the placeholder")
+_NO_TEXT: Final = expansion.misuse("a text is needed here", "write more than the placeholder")
 
 _HINT: Final = "see `mdplan schema manifest` for what is allowed"
 
@@ -210,27 +183,27 @@ class LoadedManifest:
 
     name: str
     manifest: Manifest
-    located: SourceMap
-    values: Values
+    located: expansion.SourceMap
+    values: expansion.Values
     intent: Intent
 
     def uses(self, rule: Rule, name: str) -> bool:
         """Whether `rule`, or a variable that is filled in for each file, may use the value `name`."""
-        used = re.compile(rf"(?:\{{\{{[ \t]*|'{LOOP}': ['\"]){name}\b")
-        return any(map(used.search, (str(rule), *templates_in(self.values.known))))
+        used = re.compile(rf"(?:\{{\{{[ \t]*|'{expansion.LOOP}': ['\"]){name}\b")
+        return any(map(used.search, (str(rule), *expansion.templates_in(self.values.known))))
 
-    def problem(self, misplaced: ManifestProblem) -> Diagnostic:
+    def problem(self, misplaced: expansion.ManifestProblem) -> Diagnostic:
         """INVALID_ARGUMENT at its place in the manifest."""
         return _placed(self.name, self.located, misplaced)
 
 
-def read_manifest(name: str, located: SourceMap) -> Manifest | Problems:
+def read_manifest(name: str, located: expansion.SourceMap) -> Manifest | Problems:
     """The manifest in `located`, called `name` in messages. Errors: INVALID_ARGUMENT, UNKNOWN_FIELD."""
     if not isinstance(located.data, dict):
-        problem = misuse(
+        problem = expansion.misuse(
             "the manifest is not a map", "write `files:` and below it what should be true of them"
         )
-        return (_placed(name, located, ManifestProblem(problem, ())),)
+        return (_placed(name, located, expansion.ManifestProblem(problem, ())),)
     try:
         return Manifest.model_validate(located.data)
     except ValidationError as error:
@@ -244,13 +217,15 @@ def read_manifest(name: str, located: SourceMap) -> Manifest | Problems:
         )
 
 
-def _of_value(error: Mapping[str, Any], name: str, located: SourceMap) -> Diagnostic:
+def _of_value(error: Mapping[str, Any], name: str, located: expansion.SourceMap) -> Diagnostic:
     problem = value_problem(error, Manifest, "", _HINT)
     message = problem.message.replace("`` ", "the manifest ")
     return replace(problem, message=message, file=name, place=located.place(error["loc"]))
 
 
-def checked(name: str, manifest: Manifest, located: SourceMap, values: Values) -> LoadedManifest | Problems:
+def checked(
+    name: str, manifest: Manifest, located: expansion.SourceMap, values: expansion.Values
+) -> LoadedManifest | Problems:
     """`manifest` with its `values`; or what is wrong with its edits, conditions and placeholders."""
     problems = [_placed(name, located, found) for found in _all_checks(manifest, located, EditChecks(values))]
     if problems:
@@ -261,20 +236,22 @@ def checked(name: str, manifest: Manifest, located: SourceMap, values: Values) -
     return LoadedManifest(name=name, manifest=manifest, located=located, values=values, intent=intent)
 
 
-def _intent(manifest: Manifest, values: Values) -> Intent | ManifestProblem:
+def _intent(manifest: Manifest, values: expansion.Values) -> Intent | expansion.ManifestProblem:
     texts: dict[str, str] = {}
     for text_field in ("title", "description"):
-        found = filled(getattr(manifest, text_field) or "", values)
+        found = expansion.filled(getattr(manifest, text_field) or "", values)
         if not isinstance(found, str):
-            return ManifestProblem(found if isinstance(found, Diagnostic) else _NO_TEXT, (text_field,))
+            return expansion.ManifestProblem(
+                found if isinstance(found, Diagnostic) else _NO_TEXT, (text_field,)
+            )
         texts[text_field] = found
     intent = Intent.of(**texts)
     if intent.is_short:
         return intent
     is_title = len(intent.title) > MOST_TITLE
     most = MOST_TITLE if is_title else MOST_DESCRIPTION
-    return ManifestProblem(
-        misuse(f"it has more than {most:,} characters", "say it shorter"),
+    return expansion.ManifestProblem(
+        expansion.misuse(f"it has more than {most:,} characters", "say it shorter"),
         ("title" if is_title else "description",),
     )
 
@@ -286,33 +263,40 @@ class EditChecks:
     Of names that begin with one of `of_files` nothing is known before.
     """
 
-    values: Values
-    of_files: frozenset[str] = OF_FILES
+    values: expansion.Values
+    of_files: frozenset[str] = expansion.OF_FILES
 
-    def edits(self, edits: Sequence[Any], path: Path, inside: frozenset[str]) -> Iterator[ManifestProblem]:
+    def edits(
+        self, edits: Sequence[Any], path: expansion.Path, inside: frozenset[str]
+    ) -> Iterator[expansion.ManifestProblem]:
         """What is wrong with `edits` at `path`; `inside` are the names of the loops around them."""
         for index, edit in enumerate(edits):
             here = (*path, index)
             if not isinstance(edit, Mapping):
                 yield _misplaced("the edit is not a map", 'write {"op": …}', here)
-            elif is_edit_loop(edit):
-                yield from self._loop(edit, EDIT_LOOP, here, inside)
-                inner = inside | {str(edit.get("as", DEFAULT_NAME))}
+            elif expansion.is_edit_loop(edit):
+                yield from self._loop(edit, expansion.EDIT_LOOP, here, inside)
+                inner = inside | {str(edit.get("as", expansion.DEFAULT_NAME))}
                 yield from self.edits(_list(edit["edits"]), (*here, "edits"), inner)
             else:
                 yield from self._edit(edit, here, inside)
 
-    def texts(self, value: Any, path: Path, inside: frozenset[str]) -> Iterator[ManifestProblem]:  # noqa: ANN401
+    def texts(
+        self,
+        value: Any,  # noqa: ANN401 (decoded JSON)
+        path: expansion.Path,
+        inside: frozenset[str],
+    ) -> Iterator[expansion.ManifestProblem]:
         """What is wrong with the placeholders in `value`, decoded JSON."""
         match value:
             case str():
                 yield from self._placeholders(value, path, inside)
             case Mapping():
-                if is_text_loop(value):
-                    yield from self._loop(value, TEXT_LOOP, path, inside)
-                    inside = inside | {str(value.get("as", DEFAULT_NAME))}
+                if expansion.is_text_loop(value):
+                    yield from self._loop(value, expansion.TEXT_LOOP, path, inside)
+                    inside = inside | {str(value.get("as", expansion.DEFAULT_NAME))}
                 for name, part in value.items():
-                    if name != LOOP:
+                    if name != expansion.LOOP:
                         yield from self.texts(part, (*path, name), inside)
             case list() | tuple():
                 for index, item in enumerate(value):
@@ -320,13 +304,17 @@ class EditChecks:
             case _:
                 pass
 
-    def _edit(self, edit: Mapping[str, Any], path: Path, inside: frozenset[str]) -> Iterator[ManifestProblem]:
-        if not isinstance(edit.get(ONLY_IF_CHANGED, False), bool):
+    def _edit(
+        self, edit: Mapping[str, Any], path: expansion.Path, inside: frozenset[str]
+    ) -> Iterator[expansion.ManifestProblem]:
+        if not isinstance(edit.get(expansion.ONLY_IF_CHANGED, False), bool):
             yield _misplaced("onlyIfChanged is not true or false", "write `onlyIfChanged: true`", path)
-        if AT in edit and edit[AT] not in set(PagePlace):
-            yield _misplaced(f"`at` is not one of: {', '.join(PagePlace)}", "write `at: first H1`", path)
-        given = {name: value for name, value in edit.items() if name not in ABOUT_EDITS}
-        if AT in edit:
+        if expansion.AT in edit and edit[expansion.AT] not in set(expansion.PagePlace):
+            yield _misplaced(
+                f"`at` is not one of: {', '.join(expansion.PagePlace)}", "write `at: first H1`", path
+            )
+        given = {name: value for name, value in edit.items() if name not in expansion.ABOUT_EDITS}
+        if expansion.AT in edit:
             # Any address: which one it is, each file decides.
             given = {**given, "headingPath": []}
         misplaced = list(self.texts(given, path, inside))
@@ -337,66 +325,74 @@ class EditChecks:
         batch = read_batch({"file": _ANY_FILE, "edits": [checked]})
         for problem in batch if isinstance(batch, tuple) else ():
             if checked is given or problem.code is Code.UNKNOWN_FIELD or op_of(edit) is None:
-                yield ManifestProblem(replace(problem, edit_index=None), path)
+                yield expansion.ManifestProblem(replace(problem, edit_index=None), path)
 
     def _loop(
-        self, loop: Mapping[str, Any], known: frozenset[str], path: Path, inside: frozenset[str]
-    ) -> Iterator[ManifestProblem]:
+        self, loop: Mapping[str, Any], known: frozenset[str], path: expansion.Path, inside: frozenset[str]
+    ) -> Iterator[expansion.ManifestProblem]:
         for name in loop:
             if name not in known:
                 yield _misplaced(
                     f"a loop has no field `{name[:60]}`", f"it has {', '.join(sorted(known))}", (*path, name)
                 )
-        if not isinstance(loop[LOOP], str):
+        if not isinstance(loop[expansion.LOOP], str):
             yield _misplaced(
-                "forEach is not a name", "name a list, as in a placeholder: data.rows", (*path, LOOP)
+                "forEach is not a name",
+                "name a list, as in a placeholder: data.rows",
+                (*path, expansion.LOOP),
             )
-        elif problem := self._misuse(VariableName(loop[LOOP]), inside):
-            yield ManifestProblem(problem, (*path, LOOP))
+        elif problem := self._misuse(expansion.VariableName(loop[expansion.LOOP]), inside):
+            yield expansion.ManifestProblem(problem, (*path, expansion.LOOP))
         if not isinstance(loop.get("as", ""), str):
             yield _misplaced("as is not a name", "name the entry: as: row", (*path, "as"))
         if "edits" in loop and not isinstance(loop["edits"], list):
             yield _misplaced("edits is not a list", "write the edits of the loop as a list", (*path, "edits"))
 
-    def _placeholders(self, text: str, path: Path, inside: frozenset[str]) -> Iterator[ManifestProblem]:
-        found = placeholders_in(text)
+    def _placeholders(
+        self, text: str, path: expansion.Path, inside: frozenset[str]
+    ) -> Iterator[expansion.ManifestProblem]:
+        found = expansion.placeholders_in(text)
         if isinstance(found, Diagnostic):
-            yield ManifestProblem(found, path)
+            yield expansion.ManifestProblem(found, path)
             return
         for each in found:
             if not each.has_default and (problem := self._misuse(each.name, inside)):
-                yield ManifestProblem(problem, path)
+                yield expansion.ManifestProblem(problem, path)
 
-    def _misuse(self, name: VariableName, inside: frozenset[str]) -> Diagnostic | None:
+    def _misuse(self, name: expansion.VariableName, inside: frozenset[str]) -> Diagnostic | None:
         """Why nothing has `name`; what loops and files give is not known yet."""
         if name.parts[0] in inside or name.parts[0] in self.of_files:
             return None
         known = self.values.having(**dict.fromkeys(inside | self.of_files))
         found = known.written(name)
-        if isinstance(found, Template):
+        if isinstance(found, expansion.Template):
             return self._misuse_in(found)
         return found if isinstance(found, Diagnostic) else None
 
-    def _misuse_in(self, template: Template) -> Diagnostic | None:
+    def _misuse_in(self, template: expansion.Template) -> Diagnostic | None:
         """What is wrong with the placeholders of a variable; one variable cannot use another."""
-        found = placeholders_in(template)
+        found = expansion.placeholders_in(template)
         if isinstance(found, Diagnostic):
             return found
         for each in found:
             if each.name.parts[0] == "vars":
                 reason = f"a variable uses `{each.name.text}`, and variables cannot use each other"
-                return misuse(reason, "write both where they are used, or the text of one into the other")
+                return expansion.misuse(
+                    reason, "write both where they are used, or the text of one into the other"
+                )
             if not each.has_default and (problem := self._misuse(each.name, frozenset())):
                 return problem
         return None
 
 
-def _all_checks(manifest: Manifest, located: SourceMap, checks: EditChecks) -> Iterator[ManifestProblem]:
+def _all_checks(
+    manifest: Manifest, located: expansion.SourceMap, checks: EditChecks
+) -> Iterator[expansion.ManifestProblem]:
     before = replace(checks, of_files=frozenset())
     for text_field in ("title", "description"):
         yield from before.texts(getattr(manifest, text_field), (text_field,), frozenset())
     for number, rule in enumerate(manifest.files):
-        path: Path = ("files", number)
+        path: expansion.Path = ("files", number)
         for name in ("file", "glob", "exclude", "changed_since"):
             # Files are found before anything is known of them.
             yield from before.texts(getattr(rule, name), (*path, to_camel(name)), frozenset())
@@ -409,22 +405,24 @@ def _all_checks(manifest: Manifest, located: SourceMap, checks: EditChecks) -> I
         yield from checks.edits(rule.edits, (*path, "edits"), frozenset())
     if not any(has_unconditional(rule.edits) for rule in manifest.files):
         reason = "every edit has `onlyIfChanged`, so that none can be the first to change a file"
-        yield ManifestProblem(misuse(reason, "leave it off the edit that the others follow"), ("files",))
+        yield expansion.ManifestProblem(
+            expansion.misuse(reason, "leave it off the edit that the others follow"), ("files",)
+        )
 
 
 def _condition_checks(
-    data: Mapping[str, Any], condition: Condition, path: Path, checks: EditChecks
-) -> Iterator[ManifestProblem]:
+    data: Mapping[str, Any], condition: Condition, path: expansion.Path, checks: EditChecks
+) -> Iterator[expansion.ManifestProblem]:
     yield from checks.texts(
         {name: value for name, value in data.items() if name != "comment"}, path, frozenset()
     )
     if not condition.model_fields_set - {"comment"}:
-        yield ManifestProblem(
-            misuse("the condition is empty", "name what must be true, or remove `when`"), path
+        yield expansion.ManifestProblem(
+            expansion.misuse("the condition is empty", "name what must be true, or remove `when`"), path
         )
 
 
-def _placed(name: str, located: SourceMap, misplaced: ManifestProblem) -> Diagnostic:
+def _placed(name: str, located: expansion.SourceMap, misplaced: expansion.ManifestProblem) -> Diagnostic:
     return replace(misplaced.problem, file=name, place=located.place(misplaced.path))
 
 
@@ -433,10 +431,10 @@ def _placed(name: str, located: SourceMap, misplaced: ManifestProblem) -> Diagno
 _ANY_FILE: Final = "a.md"
 
 
-def repeating_edits(edits: Sequence[Any], path: Path) -> Iterator[ManifestProblem]:
+def repeating_edits(edits: Sequence[Any], path: expansion.Path) -> Iterator[expansion.ManifestProblem]:
     """Edits of a rule without a condition that would change their files in every run of the manifest."""
     for index, edit in enumerate(edits):
-        if is_edit_loop(edit):
+        if expansion.is_edit_loop(edit):
             yield from repeating_edits(_list(edit["edits"]), (*path, index, "edits"))
             continue
         op = op_of(edit) if isinstance(edit, Mapping) else None
@@ -452,23 +450,23 @@ def repeating_edits(edits: Sequence[Any], path: Path) -> Iterator[ManifestProble
 def has_unconditional(edits: Sequence[Any]) -> bool:
     """Whether one of `edits` applies without another that changes the file."""
     return any(
-        has_unconditional(_list(edit["edits"])) if is_edit_loop(edit) else not _is_conditional(edit)
+        has_unconditional(_list(edit["edits"])) if expansion.is_edit_loop(edit) else not _is_conditional(edit)
         for edit in edits
     )
 
 
 def _is_conditional(edit: object) -> bool:
-    return isinstance(edit, Mapping) and edit.get(ONLY_IF_CHANGED) is True
+    return isinstance(edit, Mapping) and edit.get(expansion.ONLY_IF_CHANGED) is True
 
 
 def _is_to_fill(value: object) -> bool:
-    return has_placeholder(value) or _has_text_loop(value)
+    return expansion.has_placeholder(value) or _has_text_loop(value)
 
 
 def _has_text_loop(value: object) -> bool:
     match value:
         case Mapping():
-            return is_text_loop(value) or any(map(_has_text_loop, value.values()))
+            return expansion.is_text_loop(value) or any(map(_has_text_loop, value.values()))
         case list() | tuple():
             return any(map(_has_text_loop, value))
         case _:
@@ -484,8 +482,8 @@ def _list(value: object) -> Sequence[Any]:
     return value if isinstance(value, list) else ()
 
 
-def _misplaced(reason: str, hint: str, path: Path) -> ManifestProblem:
-    return ManifestProblem(misuse(reason, hint), path)
+def _misplaced(reason: str, hint: str, path: expansion.Path) -> expansion.ManifestProblem:
+    return expansion.ManifestProblem(expansion.misuse(reason, hint), path)
 
 
 # --- JSON Schema of a manifest, for editors: named in `$schema`, or in a comment that they read.
@@ -550,12 +548,12 @@ def _open(definition: Schema) -> Schema:
     if "op" in properties:
         opened["comment"] = {"description": "For people."}
         if "headingPath" in properties:
-            opened[AT] = {
+            opened[expansion.AT] = {
                 "type": "string",
-                "enum": list(PagePlace),
+                "enum": list(expansion.PagePlace),
                 "description": "The section, by what it is on each page.",
             }
-        opened[ONLY_IF_CHANGED] = {
+        opened[expansion.ONLY_IF_CHANGED] = {
             "type": "boolean",
             "description": "Apply this edit only where another edit of the manifest changes the file.",
         }
@@ -672,19 +670,19 @@ def load_manifest(
     """
     files = files or InputFiles()
     text = files.read(path)
-    located = text if isinstance(text, Diagnostic) else read_source_map(text, path)
-    if not isinstance(located, SourceMap):
+    located = text if isinstance(text, Diagnostic) else expansion.read_source_map(text, path)
+    if not isinstance(located, expansion.SourceMap):
         return (located,)
     manifest = read_manifest(path, located)
     if not isinstance(manifest, Manifest):
         return manifest
     values = _values(path, manifest, located, given, files)
-    return checked(path, manifest, located, values) if isinstance(values, Values) else values
+    return checked(path, manifest, located, values) if isinstance(values, expansion.Values) else values
 
 
 def _values(
-    path: str, manifest: Manifest, located: SourceMap, given: ManifestInputs, files: InputFiles
-) -> Values | Problems:
+    path: str, manifest: Manifest, located: expansion.SourceMap, given: ManifestInputs, files: InputFiles
+) -> expansion.Values | Problems:
     problems: list[Diagnostic] = []
     environment: dict[str, str] = {}
     for name in given.environment:
@@ -697,7 +695,7 @@ def _values(
     data: dict[str, Any] = {}
     for name, file in {**manifest.data, **given.data}.items():
         is_given = name in given.data
-        source, snippet = split_name(file)
+        source, snippet = expansion.split_name(file)
         text = files.read(source) if is_given else files.read_relative(path, source)
         found = text if isinstance(text, Diagnostic) else read_data(text, source, snippet)
         data[name] = found
@@ -705,11 +703,11 @@ def _values(
             problems.append(_placed_in_data(found, path, located, name))
         elif isinstance(found, Diagnostic):
             problems.append(found)
-    variables = {**with_templates(manifest.vars), **given.variables}
-    return tuple(problems) or Values({"vars": variables, "env": environment, "data": data})
+    variables = {**expansion.with_templates(manifest.vars), **given.variables}
+    return tuple(problems) or expansion.Values({"vars": variables, "env": environment, "data": data})
 
 
-def _placed_in_data(problem: Diagnostic, path: str, located: SourceMap, name: str) -> Diagnostic:
+def _placed_in_data(problem: Diagnostic, path: str, located: expansion.SourceMap, name: str) -> Diagnostic:
     return replace(problem, file=path, place=located.place(("data", name)))
 
 
@@ -741,13 +739,15 @@ def read_data(text: str, file: str, snippet: str | None = None) -> Any | Diagnos
     an unknown suffix is its text; one without a suffix is JSON. Errors: INVALID_ARGUMENT.
     """
     if snippet is not None:
-        return read_snippet(text, snippet, file)
+        return expansion.read_snippet(text, snippet, file)
     suffix = PurePosixPath(file).suffix.lower()
     if suffix in _JSON:
         return _json(text, file)
     if suffix in _YAML:
-        located = read_source_map(text, file, f"`{visible(file)}`", "data files have no aliases and tags")
-        return located.data if isinstance(located, SourceMap) else located
+        located = expansion.read_source_map(
+            text, file, f"`{visible(file)}`", "data files have no aliases and tags"
+        )
+        return located.data if isinstance(located, expansion.SourceMap) else located
     if suffix == ".toml":
         return _toml(text, file)
     return _rows(text, file, _SEPARATORS[suffix]) if suffix in _SEPARATORS else text

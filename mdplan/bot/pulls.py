@@ -13,17 +13,8 @@ from typing import Final
 
 from pathspec import GitIgnoreSpec
 
+from mdplan.bot import commits
 from mdplan.bot.bot import BotReport, PullRequestPart, RunOptions
-from mdplan.bot.commits import (
-    CommitText,
-    GitCommit,
-    apply_to_branch,
-    commit_tree,
-    conflicts_of,
-    merge_trees,
-    propose_on_commit,
-    signature,
-)
 from mdplan.bot.forge import Forge, PullText, Remote, commit_by_forge, tracking
 from mdplan.bot.manifest import LoadedManifest
 from mdplan.diagnostics import Diagnostic
@@ -82,7 +73,7 @@ def run_pull_request(
         pushed = remote.follow(wanted.base, wanted.branch)
         title = _title(loaded, wanted)
         message = _message(title, loaded, wanted)
-        commit = GitCommit(
+        commit = commits.GitCommit(
             branch=wanted.branch,
             message=message,
             author=wanted.author,
@@ -91,7 +82,9 @@ def run_pull_request(
             forge=forge.committer if forge is not None else None,
             is_by_forge=wanted.signed_by_forge,
         )
-        report = apply_to_branch(engine, loaded, options, tracking(wanted.remote, wanted.base), commit)
+        report = commits.apply_to_branch(
+            engine, loaded, options, tracking(wanted.remote, wanted.base), commit
+        )
         if not report.ok and not report.applied:
             return report
         if report.commit is None:
@@ -166,7 +159,7 @@ def run_pull_requests(
         known = remote.branches_of(wanted.branch)
         remote.fetch(wanted.base)
         base = find_base(place, tracking(wanted.remote, wanted.base))
-        with propose_on_commit(engine, loaded, options, base.commit) as proposal:
+        with commits.propose_on_commit(engine, loaded, options, base.commit) as proposal:
             report = proposal.report
         if not report.ok and (proposal.plan is None or not options.keep_going):
             return report
@@ -313,17 +306,20 @@ def _merged(engine: Engine, remote: Remote, wanted: BranchMerge) -> BranchMerged
     if place.is_ancestor(base, branch):
         return BranchMerged(replace(report, no_op=True))
     files = _changed_in_both(place, base, branch)
-    made = merge_trees(place, branch, base)
+    made = commits.merge_trees(place, branch, base)
     if made.conflicts:
-        problems = tuple(conflicts_of(made))
+        problems = tuple(commits.conflicts_of(made))
         return BranchMerged(replace(report, ok=False, error=problems[0], diagnostics=problems), files)
     config, now = place.config(), engine.committing.clock()
-    author, committer = signature("author", config, now, wanted.author), signature("committer", config, now)
+    author, committer = (
+        commits.signature("author", config, now, wanted.author),
+        commits.signature("committer", config, now),
+    )
     if isinstance(author, Diagnostic) or isinstance(committer, Diagnostic):
         raise StorageRefused(tuple(each for each in (author, committer) if isinstance(each, Diagnostic)))
     message = f"Merge branch '{wanted.base}' into {wanted.branch}\n".encode("utf-8", "surrogateescape")
-    text = CommitText(message=message, author=author, committer=committer)
-    commit = commit_tree(place, made.tree, (branch, base), text)
+    text = commits.CommitText(message=message, author=author, committer=committer)
+    commit = commits.commit_tree(place, made.tree, (branch, base), text)
     remote.push(wanted.branch, commit, branch)
     return BranchMerged(replace(report, applied=True, commit=commit), files)
 

@@ -5,19 +5,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
+from mdplan.bot import expansion
 from mdplan.bot.conditions import BytePrefilter, FileFacts, is_met, may_be_met
-from mdplan.bot.expansion import (
-    ONLY_IF_CHANGED,
-    FilledEdit,
-    ManifestProblem,
-    PagePlace,
-    Path,
-    Values,
-    address_of,
-    expand_edits,
-    filled,
-    misuse,
-)
 from mdplan.bot.job import GIT_FACTS, CandidateFile, Tree
 from mdplan.bot.manifest import LoadedManifest, Rule
 from mdplan.data.content import as_json
@@ -41,8 +30,8 @@ class SelectedEdits:
     """
 
     batch: Batch
-    paths: tuple[Path, ...]
-    conditional: frozenset[Path] = frozenset()
+    paths: tuple[expansion.Path, ...]
+    conditional: frozenset[expansion.Path] = frozenset()
 
     def only(self, kept: Sequence[int]) -> "SelectedEdits | None":
         """Those with the indices `kept`; None for none of them."""
@@ -63,7 +52,7 @@ class _InspectedFile:
     data: bytes | None
     encoding: str | None
     given_format: str | None
-    fixed: Values
+    fixed: expansion.Values
     history: Mapping[str, Any] | None
 
     @cached_property
@@ -72,7 +61,7 @@ class _InspectedFile:
             return Outline(Source.from_text(""), DocumentFormat.MARKDOWN)
         return self.documents.open(self.name, self.encoding, self.given_format)
 
-    def values(self, outline: Outline, asked: frozenset[str]) -> Values:
+    def values(self, outline: Outline, asked: frozenset[str]) -> expansion.Values:
         """The values of placeholders in this file; of those that cost time only `asked`."""
         folder, _, name = self.name.path.rpartition("/")
         values = self.fixed.having(
@@ -119,14 +108,14 @@ class Selector:
             self.loaded.values,
             self.history.get(name.path),
         )
-        edits: list[FilledEdit] = []
+        edits: list[expansion.FilledEdit] = []
         problems: list[Diagnostic] = []
         for number in self._possible(candidate.rules, inspected):
             for found in self._expanded(self.loaded.manifest.files[number], ("files", number), inspected):
                 match found:
-                    case FilledEdit():
+                    case expansion.FilledEdit():
                         edits.append(found)
-                    case ManifestProblem():
+                    case expansion.ManifestProblem():
                         problems.append(self._of_manifest(found, candidate.path))
                     case Diagnostic():
                         problems.append(found.at(file=candidate.path))
@@ -142,19 +131,23 @@ class Selector:
             rule = self.loaded.manifest.files[number]
             for name, value in (("encoding", rule.encoding), ("format", rule.format)):
                 if value is not None and shape.setdefault(name, value) != value:
-                    other = misuse(f"`{candidate.path}` has another {name} in another rule", "give it once")
-                    return self._of_manifest(ManifestProblem(other, ("files", number, name)), candidate.path)
+                    other = expansion.misuse(
+                        f"`{candidate.path}` has another {name} in another rule", "give it once"
+                    )
+                    return self._of_manifest(
+                        expansion.ManifestProblem(other, ("files", number, name)), candidate.path
+                    )
         return shape
 
-    def of_manifest(self, problem: Diagnostic, path: Path) -> Diagnostic:
+    def of_manifest(self, problem: Diagnostic, path: expansion.Path) -> Diagnostic:
         """`problem` of a file, with the position of its edit in the manifest."""
         place = self.loaded.located.place(path)
         where = f"{self.loaded.name}:{place.line}:{place.col}"
         return replace(problem, message=f"{problem.message} (asked for at {where})", edit_index=None)
 
     def _expanded(
-        self, rule: Rule, path: Path, inspected: _InspectedFile
-    ) -> Iterator[FilledEdit | ManifestProblem | Diagnostic]:
+        self, rule: Rule, path: expansion.Path, inspected: _InspectedFile
+    ) -> Iterator[expansion.FilledEdit | expansion.ManifestProblem | Diagnostic]:
         outline = inspected.outline
         if isinstance(outline, Diagnostic):
             yield outline
@@ -163,11 +156,11 @@ class Selector:
         if rule.when is not None:
             answer = is_met(rule.when, FileFacts(outline, values), (*path, "when"))
             if answer is not True:
-                if isinstance(answer, ManifestProblem):
+                if isinstance(answer, expansion.ManifestProblem):
                     yield answer
                 return
-        for each in expand_edits(rule.edits, values, (*path, "edits")):
-            yield each if isinstance(each, ManifestProblem) else _addressed(each, outline)
+        for each in expansion.expand_edits(rule.edits, values, (*path, "edits")):
+            yield each if isinstance(each, expansion.ManifestProblem) else _addressed(each, outline)
 
     @cached_property
     def _needed_values(self) -> list[frozenset[str]]:
@@ -199,7 +192,7 @@ class Selector:
         """For each rule texts of which a file must have one if the rule changes it; None if unknown."""
         found: list[tuple[str, ...] | None] = []
         for rule in self.loaded.manifest.files:
-            edits = (edit for edit in rule.edits if not edit.get(ONLY_IF_CHANGED))
+            edits = (edit for edit in rule.edits if not edit.get(expansion.ONLY_IF_CHANGED))
             texts = [_required_texts(edit, self.loaded.values) for edit in edits]
             known = [text for each in texts if each is not None for text in each]
             found.append(tuple(known) if None not in texts else None)
@@ -208,9 +201,14 @@ class Selector:
     @cached_property
     def _has_conditional(self) -> list[bool]:
         """For each rule whether an edit of it waits for another."""
-        return [any(edit.get(ONLY_IF_CHANGED) for edit in rule.edits) for rule in self.loaded.manifest.files]
+        return [
+            any(edit.get(expansion.ONLY_IF_CHANGED) for edit in rule.edits)
+            for rule in self.loaded.manifest.files
+        ]
 
-    def _open_edits(self, edits: list[FilledEdit], inspected: _InspectedFile) -> list[FilledEdit]:
+    def _open_edits(
+        self, edits: list[expansion.FilledEdit], inspected: _InspectedFile
+    ) -> list[expansion.FilledEdit]:
         """`edits` without those of whole files that are already done."""
 
         def is_there(path: str) -> bool:
@@ -230,7 +228,7 @@ class Selector:
         return left if inspected.data is not None or len(left) == len(edits) else []
 
     def _as_batch(
-        self, path: str, shape: Mapping[str, str], edits: list[FilledEdit]
+        self, path: str, shape: Mapping[str, str], edits: list[expansion.FilledEdit]
     ) -> SelectedEdits | Problems | None:
         if not edits:
             return None
@@ -241,7 +239,7 @@ class Selector:
             return SelectedEdits(batch, tuple(each.path for each in edits), conditional)
         placed = (
             self._of_manifest(
-                ManifestProblem(
+                expansion.ManifestProblem(
                     problem, edits[problem.edit_index].path if problem.edit_index is not None else ()
                 ),
                 path,
@@ -250,7 +248,7 @@ class Selector:
         )
         return tuple(dict.fromkeys(placed))
 
-    def _of_manifest(self, misplaced: ManifestProblem, path: str) -> Diagnostic:
+    def _of_manifest(self, misplaced: expansion.ManifestProblem, path: str) -> Diagnostic:
         """What is wrong with the manifest, found when it was filled in for the file `path`."""
         return replace(
             misplaced.problem,
@@ -261,24 +259,24 @@ class Selector:
         )
 
 
-def _required_texts(edit: Mapping[str, Any], values: Values) -> tuple[str, ...] | None:
+def _required_texts(edit: Mapping[str, Any], values: expansion.Values) -> tuple[str, ...] | None:
     """Texts of which a file must have one if `edit` of a manifest changes it; None if unknown."""
     model = operation_named(op_of(edit))
-    known = {name: _known(value, values) for name, value in edit.items() if name != ONLY_IF_CHANGED}
+    known = {name: _known(value, values) for name, value in edit.items() if name != expansion.ONLY_IF_CHANGED}
     return None if model is None else model.required_texts(known)
 
 
-def _known(value: object, values: Values) -> Any:  # noqa: ANN401 (any JSON)
+def _known(value: object, values: expansion.Values) -> Any:  # noqa: ANN401 (any JSON)
     """A `value` of an edit with what is the same for all files; None for one that depends on the file."""
-    given = filled(value, values) if isinstance(value, str) else value
+    given = expansion.filled(value, values) if isinstance(value, str) else value
     return None if isinstance(given, Diagnostic) else given
 
 
-def _addressed(edit: FilledEdit, outline: Outline) -> FilledEdit | Diagnostic:
+def _addressed(edit: expansion.FilledEdit, outline: Outline) -> expansion.FilledEdit | Diagnostic:
     """`edit` with the address of the place that it names."""
     if edit.at is None:
         return edit
-    address = address_of(PagePlace(edit.at), outline)
+    address = expansion.address_of(expansion.PagePlace(edit.at), outline)
     return address if isinstance(address, Diagnostic) else replace(edit, edit={**edit.edit, **address})
 
 
@@ -315,60 +313,66 @@ def find_candidates(
     problems: list[Diagnostic] = []
     for number, rule in enumerate(loaded.manifest.files):
         changed = _changed(rule, ("files", number), loaded, tree)
-        if isinstance(changed, ManifestProblem):
+        if isinstance(changed, expansion.ManifestProblem):
             problems.append(loaded.problem(changed))
             continue
         for found in _files_of(rule, ("files", number), loaded, workspace):
-            if isinstance(found, ManifestProblem):
+            if isinstance(found, expansion.ManifestProblem):
                 problems.append(loaded.problem(found))
             elif (changed is None or found.path in changed) and number not in rules.setdefault(found, []):
                 rules[found].append(number)
     if len({name.root for name in rules}) > 1:
-        several = misuse("the manifest names files of several roots, and a commit lives in one", _ONE_ROOT)
-        problems.append(loaded.problem(ManifestProblem(several, ("files",))))
+        several = expansion.misuse(
+            "the manifest names files of several roots, and a commit lives in one", _ONE_ROOT
+        )
+        problems.append(loaded.problem(expansion.ManifestProblem(several, ("files",))))
     return tuple(problems) or [CandidateFile(str(name), tuple(rules[name])) for name in sorted(rules)]
 
 
 def _changed(
-    rule: Rule, path: Path, loaded: LoadedManifest, tree: Tree
-) -> frozenset[str] | ManifestProblem | None:
+    rule: Rule, path: expansion.Path, loaded: LoadedManifest, tree: Tree
+) -> frozenset[str] | expansion.ManifestProblem | None:
     """The files to which `changedSince` limits `rule`; None without it."""
     if rule.changed_since is None:
         return None
-    reference = filled(rule.changed_since, loaded.values)
+    reference = expansion.filled(rule.changed_since, loaded.values)
     if not isinstance(reference, str):
         problem = (
             reference
             if isinstance(reference, Diagnostic)
-            else misuse("a name is needed here", "write a text")
+            else expansion.misuse("a name is needed here", "write a text")
         )
-        return ManifestProblem(problem, (*path, "changedSince"))
+        return expansion.ManifestProblem(problem, (*path, "changedSince"))
     try:
         return tree.changed_since(reference)
     except StorageRefused as refused:
-        return ManifestProblem(refused.problems[0], (*path, "changedSince"))
+        return expansion.ManifestProblem(refused.problems[0], (*path, "changedSince"))
 
 
 def _files_of(
-    rule: Rule, path: Path, loaded: LoadedManifest, workspace: Workspace
-) -> Iterator[FileName | ManifestProblem]:
+    rule: Rule, path: expansion.Path, loaded: LoadedManifest, workspace: Workspace
+) -> Iterator[FileName | expansion.ManifestProblem]:
     texts: dict[str, list[str]] = {"file": [], "glob": [], "exclude": []}
     for field_name, found in texts.items():
         for index, text in enumerate(getattr(rule, field_name)):
-            given = filled(text, loaded.values)
+            given = expansion.filled(text, loaded.values)
             if isinstance(given, str):
                 found.append(given)
                 continue
             problem = (
-                given if isinstance(given, Diagnostic) else misuse("a path is needed here", "write a text")
+                given
+                if isinstance(given, Diagnostic)
+                else expansion.misuse("a path is needed here", "write a text")
             )
-            yield ManifestProblem(problem, (*path, field_name, index))
+            yield expansion.ManifestProblem(problem, (*path, field_name, index))
     for index, file in enumerate(texts["file"]):
         name = workspace.locate(file)
-        yield ManifestProblem(name, (*path, "file", index)) if isinstance(name, Diagnostic) else name
+        yield (
+            expansion.ManifestProblem(name, (*path, "file", index)) if isinstance(name, Diagnostic) else name
+        )
     for index, glob in enumerate(texts["glob"]):
         names = files_of(workspace, glob, exclude=texts["exclude"], git_ignored=rule.git_ignored)
         if isinstance(names, Diagnostic):
-            yield ManifestProblem(names, (*path, "glob", index))
+            yield expansion.ManifestProblem(names, (*path, "glob", index))
         else:
             yield from names

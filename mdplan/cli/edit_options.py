@@ -9,20 +9,8 @@ from typing import Any, Final
 
 import click
 
+from mdplan.cli import field_types
 from mdplan.cli.completion import Completion, front_matter_keys, headings, task_items
-from mdplan.cli.field_types import (
-    AssignmentType,
-    HeadingPathType,
-    IndexOrNameType,
-    KeyType,
-    LineRangeType,
-    NameListType,
-    TextRangeType,
-    TypedValueType,
-    heading_path,
-    read_content,
-    section_target,
-)
 from mdplan.cli.usage import retyped
 from mdplan.diagnostics import Candidate, Code, Diagnostic
 from mdplan.field_names import snake_case
@@ -134,13 +122,13 @@ class EditOptions:
             else:
                 fields[name] = dict(value) if _is_map(schema) else value
         section = given.get(_SECTION) if self.is_about_sections else None
-        return fields if section is None else fields | section_target(section)
+        return fields if section is None else fields | field_types.section_target(section)
 
     def _content(self, value: str) -> str:
         """The text that `value` stands for. A new file of words on the command line ends with a line end."""
         from mdplan.operations import OPERATIONS
 
-        content = read_content(value)
+        content = field_types.read_content(value)
         is_file_of_words = content == value != "" and OPERATIONS[self.op].file_effect == "create"
         return f"{content}\n" if is_file_of_words and not content.endswith("\n") else content
 
@@ -164,22 +152,24 @@ def _option(name: str, schema: Schema, description: str, *, is_required: bool) -
 
 def _type(name: str, schema: Schema) -> click.ParamType[Any]:
     if name in _HEADING_PATHS:
-        return HeadingPathType()
+        return field_types.HeadingPathType()
     if "enum" in schema:
         return click.Choice(schema["enum"])
     if any(each.get("type") == "array" for each in schema.get("anyOf", ())):
-        return KeyType()
+        return field_types.KeyType()
     kind = schema.get("type", "string" if "anyOf" in schema else "any")
     return _KINDS[kind](schema)
 
 
 def _object_type(schema: Schema) -> click.ParamType[Any]:
     if _is_map(schema):
-        return AssignmentType(is_typed=schema["additionalProperties"] is True)
+        return field_types.AssignmentType(is_typed=schema["additionalProperties"] is True)
     fields = schema["properties"]
     if "start" in fields:
-        return TextRangeType() if fields["start"].get("properties") else LineRangeType()
-    return IndexOrNameType(next((name for name in fields if name != "index"), None))
+        return (
+            field_types.TextRangeType() if fields["start"].get("properties") else field_types.LineRangeType()
+        )
+    return field_types.IndexOrNameType(next((name for name in fields if name != "index"), None))
 
 
 def _is_map(schema: Schema) -> bool:
@@ -187,8 +177,8 @@ def _is_map(schema: Schema) -> bool:
 
 
 _KINDS: Final[Mapping[str, Callable[[Schema], click.ParamType[Any]]]] = {
-    "any": lambda _: TypedValueType(),
-    "array": lambda schema: NameListType(tuple(schema["items"].get("enum", ()))),
+    "any": lambda _: field_types.TypedValueType(),
+    "array": lambda schema: field_types.NameListType(tuple(schema["items"].get("enum", ()))),
     "integer": lambda schema: click.IntRange(min=schema.get("minimum")),
     "object": _object_type,
     "string": lambda _: click.STRING,
@@ -254,7 +244,7 @@ def _words(name: str, value: Any, option: click.Option) -> Iterator[str]:  # noq
         yield flag if value else option.secondary_opts[0]
     elif name in CONTENT_FIELDS and "\n" in value:
         yield f"{flag} @new.{'diff' if name == 'diff' else 'md'}"
-    elif isinstance(option.type, NameListType):
+    elif isinstance(option.type, field_types.NameListType):
         yield f"{flag} {shlex.quote(','.join(value))}"
     elif option.multiple:
         yield from (f"{flag} {shlex.quote(f'{key}={_text(each)}')}" for key, each in value.items())
@@ -485,7 +475,7 @@ def _retyped(meant: Candidate, problem: Diagnostic, words: CommandWords) -> str:
     """The command as it was typed with the section that is `meant`; what names that where it is long."""
     paths = [candidate.heading_path for candidate in problem.candidates]
     is_unique = paths.count(meant.heading_path) == 1 and all(
-        len(heading_path(title)) == 1 for title in meant.heading_path
+        len(field_types.heading_path(title)) == 1 for title in meant.heading_path
     )
     section = PATH_JOINT.join(meant.heading_path) if is_unique else str(meant.section_id)
     if (words.section is not None and len(problem.candidates) == 1) or problem.code is Code.AMBIGUOUS_HEADING:

@@ -17,14 +17,7 @@ from mdplan.cli.terminal import Style, shown
 from mdplan.cli.views import edit_text, file_text, file_title, hunk_text, intent_text
 from mdplan.diagnostics import Exit
 from mdplan.reports.plan import ReviewComment, ReviewReport
-from mdplan.review.plan_review import (
-    FileReview,
-    PlanReview,
-    ReviewedEdit,
-    ReviewedFile,
-    ReviewedHunk,
-    ReviewedLine,
-)
+from mdplan.review import plan_review
 from mdplan.text.visible import escaped
 
 if TYPE_CHECKING:
@@ -162,7 +155,7 @@ class EditWalk:
         self._earlier = earlier
         edits = opened.review.edits
         self._groups = [(edit,) for edit in edits] if opened.review.undoes is None else [edits]
-        self._files: dict[int, FileReview | None] = {}
+        self._files: dict[int, plan_review.FileReview | None] = {}
         self._at = 0
 
     def run(self, before: str = "") -> bool:
@@ -214,11 +207,11 @@ class EditWalk:
     def _go(self, at: int) -> None:
         self._at = at
 
-    def _answer(self, edits: Sequence[ReviewedEdit], *, accepted: bool) -> None:
+    def _answer(self, edits: Sequence[plan_review.ReviewedEdit], *, accepted: bool) -> None:
         self._choices.answers.update((edit.index, accepted) for edit in edits)
         self._go(self._next_open())
 
-    def _rest_of_file(self) -> list[ReviewedEdit]:
+    def _rest_of_file(self) -> list[plan_review.ReviewedEdit]:
         """The edits from here on that change a file which this one changes; those that have no answer."""
         here = self._groups[self._at]
         files = {file for edit in here for file in edit.files}
@@ -236,11 +229,11 @@ class EditWalk:
         is_open = (at for at in order if self._groups[at][0].index not in self._choices.answers)
         return next(is_open, n_groups)
 
-    def _show(self, group: Sequence[ReviewedEdit], before: str = "") -> None:
+    def _show(self, group: Sequence[plan_review.ReviewedEdit], before: str = "") -> None:
         self._talk.page(before + "".join(self._text(edit) for edit in group))
         self._choices.viewed.update(file for edit in group for file in edit.files)
 
-    def _text(self, edit: ReviewedEdit) -> str:
+    def _text(self, edit: plan_review.ReviewedEdit) -> str:
         """One edit with its lines of every hunk, its warnings, and what was chosen before."""
         style = self._style
         parts = ["\n" + style.bold(edit_text(self._review, edit)) + "\n"]
@@ -259,23 +252,25 @@ class EditWalk:
             parts.append(hunk_text(self._review, file, hunk, style, edit.index))
         return "".join(parts)
 
-    def _position(self, file: ReviewedFile) -> str:
+    def _position(self, file: plan_review.ReviewedFile) -> str:
         files = [each.index for each in self._review.changed_files]
         if len(files) < 2 or file.index not in files:
             return ""
         return self._style.paint(f"  (file {files.index(file.index) + 1} of {len(files)})", "bright_black")
 
-    def _hunks(self, edit: ReviewedEdit) -> Iterator[tuple[FileReview, ReviewedHunk]]:
+    def _hunks(
+        self, edit: plan_review.ReviewedEdit
+    ) -> Iterator[tuple[plan_review.FileReview, plan_review.ReviewedHunk]]:
         for index in edit.files:
             file = self._file(index)
             if file is not None:
                 for hunk in file.hunks:
                     yield from ((file, part) for part in parts_of_edit(hunk, edit.index))
 
-    def _file(self, index: int) -> FileReview | None:
+    def _file(self, index: int) -> plan_review.FileReview | None:
         if index not in self._files:
             found = self._opened.file(index)
-            self._files[index] = found if isinstance(found, FileReview) else None
+            self._files[index] = found if isinstance(found, plan_review.FileReview) else None
         return self._files[index]
 
     def _go_to_file(self) -> None:
@@ -312,13 +307,13 @@ class EditWalk:
                 return
         self._talk.tell(f"No edit shows `{shown(text)}`.\n")
 
-    def _contains(self, edit: ReviewedEdit, wanted: str) -> bool:
+    def _contains(self, edit: plan_review.ReviewedEdit, wanted: str) -> bool:
         if wanted in edit_text(self._review, edit).casefold():
             return True
         lines = (line for _, hunk in self._hunks(edit) for line in hunk.lines if edit.index in line.edits)
         return any(wanted in line.text.casefold() for line in lines)
 
-    def _comment(self, edit: ReviewedEdit) -> None:
+    def _comment(self, edit: plan_review.ReviewedEdit) -> None:
         """Let the person comment on an edit and its lines in the editor."""
         choices = self._choices
         quoted = QuotedDiff(edit_text(self._review, edit), self._hunks(edit))
@@ -336,7 +331,7 @@ class EditWalk:
         self._talk.tell(f"This edit has {counted(n_comments, 'comment')} of yours.\n")
 
 
-def _changes(group: Sequence[ReviewedEdit], file: int) -> bool:
+def _changes(group: Sequence[plan_review.ReviewedEdit], file: int) -> bool:
     return any(file in edit.files for edit in group)
 
 
@@ -404,7 +399,7 @@ def review_plan_in_terminal(
 
 
 def _decision(
-    review: PlanReview, choices: Choices, talk: TerminalDialog, style: Style
+    review: plan_review.PlanReview, choices: Choices, talk: TerminalDialog, style: Style
 ) -> DecisionKind | bool:
     """What is decided about the plan; True to go back to the edits, False to quit."""
     actions: dict[str, Callable[[], DecisionKind | bool | None]] = {
@@ -432,7 +427,7 @@ def _requests(choices: Choices, talk: TerminalDialog) -> bool:
     return bool(choices.n_comments)
 
 
-def _approves(review: PlanReview, choices: Choices, talk: TerminalDialog) -> bool:
+def _approves(review: plan_review.PlanReview, choices: Choices, talk: TerminalDialog) -> bool:
     """Whether the person approves, also what they have not seen or answered, which is named."""
     everything = [edit.index for edit in review.edits]
     if len(choices.rejected) == len(everything):
@@ -460,12 +455,16 @@ def _write_message(choices: Choices, talk: TerminalDialog) -> None:
 
 def _derived(opened: "OpenPlan", choices: Choices, style: Style) -> str:
     """What follows from the edits, which nobody is asked about: links that the engine rewrites."""
-    review: PlanReview = opened.review
+    review: plan_review.PlanReview = opened.review
     parts = []
     for of in review.files:
         found = opened.file(of.index) if of.references_updated else None
-        hunks = [hunk for hunk in found.hunks if not hunk.edits] if isinstance(found, FileReview) else []
-        if isinstance(found, FileReview) and hunks:
+        hunks = (
+            [hunk for hunk in found.hunks if not hunk.edits]
+            if isinstance(found, plan_review.FileReview)
+            else []
+        )
+        if isinstance(found, plan_review.FileReview) and hunks:
             choices.viewed.add(of.index)
             parts.append(style.bold(file_title(found)) + "\n")
             parts += [hunk_text(review, found, hunk, style) for hunk in hunks]
@@ -494,13 +493,13 @@ def overview(opened: "OpenPlan", style: Style) -> str:
     return intent_text(opened, style) + "".join(line + "\n" for line in lines)
 
 
-def warning_list(review: PlanReview, style: Style) -> str:
+def warning_list(review: plan_review.PlanReview, style: Style) -> str:
     """All warnings of a plan; a line that says so where there are none."""
     texts = [problem_text(warning, style, (), review.numbers) + "\n" for warning in review.warnings]
     return "".join(texts) or "This plan has no warnings.\n"
 
 
-def file_list(review: PlanReview, choices: Choices, style: Style) -> str:
+def file_list(review: plan_review.PlanReview, choices: Choices, style: Style) -> str:
     """The files of a plan, numbered, with what was answered on the edits of each."""
     files = review.changed_files
     width = len(str(len(files)))
@@ -513,7 +512,7 @@ def file_list(review: PlanReview, choices: Choices, style: Style) -> str:
     return "".join(rows) + "● viewed, all edits answered   ◐ viewed   ○ not viewed\n"
 
 
-def progress(review: PlanReview, choices: Choices) -> str:
+def progress(review: plan_review.PlanReview, choices: Choices) -> str:
     """How far the review is: ``2 of 9 edits accepted, 1 rejected, 6 open; 1 of 32 files viewed``."""
     accepted = sum(choices.answers.values())
     indexes = [edit.index for edit in review.edits]
@@ -526,18 +525,18 @@ def progress(review: PlanReview, choices: Choices) -> str:
     return text + (f"; {counted(choices.n_comments, 'comment')}" if choices.n_comments else "")
 
 
-def named(files: Sequence[ReviewedFile]) -> str:
+def named(files: Sequence[plan_review.ReviewedFile]) -> str:
     """The paths of `files`, the first ones where there are many."""
     paths = ", ".join(shown(file.path) for file in files[:_FILES_NAMED])
     more = len(files) - _FILES_NAMED
     return paths + (f" and {more} more" if more > 0 else "")
 
 
-def _sums(of: PlanReview | ReviewedFile, style: Style) -> str:
+def _sums(of: plan_review.PlanReview | plan_review.ReviewedFile, style: Style) -> str:
     return f"{style.paint(f'+{of.lines_added}', 'green')} {style.paint(f'-{of.lines_removed}', 'red')}"
 
 
-def _mark(file: ReviewedFile, choices: Choices) -> str:
+def _mark(file: plan_review.ReviewedFile, choices: Choices) -> str:
     if file.index not in choices.viewed:
         return "○"
     return "◐" if choices.open_edits(file.edits) else "●"
@@ -585,7 +584,9 @@ class _Quoted:
 class QuotedDiff:
     """The diff of one edit in an editor: `hunks` are its hunks, each with the file that it is in."""
 
-    def __init__(self, title: str, hunks: Iterable[tuple[FileReview, ReviewedHunk]]) -> None:
+    def __init__(
+        self, title: str, hunks: Iterable[tuple[plan_review.FileReview, plan_review.ReviewedHunk]]
+    ) -> None:
         self._title = f"> {title}"
         self._lines = [*map(_Quoted, _HEAD), _Quoted(self._title)]
         shown = None
@@ -632,7 +633,7 @@ class QuotedDiff:
         return Comments(whole, on_lines)
 
 
-def _quoted(file: FileReview, hunk: ReviewedHunk) -> Iterator[_Quoted]:
+def _quoted(file: plan_review.FileReview, hunk: plan_review.ReviewedHunk) -> Iterator[_Quoted]:
     is_old = hunk.new_count == 0
     first, count = (hunk.old_start, hunk.old_count) if is_old else (hunk.new_start, hunk.new_count)
     header = f"> @@ -{hunk.old_start},{hunk.old_count} +{hunk.new_start},{hunk.new_count} @@"
@@ -644,13 +645,13 @@ def _quoted(file: FileReview, hunk: ReviewedHunk) -> Iterator[_Quoted]:
         )
 
 
-def _quoted_lines(file: FileReview, line: ReviewedLine) -> QuotedLines:
+def _quoted_lines(file: plan_review.FileReview, line: plan_review.ReviewedLine) -> QuotedLines:
     is_old = line.new_line is None
     number = (line.old_line if is_old else line.new_line) or 0
     return QuotedLines(file.file.path, is_old, number, number)
 
 
-def _shown(line: ReviewedLine) -> str:
+def _shown(line: plan_review.ReviewedLine) -> str:
     return line.sign + escaped(line.text)
 
 
@@ -672,7 +673,7 @@ def listed(comments: Mapping[QuotedLines, str]) -> Sequence[str]:
 _CONTEXT: Final = 3
 
 
-def parts_of_edit(hunk: ReviewedHunk, edit: int) -> Iterator[ReviewedHunk]:
+def parts_of_edit(hunk: plan_review.ReviewedHunk, edit: int) -> Iterator[plan_review.ReviewedHunk]:
     """Hunks of the lines that the edit of that index made in `hunk`, each with up to three lines around."""
     own = [at for at, line in enumerate(hunk.lines) if edit in line.edits]
     spans: list[tuple[int, int]] = []
@@ -686,7 +687,7 @@ def parts_of_edit(hunk: ReviewedHunk, edit: int) -> Iterator[ReviewedHunk]:
         yield _part(hunk, first, end)
 
 
-def _part(hunk: ReviewedHunk, first: int, end: int) -> ReviewedHunk:
+def _part(hunk: plan_review.ReviewedHunk, first: int, end: int) -> plan_review.ReviewedHunk:
     lines = hunk.lines[first:end]
     old = [line.old_line for line in lines if line.old_line is not None]
     new = [line.new_line for line in lines if line.new_line is not None]
@@ -705,7 +706,7 @@ def _part(hunk: ReviewedHunk, first: int, end: int) -> ReviewedHunk:
     )
 
 
-def _before(hunk: ReviewedHunk, first: int, *, is_old: bool) -> int:
+def _before(hunk: plan_review.ReviewedHunk, first: int, *, is_old: bool) -> int:
     """The last line of a side before the line at `first`, as a unified diff names an empty side."""
     numbers = (line.old_line if is_old else line.new_line for line in reversed(hunk.lines[:first]))
     start = hunk.old_start if is_old else hunk.new_start

@@ -10,16 +10,8 @@ from mdplan.cli.report_text import counted, problem_text
 from mdplan.cli.terminal import Style, shown
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.plan import EditNumbers
+from mdplan.review import plan_review
 from mdplan.review.lines import MarkedText
-from mdplan.review.plan_review import (
-    ChangeKind,
-    FileReview,
-    PlanReview,
-    ReviewedEdit,
-    ReviewedFile,
-    ReviewedHunk,
-    ReviewedLine,
-)
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import escaped
 
@@ -46,7 +38,7 @@ def plan_text(opened: "OpenPlan", style: Style) -> str:
     parts = [intent_text(opened, style), warnings_text(opened.review, style)]
     for file in opened.review.changed_files:
         found = opened.file(file.index)
-        if isinstance(found, FileReview):
+        if isinstance(found, plan_review.FileReview):
             parts.append(file_text(opened.review, found, style))
         else:
             parts.append("".join(problem_text(problem, style) + "\n" for problem in found))
@@ -63,28 +55,34 @@ def intent_text(opened: "OpenPlan", style: Style) -> str:
     return "".join(row + "\n" for row in rows)
 
 
-def warnings_text(review: PlanReview, style: Style) -> str:
+def warnings_text(review: plan_review.PlanReview, style: Style) -> str:
     """The warnings of a plan, each as a paragraph; nothing where there are none."""
     return "".join(problem_text(warning, style) + "\n" for warning in review.warnings)
 
 
-def file_text(review: PlanReview, file: FileReview, style: Style) -> str:
+def file_text(review: plan_review.PlanReview, file: plan_review.FileReview, style: Style) -> str:
     """One file with its hunks."""
     head = [style.bold(file_title(file)), *(f"  {style.paint(shown(note), 'yellow')}" for note in file.notes)]
     hunks = [hunk_text(review, file, hunk, style) for hunk in file.hunks]
     return "".join(line + "\n" for line in head) + "".join(hunks)
 
 
-def file_title(file: FileReview) -> str:
+def file_title(file: plan_review.FileReview) -> str:
     """Path of a file, what becomes of it, and how many lines."""
     of = file.file
     name = shown(of.path) + (f" -> {shown(of.new_path)}" if of.new_path is not None else "")
-    kind = "" if of.kind in (ChangeKind.CHANGED, ChangeKind.RENAMED) else f" ({of.kind})"
+    kind = (
+        "" if of.kind in (plan_review.ChangeKind.CHANGED, plan_review.ChangeKind.RENAMED) else f" ({of.kind})"
+    )
     return f"{name}{kind}  +{of.lines_added} -{of.lines_removed}"
 
 
 def hunk_text(
-    review: PlanReview, file: FileReview, hunk: ReviewedHunk, style: Style, of: int | None = None
+    review: plan_review.PlanReview,
+    file: plan_review.FileReview,
+    hunk: plan_review.ReviewedHunk,
+    style: Style,
+    of: int | None = None,
 ) -> str:
     """One hunk under its header, with the section it is in and the edits that made it.
 
@@ -113,7 +111,9 @@ def hunk_text(
     return "".join(row + "\n" for row in rows)
 
 
-def edit_text(review: PlanReview, edit: ReviewedEdit, within: str | None = None) -> str:
+def edit_text(
+    review: plan_review.PlanReview, edit: plan_review.ReviewedEdit, within: str | None = None
+) -> str:
     """An edit in a line: its number, its operation, its place, and what it matched.
 
     The file `within` which it is shown is not named.
@@ -130,7 +130,7 @@ def edit_text(review: PlanReview, edit: ReviewedEdit, within: str | None = None)
     return ": ".join([parts[0], ", ".join(parts[1:])]) if parts[1:] else parts[0]
 
 
-def _review_line(line: ReviewedLine, style: Style, *, shows_end: bool, is_dimmed: bool) -> str:
+def _review_line(line: plan_review.ReviewedLine, style: Style, *, shows_end: bool, is_dimmed: bool) -> str:
     colour = "bright_black" if is_dimmed else _COLOURS.get(line.sign)
     end = "\\r" if shows_end and line.line_end == "\r\n" else ""
     if colour is None:
@@ -195,7 +195,9 @@ _MOST_TOO_LONG: Final = 200
 _BACKTICKS: Final = lazy_pattern("`+")
 
 
-def markdown_comment(review: PlanReview, file_of: Callable[[int], FileReview | Problems]) -> str:
+def markdown_comment(
+    review: plan_review.PlanReview, file_of: Callable[[int], plan_review.FileReview | Problems]
+) -> str:
     """The plan of `review` in Markdown; `file_of` gives the text of the file at an index."""
     blocks = [_title(review), *_description(review), f"Plan {_code(review.plan_id)}"]
     blocks += _within(
@@ -207,7 +209,7 @@ def markdown_comment(review: PlanReview, file_of: Callable[[int], FileReview | P
         # To look at a file costs reading it; of a plan of thousands, most do not fit.
         looks = room >= _LEAST_OF_A_FILE and len(left_out) < _MOST_TOO_LONG
         text = file_of(file.index) if looks else ()
-        block = _file(review, text, room) if isinstance(text, FileReview) else None
+        block = _file(review, text, room) if isinstance(text, plan_review.FileReview) else None
         if block is None:
             left_out.append(_name(file))
             continue
@@ -232,14 +234,14 @@ def _not_shown(left_out: Sequence[str], command: str) -> str:
     return f"{counted(len(left_out), 'file')} not shown: {_code(command)}\n\n" + "\n".join(listed)
 
 
-def _title(review: PlanReview) -> str:
+def _title(review: plan_review.PlanReview) -> str:
     files, edits = counted(len(review.changed_files), "file"), counted(len(review.edits), "edit")
     size = f"{files}, {edits}: +{review.lines_added} -{review.lines_removed} lines"
     title = review.intent.title
     return f"### {_code(title)}\n\n{size}" if title else f"### {size}"
 
 
-def _description(review: PlanReview) -> Iterator[str]:
+def _description(review: plan_review.PlanReview) -> Iterator[str]:
     """What the author says, in a fence: a pull request of a stranger can say anything."""
     text = escaped(review.intent.description)
     if text:
@@ -266,7 +268,7 @@ def _warning(warning: Diagnostic, numbers: EditNumbers) -> str:
     return f"- **{warning.code}**{f' {_code(place)}' if place else ''}{edit}: {_code(message)}"
 
 
-def _table(files: Sequence[ReviewedFile]) -> Iterator[str]:
+def _table(files: Sequence[plan_review.ReviewedFile]) -> Iterator[str]:
     if len(files) < 2:
         return
     rows = [
@@ -279,11 +281,11 @@ def _table(files: Sequence[ReviewedFile]) -> Iterator[str]:
     yield "\n".join([*table, *([f"| and {more} more | | | |"] if more else [])])
 
 
-def _file(review: PlanReview, file: FileReview, room: int) -> str | None:
+def _file(review: plan_review.PlanReview, file: plan_review.FileReview, room: int) -> str | None:
     """One file under a summary that folds it, its hunks as far as they fit into `room`; None if none does."""
     size = sum(len(hunk.lines) for hunk in file.hunks)
     name = html.escape(escaped(_name(file.file)))
-    kind = "" if file.file.kind is ChangeKind.CHANGED else f" {file.file.kind}"
+    kind = "" if file.file.kind is plan_review.ChangeKind.CHANGED else f" {file.file.kind}"
     head = (
         f"<details{' open' if size <= _LINES_UNFOLDED else ''}>\n<summary><code>{name}</code>{kind} "
         f"+{file.file.lines_added} -{file.file.lines_removed}</summary>"
@@ -315,7 +317,7 @@ def _file(review: PlanReview, file: FileReview, room: int) -> str | None:
     return "\n\n".join([*parts, "</details>"])
 
 
-def _edits(review: PlanReview, file: FileReview) -> str:
+def _edits(review: plan_review.PlanReview, file: plan_review.FileReview) -> str:
     """The edits of one file, by the names that are at its hunks."""
     wanted = frozenset(file.file.edits[:_WARNINGS])
     rows = []
@@ -331,7 +333,9 @@ def _edits(review: PlanReview, file: FileReview) -> str:
     return "\n".join([*rows, *([f"- and {more} more"] if more > 0 and rows else [])])
 
 
-def _hunk(review: PlanReview, file: FileReview, hunk: ReviewedHunk) -> str:
+def _hunk(
+    review: plan_review.PlanReview, file: plan_review.FileReview, hunk: plan_review.ReviewedHunk
+) -> str:
     section = " / ".join(hunk.section)
     edits = review.numbers.listed(hunk.edits[:10], within=file.file.path) if hunk.edits else ""
     derived = "links" if hunk.is_derived else ""
@@ -362,7 +366,7 @@ def _fenced_line(text: str) -> str:
     return escaped(text).replace("\n", "\\n")
 
 
-def _name(file: ReviewedFile) -> str:
+def _name(file: plan_review.ReviewedFile) -> str:
     return file.path if file.new_path is None else f"{file.path} -> {file.new_path}"
 
 

@@ -10,25 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from mdplan.data.tree import (
-    Branch,
-    DataError,
-    DateText,
-    Entry,
-    Inserted,
-    Kind,
-    Language,
-    Node,
-    Opaque,
-    Splice,
-    Unnamed,
-    changed,
-    named,
-    values_equal,
-    values_of,
-    within,
-    within_list,
-)
+from mdplan.data import tree
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.line_end_view import to_lf
@@ -71,37 +53,37 @@ _LINE_ENDS: Final = frozenset({"\n", "\r", "\r\n", "\u2028", "\u2029"})
 class _Open:
     """A list or map that is not closed yet; `entry` is that of the key whose value comes next."""
 
-    node: Node
-    entry: Entry | None = None
+    node: tree.Node
+    entry: tree.Entry | None = None
     has_value: bool = False
 
 
-def read_json(text: str) -> Node | None:
+def read_json(text: str) -> tree.Node | None:
     """The one value of the JSON `text`; None where there is nothing but comments. Raises `DataError`."""
-    reader = _Reader(text, Language.JSON)
+    reader = _Reader(text, tree.Language.JSON)
     at = reader.skip(0)
     if at == len(text):
         return None
     node, end = reader.value(at)
     if reader.skip(end) != len(text):
-        raise DataError("something follows its value", reader.skip(end))
+        raise tree.DataError("something follows its value", reader.skip(end))
     return node
 
 
-def read_toml_value(text: str, at: int, end: int) -> Node:
+def read_toml_value(text: str, at: int, end: int) -> tree.Node:
     """The value of TOML at `at` in `text`, which ends at `end`. Raises `DataError`."""
-    node, behind = _Reader(text, Language.TOML).value(at)
+    node, behind = _Reader(text, tree.Language.TOML).value(at)
     if behind != end:
-        raise DataError("a value of it cannot be followed", at)
+        raise tree.DataError("a value of it cannot be followed", at)
     return node
 
 
 class _Reader:
     """Reads values without recursion."""
 
-    def __init__(self, text: str, language: Language) -> None:
+    def __init__(self, text: str, language: tree.Language) -> None:
         self._text = text
-        self._is_toml = language is Language.TOML
+        self._is_toml = language is tree.Language.TOML
         self._blank = _TOML_BLANK if self._is_toml else _JSON_BLANK
         self._string = TOML_STRING if self._is_toml else _JSON_STRING
         self._word = _TOML_WORD if self._is_toml else _JSON_WORD
@@ -112,12 +94,12 @@ class _Reader:
         found = self._blank.match(self._text, at)
         return found.end() if found else at
 
-    def value(self, at: int) -> tuple[Node, int]:
+    def value(self, at: int) -> tuple[tree.Node, int]:
         """The value at `at`, and the offset after it."""
         stack: list[_Open] = []
         while True:
             node, at = self._start(at, len(stack))
-            if node.kind is not Kind.SCALAR:
+            if node.kind is not tree.Kind.SCALAR:
                 stack.append(_Open(node))
             elif not stack:
                 return node, at
@@ -127,22 +109,22 @@ class _Reader:
             if not stack:
                 return self._closed, at
 
-    def _start(self, at: int, depth: int) -> tuple[Node, int]:
+    def _start(self, at: int, depth: int) -> tuple[tree.Node, int]:
         """The scalar at `at`, or a list or map that is open."""
         text = self._text
         if depth > MAX_DEPTH:
-            raise DataError("it is nested too deeply", at)
+            raise tree.DataError("it is nested too deeply", at)
         sign = text[at : at + 1]
         if sign and sign in "[{":
-            return Node(Kind.LIST if sign == "[" else Kind.MAP, at, at, is_flow=True), at + 1
+            return tree.Node(tree.Kind.LIST if sign == "[" else tree.Kind.MAP, at, at, is_flow=True), at + 1
         string = self._string.match(text, at)
         if string is not None:
             value = self._string_value(string[0], at)
-            return Node(Kind.SCALAR, at, string.end(), value, style=sign), string.end()
+            return tree.Node(tree.Kind.SCALAR, at, string.end(), value, style=sign), string.end()
         word = self._word.match(text, at)
         if word is None:
-            raise DataError("a value is missing", at)
-        return Node(Kind.SCALAR, at, word.end(), self._word_value(word[0], at)), word.end()
+            raise tree.DataError("a value is missing", at)
+        return tree.Node(tree.Kind.SCALAR, at, word.end(), self._word_value(word[0], at)), word.end()
 
     def _next_value(self, stack: list[_Open], at: int) -> int:
         """Offset of the next value, or after the last bracket where none is open; closes what ends."""
@@ -150,12 +132,12 @@ class _Reader:
             top = stack[-1]
             at = self.skip(at)
             sign = self._text[at : at + 1]
-            closing = "]" if top.node.kind is Kind.LIST else "}"
+            closing = "]" if top.node.kind is tree.Kind.LIST else "}"
             if sign == closing:
                 stack.pop()
                 top.node.end = at = at + 1
-                if top.node.kind is Kind.MAP:
-                    named(top.node.entries)
+                if top.node.kind is tree.Kind.MAP:
+                    tree.named(top.node.entries)
                 if stack:
                     self._add(stack[-1], top.node)
                 else:
@@ -163,7 +145,7 @@ class _Reader:
                 continue
             if top.has_value:
                 if sign != ",":
-                    raise DataError("a comma or closing bracket is missing", at)
+                    raise tree.DataError("a comma or closing bracket is missing", at)
                 top.node.entries[-1].comma = at
                 top.has_value = False
                 at += 1
@@ -173,37 +155,39 @@ class _Reader:
 
     def _before_value(self, top: _Open, at: int) -> int:
         """Offset of the value of the next entry of `top`, whose key is at `at` if it has one."""
-        if top.node.kind is Kind.LIST:
+        if top.node.kind is tree.Kind.LIST:
             return at
         key, at = self._key(at)
-        top.entry = Entry(key.value, key, key, key.start)
+        top.entry = tree.Entry(key.value, key, key, key.start)
         at = self.skip(at)
         if self._text[at : at + 1] != self._sign:
-            raise DataError(f"a `{self._sign}` is missing", at)
+            raise tree.DataError(f"a `{self._sign}` is missing", at)
         return self.skip(at + 1)
 
-    def _key(self, at: int) -> tuple[Node, int]:
+    def _key(self, at: int) -> tuple[tree.Node, int]:
         text = self._text
         string = self._string.match(text, at)
         if string is not None:
-            key = Node(Kind.SCALAR, at, string.end(), self._string_value(string[0], at), style=text[at])
+            key = tree.Node(
+                tree.Kind.SCALAR, at, string.end(), self._string_value(string[0], at), style=text[at]
+            )
             end = string.end()
         else:
             word = (_TOML_KEY if self._is_toml else self._word).match(text, at)
             if word is None:
-                raise DataError("a key is missing", at)
+                raise tree.DataError("a key is missing", at)
             name: Any = word[0]
             if "\\" in word[0]:
-                name = Unnamed(word[0], at)
-            key, end = Node(Kind.SCALAR, at, word.end(), name), word.end()
+                name = tree.Unnamed(word[0], at)
+            key, end = tree.Node(tree.Kind.SCALAR, at, word.end(), name), word.end()
         after = self.skip(end)
         if self._is_toml and text[after : after + 1] == ".":
-            raise DataError("a dotted key in braces cannot be followed", at)
+            raise tree.DataError("a dotted key in braces cannot be followed", at)
         return key, end
 
-    def _add(self, top: _Open, node: Node) -> None:
-        if top.node.kind is Kind.LIST:
-            top.node.entries.append(Entry(len(top.node.entries), None, node, node.start))
+    def _add(self, top: _Open, node: tree.Node) -> None:
+        if top.node.kind is tree.Kind.LIST:
+            top.node.entries.append(tree.Entry(len(top.node.entries), None, node, node.start))
         else:
             assert top.entry is not None, "a value of a map has a key"
             top.entry.node = node
@@ -215,7 +199,7 @@ class _Reader:
             try:
                 return str(tomllib.loads(f"k={text}")["k"])
             except tomllib.TOMLDecodeError as error:
-                raise DataError("a string of it cannot be read", at) from error
+                raise tree.DataError("a string of it cannot be read", at) from error
         if "\\" not in text:
             return text[1:-1]
         try:
@@ -228,15 +212,15 @@ class _Reader:
             try:
                 return tomllib.loads(f"k={text}")["k"]
             except (ValueError, RecursionError) as error:
-                raise DataError("a value of it cannot be read", at) from error
+                raise tree.DataError("a value of it cannot be read", at) from error
         if text in _WORDS:
             return _WORDS[text]
         number = _NUMBER.fullmatch(text)
         if number is None:
-            return Opaque("word", text)
+            return tree.Opaque("word", text)
         # A number of thousands of digits takes long to read, and Python refuses it.
         if len(text) > 4_000:
-            return Opaque("number", text)
+            return tree.Opaque("number", text)
         return float(text) if number["real"] else int(text)
 
 
@@ -258,10 +242,10 @@ class ValueText(Protocol):
     sign: str
     comment_signs: tuple[str, ...]
 
-    def key(self, name: str, like: Node | None) -> str:
+    def key(self, name: str, like: tree.Node | None) -> str:
         """The key `name`, written like that of `like` where that can be."""
 
-    def value(self, value: object, like: Node | None, indent: str | None) -> str:
+    def value(self, value: object, like: tree.Node | None, indent: str | None) -> str:
         """`value`, written like the string `like`; on several lines after `indent` if that is given."""
 
 
@@ -269,60 +253,60 @@ class ValueText(Protocol):
 class _Slot:
     """An entry of the result: one that stays, or one that is new."""
 
-    entry: Entry | None = None
-    new: Inserted | None = None
+    entry: tree.Entry | None = None
+    new: tree.Inserted | None = None
 
 
 class BracketWriter:
     """Adds the splices of lists in brackets and maps in braces to `splices`."""
 
-    def __init__(self, text: str, lines: LineIndex, writes: ValueText, splices: list[Splice]) -> None:
+    def __init__(self, text: str, lines: LineIndex, writes: ValueText, splices: list[tree.Splice]) -> None:
         self._text = text
         self._lines = lines
         self._writes = writes
         self._splices = splices
 
-    def edit_value(self, node: Node, branch: Branch) -> None:
+    def edit_value(self, node: tree.Node, branch: tree.Branch) -> None:
         """Changes of the value `node`: a new one in its place, or those of its entries."""
-        old = values_of(node)
-        value = changed(old, branch)
-        if values_equal(old, value, in_order=True) and not branch.inner:
+        old = tree.values_of(node)
+        value = tree.changed(old, branch)
+        if tree.values_equal(old, value, in_order=True) and not branch.inner:
             return
         inside = branch if branch.is_inside else self._as_inside(node, old, branch)
-        if inside is not None and node.kind is not Kind.SCALAR and entry_stays(node, inside):
+        if inside is not None and node.kind is not tree.Kind.SCALAR and entry_stays(node, inside):
             self._edit_entries(node, inside)
             return
         if inside is not None and self._has_comment(node):
-            raise DataError("comments would be lost with its last entry", node.start)
+            raise tree.DataError("comments would be lost with its last entry", node.start)
         indent = self._indent_at(node.start) if self._may_be_long(node) else None
-        final = branch.value if not branch.is_inside else changed(old, branch)
+        final = branch.value if not branch.is_inside else tree.changed(old, branch)
         self._add(node.span, self._writes.value(final, _string_in(node), indent), branch.changes)
 
-    def new_entry(self, new: Inserted, like: Node | None, indent: str | None) -> str:
+    def new_entry(self, new: tree.Inserted, like: tree.Node | None, indent: str | None) -> str:
         """Text of an entry that is new, written like the value `like`."""
         value = self._writes.value(new.value, like, indent)
         return value if new.name is None else f"{self._writes.key(new.name, None)}{self._writes.sign}{value}"
 
-    def _as_inside(self, node: Node, old: Any, branch: Branch) -> Branch | None:  # noqa: ANN401 (any value)
+    def _as_inside(self, node: tree.Node, old: Any, branch: tree.Branch) -> tree.Branch | None:  # noqa: ANN401 (any value)
         value = branch.value
-        if node.kind is Kind.MAP and isinstance(value, dict) and isinstance(old, dict) and value:
-            return within(value, old, branch.changes)
-        if node.kind is Kind.LIST and isinstance(value, list) and isinstance(old, list):
-            return within_list(value, old, branch.changes)
+        if node.kind is tree.Kind.MAP and isinstance(value, dict) and isinstance(old, dict) and value:
+            return tree.within(value, old, branch.changes)
+        if node.kind is tree.Kind.LIST and isinstance(value, list) and isinstance(old, list):
+            return tree.within_list(value, old, branch.changes)
         return None
 
-    def _may_be_long(self, node: Node) -> bool:
+    def _may_be_long(self, node: tree.Node) -> bool:
         """Whether a value in place of `node` can have lines of its own: it is not one line of several."""
-        if node.kind is not Kind.SCALAR and node.entries:
+        if node.kind is not tree.Kind.SCALAR and node.entries:
             return "\n" in to_lf(self._text[node.start : node.end])
         return True
 
-    def _edit_entries(self, node: Node, branch: Branch) -> None:
+    def _edit_entries(self, node: tree.Node, branch: tree.Branch) -> None:
         if self._text[node.start : node.start + 1] not in ("[", "{"):
-            old = values_of(node)
-            if values_equal(old, changed(old, branch), in_order=True):
+            old = tree.values_of(node)
+            if tree.values_equal(old, tree.changed(old, branch), in_order=True):
                 return
-            raise DataError("a map in a list has no braces", node.start)
+            raise tree.DataError("a map in a list has no braces", node.start)
         slots = self._slots(node, branch)
         has_trailing = bool(node.entries) and node.entries[-1].comma is not None
         for index, slot in enumerate(slots):
@@ -334,7 +318,7 @@ class BracketWriter:
         self._cut(node, staying, branch)
         self._insert(node, slots, branch, has_trailing=has_trailing)
 
-    def _slots(self, node: Node, branch: Branch) -> list[_Slot]:
+    def _slots(self, node: tree.Node, branch: tree.Branch) -> list[_Slot]:
         """The entries of the result in order."""
         slots: list[_Slot] = []
         added = added_entries(node, branch)
@@ -349,7 +333,7 @@ class BracketWriter:
                 slots.append(_Slot(entry=entry))
         return slots
 
-    def _edit_entry(self, entry: Entry, branch: Branch | None) -> None:
+    def _edit_entry(self, entry: tree.Entry, branch: tree.Branch | None) -> None:
         if branch is None:
             return
         if branch.name is not None and entry.key is not None:
@@ -365,13 +349,13 @@ class BracketWriter:
             return
         self.edit_value(node, branch)
 
-    def _set_comma(self, entry: Entry, branch: Branch, *, is_wanted: bool) -> None:
+    def _set_comma(self, entry: tree.Entry, branch: tree.Branch, *, is_wanted: bool) -> None:
         if is_wanted and entry.comma is None:
             self._add(Span(entry.end, entry.end), ",", branch.changes)
         elif not is_wanted and entry.comma is not None:
             self._add(Span(entry.comma, entry.comma + 1), "", branch.changes)
 
-    def _cut(self, node: Node, staying: Sequence[Entry], branch: Branch) -> None:
+    def _cut(self, node: tree.Node, staying: Sequence[tree.Entry], branch: tree.Branch) -> None:
         """Cut each entry that goes with its comma: with its lines where it has them for itself."""
         kept = {id(each) for each in staying}
         last = staying[-1].start
@@ -386,7 +370,7 @@ class BracketWriter:
                 span = Span(self._before_blanks(entry.start), end)
             self._add(span, "", branch.inner[entry.name].changes)
 
-    def _own_lines(self, node: Node, entry: Entry, end: int) -> Span | None:
+    def _own_lines(self, node: tree.Node, entry: tree.Entry, end: int) -> Span | None:
         """The lines of `entry` with a comment after it, if nothing else is on them."""
         first = self._lines.line_at(entry.start)
         last = self._lines.line_at(end - 1)
@@ -401,8 +385,10 @@ class BracketWriter:
             return True
         return rest.startswith("/*") and rest.find("*/") == len(rest) - 2
 
-    def _insert(self, node: Node, slots: Sequence[_Slot], branch: Branch, *, has_trailing: bool) -> None:
-        before: Entry | None = None
+    def _insert(
+        self, node: tree.Node, slots: Sequence[_Slot], branch: tree.Branch, *, has_trailing: bool
+    ) -> None:
+        before: tree.Entry | None = None
         is_long = self._is_long(node)
         for index, slot in enumerate(slots):
             if slot.entry is not None:
@@ -424,7 +410,9 @@ class BracketWriter:
                 at = before.end if before.comma is None else before.comma + 1
                 self._add(Span(at, at), f"{self._gap(node)}{text}", changes)
 
-    def _insert_line(self, before: Entry | None, like: Entry, line: str, changes: Sequence[int]) -> None:
+    def _insert_line(
+        self, before: tree.Entry | None, like: tree.Entry, line: str, changes: Sequence[int]
+    ) -> None:
         if before is None:
             at = self._lines.start(self._lines.line_at(like.start))
             self._add(Span(at, at), f"{line}\n", changes)
@@ -436,13 +424,13 @@ class BracketWriter:
             at = end
         self._add(Span(at, at), f"\n{line}", changes)
 
-    def _entry_text(self, node: Node, new: Inserted, indent: str | None) -> str:
+    def _entry_text(self, node: tree.Node, new: tree.Inserted, indent: str | None) -> str:
         if new.source is not None:
             moved = node.entry(new.source)
             assert moved is not None, "what moves is there"
             return self._text[moved.start : moved.end]
         strings = [found for each in node.entries if (found := _string_in(each.node)) is not None]
-        like = strings[-1] if strings and node.kind is Kind.LIST else None
+        like = strings[-1] if strings and node.kind is tree.Kind.LIST else None
         beside = self._text[node.entries[-1].node.start : node.entries[-1].node.end]
         if beside[:1] not in ("{", "[") or "\n" in to_lf(beside):
             return self.new_entry(new, like, indent)
@@ -450,13 +438,13 @@ class BracketWriter:
         is_padded = beside.startswith("{ ") and text.startswith("{") and text != "{}"
         return f"{{ {text[1:-1]} }}" if is_padded else text
 
-    def _is_long(self, node: Node) -> bool:
+    def _is_long(self, node: tree.Node) -> bool:
         """Whether each entry begins a line of its own."""
         return all(not self._before_on_line(each).strip(" \t") for each in node.entries) and (
             self._lines.start(self._lines.line_at(node.entries[0].start)) > node.start
         )
 
-    def _before_on_line(self, entry: Entry) -> str:
+    def _before_on_line(self, entry: tree.Entry) -> str:
         return self._text[self._lines.start(self._lines.line_at(entry.start)) : entry.start]
 
     def _indent_at(self, offset: int) -> str:
@@ -464,7 +452,7 @@ class BracketWriter:
         line = self._lines.content(self._lines.line_at(offset))
         return line[: len(line) - len(line.lstrip(" \t"))]
 
-    def _gap(self, node: Node) -> str:
+    def _gap(self, node: tree.Node) -> str:
         """What is after commas: nothing in a list or map that is written without blanks."""
         for entry, following in zip(node.entries, node.entries[1:], strict=False):
             if entry.comma is not None:
@@ -472,7 +460,7 @@ class BracketWriter:
                 return between if not between.strip() else " "
         return "" if self._writes.sign.strip() == self._writes.sign else " "
 
-    def _has_comment(self, node: Node) -> bool:
+    def _has_comment(self, node: tree.Node) -> bool:
         """Whether comments are between the entries of `node`."""
         ends = [each.start for each in node.entries] + [node.end]
         starts = [node.start, *(each.end for each in node.entries)]
@@ -490,27 +478,27 @@ class BracketWriter:
         return at
 
     def _add(self, span: Span, new_text: str, changes: Sequence[int]) -> None:
-        self._splices.append(Splice(TextEdit(span, new_text), tuple(changes)))
+        self._splices.append(tree.Splice(TextEdit(span, new_text), tuple(changes)))
 
 
-def _string_in(node: Node) -> Node | None:
+def _string_in(node: tree.Node) -> tree.Node | None:
     """The string whose quotes new strings in place of `node` take: itself, or the last of its items."""
-    if node.kind is Kind.SCALAR:
+    if node.kind is tree.Kind.SCALAR:
         return node if isinstance(node.value, str) else None
     found = [each.node for each in node.entries if isinstance(each.node.value, str)]
-    return found[-1] if found and node.kind is Kind.LIST else None
+    return found[-1] if found and node.kind is tree.Kind.LIST else None
 
 
-def entry_stays(node: Node, branch: Branch) -> bool:
+def entry_stays(node: tree.Node, branch: tree.Branch) -> bool:
     """Whether some entry of `node` stays."""
     gone = {name for name, each in branch.inner.items() if each.is_removed}
     return any(each.name not in gone for each in node.entries)
 
 
-def added_entries(node: Node, branch: Branch) -> list[Inserted]:
+def added_entries(node: tree.Node, branch: tree.Branch) -> list[tree.Inserted]:
     """Keys of `branch` that `node` does not have yet, as entries after its own."""
     return [
-        Inserted(len(node.entries), each.as_value, str(name), None, each.changes)
+        tree.Inserted(len(node.entries), each.as_value, str(name), None, each.changes)
         for name, each in branch.inner.items()
         if node.entry(name) is None and not each.is_removed  # type: ignore[arg-type]
     ]
@@ -530,7 +518,7 @@ class JsonText:
 
     comment_signs: tuple[str, ...] = ("//",)
 
-    def __init__(self, text: str, root: Node | None) -> None:
+    def __init__(self, text: str, root: tree.Node | None) -> None:
         """Take the indentation, the sign after keys and the quotes from what is there."""
         indent = _INDENT.search(text)
         self._unit = indent[1] if indent else "  "
@@ -544,16 +532,16 @@ class JsonText:
         self._is_long = "\n" in text.strip() or "\r" in text.strip()
         self._gap = "" if first is not None and self.sign == ":" else " "
 
-    def key(self, name: str, like: Node | None) -> str:
+    def key(self, name: str, like: tree.Node | None) -> str:
         """The key `name`, in the quotes of `like`, or in those of the first key of the file."""
         is_plain = self._has_plain_keys if like is None else not like.style
         if is_plain and _IDENTIFIER.fullmatch(name):
             return name
         return self._string(name, like)
 
-    def value(self, value: object, like: Node | None, indent: str | None) -> str:
+    def value(self, value: object, like: tree.Node | None, indent: str | None) -> str:
         """`value` on one line; on several where it has entries and `indent` is given."""
-        if isinstance(value, DateText):
+        if isinstance(value, tree.DateText):
             value = value.text
         if isinstance(value, str):
             return self._string(value, like)
@@ -566,7 +554,7 @@ class JsonText:
         )
         return text.replace("\n", f"\n{indent}") if is_long else text
 
-    def _string(self, value: str, like: Node | None) -> str:
+    def _string(self, value: str, like: tree.Node | None) -> str:
         text = json.dumps(value, ensure_ascii=self._is_ascii)
         if any("\ud800" <= each <= "\udfff" for each in value):
             text = json.dumps(value)
@@ -575,7 +563,7 @@ class JsonText:
         return "'" + text[1:-1].replace('\\"', '"') + "'"
 
 
-def _first_entry(node: Node | None) -> tuple[Node, Node] | None:
+def _first_entry(node: tree.Node | None) -> tuple[tree.Node, tree.Node] | None:
     """The first key of `node`, and its value, as deep as it may be."""
     while node is not None and node.entries:
         first = node.entries[0]

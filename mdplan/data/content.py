@@ -12,28 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from mdplan.data import tree
 from mdplan.data.brackets import BracketWriter, JsonText, read_json
 from mdplan.data.toml import Statement, TomlHeader, read_statements
-from mdplan.data.tree import (
-    Branch,
-    Change,
-    DataError,
-    DateText,
-    Kind,
-    Language,
-    Node,
-    Opaque,
-    Path,
-    Splice,
-    aliased,
-    branch_of,
-    changed,
-    depth_of,
-    places_of,
-    values_equal,
-    values_of,
-    without_emptied,
-)
 from mdplan.field_names import short_name
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -65,10 +46,10 @@ class DataContent:
     It `is_strict` where it is front matter.
     """
 
-    language: Language
+    language: tree.Language
     text: str
     values: Any = None
-    root: Node | None = None
+    root: tree.Node | None = None
     is_strict: bool = False
 
     @cached_property
@@ -90,26 +71,26 @@ class DataContent:
         return read_statements(self.text, self.lines)
 
     @cached_property
-    def places(self) -> dict[Path, Span]:
+    def places(self) -> dict[tree.Path, Span]:
         """Where keys and items with their values are; of a table of TOML its header, if it has one."""
-        if self.language is not Language.TOML:
-            return dict(places_of(self.root))
+        if self.language is not tree.Language.TOML:
+            return dict(tree.places_of(self.root))
         return {
             each.path: each.span if isinstance(each, TomlHeader) else Span(each.key.start, each.value.end)
             for each in reversed(self.statements)
         }
 
     @cached_property
-    def ranges(self) -> tuple[tuple[Path, Span], ...]:
+    def ranges(self) -> tuple[tuple[tree.Path, Span], ...]:
         """Keys and items with their spans, in text order; a TOML table ends at the next one outside it."""
         places = dict(self.places)
         headers = (
             [each for each in self.statements if isinstance(each, TomlHeader)]
-            if self.language is Language.TOML
+            if self.language is tree.Language.TOML
             else []
         )
         # From the end, so that each table finds where the one after it begins in a few steps.
-        behind: list[tuple[Path, int]] = [((), len(self.text))]
+        behind: list[tuple[tree.Path, int]] = [((), len(self.text))]
         for header in reversed(headers):
             while len(behind) > 1 and behind[-1][0][: len(header.path)] == header.path:
                 behind.pop()
@@ -119,44 +100,44 @@ class DataContent:
         return tuple(sorted(places.items(), key=lambda each: (each[1].start, len(each[0]))))
 
 
-def read_data(language: Language, text: str, *, is_strict: bool = False) -> DataContent:
+def read_data(language: tree.Language, text: str, *, is_strict: bool = False) -> DataContent:
     """What `text` says. Raises `DataError`. YAML that `is_strict` has neither anchors nor tags."""
-    root: Node | None = None
+    root: tree.Node | None = None
     match language:
-        case Language.YAML:
+        case tree.Language.YAML:
             # Loaded here: most texts are Markdown without it.
             from mdplan.data.yaml import read_yaml
 
             root = read_yaml(text, LineIndex(text), is_strict=is_strict)
-        case Language.JSON:
+        case tree.Language.JSON:
             root = read_json(text)
-        case Language.TOML:
+        case tree.Language.TOML:
             return DataContent(language, text, _toml_values(text))
-        case Language.INI:
+        case tree.Language.INI:
             from mdplan.data.ini_edits import ini_tree
 
             root = ini_tree(_ini_outline(text))
-    return DataContent(language, text, {} if root is None else values_of(root), root, is_strict)
+    return DataContent(language, text, {} if root is None else tree.values_of(root), root, is_strict)
 
 
-def data_edits(content: DataContent, changes: Sequence[Change]) -> list[Splice]:
+def data_edits(content: DataContent, changes: Sequence[tree.Change]) -> list[tree.Splice]:
     """Text edits of `content` that make `changes`; no key of them lies inside another's.
 
     New lines end in LF. Raises `DataError` where that cannot be done by cutting.
     """
-    branch = branch_of(changes)
+    branch = tree.branch_of(changes)
     match content.language:
-        case Language.YAML:
+        case tree.Language.YAML:
             from mdplan.data.yaml import yaml_edits
 
             return yaml_edits(content.text, content.lines, content.root, branch, is_block=content.is_strict)
-        case Language.JSON:
+        case tree.Language.JSON:
             return _json_edits(content, branch)
-        case Language.TOML:
+        case tree.Language.TOML:
             from mdplan.data.toml import toml_edits
 
             return toml_edits(content.text, content.lines, content.statements, content.values, branch)
-        case Language.INI:
+        case tree.Language.INI:
             from mdplan.data.ini_edits import ini_edits
 
             return ini_edits(content.ini, branch)
@@ -168,10 +149,10 @@ def _ini_outline(text: str) -> "IniOutline":
     return IniOutline(Source.from_text(text))
 
 
-def placed(splices: Sequence[Splice], start: int, lines: LineIndex) -> tuple[Splice, ...]:
+def placed(splices: Sequence[tree.Splice], start: int, lines: LineIndex) -> tuple[tree.Splice, ...]:
     """`splices` of a text that begins at `start` of the document with the lines `lines`, in its line ends."""
     return tuple(
-        Splice(_placed(splice.edit, start, lines), splice.changes)
+        tree.Splice(_placed(splice.edit, start, lines), splice.changes)
         for splice in splices
         if len(splice.edit.span) or splice.edit.new_text
     )
@@ -182,19 +163,21 @@ def _placed(edit: TextEdit, start: int, lines: LineIndex) -> TextEdit:
     return TextEdit(span, with_line_ends(edit.new_text, line_end_around(lines, span.start)))
 
 
-def verify_edits(content: DataContent, edits: EditList, changes: Sequence[Change]) -> None:
+def verify_edits(content: DataContent, edits: EditList, changes: Sequence[tree.Change]) -> None:
     """Raise `DataError` unless `edits` of `content` make `changes`, and no other."""
     text = edits.apply(content.text)
     try:
         result = read_data(content.language, text)
-    except DataError as error:
-        raise DataError(f"after the change {error.reason}") from error
+    except tree.DataError as error:
+        raise tree.DataError(f"after the change {error.reason}") from error
     verify_values(content, result, changes)
     match content.language:
-        case Language.JSON:
+        case tree.Language.JSON:
             before, after = _plain_json(content.text), _plain_json(text)
-            is_other = before is not None and not values_equal(after, changed(before, branch_of(changes)))
-        case Language.INI:
+            is_other = before is not None and not tree.values_equal(
+                after, tree.changed(before, tree.branch_of(changes))
+            )
+        case tree.Language.INI:
             from mdplan.data.ini_edits import is_read_alike
 
             is_other = (
@@ -203,30 +186,30 @@ def verify_edits(content: DataContent, edits: EditList, changes: Sequence[Change
         case _:
             is_other = False
     if is_other:
-        raise DataError("another reader would see another change")
+        raise tree.DataError("another reader would see another change")
 
 
-def verify_values(content: DataContent, result: DataContent, changes: Sequence[Change]) -> None:
+def verify_values(content: DataContent, result: DataContent, changes: Sequence[tree.Change]) -> None:
     """Raise `DataError` unless `result` says what `content` does after `changes`."""
-    wanted = changed(content.values, branch_of(changes))
-    is_toml = content.language is Language.TOML
-    if is_toml and not values_equal(result.values, wanted):
-        wanted = without_emptied(wanted, changes, result.values)
-    after = aliased(result.root)
+    wanted = tree.changed(content.values, tree.branch_of(changes))
+    is_toml = content.language is tree.Language.TOML
+    if is_toml and not tree.values_equal(result.values, wanted):
+        wanted = tree.without_emptied(wanted, changes, result.values)
+    after = tree.aliased(result.root)
     still = {name for name, _ in after}
-    if not values_equal(
-        [[*each] for each in aliased(content.root) if each[0] in still], [[*each] for each in after]
+    if not tree.values_equal(
+        [[*each] for each in tree.aliased(content.root) if each[0] in still], [[*each] for each in after]
     ):
-        raise DataError("an alias repeats the text that would change")
+        raise tree.DataError("an alias repeats the text that would change")
     found = result.values
-    if content.language is Language.INI:
+    if content.language is tree.Language.INI:
         from mdplan.data.ini_edits import named_values
 
         # One that is left of several equal names has that name alone.
         found, wanted = named_values(found), named_values(wanted)
     # A table of TOML is where TOML allows it.
-    if not values_equal(found, wanted, in_order=not is_toml):
-        raise DataError("the change cannot be made without changing another value")
+    if not tree.values_equal(found, wanted, in_order=not is_toml):
+        raise tree.DataError("the change cannot be made without changing another value")
 
 
 def _plain_json(text: str) -> Any:  # noqa: ANN401 (any value)
@@ -237,12 +220,12 @@ def _plain_json(text: str) -> Any:  # noqa: ANN401 (any value)
         return None
 
 
-def _json_edits(content: DataContent, branch: Branch) -> list[Splice]:
-    splices: list[Splice] = []
-    if content.root is None or content.root.kind is Kind.SCALAR:
-        raise DataError("its outermost value is not a map or list")
+def _json_edits(content: DataContent, branch: tree.Branch) -> list[tree.Splice]:
+    splices: list[tree.Splice] = []
+    if content.root is None or content.root.kind is tree.Kind.SCALAR:
+        raise tree.DataError("its outermost value is not a map or list")
     if not branch.is_inside:
-        raise DataError("the whole file is not set as a value")
+        raise tree.DataError("the whole file is not set as a value")
     writer = BracketWriter(content.text, content.lines, JsonText(content.text, content.root), splices)
     writer.edit_value(content.root, branch)
     return splices
@@ -252,17 +235,17 @@ def _toml_values(text: str) -> dict[str, Any]:
     # Told before it is read, which takes the square of how deep it is.
     deep = _DEEP_TOML_KEY.search(text)
     if deep is not None:
-        raise DataError("it is nested too deeply", deep.start())
+        raise tree.DataError("it is nested too deeply", deep.start())
     try:
         values = tomllib.loads(to_lf(text))
     except tomllib.TOMLDecodeError as error:
         place = _TOML_PLACE.search(str(error))
         offset = LineIndex(text).start(int(place[1])) if place else None
-        raise DataError("it is not valid TOML", offset) from error
+        raise tree.DataError("it is not valid TOML", offset) from error
     except (ValueError, RecursionError) as error:
-        raise DataError("it contains a value that cannot be read") from error
-    if depth_of(values) > _TOML_DEPTH:
-        raise DataError("it is nested too deeply")
+        raise tree.DataError("it contains a value that cannot be read") from error
+    if tree.depth_of(values) > _TOML_DEPTH:
+        raise tree.DataError("it is nested too deeply")
     return values
 
 
@@ -277,9 +260,9 @@ def read_date(language: str, text: str) -> object:
     if not text[:1].isdigit() or set("\n\r#") & set(text):
         return None
     try:
-        content = f"k: {text}\n" if language == Language.YAML else f"k = {text}\n"
-        found = read_data(Language(language), content, is_strict=True).values.get("k")
-    except DataError:
+        content = f"k: {text}\n" if language == tree.Language.YAML else f"k = {text}\n"
+        found = read_data(tree.Language(language), content, is_strict=True).values.get("k")
+    except tree.DataError:
         return None
     return found if isinstance(found, DATES) else None
 
@@ -302,7 +285,7 @@ def with_dates(language: str, value: object) -> object:
     match value:
         case str():
             found = read_date(language, value)
-            return value if found is None else DateText(value.strip(" \t"), found)
+            return value if found is None else tree.DateText(value.strip(" \t"), found)
         case list():
             return [with_dates(language, each) for each in value]
         case dict():
@@ -340,7 +323,7 @@ def value_matches(language: str, value: object, expected: object) -> bool:
 
 def written_in(language: str, value: object) -> object:
     """`value` as a text in `language` can have it: in INI numbers, true and false are text."""
-    if language != Language.INI or value is None or isinstance(value, str | list):
+    if language != tree.Language.INI or value is None or isinstance(value, str | list):
         return value
     if isinstance(value, dict):
         return {key: written_in(language, each) for key, each in value.items()}
@@ -353,7 +336,7 @@ def as_json(value: object) -> object:
         return {str(key): as_json(each) for key, each in value.items()}
     if isinstance(value, list):
         return [as_json(each) for each in value]
-    if isinstance(value, Opaque):
+    if isinstance(value, tree.Opaque):
         return f"*{value.value}" if value.kind == "alias" else as_json(value.value)
     return value.isoformat() if isinstance(value, DATES) else _plain(value)
 

@@ -5,6 +5,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
+from mdplan.data import tree
 from mdplan.data.address import Found, GivenKey, shown, steps_of
 from mdplan.data.ini import (
     IniKey,
@@ -21,19 +22,6 @@ from mdplan.data.ini import (
     usual_separator,
     value_fault,
 )
-from mdplan.data.tree import (
-    Branch,
-    DataError,
-    Entry,
-    Inserted,
-    Kind,
-    Node,
-    Path,
-    Splice,
-    Unnamed,
-    named,
-    within,
-)
 from mdplan.diagnostics import Candidate, Code, Diagnostic
 from mdplan.text.diff import delete_lines, insert_lines, replace_lines
 from mdplan.text.edit import TextEdit
@@ -49,29 +37,31 @@ _TOP: Final = "\x01"
 _Reading = tuple[str | None, str | None]
 
 
-def ini_tree(ini: IniOutline) -> Node:
+def ini_tree(ini: IniOutline) -> tree.Node:
     """The keys before the first section, and the sections, as one map."""
-    root = Node(Kind.MAP, 0, len(ini.source.text))
+    root = tree.Node(tree.Kind.MAP, 0, len(ini.source.text))
     for section in ini.sections:
         entries = [_entry_of(ini, key) for key in section.keys]
-        named(entries)
+        tree.named(entries)
         if section.name is None:
             root.entries += entries
             continue
         span = section.span
-        inner = Node(Kind.MAP, span.start, max(section.body.end, span.start), entries=entries)
-        header = Node(Kind.SCALAR, span.start, ini.source.lines.content_end(section.first_line), section.name)
-        root.entries.append(Entry(section.name, header, inner, span.start))
-    named(root.entries)
+        inner = tree.Node(tree.Kind.MAP, span.start, max(section.body.end, span.start), entries=entries)
+        header = tree.Node(
+            tree.Kind.SCALAR, span.start, ini.source.lines.content_end(section.first_line), section.name
+        )
+        root.entries.append(tree.Entry(section.name, header, inner, span.start))
+    tree.named(root.entries)
     return root
 
 
-def _entry_of(ini: IniOutline, key: IniKey) -> Entry:
+def _entry_of(ini: IniOutline, key: IniKey) -> tree.Entry:
     place = key.assignment
     end = ini.source.lines.content_end(key.last_line)
-    value = Node(Kind.SCALAR, place.value.start, end, key.value)
-    name = Node(Kind.SCALAR, place.name.start, place.name.end, key.name)
-    return Entry(key.name, name, value, place.name.start)
+    value = tree.Node(tree.Kind.SCALAR, place.value.start, end, key.value)
+    name = tree.Node(tree.Kind.SCALAR, place.name.start, place.name.end, key.name)
+    return tree.Entry(key.name, name, value, place.name.start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +73,11 @@ class IniPlaces:
 
     outline: IniOutline
     by_path: Mapping[tuple[Hashable, ...], IniSection | IniKey]
-    of_sections: Sequence[Path]
-    of_keys: Sequence[Path]
+    of_sections: Sequence[tree.Path]
+    of_keys: Sequence[tree.Path]
 
     @classmethod
-    def of(cls, ini: IniOutline, root: Node) -> "IniPlaces":
+    def of(cls, ini: IniOutline, root: tree.Node) -> "IniPlaces":
         """Name what is in `ini` as its tree `root` does."""
         # The entries of the tree are in the order of the file.
         count = len(ini.sections[0].keys)
@@ -102,7 +92,7 @@ class IniPlaces:
         by_path |= zip(of_keys, ini.every_key(), strict=True)
         return cls(ini, by_path, of_sections, of_keys)
 
-    def path_of(self, place: IniSection | IniKey) -> Path:
+    def path_of(self, place: IniSection | IniKey) -> tree.Path:
         """Return the path of `place`."""
         return (self.of_sections if isinstance(place, IniSection) else self.of_keys)[place.index]
 
@@ -182,11 +172,11 @@ def _missing(ini: IniOutline, readings: Sequence[_Reading]) -> _Reading:
     return next((each for each in in_sections if ini.sections_named(each[0])), (in_sections or keys)[0])
 
 
-def ini_edits(places: IniPlaces, branch: Branch) -> list[Splice]:
+def ini_edits(places: IniPlaces, branch: tree.Branch) -> list[tree.Splice]:
     """What makes the changes of `branch`. Raises `DataError` where that cannot be done."""
     writer = _IniWriter(places)
     if not branch.is_inside:
-        raise DataError("the whole file is not set as a value")
+        raise tree.DataError("the whole file is not set as a value")
     writer.edit_root(branch)
     return writer.splices
 
@@ -197,9 +187,9 @@ class _IniWriter:
     def __init__(self, places: IniPlaces) -> None:
         self._ini = places.outline
         self._places = places
-        self.splices: list[Splice] = []
+        self.splices: list[tree.Splice] = []
 
-    def edit_root(self, branch: Branch) -> None:
+    def edit_root(self, branch: tree.Branch) -> None:
         """Changes of the sections, and of the keys before them."""
         places = {name: self._places.by_path.get((name,)) for name in branch.inner}
         sections = {name: each for name, each in branch.inner.items() if self._is_section(places[name], each)}
@@ -207,8 +197,8 @@ class _IniWriter:
         tops = [each for each in branch.inserted if not isinstance(each.value, dict)]
         first = self._ini.sections[0]
         if any(each.source is not None and each.source not in self._places.keys_of(first) for each in tops):
-            raise DataError("sections are not moved")
-        self._edit_section(first, Branch(branch.changes, inner=own, inserted=tops))
+            raise tree.DataError("sections are not moved")
+        self._edit_section(first, tree.Branch(branch.changes, inner=own, inserted=tops))
         for name, each in sections.items():
             section = places[name]
             if isinstance(section, IniSection):
@@ -221,11 +211,11 @@ class _IniWriter:
             if isinstance(new.value, dict):
                 self._add_section(str(new.name), new.value, new.changes)
 
-    def _is_section(self, place: IniSection | IniKey | None, branch: Branch) -> bool:
+    def _is_section(self, place: IniSection | IniKey | None, branch: tree.Branch) -> bool:
         is_map = branch.is_inside or isinstance(branch.value, dict)
         return isinstance(place, IniSection) or (place is None and is_map)
 
-    def _edit_whole(self, section: IniSection, branch: Branch) -> None:
+    def _edit_whole(self, section: IniSection, branch: tree.Branch) -> None:
         lines = self._ini.source.lines
         if branch.name is not None:
             self._check(section_fault(branch.name))
@@ -241,11 +231,11 @@ class _IniWriter:
             self._edit_section(section, branch)
         elif isinstance(branch.value, dict):
             old = {name: key.value for name, key in self._places.keys_of(section).items()}
-            self._edit_section(section, within(branch.value, old, branch.changes))
+            self._edit_section(section, tree.within(branch.value, old, branch.changes))
         else:
-            raise DataError("a section cannot become a value", section.span.start)
+            raise tree.DataError("a section cannot become a value", section.span.start)
 
-    def _edit_section(self, section: IniSection, branch: Branch) -> None:
+    def _edit_section(self, section: IniSection, branch: tree.Branch) -> None:
         """Changes of the keys of `section`."""
         keys = self._places.keys_of(section)
         for name, each in branch.inner.items():
@@ -257,7 +247,7 @@ class _IniWriter:
         for new in branch.inserted:
             self._insert(section, keys, new)
 
-    def _edit_key(self, key: IniKey, branch: Branch) -> None:
+    def _edit_key(self, key: IniKey, branch: tree.Branch) -> None:
         if branch.name is not None:
             self._check(key_fault(branch.name))
             self._add(TextEdit(key.assignment.name, branch.name), branch.changes)
@@ -270,9 +260,9 @@ class _IniWriter:
                 for edit in set_value(self._ini, key, value):
                     self._add(edit, branch.changes)
         elif branch.inner or branch.inserted:
-            raise DataError("the value of a key of an INI file is text", key.assignment.name.start)
+            raise tree.DataError("the value of a key of an INI file is text", key.assignment.name.start)
 
-    def _insert(self, section: IniSection, keys: Mapping[Hashable, IniKey], new: Inserted) -> None:
+    def _insert(self, section: IniSection, keys: Mapping[Hashable, IniKey], new: tree.Inserted) -> None:
         if new.source is None and new.place >= len(section.keys):
             self._add_key(section, str(new.name), new.value, new.changes)
             return
@@ -300,7 +290,7 @@ class _IniWriter:
     def _add_section(self, name: str, value: object, changes: list[int]) -> None:
         self._check(section_fault(name))
         if not isinstance(value, dict):
-            raise DataError("a section of an INI file is a map of keys")
+            raise tree.DataError("a section of an INI file is a map of keys")
         for key in value:
             self._check(key_fault(str(key)))
         lines = [new_key_line(self._ini, str(key), self._text(each)) for key, each in value.items()]
@@ -310,16 +300,16 @@ class _IniWriter:
         if isinstance(value, bool):
             return "true" if value else "false"
         if not isinstance(value, str | int | float):
-            raise DataError("a value of an INI file is text, with neither lists nor maps")
+            raise tree.DataError("a value of an INI file is text, with neither lists nor maps")
         self._check(value_fault(str(value)))
         return str(value)
 
     def _check(self, fault: str | None) -> None:
         if fault is not None:
-            raise DataError(f"the name or value {fault}, so that it would not be read back as it is")
+            raise tree.DataError(f"the name or value {fault}, so that it would not be read back as it is")
 
     def _add(self, edit: TextEdit, changes: list[int]) -> None:
-        self.splices.append(Splice(edit, tuple(changes)))
+        self.splices.append(tree.Splice(edit, tuple(changes)))
 
 
 def named_values(values: Mapping[Hashable, Any]) -> list[Any]:
@@ -330,7 +320,7 @@ def named_values(values: Mapping[Hashable, Any]) -> list[Any]:
 
 
 def _name(name: object) -> str:
-    return name.text if isinstance(name, Unnamed) else str(name)
+    return name.text if isinstance(name, tree.Unnamed) else str(name)
 
 
 def is_read_alike(ini: IniOutline) -> bool | None:

@@ -8,20 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from mdplan.data import tree
 from mdplan.data.brackets import TOML_STRING, BracketWriter, read_toml_value
-from mdplan.data.tree import (
-    LAST,
-    Branch,
-    DataError,
-    DateText,
-    Inserted,
-    Node,
-    Path,
-    Splice,
-    as_read,
-    values_equal,
-    within,
-)
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
@@ -39,12 +27,12 @@ class TomlText:
     sign = " = "
     comment_signs: tuple[str, ...] = ("#",)
 
-    def key(self, name: str, like: Node | None) -> str:
+    def key(self, name: str, like: tree.Node | None) -> str:
         """The key `name`."""
         del like
         return key_text(name)
 
-    def value(self, value: object, like: Node | None, indent: str | None) -> str:
+    def value(self, value: object, like: tree.Node | None, indent: str | None) -> str:
         """`value`; a string in the quotes of the string `like` where they can carry it."""
         del indent
         quotes = like.style if like is not None and isinstance(value, str) else ""
@@ -62,7 +50,7 @@ def value_text(value: object) -> str:
     """`value` on one line. Raises `DataError` for what TOML cannot say."""
     match value:
         case None:
-            raise DataError("TOML has no null")
+            raise tree.DataError("TOML has no null")
         case list():
             text = f"[{', '.join(map(value_text, value))}]"
         case dict():
@@ -81,7 +69,7 @@ def _scalar(value: object) -> str:
             text = _string(value)
         case float():
             text = _float(value)
-        case DateText():
+        case tree.DateText():
             text = value.text
         case dt.date() | dt.time():
             text = value.isoformat()
@@ -99,7 +87,7 @@ def _float(value: float) -> str:
 
 def _string(value: str) -> str:
     if any("\ud800" <= each <= "\udfff" for each in value):
-        raise DataError("TOML has no lone surrogates")
+        raise tree.DataError("TOML has no lone surrogates")
     return '"' + _ESCAPED.sub(_escape, value) + '"'
 
 
@@ -129,7 +117,7 @@ class TomlHeader:
     In `path` the number of a table is after the name that several tables have.
     """
 
-    path: Path
+    path: tree.Path
     is_array: bool
     span: Span
     parts: tuple[Span, ...]
@@ -142,8 +130,8 @@ class TomlAssignment:
     `span` are the whole lines, `key` and `value` the texts in them, `parts` the names in the key.
     """
 
-    path: Path
-    table: Path
+    path: tree.Path
+    table: tree.Path
     span: Span
     key: Span
     value: Span
@@ -159,8 +147,8 @@ def read_statements(text: str, lines: LineIndex) -> tuple[Statement, ...]:
 
 
 def _statements(text: str, lines: LineIndex) -> Iterator[Statement]:
-    table: Path = ()
-    counts: dict[Path, int] = {}
+    table: tree.Path = ()
+    counts: dict[tree.Path, int] = {}
     line = 1
     while line <= lines.count:
         at = _skip_blanks(text, lines.start(line))
@@ -176,7 +164,7 @@ def _statements(text: str, lines: LineIndex) -> Iterator[Statement]:
             continue
         name, parts, end = _read_key(text, at)
         if text[end : end + 1] != "=":
-            raise DataError("a line of it cannot be followed", at)
+            raise tree.DataError("a line of it cannot be followed", at)
         start = _skip_blanks(text, end + 1)
         value = Span(start, _value_end(text, start))
         last = lines.line_at(max(value.end - 1, at))
@@ -185,9 +173,9 @@ def _statements(text: str, lines: LineIndex) -> Iterator[Statement]:
         line = last + 1
 
 
-def _table_path(names: tuple[str, ...], counts: dict[Path, int], *, is_array: bool) -> Path:
+def _table_path(names: tuple[str, ...], counts: dict[tree.Path, int], *, is_array: bool) -> tree.Path:
     """The path of the header `names`; `counts` are the tables so far, by the path of their name."""
-    path: Path = ()
+    path: tree.Path = ()
     for index, name in enumerate(names):
         path = (*path, name)
         if is_array and index == len(names) - 1:
@@ -206,7 +194,7 @@ def _read_key(text: str, at: int) -> tuple[tuple[str, ...], tuple[Span, ...], in
         quoted, bare = TOML_STRING.match(text, at), _BARE_KEY.match(text, at)
         found = quoted or bare
         if found is None:
-            raise DataError("a key of it cannot be followed", at)
+            raise tree.DataError("a key of it cannot be followed", at)
         names.append(tomllib.loads(f"k={found[0]}")["k"] if quoted else found[0])
         parts.append(Span(found.start(), found.end()))
         at = _skip_blanks(text, found.end())
@@ -262,15 +250,19 @@ def _skip_blanks(text: str, at: int) -> int:
 
 
 def toml_edits(
-    text: str, lines: LineIndex, statements: Sequence[Statement], values: Mapping[str, Any], branch: Branch
-) -> list[Splice]:
+    text: str,
+    lines: LineIndex,
+    statements: Sequence[Statement],
+    values: Mapping[str, Any],
+    branch: tree.Branch,
+) -> list[tree.Splice]:
     """What makes the changes of `branch` in the TOML `text`, which says `values`; new lines end in LF.
 
     Raises `DataError` where that cannot be done by cutting.
     """
     writer = _TomlWriter(text, lines, statements)
     if not branch.is_inside:
-        raise DataError("the whole file is not set as a value")
+        raise tree.DataError("the whole file is not set as a value")
     writer.edit_map((), values, branch)
     return writer.splices
 
@@ -284,10 +276,10 @@ class _TomlWriter:
         self._statements = statements
         self._assigned = {each.path: each for each in statements if isinstance(each, TomlAssignment)}
         self._headers = {each.path: each for each in statements if isinstance(each, TomlHeader)}
-        self.splices: list[Splice] = []
+        self.splices: list[tree.Splice] = []
         self._flow = BracketWriter(text, lines, TomlText(), self.splices)
 
-    def edit_map(self, path: Path, old: Mapping[str, Any], branch: Branch) -> None:
+    def edit_map(self, path: tree.Path, old: Mapping[str, Any], branch: tree.Branch) -> None:
         """Changes of the keys of the table `path`, which says `old`."""
         for name, each in branch.inner.items():
             key = (*path, str(name))
@@ -300,40 +292,42 @@ class _TomlWriter:
             self._move(path, entry, old)
         new = {str(name): each for name, each in branch.inner.items() if name not in old}
         new |= {
-            str(each.name): Branch(each.changes, each.value)
+            str(each.name): tree.Branch(each.changes, each.value)
             for each in branch.inserted
-            if each.source is None and each.place == LAST
+            if each.source is None and each.place == tree.LAST
         }
         for entry in branch.inserted:
-            if entry.source is None and entry.place != LAST:
+            if entry.source is None and entry.place != tree.LAST:
                 self._insert_before(path, entry, old)
         self._add_keys(path, new)
 
-    def _edit_key(self, key: Path, old: object, branch: Branch) -> None:
+    def _edit_key(self, key: tree.Path, old: object, branch: tree.Branch) -> None:
         if branch.name is not None:
             self._rename(key, branch)
         if branch.is_inside and not (branch.inner or branch.inserted):
             return
-        if not branch.is_inside and values_equal(old, as_read(branch.value)):
+        if not branch.is_inside and tree.values_equal(old, tree.as_read(branch.value)):
             return
         if key in self._assigned:
             self._edit_value(self._assigned[key], branch)
         elif isinstance(old, list):
             self._edit_tables(key, old, branch)
         elif branch.value == {} and key not in self._headers:
-            raise DataError("a table without its own header cannot be empty", self._place_of(key))
+            raise tree.DataError("a table without its own header cannot be empty", self._place_of(key))
         elif branch.is_inside or isinstance(branch.value, dict):
             inside = (
-                branch if branch.is_inside else within(_map_of(branch.value), _map_of(old), branch.changes)
+                branch
+                if branch.is_inside
+                else tree.within(_map_of(branch.value), _map_of(old), branch.changes)
             )
             self.edit_map(key, _map_of(old), inside)
-        elif not values_equal(old, branch.value):
-            raise DataError("a table cannot become another kind of value", self._place_of(key))
+        elif not tree.values_equal(old, branch.value):
+            raise tree.DataError("a table cannot become another kind of value", self._place_of(key))
 
-    def _edit_tables(self, key: Path, old: list[Any], branch: Branch) -> None:
+    def _edit_tables(self, key: tree.Path, old: list[Any], branch: tree.Branch) -> None:
         """Changes of the tables of a list of tables."""
         if not branch.is_inside:
-            raise DataError("a list of tables is not edited by its key", self._place_of(key))
+            raise tree.DataError("a list of tables is not edited by its key", self._place_of(key))
         for index, each in branch.inner.items():
             table = (*key, int(str(index)))
             if each.is_removed:
@@ -342,15 +336,15 @@ class _TomlWriter:
                 inside = (
                     each
                     if each.is_inside
-                    else within(_map_of(each.value), old[int(str(index))], each.changes)
+                    else tree.within(_map_of(each.value), old[int(str(index))], each.changes)
                 )
                 self.edit_map(table, old[int(str(index))], inside)
             else:
-                raise DataError("a table cannot become another kind of value", self._place_of(table))
+                raise tree.DataError("a table cannot become another kind of value", self._place_of(table))
         for new in branch.inserted:
             self._insert_table(key, new, len(old))
 
-    def _insert_table(self, key: Path, new: Inserted, count: int) -> None:
+    def _insert_table(self, key: tree.Path, new: tree.Inserted, count: int) -> None:
         place = min(new.place, count)
         spans = [self._span_of((*key, index)) for index in range(count)]
         if isinstance(new.source, int):
@@ -362,14 +356,14 @@ class _TomlWriter:
             lines = "".join(f"{key_text(name)} = {value_text(each)}\n" for name, each in new.value.items())
             block = f"[[{names}]]\n{lines}"
         else:
-            raise DataError("an item of a list of tables is a map", self._place_of(key))
+            raise tree.DataError("an item of a list of tables is a map", self._place_of(key))
         if place < count:
             at = self._above(spans[place].start)
             self._insert(at, block.rstrip("\r\n") + "\n\n", new.changes)
         else:
             self._insert(spans[count - 1].end, "\n" + block.rstrip("\r\n") + "\n", new.changes)
 
-    def _rename(self, key: Path, branch: Branch) -> None:
+    def _rename(self, key: tree.Path, branch: tree.Branch) -> None:
         """Another name for the last name of `key`, wherever it is."""
         assert branch.name is not None, "it was asked for"
         depth = sum(isinstance(each, str) for each in key) - 1
@@ -382,20 +376,20 @@ class _TomlWriter:
             if 0 <= own < len(each.parts):
                 self._add(each.parts[own], key_text(branch.name), branch.changes)
 
-    def _move(self, path: Path, new: Inserted, old: Mapping[str, Any]) -> None:
+    def _move(self, path: tree.Path, new: tree.Inserted, old: Mapping[str, Any]) -> None:
         source = self._assigned.get((*path, str(new.source)))
         if source is None:
-            raise DataError(
+            raise tree.DataError(
                 "only keys with their own value are moved", self._place_of((*path, str(new.source)))
             )
         line = self._text[source.span.start : source.span.end].rstrip("\r\n") + "\n"
         self._insert(self._line_before(path, new.place, old), line, new.changes)
 
-    def _insert_before(self, path: Path, new: Inserted, old: Mapping[str, Any]) -> None:
+    def _insert_before(self, path: tree.Path, new: tree.Inserted, old: Mapping[str, Any]) -> None:
         at = self._line_before(path, new.place, old)
         self._insert(at, f"{key_text(str(new.name))} = {value_text(new.value)}\n", new.changes)
 
-    def _line_before(self, path: Path, place: int, old: Mapping[str, Any]) -> int:
+    def _line_before(self, path: tree.Path, place: int, old: Mapping[str, Any]) -> int:
         """Start of the line of the key number `place` of the table `path`, or after its last key."""
         name = list(old)[place] if place < len(old) else None
         following = self._assigned.get((*path, name)) if name is not None else None
@@ -403,14 +397,14 @@ class _TomlWriter:
             return following.span.start
         last = self._last_of(path)
         if last is None:
-            raise DataError("a table without keys has no such place")
+            raise tree.DataError("a table without keys has no such place")
         return last.span.end
 
-    def _edit_value(self, at: TomlAssignment, branch: Branch) -> None:
+    def _edit_value(self, at: TomlAssignment, branch: tree.Branch) -> None:
         node = read_toml_value(self._text, at.value.start, at.value.end)
         self._flow.edit_value(node, branch)
 
-    def _add_keys(self, parent: Path, branches: Mapping[str, Branch]) -> None:
+    def _add_keys(self, parent: tree.Path, branches: Mapping[str, tree.Branch]) -> None:
         """New keys of the table `parent`."""
         tables = {
             name: branch
@@ -434,7 +428,7 @@ class _TomlWriter:
         for name, branch in tables.items():
             self._add_table(name, _map_of(branch.as_value), branch.changes)
 
-    def _place_for(self, parent: Path, last: TomlAssignment | None) -> tuple[int, str, str]:
+    def _place_for(self, parent: tree.Path, last: TomlAssignment | None) -> tuple[int, str, str]:
         """Where new keys of the table `parent` go, after its `last` one; and what is around them."""
         if last is not None:
             return last.span.end, "", ""
@@ -451,7 +445,7 @@ class _TomlWriter:
         gap = "\n" if has_text else ""
         self._insert(self._end(), f"{gap}[{key_text(table)}]\n{lines}", changes)
 
-    def _last_of(self, parent: Path) -> TomlAssignment | None:
+    def _last_of(self, parent: tree.Path) -> TomlAssignment | None:
         """The last key of the map `parent`, below its own header where it has one, else dotted elsewhere."""
         keys = [each for each in self._statements if isinstance(each, TomlAssignment)]
         if not parent or parent in self._headers:
@@ -463,7 +457,7 @@ class _TomlWriter:
         # A table that dotted keys have made can have no header: what is new in it is after them.
         return next(own, dotted[-1] if dotted else None)
 
-    def _before_first(self, parent: Path) -> int:
+    def _before_first(self, parent: tree.Path) -> int:
         """Start of the first header inside the table `parent`, with the comments right above it."""
         first = next(
             each
@@ -479,11 +473,11 @@ class _TomlWriter:
             line -= 1
         return self._lines.start(line)
 
-    def _delete(self, key: Path, changes: list[int]) -> None:
+    def _delete(self, key: tree.Path, changes: list[int]) -> None:
         for span in self._spans_of(key):
             self._add(span, "", changes)
 
-    def _delete_table(self, key: Path, changes: list[int]) -> None:
+    def _delete_table(self, key: tree.Path, changes: list[int]) -> None:
         """Delete a table of a list; the last of the file with the blank line before it."""
         for span in self._spans_of(key):
             line = self._lines.line_at(span.start)
@@ -495,7 +489,7 @@ class _TomlWriter:
             )
             self._add(Span(start, span.end), "", changes)
 
-    def _spans_of(self, key: Path) -> Iterator[Span]:
+    def _spans_of(self, key: tree.Path) -> Iterator[Span]:
         """Lines of all statements of `key`: of a table from its header to its last key, and a blank line."""
         length = len(key)
         table: TomlHeader | None = None
@@ -511,7 +505,7 @@ class _TomlWriter:
                 yield each.span
             end = each.span.end if each is not None else end
 
-    def _span_of(self, key: Path) -> Span:
+    def _span_of(self, key: tree.Path) -> Span:
         """From the first to the last line of `key`."""
         spans = list(self._spans_of(key))
         return Span(spans[0].start, spans[-1].end)
@@ -533,7 +527,7 @@ class _TomlWriter:
             line -= 1
         return self._lines.end(line) if line else 0
 
-    def _place_of(self, key: Path) -> int:
+    def _place_of(self, key: tree.Path) -> int:
         return next(each.span.start for each in self._statements if each.path[: len(key)] == key)
 
     def _insert(self, offset: int, text: str, changes: list[int]) -> None:
@@ -543,7 +537,7 @@ class _TomlWriter:
         is_cut = span.start == len(self._text) > 0 and self._text[-1] not in "\r\n"
         if is_cut and new_text:
             new_text = "\n" + new_text.removesuffix("\n")
-        self.splices.append(Splice(TextEdit(span, new_text), tuple(changes)))
+        self.splices.append(tree.Splice(TextEdit(span, new_text), tuple(changes)))
 
 
 def _map_of(value: object) -> dict[str, Any]:
@@ -551,6 +545,6 @@ def _map_of(value: object) -> dict[str, Any]:
     return value
 
 
-def _names(path: Path) -> Iterator[str]:
+def _names(path: tree.Path) -> Iterator[str]:
     """The names in `path`, which a header or dotted key has; numbers of tables are not written."""
     return (each for each in path if isinstance(each, str))

@@ -15,25 +15,8 @@ from typing import Any, Final
 
 import yaml
 
+from mdplan.data import tree
 from mdplan.data.brackets import BracketWriter, added_entries, entry_stays
-from mdplan.data.tree import (
-    Branch,
-    DataError,
-    DateText,
-    Entry,
-    Inserted,
-    Kind,
-    Node,
-    Opaque,
-    Splice,
-    Unnamed,
-    changed,
-    named,
-    values_equal,
-    values_of,
-    within,
-    within_list,
-)
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.line_end_view import to_lf
@@ -56,7 +39,7 @@ _RESOLVER: Final = yaml.resolver.Resolver()
 _FAST_LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def read_yaml(text: str, lines: LineIndex, *, is_strict: bool = False) -> Node | None:
+def read_yaml(text: str, lines: LineIndex, *, is_strict: bool = False) -> tree.Node | None:
     """The one value of the YAML `text`; None where there is nothing but comments.
 
     Several documents are a list of them. Raises `DataError` for what cannot be read.
@@ -66,18 +49,18 @@ def read_yaml(text: str, lines: LineIndex, *, is_strict: bool = False) -> Node |
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         if "nesting depth" in (error.problem or ""):
-            raise DataError("it is nested too deeply", mark.index if mark else None) from error
-        raise DataError(_reason(error), mark.index if mark else None) from error
+            raise tree.DataError("it is nested too deeply", mark.index if mark else None) from error
+        raise tree.DataError(_reason(error), mark.index if mark else None) from error
     except yaml.reader.ReaderError as error:
-        raise DataError("it contains a character that YAML forbids", error.position) from error
+        raise tree.DataError("it contains a character that YAML forbids", error.position) from error
     except UnicodeEncodeError as error:
-        raise DataError("it contains bytes that are not UTF-8", error.start) from error
+        raise tree.DataError("it contains bytes that are not UTF-8", error.start) from error
     except RecursionError as error:
-        raise DataError("it is nested too deeply") from error
+        raise tree.DataError("it is nested too deeply") from error
     if len(documents) < 2:
         return documents[0] if documents else None
-    entries = [Entry(index, None, node, node.start) for index, node in enumerate(documents)]
-    return Node(Kind.LIST, 0, len(text), style="documents", entries=entries)
+    entries = [tree.Entry(index, None, node, node.start) for index, node in enumerate(documents)]
+    return tree.Node(tree.Kind.LIST, 0, len(text), style="documents", entries=entries)
 
 
 class _Reader:
@@ -94,36 +77,36 @@ class _Reader:
         self._anchors: set[str] = set()
         self._constructor = yaml.constructor.SafeConstructor()
 
-    def documents(self) -> list[Node]:
-        found: list[Node] = []
+    def documents(self) -> list[tree.Node]:
+        found: list[tree.Node] = []
         for event in self._events:
             if not isinstance(event, yaml.DocumentStartEvent):
                 continue
             self._anchors.clear()
             if found and self._is_strict:
-                raise DataError("it is not valid YAML", _start(event))
+                raise tree.DataError("it is not valid YAML", _start(event))
             node = self._node(next(self._events), 0)
             if not _is_nothing(node) or event.explicit:
                 found.append(node)
         return found[:1] if len(found) == 1 and _is_nothing(found[0]) and self._is_strict else found
 
-    def _node(self, event: Any, depth: int) -> Node:  # noqa: ANN401 (yaml has no types for events)
+    def _node(self, event: Any, depth: int) -> tree.Node:  # noqa: ANN401 (yaml has no types for events)
         self._check(event, depth)
         start = _start(event)
         if isinstance(event, yaml.AliasEvent):
             if event.anchor not in self._anchors:
-                raise DataError("an alias has no anchor before it", start)
-            return Node(Kind.SCALAR, start, _end(event), Opaque("alias", event.anchor))
+                raise tree.DataError("an alias has no anchor before it", start)
+            return tree.Node(tree.Kind.SCALAR, start, _end(event), tree.Opaque("alias", event.anchor))
         if event.anchor is not None:
             self._anchors.add(event.anchor)
         inner, start = self._without_properties(event)
         tag = event.tag if event.tag != "!" else None
         if isinstance(event, yaml.ScalarEvent):
             return self._scalar(event, start, tag)
-        kind = Kind.MAP if isinstance(event, yaml.MappingStartEvent) else Kind.LIST
+        kind = tree.Kind.MAP if isinstance(event, yaml.MappingStartEvent) else tree.Kind.LIST
         is_flow = bool(event.flow_style)
-        node = Node(kind, inner, inner, tag, is_flow=is_flow, anchor=event.anchor)
-        add = self._add_keys if kind is Kind.MAP else self._add_items
+        node = tree.Node(kind, inner, inner, tag, is_flow=is_flow, anchor=event.anchor)
+        add = self._add_keys if kind is tree.Kind.MAP else self._add_items
         end = add(node, depth + 1)
         if is_flow:
             node.end = end
@@ -141,15 +124,15 @@ class _Reader:
         self._count += 1
         if depth >= (_STRICT_DEPTH if self._is_strict else MAX_DEPTH):
             reason = ", or has too many values" if self._is_strict else ""
-            raise DataError(f"it is nested too deeply{reason}", at)
+            raise tree.DataError(f"it is nested too deeply{reason}", at)
         if not self._is_strict:
             return
         if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
-            raise DataError("it has an anchor or alias", at)
+            raise tree.DataError("it has an anchor or alias", at)
         if event.tag not in {None, "!"}:
-            raise DataError("it has a tag", at)
+            raise tree.DataError("it has a tag", at)
         if self._count > _STRICT_NODES:
-            raise DataError("it is nested too deeply, or has too many values", at)
+            raise tree.DataError("it is nested too deeply, or has too many values", at)
 
     def _without_properties(self, event: Any) -> tuple[int, int]:  # noqa: ANN401 (as above)
         """Where a value starts after its anchor and tag; and the same, but with the tag that it has."""
@@ -168,62 +151,64 @@ class _Reader:
         is_scalar = isinstance(event, yaml.ScalarEvent)
         return _end(event) if is_scalar else len(self._text)
 
-    def _scalar(self, event: Any, start: int, tag: str | None) -> Node:  # noqa: ANN401 (as above)
+    def _scalar(self, event: Any, start: int, tag: str | None) -> tree.Node:  # noqa: ANN401 (as above)
         style = event.style or ""
         end = max(_end(event), start)
         value: object
         if tag is not None and not tag.startswith(_TAG):
-            value = Opaque(tag, event.value)
+            value = tree.Opaque(tag, event.value)
         else:
             resolved = tag or _RESOLVER.resolve(yaml.ScalarNode, event.value, event.implicit)  # type: ignore[no-untyped-call]
             value = self._value(resolved, event.value, start)
-            value = value if tag is None else Opaque(tag, value)
-        return Node(Kind.SCALAR, start, end, value, style=style, anchor=event.anchor)
+            value = value if tag is None else tree.Opaque(tag, value)
+        return tree.Node(tree.Kind.SCALAR, start, end, value, style=style, anchor=event.anchor)
 
     def _value(self, tag: str, text: str, at: int) -> object:
         if tag == f"{_TAG}str":
             return text
         if tag == f"{_TAG}merge":
-            return Opaque(tag, text)
+            return tree.Opaque(tag, text)
         node = yaml.ScalarNode(tag, text)
         make = self._constructor.yaml_constructors.get(tag)
         if make is None:
             if self._is_strict:
-                raise DataError("it is not valid YAML", at)
-            return Opaque(tag, text)
+                raise tree.DataError("it is not valid YAML", at)
+            return tree.Opaque(tag, text)
         try:
             return make(self._constructor, node)
         except (ValueError, OverflowError, TypeError, AttributeError, yaml.YAMLError) as error:
             if self._is_strict:
-                raise DataError("it contains a number or date that cannot be read", at) from error
-            return Opaque(tag, text)
+                raise tree.DataError("it contains a number or date that cannot be read", at) from error
+            return tree.Opaque(tag, text)
 
-    def _add_keys(self, node: Node, depth: int) -> int:
+    def _add_keys(self, node: tree.Node, depth: int) -> int:
         while True:
             event = next(self._events)
             if isinstance(event, yaml.MappingEndEvent):
-                named(node.entries)
-                if self._is_strict and any(isinstance(each.name, Unnamed) for each in node.entries):
+                tree.named(node.entries)
+                if self._is_strict and any(isinstance(each.name, tree.Unnamed) for each in node.entries):
                     self._refuse_unnamed(node)
                 return _end(event)
             start = _start(event)
             key = self._node(event, depth)
-            if self._is_strict and key.kind is not Kind.SCALAR:
-                raise DataError("one of its keys is a list or map", start)
-            is_merge = isinstance(key.value, Opaque) and key.value.kind.endswith("merge") and not key.style
+            if self._is_strict and key.kind is not tree.Kind.SCALAR:
+                raise tree.DataError("one of its keys is a list or map", start)
+            is_merge = (
+                isinstance(key.value, tree.Opaque) and key.value.kind.endswith("merge") and not key.style
+            )
             if self._is_strict and is_merge:
-                raise DataError("it has a merge key", start)
-            has_name = key.kind is Kind.SCALAR and not isinstance(event, yaml.AliasEvent)
-            name = event.value if has_name else Unnamed("", start)
-            node.entries.append(Entry(name, key, self._node(next(self._events), depth), start))
+                raise tree.DataError("it has a merge key", start)
+            has_name = key.kind is tree.Kind.SCALAR and not isinstance(event, yaml.AliasEvent)
+            name = event.value if has_name else tree.Unnamed("", start)
+            node.entries.append(tree.Entry(name, key, self._node(next(self._events), depth), start))
 
-    def _refuse_unnamed(self, node: Node) -> None:
+    def _refuse_unnamed(self, node: tree.Node) -> None:
         second = next(
-            each for each in node.entries if isinstance(each.name, Unnamed) and each.name.index == 1
+            each for each in node.entries if isinstance(each.name, tree.Unnamed) and each.name.index == 1
         )
-        raise DataError("a key occurs twice", second.start)
+        raise tree.DataError("a key occurs twice", second.start)
 
-    def _add_items(self, node: Node, depth: int) -> int:
+    def _add_items(self, node: tree.Node, depth: int) -> int:
         while True:
             event = next(self._events)
             if isinstance(event, yaml.SequenceEndEvent):
@@ -232,9 +217,9 @@ class _Reader:
             item = self._node(event, depth)
             if not node.is_flow:
                 start = self._dash_before(node, start)
-            node.entries.append(Entry(len(node.entries), None, item, start))
+            node.entries.append(tree.Entry(len(node.entries), None, item, start))
 
-    def _dash_before(self, node: Node, start: int) -> int:
+    def _dash_before(self, node: tree.Node, start: int) -> int:
         """Where the dash of an item is whose value has the start `start`.
 
         The first is where the list starts, and the others are in its column.
@@ -249,9 +234,9 @@ class _Reader:
                 return at
             line -= 1
         # Columns are those of YAML, to which some more characters end a line.
-        raise DataError("the dash of an item is somewhere else", start)
+        raise tree.DataError("the dash of an item is somewhere else", start)
 
-    def _find_commas(self, node: Node) -> None:
+    def _find_commas(self, node: tree.Node) -> None:
         if not node.entries:
             return
         ends = [*(each.start for each in node.entries[1:]), node.end]
@@ -271,9 +256,9 @@ def _end(event: Any) -> int:  # noqa: ANN401 (as above)
     return int(event.end_mark.index)
 
 
-def _is_nothing(node: Node) -> bool:
+def _is_nothing(node: tree.Node) -> bool:
     """Whether `node` is that of a document with nothing in it."""
-    return node.kind is Kind.SCALAR and node.value is None and node.start == node.end
+    return node.kind is tree.Kind.SCALAR and node.value is None and node.start == node.end
 
 
 def _reason(error: yaml.MarkedYAMLError) -> str:
@@ -295,8 +280,8 @@ _BLOCK_STYLES: Final = frozenset({"|", ">"})
 
 
 def yaml_edits(
-    text: str, lines: LineIndex, root: Node | None, branch: Branch, *, is_block: bool
-) -> list[Splice]:
+    text: str, lines: LineIndex, root: tree.Node | None, branch: tree.Branch, *, is_block: bool
+) -> list[tree.Splice]:
     """What makes the changes of `branch` in the YAML `text` with the value `root`; new lines end in LF.
 
     A file that loses its last key says `{}`; front matter, which `is_block`, has nothing in it. Raises
@@ -309,7 +294,7 @@ def yaml_edits(
         for index, each in branch.inner.items():
             document = root.entry(index) if isinstance(index, int) else None
             if document is None or each.is_removed or branch.inserted:
-                raise DataError("a document is not added or deleted by its number")
+                raise tree.DataError("a document is not added or deleted by its number")
             writer.edit_root(document.node, each, is_only=False)
     else:
         writer.edit_root(root, branch, is_only=True)
@@ -342,7 +327,7 @@ class Layout:
     literals: bool = True
 
     @classmethod
-    def of(cls, root: Node | None) -> "Layout":
+    def of(cls, root: tree.Node | None) -> "Layout":
         """Layout of the block `root`; the first of its kind decides on indentation, most lists on theirs."""
         maps: list[int] = []
         lists: list[int] = []
@@ -351,7 +336,7 @@ class Layout:
             if not child.entries:
                 continue
             indent = child.column - parent.column
-            if child.kind is Kind.LIST:
+            if child.kind is tree.Kind.LIST:
                 styles[child.is_flow] += 1
                 lists += [] if child.is_flow else [indent]
             elif not child.is_flow:
@@ -410,36 +395,36 @@ class Layout:
 class _BlockWriter:
     """Collects the splices of one text."""
 
-    def __init__(self, text: str, lines: LineIndex, root: Node | None, *, is_block: bool) -> None:
+    def __init__(self, text: str, lines: LineIndex, root: tree.Node | None, *, is_block: bool) -> None:
         self._is_block = is_block
         self._text = text
         self._lines = lines
         self._layout = Layout.of(root)
-        self.splices: list[Splice] = []
+        self.splices: list[tree.Splice] = []
         self._flow = BracketWriter(text, lines, FlowText(), self.splices)
 
-    def write_whole(self, branch: Branch) -> None:
+    def write_whole(self, branch: tree.Branch) -> None:
         """The value of a text that has none."""
         value = branch.as_value
         if not isinstance(value, dict):
-            raise DataError("the file is empty")
+            raise tree.DataError("the file is empty")
         for key, each in value.items():
             self._insert_lines(self._behind_text(0), self._layout.map_lines({key: each}, 0), branch.changes)
 
-    def edit_root(self, node: Node, branch: Branch, *, is_only: bool) -> None:
+    def edit_root(self, node: tree.Node, branch: tree.Branch, *, is_only: bool) -> None:
         """Changes of the outermost value."""
         if not branch.is_inside:
-            raise DataError("the whole file is not set as a value", node.start)
+            raise tree.DataError("the whole file is not set as a value", node.start)
         if node.is_flow:
             self._flow.edit_value(node, branch)
-        elif node.kind is Kind.SCALAR:
-            raise DataError("its outermost value is not a map or list", node.start)
+        elif node.kind is tree.Kind.SCALAR:
+            raise tree.DataError("its outermost value is not a map or list", node.start)
         else:
             end = self._end_of(node)
             end = self._behind_text(end) if is_only and self._is_open() else end
             self._edit_entries(node, branch, end)
-            if not self._is_block and not changed(values_of(node), branch):
-                empty = "{}" if node.kind is Kind.MAP else "[]"
+            if not self._is_block and not tree.changed(tree.values_of(node), branch):
+                empty = "{}" if node.kind is tree.Kind.MAP else "[]"
                 self._insert_lines(end, [empty], branch.changes)
 
     def _is_open(self) -> bool:
@@ -456,7 +441,7 @@ class _BlockWriter:
             line -= 1
         return max(lines.end(line) if line else 0, least)
 
-    def _edit_entries(self, node: Node, branch: Branch, end: int) -> None:
+    def _edit_entries(self, node: tree.Node, branch: tree.Branch, end: int) -> None:
         """Changes of the keys or items of a value on lines of its own, after which `end` is."""
         before = node.entries[0]
         moved = {each.source for each in branch.inserted}
@@ -477,24 +462,24 @@ class _BlockWriter:
                 continue
             self._insert_lines(offset, self._entry_lines(node, each, offset), each.changes)
 
-    def _insert_first(self, node: Node, first: Entry, new: Inserted) -> None:
+    def _insert_first(self, node: tree.Node, first: tree.Entry, new: tree.Inserted) -> None:
         """A new entry before the `first` one, which may be after the dash of a list around it."""
         line = self._lines.start(self._lines.line_at(first.start))
         lines = self._entry_lines(node, new, first.start)
         if self._text[line : first.start].strip(" "):
             if self._text[line : first.start].strip(" -"):
-                raise DataError("an entry does not begin its line", first.start)
+                raise tree.DataError("an entry does not begin its line", first.start)
             text = "\n".join(lines).lstrip(" ")
             self._add(Span(first.start, first.start), f"{text}\n{' ' * node.column}", new.changes)
         else:
             self._insert_lines(line, lines, new.changes)
 
-    def _entry_lines(self, node: Node, new: Inserted, offset: int) -> list[str]:
+    def _entry_lines(self, node: tree.Node, new: tree.Inserted, offset: int) -> list[str]:
         """Lines of a new entry, laid out as those around it are."""
         if new.source is not None:
             return self._moved_lines(node, new.source)
         layout = self._layout_at(offset)
-        if node.kind is Kind.MAP:
+        if node.kind is tree.Kind.MAP:
             assert new.name is not None, "an entry of a map has a name"
             return list(layout.map_lines({new.name: new.value}, node.column))
         last = node.entries[-1]
@@ -503,51 +488,55 @@ class _BlockWriter:
         quote = quote_of([each.node for each in node.entries])
         return list(layout.item_lines(new.value, node.column, quote, gap))
 
-    def _moved_lines(self, node: Node, source: Any) -> list[str]:  # noqa: ANN401 (a name or index)
+    def _moved_lines(self, node: tree.Node, source: Any) -> list[str]:  # noqa: ANN401 (a name or index)
         entry = node.entry(source)
         assert entry is not None, "what moves is there"
         return to_lf(self._text[self._above(entry) : self._end_of(entry.node)]).removesuffix("\n").split("\n")
 
-    def _edit_entry(self, node: Node, entry: Entry, branch: Branch) -> None:
+    def _edit_entry(self, node: tree.Node, entry: tree.Entry, branch: tree.Branch) -> None:
         if branch.name is not None and entry.key is not None:
             self._rename(entry.key, branch)
         if branch.is_inside and not (branch.inner or branch.inserted):
             return
-        old = values_of(entry.node)
-        inside: Branch | None = branch if branch.is_inside else None
+        old = tree.values_of(entry.node)
+        inside: tree.Branch | None = branch if branch.is_inside else None
         if inside is None:
-            if values_equal(old, branch.as_value):
+            if tree.values_equal(old, branch.as_value):
                 return
             if isinstance(old, dict) and isinstance(branch.value, dict) and old.keys() & branch.value.keys():
-                inside = within(branch.value, old, branch.changes)
+                inside = tree.within(branch.value, old, branch.changes)
             elif isinstance(old, list) and isinstance(branch.value, list):
-                inside = within_list(branch.value, old, branch.changes)
+                inside = tree.within_list(branch.value, old, branch.changes)
         if inside is not None and entry_stays(entry.node, inside):
             if entry.node.is_flow:
                 self._flow.edit_value(entry.node, inside)
             else:
                 self._edit_entries(entry.node, inside, self._end_of(entry.node))
             return
-        value = changed(old, branch) if branch.is_inside and isinstance(old, dict | list) else branch.as_value
+        value = (
+            tree.changed(old, branch)
+            if branch.is_inside and isinstance(old, dict | list)
+            else branch.as_value
+        )
         if entry.key is None:
             self._replace_item(node, entry, value, branch.changes)
         else:
             self._replace_value(node, entry, value, branch.changes)
 
-    def _rename(self, key: Node, branch: Branch) -> None:
+    def _rename(self, key: tree.Node, branch: tree.Branch) -> None:
         assert branch.name is not None, "it was asked for"
         if key.style in _BLOCK_STYLES:
-            raise DataError("a key has several lines", key.start)
+            raise tree.DataError("a key has several lines", key.start)
         self._add(key.span, string_text(branch.name, quote_of([key])), branch.changes)
 
-    def _replace_item(self, node: Node, entry: Entry, value: object, changes: list[int]) -> None:
+    def _replace_item(self, node: tree.Node, entry: tree.Entry, value: object, changes: list[int]) -> None:
         """A list item in place of another, from its dash to its end."""
         quote = quote_of([entry.node]) or quote_of([each.node for each in node.entries])
         layout = self._layout_at(self._end_of(entry.node))
         between = self._text[entry.start + 1 : entry.node.start]
         is_beside = len(between) > 0 and not between.strip(" ")
         lines = list(layout.item_lines(value, node.column, quote, len(between) if is_beside else 1))
-        is_short = entry.node.kind is Kind.SCALAR or entry.node.is_flow or not entry.node.entries
+        is_short = entry.node.kind is tree.Kind.SCALAR or entry.node.is_flow or not entry.node.entries
         if is_short and entry.node.style not in _BLOCK_STYLES and is_beside:
             # A comment after the old value stays there.
             self._add(entry.node.span, lines[0][node.column + 1 :].lstrip(" "), changes)
@@ -558,13 +547,13 @@ class _BlockWriter:
         end = self._lines.content_end(self._lines.line_at(max(self._end_of(entry.node) - 1, 0)))
         self._add(Span(entry.start, end), text, changes)
 
-    def _replace_value(self, node: Node, entry: Entry, value: object, changes: list[int]) -> None:
+    def _replace_value(self, node: tree.Node, entry: tree.Entry, value: object, changes: list[int]) -> None:
         """The head of the new value in place of the old one's, and its lines in place of the old lines."""
         assert entry.key is not None, "it is one of a map"
         colon = self._text.find(":", entry.key.end) + 1
         line = self._lines.start(self._lines.line_at(entry.start))
         if not colon or self._text[line : entry.start].strip(" -"):
-            raise DataError("a key does not begin its line", entry.start)
+            raise tree.DataError("a key does not begin its line", entry.start)
         if entry.node.anchor is not None:
             # What is after the colon begins with the anchor, which stays.
             found = self._text.find(f"&{entry.node.anchor}", colon)
@@ -580,11 +569,11 @@ class _BlockWriter:
         if written.lines or len(lines):
             self._replace_lines(lines, written.lines, changes)
 
-    def _written(self, parent: Node, entry: Entry, value: object, layout: Layout) -> Written:
+    def _written(self, parent: tree.Node, entry: tree.Entry, value: object, layout: Layout) -> Written:
         node = entry.node
-        quote = quote_of([each.node for each in node.entries] if node.kind is Kind.LIST else [node])
-        is_list = node.kind is Kind.LIST and isinstance(value, list)
-        is_map = node.kind is Kind.MAP and isinstance(value, dict)
+        quote = quote_of([each.node for each in node.entries] if node.kind is tree.Kind.LIST else [node])
+        is_list = node.kind is tree.Kind.LIST and isinstance(value, list)
+        is_map = node.kind is tree.Kind.MAP and isinstance(value, dict)
         if (is_list or is_map) and node.is_flow:
             return Written(flow_text(value, quote))
         if is_list and node.entries:
@@ -601,7 +590,7 @@ class _BlockWriter:
         behind = lines.content(line).lstrip(" \t") if is_indented else ""
         return replace(self._layout, literals=not is_indented or not (behind == "" or behind[0] == "#"))
 
-    def _parts_of(self, node: Node, colon: int) -> tuple[Span, Span]:
+    def _parts_of(self, node: tree.Node, colon: int) -> tuple[Span, Span]:
         """Spans of head and lines of a value; an empty span is where new ones go."""
         below = self._lines.end(self._lines.line_at(colon))
         if _is_block_scalar(node):
@@ -610,24 +599,24 @@ class _BlockWriter:
             return Span(start, start + indicators), Span(below, self._end_of(node))
         if _is_block_collection(node):
             if node.start < below:
-                raise DataError("a list or map follows its colon", node.start)
+                raise tree.DataError("a list or map follows its colon", node.start)
             return Span(colon, colon), Span(below, self._end_of(node))
         if node.start == node.end:
             return Span(colon, colon), Span(below, below)
         below = self._end_of(node)
         return node.span, Span(below, below)
 
-    def _above(self, entry: Entry) -> int:
+    def _above(self, entry: tree.Entry) -> int:
         """Start of the line that `entry` begins, or of the comments right above it in its column."""
         start = self._lines.start(self._lines.line_at(entry.start))
         if self._text[start : entry.start].strip(" "):
-            raise DataError("a key does not begin its line", entry.start)
+            raise tree.DataError("a key does not begin its line", entry.start)
         line, lead = self._lines.line_at(entry.start), self._text[start : entry.start]
         while line > 1 and self._lines.content(line - 1).startswith(f"{lead}#"):
             line -= 1
         return self._lines.start(line)
 
-    def _end_of(self, node: Node) -> int:
+    def _end_of(self, node: tree.Node) -> int:
         """Offset after the last line of a value, with a comment on that line, without blank lines below."""
         leaf = node
         while _is_block_collection(leaf):
@@ -642,7 +631,7 @@ class _BlockWriter:
             last -= 1
         return self._lines.end(last)
 
-    def _delete(self, node: Node, index: int, changes: list[int], *, moves: bool) -> None:
+    def _delete(self, node: tree.Node, index: int, changes: list[int], *, moves: bool) -> None:
         """Delete the lines of an entry; the first one of a map after a dash goes up to the next one."""
         entry = node.entries[index]
         start = self._lines.start(self._lines.line_at(entry.start))
@@ -654,10 +643,10 @@ class _BlockWriter:
             return
         following = node.entries[index + 1] if index + 1 < len(node.entries) else None
         if self._text[start : entry.start].strip(" -") or following is None:
-            raise DataError("a key does not begin its line", entry.start)
+            raise tree.DataError("a key does not begin its line", entry.start)
         end = self._end_of(entry.node)
         if self._text[end : following.start].strip(" "):
-            raise DataError("comments are between a key and the next one", entry.start)
+            raise tree.DataError("comments are between a key and the next one", entry.start)
         self._add(Span(entry.start, following.start), "", changes)
 
     def _insert_lines(self, offset: int, lines: Iterable[str], changes: list[int]) -> None:
@@ -671,15 +660,15 @@ class _BlockWriter:
         self._add(span, f"\n{text.removesuffix(chr(10))}" if is_cut and text else text, changes)
 
     def _add(self, span: Span, new_text: str, changes: Sequence[int]) -> None:
-        self.splices.append(Splice(TextEdit(span, new_text), tuple(changes)))
+        self.splices.append(tree.Splice(TextEdit(span, new_text), tuple(changes)))
 
 
-def _is_block_scalar(node: Node) -> bool:
-    return node.kind is Kind.SCALAR and node.style in _BLOCK_STYLES
+def _is_block_scalar(node: tree.Node) -> bool:
+    return node.kind is tree.Kind.SCALAR and node.style in _BLOCK_STYLES
 
 
-def _is_block_collection(node: Node) -> bool:
-    return node.kind is not Kind.SCALAR and not node.is_flow and bool(node.entries)
+def _is_block_collection(node: tree.Node) -> bool:
+    return node.kind is not tree.Kind.SCALAR and not node.is_flow and bool(node.entries)
 
 
 class FlowText:
@@ -688,11 +677,11 @@ class FlowText:
     sign = ": "
     comment_signs: tuple[str, ...] = ("#",)
 
-    def key(self, name: str, like: Node | None) -> str:
+    def key(self, name: str, like: tree.Node | None) -> str:
         """The key `name`, in the quotes of `like`."""
         return string_text(name, _quote(like), in_flow=True)
 
-    def value(self, value: object, like: Node | None, indent: str | None) -> str:
+    def value(self, value: object, like: tree.Node | None, indent: str | None) -> str:
         """`value` on one line, in the quotes of `like`."""
         del indent
         return flow_text(value, _quote(like), in_flow=True)
@@ -711,20 +700,20 @@ def flow_text(value: object, quote: str = "", *, in_flow: bool = False) -> str:
     return scalar_text(value, quote, in_flow=in_flow)
 
 
-def quote_of(nodes: Sequence[Node]) -> str:
+def quote_of(nodes: Sequence[tree.Node]) -> str:
     """The mark that the last string among `nodes` is in; none where it is plain, or there is none."""
-    styles = [node.style for node in nodes if node.kind is Kind.SCALAR and isinstance(node.value, str)]
+    styles = [node.style for node in nodes if node.kind is tree.Kind.SCALAR and isinstance(node.value, str)]
     return styles[-1] if styles and styles[-1] in {"'", '"'} else ""
 
 
-def _quote(like: Node | None) -> str:
+def _quote(like: tree.Node | None) -> str:
     return "" if like is None else quote_of([like])
 
 
-def _pairs(node: Node | None) -> Iterator[tuple[Node, Node]]:
+def _pairs(node: tree.Node | None) -> Iterator[tuple[tree.Node, tree.Node]]:
     """Every map with each list or map that is the value of one of its keys."""
     for entry in node.entries if node else ():
-        if node is not None and node.kind is Kind.MAP and entry.node.kind is not Kind.SCALAR:
+        if node is not None and node.kind is tree.Kind.MAP and entry.node.kind is not tree.Kind.SCALAR:
             yield node, entry.node
         yield from _pairs(entry.node)
 
@@ -768,7 +757,7 @@ def scalar_text(value: object, quote: str = "", *, in_flow: bool = False) -> str
             text = "true" if value else "false"
         case float():
             text = _float_text(value)
-        case DateText():
+        case tree.DateText():
             text = value.text
         case dt.date():
             text = value.isoformat()

@@ -13,21 +13,10 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.documents import Documents, Seen, expand_globs
+from mdplan.engine import plans
 from mdplan.engine.approval import Approval, ApprovalGate, Feedback, no_approval, reviews_report
 from mdplan.engine.history import CallerIdentity, History
 from mdplan.engine.interrupted import with_interrupted
-from mdplan.engine.plans import (
-    ApplyRequest,
-    MergeService,
-    PlanCache,
-    PlanDocument,
-    PlanLibrary,
-    Planner,
-    PlanRef,
-    StoredPlans,
-    read_apply_request,
-    with_options,
-)
 from mdplan.plan import Plan
 from mdplan.planning.plan_document import write_document
 from mdplan.planning.replay import PlannedBatch, PlanResult
@@ -77,15 +66,15 @@ class EngineServices:
         self.settings = settings
         self.documents = Documents.of(workspace, settings)
         self.past = History(workspace)
-        self.library = PlanLibrary(workspace, self.past, settings.plans_kept_days, caller.client)
-        self.planner = Planner(self.documents, settings.batch)
-        self.stored = StoredPlans(self.documents, self.library)
+        self.library = plans.PlanLibrary(workspace, self.past, settings.plans_kept_days, caller.client)
+        self.planner = plans.Planner(self.documents, settings.batch)
+        self.stored = plans.StoredPlans(self.documents, self.library)
         self.gate = ApprovalGate.of(
             required=settings.require_approval, own_check=approval, on_pending=caller.on_pending
         )
-        self.merging = MergeService(self.documents, self.library, self.planner, settings.batch)
+        self.merging = plans.MergeService(self.documents, self.library, self.planner, settings.batch)
         self.feedback = Feedback(
-            self.library, PlanCache(self.library), lambda: self.comparer, self.past, caller.client
+            self.library, plans.PlanCache(self.library), lambda: self.comparer, self.past, caller.client
         )
         self._clock = clock
         self._caller = caller
@@ -252,7 +241,7 @@ class Engine(EngineServices):
         batch = self._read_batch(data)
         if not isinstance(batch, Batch):
             return PlanResult(with_interrupted(refusal(PlanReport, batch), self.workspace))
-        return self._draft(with_options(batch, overrides), tick, stores=stores)
+        return self._draft(plans.with_options(batch, overrides), tick, stores=stores)
 
     def show(self, plan_id: str) -> PlanReport:
         """A stored plan with its diff, rebuilt from its bases.
@@ -303,10 +292,14 @@ class Engine(EngineServices):
         `ApprovalGate.check`, of loading a plan, and of storage.
         """
         try:
-            match data if isinstance(data, ApplyRequest) else read_apply_request(data, self.settings.batch):
+            match (
+                data
+                if isinstance(data, plans.ApplyRequest)
+                else plans.read_apply_request(data, self.settings.batch)
+            ):
                 case Batch() as batch:
                     return self._apply_batch(batch, tick, seen)
-                case PlanRef() | PlanDocument() as request:
+                case plans.PlanRef() | plans.PlanDocument() as request:
                     return self._apply_plan(request)
                 case problems:
                     return refusal(ApplyReport, problems)
@@ -425,7 +418,7 @@ class Engine(EngineServices):
             return as_apply_report(self._draft(batch, tick).report)
         return self.commits.apply_batch(batch, self.recovery, self.stored, tick, seen)
 
-    def _apply_plan(self, request: PlanRef | PlanDocument) -> ApplyReport:
+    def _apply_plan(self, request: plans.PlanRef | plans.PlanDocument) -> ApplyReport:
         loaded = self.document_check.named(request)
         if isinstance(loaded, Diagnostic):
             return refusal(ApplyReport, (loaded,))

@@ -21,19 +21,8 @@ from mdplan.plan import Plan
 from mdplan.planning.plan_document import untitled_id
 from mdplan.planning.replay import FoundFile, bases_of, is_applied, stale_file
 from mdplan.reports.plan import ReviewReport
+from mdplan.review import plan_review
 from mdplan.review.lines import FileSides
-from mdplan.review.plan_review import (
-    FileReview,
-    FoundLine,
-    PlanReview,
-    ReviewedLine,
-    TouchedSection,
-    found_lines,
-    review_file,
-    review_plan,
-    touched_section,
-    unchanged_lines,
-)
 from mdplan.storage.decisions import (
     MOST_COMMENT_CHARACTERS,
     MOST_LINE_COMMENTS,
@@ -85,7 +74,7 @@ class ReviewEntry:
     state: ReviewState
     saved_at: float
     root: str
-    review: PlanReview
+    review: plan_review.PlanReview
     decision: Decision | None
     client: Client | None
 
@@ -107,7 +96,7 @@ class OpenPlan:
 
     plan: Plan
     root: Root
-    review: PlanReview
+    review: plan_review.PlanReview
     state: ReviewState
     decision: Decision | None
     decisions: DecisionHistory
@@ -118,12 +107,12 @@ class OpenPlan:
     client: Client | None
     revises: str | None = None
 
-    def file(self, index: int) -> FileReview | Problems:
+    def file(self, index: int) -> plan_review.FileReview | Problems:
         """The file at `index` of the plan, with its hunks.
 
         Errors: PLAN_TAMPERED, STALE_BASE, PARSE_TIMEOUT; those of `without_text`.
         """
-        return self._with_timeout(index, lambda sides: review_file(self.plan, self.review, sides))
+        return self._with_timeout(index, lambda sides: plan_review.review_file(self.plan, self.review, sides))
 
     def texts(self, index: int) -> tuple[list[str], list[str]] | None:
         """The lines of the file at `index` before and after the plan; None where its text is not known."""
@@ -132,24 +121,26 @@ class OpenPlan:
             return None
         return _lines(sides.base.text), _lines(sides.result_text)
 
-    def section(self, edit_index: int, file_index: int) -> TouchedSection | Problems | None:
+    def section(self, edit_index: int, file_index: int) -> plan_review.TouchedSection | Problems | None:
         """What an edit touches in a file, before and after; None where there is no section.
 
         Errors: those of `file`.
         """
         edit = next(edit for edit in self.review.edits if edit.index == edit_index)
-        return self._with_timeout(file_index, lambda sides: touched_section(sides, edit.result))
+        return self._with_timeout(file_index, lambda sides: plan_review.touched_section(sides, edit.result))
 
-    def context(self, index: int, first: int, last: int) -> list[ReviewedLine] | Problems:
+    def context(self, index: int, first: int, last: int) -> list[plan_review.ReviewedLine] | Problems:
         """The lines `first` to `last` of the result of a file, without those that are in its hunks.
 
         Errors: those of `file`.
         """
-        return self._with_timeout(index, lambda sides: unchanged_lines(sides, first, last))
+        return self._with_timeout(index, lambda sides: plan_review.unchanged_lines(sides, first, last))
 
-    def found(self, index: int, wanted: str, limit: int) -> list[FoundLine] | Problems:
+    def found(self, index: int, wanted: str, limit: int) -> list[plan_review.FoundLine] | Problems:
         """The first `limit` lines of the diff of a file that contain `wanted`. Errors: those of `file`."""
-        return self._with_timeout(index, lambda sides: list(islice(found_lines(sides, wanted), limit)))
+        return self._with_timeout(
+            index, lambda sides: list(islice(plan_review.found_lines(sides, wanted), limit))
+        )
 
     def _with_timeout(self, index: int, read: Callable[[FileSides], _Seen]) -> _Seen | Problems:
         """What `read` returns for the file at `index`. Errors: as above."""
@@ -200,7 +191,7 @@ class ReviewService:
                     state=_state(plan, decided, found if isinstance(found, list) else None, committed),
                     saved_at=stored.saved_at,
                     root=root.name,
-                    review=review_plan(plan),
+                    review=plan_review.review_plan(plan),
                     decision=decided.decision,
                     client=self.engine.library.client_of(plan.plan_id, root),
                 )
@@ -219,7 +210,7 @@ class ReviewService:
         opened = OpenPlan(
             plan=plan,
             root=root,
-            review=review_plan(plan),
+            review=plan_review.review_plan(plan),
             state=_state(plan, decided, known, self._committed()),
             decision=shown_part(decided.decision, plan, root)[0] if decided.decision is not None else None,
             decisions=decided.standing,
@@ -240,7 +231,7 @@ class ReviewService:
         if not isinstance(committed, CommittedPlan):
             return replace(opened, without_text=opened.stale or committed)
         plan = committed.plan
-        return replace(opened, plan=plan, review=review_plan(plan), bases=committed.bases)
+        return replace(opened, plan=plan, review=plan_review.review_plan(plan), bases=committed.bases)
 
     def earlier(self, opened: OpenPlan) -> ReviewReport | None:
         """What was said of the plan that `opened` revises, with what differs; None where it revises none."""
@@ -586,7 +577,7 @@ def _placed(opened: OpenPlan, comment: LineComment) -> LineComment | Diagnostic:
 def _edit_at(opened: OpenPlan, index: int, comment: LineComment) -> int | None:
     """The first edit that changed one of the lines; else one of the hunk that they are in."""
     file = opened.file(index)
-    if not isinstance(file, FileReview):
+    if not isinstance(file, plan_review.FileReview):
         return None
     nearby: int | None = None
     for hunk in file.hunks:

@@ -15,14 +15,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import IO, Any, Final, NamedTuple, TypeAlias
 
-from mdplan.git.repository import (
-    FSCK,
-    RepositoryLocation,
-    changed_files,
-    file_history,
-    git_failed,
-    start_git,
-)
+from mdplan.git import repository
 from mdplan.storage.filesystem import DirectoryEntry, FileSystem, Step, storage_errors
 from mdplan.storage.names import Scope, visible
 from mdplan.storage.root import Root, Workspace
@@ -56,7 +49,7 @@ class Objects:
     missing, as in a partial clone, or damaged, or of another kind.
     """
 
-    def __init__(self, place: RepositoryLocation) -> None:
+    def __init__(self, place: repository.RepositoryLocation) -> None:
         self._place = place
         self._process: subprocess.Popen[bytes] | None = None
         self.tree = lru_cache(_KEPT_TREES)(self._read_tree)
@@ -72,7 +65,9 @@ class Objects:
     def read(self, name: str, kind: str) -> bytes:
         """Return the content of an object."""
         if self._process is None:
-            self._process = start_git(self._place.path, "cat-file", "--batch", stderr=subprocess.DEVNULL)
+            self._process = repository.start_git(
+                self._place.path, "cat-file", "--batch", stderr=subprocess.DEVNULL
+            )
         asked, told = self._process.stdin, self._process.stdout
         assert asked is not None
         assert told is not None
@@ -132,7 +127,7 @@ def tree_data(entries: Mapping[str, TreeEntry]) -> bytes:
     )
 
 
-def write_objects(place: RepositoryLocation, count: int, write: Callable[[AddObject], str]) -> str:
+def write_objects(place: repository.RepositoryLocation, count: int, write: Callable[[AddObject], str]) -> str:
     """Let `write` add `count` objects to the repository, each a kind and its content; return what it returns.
 
     They are loose objects, which no repack removes before something names them, and are on the disk when this
@@ -141,7 +136,7 @@ def write_objects(place: RepositoryLocation, count: int, write: Callable[[AddObj
     """
     for left in reversed(range(_MOST_TRIES)):
         made = ""
-        with start_git(place.path, "unpack-objects", "-q") as process:
+        with repository.start_git(place.path, "unpack-objects", "-q") as process:
             assert process.stdin is not None
             pack = Pack(process.stdin)
             try:
@@ -159,7 +154,7 @@ def write_objects(place: RepositoryLocation, count: int, write: Callable[[AddObj
             return made
         if FOLDER_GONE not in said or not left:
             done = subprocess.CompletedProcess(["unpack-objects"], process.returncode, b"", said)
-            raise git_failed(done, FSCK)
+            raise repository.git_failed(done, repository.FSCK)
     raise AssertionError
 
 
@@ -200,7 +195,7 @@ class _OpenObject:
 class CommitTree:
     """The files of one commit of the repository at `place`; every process that sees it can open them."""
 
-    place: RepositoryLocation
+    place: repository.RepositoryLocation
     commit: str
     allow: tuple[str, ...]
     deny: tuple[str, ...]
@@ -236,11 +231,11 @@ class CommitTree:
 
     def changed_since(self, reference: str) -> frozenset[str]:
         """Paths of the files that differ from the commit `reference`. Raises `StorageRefused`."""
-        return changed_files(self.place, reference, self.commit)
+        return repository.changed_files(self.place, reference, self.commit)
 
     def history(self, paths: Collection[str]) -> Mapping[str, Mapping[str, Any]]:
         """What git knows of the files at `paths` up to this commit. Raises `StorageRefused`."""
-        return file_history(self.place, paths, self.commit)
+        return repository.file_history(self.place, paths, self.commit)
 
 
 class CommitFileSystem(FileSystem):

@@ -12,25 +12,12 @@ from itertools import accumulate
 from typing import Final, Protocol
 from urllib.parse import quote, unquote
 
+from mdplan.markdown import paths
 from mdplan.markdown.blocks import INLINE_KINDS, BlockKind
 from mdplan.markdown.headings import GITHUB_PREFIX, heading_slug
 from mdplan.markdown.html import HtmlAttribute, unescaped
 from mdplan.markdown.inline_node import InlineKind, unescape
 from mdplan.markdown.outline import Outline
-from mdplan.markdown.paths import (
-    MARKDOWN_SUFFIXES,
-    NAME,
-    NEAR,
-    PLAIN,
-    SITE_FOLDERS,
-    LinkStyle,
-    SiteRules,
-    folder_of,
-    followed,
-    leads_out,
-    page_key,
-    without_suffix,
-)
 from mdplan.markdown.targets import attributes_in, is_resolved, leaves_containing, nodes_near, percent_decoded
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -310,9 +297,9 @@ def wiki_page(written: str, path: str, *, is_path: bool) -> str:
     """How a wiki link that was `written` names the page `path`: as a path or by its name, with its suffix."""
     page = path if is_path else path.rpartition("/")[2]
     name = written.rpartition("/")[2]
-    if without_suffix(name, (".md",)) == name:
-        page = without_suffix(page, MARKDOWN_SUFFIXES)
-    if " " in name and "-" not in name and page_key(name) != name.lower():
+    if paths.without_suffix(name, (".md",)) == name:
+        page = paths.without_suffix(page, paths.MARKDOWN_SUFFIXES)
+    if " " in name and "-" not in name and paths.page_key(name) != name.lower():
         page = page.replace("-", " ")
     return page
 
@@ -382,7 +369,7 @@ class FileTree(Protocol):
         """The one path that is `path` but for case; None where there is none, or there are several."""
 
     @property
-    def rules(self) -> SiteRules:
+    def rules(self) -> paths.SiteRules:
         """How links of the site name its files."""
 
 
@@ -392,7 +379,7 @@ class LinkedPath:
 
     path: str
     kind: TargetKind
-    style: LinkStyle = PLAIN
+    style: paths.LinkStyle = paths.PLAIN
 
 
 def find_target(tree: FileTree, document: str, destination: Destination) -> LinkedPath | None:
@@ -415,7 +402,7 @@ def _find_path(tree: FileTree, document: str, written: str) -> LinkedPath:
         if found.kind is TargetKind.FILE:
             return found
         first = first or found
-    return first or LinkedPath(followed("", written), TargetKind.OTHER)
+    return first or LinkedPath(paths.followed("", written), TargetKind.OTHER)
 
 
 def find_near(tree: FileTree, document: str, written: str) -> str | None:
@@ -423,21 +410,21 @@ def find_near(tree: FileTree, document: str, written: str) -> str | None:
 
     One from the root of the site may lack the folder of its documents, such as that of `document`.
     """
-    starts = [followed(folder_of(document), written), followed("", written)]
+    starts = [paths.followed(paths.folder_of(document), written), paths.followed("", written)]
     starts += [start.partition("/")[2] for start in starts]
     if written.startswith("/"):
-        roots = [*accumulate(folder_of(document).split("/"), "{}/{}".format), *SITE_FOLDERS]
+        roots = [*accumulate(paths.folder_of(document).split("/"), "{}/{}".format), *paths.SITE_FOLDERS]
         starts += [f"{root}/{start}" for start in (starts[1], starts[3]) if start for root in roots if root]
     for path in dict.fromkeys(starts):
-        found = _file_at(tree, path, PLAIN, NEAR) if path else None
+        found = _file_at(tree, path, paths.PLAIN, paths.NEAR) if path else None
         if found is not None and found.kind is TargetKind.FILE:
             return found.path
     return None
 
 
-def _file_at(tree: FileTree, path: str, style: LinkStyle, rules: SiteRules) -> LinkedPath:
+def _file_at(tree: FileTree, path: str, style: paths.LinkStyle, rules: paths.SiteRules) -> LinkedPath:
     """The file at `path`, or the one that it names in another form; else what is at `path`."""
-    if leads_out(path) or not (path or rules.index_names):
+    if paths.leads_out(path) or not (path or rules.index_names):
         return LinkedPath(path, TargetKind.OTHER)
     kind = tree.at(path) if path else TargetKind.OTHER
     if kind is TargetKind.FILE:
@@ -469,21 +456,22 @@ def _find_page(tree: FileTree, document: str, written: str) -> LinkedPath | None
     wanted = "/" + _wiki_form(written.strip("/"))
     fitting = {
         page: form
-        for page in tree.pages(page_key(written))
+        for page in tree.pages(paths.page_key(written))
         if (form := "/" + _wiki_form(page)).endswith(wanted)
     }
     if len(fitting) > 1:
         # The page next to the document is meant, else the one at the root, else no one knows.
-        beside = "/" + _wiki_form(folder_of(document) + wanted).lstrip("/")
+        beside = "/" + _wiki_form(paths.folder_of(document) + wanted).lstrip("/")
         fitting = {page: form for page, form in fitting.items() if form == beside} or {
             page: form for page, form in fitting.items() if form == wanted
         }
         if len(fitting) != 1:
             return None
     return next(
-        (LinkedPath(page, TargetKind.FILE, NAME) for page in fitting), LinkedPath(written, TargetKind.NOTHING)
+        (LinkedPath(page, TargetKind.FILE, paths.NAME) for page in fitting),
+        LinkedPath(written, TargetKind.NOTHING),
     )
 
 
 def _wiki_form(path: str) -> str:
-    return without_suffix(path, MARKDOWN_SUFFIXES).lower().replace(" ", "-")
+    return paths.without_suffix(path, paths.MARKDOWN_SUFFIXES).lower().replace(" ", "-")

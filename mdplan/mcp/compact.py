@@ -6,15 +6,7 @@ from itertools import groupby, islice
 from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.mcp.answers import (
-    candidate_row,
-    first_lines,
-    listed_problems,
-    plan_text,
-    refusal_text,
-    with_short_diff,
-    within,
-)
+from mdplan.mcp import answers
 from mdplan.mcp.calls import shown_files
 from mdplan.mcp.tool import ToolResult
 from mdplan.plan import EditResult, MatchResult
@@ -47,15 +39,17 @@ def compact_plan_answer(report: PlanReport, most: int, *, was_shown: bool = Fals
     """ToolResult for a plan or a commit; without its diff where that `was_shown` with the plan before."""
     if not report.ok:
         return ToolResult(
-            text=refusal_text(report), structured=within(compact_wire(report), most), is_refusal=True
+            text=answers.refusal_text(report),
+            structured=answers.within(compact_wire(report), most),
+            is_refusal=True,
         )
-    shortened = with_short_diff(_without_redundancy(report, was_shown=was_shown), most)
+    shortened = answers.with_short_diff(_without_redundancy(report, was_shown=was_shown), most)
     is_remembered = shown_files() is not None and report.applied
     is_listed = len(report.files) > (_MOST_HASHES if is_remembered else _MOST_FILES)
-    listing = first_lines(_listing(report.files), most // 2, "files") if is_listed else []
+    listing = answers.first_lines(_listing(report.files), most // 2, "files") if is_listed else []
     wire = _wire(report, shortened, listing)
-    text = plan_text(shortened, most, listing)
-    return ToolResult(text=text, structured=within(wire, most), is_refusal=False)
+    text = answers.plan_text(shortened, most, listing)
+    return ToolResult(text=text, structured=answers.within(wire, most), is_refusal=False)
 
 
 def _without_redundancy(report: PlanReport, *, was_shown: bool) -> PlanReport:
@@ -551,7 +545,7 @@ def _is_default(name: str, item: object) -> bool:
 
 def compact_wire(report: Report) -> dict[str, Any]:
     """`report` as decoded JSON: `error` is the first problem, and `diagnostics` are those after it."""
-    problems = listed_problems(report)[1:] if not report.ok else ()
+    problems = answers.listed_problems(report)[1:] if not report.ok else ()
     wire: dict[str, Any] = pruned(to_wire(replace(report, error=None, diagnostics=())))
     if report.error is not None:
         wire["error"] = problem_wire(report.error)
@@ -565,5 +559,5 @@ def problem_wire(problem: Diagnostic) -> dict[str, Any]:
     wire: dict[str, Any] = pruned(to_wire(replace(problem, candidates=(), near=None)))
     wire.pop("severity", None)  # The name of the list says it.
     if problem.candidates:
-        wire["candidates"] = [candidate_row(each) for each in problem.candidates]
+        wire["candidates"] = [answers.candidate_row(each) for each in problem.candidates]
     return wire

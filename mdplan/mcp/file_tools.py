@@ -11,17 +11,7 @@ from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine.engine import Engine
-from mdplan.mcp.answers import (
-    Request,
-    bounded,
-    catch_errors,
-    either_size,
-    hint_of,
-    read_arguments,
-    read_within,
-    request_schema,
-    with_fewer_hits,
-)
+from mdplan.mcp import answers
 from mdplan.mcp.calls import report_progress
 from mdplan.mcp.flat_schema import NULLABLE, flat_report_schema
 from mdplan.mcp.tool import ToolDefinition, ToolResult
@@ -61,7 +51,7 @@ read_files as start_line. Section-End-Hint is the last line of the section by th
 that matches later: a guess by common patterns, which you may use as end_line or ignore."""
 
 
-class FileReadRequest(Request):
+class FileReadRequest(answers.Request):
     """One file, or a part of it."""
 
     path: str = Field(min_length=1, description="Path inside the root.")
@@ -121,7 +111,7 @@ class FileReadRequest(Request):
         return ReadTarget(file=self.path, start_line=self.start_line, until=self.read_to_next_pattern)
 
 
-class ReadFilesRequest(Request):
+class ReadFilesRequest(answers.Request):
     """Arguments of `read_files`."""
 
     files: tuple[FileReadRequest, ...] = Field(
@@ -144,7 +134,7 @@ class ReadFilesRequest(Request):
         return self
 
 
-class GrepContentRequest(Request):
+class GrepContentRequest(answers.Request):
     """Arguments of `grep_content`."""
 
     pattern: str = Field(min_length=1, description="Regular expression.")
@@ -167,25 +157,25 @@ def files_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
             name="read_files",
             title="Read files",
             description=_READ_FILES,
-            input_schema=request_schema(ReadFilesRequest),
+            input_schema=answers.request_schema(ReadFilesRequest),
             output_schema=flat_report_schema(ReadReport),
             writes=False,
-            call=catch_errors(ReadReport, lambda arguments: _read_files(engine, arguments)),
+            call=answers.catch_errors(ReadReport, lambda arguments: _read_files(engine, arguments)),
         ),
         ToolDefinition(
             name="grep_content",
             title="Search files",
             description=_GREP_CONTENT,
-            input_schema=request_schema(GrepContentRequest),
+            input_schema=answers.request_schema(GrepContentRequest),
             output_schema=flat_report_schema(SearchReport),
             writes=False,
-            call=catch_errors(SearchReport, lambda arguments: _grep_content(engine, arguments)),
+            call=answers.catch_errors(SearchReport, lambda arguments: _grep_content(engine, arguments)),
         ),
     )
 
 
 def _read_files(engine: Engine, arguments: Mapping[str, Any]) -> ToolResult:
-    request = read_arguments(ReadFilesRequest, arguments)
+    request = answers.read_arguments(ReadFilesRequest, arguments)
     if not isinstance(request, ReadFilesRequest):
         return _refused(refusal(ReadReport, request))
     too_large = () if request.large_file_passthrough else tuple(_too_large(engine, request))
@@ -194,11 +184,11 @@ def _read_files(engine: Engine, arguments: Mapping[str, Any]) -> ToolResult:
     targets = tuple(file.to_target() for file in request.files)
     most = engine.settings.report_characters
     wanted = ReadRequest(targets=targets, max_characters=most, cursor=request.cursor)
-    report = _without_empty_results(read_within(engine, wanted, most, either_size(_laid_out)))
+    report = _without_empty_results(answers.read_within(engine, wanted, most, answers.either_size(_laid_out)))
     if not any(result.content is not None for result in report.results):
         return _refused(report)
     answer = ToolResult(text=_laid_out(report), structured=to_wire(report), is_refusal=False)
-    return bounded(answer, ReadReport, most, _refused)
+    return answers.bounded(answer, ReadReport, most, _refused)
 
 
 def _without_empty_results(report: ReadReport) -> ReadReport:
@@ -257,7 +247,7 @@ def _cut(result: ReadResult) -> str:
 
 
 def _grep_content(engine: Engine, arguments: Mapping[str, Any]) -> ToolResult:
-    request = read_arguments(GrepContentRequest, arguments)
+    request = answers.read_arguments(GrepContentRequest, arguments)
     if not isinstance(request, GrepContentRequest):
         return _refused(refusal(SearchReport, request))
     report = engine.search(
@@ -275,9 +265,9 @@ def _grep_content(engine: Engine, arguments: Mapping[str, Any]) -> ToolResult:
     if not report.ok:
         return _refused(report)
     most = engine.settings.report_characters
-    report = with_fewer_hits(report, most, either_size(_matches))
+    report = answers.with_fewer_hits(report, most, answers.either_size(_matches))
     answer = ToolResult(text=visible(_matches(report)), structured=to_wire(report), is_refusal=False)
-    return bounded(answer, SearchReport, most, _refused)
+    return answers.bounded(answer, SearchReport, most, _refused)
 
 
 def _matches(report: SearchReport) -> str:
@@ -311,5 +301,5 @@ def _refused(report: ReadReport | SearchReport) -> ToolResult:
 
 
 def _problem_text(problem: Diagnostic) -> str:
-    hint = hint_of(problem)
+    hint = answers.hint_of(problem)
     return f"{problem.code}: {problem.message}" + (f"; {hint}" if hint else "")

@@ -14,37 +14,8 @@ from mdplan.engine.engine import Engine
 from mdplan.engine.plans import PlanRef, read_apply_request
 from mdplan.field_names import fold_names
 from mdplan.markdown.outline import Outline
-from mdplan.mcp.answers import (
-    answer,
-    bounded,
-    catch_errors,
-    diff_uri,
-    first_lines,
-    fitted,
-    outline_uri,
-    plan_answer,
-    read_arguments,
-    read_within,
-    refusal_text,
-    review_lines,
-    shrunk,
-    size_of,
-    with_fewer_hits,
-    with_short_comparisons,
-    with_short_diff,
-    within,
-)
+from mdplan.mcp import answers, compact
 from mdplan.mcp.calls import ShownVersion, note_changed, report_progress, shown_files
-from mdplan.mcp.compact import (
-    compact_plan_answer,
-    compact_wire,
-    history_wire,
-    is_outline,
-    read_wire,
-    search_wire,
-    stat_wire,
-    without_redundancy,
-)
 from mdplan.mcp.flat_schema import (
     batch_properties,
     edit_schema,
@@ -150,7 +121,7 @@ def md_tools(engine: Engine, read_only: bool) -> tuple[ToolDefinition, ...]:  # 
                     else {}
                 ),
             },
-            call=catch_errors(shape, with_verbosity(shape, partial(call, engine))),
+            call=answers.catch_errors(shape, with_verbosity(shape, partial(call, engine))),
         )
 
     return (
@@ -182,19 +153,21 @@ class _Forms(Generic[AnyReport]):
 
     def size(self, report: AnyReport) -> int:
         """How many characters it takes in the longer of its forms."""
-        return max(size_of(self.wire(report)), len(self.text(report)) if report.ok else 0)
+        return max(answers.size_of(self.wire(report)), len(self.text(report)) if report.ok else 0)
 
     def answer(self, report: AnyReport, most: int) -> ToolResult:
         """The report as an answer of at most so many characters."""
         report = with_hints_for(Caller.AGENT, report)
         if not report.ok and not getattr(report, "results", ()):
             return ToolResult(
-                text=refusal_text(report), structured=within(self.wire(report), most), is_refusal=True
+                text=answers.refusal_text(report),
+                structured=answers.within(self.wire(report), most),
+                is_refusal=True,
             )
-        text = self.text(report) if report.ok else refusal_text(report)
+        text = self.text(report) if report.ok else answers.refusal_text(report)
         made = ToolResult(text=text, structured=self.wire(report), is_refusal=not report.ok)
         return (
-            bounded(made, type(report), most, lambda refused: self.answer(refused, most))
+            answers.bounded(made, type(report), most, lambda refused: self.answer(refused, most))
             if report.ok
             else made
         )
@@ -221,10 +194,10 @@ def call_stat(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResult
 def _stat_forms(*, full: bool, was_asked: bool, as_objects: bool | None) -> _Forms[StatReport]:
     if full:
         return _Forms(to_wire, stat_text)
-    brief = partial(without_redundancy, was_asked=was_asked)
+    brief = partial(compact.without_redundancy, was_asked=was_asked)
     return _Forms(
-        lambda report: stat_wire(brief(report), as_objects=as_objects),
-        lambda report: stat_text(brief(report), is_short=is_outline(report, as_objects=as_objects)),
+        lambda report: compact.stat_wire(brief(report), as_objects=as_objects),
+        lambda report: stat_text(brief(report), is_short=compact.is_outline(report, as_objects=as_objects)),
     )
 
 
@@ -243,24 +216,24 @@ def _fitting_stat(
         # They say about how large all are. Where far less than all fits, the rest is not even made.
         asked = min(request.limit or LIMITS[report.detail or "brief"], report.total_sections or rows)
         expected = size(report) * asked // rows
-        report = first_rows(shrunk(asked, expected, most) if expected > 2 * most else asked)
+        report = first_rows(answers.shrunk(asked, expected, most) if expected > 2 * most else asked)
     elif not is_whole:
         report = engine.stat(request)
     found = size(report)
     if not report.ok or found <= most:
         return report
     longest = max(len(rows) for rows in to_wire(report).values() if isinstance(rows, list))
-    return fitted(first_rows, shrunk(longest, found, most), most, size)
+    return answers.fitted(first_rows, answers.shrunk(longest, found, most), most, size)
 
 
 def call_read(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResult:
     """ToolResult of `md_read`."""
-    forms: _Forms[ReadReport] = _Forms(to_wire if full else read_wire, read_text)
+    forms: _Forms[ReadReport] = _Forms(to_wire if full else compact.read_wire, read_text)
     request = read_read_request(arguments)
     most = engine.settings.report_characters
     if not isinstance(request, ReadRequest):
         return forms.answer(refusal(ReadReport, request), most)
-    report = read_within(engine, request, most, forms.size)
+    report = answers.read_within(engine, request, most, forms.size)
     note_shown(engine, [(result.file, result.base_sha256) for result in report.results])
     return forms.answer(report, most)
 
@@ -268,13 +241,15 @@ def call_read(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResult
 def call_search(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResult:
     """ToolResult of `md_search`."""
     forms: _Forms[SearchReport] = (
-        _Forms(to_wire, search_text) if full else _Forms(search_wire, partial(search_text, brief=True))
+        _Forms(to_wire, search_text)
+        if full
+        else _Forms(compact.search_wire, partial(search_text, brief=True))
     )
     request = read_search_request(arguments)
     most = engine.settings.report_characters
     if not isinstance(request, SearchRequest):
         return forms.answer(refusal(SearchReport, request), most)
-    report = with_fewer_hits(engine.search(request, report_progress), most, forms.size)
+    report = answers.with_fewer_hits(engine.search(request, report_progress), most, forms.size)
     note_shown(
         engine,
         [(found.file, found.base_sha256) for found in report.files if found.groups or found.front_matter],
@@ -303,7 +278,11 @@ def _plan_answer(
 ) -> ToolResult:
     most = engine.settings.report_characters
     report = with_hints_for(Caller.AGENT, report)
-    return plan_answer(report, most) if full else compact_plan_answer(report, most, was_shown=was_shown)
+    return (
+        answers.plan_answer(report, most)
+        if full
+        else compact.compact_plan_answer(report, most, was_shown=was_shown)
+    )
 
 
 # --- `md_history`: what was committed, and taking it back.
@@ -377,7 +356,7 @@ def history_tool(engine: Engine, *, read_only: bool) -> ToolDefinition:
         writes=not read_only,
         meta={"anthropic/searchHint": "list past Markdown edits" + ("" if read_only else ", undo one")},
         may_be_repeated=read_only,  # The undo of an undo is a redo.
-        call=catch_errors(HistoryReport, call),
+        call=answers.catch_errors(HistoryReport, call),
     )
 
 
@@ -385,7 +364,7 @@ def _caller(engine: Engine, fields: Mapping[str, Schema]) -> Callable[..., ToolR
     most = engine.settings.report_characters
 
     def call(arguments: Mapping[str, Any], *, full: bool) -> ToolResult:
-        request = read_arguments(HistoryRequest, fold_names(arguments, {}))
+        request = answers.read_arguments(HistoryRequest, fold_names(arguments, {}))
         if isinstance(request, tuple):
             return _answer(refusal(HistoryReport, request), most, full=full)
         if request.action == "undo" and "action" in fields:
@@ -397,14 +376,18 @@ def _caller(engine: Engine, fields: Mapping[str, Schema]) -> Callable[..., ToolR
             )
             note_written(engine, undone)
             report = with_hints_for(Caller.AGENT, undone)
-            return plan_answer(report, most) if full else compact_plan_answer(report, most)
+            return answers.plan_answer(report, most) if full else compact.compact_plan_answer(report, most)
         if request.plan_id is not None:
-            return _answer(with_short_comparisons(engine.reviews(request.plan_id), most), most, full=full)
+            return _answer(
+                answers.with_short_comparisons(engine.reviews(request.plan_id), most), most, full=full
+            )
         if request.transaction is not None:
-            return _answer(with_short_diff(engine.transaction(request.transaction), most), most, full=full)
+            return _answer(
+                answers.with_short_diff(engine.transaction(request.transaction), most), most, full=full
+            )
         listed = engine.history(request.limit, request.file)
         if listed.ok and request.file is None:
-            waiting = with_short_comparisons(engine.reviews(), most // 4)
+            waiting = answers.with_short_comparisons(engine.reviews(), most // 4)
             listed = replace(listed, reviews=waiting.reviews[:_MOST_REVIEWS])
         return _answer(listed, most, full=full)
 
@@ -413,17 +396,17 @@ def _caller(engine: Engine, fields: Mapping[str, Schema]) -> Callable[..., ToolR
 
 def _answer(report: HistoryReport, most: int, *, full: bool) -> ToolResult:
     report = with_hints_for(Caller.AGENT, report)
-    rows = first_lines(map(_line, report.transactions), most // 3, "transactions")
+    rows = answers.first_lines(map(_line, report.transactions), most // 3, "transactions")
     if full:
-        return answer(report, partial(_text, rows), most)
-    text = _text(rows, report) if report.ok else refusal_text(report)
-    structured = within(history_wire(report, rows), most)
+        return answers.answer(report, partial(_text, rows), most)
+    text = _text(rows, report) if report.ok else answers.refusal_text(report)
+    structured = answers.within(compact.history_wire(report, rows), most)
     return ToolResult(text=text, structured=structured, is_refusal=not report.ok)
 
 
 def _text(rows: Sequence[str], report: HistoryReport) -> str:
     """The `rows` of its transactions, then the diff where one was asked for."""
-    lines = [line for review in report.reviews for line in review_lines(review)]
+    lines = [line for review in report.reviews for line in answers.review_lines(review)]
     lines += rows or ([] if lines else [_NOTHING])
     lines += ["(there are older ones: raise limit)"] if report.more else []
     if report.foreign_total:
@@ -431,7 +414,7 @@ def _text(rows: Sequence[str], report: HistoryReport) -> str:
     lines += [f"{warning.code}: {warning.message}" for warning in report.warnings]
     if report.diff_truncated:
         plan_id = report.transactions[0].plan_id or ""
-        lines.append(f"The diff is cut. All of it: resource {diff_uri(plan_id)}")
+        lines.append(f"The diff is cut. All of it: resource {answers.diff_uri(plan_id)}")
     return visible("".join(f"{line}\n" for line in lines) + (report.diff or ""))
 
 
@@ -621,7 +604,7 @@ def note_written(engine: Engine, report: ApplyReport) -> None:
     if not report.applied or report.already_applied:
         return
     changed = (name for file in report.files if file.changed for name in (file.file, file.new_file))
-    note_changed(outline_uri(name) for name in changed if name is not None)
+    note_changed(answers.outline_uri(name) for name in changed if name is not None)
     shown = shown_files()
     if shown is None:
         return
@@ -696,7 +679,9 @@ def with_verbosity(
             f"`{VERBOSITY}` is neither compact nor full", "leave it out, or send full"
         )
         report = refusal(shape, (problem,))
-        return ToolResult(text=refusal_text(report), structured=compact_wire(report), is_refusal=True)
+        return ToolResult(
+            text=answers.refusal_text(report), structured=compact.compact_wire(report), is_refusal=True
+        )
 
     return call_with
 

@@ -8,36 +8,7 @@ from mdplan.diagnostics import Code, Diagnostic, Severity
 from mdplan.engine.engine import Engine
 from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.tables import NodeKind
-from mdplan.mcp.answers import (
-    AnyRequest,
-    Request,
-    either_size,
-    first_hits,
-    fitted,
-    hit_count,
-    read_arguments,
-    read_within,
-    request_schema,
-    size_of,
-)
-from mdplan.mcp.text_requests import (
-    HASH_DIGITS,
-    OUTPUTS,
-    SUCCESSORS,
-    InspectRequest,
-    LineChangePreview,
-    ReplaceRequest,
-    TextPatchRequest,
-    TextReadRequest,
-    escape_notice,
-    failure,
-    numbered,
-    refusal_result,
-    success,
-    target_of,
-    target_text,
-    write_result,
-)
+from mdplan.mcp import answers, text_requests
 from mdplan.mcp.tool import INTRODUCTIONS, ToolDefinition, ToolResult
 from mdplan.operations.base import LinesField
 from mdplan.reading.read import read_text
@@ -93,20 +64,25 @@ def text_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
     """The tools of this set, over `engine`."""
     titles = ("Inspect a file", "Read a part of a file", "Patch a file", "Replace text in a file")
     described = (_INSPECT, _READ, _PATCH, _REPLACE)
-    models: tuple[type[Request], ...] = (InspectRequest, TextReadRequest, TextPatchRequest, ReplaceRequest)
+    models: tuple[type[answers.Request], ...] = (
+        text_requests.InspectRequest,
+        text_requests.TextReadRequest,
+        text_requests.TextPatchRequest,
+        text_requests.ReplaceRequest,
+    )
     calls = (
-        _caller(engine, InspectRequest, inspect),
-        _caller(engine, TextReadRequest, read),
-        _caller(engine, TextPatchRequest, patch, _removed),
-        _caller(engine, ReplaceRequest, replace_text),
+        _caller(engine, text_requests.InspectRequest, inspect),
+        _caller(engine, text_requests.TextReadRequest, read),
+        _caller(engine, text_requests.TextPatchRequest, patch, _removed),
+        _caller(engine, text_requests.ReplaceRequest, replace_text),
     )
     return tuple(
         ToolDefinition(
             name=name,
             title=title,
             description=description,
-            input_schema=request_schema(model),
-            output_schema=OUTPUTS[name],
+            input_schema=answers.request_schema(model),
+            output_schema=text_requests.OUTPUTS[name],
             writes=name in _WRITING,
             # The same text may be at several places, and may be inserted twice.
             may_be_repeated=name not in _WRITING,
@@ -120,32 +96,34 @@ def text_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
 
 def _caller(
     engine: Engine,
-    model: type[AnyRequest],
-    run: Callable[[Engine, AnyRequest], ToolResult],
+    model: type[answers.AnyRequest],
+    run: Callable[[Engine, answers.AnyRequest], ToolResult],
     look: Callable[[Mapping[str, Any]], ToolResult | None] = lambda _: None,
 ) -> Callable[[Mapping[str, Any]], ToolResult]:
     def call(arguments: Mapping[str, Any]) -> ToolResult:
         known = look(arguments)
         if known is not None:
             return known
-        request = read_arguments(model, arguments)
-        return refusal_result(request) if isinstance(request, tuple) else run(engine, request)
+        request = answers.read_arguments(model, arguments)
+        return text_requests.refusal_result(request) if isinstance(request, tuple) else run(engine, request)
 
     return call
 
 
 def _removed(arguments: Mapping[str, Any]) -> ToolResult | None:
     """The refusal of what requirement 02 took out, which names its successor."""
-    given = with_decoded_fields(TextPatchRequest, arguments)
+    given = with_decoded_fields(text_requests.TextPatchRequest, arguments)
     if given.get("operation") == "replaceLines":
-        return failure("Operation replaceLines was removed", "Use operation replace_text with target lines")
+        return text_requests.failure(
+            "Operation replaceLines was removed", "Use operation replace_text with target lines"
+        )
     target = given.get("target")
-    names = [name for name in SUCCESSORS if isinstance(target, Mapping) and name in target]
+    names = [name for name in text_requests.SUCCESSORS if isinstance(target, Mapping) and name in target]
     if not names:
         return None
     listed = ", ".join(names)
-    suggestions = (f"Use {SUCCESSORS[name]}" for name in names)
-    return failure(f"Target {listed} was removed from TextPatch", *suggestions)
+    suggestions = (f"Use {text_requests.SUCCESSORS[name]}" for name in names)
+    return text_requests.failure(f"Target {listed} was removed from TextPatch", *suggestions)
 
 
 # --- `TextInspect` and `TextRead` (requirement 01): structure, matches, lines, and parts of a file.
@@ -175,24 +153,24 @@ _NARROW: Final = "Narrow the query: only the first matches are listed"
 _SUGGESTION: Final = "Use TextInspect to find specific subsections, or target by line range"
 
 
-def inspect(engine: Engine, request: InspectRequest) -> ToolResult:
+def inspect(engine: Engine, request: text_requests.InspectRequest) -> ToolResult:
     """Structure, matches or lines, as `mode` says."""
     if request.mode == "structure":
         return _structure(engine, request)
     if request.query is None:
-        return failure(
+        return text_requests.failure(
             f"query is required in {request.mode} mode",
             "Give what to find" if request.mode == "search" else "Give ranges of lines, such as 50-60",
         )
     return _search(engine, request) if request.mode == "search" else _lines(engine, request)
 
 
-def _structure(engine: Engine, request: InspectRequest) -> ToolResult:
+def _structure(engine: Engine, request: text_requests.InspectRequest) -> ToolResult:
     report = engine.stat(
         StatRequest(file=request.file_path, encoding=request.encoding, detail="full", limit=_EVERYTHING)
     )
     if not report.ok or report.base_sha256 is None:
-        return refusal_result(report.diagnostics)
+        return text_requests.refusal_result(report.diagnostics)
     is_markdown = report.format == DocumentFormat.MARKDOWN
     size = report.bytes or 0
     front, lists = report.front_matter, _of_markdown(report) if is_markdown else _of_text(report)
@@ -201,7 +179,7 @@ def _structure(engine: Engine, request: InspectRequest) -> ToolResult:
         "totalLines": report.total_lines,
         "fileSize": f"{round(size / _KILOBYTE)}KB" if size >= _KILOBYTE else f"{size}B",
         "format": "markdown" if is_markdown else "text",
-        "fileHash": report.base_sha256[:HASH_DIGITS],
+        "fileHash": report.base_sha256[: text_requests.HASH_DIGITS],
     }
 
     def content(most_entries: int) -> dict[str, Any]:
@@ -213,7 +191,7 @@ def _structure(engine: Engine, request: InspectRequest) -> ToolResult:
             listed = {"frontmatter": {**lines, "keys": list(front.keys or ())[:most_entries]}, **listed}
         return {**facts, "structure": listed, **_truncation_notice(lists, most_entries)}
 
-    return success(fitted(content, _MOST_ENTRIES, engine.settings.report_characters))
+    return text_requests.success(answers.fitted(content, _MOST_ENTRIES, engine.settings.report_characters))
 
 
 def _truncation_notice(lists: Mapping[str, Sequence[Any]], listed: int) -> dict[str, Any]:
@@ -270,7 +248,7 @@ def _of_text(report: StatReport) -> dict[str, list[Any]]:
     }
 
 
-def _search(engine: Engine, request: InspectRequest) -> ToolResult:
+def _search(engine: Engine, request: text_requests.InspectRequest) -> ToolResult:
     report = engine.search(
         SearchRequest(
             pattern=request.query or "",
@@ -282,16 +260,16 @@ def _search(engine: Engine, request: InspectRequest) -> ToolResult:
         )
     )
     if not report.ok:
-        return refusal_result(report.diagnostics)
-    content = fitted(
-        lambda count: _hits(first_hits(report, count), request),
-        hit_count(report),
+        return text_requests.refusal_result(report.diagnostics)
+    content = answers.fitted(
+        lambda count: _hits(answers.first_hits(report, count), request),
+        answers.hit_count(report),
         engine.settings.report_characters,
     )
     source = engine.source(request.file_path, request.encoding)
     if isinstance(source, Source):
-        content |= escape_notice(source, *_texts(content["matches"]))
-    return success(content)
+        content |= text_requests.escape_notice(source, *_texts(content["matches"]))
+    return text_requests.success(content)
 
 
 def _texts(matches: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -300,7 +278,7 @@ def _texts(matches: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield from (*around["before"], match["text"], *around["after"])
 
 
-def _hits(report: SearchReport, request: InspectRequest) -> dict[str, Any]:
+def _hits(report: SearchReport, request: text_requests.InspectRequest) -> dict[str, Any]:
     """The hits of `report`."""
     matches: list[dict[str, Any]] = []
     for group in (group for found in report.files for group in found.groups):
@@ -331,54 +309,64 @@ def _nearest_heading(group: SearchGroup) -> dict[str, Any]:
     return {"nearestHeading": heading}
 
 
-def _lines(engine: Engine, request: InspectRequest) -> ToolResult:
+def _lines(engine: Engine, request: text_requests.InspectRequest) -> ToolResult:
     source = engine.source(request.file_path, request.encoding)
     if not isinstance(source, Source):
-        return refusal_result((source,))
+        return text_requests.refusal_result((source,))
     lines: list[dict[str, Any]] = []
     for part in (request.query or "").split(","):
         found = _LINES.fullmatch(part.strip())
         first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
         if last < first:
-            return failure(
+            return text_requests.failure(
                 f"{_quoted(part.strip())} is not a range of lines", 'Write "50-60" or "1-10,100-110"'
             )
         if first > source.lines.count:
-            return failure(f"Line {first} is not in the file", f"The file has {source.lines.count} lines")
-        lines += numbered(source.lines, first, min(last, first + _MOST_LINES))
-        if len(lines) > _MOST_LINES or size_of(lines) > engine.settings.report_characters:
-            return failure("The lines that are asked for are too many", "Ask for fewer, or use TextRead")
+            return text_requests.failure(
+                f"Line {first} is not in the file", f"The file has {source.lines.count} lines"
+            )
+        lines += text_requests.numbered(source.lines, first, min(last, first + _MOST_LINES))
+        if len(lines) > _MOST_LINES or answers.size_of(lines) > engine.settings.report_characters:
+            return text_requests.failure(
+                "The lines that are asked for are too many", "Ask for fewer, or use TextRead"
+            )
     content = {"filePath": request.file_path, "query": request.query, "lines": lines}
-    return success({**content, **escape_notice(source, *(line["text"] for line in lines))})
+    return text_requests.success(
+        {**content, **text_requests.escape_notice(source, *(line["text"] for line in lines))}
+    )
 
 
 def _quoted(text: str) -> str:
     return f"'{text[:_MOST_QUOTED]}…'" if len(text) > _MOST_QUOTED else f"'{text}'"
 
 
-def read(engine: Engine, request: TextReadRequest) -> ToolResult:
+def read(engine: Engine, request: text_requests.TextReadRequest) -> ToolResult:
     """The text of one place."""
-    given = target_of(request.target)
+    given = text_requests.target_of(request.target)
     if given is None:
-        return failure("target must have exactly one field", _ONE_INSPECTED)
+        return text_requests.failure("target must have exactly one field", _ONE_INSPECTED)
     source = engine.source(request.file_path, request.encoding)
     if isinstance(source, Diagnostic):
-        return refusal_result((source,))
+        return text_requests.refusal_result((source,))
     place = _place(engine, request)
     if isinstance(place, ToolResult):
         return place
     target = request.target.model_dump(by_alias=True, exclude_none=True, exclude_unset=True)
     most = engine.settings.report_characters
-    (result,) = read_within(engine, EngineRequest(targets=(place,)), most, either_size(read_text)).results
+    (result,) = answers.read_within(
+        engine, EngineRequest(targets=(place,)), most, answers.either_size(read_text)
+    ).results
     if result.problem is not None:
-        return refusal_result((result.problem,), source, target_text(given[0], target[given[0]]))
+        return text_requests.refusal_result(
+            (result.problem,), source, text_requests.target_text(given[0], target[given[0]])
+        )
     first, last = result.start_line or 0, result.end_line or 0
     end = _end(engine, place) if result.truncated else last
     rest = {
         "totalLines": end - first + 1,
         "suggestion": f"{_SUGGESTION}: lines {last + 1}-{end} are omitted",
     }
-    return success(
+    return text_requests.success(
         {
             "filePath": request.file_path,
             "target": target,
@@ -386,15 +374,15 @@ def read(engine: Engine, request: TextReadRequest) -> ToolResult:
             "content": result.content,
             "truncated": bool(result.truncated),
             **(rest if result.truncated else {}),
-            "fileHash": (result.base_sha256 or "")[:HASH_DIGITS],
+            "fileHash": (result.base_sha256 or "")[: text_requests.HASH_DIGITS],
             **_notes(request, source, result.content or ""),
         }
     )
 
 
-def _notes(request: TextReadRequest, source: Source, shown: str) -> dict[str, Any]:
+def _notes(request: text_requests.TextReadRequest, source: Source, shown: str) -> dict[str, Any]:
     """Notes on the text that is `shown`: it ends early, or contains escaped bytes."""
-    fields, lines = escape_notice(source, shown), request.target.lines
+    fields, lines = text_requests.escape_notice(source, shown), request.target.lines
     if lines is not None and lines.end > source.lines.count:
         early = f"The file ends at line {source.lines.count}"
         fields["note"] = f"{early}. {fields['note']}" if fields else early
@@ -410,7 +398,7 @@ def _end(engine: Engine, place: ReadTarget) -> int:
     return part.end_line or 0
 
 
-def _place(engine: Engine, request: TextReadRequest) -> ReadTarget | ToolResult:
+def _place(engine: Engine, request: text_requests.TextReadRequest) -> ReadTarget | ToolResult:
     target, file = request.target, ReadTarget(file=request.file_path, encoding=request.encoding)
     if target.heading is not None:
         return replace(file, heading=target.heading.text, subsections=target.heading.include_children)
@@ -432,7 +420,7 @@ def _marked(engine: Engine, file: ReadTarget, marker: str) -> ReadTarget | ToolR
         StatRequest(file=file.file, encoding=file.encoding, detail="full", limit=_EVERYTHING)
     )
     if not report.ok:
-        return refusal_result(report.diagnostics)
+        return text_requests.refusal_result(report.diagnostics)
     wanted = marker.strip().removeprefix("[").removesuffix("]")
     found = [(each.name, each.start_line, each.end_line) for each in report.ini_sections or ()]
     found += [(each.marker[1:-1], each.start_line, each.end_line) for each in report.text_sections or ()]
@@ -442,8 +430,8 @@ def _marked(engine: Engine, file: ReadTarget, marker: str) -> ReadTarget | ToolR
     markers = ", ".join(
         f"[{escape_for_message(name)}] at line {first}" for name, first, _ in found[:_MOST_MARKERS] if name
     )
-    return failure(
-        f"Target not found: {target_text('section', marker)}",
+    return text_requests.failure(
+        f"Target not found: {text_requests.target_text('section', marker)}",
         f"Sections of the file: {markers}" if markers else "The file has no sections by markers",
     )
 
@@ -457,11 +445,11 @@ _INSERT_ONLY: Final = frozenset({"appendToSection", "beforeHeading"})
 _HEADING: Final = lazy_pattern(r"(#{1,6})[ \t]+")
 
 
-def patch(engine: Engine, request: TextPatchRequest) -> ToolResult:
+def patch(engine: Engine, request: text_requests.TextPatchRequest) -> ToolResult:
     """Replace, insert or delete at a place."""
-    given = target_of(request.target)
+    given = text_requests.target_of(request.target)
     if given is None:
-        return failure("target must have exactly one field", _ONE_EDITED)
+        return text_requests.failure("target must have exactly one field", _ONE_EDITED)
     problem = _operation_problem(request, given[0])
     if problem is not None:
         return problem
@@ -469,14 +457,14 @@ def patch(engine: Engine, request: TextPatchRequest) -> ToolResult:
     if isinstance(source, ToolResult):
         return source
     target = request.target.model_dump(by_alias=True, exclude_none=True)
-    name = target_text(given[0], target[given[0]])
+    name = text_requests.target_text(given[0], target[given[0]])
     edits = _edits(engine, request, source, name)
     if isinstance(edits, ToolResult):
         return edits
     done = write(engine, request, source, edits, name, keeps_outline=request.target.lines is None)
     if isinstance(done, ToolResult):
         return done
-    return success(
+    return text_requests.success(
         {
             "status": "success",
             "operation": request.operation,
@@ -487,19 +475,23 @@ def patch(engine: Engine, request: TextPatchRequest) -> ToolResult:
     )
 
 
-def _operation_problem(request: TextPatchRequest, target: str) -> ToolResult | None:
+def _operation_problem(request: text_requests.TextPatchRequest, target: str) -> ToolResult | None:
     if target in _INSERT_ONLY and request.operation != "insert":
-        return failure(
+        return text_requests.failure(
             f"{target} requires operation insert", "Use target heading or lines to replace or delete"
         )
     if target == "codeBlock" and request.operation == "insert":
-        return failure(
+        return text_requests.failure(
             "codeBlock requires operation replace or delete", "Use target lines to insert next to it"
         )
     if request.operation == "delete":
-        return None if request.content is None else failure("content does not go with delete", "Leave it out")
+        return (
+            None
+            if request.content is None
+            else text_requests.failure("content does not go with delete", "Leave it out")
+        )
     if not request.content:
-        return failure(
+        return text_requests.failure(
             f"content must not be empty with operation {request.operation}",
             "Give the text to insert"
             if request.operation == "insert"
@@ -509,14 +501,14 @@ def _operation_problem(request: TextPatchRequest, target: str) -> ToolResult | N
 
 
 def _edits(
-    engine: Engine, request: TextPatchRequest, source: Source, name: str
+    engine: Engine, request: text_requests.TextPatchRequest, source: Source, name: str
 ) -> list[dict[str, Any]] | ToolResult:
     """The edits that the request comes to; its place is called `name`."""
     target, content = request.target, request.content or ""
     if target.lines is not None:
         return [_edit_of_lines(source, target.lines, request)]
     if document_format(request.file_path, source.text) is not DocumentFormat.MARKDOWN:
-        return failure(
+        return text_requests.failure(
             f"Target not found: {name}: the file is not Markdown", "Use TextReplace, or target lines"
         )
     if target.code_block is not None:
@@ -530,11 +522,13 @@ def _edits(
     )
     (found,) = engine.read(ReadRequest(targets=(place_of,))).results
     if found.problem is not None:
-        return refusal_result((found.problem,), source, name)
+        return text_requests.refusal_result((found.problem,), source, name)
     return _edits_at_heading(request, found)
 
 
-def _edit_of_lines(source: Source, lines: LinesField, request: TextPatchRequest) -> dict[str, Any]:
+def _edit_of_lines(
+    source: Source, lines: LinesField, request: text_requests.TextPatchRequest
+) -> dict[str, Any]:
     if request.operation == "delete":
         return {"op": "delete_lines", "lines": lines.model_dump()}
     content = request.content or ""
@@ -553,7 +547,7 @@ def _indented(content: str, first: str) -> str:
     return "\n".join(indentation + line if line.strip() else line for line in to_lf(content).split("\n"))
 
 
-def _edits_at_heading(request: TextPatchRequest, found: ReadResult) -> list[dict[str, Any]]:
+def _edits_at_heading(request: text_requests.TextPatchRequest, found: ReadResult) -> list[dict[str, Any]]:
     """Edits of the heading line alone, or before it; what follows a new heading in `content` is below."""
     place, content = {"sectionId": found.section_id}, request.content or ""
     if request.target.before_heading is not None:
@@ -588,32 +582,34 @@ class WriteOutcome:
     report: ApplyReport
     warnings: tuple[str, ...]
 
-    def to_json(self, change: LineChangePreview) -> dict[str, Any]:
+    def to_json(self, change: text_requests.LineChangePreview) -> dict[str, Any]:
         """The fields that every answer about an edit has; `change` is where it was."""
-        facts = write_result(self.before, self.after, change)
+        facts = text_requests.write_result(self.before, self.after, change)
         if not self.report.applied:
             facts |= {"linesChanged": 0, "note": "Nothing changed: the text is there already"}
         return {**facts, **({"warnings": list(self.warnings)} if self.warnings else {})}
 
 
-def _change(request: TextPatchRequest, done: WriteOutcome) -> LineChangePreview:
+def _change(request: text_requests.TextPatchRequest, done: WriteOutcome) -> text_requests.LineChangePreview:
     """The lines that the edit was about: those that were asked for, else those that are others now."""
     old, new = done.before.lines, done.after.lines
     lines, delta = request.target.lines, new.count - old.count
     if lines is not None:
         removed = 0 if request.operation == "insert" else lines.end - lines.start + 1
-        return LineChangePreview(
+        return text_requests.LineChangePreview(
             start=lines.start, removed=removed, new_start=lines.start, added=removed + delta
         )
     if not done.report.applied:
         places = [place for result in done.report.edit_results for place in result.ranges]
         start = min(place.start.line for place in places)
         count = max(place.end.line - (place.end.col == 1) for place in places) - start + 1
-        return LineChangePreview(start=start, removed=max(count, 0), new_start=start, added=max(count, 0))
+        return text_requests.LineChangePreview(
+            start=start, removed=max(count, 0), new_start=start, added=max(count, 0)
+        )
     return _without_blank_edges(_changed(done.report, old, new), new)
 
 
-def _changed(report: ApplyReport, old: LineIndex, new: LineIndex) -> LineChangePreview:
+def _changed(report: ApplyReport, old: LineIndex, new: LineIndex) -> text_requests.LineChangePreview:
     """From the first line that is not as it was to the last."""
     kept = report.written[0].line_map if report.written else ()
     above = kept[0].end_line if kept and (kept[0].start_line, kept[0].shift) == (1, 0) else 0
@@ -624,7 +620,7 @@ def _changed(report: ApplyReport, old: LineIndex, new: LineIndex) -> LineChangeP
         old, old.count - below, new, new.count - below
     ):
         below += 1
-    return LineChangePreview(
+    return text_requests.LineChangePreview(
         start=above + 1,
         removed=old.count - above - below,
         new_start=above + 1,
@@ -636,7 +632,9 @@ def _is_same(old: LineIndex, old_line: int, new: LineIndex, new_line: int) -> bo
     return old.content(old_line) == new.content(new_line)
 
 
-def _without_blank_edges(change: LineChangePreview, new: LineIndex) -> LineChangePreview:
+def _without_blank_edges(
+    change: text_requests.LineChangePreview, new: LineIndex
+) -> text_requests.LineChangePreview:
     """An insertion without the blank lines that keep it apart from its neighbours."""
     first, last = change.new_start, change.new_start + change.added - 1
     if change.removed:
@@ -645,7 +643,9 @@ def _without_blank_edges(change: LineChangePreview, new: LineIndex) -> LineChang
         first += 1
     while first < last and not new.content(last).strip():
         last -= 1
-    return LineChangePreview(start=change.start, removed=0, new_start=first, added=last - first + 1)
+    return text_requests.LineChangePreview(
+        start=change.start, removed=0, new_start=first, added=last - first + 1
+    )
 
 
 # --- `TextReplace` (requirement 02): a text in place of another that is found, in one call.
@@ -653,7 +653,7 @@ def _without_blank_edges(change: LineChangePreview, new: LineIndex) -> LineChang
 _MOST_LISTED: Final = 20
 
 
-def replace_text(engine: Engine, request: ReplaceRequest) -> ToolResult:
+def replace_text(engine: Engine, request: text_requests.ReplaceRequest) -> ToolResult:
     """Put a text in place of another that is found."""
     source = expected_source(engine, request)
     if isinstance(source, ToolResult):
@@ -681,7 +681,7 @@ def replace_text(engine: Engine, request: ReplaceRequest) -> ToolResult:
     start, end = touched[0][0], touched[-1][1]
     delta = done.after.lines.count - source.lines.count
     facts = done.to_json(
-        LineChangePreview(
+        text_requests.LineChangePreview(
             start=start, removed=end - start + 1, new_start=start, added=end - start + 1 + delta
         )
     )
@@ -696,7 +696,7 @@ def replace_text(engine: Engine, request: ReplaceRequest) -> ToolResult:
     ]
     if others:
         facts["note"] = ". ".join([_note(others), *([facts["note"]] if "note" in facts else [])])
-    return success(
+    return text_requests.success(
         {
             "status": "success",
             "filePath": request.file_path,
@@ -720,8 +720,12 @@ def _not_found(source: Source, text: str, seconds: float) -> ToolResult:
     message = "Text not found: oldText is nowhere in the file"
     if found:
         line = source.lines.line_at(found[0].start)
-        return failure(message, f"It is there in other case at line {line}: copy it from the file")
-    return failure(message, "Use TextInspect or TextRead to get the exact text, with blanks and line breaks")
+        return text_requests.failure(
+            message, f"It is there in other case at line {line}: copy it from the file"
+        )
+    return text_requests.failure(
+        message, "Use TextInspect or TextRead to get the exact text, with blanks and line breaks"
+    )
 
 
 def _chosen(occurrence: str, found: int) -> str | ToolResult:
@@ -729,7 +733,9 @@ def _chosen(occurrence: str, found: int) -> str | ToolResult:
     number = {"first": "1", "last": str(found), "all": "all"}.get(occurrence, occurrence)
     if number != "all" and int(number) > found:
         times = "once" if found == 1 else f"{found} times"
-        return failure(f"Occurrence {number} is not there: oldText occurs {times} in the file", _USE)
+        return text_requests.failure(
+            f"Occurrence {number} is not there: oldText occurs {times} in the file", _USE
+        )
     return number
 
 
@@ -767,7 +773,7 @@ def _note(others: Sequence[int]) -> str:
 
 # --- Shared parts of the writing tools of the toolset `text`: the guard, the commit, and its report.
 
-EditRequest: TypeAlias = TextPatchRequest | ReplaceRequest
+EditRequest: TypeAlias = text_requests.TextPatchRequest | text_requests.ReplaceRequest
 
 _OUTLINE: Final = frozenset({Code.OUTLINE_CHANGED, Code.DUPLICATE_HEADING})
 
@@ -779,10 +785,11 @@ def expected_source(engine: Engine, request: EditRequest) -> Source | ToolResult
     expected_hash = request.expected_hash
     source = engine.source(request.file_path, request.encoding)
     if isinstance(source, Diagnostic):
-        return refusal_result((source,))
+        return text_requests.refusal_result((source,))
     if expected_hash is not None and not source.sha256.startswith(expected_hash.lower()):
-        return failure(
-            f"The file has changed: its hash is now {source.sha256[:HASH_DIGITS]}, not {expected_hash}",
+        current = source.sha256[: text_requests.HASH_DIGITS]
+        return text_requests.failure(
+            f"The file has changed: its hash is now {current}, not {expected_hash}",
             "Use TextInspect or TextRead to see it again, then edit with the new fileHash",
         )
     return source
@@ -812,9 +819,11 @@ def write(
     else:
         errors = []
     if not report.ok:
-        return refusal_result(report.diagnostics, before, target)
+        return text_requests.refusal_result(report.diagnostics, before, target)
     after = engine.source(request.file_path, request.encoding)
     if isinstance(after, Diagnostic):
-        return failure("The edit was written, but the file cannot be read any more", after.message)
+        return text_requests.failure(
+            "The edit was written, but the file cannot be read any more", after.message
+        )
     warnings = (f"{problem.code}: {problem.message}" for problem in (*report.warnings, *errors))
     return WriteOutcome(before=before, after=after, report=report, warnings=tuple(dict.fromkeys(warnings)))

@@ -7,21 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
+from mdplan.data import tree
 from mdplan.data.address import shown
 from mdplan.data.content import DataContent, data_edits, read_data, verify_edits
-from mdplan.data.tree import (
-    REMOVED,
-    Change,
-    DataError,
-    Element,
-    KeyChange,
-    Language,
-    NewEntry,
-    Opaque,
-    Path,
-    Unnamed,
-    values_equal,
-)
 from mdplan.markdown.format_detection import find_front_matter
 from mdplan.merge.lines import (
     Conflict,
@@ -49,10 +37,10 @@ _TOO_LARGE: Final = "lines were merged: the file is too large to be merged by ke
 
 # How long each text may be for a merge in bounded time, and for conflicts with the paths of their keys.
 _MOST_CHARACTERS: Final = {
-    Language.YAML: 100_000,
-    Language.JSON: 500_000,
-    Language.TOML: 300_000,
-    Language.INI: 60_000,
+    tree.Language.YAML: 100_000,
+    tree.Language.JSON: 500_000,
+    tree.Language.TOML: 300_000,
+    tree.Language.INI: 60_000,
 }
 
 _MOST_NAMED: Final = 300_000
@@ -60,15 +48,15 @@ _MOST_NAMED: Final = 300_000
 _WRONG: Final = "merged by lines, the keys would not have the values of both sides"
 
 _COMMENT: Final = {
-    Language.JSON: lazy_pattern(r"(?:^|\s)(//.*|/\*.*)"),
-    Language.INI: lazy_pattern(r"(?:^|\s)([#;].*)"),
+    tree.Language.JSON: lazy_pattern(r"(?:^|\s)(//.*|/\*.*)"),
+    tree.Language.INI: lazy_pattern(r"(?:^|\s)([#;].*)"),
 }
 
 _HASH: Final = lazy_pattern(r"(?:^|\s)(#.*)")
 
 
 def merge_data(
-    language: Language, base: str, ours: str, theirs: str, style: MarkerStyle, *, is_strict: bool = False
+    language: tree.Language, base: str, ours: str, theirs: str, style: MarkerStyle, *, is_strict: bool = False
 ) -> Merge:
     """Merge the texts `ours` and `theirs` in `language`, which both come from `base`.
 
@@ -85,7 +73,7 @@ def merge_data(
     for name, text in zip(("the base", "ours", "theirs"), sides, strict=True):
         try:
             values.append(_values(language, text))
-        except DataError:
+        except tree.DataError:
             return _by_lines(texts, pieces, sides, style, _UNREADABLE.format(name, language))
     found = merge_values(*values)
     by_lines = _by_lines(texts, pieces, sides, style)
@@ -109,9 +97,9 @@ def merge_data(
     return Merge(by_lines.text, tuple(_named(each, contents) for each in found.conflicts))
 
 
-def _values(language: Language, text: str) -> Any:  # noqa: ANN401 (any value)
+def _values(language: tree.Language, text: str) -> Any:  # noqa: ANN401 (any value)
     """What `text` says. Raises `DataError`."""
-    if language is Language.JSON:
+    if language is tree.Language.JSON:
         # The reader that knows places takes a hundred times as long.
         with suppress(ValueError, RecursionError):
             return json.loads(text, object_pairs_hook=_unique)
@@ -135,7 +123,7 @@ def merged_front_matter(base: str, ours: str, theirs: str) -> str | None:
         for text, each in zip((base, ours, theirs), blocks, strict=True)
         if each
     ]
-    language = next(Language(each.format) for each in blocks if each)
+    language = next(tree.Language(each.format) for each in blocks if each)
     found = merge_data(language, inner[0], inner[1], inner[2], MarkerStyle())
     where = next(each.content for each in blocks[1:] if each)
     return None if found.note or not found.is_clean else ours[: where.start] + found.text + ours[where.end :]
@@ -160,9 +148,9 @@ def _by_lines(
 class ValueConflict:
     """A key that needs a person, and why: its path in base, ours and theirs, None in a text without it."""
 
-    base: Path | None
-    ours: Path | None
-    theirs: Path | None
+    base: tree.Path | None
+    ours: tree.Path | None
+    theirs: tree.Path | None
     reason: str
 
 
@@ -171,15 +159,15 @@ class ValueMerge:
     """The merged `value`, the `changes` that make it of ours, and the `conflicts`, in which it is ours."""
 
     value: Any = None
-    changes: list[Change] = field(default_factory=list)
+    changes: list[tree.Change] = field(default_factory=list)
     conflicts: list[ValueConflict] = field(default_factory=list)
 
 
-def _is_good(language: Language, text: str, wanted: ValueMerge, sides: Sequence[Any]) -> bool:
+def _is_good(language: tree.Language, text: str, wanted: ValueMerge, sides: Sequence[Any]) -> bool:
     """Whether `text`, merged by lines, has the values of both sides."""
     try:
         values = _values(language, text)
-    except DataError:
+    except tree.DataError:
         return False
     if wanted.conflicts:
         # Items of a list without names, for example, which only lines can place.
@@ -203,7 +191,7 @@ def _unordered(values: Any) -> object:  # noqa: ANN401 (any value)
     return (type(values).__name__, repr(values))
 
 
-def _by_keys(language: Language, sides: tuple[str, str, str], found: ValueMerge) -> str | None:
+def _by_keys(language: tree.Language, sides: tuple[str, str, str], found: ValueMerge) -> str | None:
     """The second of `sides` with the changes of the third.
 
     None where they cannot be made, or a comment would be lost.
@@ -217,27 +205,27 @@ def _by_keys(language: Language, sides: tuple[str, str, str], found: ValueMerge)
             text = edits.apply(ours.text)
             if not _is_json_of(language, text, found.value):
                 verify_edits(ours, edits, changes)
-        except (DataError, RecursionError):
+        except (tree.DataError, RecursionError):
             continue
         return text if _keeps_comments(language, sides, text) else None
     return None
 
 
-def _is_json_of(language: Language, text: str, value: object) -> bool:
+def _is_json_of(language: tree.Language, text: str, value: object) -> bool:
     """Whether `text` is JSON that says `value` to any reader, which needs no other proof."""
-    return language is Language.JSON and values_equal(_values(language, text), value)
+    return language is tree.Language.JSON and tree.values_equal(_values(language, text), value)
 
 
-def _at_the_end(changes: Sequence[Change]) -> Iterator[Change]:
+def _at_the_end(changes: Sequence[tree.Change]) -> Iterator[tree.Change]:
     """`changes` with new keys at the end of their maps, for where a language takes no other place."""
     for each in changes:
-        if isinstance(each, NewEntry) and each.name is not None:
-            yield KeyChange((*each.key, each.name), each.value)
+        if isinstance(each, tree.NewEntry) and each.name is not None:
+            yield tree.KeyChange((*each.key, each.name), each.value)
         else:
             yield each
 
 
-def _keeps_comments(language: Language, sides: Sequence[str], text: str) -> bool:
+def _keeps_comments(language: tree.Language, sides: Sequence[str], text: str) -> bool:
     pattern = _COMMENT.get(language, _HASH)
     base, ours, theirs, result = (
         Counter(match[1] for line in each.splitlines() if (match := pattern.search(line)))
@@ -266,7 +254,7 @@ def _named(found: ValueConflict, contents: Sequence[DataContent]) -> Conflict:
     return Conflict((shown(path),) if path else (), found.reason, line, base, ours, theirs)
 
 
-def _text_at(content: DataContent, path: Path | None) -> str:
+def _text_at(content: DataContent, path: tree.Path | None) -> str:
     if path is None:
         return ""
     place = content.places.get(path)
@@ -292,9 +280,9 @@ class _Spot:
     """One key in the three texts: its value in each, `REMOVED` for none, and its path there."""
 
     values: tuple[Any, Any, Any]
-    paths: tuple[Path, Path, Path]
+    paths: tuple[tree.Path, tree.Path, tree.Path]
 
-    def inner(self, values: Sequence[Any], names: Sequence[Element | None]) -> "_Spot":
+    def inner(self, values: Sequence[Any], names: Sequence[tree.Element | None]) -> "_Spot":
         """An entry of it, by its `names` in the three texts."""
         base, ours, theirs = (
             path if name is None else (*path, name) for path, name in zip(self.paths, names, strict=True)
@@ -317,20 +305,22 @@ def _merged(spot: _Spot, found: ValueMerge) -> Any:  # noqa: ANN401 (any value)
         return ours
     if _equal(ours, base):
         # The caller adds what ours does not have: it knows the place.
-        if ours is not REMOVED:
-            found.changes.append(KeyChange(spot.paths[1], theirs))
+        if ours is not tree.REMOVED:
+            found.changes.append(tree.KeyChange(spot.paths[1], theirs))
         return theirs
     if isinstance(ours, dict) and isinstance(theirs, dict):
         return _map(spot, found)
     if isinstance(ours, list) and isinstance(theirs, list) and isinstance(base, list):
         return _list(spot, found)
-    reason = _BOTH_ADDED if base is REMOVED else _WITH_DELETED if REMOVED in (ours, theirs) else _BOTH
+    reason = (
+        _BOTH_ADDED if base is tree.REMOVED else _WITH_DELETED if tree.REMOVED in (ours, theirs) else _BOTH
+    )
     return _conflict(spot, found, reason)
 
 
 def _conflict(spot: _Spot, found: ValueMerge, reason: str) -> Any:  # noqa: ANN401 (any value)
     base, ours, theirs = (
-        None if value is REMOVED else path for value, path in zip(spot.values, spot.paths, strict=True)
+        None if value is tree.REMOVED else path for value, path in zip(spot.values, spot.paths, strict=True)
     )
     found.conflicts.append(ValueConflict(base, ours, theirs, reason))
     return spot.values[1]
@@ -338,20 +328,20 @@ def _conflict(spot: _Spot, found: ValueMerge, reason: str) -> Any:  # noqa: ANN4
 
 def _map(spot: _Spot, found: ValueMerge) -> Any:  # noqa: ANN401 (any value)
     base, ours, theirs = (value if isinstance(value, dict) else {} for value in spot.values)
-    if any(isinstance(name, Unnamed) for name in (*base, *ours, *theirs)) or len(spot.paths[0]) > _DEEP:
+    if any(isinstance(name, tree.Unnamed) for name in (*base, *ours, *theirs)) or len(spot.paths[0]) > _DEEP:
         return _conflict(spot, found, _BOTH)
     order = merged_order(list(base), list(ours), list(theirs))
     if order is None:
         return _conflict(spot, found, _MOVED)
     result: dict[Any, Any] = {}
     for name in _names(order):
-        values = [each.get(name, REMOVED) for each in (base, ours, theirs)]
+        values = [each.get(name, tree.REMOVED) for each in (base, ours, theirs)]
         merged = _merged(spot.inner(values, (name, name, name)), found)
-        if merged is not REMOVED:
+        if merged is not tree.REMOVED:
             result[name] = merged
     places = {name: place for place, name in enumerate(ours)}
     for name, place in _new(list(result), places):
-        found.changes.append(NewEntry(spot.paths[1], place, result[name], name))
+        found.changes.append(tree.NewEntry(spot.paths[1], place, result[name], name))
     return result
 
 
@@ -365,21 +355,22 @@ def _list(spot: _Spot, found: ValueMerge) -> Any:  # noqa: ANN401 (any value)
     for name in _names(order):
         at = [each.get(name) for each in names]
         values = [
-            REMOVED if index is None else value[index] for index, value in zip(at, spot.values, strict=True)
+            tree.REMOVED if index is None else value[index]
+            for index, value in zip(at, spot.values, strict=True)
         ]
         merged = _merged(spot.inner(values, at), found)
-        if merged is not REMOVED:
+        if merged is not tree.REMOVED:
             result.append((name, merged))
     kept = [name for name, _ in result if name in names[1]]
     if kept != [name for name in ours if name in set(kept)]:
         # Theirs moved items: one change of the whole list in place of those inside it.
         depth = len(spot.paths[1])
         found.changes = [each for each in found.changes if each.key[:depth] != spot.paths[1]]
-        found.changes.append(KeyChange(spot.paths[1], [value for _, value in result]))
+        found.changes.append(tree.KeyChange(spot.paths[1], [value for _, value in result]))
         return [value for _, value in result]
     by_name = dict(result)
     for name, place in _new([name for name, _ in result], names[1]):
-        found.changes.append(NewEntry(spot.paths[1], place, by_name[name]))
+        found.changes.append(tree.NewEntry(spot.paths[1], place, by_name[name]))
     return [value for _, value in result]
 
 
@@ -449,9 +440,9 @@ def _text(value: object) -> str:
 
 
 def _equal(left: object, right: object) -> bool:
-    if left is REMOVED or right is REMOVED:
+    if left is tree.REMOVED or right is tree.REMOVED:
         return left is right
-    return left == right if isinstance(left, Opaque) else values_equal(left, right)
+    return left == right if isinstance(left, tree.Opaque) else tree.values_equal(left, right)
 
 
 def merged_order(

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Final, Literal
 from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown import region_edits
 from mdplan.markdown.addresses import MAX_LEVEL
 from mdplan.markdown.blocks import Block
 from mdplan.markdown.enclosure_search import find_regions
@@ -14,16 +15,6 @@ from mdplan.markdown.enclosures import Region, Regions
 from mdplan.markdown.formatting import FencedCode, read_fence, replace_code
 from mdplan.markdown.outline import Outline, fence_language, has_language
 from mdplan.markdown.payload import Payload, read_payload
-from mdplan.markdown.region_edits import (
-    ContentsForm,
-    RegionText,
-    contents_list,
-    form_of,
-    head_of,
-    is_omitted,
-    read_region,
-    replace_region_text,
-)
 from mdplan.markdown.sections import Section
 from mdplan.operations.base import Claim, CodeBlockField, Operation, Resolution, SectionTargeted
 from mdplan.operations.matches import text_in_line, with_nearest_lines
@@ -68,7 +59,7 @@ class ReplaceRegion(Operation):
         old = find_region(outline, self.region)
         payload = self._payload()
         problems = [each for each in (old, payload) if isinstance(each, Diagnostic)]
-        if isinstance(old, RegionText):
+        if isinstance(old, region_edits.RegionText):
             problems += self._mismatch(outline, old)
         if problems or isinstance(old, Diagnostic) or isinstance(payload, Diagnostic):
             return tuple(problems)
@@ -77,7 +68,7 @@ class ReplaceRegion(Operation):
             if isinstance(text, Diagnostic):
                 return (text,)
             payload = payload if text in payload.text else read_payload(text)
-        edit = replace_region_text(outline, old, payload)
+        edit = region_edits.replace_region_text(outline, old, payload)
         if edit is None:
             return (inside_of_a_line(old.region, "markdown has several lines", "give one line"),)
         claim = claim_of_region(outline, old.region)
@@ -107,7 +98,7 @@ class ReplaceRegion(Operation):
             )
         return payload
 
-    def _mismatch(self, outline: Outline, old: RegionText) -> list[Diagnostic]:
+    def _mismatch(self, outline: Outline, old: region_edits.RegionText) -> list[Diagnostic]:
         if self.expected_text is None:
             return []
         expected = read_payload(self.expected_text).text
@@ -185,25 +176,27 @@ class UpdateToc(Operation):
             return (found,)
         has_lines = found.lines is not None or found.is_alone
         contents = read_payload(self._contents(outline, found))
-        edit = replace_region_text(outline, found, contents) if has_lines else None
+        edit = region_edits.replace_region_text(outline, found, contents) if has_lines else None
         if edit is None:
             return (inside_of_a_line(found.region, "a list needs separate lines", "use another region"),)
         is_new = edit.new_text != outline.text_of(edit.span)
         return Resolution(claims=(claim_of_region(outline, found.region),), edits=(edit,) if is_new else ())
 
-    def _contents(self, outline: Outline, found: RegionText) -> str:
+    def _contents(self, outline: Outline, found: region_edits.RegionText) -> str:
         behind = found.region.end.span.end
         sections = [section for section in outline.sections if section.heading_start >= behind]
-        form = form_of(outline, found.content, sections)
-        form = ContentsForm(
+        form = region_edits.form_of(outline, found.content, sections)
+        form = region_edits.ContentsForm(
             self.bullet or form.bullet,
             form.indent if self.bullet in (None, form.bullet) else " " * (len(self.bullet) + 1),
             self.min_level or form.min_level,
             self.max_level or form.max_level,
         )
         levels = range(form.min_level, form.max_level + 1)
-        listed = (each for each in sections if each.level in levels and not is_omitted(outline, each))
-        return head_of(found.content) + contents_list(outline, listed, form)
+        listed = (
+            each for each in sections if each.level in levels and not region_edits.is_omitted(outline, each)
+        )
+        return region_edits.head_of(found.content) + region_edits.contents_list(outline, listed, form)
 
 
 # --- replace_code_block: replace the code in a fenced code block.
@@ -352,13 +345,13 @@ def _left_open(outline: Outline, block: Block) -> Diagnostic:
     )
 
 
-def find_region(outline: Outline, name: str) -> RegionText | Diagnostic:
+def find_region(outline: Outline, name: str) -> region_edits.RegionText | Diagnostic:
     """The one region of that name, and its text. Errors: REGION_NOT_FOUND."""
     regions = find_regions(outline)
     named = regions.by_name.get(name, ())
     if len(named) != 1:
         return _not_found(name, regions, named)
-    found = read_region(outline, named[0])
+    found = region_edits.read_region(outline, named[0])
     return found or Diagnostic(
         code=Code.REGION_NOT_FOUND,
         message=f"the markers of `{name}` at {lines_of_region(named[0])} are not in the same "

@@ -12,19 +12,10 @@ from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
 from mdplan.operations.base import Claim, Operation, Resolution
 from mdplan.operations.matches import with_nearest_lines
+from mdplan.text import unified_diff
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import line_end_around, to_lf, with_line_ends
 from mdplan.text.lines import Span
-from mdplan.text.unified_diff import (
-    DiffHunk,
-    DiffLine,
-    FileDiff,
-    HunkPlaces,
-    MisplacedHunk,
-    NotADiff,
-    PlacedHunk,
-    read_diff,
-)
 
 
 class ApplyDiff(Operation):
@@ -52,13 +43,13 @@ class ApplyDiff(Operation):
     diff: str = Field(description="Unified diff of this file; its file header is optional.")
 
     @cached_property
-    def files(self) -> tuple[FileDiff, ...] | NotADiff:
+    def files(self) -> tuple[unified_diff.FileDiff, ...] | unified_diff.NotADiff:
         """What the diff does, file by file."""
-        return read_diff(self.diff)
+        return unified_diff.read_diff(self.diff)
 
     def problem_with_path(self, path: str) -> Diagnostic | None:
         """INVALID_ARGUMENT for a diff whose header names another file than `path`."""
-        if isinstance(self.files, NotADiff) or len(self.files) != 1:
+        if isinstance(self.files, unified_diff.NotADiff) or len(self.files) != 1:
             return None
         names = [name for name in (self.files[0].old_name, self.files[0].new_name) if name is not None]
         if not names or any(_is_same_path(name, path) for name in names):
@@ -78,12 +69,12 @@ class ApplyDiff(Operation):
         if isinstance(file, Diagnostic):
             return (file,)
         hunks = [_without_bom(hunk) if outline.source.bom else hunk for hunk in file.hunks]
-        found = HunkPlaces(outline.source.text, outline.source.lines, outline.view).place(hunks)
-        misplaced = [each for each in found if isinstance(each, MisplacedHunk)]
+        found = unified_diff.HunkPlaces(outline.source.text, outline.source.lines, outline.view).place(hunks)
+        misplaced = [each for each in found if isinstance(each, unified_diff.MisplacedHunk)]
         if misplaced:
             problems = tuple(_problem(outline, each) for each in misplaced[:MOST_PROBLEMS])
             return problems if len(misplaced) <= MOST_PROBLEMS else (*problems, AND_MORE)
-        placed = [each for each in found if isinstance(each, PlacedHunk)]
+        placed = [each for each in found if isinstance(each, unified_diff.PlacedHunk)]
         changes = [(_claim(outline, edit.span), edit) for hunk in placed for edit in _edits(outline, hunk)]
         return Resolution(
             claims=tuple(claim for claim, _ in changes),
@@ -93,9 +84,9 @@ class ApplyDiff(Operation):
             is_evidence=all(hunk.hunk.old.strip() or not outline.source.text for hunk in placed),
         )
 
-    def _file(self) -> FileDiff | Diagnostic:
+    def _file(self) -> unified_diff.FileDiff | Diagnostic:
         """The one file of the diff, if it changes nothing but its text."""
-        if isinstance(self.files, NotADiff):
+        if isinstance(self.files, unified_diff.NotADiff):
             return Diagnostic.invalid(f"diff is not a unified diff: {self.files.reason}", self.files.hint)
         if len(self.files) > 1:
             return Diagnostic.invalid(
@@ -120,7 +111,7 @@ class ApplyDiff(Operation):
         return file
 
 
-def _without_bom(hunk: DiffHunk) -> DiffHunk:
+def _without_bom(hunk: unified_diff.DiffHunk) -> unified_diff.DiffHunk:
     """`hunk` without a byte order mark in the lines that begin both sides: it is not part of the text."""
     sides = [next((line for line in hunk.lines if line.sign != other), None) for other in "+-"]
     if hunk.old_start > 1 or any(line is None or not line.text.startswith("\ufeff") for line in sides):
@@ -130,20 +121,22 @@ def _without_bom(hunk: DiffHunk) -> DiffHunk:
     lines = tuple(line for line in bare if line.text)
     is_empty = all(line.sign == "+" for line in lines)
     old_start = 0 if is_empty else hunk.old_start
-    return DiffHunk(number=hunk.number, old_start=old_start, new_start=hunk.new_start, lines=lines)
+    return unified_diff.DiffHunk(
+        number=hunk.number, old_start=old_start, new_start=hunk.new_start, lines=lines
+    )
 
 
-def _bare(line: DiffLine, begins: Sequence[bool]) -> tuple[DiffLine, ...]:
+def _bare(line: unified_diff.DiffLine, begins: Sequence[bool]) -> tuple[unified_diff.DiffLine, ...]:
     """`line` without the mark on the sides, old and new, that it `begins`; on another it is text."""
     begins_old, begins_new = begins
     bare = line.text.removeprefix("\ufeff")
     if line.sign != " " or begins_old is begins_new:
-        return (DiffLine(line.sign, bare if begins_old or begins_new else line.text),)
+        return (unified_diff.DiffLine(line.sign, bare if begins_old or begins_new else line.text),)
     old, new = (bare, line.text) if begins_old else (line.text, bare)
-    return (DiffLine("-", old), DiffLine("+", new))
+    return (unified_diff.DiffLine("-", old), unified_diff.DiffLine("+", new))
 
 
-def _edits(outline: Outline, placed: PlacedHunk) -> Iterator[TextEdit]:
+def _edits(outline: Outline, placed: unified_diff.PlacedHunk) -> Iterator[TextEdit]:
     """Edits of the runs of changed lines of a hunk.
 
     Where the file has the very line ends that the hunk shows, new lines have those of the hunk; else those of
@@ -187,7 +180,7 @@ def _claim(outline: Outline, span: Span) -> Claim:
     return Claim(span=span, owner=_section(outline, span).index)
 
 
-def _problem(outline: Outline, found: MisplacedHunk) -> Diagnostic:
+def _problem(outline: Outline, found: unified_diff.MisplacedHunk) -> Diagnostic:
     """DIFF_DOES_NOT_APPLY for one hunk."""
     view, lines, hunk = outline.view, outline.source.lines, found.hunk
     stated = None
@@ -204,7 +197,7 @@ def _problem(outline: Outline, found: MisplacedHunk) -> Diagnostic:
     return problem if why or not hunk.old.strip() else with_nearest_lines(outline, problem, hunk.old, stated)
 
 
-def _why(outline: Outline, found: MisplacedHunk) -> tuple[str, str] | None:
+def _why(outline: Outline, found: unified_diff.MisplacedHunk) -> tuple[str, str] | None:
     """What is known of a hunk that does not apply, and what to do about it; None where lines differ."""
     view, lines = outline.view, outline.source.lines
     at = [found.applied_at] if found.applied_at is not None else found.places

@@ -3,19 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from mdplan.data import ini_edits
 from mdplan.data.address import Found
 from mdplan.data.content import DataContent
 from mdplan.data.ini import IniKey, IniOutline, IniSection, key_fault, section_fault, value_fault
-from mdplan.data.ini_edits import (
-    IniAddress,
-    IniPayload,
-    add_section,
-    find_in_ini,
-    find_section,
-    read_ini_payload,
-    replace_body,
-    section_name,
-)
 from mdplan.data.tree import Path
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.front_matter_edits import data_content
@@ -26,7 +17,7 @@ from mdplan.operations.base import KEYS, Claim, Resolution
 def section_changed(outline: Outline, content: DataContent, found: Found, sha256: str) -> Diagnostic | None:
     """SECTION_CHANGED where the section of what was `found` has another hash; one that is new has none."""
     if len(found.missing) > 1:
-        absent = find_section(content.ini.outline, found.missing[0], None)
+        absent = ini_edits.find_section(content.ini.outline, found.missing[0], None)
         return absent if isinstance(absent, Diagnostic) else None
     section, ini = _section_of(content, found.path), outline.derived(of_source, IniOutline)
     if ini.has_sha256(section, sha256):
@@ -38,13 +29,13 @@ def section_changed(outline: Outline, content: DataContent, found: Found, sha256
     )
 
 
-def later_sha256(base: Outline, current: Outline, address: IniAddress, sha256: str) -> str | None:
+def later_sha256(base: Outline, current: Outline, address: ini_edits.IniAddress, sha256: str) -> str | None:
     """Return the hash in `current` of the section of `address`; None where `sha256` is not that in `base`."""
     sections = []
     for outline in (base, current):
         content = data_content(outline)
         assert isinstance(content, DataContent), "an INI file can always be read"
-        found = find_in_ini(content.ini, address, is_new=True)
+        found = ini_edits.find_in_ini(content.ini, address, is_new=True)
         if isinstance(found, Diagnostic) or len(found.missing) > 1:
             return None
         sections.append(_section_of(content, found.path))
@@ -101,7 +92,7 @@ def _if_unclear(ini: IniOutline, key: IniKey, value: str) -> Iterator[Diagnostic
 def replaced_section(
     outline: Outline,
     content: DataContent,
-    address: IniAddress,
+    address: ini_edits.IniAddress,
     text: str,
     *,
     sha256: str | None,
@@ -112,9 +103,9 @@ def replaced_section(
     Errors: SECTION_NOT_FOUND, AMBIGUOUS_HEADING, SECTION_CHANGED, EMPTY_CONTENT; INVALID_ARGUMENT for a
     payload with other sections; OUTLINE_CHANGED for one whose last key would take the next header.
     """
-    ini, payload = content.ini.outline, read_ini_payload(text)
-    name = section_name(ini, address.section or None)
-    found = find_in_ini(content.ini, address, is_new=False)
+    ini, payload = content.ini.outline, ini_edits.read_ini_payload(text)
+    name = ini_edits.section_name(ini, address.section or None)
+    found = ini_edits.find_in_ini(content.ini, address, is_new=False)
     problems = list(_payload_problems(name, payload))
     if isinstance(found, Diagnostic):
         is_absent = name is not None and not ini.sections_named(name)
@@ -124,7 +115,7 @@ def replaced_section(
             return (*problems, found)
         assert name is not None, "what is before the first section is always there"
         problems += _fault_problem("section", section_fault(name))
-        new = add_section(ini, name, payload.lines)
+        new = ini_edits.add_section(ini, name, payload.lines)
         # It comes after the keys that other edits give the last section.
         made = Resolution(
             claims=(Claim(span=new.span, owner=0, part=(KEYS, name)),), edits=(new,), comes_last=True
@@ -138,12 +129,12 @@ def replaced_section(
     part = (KEYS, *(map(str, found.path) if found.path else ("",)))
     return Resolution(
         claims=(Claim(span=section.body, owner=0, part=part),),
-        edits=replace_body(ini, section, payload.lines),
+        edits=ini_edits.replace_body(ini, section, payload.lines),
         is_evidence=sha256 is not None,
     )
 
 
-def _payload_problems(name: str | None, payload: IniPayload) -> Iterator[Diagnostic]:
+def _payload_problems(name: str | None, payload: ini_edits.IniPayload) -> Iterator[Diagnostic]:
     if not payload.lines:
         yield Diagnostic(
             code=Code.EMPTY_CONTENT,
@@ -162,7 +153,7 @@ def _payload_problems(name: str | None, payload: IniPayload) -> Iterator[Diagnos
         )
 
 
-def _if_swallows(ini: IniOutline, section: IniSection, payload: IniPayload) -> Iterator[Diagnostic]:
+def _if_swallows(ini: IniOutline, section: IniSection, payload: ini_edits.IniPayload) -> Iterator[Diagnostic]:
     """OUTLINE_CHANGED where the next header would continue the last value of `payload`."""
     following = ini.sections[section.index + 1 : section.index + 2]
     if following and payload.last_indent is not None and following[0].indent > payload.last_indent:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from mdplan.data import tree
 from mdplan.data.address import Found, GivenKey, find, key_missing, shown, steps_of
 from mdplan.data.content import (
     DataContent,
@@ -19,37 +20,10 @@ from mdplan.data.content import (
     with_dates,
     written_in,
 )
-from mdplan.data.tree import (
-    REMOVED,
-    Change,
-    DataError,
-    Element,
-    KeyChange,
-    Language,
-    NewEntry,
-    NewName,
-    Opaque,
-    Path,
-    Splice,
-    as_read,
-    depth_of,
-    value_at,
-    values_equal,
-)
 from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown import front_matter_edits
 from mdplan.markdown.format_detection import FrontMatterFormat
 from mdplan.markdown.front_matter import MAX_DEPTH, Unreadable, empty_content
-from mdplan.markdown.front_matter_edits import (
-    OTHER_VALUE,
-    cannot_change,
-    data_content,
-    data_splices,
-    kind_of,
-    no_block,
-    position_of,
-    type_changes,
-    unreadable,
-)
 from mdplan.markdown.outline import Outline
 from mdplan.operations.base import KEYS, Claim, DataChanges, Operation, Ordinal, Resolution, SectionHash
 from mdplan.text.lines import Position, Span
@@ -72,7 +46,7 @@ class Target:
     @property
     def is_ini(self) -> bool:
         """Tell whether it is an INI file."""
-        return self.content.language is Language.INI
+        return self.content.language is tree.Language.INI
 
 
 class DataOperation(Operation):
@@ -130,9 +104,9 @@ class DataOperation(Operation):
 
     def read(self, outline: Outline) -> Target | Diagnostic:
         """What the file says. Errors: INVALID_ARGUMENT, FRONT_MATTER_NOT_FOUND, and those of `unreadable`."""
-        content = data_content(outline)
+        content = front_matter_edits.data_content(outline)
         if isinstance(content, Unreadable):
-            return unreadable(outline, content)
+            return front_matter_edits.unreadable(outline, content)
         creates = self._created_format() if content is None else None
         if content is not None:
             return Target(content)
@@ -143,7 +117,9 @@ class DataOperation(Operation):
             )
         if creates is not None and self.expected_value is None:
             return Target(empty_content(creates).data, creates)
-        return no_block(may_create=creates is None and "create_if_missing" in type(self).model_fields)
+        return front_matter_edits.no_block(
+            may_create=creates is None and "create_if_missing" in type(self).model_fields
+        )
 
     def _created_format(self) -> FrontMatterFormat | None:
         """The format of front matter that may be created; None where none may."""
@@ -168,7 +144,7 @@ class DataOperation(Operation):
             found = find(values, key, is_new=is_new)
         if isinstance(found, Diagnostic):
             return found
-        value = value_at(values, found.path)
+        value = tree.value_at(values, found.path)
         if found.missing and not isinstance(value, dict | list | None):
             return other_kind(outline, target, found.path, "a map of keys")
         if found.missing and not is_new:
@@ -177,7 +153,7 @@ class DataOperation(Operation):
 
     def _guard_problem(self, outline: Outline, target: Target, found: Found) -> Diagnostic | None:
         """TEXT_MISMATCH or SECTION_CHANGED where what was `found` is not what the caller expects."""
-        value = value_at(target.content.values, found.path)
+        value = tree.value_at(target.content.values, found.path)
         if target.is_ini:
             # A key without a sign after it has no value.
             value = "" if value is None else value
@@ -187,7 +163,7 @@ class DataOperation(Operation):
             return Diagnostic(
                 code=Code.TEXT_MISMATCH,
                 message=other_value(f"`{shown(found.path)}`", value, self.expected_value),
-                hint=OTHER_VALUE
+                hint=front_matter_edits.OTHER_VALUE
                 if outline.format is DocumentFormat.MARKDOWN
                 else "to change it, send that as `expectedValue`",
                 place=place_of(outline, target, found.path),
@@ -198,22 +174,26 @@ class DataOperation(Operation):
 
         return section_changed(outline, target.content, found, self.section_sha256)
 
-    def find_there(self, outline: Outline, target: Target) -> Path | Diagnostic:
+    def find_there(self, outline: Outline, target: Target) -> tree.Path | Diagnostic:
         """The path that `key` names, which must be there. Errors: those of `find`."""
         found = self.find(outline, target, self.key)
         return found.path if isinstance(found, Found) else found
 
     def resolution(
-        self, outline: Outline, target: Target, parts: Sequence[tuple[Path, str]], changes: Sequence[Change]
+        self,
+        outline: Outline,
+        target: Target,
+        parts: Sequence[tuple[tree.Path, str]],
+        changes: Sequence[tree.Change],
     ) -> Resolution | Problems:
         """`changes` of `target`, claiming `parts`: paths, each with what of it is new, or nothing.
 
         Errors: DATA_INVALID, FRONT_MATTER_INVALID.
         """
         try:
-            splices = data_splices(outline, changes, target.creates)
-        except DataError as error:
-            return (cannot_change(outline, error),)
+            splices = front_matter_edits.data_splices(outline, changes, target.creates)
+        except tree.DataError as error:
+            return (front_matter_edits.cannot_change(outline, error),)
         edits = tuple(splice.edit for splice in splices)
         # The value of a key says nothing of a comment that goes with it.
         takes_comment = any(
@@ -229,12 +209,12 @@ class DataOperation(Operation):
 
     def rebased_guards(self, base: Outline, current: Outline) -> dict[str, Any]:
         """`expected_value` as the value that the key has in `current`, and the hash of its section there."""
-        content = data_content(base)
+        content = front_matter_edits.data_content(base)
         guards: dict[str, Any] = {}
         if not isinstance(content, DataContent):
             return guards
         before, now = self._value_in(base), self._value_in(current)
-        if self.expected_value is not None and REMOVED not in (before, now):
+        if self.expected_value is not None and tree.REMOVED not in (before, now):
             holds = value_matches(content.language, before, self.expected_value)
             guards["expected_value"] = as_json(now) if holds else self.expected_value
         if self.section_sha256 is not None and base.format is DocumentFormat.INI:
@@ -247,15 +227,15 @@ class DataOperation(Operation):
         return guards
 
     def _value_in(self, outline: Outline) -> object:
-        content = data_content(outline)
+        content = front_matter_edits.data_content(outline)
         if not isinstance(content, DataContent) or self.guarded_key is None:
-            return REMOVED
+            return tree.REMOVED
         target = Target(content)
         unguarded = self.model_copy(update={"expected_value": None, "section_sha256": None})
         found = unguarded.find(outline, target, self.guarded_key)
         if isinstance(found, Diagnostic):
-            return REMOVED
-        value = value_at(content.values, found.path)
+            return tree.REMOVED
+        value = tree.value_at(content.values, found.path)
         return "" if value is None and target.is_ini else value
 
 
@@ -302,16 +282,16 @@ class PlacedOperation(DataOperation):
     def place_in(
         self,
         values: Any,  # noqa: ANN401 (any value)
-        path: Path,
+        path: tree.Path,
         entry: object,
-        moved: Element | None = None,
+        moved: tree.Element | None = None,
     ) -> int | Diagnostic | None:
         """Number of the entry of the list or map at `path` that `entry` goes before; None for the end.
 
         `entry` is the name of a key, or an item, and `moved` names it where it is there already.
         Errors: KEY_NOT_FOUND, INVALID_ARGUMENT.
         """
-        collection = value_at(values, path)
+        collection = tree.value_at(values, path)
         names: list[Any] = list(collection)
         if self.in_order:
             own = names.index(moved) if isinstance(collection, dict) and moved in names else moved
@@ -359,10 +339,14 @@ def readable_key(given: object) -> object:
     return given
 
 
-def other_kind(outline: Outline, target: Target, path: Path, wanted: str) -> Diagnostic:
+def other_kind(outline: Outline, target: Target, path: tree.Path, wanted: str) -> Diagnostic:
     """INVALID_ARGUMENT for the value at `path`, which is not what is `wanted`."""
-    value = value_at(target.content.values, path)
-    what = "an alias or a value with a tag" if isinstance(value, Opaque) else kind_of(value)
+    value = tree.value_at(target.content.values, path)
+    what = (
+        "an alias or a value with a tag"
+        if isinstance(value, tree.Opaque)
+        else front_matter_edits.kind_of(value)
+    )
     where = f"`{shown(path)}`" if path else "the outermost value"
     return Diagnostic.invalid(
         f"{where} is {what}, not {wanted}",
@@ -371,13 +355,13 @@ def other_kind(outline: Outline, target: Target, path: Path, wanted: str) -> Dia
     )
 
 
-def place_of(outline: Outline, target: Target, path: Path) -> Position | None:
+def place_of(outline: Outline, target: Target, path: tree.Path) -> Position | None:
     """Where the key or item at `path` is; None where that is not known."""
     span = _span_of(target, path)
-    return None if span is None else position_of(outline, span.start)
+    return None if span is None else front_matter_edits.position_of(outline, span.start)
 
 
-def _span_of(target: Target, path: Path) -> Span | None:
+def _span_of(target: Target, path: tree.Path) -> Span | None:
     """Return the text of the key and value, or the item, at `path`."""
     content = target.content
     if path in content.places or content.root is None or not path:
@@ -387,7 +371,7 @@ def _span_of(target: Target, path: Path) -> Span | None:
 
 
 def _claims(
-    outline: Outline, target: Target, parts: Sequence[tuple[Path, str]], splices: Sequence[Splice]
+    outline: Outline, target: Target, parts: Sequence[tuple[tree.Path, str]], splices: Sequence[tree.Splice]
 ) -> Iterator[Claim]:
     """Claims of each part: the text of its key and value, or the place where it will be inserted."""
     is_markdown = outline.format is DocumentFormat.MARKDOWN
@@ -406,7 +390,7 @@ def _claims(
 
 def checked(value: object) -> object:
     """`value`, which a text of keys can contain. Raises `ValueError`."""
-    if depth_of(value) > MAX_DEPTH:
+    if tree.depth_of(value) > MAX_DEPTH:
         msg = f"it is nested deeper than {MAX_DEPTH} levels"
         raise ValueError(msg)
     if any(isinstance(each, float) and not math.isfinite(each) for each in scalars_of(value)):
@@ -543,8 +527,8 @@ class SetValue(PlacedOperation, CreatingOperation):
         if self.markdown is not None:
             return self._section(outline, target)
         problems: list[Diagnostic] = []
-        changes: list[Change] = []
-        parts: list[tuple[Path, str]] = []
+        changes: list[tree.Change] = []
+        parts: list[tuple[tree.Path, str]] = []
         for key, value in self._wanted:
             outcome = self._change(outline, target, key, value)
             if isinstance(outcome, _Wanted):
@@ -557,7 +541,7 @@ class SetValue(PlacedOperation, CreatingOperation):
         resolution = self.resolution(outline, target, parts, changes)
         if not isinstance(resolution, Resolution):
             return resolution
-        warnings = tuple(type_changes(target.content.values, changes))
+        warnings = tuple(front_matter_edits.type_changes(target.content.values, changes))
         return replace(resolution, warnings=(*resolution.warnings, *warnings))
 
     def _section(self, outline: Outline, target: Target) -> Resolution | Problems:
@@ -591,9 +575,11 @@ class SetValue(PlacedOperation, CreatingOperation):
             # Two keys of an INI file that differ in case are one for many programs.
             last = found.missing[-1].casefold() if target.is_ini else found.missing[-1]
             return _Wanted((*found.whole[:-1], last), change)
-        old = value_at(target.content.values, found.path)
+        old = tree.value_at(target.content.values, found.path)
         new = dated(language, new, old)
-        return _Wanted(found.path, None if values_equal(old, as_read(new)) else KeyChange(found.path, new))
+        return _Wanted(
+            found.path, None if tree.values_equal(old, tree.as_read(new)) else tree.KeyChange(found.path, new)
+        )
 
     def _value_problems(
         self, target: Target, key: GivenKey, found: Found, text: object, new: object
@@ -616,13 +602,13 @@ class SetValue(PlacedOperation, CreatingOperation):
         key: GivenKey,
         found: Found,
         value: Any,  # noqa: ANN401
-    ) -> Change | Diagnostic:
+    ) -> tree.Change | Diagnostic:
         """The change that makes what is missing of what was `found`."""
         values = target.content.values
-        parent = value_at(values, found.path)
+        parent = tree.value_at(values, found.path)
         makes_maps = self.create_if_missing or outline.format is DocumentFormat.MARKDOWN
         if parent is None and makes_maps:
-            return KeyChange(found.whole, value)
+            return tree.KeyChange(found.whole, value)
         if not isinstance(parent, dict):
             is_list = isinstance(parent, list)
             return (
@@ -643,16 +629,16 @@ class SetValue(PlacedOperation, CreatingOperation):
             value = dated_as_others(target.content.language, value, parent.values())
         return self._entry(values, found, value)
 
-    def _entry(self, values: object, found: Found, value: object) -> Change | Diagnostic:
+    def _entry(self, values: object, found: Found, value: object) -> tree.Change | Diagnostic:
         """The change that adds `value` where it belongs in the map that was `found`."""
         place = self.place_in(values, found.path, found.missing[0])
         if isinstance(place, Diagnostic):
             return place
         if place is None:
-            return KeyChange(found.whole, value)
+            return tree.KeyChange(found.whole, value)
         for name in reversed(found.missing[1:]):
             value = {name: value}
-        return NewEntry(found.path, place, value, found.missing[0])
+        return tree.NewEntry(found.path, place, value, found.missing[0])
 
     def _goes_astray(self, target: Target, found: Found) -> bool:
         """Tell whether a new key would be the only one before the sections of an INI file, unasked."""
@@ -665,8 +651,8 @@ class SetValue(PlacedOperation, CreatingOperation):
 class _Wanted:
     """What is to become of the key that the path `part` names; nothing where it has its value."""
 
-    part: Path
-    change: Change | None
+    part: tree.Path
+    change: tree.Change | None
 
 
 # --- delete_value: delete a key or list item of a YAML, JSON, TOML or INI file, or front matter.
@@ -711,11 +697,11 @@ class DeleteValue(DataOperation):
             return tuple(each for each in (path,) if isinstance(each, Diagnostic))
         if not path:
             return (Diagnostic.invalid("delete_value needs a key", "a whole file goes with delete_file"),)
-        return self.resolution(outline, target, [(path, "")], [KeyChange(path, REMOVED)])
+        return self.resolution(outline, target, [(path, "")], [tree.KeyChange(path, tree.REMOVED)])
 
     def _without_block(self, outline: Outline) -> Resolution | Problems:
         if outline.front_matter is None:
-            return (no_block(may_create=False),)
+            return (front_matter_edits.no_block(may_create=False),)
         span = outline.front_matter.span
         return Resolution(
             claims=(Claim(span=span, owner=None, part=(KEYS,)),),
@@ -746,10 +732,10 @@ class RenameKey(DataOperation):
             return tuple(each for each in (path,) if isinstance(each, Diagnostic))
         if not path or not isinstance(path[-1], str):
             return (Diagnostic.invalid("rename_key needs the key of a map", "list items have no names"),)
-        if self.new_name != path[-1] and self.new_name in value_at(target.content.values, path[:-1]):
+        if self.new_name != path[-1] and self.new_name in tree.value_at(target.content.values, path[:-1]):
             taken = shown((*path[:-1], self.new_name))
             return (Diagnostic.invalid(f"`{taken}` is there already", "choose another name"),)
-        changes = [] if self.new_name == path[-1] else [NewName(path, self.new_name)]
+        changes = [] if self.new_name == path[-1] else [tree.NewName(path, self.new_name)]
         return self.resolution(outline, target, [(path, "")], changes)
 
 
@@ -773,9 +759,9 @@ class DataListOperation(DataOperation):
             raise ValueError(msg)
         return self
 
-    def list_at(self, outline: Outline, target: Target, path: Path) -> list[Any] | Diagnostic:
+    def list_at(self, outline: Outline, target: Target, path: tree.Path) -> list[Any] | Diagnostic:
         """The list at `path`. Errors: INVALID_ARGUMENT for another value."""
-        found = value_at(target.content.values, path)
+        found = tree.value_at(target.content.values, path)
         return found if isinstance(found, list) else other_kind(outline, target, path, "a list")
 
     @property
@@ -816,9 +802,9 @@ class AddToList(PlacedOperation, CreatingOperation, DataListOperation):
         problems = tuple(null_in_toml(target, self.items))
         if problems:
             return problems
-        old = value_at(target.content.values, found.whole)
-        if old in (None, REMOVED) and self.create_if_missing:
-            change = KeyChange(found.whole, self._new_items(target, []))
+        old = tree.value_at(target.content.values, found.whole)
+        if old in (None, tree.REMOVED) and self.create_if_missing:
+            change = tree.KeyChange(found.whole, self._new_items(target, []))
             return self.resolution(outline, target, [(found.whole, "")], [change])
         known = self.list_at(outline, target, found.path)
         if isinstance(known, Diagnostic):
@@ -839,15 +825,17 @@ class AddToList(PlacedOperation, CreatingOperation, DataListOperation):
                 new.append(item)
         return new
 
-    def _added(self, outline: Outline, target: Target, path: Path, old: list[Any]) -> Resolution | Problems:
+    def _added(
+        self, outline: Outline, target: Target, path: tree.Path, old: list[Any]
+    ) -> Resolution | Problems:
         new = self._new_items(target, old)
         places = [self.place_in(target.content.values, path, item) for item in new]
         problems = tuple(each for each in places if isinstance(each, Diagnostic))
         if problems:
             return problems[:1]
         numbers = [each for each in places if not isinstance(each, Diagnostic)]
-        changes: list[Change] = [
-            NewEntry(path, place, item) for place, item in zip(numbers, new, strict=True)
+        changes: list[tree.Change] = [
+            tree.NewEntry(path, place, item) for place, item in zip(numbers, new, strict=True)
         ]
         parts = [(path, item_text(item)) for item in self.items]
         return self.resolution(outline, target, parts, changes)
@@ -883,7 +871,7 @@ class RemoveFromList(DataListOperation):
             for index, each in enumerate(old)
             if any(has_item(target, [each], item) for item in self.items)
         ]
-        changes: list[Change] = [KeyChange(each, REMOVED) for each in gone]
+        changes: list[tree.Change] = [tree.KeyChange(each, tree.REMOVED) for each in gone]
         return self.resolution(outline, target, [(each, "") for each in gone] or [(path, "")], changes)
 
 
@@ -911,24 +899,26 @@ class MoveItem(PlacedOperation):
             return tuple(each for each in (path,) if isinstance(each, Diagnostic))
         values = target.content.values
         # A key that is alone in the map of a list item is that item, as in navigation.
-        if len(path) > 1 and isinstance(path[-2], int) and len(value_at(values, path[:-1])) == 1:
+        if len(path) > 1 and isinstance(path[-2], int) and len(tree.value_at(values, path[:-1])) == 1:
             path = path[:-1]
         if not path:
             return (Diagnostic.invalid("move_item needs a key", "name the key or item that moves"),)
         own, parent = path[-1], path[:-1]
-        names = list(value_at(values, parent))
+        names = list(tree.value_at(values, parent))
         at = own if isinstance(own, int) else names.index(own)
         place = self.place_in(values, parent, names[at], own)
         if isinstance(place, Diagnostic):
             return (place,)
         number = len(names) if place is None else place
-        changes: list[Change] = [] if number in (at, at + 1) else [NewEntry(parent, place, source=own)]
+        changes: list[tree.Change] = (
+            [] if number in (at, at + 1) else [tree.NewEntry(parent, place, source=own)]
+        )
         return self.resolution(outline, target, [(path, "")], changes)
 
 
 def null_in_toml(target: Target, value: object) -> Iterator[Diagnostic]:
     """INVALID_ARGUMENT where `value` is null, or holds one, and the text is TOML."""
-    if target.content.language is Language.TOML and None in scalars_of(value):
+    if target.content.language is tree.Language.TOML and None in scalars_of(value):
         yield Diagnostic.invalid(
             "TOML has no null", "delete the key with delete_value, or give another value"
         )

@@ -6,26 +6,14 @@ from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.outline import Outline
-from mdplan.operations.base import (
-    END,
-    START,
-    Claim,
-    LinesField,
-    Operation,
-    Ordinal,
-    PlaceHashes,
-    PositionField,
-    RangeField,
-    Resolution,
-    with_line_hash,
-)
+from mdplan.operations import base
 from mdplan.operations.matches import with_nearest_lines, with_nearest_ranges
 from mdplan.text.edit import TextEdit
 from mdplan.text.line_end_view import common_start, line_end_around, to_lf, with_line_ends
 from mdplan.text.lines import Position, Span
 
 
-class LineOperation(Operation):
+class LineOperation(base.Operation):
     """An operation on whole lines."""
 
     edits_source: ClassVar[bool] = True
@@ -35,7 +23,7 @@ class LineOperation(Operation):
         default=None, description="What these lines contain now; the last line end is optional."
     )
 
-    def with_lines(self, outline: Outline, lines: LinesField) -> "LineOperation | Diagnostic":
+    def with_lines(self, outline: Outline, lines: base.LinesField) -> "LineOperation | Diagnostic":
         """The same edit with the numbers of its `lines`; proven lines as guard.
 
         Errors: those of `located_lines`.
@@ -47,7 +35,7 @@ class LineOperation(Operation):
         guard = self.guard_of(outline, numbers) if is_proven else {}
         return self.model_copy(update={"lines": numbers, **guard})
 
-    def guard_of(self, outline: Outline, lines: LinesField) -> dict[str, Any]:
+    def guard_of(self, outline: Outline, lines: base.LinesField) -> dict[str, Any]:
         """The text of `lines` as the field that guards it, unless the edit has that."""
         if self.expected_text is not None:
             return {}
@@ -55,7 +43,7 @@ class LineOperation(Operation):
         text = outline.text_of(Span(table.start(lines.start), table.content_end(lines.end)))
         return {"expected_text": to_lf(text)}
 
-    def guarded(self, outline: Outline, lines: LinesField) -> Span | Diagnostic:
+    def guarded(self, outline: Outline, lines: base.LinesField) -> Span | Diagnostic:
         """Span of `lines`, with their line ends. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH."""
         table = outline.source.lines
         if lines.end > table.count:
@@ -99,26 +87,26 @@ class InsertLines(LineOperation):
     repeats: ClassVar = True
 
     op: Literal["insert_lines"]
-    line: Ordinal = Field(description='1-based line next to the new lines; or "12:a3f" from md_read.')
-    line_hash: PlaceHashes | None = Field(default=None, description='Hash of that line, as in "12:a3f".')
+    line: base.Ordinal = Field(description='1-based line next to the new lines; or "12:a3f" from md_read.')
+    line_hash: base.PlaceHashes | None = Field(default=None, description='Hash of that line, as in "12:a3f".')
     position: Literal["before", "after"] = Field(description="before or after that line.")
     markdown: str = Field(description="New lines.")
 
     @model_validator(mode="before")
     @classmethod
     def _split_line(cls, given: object) -> object:
-        return with_line_hash(given)
+        return base.with_line_hash(given)
 
     def located(self, outline: Outline) -> "LineOperation | Diagnostic":
         """The edit with a line number instead of line hashes. Errors: TEXT_MISMATCH."""
         if self.line_hash is None:
             return self
-        hashes = self.line_hash.removeprefix(START).removesuffix(END).split(",")
-        is_first, is_last = self.line_hash.startswith(START), self.line_hash.endswith(END)
+        hashes = self.line_hash.removeprefix(base.START).removesuffix(base.END).split(",")
+        is_first, is_last = self.line_hash.startswith(base.START), self.line_hash.endswith(base.END)
         first = outline.source.lines.count if is_last else self.line
         end = first + len(hashes) - 1
         found = located_lines(
-            outline, LinesField(start=first, end=end, start_hash=",".join(hashes), end_hash=hashes[-1])
+            outline, base.LinesField(start=first, end=end, start_hash=",".join(hashes), end_hash=hashes[-1])
         )
         if isinstance(found, Diagnostic):
             return found
@@ -128,16 +116,16 @@ class InsertLines(LineOperation):
         # Only one line is the first, and one the last.
         is_proven = is_proven or is_first or is_last
         line = lines.end if self.position == "before" else lines.start
-        guard = self.guard_of(outline, LinesField(start=line, end=line)) if is_proven else {}
+        guard = self.guard_of(outline, base.LinesField(start=line, end=line)) if is_proven else {}
         return self.model_copy(update={"line": line, **guard})
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> base.Resolution | Problems:
         """One insertion. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH, EMPTY_CONTENT."""
         if not self.markdown:
             return (_NOTHING_TO_INSERT,)
         if not outline.source.text and (self.line, self.position) == (1, "before") and not self.expected_text:
             return self._insertion(outline, 0, as_lines(outline, 0, self.markdown))
-        span = self.guarded(outline, LinesField(start=self.line, end=self.line))
+        span = self.guarded(outline, base.LinesField(start=self.line, end=self.line))
         if isinstance(span, Diagnostic):
             return (span,)
         if self.position == "before":
@@ -147,10 +135,10 @@ class InsertLines(LineOperation):
             text = line_end_around(outline.source.lines, span.end) + text.rstrip("\r\n")
         return self._insertion(outline, span.end, text)
 
-    def _insertion(self, outline: Outline, offset: int, text: str) -> Resolution:
+    def _insertion(self, outline: Outline, offset: int, text: str) -> base.Resolution:
         section = outline.section_at(offset - 1) if offset else outline.sections[0]
-        return Resolution(
-            claims=(Claim(span=Span(offset, offset), owner=section.index),),
+        return base.Resolution(
+            claims=(base.Claim(span=Span(offset, offset), owner=section.index),),
             edits=(TextEdit.insert(offset, text),),
             section=section,
             is_evidence=self.expected_text is not None,
@@ -191,7 +179,9 @@ class ReplaceLines(LineOperation):
     needs_markdown: ClassVar = False
 
     op: Literal["replace_lines"]
-    lines: LinesField = Field(description='1-based {start, end}, inclusive; or "12:a3f-14:b07" from md_read.')
+    lines: base.LinesField = Field(
+        description='1-based {start, end}, inclusive; or "12:a3f-14:b07" from md_read.'
+    )
     markdown: str = Field(description="New lines.")
 
     def located(self, outline: Outline) -> "LineOperation | Diagnostic":
@@ -199,7 +189,7 @@ class ReplaceLines(LineOperation):
         is_hashed = self.lines.start_hash or self.lines.end_hash
         return self.with_lines(outline, self.lines) if is_hashed else self
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> base.Resolution | Problems:
         """One replacement. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH, EMPTY_CONTENT."""
         span = self.guarded(outline, self.lines)
         problems = [span] if isinstance(span, Diagnostic) else []
@@ -216,8 +206,8 @@ class ReplaceLines(LineOperation):
             new_text = new_text.rstrip("\r\n")
         unchanged = to_lf(new_text) == to_lf(outline.text_of(content))
         section = outline.section_at(span.start)
-        return Resolution(
-            claims=(Claim(span=span, owner=section.index),),
+        return base.Resolution(
+            claims=(base.Claim(span=span, owner=section.index),),
             edits=() if unchanged else (TextEdit(content, new_text),),
             section=section,
             is_evidence=self.expected_text is not None,
@@ -244,14 +234,16 @@ class DeleteLines(LineOperation):
     repeats: ClassVar = True
 
     op: Literal["delete_lines"]
-    lines: LinesField = Field(description='1-based {start, end}, inclusive; or "12:a3f-14:b07" from md_read.')
+    lines: base.LinesField = Field(
+        description='1-based {start, end}, inclusive; or "12:a3f-14:b07" from md_read.'
+    )
 
     def located(self, outline: Outline) -> "LineOperation | Diagnostic":
         """The edit with line numbers instead of line hashes. Errors: TEXT_MISMATCH."""
         is_hashed = self.lines.start_hash or self.lines.end_hash
         return self.with_lines(outline, self.lines) if is_hashed else self
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> base.Resolution | Problems:
         """One deletion. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH."""
         span = self.guarded(outline, self.lines)
         if isinstance(span, Diagnostic):
@@ -260,8 +252,8 @@ class DeleteLines(LineOperation):
         if not table.ending(self.lines.end) and self.lines.start > 1:
             span = Span(table.content_end(self.lines.start - 1), span.end)
         section = outline.section_at(table.start(self.lines.start))
-        return Resolution(
-            claims=(Claim(span=span, owner=section.index),),
+        return base.Resolution(
+            claims=(base.Claim(span=span, owner=section.index),),
             edits=(TextEdit.delete(span),),
             section=section,
             is_evidence=self.expected_text is not None,
@@ -271,7 +263,7 @@ class DeleteLines(LineOperation):
 # --- replace_range: replace the text between two places.
 
 
-class ReplaceRange(Operation):
+class ReplaceRange(base.Operation):
     """Replace the text between two places, which `expectedText` must prove.
 
     Lines and columns are 1-based, columns count code points, and `end` is the place after the last
@@ -288,7 +280,9 @@ class ReplaceRange(Operation):
     needs_markdown: ClassVar = False
 
     op: Literal["replace_range"]
-    range: RangeField = Field(description="1-based {start: {line, col}, end: {line, col}}; end is exclusive.")
+    range: base.RangeField = Field(
+        description="1-based {start: {line, col}, end: {line, col}}; end is exclusive."
+    )
     replacement: str = Field(description="New text; may be empty.")
     expected_text: str | None = Field(
         default=None, description="Text that is there now; required unless allowInsecureRange."
@@ -308,14 +302,16 @@ class ReplaceRange(Operation):
         start, end = self.range.start, self.range.end
         if not (start.line_hash or end.line_hash) or end.line < start.line:
             return self
-        lines = LinesField(start=start.line, end=end.line, start_hash=start.line_hash, end_hash=end.line_hash)
+        lines = base.LinesField(
+            start=start.line, end=end.line, start_hash=start.line_hash, end_hash=end.line_hash
+        )
         found = located_lines(outline, lines)
         if isinstance(found, Diagnostic):
             return found
         numbers, is_proven = found
-        moved = RangeField(
-            start=PositionField(line=numbers.start, col=start.col),
-            end=PositionField(line=numbers.end, col=end.col),
+        moved = base.RangeField(
+            start=base.PositionField(line=numbers.start, col=start.col),
+            end=base.PositionField(line=numbers.end, col=end.col),
         )
         here = self.model_copy(update={"range": moved})
         span = here.span_in(outline)
@@ -323,7 +319,7 @@ class ReplaceRange(Operation):
             return here
         return here.model_copy(update={"expected_text": outline.text_of(span)})
 
-    def resolve(self, outline: Outline) -> Resolution | Problems:
+    def resolve(self, outline: Outline) -> base.Resolution | Problems:
         """One replacement.
 
         Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH.
@@ -339,8 +335,8 @@ class ReplaceRange(Operation):
         new_text = with_line_ends(self.replacement, line_end)
         if to_lf(current) == to_lf(self.replacement):
             new_text = current
-        return Resolution(
-            claims=(Claim(span=span, owner=outline.section_at(span.start).index),),
+        return base.Resolution(
+            claims=(base.Claim(span=span, owner=outline.section_at(span.start).index),),
             edits=(TextEdit(span, new_text),) if new_text != current else (),
             section=outline.section_at(span.start),
             is_evidence=bool(self.expected_text),
@@ -364,7 +360,7 @@ class ReplaceRange(Operation):
             )
         return Span(*offsets)
 
-    def _out_of_bounds(self, outline: Outline, name: str, place: PositionField) -> Diagnostic:
+    def _out_of_bounds(self, outline: Outline, name: str, place: base.PositionField) -> Diagnostic:
         lines = outline.source.lines
         if place.line > lines.count:
             hint = f"the file has {lines.count} lines"
@@ -395,7 +391,7 @@ class ReplaceRange(Operation):
 _MOST_LISTED: Final = 5
 
 
-def located_lines(outline: Outline, lines: LinesField) -> tuple[LinesField, bool] | Diagnostic:
+def located_lines(outline: Outline, lines: base.LinesField) -> tuple[base.LinesField, bool] | Diagnostic:
     """`lines` by their numbers alone, where their hashes say, and whether the hashes prove all their text.
 
     What moved is found again where no other lines have these hashes. They prove the text where each
@@ -407,9 +403,9 @@ def located_lines(outline: Outline, lines: LinesField) -> tuple[LinesField, bool
     is_listed = lines.start == lines.end or "," in start
     is_proven = is_unique and (is_listed or lines.end - lines.start == 1)
     if lines.start in places:
-        return LinesField(start=lines.start, end=lines.end), is_proven
+        return base.LinesField(start=lines.start, end=lines.end), is_proven
     if is_unique:
-        return LinesField(start=places[0], end=places[0] + lines.end - lines.start), is_proven
+        return base.LinesField(start=places[0], end=places[0] + lines.end - lines.start), is_proven
     named = f"{lines.start}:{start}" if is_listed else f"{lines.start}:{start}-{lines.end}:{end}"
     listed = ", ".join(map(str, places[:_MOST_LISTED]))
     return Diagnostic(

@@ -8,18 +8,8 @@ from typing import ClassVar, Final, Literal
 from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.markdown import list_edits
 from mdplan.markdown.headings import heading_title
-from mdplan.markdown.list_edits import (
-    ItemInsertion,
-    ItemRemoval,
-    ItemText,
-    insert_item,
-    nest_item,
-    read_item,
-    remove_item,
-    shifted_numbers,
-    sort_items,
-)
 from mdplan.markdown.lists import ListItem, MarkdownList, PlacedItem
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
@@ -118,7 +108,7 @@ class ItemOperation(ListOperation):
         are omitted. With `tasks` only items with a box count, unless there are none of that text. Errors:
         those of `read_item`; MATCH_COUNT_MISMATCH.
         """
-        wanted = read_item(text)
+        wanted = list_edits.read_item(text)
         if isinstance(wanted, Diagnostic):
             return wanted
         lists = outline.lists
@@ -217,23 +207,23 @@ class AddListItem(ItemOperation):
         Errors: those of the target and of `read_item`; LIST_NOT_FOUND, MATCH_COUNT_MISMATCH,
         INVALID_ARGUMENT, OUTLINE_CHANGED.
         """
-        scope, item = self.scope(outline), read_item(self.item)
+        scope, item = self.scope(outline), list_edits.read_item(self.item)
         if isinstance(scope, Diagnostic) or isinstance(item, Diagnostic):
             return tuple(problem for problem in (scope, item) if isinstance(problem, Diagnostic))
         place = self._place(outline, scope)
         if isinstance(place, Diagnostic):
             return (place,)
         if self._begins_with_text(outline, place):
-            escaped = read_item(_NUMBER.sub(r"\1\\\2", self.item, count=1))
+            escaped = list_edits.read_item(_NUMBER.sub(r"\1\\\2", self.item, count=1))
             if isinstance(escaped, Diagnostic):
                 return (escaped,)
             item = escaped
         if isinstance(place, PlacedItem):
-            return self._resolution(outline, scope, nest_item(outline, place, item), ())
+            return self._resolution(outline, scope, list_edits.nest_item(outline, place, item), ())
         return self._resolve_in(outline, scope, place, item)
 
     def _resolve_in(
-        self, outline: Outline, scope: ListScope, place: "_Place", item: ItemText
+        self, outline: Outline, scope: ListScope, place: "_Place", item: list_edits.ItemText
     ) -> Resolution | Problems:
         """The insertion into the list of `place`."""
         known = self._known(outline, place.listing, item)
@@ -243,8 +233,10 @@ class AddListItem(ItemOperation):
             return Resolution(
                 claims=(Claim(span=Span(start, start), owner=owner.index),), section=scope.section or owner
             )
-        inserted = insert_item(outline, place.listing, place.position, item)
-        numbers = shifted_numbers(outline, place.listing, place.position, 1) if self.renumber else ()
+        inserted = list_edits.insert_item(outline, place.listing, place.position, item)
+        numbers = (
+            list_edits.shifted_numbers(outline, place.listing, place.position, 1) if self.renumber else ()
+        )
         if isinstance(numbers, Diagnostic):
             return (numbers,)
         part = ("list item", place.listing.block.span.start, place.listing.block.depth, item.rendered)
@@ -281,7 +273,7 @@ class AddListItem(ItemOperation):
     def _in(self, listing: MarkdownList) -> "_Place":
         return _Place(listing, 0 if self.position == "start" else len(listing.items))
 
-    def _known(self, outline: Outline, listing: MarkdownList, item: ItemText) -> PlacedItem | None:
+    def _known(self, outline: Outline, listing: MarkdownList, item: list_edits.ItemText) -> PlacedItem | None:
         """The item of `listing` that has the text already, where it may be there once only."""
         if not self.unique or not item.text:
             return None
@@ -293,7 +285,7 @@ class AddListItem(ItemOperation):
         self,
         outline: Outline,
         scope: ListScope,
-        inserted: ItemInsertion | Diagnostic,
+        inserted: list_edits.ItemInsertion | Diagnostic,
         part: tuple[int | str, ...],
     ) -> Resolution | Problems:
         if isinstance(inserted, Diagnostic):
@@ -354,13 +346,15 @@ class RemoveListItem(ItemOperation):
         found = self.find_item(outline, scope, "item", self.item)
         if isinstance(found, Diagnostic):
             return (found,)
-        removal = remove_item(outline, found.placed)
+        removal = list_edits.remove_item(outline, found.placed)
         if isinstance(removal, Diagnostic):
             return (removal,)
         section = outline.section_at(found.placed.item.block.span.start)
         # The next one takes the number of the first by itself.
         behind = max(found.placed.position + 1, 2)
-        numbers = shifted_numbers(outline, found.placed.listing, behind, -1) if self.renumber else ()
+        numbers = (
+            list_edits.shifted_numbers(outline, found.placed.listing, behind, -1) if self.renumber else ()
+        )
         if isinstance(numbers, Diagnostic):
             return (numbers,)
         resolution = Resolution(
@@ -377,7 +371,7 @@ class RemoveListItem(ItemOperation):
         del outline
         return problem.code is Code.MATCH_COUNT_MISMATCH and problem.place is None
 
-    def _is_proven(self, outline: Outline, found: FoundItem, removal: ItemRemoval) -> bool:
+    def _is_proven(self, outline: Outline, found: FoundItem, removal: list_edits.ItemRemoval) -> bool:
         """Whether `item` is all that is removed, to the byte but for line ends and blank lines."""
         whole = to_lf(outline.text_of(removal.claimed)).rstrip("\n")
         return found.is_exact and not removal.edits and whole == to_lf(self.item).strip("\n")
@@ -479,7 +473,7 @@ class SortList(ListOperation):
         listing = scope if isinstance(scope, Diagnostic) else self.only_list(outline, scope)
         if isinstance(scope, Diagnostic) or isinstance(listing, Diagnostic):
             return tuple(each for each in (listing,) if isinstance(each, Diagnostic))
-        edits = sort_items(outline, listing, self._key, descending=self.descending)
+        edits = list_edits.sort_items(outline, listing, self._key, descending=self.descending)
         if isinstance(edits, Diagnostic):
             return (edits,)
         section = outline.section_at(listing.block.span.start)
@@ -536,7 +530,7 @@ def _not_found(lists: Sequence[MarkdownList], section: Section | None, wanted: i
     )
 
 
-def _no_item(outline: Outline, scope: ListScope, where: str, wanted: ItemText) -> Diagnostic:
+def _no_item(outline: Outline, scope: ListScope, where: str, wanted: list_edits.ItemText) -> Diagnostic:
     near = nearest_names(wanted.rendered, outline.lists.rendered_texts)
     places = []
     for name in near:

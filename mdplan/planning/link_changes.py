@@ -14,18 +14,8 @@ from urllib.parse import unquote
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.field_names import short_name
+from mdplan.markdown import destinations
 from mdplan.markdown.blocks import INLINE_KINDS, BlockKind
-from mdplan.markdown.destinations import (
-    REF_SHORTCODE,
-    Destination,
-    DestinationForm,
-    FileTree,
-    LinkedPath,
-    TargetKind,
-    find_near,
-    find_target,
-    is_external,
-)
 from mdplan.markdown.headings import folded, heading_slug
 from mdplan.markdown.inline_node import InlineKind
 from mdplan.markdown.links import (
@@ -88,12 +78,12 @@ class ResultTree:
     `created` are the paths of new files. Paths are from the root.
     """
 
-    base: FileTree
+    base: destinations.FileTree
     paths: Mapping[str, str | None]
     created: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, base: FileTree, built_files: Iterable[BuiltFile]) -> "ResultTree":
+    def of(cls, base: destinations.FileTree, built_files: Iterable[BuiltFile]) -> "ResultTree":
         """What `built_files` make of `base`."""
         files = [built.file for built in built_files]
         return cls(
@@ -106,13 +96,13 @@ class ResultTree:
             frozenset(file.relative for file in files if not file.exists),
         )
 
-    def at(self, path: str) -> TargetKind:
+    def at(self, path: str) -> destinations.TargetKind:
         """What is at `path`."""
         if path in self._new:
-            return TargetKind.FILE
+            return destinations.TargetKind.FILE
         if path in self._folders:
-            return TargetKind.OTHER
-        return TargetKind.NOTHING if path in self.paths else self.base.at(path)
+            return destinations.TargetKind.OTHER
+        return destinations.TargetKind.NOTHING if path in self.paths else self.base.at(path)
 
     def pages(self, key: str) -> Sequence[str]:
         """Markdown files whose `page_key` is `key`, sorted."""
@@ -150,12 +140,12 @@ class ResultTree:
 class LinkChanges:
     """Files and anchors that a batch changes; paths are from the root, those of files as they were."""
 
-    before: FileTree
+    before: destinations.FileTree
     after: ResultTree
     anchors: Mapping[str, AnchorChanges]
 
     @classmethod
-    def of(cls, built_files: Sequence[BuiltFile], tree: FileTree) -> "LinkChanges":
+    def of(cls, built_files: Sequence[BuiltFile], tree: destinations.FileTree) -> "LinkChanges":
         """What `built_files` do to the files of `tree`."""
         arrived = {item.index: built for built in built_files for item in built.arriving_edits}
         anchors = {built.file.relative: changed_anchors(built, arrived) for built in built_files}
@@ -188,42 +178,42 @@ class LinkChanges:
                 found[each] = None if keys is None or known is None else keys | known
         return found
 
-    def target(self, document: str, destination: Destination) -> LinkedPath | None:
+    def target(self, document: str, destination: destinations.Destination) -> destinations.LinkedPath | None:
         """What `destination` named in the file `document` of the base; None where no one knows.
 
         Only where it may be one of the affected files does it matter what else there is.
         """
         if not destination.path:
-            return LinkedPath(document, TargetKind.FILE)
-        if destination.form is DestinationForm.WIKI:
+            return destinations.LinkedPath(document, destinations.TargetKind.FILE)
+        if destination.form is destinations.DestinationForm.WIKI:
             is_affected = page_key(destination.path) in self.names
-            return find_target(self.before, document, destination) if is_affected else None
+            return destinations.find_target(self.before, document, destination) if is_affected else None
         if destination.is_page_name or self.before.rules.has_page_folders:
-            return find_target(self.before, document, destination)
-        first: LinkedPath | None = None
+            return destinations.find_target(self.before, document, destination)
+        first: destinations.LinkedPath | None = None
         for path, style in self.before.rules.starts(document, destination.path):
             if path in self.affected:
-                return LinkedPath(path, TargetKind.FILE, style)
+                return destinations.LinkedPath(path, destinations.TargetKind.FILE, style)
             if self._may_name_affected(path, self.before.rules):
-                return find_target(self.before, document, destination)
-            first = first or LinkedPath(path, TargetKind.OTHER, style)
-        return first or LinkedPath("", TargetKind.OTHER)
+                return destinations.find_target(self.before, document, destination)
+            first = first or destinations.LinkedPath(path, destinations.TargetKind.OTHER, style)
+        return first or destinations.LinkedPath("", destinations.TargetKind.OTHER)
 
-    def near(self, document: str, destination: Destination) -> str | None:
+    def near(self, document: str, destination: destinations.Destination) -> str | None:
         """The file that `destination` may mean, though no rule says so; None where it stays as it is.
 
         The file moves or goes, or the anchor that `destination` names in it changes. A destination that names
         something as it is written means that.
         """
-        if not destination.path or destination.form is DestinationForm.WIKI or not self.affected:
+        if not destination.path or destination.form is destinations.DestinationForm.WIKI or not self.affected:
             return None
-        near = find_near(self.before, document, destination.path)
+        near = destinations.find_near(self.before, document, destination.path)
         if near is None or not self._is_changed(near, destination):
             return None
-        found = find_target(self.before, document, destination)
-        return near if found is not None and found.kind is not TargetKind.FILE else None
+        found = destinations.find_target(self.before, document, destination)
+        return near if found is not None and found.kind is not destinations.TargetKind.FILE else None
 
-    def _is_changed(self, path: str, destination: Destination) -> bool:
+    def _is_changed(self, path: str, destination: destinations.Destination) -> bool:
         """Whether the file `path` moves or goes, or what the fragment of `destination` names in it."""
         return path in self.after.paths or self.key(destination, self.anchors.get(path, {})) is not None
 
@@ -237,7 +227,7 @@ class LinkChanges:
     def _affected_folded(self) -> frozenset[str]:
         return frozenset(map(str.casefold, self.affected))
 
-    def now(self, target: LinkedPath, destination: Destination) -> CurrentTarget:
+    def now(self, target: destinations.LinkedPath, destination: destinations.Destination) -> CurrentTarget:
         """Where `target`, with the fragment of `destination`, is in the result."""
         path = self.after.paths.get(target.path, target.path)
         changes = self.anchors.get(target.path, {})
@@ -247,19 +237,23 @@ class LinkChanges:
         place = changes[key]
         return CurrentTarget(path, is_removed=True) if place is None else CurrentTarget(place.path, place)
 
-    def file_now(self, document: str, destination: Destination) -> str | None:
+    def file_now(self, document: str, destination: destinations.Destination) -> str | None:
         """The file of the result that `destination` names in the file `document` of it; None for no file."""
-        target = find_target(self.after, document, destination)
-        return target.path if target is not None and target.kind is TargetKind.FILE else None
+        target = destinations.find_target(self.after, document, destination)
+        return target.path if target is not None and target.kind is destinations.TargetKind.FILE else None
 
-    def key(self, destination: Destination, changes: AnchorChanges) -> str | None:
+    def key(self, destination: destinations.Destination, changes: AnchorChanges) -> str | None:
         """Key in `changes` of the fragment of `destination`; None where it has none, or it did not change."""
         if not destination.fragment:
             return None
         key = target_key(destination.fragment)
         if key in changes:
             return key
-        slug = heading_slug(destination.fragment) if destination.form is DestinationForm.WIKI else None
+        slug = (
+            heading_slug(destination.fragment)
+            if destination.form is destinations.DestinationForm.WIKI
+            else None
+        )
         return slug if slug in changes else None
 
 
@@ -834,7 +828,7 @@ def _destinations(text: str) -> Iterator[re.Match[str]]:
     """Everything that may be a destination: those of Markdown, wiki links, Hugo, HTML and front matter."""
     yield from _DESTINATION.finditer(text)
     yield from _PAGE.finditer(text)
-    yield from REF_SHORTCODE.finditer(text)
+    yield from destinations.REF_SHORTCODE.finditer(text)
     yield from _attribute_values(text, ("href", "src", "poster"))
     if text.startswith(("---", "\ufeff---")):
         yield from _ROUTE.finditer(text)
@@ -874,7 +868,7 @@ def _names(match: re.Match[str]) -> Iterator[str]:
 def _named(match: re.Match[str]) -> Iterator[tuple[str, str]]:
     """Names that `match` may mean, each with the text that it was read from."""
     for written in _readings(match):
-        if match.lastgroup == "wiki" or not is_external(written):
+        if match.lastgroup == "wiki" or not destinations.is_external(written):
             yield _page_name(written), written
 
 

@@ -32,16 +32,8 @@ from mdplan.markdown.destinations import (
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.paths import folder_of, followed, link_between
 from mdplan.markdown.targets import resolvable_targets, target_key, whole
+from mdplan.planning import link_changes
 from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile
-from mdplan.planning.link_changes import (
-    CurrentTarget,
-    LinkChanges,
-    broken_labels,
-    may_name,
-    places_of_fragments,
-    possible_links,
-    retargeted_labels,
-)
 from mdplan.planning.navigation import is_navigation, is_summary
 from mdplan.planning.sequence import with_post_edits
 from mdplan.requests.batch import ReferenceScope
@@ -114,7 +106,9 @@ class LinkUpdates:
     uncertain: tuple[UncertainLink, ...] = ()
 
 
-def update_links(document: LinkedDocument, changes: LinkChanges, anchors: Anchors) -> LinkUpdates:
+def update_links(
+    document: LinkedDocument, changes: link_changes.LinkChanges, anchors: Anchors
+) -> LinkUpdates:
     """What becomes of the links of `document`.
 
     `anchors` gives those of a file of the result, as `target_key` writes them, or None where they are not
@@ -144,7 +138,7 @@ class _Outcome:
     edits: tuple[TextEdit, ...] = ()
     is_broken: bool = False
     is_retargeted: bool = False
-    now: CurrentTarget | None = None
+    now: link_changes.CurrentTarget | None = None
     could_follow: bool = False
     near: str | None = None
 
@@ -155,7 +149,7 @@ _FINE = _Outcome()
 class _LinkChecker:
     """Checks each link of `document`."""
 
-    def __init__(self, document: LinkedDocument, changes: LinkChanges, anchors: Anchors) -> None:
+    def __init__(self, document: LinkedDocument, changes: link_changes.LinkChanges, anchors: Anchors) -> None:
         self.document = document
         self.changes = changes
         self.anchors = anchors
@@ -168,13 +162,13 @@ class _LinkChecker:
         outline, changes, document = self._outline, self.changes, self.document
         if self._moves_away:
             return destinations(outline, [whole(outline)], ANY_LINK)
-        links = possible_links(outline.source.text) if changes.names else []
-        if may_name(links, changes.names):
+        links = link_changes.possible_links(outline.source.text) if changes.names else []
+        if link_changes.may_name(links, changes.names):
             return destinations(outline, [whole(outline)], ANY_LINK)
         areas = _blocks(outline, [*document.written, *self._moved])
         found = {each.span: each for each in destinations(outline, areas)}
         if document.old_path in changes.anchors:
-            places = sorted(places_of_fragments(links, changes.anchors[document.old_path]))
+            places = sorted(link_changes.places_of_fragments(links, changes.anchors[document.old_path]))
             areas = _blocks(outline, [Span(place, place + 1) for place in places])
             found |= {each.span: each for each in destinations(outline, areas)}
         return [found[span] for span in sorted(found, key=BY_PLACE)]
@@ -271,7 +265,7 @@ class _LinkChecker:
             hint=follow if outcome.could_follow else "correct the link in the same batch",
         )
 
-    def _place_now(self, now: CurrentTarget | None) -> str:
+    def _place_now(self, now: link_changes.CurrentTarget | None) -> str:
         """Where the target that a link had is now, in words."""
         if now is None or now.path is None or now.is_removed:
             return "a place that is deleted"
@@ -317,7 +311,7 @@ class _LinkChecker:
             target, origin, destination
         )
 
-    def _moved_to(self, target: LinkedPath, destination: Destination) -> CurrentTarget | None:
+    def _moved_to(self, target: LinkedPath, destination: Destination) -> link_changes.CurrentTarget | None:
         now = self.changes.now(target, destination)
         return now if now.place is not None or target.path in self.changes.after.paths else None
 
@@ -349,12 +343,14 @@ class _LinkChecker:
         anchors = self.anchors(path) if destination.fragment is not None else frozenset()
         return anchors is not None and has_anchor(destination, anchors)
 
-    def _has_place(self, destination: Destination, now: CurrentTarget) -> bool:
+    def _has_place(self, destination: Destination, now: link_changes.CurrentTarget) -> bool:
         """Whether something else has the anchor of `destination` in the file that it names `now`."""
         anchors = self.anchors(now.path) if now.path is not None else frozenset()
         return now.path is not None and (anchors is None or has_anchor(destination, anchors))
 
-    def _edits(self, old: Destination, target: LinkedPath, now: CurrentTarget) -> tuple[TextEdit, ...] | None:
+    def _edits(
+        self, old: Destination, target: LinkedPath, now: link_changes.CurrentTarget
+    ) -> tuple[TextEdit, ...] | None:
         """Edits that make `old` name what `target` is `now`; None where its form cannot."""
         edits: list[TextEdit | None] = []
         if now.path is not None and self._leads_elsewhere(old, target, now.path):
@@ -366,7 +362,7 @@ class _LinkChecker:
             return None
         return tuple(edit for edit in edits if edit is not None)
 
-    def _names(self, old: Destination, now: CurrentTarget) -> bool:
+    def _names(self, old: Destination, now: link_changes.CurrentTarget) -> bool:
         """Whether the fragment of `old` is already that of its place."""
         return now.place is not None and has_anchor(old, frozenset({now.place.anchor.lower()}))
 
@@ -466,7 +462,7 @@ def derive_link_edits(
     batch, and with the scope ``workspace`` of all others.
     Errors: those of `LinkSource.refusal`.
     """
-    changes = LinkChanges.of(built_files, linked)
+    changes = link_changes.LinkChanges.of(built_files, linked)
     anchors = _Anchors(built_files)
     uncertain: _Uncertain = defaultdict(list)
     files = [
@@ -492,7 +488,9 @@ def derive_link_edits(
     return tuple(problems) or BuildResult(files, tuple(warnings))
 
 
-def _site_warnings(changes: LinkChanges, linked: LinkSource, uncertain: _Uncertain) -> Iterator[Diagnostic]:
+def _site_warnings(
+    changes: link_changes.LinkChanges, linked: LinkSource, uncertain: _Uncertain
+) -> Iterator[Diagnostic]:
     """What the rules of the site leave open: one warning for each file that links may mean."""
     if (changes.after.paths or uncertain) and linked.rules_problem is not None:
         yield linked.rules_problem
@@ -509,7 +507,7 @@ def _site_warnings(changes: LinkChanges, linked: LinkSource, uncertain: _Uncerta
         )
 
 
-def _what_changes(changes: LinkChanges, path: str) -> str:
+def _what_changes(changes: link_changes.LinkChanges, path: str) -> str:
     """What the plan does to the file `path`, or to anchors in it, in words."""
     if path not in changes.after.paths:
         return f"headings of `{path}` whose anchors this plan changes or deletes"
@@ -537,7 +535,12 @@ def _untouched(file: SnapshotFile) -> BuiltFile:
 
 
 def _updated(
-    built: BuiltFile, changes: LinkChanges, anchors: _Anchors, uncertain: _Uncertain, *, may_rewrite: bool
+    built: BuiltFile,
+    changes: link_changes.LinkChanges,
+    anchors: _Anchors,
+    uncertain: _Uncertain,
+    *,
+    may_rewrite: bool,
 ) -> BuiltFile:
     """`built` with its links rewritten, and with warnings about those that are broken.
 
@@ -570,8 +573,8 @@ def _updated(
     warnings = (
         *(_broken_warning(updated, link, edits) for link in updates.broken),
         *(_retargeted_warning(updated, link, edits) for link in updates.retargeted),
-        *broken_labels(updated),
-        *retargeted_labels(updated),
+        *link_changes.broken_labels(updated),
+        *link_changes.retargeted_labels(updated),
     )
     return replace(
         updated,

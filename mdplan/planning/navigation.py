@@ -8,15 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from mdplan.markdown import paths
 from mdplan.markdown.destinations import FileTree, TargetKind
-from mdplan.markdown.paths import (
-    MARKDOWN_SUFFIXES,
-    folder_of,
-    followed,
-    leads_out,
-    link_between,
-    without_suffix,
-)
 from mdplan.text.lazy_pattern import lazy_pattern
 
 if TYPE_CHECKING:
@@ -66,20 +59,24 @@ class Navigation:
         """Files that the `value` at `path` may name; none where it names no page."""
         if not isinstance(value, str) or not self.kind.names_page(path) or EXTERNAL.match(value):
             return ()
-        named = followed(self.folder, TAIL.sub("", value).lstrip("/"))
-        if not named or named.lower().endswith(MARKDOWN_SUFFIXES) or self.kind.has_suffix:
+        named = paths.followed(self.folder, TAIL.sub("", value).lstrip("/"))
+        if not named or named.lower().endswith(paths.MARKDOWN_SUFFIXES) or self.kind.has_suffix:
             return (named,)
-        return tuple(named + suffix for suffix in MARKDOWN_SUFFIXES)
+        return tuple(named + suffix for suffix in paths.MARKDOWN_SUFFIXES)
 
     def written(self, page: str, like: str = "") -> str | None:
         """How the file names the `page`, in the style of the entry `like`; None where it cannot."""
-        link = link_between(self.folder, page)
-        if leads_out(link) and not self.kind.may_lead_out:
+        link = paths.link_between(self.folder, page)
+        if paths.leads_out(link) and not self.kind.may_lead_out:
             return None
         body = TAIL.sub("", like)
-        has_suffix = body.lower().endswith(MARKDOWN_SUFFIXES) if body else self.kind.has_suffix
-        link = link if has_suffix or self.kind.has_suffix else without_suffix(link, MARKDOWN_SUFFIXES)
-        is_dotted = like.startswith("./") and not leads_out(link)
+        has_suffix = body.lower().endswith(paths.MARKDOWN_SUFFIXES) if body else self.kind.has_suffix
+        link = (
+            link
+            if has_suffix or self.kind.has_suffix
+            else paths.without_suffix(link, paths.MARKDOWN_SUFFIXES)
+        )
+        is_dotted = like.startswith("./") and not paths.leads_out(link)
         start = "/" if like.startswith("/") else "./" if is_dotted else ""
         return start + link + like[len(body) :]
 
@@ -99,7 +96,7 @@ def beside_its_pages(
     They do where the folder that the tool looks in is a default, none of them is a file below it, and one is
     next to the navigation.
     """
-    beside = replace(navigation, folder=folder_of(navigation.path))
+    beside = replace(navigation, folder=paths.folder_of(navigation.path))
     strings = list(named)
     if any(path[-1:] == ("docs_dir",) for path, _ in strings):
         return navigation
@@ -128,21 +125,21 @@ def _kind_of(path: str) -> NavigationKind | None:
 
 def _own_folder(path: str, values: object) -> str | None:
     del values
-    return folder_of(path)
+    return paths.folder_of(path)
 
 
 def _mkdocs_folder(path: str, values: Any) -> str | None:  # noqa: ANN401 (any value)
     from mdplan.data.tree import value_at
 
     given = value_at(values, ("docs_dir",))
-    return followed(folder_of(path), given if isinstance(given, str) else "docs")
+    return paths.followed(paths.folder_of(path), given if isinstance(given, str) else "docs")
 
 
 def _zensical_folder(path: str, values: Any) -> str | None:  # noqa: ANN401 (any value)
     from mdplan.data.tree import value_at
 
     given = value_at(values, ("project", "docs_dir"))
-    return followed(folder_of(path), given if isinstance(given, str) else "docs")
+    return paths.followed(paths.folder_of(path), given if isinstance(given, str) else "docs")
 
 
 def _sidebars_folder(path: str, values: object) -> str | None:
@@ -150,14 +147,14 @@ def _sidebars_folder(path: str, values: object) -> str | None:
     folder, _, name = path.rpartition("/")
     version = _VERSIONED_SIDEBARS.fullmatch(name.lower())
     if version is None:
-        return followed(folder, "docs")
-    return followed(folder_of(folder), f"versioned_docs/{name[: version.end(1)]}")
+        return paths.followed(folder, "docs")
+    return paths.followed(paths.folder_of(folder), f"versioned_docs/{name[: version.end(1)]}")
 
 
 def _docs_above(path: str, values: object) -> str | None:
     """The folder of the documents that `path` is in, of a version where it is of one."""
     del values
-    components = folder_of(path).split("/")
+    components = paths.folder_of(path).split("/")
     for at in range(len(components) - 1, -1, -1):
         if components[at] == "docs":
             return "/".join(components[: at + 1])

@@ -14,17 +14,9 @@ from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.outline import Outline
 from mdplan.operations.base import SectionTargeted
 from mdplan.plan import PREFIX, UNDO, EditNumbers, EditResult, FileChange, Plan, Range, canonical_json
+from mdplan.planning import replay
 from mdplan.planning.build import BuildResult, BuiltFile, ResolvedEdit, SnapshotFile
 from mdplan.planning.plan_document import changes_of, new_plan
-from mdplan.planning.replay import (
-    PlannedBatch,
-    no_text,
-    numeric_addresses,
-    other_bases,
-    other_effects,
-    replay_file,
-    request_of,
-)
 from mdplan.planning.results import MOST_MATCHES
 from mdplan.requests.batch import Batch, normalized_edits, read_batch
 from mdplan.text.diff import DiffStat, LineDrift, find_hunks
@@ -32,31 +24,31 @@ from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lines import LineIndex, Lines, Span
 from mdplan.text.source import EncodeProblem, Source, sha256_hex, splice
 
-Planner: TypeAlias = Callable[[Batch], PlannedBatch | Problems]
+Planner: TypeAlias = Callable[[Batch], replay.PlannedBatch | Problems]
 
 # Adds guards to a batch, except for the files of some paths.
 AddGuards: TypeAlias = Callable[[Batch, Collection[str | None]], Batch]
 
 
-def replan_with_preconditions(plan: Planner, batch: Batch) -> PlannedBatch | Problems:
+def replan_with_preconditions(plan: Planner, batch: Batch) -> replay.PlannedBatch | Problems:
     """Plan of a batch that is guarded by base hashes or by the evidence of its edits.
 
     If a base hash does not match and the batch allows a rebase, evidence alone can guard it: it fixes what
     is removed and where text is inserted. Errors: those of planning, PRECONDITION_REQUIRED.
     """
     planned = plan(batch)
-    if isinstance(planned, PlannedBatch):
+    if isinstance(planned, replay.PlannedBatch):
         return missing_preconditions(planned.files) or planned
     if batch.on_stale != "rebase" or any(problem.code is not Code.STALE_BASE for problem in planned):
         return planned
     rebased = plan(batch.without_bases())
-    if not isinstance(rebased, PlannedBatch):
+    if not isinstance(rebased, replay.PlannedBatch):
         return (*planned, *rebased)
     unguarded_edits = missing_preconditions(rebased.files)
     return (*planned, *unguarded_edits) if unguarded_edits else replace(rebased, rebased=True)
 
 
-def replan_with_guards(plan: Planner, batch: Batch, add_guards: AddGuards) -> PlannedBatch | Problems:
+def replan_with_guards(plan: Planner, batch: Batch, add_guards: AddGuards) -> replay.PlannedBatch | Problems:
     """Plan of a batch to which `add_guards` adds base hashes that its caller did not send.
 
     A file with another hash needs no guard if the evidence of its edits suffices: they were made for a part
@@ -64,34 +56,48 @@ def replan_with_guards(plan: Planner, batch: Batch, add_guards: AddGuards) -> Pl
     """
     guarded = add_guards(batch, ())
     planned = replan_with_preconditions(plan, guarded)
-    if isinstance(planned, PlannedBatch) or any(problem.code is not Code.STALE_BASE for problem in planned):
+    if isinstance(planned, replay.PlannedBatch) or any(
+        problem.code is not Code.STALE_BASE for problem in planned
+    ):
         return planned
     proven = add_guards(batch, {problem.file for problem in planned})
     if proven == guarded:
         return planned
     replanned = replan_with_preconditions(plan, proven)
-    return replanned if isinstance(replanned, PlannedBatch) else planned
+    return replanned if isinstance(replanned, replay.PlannedBatch) else planned
 
 
-def plan_part(plan: Planner, whole: Plan, accept: Sequence[int], limits: Limits) -> PlannedBatch | Problems:
+def plan_part(
+    plan: Planner, whole: Plan, accept: Sequence[int], limits: Limits
+) -> replay.PlannedBatch | Problems:
     """Plan of the edits `accept` of the plan `whole`, on its bases. Errors: those of planning, STALE_BASE."""
-    planned = _plan_request(plan, request_of(whole, with_bases=True) | {"accept": list(accept)}, limits)
-    return (other_bases(whole, planned.plan) or planned) if isinstance(planned, PlannedBatch) else planned
+    planned = _plan_request(
+        plan, replay.request_of(whole, with_bases=True) | {"accept": list(accept)}, limits
+    )
+    return (
+        (replay.other_bases(whole, planned.plan) or planned)
+        if isinstance(planned, replay.PlannedBatch)
+        else planned
+    )
 
 
-def plan_on_new_base(plan: Planner, stale: Plan, limits: Limits) -> PlannedBatch | Problems:
+def plan_on_new_base(plan: Planner, stale: Plan, limits: Limits) -> replay.PlannedBatch | Problems:
     """The edits of the plan `stale` on its files as they are now, if they still do the same.
 
     Errors: those of planning; STALE_BASE.
     """
-    numeric = numeric_addresses(stale)
+    numeric = replay.numeric_addresses(stale)
     if numeric:
         return numeric
-    planned = _plan_request(plan, request_of(stale, with_bases=False), limits)
-    return (other_effects(stale, planned.files) or planned) if isinstance(planned, PlannedBatch) else planned
+    planned = _plan_request(plan, replay.request_of(stale, with_bases=False), limits)
+    return (
+        (replay.other_effects(stale, planned.files) or planned)
+        if isinstance(planned, replay.PlannedBatch)
+        else planned
+    )
 
 
-def _plan_request(plan: Planner, request: dict[str, Any], limits: Limits) -> PlannedBatch | Problems:
+def _plan_request(plan: Planner, request: dict[str, Any], limits: Limits) -> replay.PlannedBatch | Problems:
     batch = read_batch(request, limits)
     return plan(batch) if isinstance(batch, Batch) else batch
 
@@ -333,12 +339,12 @@ def undo_file(change: FileChange, before: bytes | None) -> UndoneFile | Diagnost
     Proven by hashes: `before` must be the base, and its text edits must give what the transaction left.
     Errors: NOT_UNDOABLE.
     """
-    base = no_text(change.encoding) if change.base_sha256 is None else _decoded(before or b"", change)
+    base = replay.no_text(change.encoding) if change.base_sha256 is None else _decoded(before or b"", change)
     if not isinstance(base, Source) or (change.base_sha256 or base.sha256) != base.sha256:
         return not_undoable(change.path, "its content from before the transaction is not in the history")
     if change.result_sha256 is None:
         return _created_again(change, base)
-    replayed = replay_file(change, base)
+    replayed = replay.replay_file(change, base)
     left = None if isinstance(replayed, Diagnostic) else _decoded(replayed.result or b"", change)
     if left is None:
         return not_undoable(change.path, "its entry in the history does not give what the transaction left")
@@ -428,7 +434,7 @@ def _created_again(change: FileChange, base: Source) -> UndoneFile:
     is_default = change.encoding is None and base.encoding == "utf-8"
     encoding = None if is_default else base.encoding
     undone = replace(change, encoding=encoding)
-    return _undone(undone, no_text(encoding), edits, base.sha256)
+    return _undone(undone, replay.no_text(encoding), edits, base.sha256)
 
 
 def _undone(change: FileChange, source: Source, edits: EditList, result: str | None) -> UndoneFile:

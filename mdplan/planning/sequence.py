@@ -18,15 +18,7 @@ from mdplan.operations.base import (
     Resolution,
     SectionTargeted,
 )
-from mdplan.planning.build import (
-    BuiltFile,
-    ResolvedEdit,
-    SnapshotFile,
-    build_file,
-    has_run_long,
-    resolve_edits,
-    result_source,
-)
+from mdplan.planning import build
 from mdplan.planning.verify import verify_outline
 from mdplan.requests.batch import Batch
 from mdplan.text.edit import EditList, Overlap, TextEdit, compose
@@ -34,16 +26,16 @@ from mdplan.text.lines import Position, Span
 from mdplan.text.source import EncodeProblem, Source
 
 
-def build_in_sequence(file: SnapshotFile, batch: Batch) -> BuiltFile | Problems:
+def build_in_sequence(file: build.SnapshotFile, batch: Batch) -> build.BuiltFile | Problems:
     """Result of the edits of `file`, each resolved and checked on the result of those before it.
 
     An edit that cannot be made is omitted, and the next one is tried, so that all problems are reported.
     Errors: those of `resolve_edits`, `build_file` and `verify_outline`.
     """
     done = SequentialState.before_all(file.outline)
-    steps: list[BuiltFile] = []
+    steps: list[build.BuiltFile] = []
     earlier: dict[int, EditList] = {}
-    resolved: list[ResolvedEdit] = []
+    resolved: list[build.ResolvedEdit] = []
     written: dict[int, tuple[Span, ...]] = {}
     problems: list[Diagnostic] = []
     for index, operation in enumerate(file.requested.edits, start=file.first_edit):
@@ -58,9 +50,9 @@ def build_in_sequence(file: SnapshotFile, batch: Batch) -> BuiltFile | Problems:
             first_edit=index,
         )
         built = _build_step(step, batch)
-        if not isinstance(built, BuiltFile):
+        if not isinstance(built, build.BuiltFile):
             problems += built
-            if has_run_long(problems):
+            if build.has_run_long(problems):
                 break
             continue
         resolved += _with_overlaps(built, written)
@@ -72,7 +64,7 @@ def build_in_sequence(file: SnapshotFile, batch: Batch) -> BuiltFile | Problems:
         return tuple(problems)
     byte_edits = file.outline.source.byte_edits(done.edits)
     assert not isinstance(byte_edits, EncodeProblem), "every step was encoded"
-    return BuiltFile(
+    return build.BuiltFile(
         file=file,
         resolved=resolved,
         edits=done.edits,
@@ -84,17 +76,17 @@ def build_in_sequence(file: SnapshotFile, batch: Batch) -> BuiltFile | Problems:
     )
 
 
-def _build_step(step: SnapshotFile, batch: Batch) -> BuiltFile | Problems:
-    resolved, problems = resolve_edits(step)
+def _build_step(step: build.SnapshotFile, batch: Batch) -> build.BuiltFile | Problems:
+    resolved, problems = build.resolve_edits(step)
     if problems:
         return problems
-    built = build_file(step, resolved)
-    if not isinstance(built, BuiltFile):
+    built = build.build_file(step, resolved)
+    if not isinstance(built, build.BuiltFile):
         return built
     return verify_outline(built, batch) or built
 
 
-def _later(steps: Sequence[BuiltFile]) -> dict[int, EditList]:
+def _later(steps: Sequence[build.BuiltFile]) -> dict[int, EditList]:
     """By the index of each edit, the edits from the document that it saw to the result."""
     later: dict[int, EditList] = {}
     behind = EditList()
@@ -104,7 +96,9 @@ def _later(steps: Sequence[BuiltFile]) -> dict[int, EditList]:
     return later
 
 
-def _with_overlaps(built: BuiltFile, written: Mapping[int, tuple[Span, ...]]) -> list[ResolvedEdit]:
+def _with_overlaps(
+    built: build.BuiltFile, written: Mapping[int, tuple[Span, ...]]
+) -> list[build.ResolvedEdit]:
     """The edit of one step, with a warning for each earlier edit whose text it touches."""
     (item,) = built.resolved
     touched = [
@@ -151,7 +145,7 @@ class SequentialState:
             {section.heading_start: section.heading_start for section in _headed(base)},
         )
 
-    def after(self, step: BuiltFile) -> "SequentialState":
+    def after(self, step: build.BuiltFile) -> "SequentialState":
         """What the one edit of `step` makes of it."""
         followed = _followed(step)
         return SequentialState(
@@ -189,7 +183,7 @@ def _headed(outline: Outline) -> Iterator[Section]:
     return (section for section in outline.every_section() if section.heading)
 
 
-def _followed(step: BuiltFile) -> dict[int, int]:
+def _followed(step: build.BuiltFile) -> dict[int, int]:
     """Where the headings of the base of one step start in its result, by where they started.
 
     A heading stays the same when its own line is rewritten, and when its section moves.
@@ -204,7 +198,7 @@ def _followed(step: BuiltFile) -> dict[int, int]:
     return followed
 
 
-def _start_of_line(step: BuiltFile, start: int, after: int) -> int:
+def _start_of_line(step: build.BuiltFile, start: int, after: int) -> int:
     """Where the heading that began at `start` begins now; `after` is where its first character is.
 
     Something may have been put before that, into the same line: a mark of a deeper level.
@@ -215,7 +209,7 @@ def _start_of_line(step: BuiltFile, start: int, after: int) -> int:
     return before if before is not None and is_in_line else after
 
 
-def _rewritten(step: BuiltFile, section: Section) -> int | None:
+def _rewritten(step: build.BuiltFile, section: Section) -> int | None:
     """Where a heading starts whose first characters an edit took or wrote anew; None where all of it went."""
     assert section.heading is not None
     start, end = section.heading_start, section.heading.span.end
@@ -224,7 +218,7 @@ def _rewritten(step: BuiltFile, section: Section) -> int | None:
     return None if is_removed else step.edits.map_offset(start)
 
 
-def _moved(step: BuiltFile) -> Iterator[tuple[int, int]]:
+def _moved(step: build.BuiltFile) -> Iterator[tuple[int, int]]:
     """The headings of a section that moved: its text has as many as before, in the same order."""
     (item,) = step.resolved
     section = item.resolution.section
@@ -392,7 +386,7 @@ _REPLACED: Final = Diagnostic(
 _MOST_ROUNDS: Final = 3
 
 
-def with_second_pass(built: BuiltFile) -> BuiltFile | Problems:
+def with_second_pass(built: build.BuiltFile) -> build.BuiltFile | Problems:
     """`built` with what its late edits make of the result, until they find nothing to do.
 
     Errors: those of `Operation.resolve_second_pass`, CONFLICTING_EDITS, UNENCODABLE_TEXT.
@@ -424,7 +418,7 @@ def with_second_pass(built: BuiltFile) -> BuiltFile | Problems:
     return built
 
 
-def _within_another(built: BuiltFile, index: int) -> Diagnostic:
+def _within_another(built: build.BuiltFile, index: int) -> Diagnostic:
     return Diagnostic(
         code=Code.CONFLICTING_EDITS,
         message="the edit makes text that another one replaces",
@@ -434,7 +428,7 @@ def _within_another(built: BuiltFile, index: int) -> Diagnostic:
     )
 
 
-def _unencodable(built: BuiltFile, index: int) -> Diagnostic:
+def _unencodable(built: build.BuiltFile, index: int) -> Diagnostic:
     return Diagnostic(
         code=Code.UNENCODABLE_TEXT,
         message=f"an anchor has a character that does not exist in {built.result.source.encoding}",
@@ -450,8 +444,8 @@ Written = Mapping[int, tuple[Span, ...]]
 
 
 def with_post_edits(
-    built: BuiltFile, edits: EditList, writers: Mapping[int, int] | None = None
-) -> BuiltFile | None:
+    built: build.BuiltFile, edits: EditList, writers: Mapping[int, int] | None = None
+) -> build.BuiltFile | None:
     """`built` with further `edits` of its result; None where its encoding cannot hold them.
 
     `writers` maps positions in `edits` to the indexes of the batch edits that write them; others are written
@@ -463,7 +457,9 @@ def with_post_edits(
     composed = compose(built.edits, edits, len(base.text))
     byte_edits = base.byte_edits(composed)
     result = (
-        None if isinstance(byte_edits, EncodeProblem) else result_source(built.file, composed, byte_edits)
+        None
+        if isinstance(byte_edits, EncodeProblem)
+        else build.result_source(built.file, composed, byte_edits)
     )
     if isinstance(byte_edits, EncodeProblem) or not isinstance(result, Source):
         return None

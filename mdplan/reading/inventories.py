@@ -7,16 +7,7 @@ from typing import Final, TypedDict, TypeVar, cast
 from mdplan.markdown.links import local_links
 from mdplan.markdown.outline import Outline, find_code_blocks, find_tables, find_tasks
 from mdplan.markdown.targets import find_anchors
-from mdplan.reports.stat import (
-    AnchorEntry,
-    BrokenLink,
-    CodeBlockEntry,
-    LinkCounts,
-    ListEntry,
-    RegionEntry,
-    TableEntry,
-    TaskCounts,
-)
+from mdplan.reports import stat
 from mdplan.text.lines import Span
 from mdplan.text.visible import escape_for_message, shown_names
 
@@ -24,13 +15,13 @@ from mdplan.text.visible import escape_for_message, shown_names
 class InventoryFields(TypedDict, total=False):
     """Fields of `StatReport` that inventories fill."""
 
-    code_blocks: tuple[CodeBlockEntry, ...]
-    tables: tuple[TableEntry, ...]
-    lists: tuple[ListEntry, ...]
-    tasks: TaskCounts
-    anchors: tuple[AnchorEntry, ...]
-    regions: tuple[RegionEntry, ...]
-    links: LinkCounts
+    code_blocks: tuple[stat.CodeBlockEntry, ...]
+    tables: tuple[stat.TableEntry, ...]
+    lists: tuple[stat.ListEntry, ...]
+    tasks: stat.TaskCounts
+    anchors: tuple[stat.AnchorEntry, ...]
+    regions: tuple[stat.RegionEntry, ...]
+    links: stat.LinkCounts
     inventory_totals: dict[str, int]
 
 
@@ -61,7 +52,7 @@ def inventories(
         fields["tasks"] = _tasks(outline, area)
     if "links" in names:
         counts, broken = _links(outline, area, find_broken)
-        fields["links"] = LinkCounts(**counts, broken=cut("brokenLinks", broken))
+        fields["links"] = stat.LinkCounts(**counts, broken=cut("brokenLinks", broken))
     if totals:
         fields["inventory_totals"] = totals
     return fields
@@ -71,9 +62,9 @@ def _contains(area: Span, span: Span) -> bool:
     return area.start <= span.start < area.end
 
 
-def _code_blocks(outline: Outline, area: Span) -> list[CodeBlockEntry]:
+def _code_blocks(outline: Outline, area: Span) -> list[stat.CodeBlockEntry]:
     return [
-        CodeBlockEntry(
+        stat.CodeBlockEntry(
             start_line=found.block.first_line,
             end_line=found.block.last_line,
             fenced=found.index is not None,
@@ -86,9 +77,9 @@ def _code_blocks(outline: Outline, area: Span) -> list[CodeBlockEntry]:
     ]
 
 
-def _tables(outline: Outline, area: Span) -> list[TableEntry]:
+def _tables(outline: Outline, area: Span) -> list[stat.TableEntry]:
     return [
-        TableEntry(
+        stat.TableEntry(
             index=found.index,
             start_line=found.block.first_line,
             end_line=found.block.last_line,
@@ -101,9 +92,9 @@ def _tables(outline: Outline, area: Span) -> list[TableEntry]:
     ]
 
 
-def _lists(outline: Outline, area: Span) -> list[ListEntry]:
+def _lists(outline: Outline, area: Span) -> list[stat.ListEntry]:
     return [
-        ListEntry(
+        stat.ListEntry(
             index=index,
             start_line=found.block.first_line,
             end_line=found.last_line,
@@ -116,22 +107,22 @@ def _lists(outline: Outline, area: Span) -> list[ListEntry]:
     ]
 
 
-def _tasks(outline: Outline, area: Span) -> TaskCounts:
+def _tasks(outline: Outline, area: Span) -> stat.TaskCounts:
     tasks = [task for task in find_tasks(outline) if _contains(area, task.block.span)]
-    return TaskCounts(total=len(tasks), done=sum(task.done for task in tasks))
+    return stat.TaskCounts(total=len(tasks), done=sum(task.done for task in tasks))
 
 
-def _anchors(outline: Outline, area: Span) -> list[AnchorEntry]:
+def _anchors(outline: Outline, area: Span) -> list[stat.AnchorEntry]:
     line_at = outline.source.lines.line_at
     lines = range(line_at(area.start), line_at(area.end - 1) + 1) if len(area) else range(0)
     return [
-        AnchorEntry(id=escape_for_message(anchor.id), line=anchor.line, explicit=anchor.explicit)
+        stat.AnchorEntry(id=escape_for_message(anchor.id), line=anchor.line, explicit=anchor.explicit)
         for anchor in find_anchors(outline)
         if anchor.line in lines
     ]
 
 
-def _regions(outline: Outline, area: Span) -> list[RegionEntry]:
+def _regions(outline: Outline, area: Span) -> list[stat.RegionEntry]:
     """Regions in the order of their first line, those with one marker among them."""
     if "<!--" not in outline.source.text:
         return []
@@ -141,7 +132,7 @@ def _regions(outline: Outline, area: Span) -> list[RegionEntry]:
     found = [
         (
             region.start.span,
-            RegionEntry(
+            stat.RegionEntry(
                 name=escape_for_message(region.name), start_line=region.start.line, end_line=region.end.line
             ),
         )
@@ -150,7 +141,10 @@ def _regions(outline: Outline, area: Span) -> list[RegionEntry]:
     for marker in regions.unpaired:
         start, end = (marker.line, None) if marker.is_start else (None, marker.line)
         found.append(
-            (marker.span, RegionEntry(name=escape_for_message(marker.name), start_line=start, end_line=end))
+            (
+                marker.span,
+                stat.RegionEntry(name=escape_for_message(marker.name), start_line=start, end_line=end),
+            )
         )
     found.sort(key=lambda entry: entry[0])
     return [entry for span, entry in found if _contains(area, span)]
@@ -158,7 +152,7 @@ def _regions(outline: Outline, area: Span) -> list[RegionEntry]:
 
 def _links(
     outline: Outline, area: Span, find_broken: "FindBroken | None"
-) -> tuple[dict[str, int], list[BrokenLink]]:
+) -> tuple[dict[str, int], list[stat.BrokenLink]]:
     """Links by kind, and those that lead to nothing."""
     from mdplan.markdown.links import count_links
 
@@ -178,13 +172,13 @@ _LISTED: Final[Sequence[tuple[str, str, Callable[[Outline, Span], Sequence[objec
 
 # --- Links of a document into itself that name nothing.
 
-FindBroken = Callable[[Outline, Span], list[BrokenLink]]
+FindBroken = Callable[[Outline, Span], list[stat.BrokenLink]]
 
 
-def broken_in_document(outline: Outline, area: Span) -> list[BrokenLink]:
+def broken_in_document(outline: Outline, area: Span) -> list[stat.BrokenLink]:
     """Links in `area` into the document itself that resolve to nothing."""
     return [
-        BrokenLink(line=link.line, target=escape_for_message(link.target))
+        stat.BrokenLink(line=link.line, target=escape_for_message(link.target))
         for link in local_links(outline, [area])
         if not link.resolves
     ]

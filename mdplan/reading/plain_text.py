@@ -4,14 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypedDict, TypeVar
 
 from mdplan.markdown.outline import Outline, of_source
-from mdplan.reports.stat import (
-    CommentBlockEntry,
-    IniKeyEntry,
-    IniSectionEntry,
-    KeyEntry,
-    StatReport,
-    TextSectionEntry,
-)
+from mdplan.reports import stat
 from mdplan.text.lines import Lines
 from mdplan.text.source import DocumentFormat, visible
 from mdplan.text.visible import escape_for_message
@@ -24,9 +17,9 @@ if TYPE_CHECKING:
 class PlainTextFields(TypedDict, total=False):
     """Fields of `StatReport` that are of INI files and plain text."""
 
-    ini_sections: tuple[IniSectionEntry, ...]
-    text_sections: tuple[TextSectionEntry, ...]
-    comment_blocks: tuple[CommentBlockEntry, ...]
+    ini_sections: tuple[stat.IniSectionEntry, ...]
+    text_sections: tuple[stat.TextSectionEntry, ...]
+    comment_blocks: tuple[stat.CommentBlockEntry, ...]
     blank_line_groups: tuple[Lines, ...]
 
 
@@ -76,7 +69,7 @@ def plain_text_fields(
         fields["ini_sections"] = _ini_sections(outline, limit, totals, is_full=is_full)
     else:
         fields["text_sections"] = tuple(
-            TextSectionEntry(
+            stat.TextSectionEntry(
                 marker=escape_for_message(section.marker),
                 start_line=section.first_line,
                 end_line=section.last_line,
@@ -85,7 +78,7 @@ def plain_text_fields(
         )
     if is_full:
         fields["comment_blocks"] = tuple(
-            CommentBlockEntry(prefix=block.prefix, start_line=block.first_line, end_line=block.last_line)
+            stat.CommentBlockEntry(prefix=block.prefix, start_line=block.first_line, end_line=block.last_line)
             for block in cut("commentBlocks", text.comment_blocks)
         )
         fields["blank_line_groups"] = tuple(
@@ -97,7 +90,7 @@ def plain_text_fields(
 
 def _ini_sections(
     outline: Outline, limit: int, totals: dict[str, int], *, is_full: bool
-) -> tuple[IniSectionEntry, ...]:
+) -> tuple[stat.IniSectionEntry, ...]:
     """Sections that have lines; of all their keys together at most `limit`."""
     ini = _ini(outline)
     sections = [section for section in ini.sections if section.last_line >= section.first_line]
@@ -106,13 +99,13 @@ def _ini_sections(
     key_count = sum(len(section.keys) for section in sections)
     if is_full and key_count > limit:
         totals["iniKeys"] = key_count
-    entries: list[IniSectionEntry] = []
+    entries: list[stat.IniSectionEntry] = []
     left = limit
     for section in sections[:limit]:
         keys = section.keys[:left]
         left -= len(keys)
         entries.append(
-            IniSectionEntry(
+            stat.IniSectionEntry(
                 name=None if section.name is None else escape_for_message(section.name),
                 start_line=section.first_line,
                 end_line=section.last_line,
@@ -123,15 +116,15 @@ def _ini_sections(
     return tuple(entries)
 
 
-def _key(key: "IniKey") -> IniKeyEntry:
+def _key(key: "IniKey") -> stat.IniKeyEntry:
     end_line = key.last_line if key.last_line > key.first_line else None
-    return IniKeyEntry(key=escape_for_message(key.name), line=key.first_line, end_line=end_line)
+    return stat.IniKeyEntry(key=escape_for_message(key.name), line=key.first_line, end_line=end_line)
 
 
 # --- The inventory of INI files and plain text as lines of text.
 
 
-def plain_text_lines(report: StatReport) -> Iterator[str]:
+def plain_text_lines(report: stat.StatReport) -> Iterator[str]:
     """Lines for the INI sections, marked sections, comments and blank lines of `report`."""
     totals = report.inventory_totals or {}
     if report.ini_sections:
@@ -159,7 +152,7 @@ def plain_text_lines(report: StatReport) -> Iterator[str]:
     yield from _total(totals, "blankLineGroups", "groups of blank lines")
 
 
-def key_lines(keys: Iterable[KeyEntry]) -> Iterator[str]:
+def key_lines(keys: Iterable[stat.KeyEntry]) -> Iterator[str]:
     """One line for each of `keys`: its lines, its address, and how many entries it has."""
     for each in keys:
         items = "" if each.items is None else f" ({each.items})"
@@ -167,7 +160,7 @@ def key_lines(keys: Iterable[KeyEntry]) -> Iterator[str]:
         yield f"{_lines(each.start_line, each.end_line)} {visible(each.key)}{items}{sha256}"
 
 
-def _ini_section(section: IniSectionEntry) -> str:
+def _ini_section(section: stat.IniSectionEntry) -> str:
     name = "(before the first section)" if section.name is None else f"[{section.name}]"
     parts = [_lines(section.start_line, section.end_line), name]
     parts += [section.section_sha256] if section.section_sha256 else []
@@ -175,7 +168,7 @@ def _ini_section(section: IniSectionEntry) -> str:
     return " ".join(parts) + keys
 
 
-def _ini_key(key: IniKeyEntry) -> str:
+def _ini_key(key: stat.IniKeyEntry) -> str:
     return f"{key.key} {_lines(key.line, key.end_line or key.line)}"
 
 

@@ -19,18 +19,8 @@ from typing import (
 
 from pydantic import BeforeValidator, Field, InstanceOf, TypeAdapter, ValidationError, model_validator
 
+from mdplan import field_names
 from mdplan.diagnostics import AND_MORE, MOST_PROBLEMS, Code, Diagnostic, Problems
-from mdplan.field_names import (
-    BATCH_SYNONYMS,
-    EDIT_SYNONYMS,
-    FILE_SYNONYMS,
-    camel_case,
-    fold_names,
-    has_surrogate,
-    meant_fields,
-    short_name,
-    unknown_fields,
-)
 from mdplan.limits import DEFAULT_LIMITS, Limits
 from mdplan.operations import IMPLIED, OPERATIONS
 from mdplan.operations.base import FileEffect, Operation, WireModel, fold_match_options
@@ -233,7 +223,7 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
     problem = _refused(decoded, limits)
     if problem:
         return (problem,)
-    fields = _with_edits(fold_names(decoded, BATCH_SYNONYMS))
+    fields = _with_edits(field_names.fold_names(decoded, field_names.BATCH_SYNONYMS))
     of_file = {*wire_names(FileEdits), _GLOB}
     if _GLOB in fields and "files" not in fields:
         fields["files"] = [{name: fields.pop(name) for name in list(fields) if name in of_file}]
@@ -252,7 +242,7 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
             ),
         )
     wishes = ReferenceScopeReader()
-    problems = [*wishes.take(fields), *unknown_fields(fields, known, "the batch")]
+    problems = [*wishes.take(fields), *field_names.unknown_fields(fields, known, "the batch")]
     entries = list(map(_decoded_entry, files)) if isinstance(files, list) else []
     counts = list(map(_edit_count, entries))
     problem = too_large(len(entries), sum(counts), limits) if isinstance(files, list) else _NO_LIST
@@ -308,7 +298,7 @@ def _refused(data: object, limits: Limits) -> Diagnostic | None:
     if any(isinstance(item, bytes | bytearray) for item in items):
         return _BYTES
     texts = [item for item in items if isinstance(item, str)]
-    if not all(map(str.isascii, texts)) and any(map(has_surrogate, texts)):
+    if not all(map(str.isascii, texts)) and any(map(field_names.has_surrogate, texts)):
         return Diagnostic.invalid(
             "the batch contains a lone surrogate, which is not Unicode text", "send valid Unicode"
         )
@@ -328,7 +318,7 @@ def _decoded_entry(entry: object) -> object:
     decoded = decoded_json(entry)
     if not isinstance(decoded, dict):
         return decoded
-    return with_diff_as_edit(_with_edits(fold_names(decoded, FILE_SYNONYMS)))
+    return with_diff_as_edit(_with_edits(field_names.fold_names(decoded, field_names.FILE_SYNONYMS)))
 
 
 def _no_object(data: object) -> Diagnostic:
@@ -387,7 +377,7 @@ def _read_file(
         return (problem,)
     model = next((kind for name, kind in _FILE_KINDS.items() if name in entry), FileEdits)
     fields = {"file" if name in _FILE_KINDS else name: value for name, value in entry.items()}
-    problems = list(unknown_fields(fields, wire_names(model), where))
+    problems = list(field_names.unknown_fields(fields, wire_names(model), where))
     fields = {name: value for name, value in fields.items() if name in wire_names(model)}
     edits = fields.get("edits")
     operations: list[Operation] = []
@@ -461,14 +451,14 @@ def _read_edit(edit: object, index: int, wishes: ReferenceScopeReader) -> Operat
     if model is None:
         return (_unknown_operation(op, edit).at(edit_index=index),)
     known = wire_names(model)
-    fields = fold_names({"op": op, **edit}, _edit_synonyms(model))
+    fields = field_names.fold_names({"op": op, **edit}, _edit_synonyms(model))
     fields = with_decoded_fields(model, fields)
     if "matchType" in known:
         folded = fold_match_options(fields)
         if isinstance(folded, Diagnostic):
             return (folded.at(edit_index=index),)
         fields = with_decoded_fields(model, folded)
-    problems = (*wishes.take(fields, index), *unknown_fields(fields, known, str(op), _OUTER))
+    problems = (*wishes.take(fields, index), *field_names.unknown_fields(fields, known, str(op), _OUTER))
     if problems:
         return tuple(problem.at(edit_index=index) for problem in problems)
     spelling = SPELLINGS.get(str(op))
@@ -526,7 +516,9 @@ def _model_fields(model: Model) -> Mapping[str, _Field]:
         }
     hints = get_type_hints(model)
     return {
-        camel_case(each.name): _Field(_types_of(hints[each.name]), each.metadata.get("description"))
+        field_names.camel_case(each.name): _Field(
+            _types_of(hints[each.name]), each.metadata.get("description")
+        )
         for each in fields(model)
     }
 
@@ -564,7 +556,7 @@ def _unknown_operation(op: object, edit: Mapping[str, Any]) -> Diagnostic:
             "the edit has no op", f'send `{{"op": "{wrapped}", …}}` with the fields of `{wrapped}` next to op'
         )
     if corrected := corrected_edit(op, edit):
-        said = "the edit has no op" if op is None else f"there is no operation `{short_name(op)}`"
+        said = "the edit has no op" if op is None else f"there is no operation `{field_names.short_name(op)}`"
         return Diagnostic.invalid(said, f"send `{corrected}`")
     if not isinstance(op, str):
         return Diagnostic.invalid(
@@ -572,13 +564,13 @@ def _unknown_operation(op: object, edit: Mapping[str, Any]) -> Diagnostic:
         )
     near = meant_operations(op, tuple(OPERATIONS))
     hint = f"did you mean {' or '.join(f'`{name}`' for name in near)}?" if near else _ALL_OPERATIONS
-    return Diagnostic.invalid(f"there is no operation `{short_name(op)}`", hint)
+    return Diagnostic.invalid(f"there is no operation `{field_names.short_name(op)}`", hint)
 
 
 @cache
 def _edit_synonyms(model: type[Any]) -> Mapping[str, str]:
     """Synonyms of the fields of an operation."""
-    return {old: new for old, new in EDIT_SYNONYMS.items() if new in wire_names(model)}
+    return {old: new for old, new in field_names.EDIT_SYNONYMS.items() if new in wire_names(model)}
 
 
 def _edit_count(entry: object) -> int:
@@ -668,7 +660,9 @@ def value_problem(error: Mapping[str, Any], model: Model, where: str, hint: str)
     if error["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
         *parents, unknown = error["loc"]
         inside = f"`{where}{_path(parents)}`"
-        return next(unknown_fields({str(unknown): None}, wire_names(_model_at(model, parents)), inside))
+        return next(
+            field_names.unknown_fields({str(unknown): None}, wire_names(_model_at(model, parents)), inside)
+        )
     if error["type"] == "value_error":
         about = f"{name}: " if error["loc"] else ""
         return Diagnostic.invalid(about + str(error["msg"]).removeprefix("Value error, "), hint)
@@ -760,7 +754,10 @@ def decoded_json(value: object) -> Any:  # noqa: ANN401 (any JSON)
 
 def _is_unfit(decoded: object) -> bool:
     """Whether what was JSON text brings what a batch is refused for: an escape can hide it."""
-    return any(has_surrogate(item) if isinstance(item, str) else is_huge(item) for item in items_of(decoded))
+    return any(
+        field_names.has_surrogate(item) if isinstance(item, str) else is_huge(item)
+        for item in items_of(decoded)
+    )
 
 
 def _model_at(model: Model, location: Sequence[str | int]) -> Model:
@@ -820,8 +817,8 @@ def _renamed(fields: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any] 
     """`fields` under the names of `known` that they mean; None where one means none, or two mean one."""
     renamed: dict[str, Any] = {}
     for name, value in fields.items():
-        camel = camel_case(name)
-        names = (camel, EDIT_SYNONYMS.get(camel, camel), *meant_fields(name))
+        camel = field_names.camel_case(name)
+        names = (camel, field_names.EDIT_SYNONYMS.get(camel, camel), *field_names.meant_fields(name))
         found = next((each for each in names if each in known), None)
         if found is None or found in renamed:
             return None

@@ -15,30 +15,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
+from mdplan.storage import filesystem, recovery
 from mdplan.storage.files import UNFINISHED_MODE, KnownContent, is_digest, read_regular_file, write_refusal
-from mdplan.storage.filesystem import (
-    NO_LINK,
-    Durability,
-    FileSystem,
-    StorageRefused,
-    of_error,
-    storage_errors,
-)
 from mdplan.storage.folders import Folders, folder_of
 from mdplan.storage.journal import MAX_RECORD_BYTES, TRANSACTION, JournalEntry, JournalRecord, encode_note
 from mdplan.storage.lock import RootLock, locked_alone, roots_between
 from mdplan.storage.names import FileName
-from mdplan.storage.recovery import (
-    UnretiredTransaction,
-    blocking_transactions,
-    blocking_transactions_elsewhere,
-    clean_up_after,
-    exchange_back,
-    find_unretired,
-    folders_to_sync,
-    retire,
-    roll_back,
-)
 from mdplan.storage.state_folder import RecordName, State, make_lasting
 from mdplan.storage.transactions import RootState, StagedPlace, touched_folders
 
@@ -71,15 +53,15 @@ class CommitResult:
 class Staged:
     """A transaction that is written next to its targets; `publish` or `discard` uses it up."""
 
-    def __init__(self, lock: RootLock, durability: Durability) -> None:
+    def __init__(self, lock: RootLock, durability: filesystem.Durability) -> None:
         self.durability = durability
-        self.state = RootState.open(lock, syncs=durability is Durability.FULL)
+        self.state = RootState.open(lock, syncs=durability is filesystem.Durability.FULL)
         self.lock = lock
         self.held = ExitStack()
         self.record: JournalRecord | None = None
         self.name: RecordName | None = None
         self.targets: tuple[StagedTarget, ...] = ()
-        self.waiting: list[UnretiredTransaction] = []
+        self.waiting: list[recovery.UnretiredTransaction] = []
         self.durable = self.state.syncs
         self.visible = False
 
@@ -91,8 +73,10 @@ class Staged:
             if self.visible and self.state.journal.contains(replace(self.name, state=State.DONE)):
                 # The system reported a failure, or the user stopped us, at the commit point itself.
                 return (_in_doubt(),)
-            return roll_back(self.state, self.name, self.record, keeps=False, visible=self.visible).problems
-        except StorageRefused as refused:
+            return recovery.roll_back(
+                self.state, self.name, self.record, keeps=False, visible=self.visible
+            ).problems
+        except filesystem.StorageRefused as refused:
             return tuple(replace(problem, code=Code.RECOVERY_REQUIRED) for problem in refused.problems)
         finally:
             self.close()
@@ -157,7 +141,7 @@ def stage(  # noqa: PLR0913 - Each says another thing about the one commit, by i
     transaction: str,
     note: Mapping[str, Any] | bytes,
     max_bytes: int,
-    durability: Durability = Durability.FULL,
+    durability: filesystem.Durability = filesystem.Durability.FULL,
     removed_folders: Sequence[str] = (),
 ) -> Staged:
     """Verify the base of every file, then write every result next to its target; nothing is visible yet.
@@ -190,8 +174,8 @@ def stage(  # noqa: PLR0913 - Each says another thing about the one commit, by i
             staged.state.folders.make(folder)
         staged.targets = _targets(staged, staged.record, bases.files)
         write_results(lock.root.filesystem, staged.targets, durability)
-    except StorageRefused as refused:
-        raise StorageRefused(refused.problems + staged.discard()) from refused
+    except filesystem.StorageRefused as refused:
+        raise filesystem.StorageRefused(refused.problems + staged.discard()) from refused
     except BaseException:
         staged.discard()
         raise
@@ -214,12 +198,12 @@ def publish(staged: Staged) -> CommitResult:
         check_again(staged.targets)
         staged.visible = True
         cas = swap_all(state, staged.targets, staged.durability)
-        synced = touched_folders(record) | folders_to_sync(staged.waiting)
+        synced = touched_folders(record) | recovery.folders_to_sync(staged.waiting)
         staged.durable &= state.sync(lambda: state.folders.sync(synced))
         # The commit point.
         done = state.journal.advance(staged.name, State.DONE)
-    except StorageRefused as refused:
-        raise StorageRefused(refused.problems + staged.discard()) from refused
+    except filesystem.StorageRefused as refused:
+        raise filesystem.StorageRefused(refused.problems + staged.discard()) from refused
     except BaseException as stopped:
         for problem in staged.discard():
             stopped.add_note(problem.message)
@@ -234,22 +218,22 @@ def publish(staged: Staged) -> CommitResult:
 def _lock_roots_between(staged: Staged, files: Sequence[StagedFile]) -> None:
     """Lock what lies between the root and its files, and see that nothing was cut off there or above."""
     paths = [file.name.path for file in files]
-    problems = [blocking_transactions_elsewhere(lock.root) for lock in staged.lock.outer]
+    problems = [recovery.blocking_transactions_elsewhere(lock.root) for lock in staged.lock.outer]
     for root in roots_between(staged.state.folders, paths):
         staged.held.enter_context(locked_alone(root, staged.lock.timeout))
-        problems.append(blocking_transactions_elsewhere(root))
+        problems.append(recovery.blocking_transactions_elsewhere(root))
     refusals = tuple(problem for problem in problems if problem is not None)
     if refusals:
-        raise StorageRefused(refusals)
+        raise filesystem.StorageRefused(refusals)
 
 
 def _refuse_blocked(staged: Staged, files: Sequence[StagedFile]) -> None:
     state = staged.state
     paths = [file.name.path for file in files]
-    problems = blocking_transactions(state.journal, state.folders, paths)
+    problems = recovery.blocking_transactions(state.journal, state.folders, paths)
     if problems:
-        raise StorageRefused(tuple(problems))
-    staged.waiting = find_unretired(state)
+        raise filesystem.StorageRefused(tuple(problems))
+    staged.waiting = recovery.find_unretired(state)
 
 
 def _write_record(staged: Staged, record: JournalRecord) -> None:
@@ -257,7 +241,7 @@ def _write_record(staged: Staged, record: JournalRecord) -> None:
     if len(record.note) > MAX_RECORD_BYTES // 2:
         message = "the plan is too large for the journal"
         hint = "send the edits in several batches"
-        raise StorageRefused.of(Code.BATCH_TOO_LARGE, message, hint)
+        raise filesystem.StorageRefused.of(Code.BATCH_TOO_LARGE, message, hint)
     state = staged.state
     if state.syncs:
         staged.durable &= make_lasting(state.root, staged.lock.state_folder)
@@ -309,11 +293,11 @@ class StagedTarget:
 def _targets(
     staged: Staged, record: JournalRecord, bases: Sequence[FilePrecondition]
 ) -> tuple[StagedTarget, ...]:
-    with storage_errors(staged.lock.root.show("."), "looking at the folders of"):
+    with filesystem.storage_errors(staged.lock.root.show("."), "looking at the folders of"):
         places = [staged.state.place(record, index) for index in range(len(bases))]
     problems = tuple(place for place in places if isinstance(place, Diagnostic))
     if problems:
-        raise StorageRefused(problems)
+        raise filesystem.StorageRefused(problems)
     own = {
         base.entry.path: TemplateFile(place.folder, place.leaf, base.status)
         for base, place in zip(bases, places, strict=True)
@@ -353,8 +337,8 @@ def _confirm(staged: Staged) -> None:
     """Wait until the commit point is on the disk: nothing that an undo needs may go before that."""
     try:
         staged.durable &= staged.state.sync(staged.state.journal.sync)
-    except StorageRefused as refused:
-        raise StorageRefused((_in_doubt(), *refused.problems)) from refused
+    except filesystem.StorageRefused as refused:
+        raise filesystem.StorageRefused((_in_doubt(), *refused.problems)) from refused
 
 
 def _finished(
@@ -362,19 +346,19 @@ def _finished(
 ) -> CommitResult:
     """Clean up; nothing that fails now makes the commit a failure."""
     state = staged.state
-    cleaned = clean_up_after(state, record, [target.place for target in staged.targets])
+    cleaned = recovery.clean_up_after(state, record, [target.place for target in staged.targets])
     warnings = [*cleaned.warnings]
     if not cleaned.complete:
         warnings.append(_not_undoable())
     if cas == "weak":
         warnings.append(_weak())
     try:
-        retire(state, staged.waiting, synced)
+        recovery.retire(state, staged.waiting, synced)
         if (record.removed_folders or not state.syncs) and not cleaned.warnings:
             # A folder that someone makes there now is not the one that was to go.
             state.sync(lambda: state.folders.sync(touched_folders(record)))
             state.journal.advance(done, State.KEPT)
-    except StorageRefused as refused:
+    except filesystem.StorageRefused as refused:
         warnings.extend(replace(problem, severity=Severity.WARNING) for problem in refused.problems)
     return CommitResult(cas=cas, durable=staged.durable, undoable=cleaned.complete, warnings=tuple(warnings))
 
@@ -433,7 +417,7 @@ def find_bases(folders: Folders, files: Sequence[StagedFile], max_bytes: int) ->
         else:
             bases.append(base)
     if problems:
-        raise StorageRefused(tuple(problems))
+        raise filesystem.StorageRefused(tuple(problems))
     return Preconditions(tuple(bases), tuple(sorted(missing)))
 
 
@@ -441,7 +425,7 @@ def check_again(targets: Sequence[StagedTarget]) -> None:
     """Check again, right before anything is replaced. Raises `StorageRefused`: STALE_BASE, FILE_EXISTS, …."""
     problems = [problem for target in targets if (problem := _changed_since(target)) is not None]
     if problems:
-        raise StorageRefused(tuple(problems))
+        raise filesystem.StorageRefused(tuple(problems))
 
 
 def _find(folders: Folders, file: StagedFile, max_bytes: int) -> FilePrecondition | Diagnostic:
@@ -469,7 +453,7 @@ def _find_created(
     except FileNotFoundError:
         return FilePrecondition(file, _entry(file, path))
     except OSError as error:
-        return of_error(error, shown, "looking at")
+        return filesystem.of_error(error, shown, "looking at")
     return Diagnostic.file_exists(shown)
 
 
@@ -526,7 +510,7 @@ def _changed_since(target: StagedTarget) -> Diagnostic | None:
     except OSError as error:
         if isinstance(error, FileNotFoundError) and target.status is None:
             return None
-        return of_error(error, place.shown, "looking at")
+        return filesystem.of_error(error, place.shown, "looking at")
     if target.status is None:
         return Diagnostic.file_exists(place.shown)
     if _traits(status) == _traits(target.status):
@@ -572,49 +556,53 @@ _OPEN_AT_ONCE: Final = 32
 _ORDINARY_MODE: Final = 0o666
 
 
-def write_results(disk: FileSystem, targets: Sequence[StagedTarget], durability: Durability) -> None:
+def write_results(
+    disk: filesystem.FileSystem, targets: Sequence[StagedTarget], durability: filesystem.Durability
+) -> None:
     """Write the result of every target to its temporary name, and sync it and its base.
 
     Raises `StorageRefused`: NO_SPACE, OWNER_CHANGE, PERMISSION_DENIED, IO_ERROR.
     """
     for target in targets:
-        if target.file.result is None and durability is Durability.FULL:
+        if target.file.result is None and durability is filesystem.Durability.FULL:
             _sync_base(disk, target)
     written = [target for target in targets if target.file.result is not None]
     for start in range(0, len(written), _OPEN_AT_ONCE):
         _write_some(disk, written[start : start + _OPEN_AT_ONCE], durability)
 
 
-def _write_some(disk: FileSystem, targets: Sequence[StagedTarget], durability: Durability) -> None:
+def _write_some(
+    disk: filesystem.FileSystem, targets: Sequence[StagedTarget], durability: filesystem.Durability
+) -> None:
     opened: list[tuple[StagedTarget, int]] = []
     try:
         for target in targets:
-            with storage_errors(target.place.shown, "reading the attributes of"):
+            with filesystem.storage_errors(target.place.shown, "reading the attributes of"):
                 attributes = _attributes(disk, target, durability)
-            with storage_errors(target.place.shown, "writing beside"):
+            with filesystem.storage_errors(target.place.shown, "writing beside"):
                 mode = _ORDINARY_MODE if target.model is None else UNFINISHED_MODE
                 descriptor = disk.create(target.place.folder, target.place.temporary, mode)
                 opened.append((target, descriptor))
                 disk.write(descriptor, target.file.content())
                 if target.model is not None:
                     _make_like(disk, descriptor, target, target.model.status, attributes)
-                if durability is Durability.FULL and len(targets) > 1:
+                if durability is filesystem.Durability.FULL and len(targets) > 1:
                     disk.start_writing(descriptor)
-        if durability is Durability.FULL:
+        if durability is filesystem.Durability.FULL:
             for target, descriptor in opened:
-                with storage_errors(target.place.shown, "syncing the temporary file of"):
+                with filesystem.storage_errors(target.place.shown, "syncing the temporary file of"):
                     disk.sync(descriptor)
         while opened:
             target, descriptor = opened.pop()
-            with storage_errors(target.place.shown, "writing beside"):
+            with filesystem.storage_errors(target.place.shown, "writing beside"):
                 disk.close(descriptor)
     finally:
         for _, descriptor in opened:
             disk.release(descriptor)
 
 
-def _sync_base(disk: FileSystem, target: StagedTarget) -> None:
-    with storage_errors(target.place.shown, "syncing"):
+def _sync_base(disk: filesystem.FileSystem, target: StagedTarget) -> None:
+    with filesystem.storage_errors(target.place.shown, "syncing"):
         descriptor = disk.open_file(target.place.folder, target.place.leaf)
         try:
             disk.sync(descriptor)
@@ -622,13 +610,15 @@ def _sync_base(disk: FileSystem, target: StagedTarget) -> None:
             disk.release(descriptor)
 
 
-def _attributes(disk: FileSystem, target: StagedTarget, durability: Durability) -> dict[str, bytes]:
+def _attributes(
+    disk: filesystem.FileSystem, target: StagedTarget, durability: filesystem.Durability
+) -> dict[str, bytes]:
     """The extended attributes that the target gets; on the way its own base, our way back, is synced."""
     if target.model is None:
         return {}
     descriptor = disk.open_file(target.model.folder, target.model.name)
     try:
-        if durability is Durability.FULL and target.status is not None:
+        if durability is filesystem.Durability.FULL and target.status is not None:
             disk.sync(descriptor)
         return disk.attributes(descriptor)
     finally:
@@ -636,7 +626,7 @@ def _attributes(disk: FileSystem, target: StagedTarget, durability: Durability) 
 
 
 def _make_like(
-    disk: FileSystem,
+    disk: filesystem.FileSystem,
     descriptor: int,
     target: StagedTarget,
     model: os.stat_result,
@@ -656,12 +646,12 @@ def _make_like(
                 hint="let its owner apply the plan",
                 file=target.place.shown,
             )
-            raise StorageRefused((problem,)) from error
+            raise filesystem.StorageRefused((problem,)) from error
     disk.set_attributes(descriptor, attributes)
     disk.set_mode(descriptor, model.st_mode)
 
 
-def swap_all(state: RootState, targets: Sequence[StagedTarget], durability: Durability) -> Guard:
+def swap_all(state: RootState, targets: Sequence[StagedTarget], durability: filesystem.Durability) -> Guard:
     """Put the results of all targets in place: what is new or changed first, what is deleted last.
 
     So a renamed file is never missing. Raises `StorageRefused` at the first problem; what was done until then
@@ -675,7 +665,7 @@ def swap_all(state: RootState, targets: Sequence[StagedTarget], durability: Dura
         # Else a loss of power could keep the renaming, and take the second name away.
         state.sync(lambda: state.folders.sync({folder_of(target.place.entry.path) for target in linked}))
     for target in targets:
-        with storage_errors(target.place.shown, "replacing"):
+        with filesystem.storage_errors(target.place.shown, "replacing"):
             if target.file.base_sha256 is None:
                 _create(disk, target)
             elif target in linked:
@@ -684,7 +674,7 @@ def swap_all(state: RootState, targets: Sequence[StagedTarget], durability: Dura
                 _exchange(state, target)
     for target in targets:
         if target.file.result is None:
-            with storage_errors(target.place.shown, "deleting"):
+            with filesystem.storage_errors(target.place.shown, "deleting"):
                 _delete(disk, target)
     return "weak" if linked else "strong"
 
@@ -699,7 +689,7 @@ def _exchange(state: RootState, target: StagedTarget) -> None:
     state.root.filesystem.exchange(place.folder, place.temporary, place.leaf)
     if place.content(place.temporary) != target.file.base_sha256:
         # At once, and not only with all the others: the other program's file is out of place until then.
-        if exchange_back(place, place.temporary):
+        if recovery.exchange_back(place, place.temporary):
             _keep_superseded(state, place)
         raise _late_write(target)
 
@@ -711,15 +701,15 @@ def _keep_superseded(state: RootState, place: StagedPlace) -> None:
         state.images.take(place.folder, place.temporary, content)
 
 
-def _create(disk: FileSystem, target: StagedTarget) -> None:
+def _create(disk: filesystem.FileSystem, target: StagedTarget) -> None:
     place = target.place
     try:
         disk.rename_new(place.folder, place.temporary, place.folder, place.leaf)
     except FileExistsError as error:
-        raise StorageRefused((Diagnostic.file_exists(place.shown),)) from error
+        raise filesystem.StorageRefused((Diagnostic.file_exists(place.shown),)) from error
 
 
-def _delete(disk: FileSystem, target: StagedTarget) -> None:
+def _delete(disk: filesystem.FileSystem, target: StagedTarget) -> None:
     place = target.place
     disk.rename(place.folder, place.leaf, place.aside)
     if place.content(place.aside) != target.file.base_sha256:
@@ -729,21 +719,21 @@ def _delete(disk: FileSystem, target: StagedTarget) -> None:
         raise _late_write(target)
 
 
-def _keep_aside(disk: FileSystem, target: StagedTarget, durability: Durability) -> None:
+def _keep_aside(disk: filesystem.FileSystem, target: StagedTarget, durability: filesystem.Durability) -> None:
     """Give the base a second name, or copy it where it can have none."""
     place = target.place
-    with storage_errors(place.shown, "keeping the old content of"):
+    with filesystem.storage_errors(place.shown, "keeping the old content of"):
         try:
             disk.link(place.folder, place.leaf, place.aside)
         except OSError as error:
-            if error.errno not in NO_LINK:
+            if error.errno not in filesystem.NO_LINK:
                 raise
             _copy_aside(disk, target, durability)
         if place.content(place.aside) != target.file.base_sha256:
             raise _late_write(target)
 
 
-def _copy_aside(disk: FileSystem, target: StagedTarget, durability: Durability) -> None:
+def _copy_aside(disk: filesystem.FileSystem, target: StagedTarget, durability: filesystem.Durability) -> None:
     """Copy the base; a file system without second names has no owners and attributes to copy."""
     place = target.place
     source = disk.open_file(place.folder, place.leaf)
@@ -755,13 +745,13 @@ def _copy_aside(disk: FileSystem, target: StagedTarget, durability: Durability) 
     try:
         disk.write(descriptor, data)
         disk.set_mode(descriptor, target.status.st_mode if target.status else 0o600)
-        if durability is Durability.FULL:
+        if durability is filesystem.Durability.FULL:
             disk.sync(descriptor)
     finally:
         disk.close(descriptor)
 
 
-def _rename_over(disk: FileSystem, target: StagedTarget) -> None:
+def _rename_over(disk: filesystem.FileSystem, target: StagedTarget) -> None:
     place = target.place
     if place.content(place.leaf) != target.file.base_sha256:
         raise _late_write(target)
@@ -770,8 +760,8 @@ def _rename_over(disk: FileSystem, target: StagedTarget) -> None:
         raise _late_write(target)
 
 
-def _late_write(target: StagedTarget) -> StorageRefused:
-    return StorageRefused.of(
+def _late_write(target: StagedTarget) -> filesystem.StorageRefused:
+    return filesystem.StorageRefused.of(
         Code.CONFLICT_LATE_WRITE,
         f"another program wrote `{target.place.shown}` during the commit",
         "plan again on its new content",

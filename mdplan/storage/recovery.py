@@ -13,6 +13,7 @@ from enum import Enum, auto
 from typing import Final, Literal
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
+from mdplan.storage import transactions
 from mdplan.storage.files import UNFINISHED, is_digest
 from mdplan.storage.filesystem import StorageRefused, of_error
 from mdplan.storage.folders import Folders
@@ -21,16 +22,6 @@ from mdplan.storage.lock import RootLock, is_locked
 from mdplan.storage.names import canonical_path, is_temporary_name, visible
 from mdplan.storage.root import STATE_FOLDER, Root
 from mdplan.storage.state_folder import JOURNAL_FOLDER, RecordName, State, open_existing
-from mdplan.storage.transactions import (
-    FoundContents,
-    RootState,
-    StagedPlace,
-    place_of,
-    places_of,
-    temporary_names,
-    touched_folders,
-    touched_paths,
-)
 from mdplan.storage.user_state import has_key
 
 
@@ -101,7 +92,7 @@ def recover(
     opened.
     """
     # The cause may have been a loss of power, so this lasts whatever the commit was asked for.
-    state = RootState.open(lock, syncs=True)
+    state = transactions.RootState.open(lock, syncs=True)
     found = _Findings()
     try:
         # Of these nothing was done yet but the writing of the record.
@@ -125,7 +116,7 @@ def confirm(lock: RootLock) -> None:
     A commit syncs its own. But a process may be killed between the two; then the next one to report the
     transaction as committed has to sync it first. Raises `StorageRefused`.
     """
-    state = RootState.open(lock, syncs=True)
+    state = transactions.RootState.open(lock, syncs=True)
     try:
         if state.journal.names(State.DONE):
             state.journal.sync()
@@ -133,7 +124,9 @@ def confirm(lock: RootLock) -> None:
         state.close()
 
 
-def _undo_foreign(state: RootState, found: _Findings, foreign: Collection[str], *, keep: Keep | None) -> None:
+def _undo_foreign(
+    state: transactions.RootState, found: _Findings, foreign: Collection[str], *, keep: Keep | None
+) -> None:
     """Undo those interrupted transactions of others that a person named; where no key tells, name all."""
     if not foreign and has_key():
         return
@@ -149,7 +142,7 @@ def _undo_foreign(state: RootState, found: _Findings, foreign: Collection[str], 
             )
 
 
-def _undo(state: RootState, name: RecordName, found: _Findings, *, keep: Keep | None) -> None:
+def _undo(state: transactions.RootState, name: RecordName, found: _Findings, *, keep: Keep | None) -> None:
     record = state.journal.read(name)
     problem = record if isinstance(record, Diagnostic) else _path_problem(state, name, record)
     if isinstance(record, Diagnostic) or problem is not None:
@@ -165,9 +158,11 @@ def _undo(state: RootState, name: RecordName, found: _Findings, *, keep: Keep | 
         found.rolled_back.append(record.transaction)
 
 
-def _path_problem(state: RootState, name: RecordName, record: JournalRecord) -> Diagnostic | None:
+def _path_problem(
+    state: transactions.RootState, name: RecordName, record: JournalRecord
+) -> Diagnostic | None:
     """Why the paths of `record` are none that a commit of ours could have written; None when they could."""
-    for path in touched_paths(record):
+    for path in transactions.touched_paths(record):
         checked = canonical_path(path)
         if checked != path:
             reason = checked.message if isinstance(checked, Diagnostic) else "a path is not in its plain form"
@@ -180,14 +175,14 @@ def _path_problem(state: RootState, name: RecordName, record: JournalRecord) -> 
     return None
 
 
-def _finish(state: RootState, name: RecordName, found: _Findings, *, settles: bool) -> None:
+def _finish(state: transactions.RootState, name: RecordName, found: _Findings, *, settles: bool) -> None:
     """Clean up after a transaction that was committed; a person's recovery also settles it for good."""
     record = state.journal.read(name)
     if isinstance(record, Diagnostic) or _path_problem(state, name, record) is not None:
         return
     if not settles and is_clean(state, record):
         # The commit that follows need not check it again.
-        state.clean[name] = frozenset(touched_folders(record))
+        state.clean[name] = frozenset(transactions.touched_folders(record))
         return
     # Its process may have been killed before the commit point was on the disk; nothing may go before that.
     state.sync(state.journal.sync)
@@ -196,7 +191,7 @@ def _finish(state: RootState, name: RecordName, found: _Findings, *, settles: bo
         found.finished.append(record.transaction)
     found.problems.extend(cleaned.warnings)
     if settles and not cleaned.warnings:
-        state.sync(lambda: state.folders.sync(touched_folders(record)))
+        state.sync(lambda: state.folders.sync(transactions.touched_folders(record)))
         state.journal.advance(name, State.KEPT)
 
 
@@ -218,20 +213,20 @@ class RestoreAction(Enum):
 class RestoreResult:
     """The places that were put back, those where a person has to choose, and what was not possible."""
 
-    restored: tuple[StagedPlace, ...]
-    conflicts: tuple[StagedPlace, ...]
+    restored: tuple[transactions.StagedPlace, ...]
+    conflicts: tuple[transactions.StagedPlace, ...]
     problems: tuple[Diagnostic, ...]
 
 
-def restore(places: Sequence[StagedPlace], keep: Keep | None = None) -> RestoreResult:
+def restore(places: Sequence[transactions.StagedPlace], keep: Keep | None = None) -> RestoreResult:
     """Put all of `places` back, the last first; `keep` chooses for those that someone changed concurrently.
 
     Nothing is thrown away: what was in place is under one of the other two names after that.
     """
-    restored: list[StagedPlace] = []
-    conflicts: list[StagedPlace] = []
+    restored: list[transactions.StagedPlace] = []
+    conflicts: list[transactions.StagedPlace] = []
     problems: list[Diagnostic] = []
-    inspected: list[tuple[StagedPlace, FoundContents]] = []
+    inspected: list[tuple[transactions.StagedPlace, transactions.FoundContents]] = []
     for place in places:
         try:
             inspected.append((place, place.found()))
@@ -254,7 +249,9 @@ def restore(places: Sequence[StagedPlace], keep: Keep | None = None) -> RestoreR
     return RestoreResult(tuple(restored), tuple(conflicts), tuple(problems))
 
 
-def plan_restore(entry: JournalEntry, found: FoundContents, *, known: bool = True) -> RestoreAction:
+def plan_restore(
+    entry: JournalEntry, found: transactions.FoundContents, *, known: bool = True
+) -> RestoreAction:
     """The way back for a file of which `found` is there.
 
     A file that someone changed on top of the transaction, so that neither that nor the old content may be
@@ -271,7 +268,7 @@ def plan_restore(entry: JournalEntry, found: FoundContents, *, known: bool = Tru
     return way
 
 
-def exchange_back(place: StagedPlace, source: str) -> bool:
+def exchange_back(place: transactions.StagedPlace, source: str) -> bool:
     """Exchange the target, which should be the result, with what was displaced to `source`.
 
     If another program wrote the target concurrently, its newest version ends up in place; False when it never
@@ -288,7 +285,7 @@ def exchange_back(place: StagedPlace, source: str) -> bool:
     return False
 
 
-def _plan_for_replaced(entry: JournalEntry, found: FoundContents) -> RestoreAction:
+def _plan_for_replaced(entry: JournalEntry, found: transactions.FoundContents) -> RestoreAction:
     if found.target == entry.base:
         return RestoreAction.NOTHING
     source = _displaced(entry, found)
@@ -303,7 +300,7 @@ def _plan_for_replaced(entry: JournalEntry, found: FoundContents) -> RestoreActi
     return RestoreAction.NOTHING if found.temporary == entry.result else RestoreAction.CONFLICT
 
 
-def _plan_for_created(entry: JournalEntry, found: FoundContents) -> RestoreAction:
+def _plan_for_created(entry: JournalEntry, found: transactions.FoundContents) -> RestoreAction:
     if found.target is None:
         return RestoreAction.NOTHING
     if found.target == entry.result and found.temporary in (None, entry.result):
@@ -311,26 +308,30 @@ def _plan_for_created(entry: JournalEntry, found: FoundContents) -> RestoreActio
     return RestoreAction.CONFLICT if found.temporary is None else RestoreAction.NOTHING
 
 
-def _plan_for_deleted(found: FoundContents) -> RestoreAction:
+def _plan_for_deleted(found: transactions.FoundContents) -> RestoreAction:
     if found.aside is None or found.target == found.aside:
         return RestoreAction.NOTHING
     return RestoreAction.RESTORE if found.target is None else RestoreAction.CONFLICT
 
 
-def _displaced(entry: JournalEntry, found: FoundContents) -> Literal["aside", "temporary"] | None:
+def _displaced(
+    entry: JournalEntry, found: transactions.FoundContents
+) -> Literal["aside", "temporary"] | None:
     """Under which of the two names the old content of a replaced file is."""
     if found.aside not in (None, entry.result):
         return "aside"
     return None if found.temporary in (None, entry.result, UNFINISHED) else "temporary"
 
 
-def _displaced_content(entry: JournalEntry, found: FoundContents) -> str | None:
+def _displaced_content(entry: JournalEntry, found: transactions.FoundContents) -> str | None:
     if entry.result is None or _displaced(entry, found) == "aside":
         return found.aside
     return found.temporary
 
 
-def _run_action(place: StagedPlace, found: FoundContents, way: RestoreAction) -> bool:
+def _run_action(
+    place: transactions.StagedPlace, found: transactions.FoundContents, way: RestoreAction
+) -> bool:
     """Put a file back; False where that turns out to be a conflict. Raises `OSError`."""
     match way:
         case RestoreAction.PUT_BACK if _displaced(place.entry, found) == "temporary" and place.exchanges:
@@ -346,7 +347,7 @@ def _run_action(place: StagedPlace, found: FoundContents, way: RestoreAction) ->
             return way is RestoreAction.NOTHING
 
 
-def _rename_back(place: StagedPlace, found: FoundContents) -> None:
+def _rename_back(place: transactions.StagedPlace, found: transactions.FoundContents) -> None:
     """Put the displaced content of a replaced file back where two files cannot change places."""
     disk = place.folders.root.filesystem
     source, other = _names(place, found)
@@ -356,7 +357,7 @@ def _rename_back(place: StagedPlace, found: FoundContents) -> None:
     disk.rename(place.folder, source, place.leaf)
 
 
-def _restore(place: StagedPlace, source: str) -> bool:
+def _restore(place: transactions.StagedPlace, source: str) -> bool:
     """Give `source` the name of the file; False when somebody made one of that name."""
     try:
         place.folders.root.filesystem.rename_new(place.folder, source, place.folder, place.leaf)
@@ -365,14 +366,14 @@ def _restore(place: StagedPlace, source: str) -> bool:
     return True
 
 
-def _names(place: StagedPlace, found: FoundContents) -> tuple[str, str]:
+def _names(place: transactions.StagedPlace, found: transactions.FoundContents) -> tuple[str, str]:
     """The name under which the old content is, and the other one."""
     if place.entry.result is None or _displaced(place.entry, found) == "aside":
         return place.aside, place.temporary
     return place.temporary, place.aside
 
 
-def _take_away(place: StagedPlace, found: FoundContents) -> bool:
+def _take_away(place: transactions.StagedPlace, found: transactions.FoundContents) -> bool:
     """Let a created file disappear to the name `temporary`; False when it was changed at the last moment."""
     disk = place.folders.root.filesystem
     if found.temporary is not None:
@@ -388,7 +389,7 @@ def _take_away(place: StagedPlace, found: FoundContents) -> bool:
     return False
 
 
-def _force_back(place: StagedPlace, found: FoundContents) -> bool:
+def _force_back(place: transactions.StagedPlace, found: transactions.FoundContents) -> bool:
     """Put the base in the place of what someone wrote on top; that goes to one of the other names.
 
     False where the base is gone, or someone writes on.
@@ -407,7 +408,7 @@ def _force_back(place: StagedPlace, found: FoundContents) -> bool:
     return _restore(place, source)
 
 
-def _failed(error: OSError, place: StagedPlace) -> Diagnostic:
+def _failed(error: OSError, place: transactions.StagedPlace) -> Diagnostic:
     reason = of_error(error, place.shown, "putting back")
     return Diagnostic(
         code=Code.RECOVERY_REQUIRED,
@@ -429,7 +430,7 @@ class RollbackResult:
 
 
 def roll_back(
-    state: RootState,
+    state: transactions.RootState,
     name: RecordName,
     record: JournalRecord,
     *,
@@ -445,13 +446,13 @@ def roll_back(
     possible, the record stays as it is: RECOVERY_REQUIRED. Does not raise.
     """
     try:
-        places, unopened = places_of(state.folders, state.exchange, record)
+        places, unopened = transactions.places_of(state.folders, state.exchange, record)
         if unopened:
             return RollbackResult((), tuple(_required(problem) for problem in unopened))
         went = restore(places if visible else (), keep)
         files = tuple(place.entry.path for place in went.restored)
         # The old content has its name back for good before its other names go.
-        state.sync(lambda: state.folders.sync(touched_folders(record)))
+        state.sync(lambda: state.folders.sync(transactions.touched_folders(record)))
         if went.problems:
             return RollbackResult(files, went.problems)
         settled = [place for place in places if place not in went.conflicts]
@@ -459,7 +460,7 @@ def roll_back(
         if any(problem.severity is Severity.ERROR for problem in warnings):
             return RollbackResult(files, warnings)
         state.folders.remove_empty(record.made_folders)
-        state.sync(lambda: state.folders.sync(touched_folders(record)))
+        state.sync(lambda: state.folders.sync(transactions.touched_folders(record)))
         _close(state, name, keeps=keeps, conflict=bool(went.conflicts))
     except OSError as error:
         problem = of_error(error, state.journal.shown, "undoing a transaction of")
@@ -479,7 +480,7 @@ def conflict_of(shown: str) -> Diagnostic:
     )
 
 
-def _unstage(state: RootState, places: Iterable[StagedPlace]) -> Problems:
+def _unstage(state: transactions.RootState, places: Iterable[transactions.StagedPlace]) -> Problems:
     """Remove what was staged; nothing has to be examined, since nothing else can have those names."""
     problems: list[Diagnostic] = []
     for place in places:
@@ -493,7 +494,11 @@ def _unstage(state: RootState, places: Iterable[StagedPlace]) -> Problems:
 
 
 def _clean_up(
-    state: RootState, record: JournalRecord, places: Iterable[StagedPlace], *, keeps: bool
+    state: transactions.RootState,
+    record: JournalRecord,
+    places: Iterable[transactions.StagedPlace],
+    *,
+    keeps: bool,
 ) -> Problems:
     """Take away what lies next to the targets; a problem for each name where that is not possible."""
     problems: list[Diagnostic] = []
@@ -505,13 +510,15 @@ def _clean_up(
                 problem = _required(of_error(error, place.shown, "cleaning up the temporary file of"))
             if problem is not None:
                 problems.append(problem)
-        for name in temporary_names(record.transaction, len(record.entries)):
+        for name in transactions.temporary_names(record.transaction, len(record.entries)):
             with suppress(OSError):
                 state.root.filesystem.unlink(place.folder, name)
     return tuple(problems)
 
 
-def _take(state: RootState, place: StagedPlace, name: str, *, keeps: bool) -> Diagnostic | None:
+def _take(
+    state: transactions.RootState, place: transactions.StagedPlace, name: str, *, keeps: bool
+) -> Diagnostic | None:
     """Remove one name next to a target. Content that is in no plan and has no other name is always kept."""
     content = place.whole_content(name)
     if content is None:
@@ -537,7 +544,7 @@ def kept_problem(problem: Diagnostic, name: str) -> Diagnostic:
     return replace(problem, hint=hint, severity=Severity.WARNING)
 
 
-def _close(state: RootState, name: RecordName, *, keeps: bool, conflict: bool) -> None:
+def _close(state: transactions.RootState, name: RecordName, *, keeps: bool, conflict: bool) -> None:
     if conflict:
         state.journal.advance(name, State.CONFLICT)
     elif keeps:
@@ -618,7 +625,7 @@ def foreign_transactions(root: Root) -> tuple[str, ...]:
 def _described(folders: Folders, record: JournalRecord) -> ForeignTransactionState | None:
     files: list[ForeignFileState] = []
     for index, entry in enumerate(record.entries[:MAX_FILES]):
-        place = place_of(folders, None, record, index)
+        place = transactions.place_of(folders, None, record, index)
         if isinstance(place, Diagnostic):
             # No one can undo a record that names a file out of reach.
             return None
@@ -628,7 +635,7 @@ def _described(folders: Folders, record: JournalRecord) -> ForeignTransactionSta
     return ForeignTransactionState(record.transaction, tuple(files))
 
 
-def _action(place: StagedPlace) -> str:
+def _action(place: transactions.StagedPlace) -> str:
     """What an undo could do to the file; empty for nothing."""
     there = [_exists(place, name) for name in (place.leaf, place.temporary, place.aside)]
     if place.entry.base is None:
@@ -638,7 +645,7 @@ def _action(place: StagedPlace) -> str:
     return "put back the old content of" if there[1] or there[2] else ""
 
 
-def _exists(place: StagedPlace, name: str) -> bool:
+def _exists(place: transactions.StagedPlace, name: str) -> bool:
     with suppress(OSError):
         place.folders.root.filesystem.status_of(place.folder, name)
         return True
@@ -721,7 +728,7 @@ def _conflicts(folders: Folders, record: JournalRecord, paths: Collection[str] |
     for index, entry in enumerate(record.entries):
         if paths is not None and entry.path not in paths:
             continue
-        place = place_of(folders, None, record, index)
+        place = transactions.place_of(folders, None, record, index)
         if isinstance(place, Diagnostic):
             continue
         try:
@@ -756,22 +763,24 @@ class CleanupResult:
     warnings: Problems
 
 
-def clean_up(state: RootState, record: JournalRecord) -> CleanupResult:
+def clean_up(state: transactions.RootState, record: JournalRecord) -> CleanupResult:
     """Move what `record`, which is committed, displaced into the history; it may be done more than once."""
-    places, problems = places_of(state.folders, state.exchange, record)
+    places, problems = transactions.places_of(state.folders, state.exchange, record)
     return _clean(state, record, [(place, (place.temporary, place.aside)) for place in places], problems)
 
 
-def clean_up_after(state: RootState, record: JournalRecord, places: Iterable[StagedPlace]) -> CleanupResult:
+def clean_up_after(
+    state: transactions.RootState, record: JournalRecord, places: Iterable[transactions.StagedPlace]
+) -> CleanupResult:
     """`clean_up` right after the commit of `record`, when its `places` and their contents are known."""
     left = [(place, (place.displaced,)) for place in places if place.entry.base is not None]
     return _clean(state, record, left, [])
 
 
 def _clean(
-    state: RootState,
+    state: transactions.RootState,
     record: JournalRecord,
-    left: Iterable[tuple[StagedPlace, tuple[str, ...]]],
+    left: Iterable[tuple[transactions.StagedPlace, tuple[str, ...]]],
     warnings: list[Diagnostic],
 ) -> CleanupResult:
     """Clean up the names that are `left` at each place."""
@@ -797,7 +806,7 @@ def _clean(
     if record.removed_folders:
         # A folder whose removal is on the disk before what was moved out of it would take that along.
         try:
-            state.sync(lambda: state.folders.sync(touched_folders(record)))
+            state.sync(lambda: state.folders.sync(transactions.touched_folders(record)))
             state.folders.remove_empty(record.removed_folders)
         except StorageRefused as refused:
             warnings += refused.problems
@@ -806,7 +815,7 @@ def _clean(
     )
 
 
-def _changed(place: StagedPlace, name: str, *, kept: bool) -> Diagnostic:
+def _changed(place: transactions.StagedPlace, name: str, *, kept: bool) -> Diagnostic:
     """The warning that another program wrote into the old file after it was displaced."""
     where = "kept in the history" if kept else f"in `{name}` in its folder"
     return Diagnostic(
@@ -831,7 +840,7 @@ def unretired_names(journal: Journal, *, everything: bool = False) -> list[Recor
     return names if everything else names[-_MOST_LOOKED_AT:]
 
 
-def find_unretired(state: RootState) -> list[UnretiredTransaction]:
+def find_unretired(state: transactions.RootState) -> list[UnretiredTransaction]:
     """The transactions that can be settled as soon as their folders are synced. Raises `StorageRefused`."""
     waiting: list[UnretiredTransaction] = []
     for name in unretired_names(state.journal):
@@ -839,7 +848,7 @@ def find_unretired(state: RootState) -> list[UnretiredTransaction]:
             record = state.journal.read(name)
             if isinstance(record, Diagnostic) or not is_clean(state, record):
                 continue
-            state.clean[name] = frozenset(touched_folders(record))
+            state.clean[name] = frozenset(transactions.touched_folders(record))
         waiting.append(UnretiredTransaction(name, state.clean[name]))
     return waiting
 
@@ -850,19 +859,19 @@ def folders_to_sync(waiting: Iterable[UnretiredTransaction]) -> set[str]:
     return {folder for each in many for folder in each.folders} if len(many) > _MOST_UNRETIRED else set()
 
 
-def retire(state: RootState, waiting: Iterable[UnretiredTransaction], synced: set[str]) -> None:
+def retire(state: transactions.RootState, waiting: Iterable[UnretiredTransaction], synced: set[str]) -> None:
     """Let go of what waits only for folders that are `synced`. Raises `StorageRefused`."""
     for each in waiting:
         if each.folders <= synced:
             state.journal.advance(each.name, State.KEPT)
 
 
-def is_clean(state: RootState, record: JournalRecord) -> bool:
+def is_clean(state: transactions.RootState, record: JournalRecord) -> bool:
     """Whether nothing lies next to the files of `record` any more, and no folder that it left empty is there.
 
     False where that cannot be seen.
     """
-    places, problems = places_of(state.folders, None, record)
+    places, problems = transactions.places_of(state.folders, None, record)
     try:
         return (
             not problems

@@ -1,6 +1,7 @@
 """Regular expressions that compile on first use: most commands use few of those that they import."""
 
 import re
+from functools import partial
 from typing import Any, AnyStr, cast
 
 
@@ -10,12 +11,12 @@ def lazy_pattern(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
 
 
 class _LazyPattern:
-    def __init__(self, pattern: str | bytes, flags: int) -> None:
-        self._source = pattern, flags
+    def __init__(self, pattern: AnyStr, flags: int) -> None:
+        self._compile = partial(re.compile, pattern, flags)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (whatever a pattern has)
         if name == "_compiled":
-            value: object = re.compile(*self._source)
+            value: object = self._compile()
         else:
             value = getattr(self._compiled, name)
         # Python finds what is set here the next time, and does not call this method again.

@@ -15,16 +15,8 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.engine.reviews import OpenPlan
 from mdplan.operations import moves_text
 from mdplan.plan import EditResult
+from mdplan.review import plan_review
 from mdplan.review.lines import MarkedText, Pieces
-from mdplan.review.plan_review import (
-    FileReview,
-    Gap,
-    PlanReview,
-    ReviewedEdit,
-    ReviewedFile,
-    ReviewedHunk,
-    ReviewedLine,
-)
 from mdplan.storage.decisions import LineComment, Side
 from mdplan.text.diff import LineComparison
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -129,8 +121,8 @@ class HunkView:
     pairs where the reader wants them side by side; else `cells` are its lines.
     """
 
-    hunk: ReviewedHunk
-    gap: Gap | None
+    hunk: plan_review.ReviewedHunk
+    gap: plan_review.Gap | None
     edits: tuple[EditName, ...]
     cards: tuple[EditCard, ...]
     names_edits: bool
@@ -149,7 +141,7 @@ class FileView:
     are on no line of this page are in `loose_comments`.
     """
 
-    file: ReviewedFile
+    file: plan_review.ReviewedFile
     notes: tuple[str, ...]
     problems: Problems
     cards: tuple[EditCard, ...]
@@ -157,7 +149,7 @@ class FileView:
     hunks: tuple[HunkView, ...]
     n_lines: int
     next: int | None
-    last_gap: Gap | None
+    last_gap: plan_review.Gap | None
     pages: int
     comments: Mapping[tuple[bool, int], Sequence[ShownComment]]
     loose_comments: tuple[ShownComment, ...]
@@ -218,15 +210,15 @@ class FileViews:
         self._options = options
         self._edits = {edit.index: edit for edit in opened.review.edits}
 
-    def of(self, file: ReviewedFile, first: int, size: int, *, goes_on: bool = False) -> FileView:
+    def of(self, file: plan_review.ReviewedFile, first: int, size: int, *, goes_on: bool = False) -> FileView:
         """The lines of `file` from the one at `first`, a 0-based count through all hunks; `size` at most.
 
         A view that `goes_on` below the lines before it repeats none of the edits that are there.
         """
         found = self._opened.file(file.index)
         problems: Problems = ()
-        if not isinstance(found, FileReview):
-            problems, found = found, FileReview(file=file, hunks=(), gaps=(), notes=())
+        if not isinstance(found, plan_review.FileReview):
+            problems, found = found, plan_review.FileReview(file=file, hunks=(), gaps=(), notes=())
         made = lines_by_edit(found.hunks)
         loose = [edit for edit in file.edits if edit not in made] if first == 0 else []
         n_lines = sum(len(hunk.lines) for hunk in found.hunks)
@@ -249,14 +241,14 @@ class FileViews:
             loose_comments=comments[1] if first == 0 else (),
         )
 
-    def context(self, file: ReviewedFile, first: int, last: int) -> list[Cell] | Problems:
+    def context(self, file: plan_review.ReviewedFile, first: int, last: int) -> list[Cell] | Problems:
         """The lines `first` to `last` of the result that no hunk shows. Errors: `OpenPlan.context`."""
         found = self._opened.context(file.index, first, last)
         return list(context_cells(found, self._options)) if isinstance(found, list) else found
 
     def _hunks(
         self,
-        found: FileReview,
+        found: plan_review.FileReview,
         first: int,
         size: int,
         made: Mapping[int, EditLines],
@@ -276,12 +268,12 @@ class FileViews:
 
     def _hunk(
         self,
-        hunk: ReviewedHunk,
-        lines: Sequence[ReviewedLine],
-        file: ReviewedFile,
+        hunk: plan_review.ReviewedHunk,
+        lines: Sequence[plan_review.ReviewedLine],
+        file: plan_review.ReviewedFile,
         edits: tuple[Sequence[int], Sequence[int]],
         made: Mapping[int, EditLines],
-        gap: Gap | None,
+        gap: plan_review.Gap | None,
     ) -> HunkView:
         numbers = {edit: self._number(edit, file) for edit in edits[0]}
         others = {edit: other for edit in edits[0] if (other := self._other(edit, file)) is not None}
@@ -305,21 +297,21 @@ class FileViews:
             rows=tuple(side_by_side(cells)) if self._options.is_split else (),
         )
 
-    def _other(self, index: int, file: ReviewedFile) -> OtherFile | None:
+    def _other(self, index: int, file: plan_review.ReviewedFile) -> OtherFile | None:
         """The other file of an edit that moves a section between two files."""
         edit = self._edits.get(index)
         if edit is None or not moves_text(edit.op) or len(edit.files) != 2:
             return None
         other = next(each for each in edit.files if each != file.index)
         found = self._opened.file(other)
-        if not isinstance(found, FileReview):
+        if not isinstance(found, plan_review.FileReview):
             return None
         lines = (line for hunk in found.hunks for line in hunk.lines)
         texts = frozenset(line.text for line in lines if index in line.edits)
         return OtherFile(self._opened.review.files[other].path, other, texts)
 
     def _cards(
-        self, indexes: Sequence[int], file: ReviewedFile, made: Mapping[int, EditLines]
+        self, indexes: Sequence[int], file: plan_review.ReviewedFile, made: Mapping[int, EditLines]
     ) -> Iterator[EditCard]:
         numbers = self._opened.review.numbers
         for index in indexes:
@@ -333,11 +325,11 @@ class FileViews:
                     (self._number(index, file), numbers.number(index)),
                 )
 
-    def _number(self, index: int, file: ReviewedFile) -> str:
+    def _number(self, index: int, file: plan_review.ReviewedFile) -> str:
         return self._opened.review.numbers.number(index, within=file.path)
 
     def _comments_of(
-        self, file: ReviewedFile, hunks: Sequence[HunkView]
+        self, file: plan_review.ReviewedFile, hunks: Sequence[HunkView]
     ) -> tuple[Mapping[tuple[bool, int], Sequence[ShownComment]], tuple[ShownComment, ...]]:
         """The comments on `file` by the place where they are shown, and those on lines that are not here."""
         shown = {
@@ -359,7 +351,7 @@ class FileViews:
         return by_place, tuple(loose)
 
 
-def _before(hunks: Sequence[ReviewedHunk], first: int) -> frozenset[int]:
+def _before(hunks: Sequence[plan_review.ReviewedHunk], first: int) -> frozenset[int]:
     """The edits of the lines before the one at `first`."""
     lines = [line for hunk in hunks for line in hunk.lines][:first]
     return frozenset(edit for line in lines for edit in line.edits)
@@ -373,8 +365,8 @@ _SIGNS: Final = {" ": "", "-": "\N{MINUS SIGN}", "+": "+"}
 
 
 def cells_of(
-    hunk: ReviewedHunk,
-    lines: Sequence[ReviewedLine],
+    hunk: plan_review.ReviewedHunk,
+    lines: Sequence[plan_review.ReviewedLine],
     options: DiffOptions,
     numbers: Mapping[int, str],
     others: Mapping[int, OtherFile],
@@ -390,7 +382,8 @@ def cells_of(
         is_changed = line.sign != " "
         shows_end = options.shows_blanks or (is_changed and len(changed_ends) > 1)
         named = line.edits if names_edits and is_changed else ()
-        cell = _cell(line, options, tuple(numbers[edit] for edit in named if edit in numbers), shows_end)
+        known = tuple(numbers[edit] for edit in named if edit in numbers)
+        cell = _cell(line, options, known, shows_end=shows_end)
         other = _other(line, others)
         starts_move = line.moved is not None and last_moved != line.moved - 1
         starts_move = starts_move or (other is not None and other is not last_other)
@@ -398,16 +391,16 @@ def cells_of(
         last_moved, last_other = line.moved, other
 
 
-def _other(line: ReviewedLine, others: Mapping[int, OtherFile]) -> OtherFile | None:
+def _other(line: plan_review.ReviewedLine, others: Mapping[int, OtherFile]) -> OtherFile | None:
     """The file in which the text of a changed line is as well, by the edit that moved it."""
     found = (others[edit] for edit in line.edits if edit in others)
     return next((other for other in found if line.text in other.texts), None)
 
 
-def context_cells(lines: Iterable[ReviewedLine], options: DiffOptions) -> Iterator[Cell]:
+def context_cells(lines: Iterable[plan_review.ReviewedLine], options: DiffOptions) -> Iterator[Cell]:
     """Lines that stay as they are, between hunks."""
     for line in lines:
-        yield _cell(line, options, (), options.shows_blanks)
+        yield _cell(line, options, (), shows_end=options.shows_blanks)
 
 
 def side_by_side(cells: Sequence[Cell]) -> Iterator[Row]:
@@ -448,7 +441,9 @@ def _until(cells: Iterator[Cell], last: Cell | None) -> Iterator[Cell]:
         yield from takewhile(lambda cell: cell is not last, cells)
 
 
-def _cell(line: ReviewedLine, options: DiffOptions, edits: tuple[str, ...], shows_end: bool) -> Cell:  # noqa: FBT001
+def _cell(
+    line: plan_review.ReviewedLine, options: DiffOptions, edits: tuple[str, ...], *, shows_end: bool
+) -> Cell:
     return Cell(
         kind=_KINDS[line.sign],
         sign=_SIGNS[line.sign],
@@ -470,7 +465,11 @@ _OFFSETS_NAMED: Final = 6
 
 
 def edit_card(
-    edit: ReviewedEdit, mark: Mark, file: ReviewedFile, lines: EditLines, numbers: tuple[str, str]
+    edit: plan_review.ReviewedEdit,
+    mark: Mark,
+    file: plan_review.ReviewedFile,
+    lines: EditLines,
+    numbers: tuple[str, str],
 ) -> EditCard:
     """The card of `edit` in `file`, where it made `lines`; `numbers` are `number` and `full_number`."""
     result = edit.result
@@ -491,12 +490,12 @@ def edit_card(
     )
 
 
-def card_name(edit: ReviewedEdit, file: int) -> str:
+def card_name(edit: plan_review.ReviewedEdit, file: int) -> str:
     """The name of the card of `edit` in the file at that position: one edit can be in several files."""
     return f"edit-{edit.index}" if edit.files[:1] == (file,) else f"edit-{edit.index}-file-{file}"
 
 
-def _moves(result: EditResult, file: ReviewedFile) -> Iterator[str]:
+def _moves(result: EditResult, file: plan_review.ReviewedFile) -> Iterator[str]:
     """Which way text goes that an edit of `result` moves from one file to another."""
     if result.to_file is None:
         return
@@ -523,7 +522,7 @@ def _facts(result: EditResult) -> Iterator[str]:
         yield f"hunks moved by {', '.join(f'{offset:+d}' for offset in result.hunk_offsets[:_OFFSETS_NAMED])}"
 
 
-def _requested(edit: ReviewedEdit) -> str:
+def _requested(edit: plan_review.ReviewedEdit) -> str:
     text = json.dumps(edit.requested, ensure_ascii=False, indent=2, default=str)
     text = shown(text)
     return text if len(text) <= _MOST_REQUESTED else f"{text[:_MOST_REQUESTED]}\n…"
@@ -534,7 +533,7 @@ def _requested(edit: ReviewedEdit) -> str:
 _RANGES_NAMED: Final = 6
 
 
-def lines_by_edit(hunks: Iterable[ReviewedHunk]) -> Mapping[int, EditLines]:
+def lines_by_edit(hunks: Iterable[plan_review.ReviewedHunk]) -> Mapping[int, EditLines]:
     """The lines of each edit that has some in `hunks`."""
     found: dict[int, EditLines] = {}
     for hunk in hunks:
@@ -600,17 +599,19 @@ class TreeNode:
     """A folder with its `children`, or a file. `name` is what its row shows."""
 
     name: str
-    file: ReviewedFile | None
+    file: plan_review.ReviewedFile | None
     children: tuple["TreeNode", ...]
 
 
-def file_tree(files: Iterable[ReviewedFile]) -> tuple[TreeNode, ...]:
+def file_tree(files: Iterable[plan_review.ReviewedFile]) -> tuple[TreeNode, ...]:
     """The top of the tree of `files`: folders first, then files, both in the order of the plan."""
     return _nodes([(file.path.split("/"), file) for file in files])
 
 
-def _nodes(placed: Sequence[tuple[list[str], ReviewedFile]], nested: int = 0) -> tuple[TreeNode, ...]:
-    folders: dict[str, list[tuple[list[str], ReviewedFile]]] = {}
+def _nodes(
+    placed: Sequence[tuple[list[str], plan_review.ReviewedFile]], nested: int = 0
+) -> tuple[TreeNode, ...]:
+    folders: dict[str, list[tuple[list[str], plan_review.ReviewedFile]]] = {}
     leaves = []
     for parts, file in placed:
         if len(parts) > 1 and nested < _MOST_NESTED:
@@ -620,7 +621,7 @@ def _nodes(placed: Sequence[tuple[list[str], ReviewedFile]], nested: int = 0) ->
     return (*(_folder(name, inside, nested + 1) for name, inside in folders.items()), *leaves)
 
 
-def _folder(name: str, inside: list[tuple[list[str], ReviewedFile]], nested: int) -> TreeNode:
+def _folder(name: str, inside: list[tuple[list[str], plan_review.ReviewedFile]], nested: int) -> TreeNode:
     # A loop and no recursion: paths can be deep.
     while all(len(parts) > 1 for parts, _ in inside) and len({parts[0] for parts, _ in inside}) == 1:
         name = f"{name}/{inside[0][0][0]}"
@@ -628,9 +629,9 @@ def _folder(name: str, inside: list[tuple[list[str], ReviewedFile]], nested: int
     return TreeNode(name=name, file=None, children=_nodes(inside, nested))
 
 
-def in_tree_order(nodes: Iterable[TreeNode]) -> list[ReviewedFile]:
+def in_tree_order(nodes: Iterable[TreeNode]) -> list[plan_review.ReviewedFile]:
     """The files below `nodes`, from the top of the tree to its end."""
-    found: list[ReviewedFile] = []
+    found: list[plan_review.ReviewedFile] = []
     for node in nodes:
         found += in_tree_order(node.children) if node.file is None else [node.file]
     return found
@@ -658,7 +659,7 @@ _MARKS: Final = {"-": ("<del>", "</del>"), "+": ("<ins>", "</ins>")}
 _ENDS: Final = {"\n": "LF", "\r\n": "CRLF", "": "no line end"}
 
 
-def line_html(line: ReviewedLine, *, shows_blanks: bool, shows_end: bool) -> Markup:
+def line_html(line: plan_review.ReviewedLine, *, shows_blanks: bool, shows_end: bool) -> Markup:
     """`line` with its changed words marked; its end is named where `shows_end`, or where it has none.
 
     Of a line that is very long the beginning is shown, and how much is not.
@@ -687,7 +688,7 @@ def _beginning(pieces: Pieces) -> tuple[Pieces, int]:
     return tuple(shown), length - MOST_SHOWN
 
 
-def _pieces(line: ReviewedLine, *, shows_blanks: bool) -> Iterator[str]:
+def _pieces(line: plan_review.ReviewedLine, *, shows_blanks: bool) -> Iterator[str]:
     is_mixed = len({piece.changed for piece in line.pieces}) == 2
     trailing = _trailing(line.pieces) if line.sign != " " else 0
     last = len(line.pieces) - 1
@@ -894,7 +895,7 @@ class WarningGroup:
     n_files: int
 
 
-def warning_groups(review: PlanReview) -> tuple[WarningGroup, ...]:
+def warning_groups(review: plan_review.PlanReview) -> tuple[WarningGroup, ...]:
     """The warnings of a plan by cause, the most frequent first."""
     by_code: dict[Code, list[PlacedWarning]] = {}
     for placed in _placed(review):
@@ -906,7 +907,7 @@ def warning_groups(review: PlanReview) -> tuple[WarningGroup, ...]:
     return tuple(sorted(groups, key=lambda group: -len(group.warnings)))
 
 
-def _placed(review: PlanReview) -> Iterator[PlacedWarning]:
+def _placed(review: plan_review.PlanReview) -> Iterator[PlacedWarning]:
     paths = {path: file.index for file in review.files for path in (file.new_path, file.path) if path}
     edits = {edit.index: edit for edit in review.edits}
     for warning in dict.fromkeys(review.warnings):

@@ -13,28 +13,10 @@ from mdplan.engine.reviews import OpenPlan, ReviewEntry, ReviewService, ReviewSt
 from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.html import safe_html
 from mdplan.merge.documents import Choice, ConflictPlace
-from mdplan.review.plan_review import (
-    FoundLine,
-    PlanReview,
-    ReviewedEdit,
-    ReviewedFile,
-    SectionSide,
-    TouchedSection,
-)
+from mdplan.review import plan_review
 from mdplan.storage.decisions import Decision, Verdict
 from mdplan.text.source import DocumentFormat
-from mdplan.web.diff import (
-    Cell,
-    DiffOptions,
-    FileView,
-    FileViews,
-    TreeNode,
-    WarningGroup,
-    file_tree,
-    in_tree_order,
-    marked_html,
-    warning_groups,
-)
+from mdplan.web import diff
 from mdplan.web.labels import counted, shown, title_of
 from mdplan.web.sessions import EditChoice, FlashMessage, Mark, PlanNotes, ReviewSession, verdicts_key
 
@@ -132,19 +114,19 @@ class PlanPage:
 
     opened: OpenPlan
     title: str
-    options: DiffOptions
-    page: Page[ReviewedFile]
-    tree: tuple[TreeNode, ...]
-    views: Mapping[int, FileView]
-    warnings: tuple[WarningGroup, ...]
-    idle: tuple[ReviewedEdit, ...]
+    options: diff.DiffOptions
+    page: Page[plan_review.ReviewedFile]
+    tree: tuple[diff.TreeNode, ...]
+    views: Mapping[int, diff.FileView]
+    warnings: tuple[diff.WarningGroup, ...]
+    idle: tuple[plan_review.ReviewedEdit, ...]
     notes: PlanNotes
     progress: ReviewProgress
-    only_file: ReviewedFile | None = None
+    only_file: plan_review.ReviewedFile | None = None
     lines_page: Page[int] = _ONE_PAGE
 
     @property
-    def review(self) -> PlanReview:
+    def review(self) -> plan_review.PlanReview:
         """The plan in short."""
         return self.opened.review
 
@@ -231,9 +213,9 @@ class RenderedSide:
 class FoundInFile:
     """The search results in one file. `is_path` says that its path contains the text."""
 
-    file: ReviewedFile
+    file: plan_review.ReviewedFile
     is_path: bool
-    lines: tuple[FoundLine, ...]
+    lines: tuple[plan_review.FoundLine, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,9 +236,9 @@ class SearchPage:
 class SectionPage:
     """The section that an edit touches, rendered. `problems` say why it cannot be shown."""
 
-    edit: ReviewedEdit
+    edit: plan_review.ReviewedEdit
     number: str
-    file: ReviewedFile
+    file: plan_review.ReviewedFile
     before: RenderedSide | None
     after: RenderedSide | None
     problems: Problems
@@ -272,12 +254,12 @@ def listed_plans(reviewing: ReviewService, number: int) -> Page[ListedPlan]:
     return Page(plans, places.number, places.count)
 
 
-def plan_page(opened: OpenPlan, session: ReviewSession, options: DiffOptions, number: int) -> PlanPage:
+def plan_page(opened: OpenPlan, session: ReviewSession, options: diff.DiffOptions, number: int) -> PlanPage:
     """A plan, or page `number` of one with very many files."""
     notes = notes_of(opened, session)
-    files = in_tree_order(file_tree(opened.review.changed_files))
+    files = diff.in_tree_order(diff.file_tree(opened.review.changed_files))
     page = page_of_slices(files, FILES_OF_A_PAGE, number)
-    views = FileViews(opened, notes, options)
+    views = diff.FileViews(opened, notes, options)
     # What was viewed is collapsed.
     shown = [file for file in first_files(page.items) if file.index not in notes.viewed]
     return _page(
@@ -286,53 +268,53 @@ def plan_page(opened: OpenPlan, session: ReviewSession, options: DiffOptions, nu
 
 
 def file_page(
-    opened: OpenPlan, session: ReviewSession, options: DiffOptions, index: int, number: int
+    opened: OpenPlan, session: ReviewSession, options: diff.DiffOptions, index: int, number: int
 ) -> PlanPage:
     """Page `number` of the lines of the file at `index` of a plan."""
     notes, file = notes_of(opened, session), opened.review.files[index]
-    view = FileViews(opened, notes, options).of(file, (number - 1) * LINES_OF_A_PAGE, LINES_OF_A_PAGE)
-    page: Page[ReviewedFile] = Page((file,), 1, 1)
+    view = diff.FileViews(opened, notes, options).of(file, (number - 1) * LINES_OF_A_PAGE, LINES_OF_A_PAGE)
+    page: Page[plan_review.ReviewedFile] = Page((file,), 1, 1)
     lines: Page[int] = Page((), min(number, view.pages), view.pages)
     return replace(_page(opened, notes, options, page, {index: view}), only_file=file, lines_page=lines)
 
 
 def file_views(
-    opened: OpenPlan, session: ReviewSession, options: DiffOptions, indexes: Sequence[int]
-) -> list[FileView]:
+    opened: OpenPlan, session: ReviewSession, options: diff.DiffOptions, indexes: Sequence[int]
+) -> list[diff.FileView]:
     """The first lines of the files at `indexes`, as many as one answer holds."""
-    views = FileViews(opened, notes_of(opened, session), options)
+    views = diff.FileViews(opened, notes_of(opened, session), options)
     files = [opened.review.files[index] for index in indexes if index < len(opened.review.files)]
     return [views.of(file, 0, LINES_OF_A_FILE) for file in files[:MOST_FILES_OF_AN_ANSWER]]
 
 
 def more_of_file(
-    opened: OpenPlan, session: ReviewSession, options: DiffOptions, index: int, first: int
-) -> FileView:
+    opened: OpenPlan, session: ReviewSession, options: diff.DiffOptions, index: int, first: int
+) -> diff.FileView:
     """The lines of a file from the one at `first` on, below those that are there."""
-    views = FileViews(opened, notes_of(opened, session), options)
+    views = diff.FileViews(opened, notes_of(opened, session), options)
     return views.of(opened.review.files[index], first, LINES_OF_A_FILE, goes_on=True)
 
 
 def context_cells_of(
     opened: OpenPlan,
     session: ReviewSession,
-    options: DiffOptions,
-    file: ReviewedFile,
+    options: diff.DiffOptions,
+    file: plan_review.ReviewedFile,
     lines: tuple[int, int],
-) -> list[Cell] | Problems:
+) -> list[diff.Cell] | Problems:
     """The first and last of `lines` of a file and those between them, as far as no hunk shows them."""
     first, last = lines[0], min(lines[1], lines[0] + LINES_OF_A_FILE - 1)
-    return FileViews(opened, notes_of(opened, session), options).context(file, first, last)
+    return diff.FileViews(opened, notes_of(opened, session), options).context(file, first, last)
 
 
-def plan_title(review: PlanReview) -> str:
+def plan_title(review: plan_review.PlanReview) -> str:
     """What a plan is for, as its author says, else what it does, in a line."""
     if review.intent.title:
         return shown(review.intent.title)
     return plan_summary(review)
 
 
-def plan_summary(review: PlanReview) -> str:
+def plan_summary(review: plan_review.PlanReview) -> str:
     """What a plan does, in a line."""
     paths = [file.path for file in review.changed_files] or [file.path for file in review.files]
     title = title_of(len(review.edits), paths)
@@ -343,7 +325,7 @@ def search_page(opened: OpenPlan, wanted: str) -> SearchPage:
     """Where the diff of a plan has the text `wanted`, whatever its case."""
     found: list[FoundInFile] = []
     n_left = _MOST_FOUND
-    for file in in_tree_order(file_tree(opened.review.changed_files)):
+    for file in diff.in_tree_order(diff.file_tree(opened.review.changed_files)):
         if not n_left:
             break
         inside = _found_in(opened, file, wanted, min(n_left, _MOST_FOUND_IN_A_FILE))
@@ -354,13 +336,19 @@ def search_page(opened: OpenPlan, wanted: str) -> SearchPage:
     return SearchPage(wanted=wanted, files=tuple(found), is_cut=is_cut)
 
 
-def section_page(opened: OpenPlan, edit: ReviewedEdit, file: ReviewedFile) -> SectionPage:
+def section_page(
+    opened: OpenPlan, edit: plan_review.ReviewedEdit, file: plan_review.ReviewedFile
+) -> SectionPage:
     """The section that `edit` touches in `file`."""
     found = opened.section(edit.index, file.index)
-    touched = found if isinstance(found, TouchedSection) else TouchedSection(before=None, after=None)
+    touched = (
+        found
+        if isinstance(found, plan_review.TouchedSection)
+        else plan_review.TouchedSection(before=None, after=None)
+    )
     before, after = (_rendered(opened, file, side) for side in (touched.before, touched.after))
     if before is not None and after is not None and before.html is not None and after.html is not None:
-        old, new = marked_html(before.html, after.html)
+        old, new = diff.marked_html(before.html, after.html)
         before, after = replace(before, html=old), replace(after, html=new)
     return SectionPage(
         edit=edit,
@@ -372,7 +360,9 @@ def section_page(opened: OpenPlan, edit: ReviewedEdit, file: ReviewedFile) -> Se
     )
 
 
-def _found_in(opened: OpenPlan, file: ReviewedFile, wanted: str, limit: int) -> FoundInFile | None:
+def _found_in(
+    opened: OpenPlan, file: plan_review.ReviewedFile, wanted: str, limit: int
+) -> FoundInFile | None:
     lines = opened.found(file.index, wanted, limit)
     is_path = any(wanted.lower() in path.lower() for path in (file.path, file.new_path or ""))
     if not isinstance(lines, list) or not (lines or is_path):
@@ -380,7 +370,9 @@ def _found_in(opened: OpenPlan, file: ReviewedFile, wanted: str, limit: int) -> 
     return FoundInFile(file=file, is_path=is_path, lines=tuple(lines))
 
 
-def _rendered(opened: OpenPlan, file: ReviewedFile, side: SectionSide | None) -> RenderedSide | None:
+def _rendered(
+    opened: OpenPlan, file: plan_review.ReviewedFile, side: plan_review.SectionSide | None
+) -> RenderedSide | None:
     if side is None:
         return None
     text = side.text[:_MOST_RENDERED]
@@ -397,9 +389,9 @@ def _rendered(opened: OpenPlan, file: ReviewedFile, side: SectionSide | None) ->
 def _page(
     opened: OpenPlan,
     notes: PlanNotes,
-    options: DiffOptions,
-    page: Page[ReviewedFile],
-    views: Mapping[int, FileView],
+    options: diff.DiffOptions,
+    page: Page[plan_review.ReviewedFile],
+    views: Mapping[int, diff.FileView],
 ) -> PlanPage:
     review = opened.review
     changed = {file.index for file in review.changed_files}
@@ -409,9 +401,9 @@ def _page(
         title=plan_title(review),
         options=options,
         page=page,
-        tree=file_tree(page.items),
+        tree=diff.file_tree(page.items),
         views=views,
-        warnings=warning_groups(review),
+        warnings=diff.warning_groups(review),
         idle=tuple(idle[:_MOST_IDLE_EDITS]),
         notes=notes,
         progress=progress_of(opened, notes),
@@ -451,7 +443,7 @@ def page_of_slices(items: Sequence[Item], size: int, number: int) -> Page[Item]:
     return Page(items[(at - 1) * size : at * size], at, count)
 
 
-def first_files(files: Iterable[ReviewedFile]) -> Iterator[ReviewedFile]:
+def first_files(files: Iterable[plan_review.ReviewedFile]) -> Iterator[plan_review.ReviewedFile]:
     """The first of `files`, as many as come with the page."""
     used = 0
     for file in files:
@@ -461,7 +453,7 @@ def first_files(files: Iterable[ReviewedFile]) -> Iterator[ReviewedFile]:
         yield file
 
 
-def height_of(file: ReviewedFile) -> int:
+def height_of(file: plan_review.ReviewedFile) -> int:
     """About how many lines high a file is on the page."""
     lines = file.lines_added + file.lines_removed + _AROUND
     return min(lines, LINES_OF_A_FILE) + len(file.edits) * _LINES_OF_AN_EDIT

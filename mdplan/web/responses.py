@@ -17,15 +17,7 @@ from mdplan.engine.plans import PlanRef
 from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService, ReviewState, placed_comments
 from mdplan.reports.plan import ReviewReport
 from mdplan.review.plan_review import FoundLine, ReviewedFile
-from mdplan.storage.decisions import (
-    MOST_COMMENT_CHARACTERS,
-    Channel,
-    Decision,
-    DecisionStore,
-    LineComment,
-    Side,
-    Verdict,
-)
+from mdplan.storage import decisions
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.web.diff import DiffOptions, FileViews, ShownComment, side_by_side, warning_groups
 from mdplan.web.labels import counted, date_of, day_and_time, short, shown
@@ -142,14 +134,16 @@ class ReviewActions:
         (notes.viewed.add if is_viewed else notes.viewed.discard)(file)
         notes.version += 1
 
-    def comment(self, session: ReviewSession, opened: OpenPlan, comment: LineComment) -> int | Problems:
+    def comment(
+        self, session: ReviewSession, opened: OpenPlan, comment: decisions.LineComment
+    ) -> int | Problems:
         """Note a comment on lines, which is sent with the decision; its number.
 
         Errors: INVALID_ARGUMENT.
         """
         text = _comment(comment.text)
-        if len(text) > MOST_COMMENT_CHARACTERS:
-            problem = f"a comment is longer than {MOST_COMMENT_CHARACTERS} characters"
+        if len(text) > decisions.MOST_COMMENT_CHARACTERS:
+            problem = f"a comment is longer than {decisions.MOST_COMMENT_CHARACTERS} characters"
             return (Diagnostic.invalid(problem, "say it shorter"),)
         notes = session.notes_on(opened.plan.plan_id)
         comment = replace(comment, text=text)
@@ -189,11 +183,13 @@ class ReviewActions:
             "comment": _comment(form.comment),
             "edit_comments": {index: mark.comment for index, mark in marks.items() if mark.comment},
             "line_comments": tuple(session.notes_on(plan_id).comments.values()),
-            "terms": DecisionTerms(saw=form.version, channel=Channel.PAGE, overrides=form.overrides),
+            "terms": DecisionTerms(
+                saw=form.version, channel=decisions.Channel.PAGE, overrides=form.overrides
+            ),
         }
         rejected = frozenset(index for index, mark in marks.items() if mark.is_rejected)
         decided = self._decided(plan_id, form, feedback, rejected)
-        if not isinstance(decided, Decision):
+        if not isinstance(decided, decisions.Decision):
             session.notices[plan_id] = FlashMessage("Your decision was not saved.", decided)
             return plan_id
         notes = session.notes_on(plan_id)
@@ -207,7 +203,7 @@ class ReviewActions:
 
     def _decided(
         self, plan_id: str, form: DecisionForm, feedback: dict[str, Any], rejected: frozenset[int]
-    ) -> Decision | Problems:
+    ) -> decisions.Decision | Problems:
         """The decision of `form`, with what the reader `said`."""
         if form.verb == REJECT:
             return self.reviewing.reject(plan_id, self.user(), **feedback)
@@ -245,7 +241,7 @@ class ReviewActions:
         """A text that changes when a plan comes, or a decision on one; cheap enough to be asked for often."""
         engine = self.reviewing.engine
         stored = [f"{plan.plan_id} {plan.saved_at}" for plan, _ in engine.library.pending()]
-        decided = [str(DecisionStore(root.path).changed_at()) for root in engine.workspace.roots]
+        decided = [str(decisions.DecisionStore(root.path).changed_at()) for root in engine.workspace.roots]
         last = engine.past.last()
         committed = last.id if last is not None and not isinstance(last, Diagnostic) else ""
         return "\n".join((*stored, *decided, committed))
@@ -427,9 +423,9 @@ class PlanAnswers:
         file, start, end = (number if number is not None else 0 for number in numbers)
         if file >= len(opened.review.files):
             return nothing()
-        comment = LineComment(
+        comment = decisions.LineComment(
             file=opened.review.files[file].path,
-            side=Side.BEFORE if context.form.get("side") == "old" else Side.AFTER,
+            side=decisions.Side.BEFORE if context.form.get("side") == "old" else decisions.Side.AFTER,
             start=min(start, end or start),
             end=max(start, end),
             text=context.form.get("comment", ""),
@@ -683,8 +679,8 @@ def no_such_edit() -> Problems:
     return (Diagnostic.invalid("the plan has no edit of that number", "go back to the plan and choose one"),)
 
 
-def _outcome(decision: Decision, n_edits: int) -> str:
-    if decision.verdict is Verdict.REJECTED:
+def _outcome(decision: decisions.Decision, n_edits: int) -> str:
+    if decision.verdict is decisions.Verdict.REJECTED:
         return "Plan rejected. Its author will see your comments."
     if decision.requests_changes:
         return "Changes requested. The author will see your comments, and can plan again."
@@ -697,7 +693,7 @@ def _outcome(decision: Decision, n_edits: int) -> str:
 
 def _comment(text: str) -> str:
     # Browsers send CRLF. What is too long is left to the store to refuse: one more is enough for that.
-    return text.translate(_ONE_LINE_END).strip()[: MOST_COMMENT_CHARACTERS + 1]
+    return text.translate(_ONE_LINE_END).strip()[: decisions.MOST_COMMENT_CHARACTERS + 1]
 
 
 # --- A plan as the App in a chat shows it: the same lines as on the page, without its forms and links.

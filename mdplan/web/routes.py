@@ -19,22 +19,10 @@ from starlette.routing import BaseRoute, Route
 from mdplan.engine.reviews import ReviewService
 from mdplan.storage.plans import announce, withdraw
 from mdplan.storage.user_state import user_name
+from mdplan.web import responses
 from mdplan.web.http import HttpPart, serve_http
 from mdplan.web.http_options import local_options
 from mdplan.web.pages import listed_plans
-from mdplan.web.responses import (
-    PlanAnswer,
-    PlanAnswers,
-    RequestContext,
-    ReviewActions,
-    html,
-    nothing,
-    plan_path,
-    redirect,
-    refused,
-    static,
-    with_headers,
-)
 from mdplan.web.sessions import ReviewSession, ReviewSessions, SessionStore
 
 # What follows the path of the pages in a link.
@@ -47,15 +35,15 @@ _PLAN: Final = "plan/{plan_id}"
 # A choice for each conflict of a merge.
 _MOST_FIELDS: Final = 500
 
-Answer = Callable[[RequestContext], Response]
+Answer = Callable[[responses.RequestContext], Response]
 
 
 class ReviewRoutes:
     """The routes over one `desk`, for the visits of `visits`."""
 
-    def __init__(self, actions: ReviewActions, sessions: ReviewSessions) -> None:
+    def __init__(self, actions: responses.ReviewActions, sessions: ReviewSessions) -> None:
         self._actions = actions
-        self._plans = PlanAnswers(actions)
+        self._plans = responses.PlanAnswers(actions)
         self._sessions = sessions
 
     def all(self) -> tuple[BaseRoute, ...]:
@@ -68,12 +56,12 @@ class ReviewRoutes:
         pages: dict[str, Answer] = {
             "": self._list,
             "news": self._news,
-            "static/{name}": lambda context: static(context.path["name"]) or nothing(),
+            "static/{name}": lambda context: responses.static(context.path["name"]) or responses.nothing(),
             **{_PLAN + path: self._on_plan(answer) for path, answer in self._plans.pages.items()},
         }
         forms = {_PLAN + path: self._on_plan(answer) for path, answer in self._plans.forms.items()}
         return (
-            _page(sessions, sessions.base.rstrip("/"), lambda context: redirect(context.base)),
+            _page(sessions, sessions.base.rstrip("/"), lambda context: responses.redirect(context.base)),
             *(_page(sessions, sessions.base + path, answer) for path, answer in pages.items()),
             *(_form(sessions, sessions.base + path, answer) for path, answer in forms.items()),
         )
@@ -85,9 +73,9 @@ class ReviewRoutes:
         """
         sessions = self._sessions.deciding
         plan_id = request.query_params.get("plan", "")
-        target = plan_path(sessions.base, plan_id) if plan_id else sessions.base
+        target = responses.plan_path(sessions.base, plan_id) if plan_id else sessions.base
         if sessions.of(request.cookies) is not None:
-            return redirect(target)
+            return responses.redirect(target)
         value = self._sessions.start(request.query_params.get("token", ""))
         return _opened(sessions, value, target) if value is not None else _no_session()
 
@@ -98,24 +86,24 @@ class ReviewRoutes:
         value = self._sessions.start_view(plan_id, request.query_params.get("token", ""))
         if value is None:
             return _no_session()
-        return _opened(sessions, value, plan_path(sessions.base, plan_id))
+        return _opened(sessions, value, responses.plan_path(sessions.base, plan_id))
 
     # Answers.
 
-    def _list(self, context: RequestContext) -> Response:
+    def _list(self, context: responses.RequestContext) -> Response:
         news = self._news_for(context)
         page = listed_plans(self._actions.reviewing, context.number("page"))
-        return html("list.html", {"base": context.base, "page": page, "news": news})
+        return responses.html("list.html", {"base": context.base, "page": page, "news": news})
 
-    def _news(self, context: RequestContext) -> Response:
-        return with_headers(JSONResponse({"news": self._news_for(context)}))
+    def _news(self, context: responses.RequestContext) -> Response:
+        return responses.with_headers(JSONResponse({"news": self._news_for(context)}))
 
-    def _news_for(self, context: RequestContext) -> str:
+    def _news_for(self, context: responses.RequestContext) -> str:
         """A text that changes with plans and decisions, and with what other windows of the browser note."""
         notes = sorted((plan_id, notes.version) for plan_id, notes in context.session.notes.items())
         return _digest(f"{self._actions.review_changes()}\n{notes}")
 
-    def _on_plan(self, answer: PlanAnswer) -> Answer:
+    def _on_plan(self, answer: responses.PlanAnswer) -> Answer:
         return partial(self._plans.answer, answer=answer, news=self._news_for)
 
 
@@ -126,7 +114,7 @@ def _page(sessions: SessionStore, path: str, answer: Answer) -> Route:
         if session is None:
             return _no_session()
         context = _context_of(request, sessions, session, {})
-        return await _in_thread(answer, context) if _is_shown(context) else refused(403, _VIEW_ONLY)
+        return await _in_thread(answer, context) if _is_shown(context) else responses.refused(403, _VIEW_ONLY)
 
     return Route(path, endpoint, methods=["GET"])
 
@@ -137,10 +125,12 @@ def _form(sessions: SessionStore, path: str, answer: Answer) -> Route:
         if session is None:
             return _no_session()
         if not session.may_decide:
-            return refused(403, _VIEW_ONLY)
+            return responses.refused(403, _VIEW_ONLY)
         form = _form_of(await request.body())
         if form is None or not session.owns(form.get("form_token", "")):
-            return refused(403, "This form belongs to a page that is no longer open. Reload the page.")
+            return responses.refused(
+                403, "This form belongs to a page that is no longer open. Reload the page."
+            )
         return await _in_thread(answer, _context_of(request, sessions, session, form))
 
     return Route(path, endpoint, methods=["POST"])
@@ -148,7 +138,7 @@ def _form(sessions: SessionStore, path: str, answer: Answer) -> Route:
 
 def _opened(sessions: SessionStore, value: str, target: str) -> Response:
     """Set the cookie of a session that starts, and go on to its first page."""
-    answer = html("opened.html", {"base": sessions.base, "target": target})
+    answer = responses.html("opened.html", {"base": sessions.base, "target": target})
     path = sessions.base.rstrip("/")
     answer.set_cookie(sessions.cookie, value, path=path, httponly=True, samesite="strict", secure=False)
     return answer
@@ -161,7 +151,7 @@ def _only_get(path: str, endpoint: Callable[[Request], Awaitable[Response]]) -> 
     return route
 
 
-def _is_shown(context: RequestContext) -> bool:
+def _is_shown(context: responses.RequestContext) -> bool:
     """Whether a session may see the page that it asks for: a view link shows one plan and style sheets."""
     plan_id, static_name = context.path.get("plan_id"), context.path.get("name")
     return context.session.may_decide or static_name is not None or context.session.may_see(plan_id or "")
@@ -169,8 +159,8 @@ def _is_shown(context: RequestContext) -> bool:
 
 def _context_of(
     request: Request, sessions: SessionStore, session: ReviewSession, form: Mapping[str, str]
-) -> RequestContext:
-    return RequestContext(
+) -> responses.RequestContext:
+    return responses.RequestContext(
         base=sessions.base,
         session=session,
         path={name: str(value) for name, value in request.path_params.items()},
@@ -180,7 +170,7 @@ def _context_of(
     )
 
 
-async def _in_thread(answer: Answer, context: RequestContext) -> Response:
+async def _in_thread(answer: Answer, context: responses.RequestContext) -> Response:
     # Plans are read, and files are: the loop goes on serving concurrently.
     return await anyio.to_thread.run_sync(answer, context)
 
@@ -206,7 +196,7 @@ _VIEW_ONLY: Final = (
 
 
 def _no_session() -> Response:
-    return refused(401, "Open the link that the server printed when it started; it works once.")
+    return responses.refused(401, "Open the link that the server printed when it started; it works once.")
 
 
 # --- The review page as a part of an HTTP application.
@@ -247,7 +237,7 @@ def review_part(reviewing: ReviewService, user: Callable[[], str], tell: Callabl
                 withdraw(root)
 
     return HttpPart(
-        routes=ReviewRoutes(ReviewActions(reviewing, user), sessions).all(),
+        routes=ReviewRoutes(responses.ReviewActions(reviewing, user), sessions).all(),
         admissions=(has_session,),
         # Scripts that are modules send the origin of their page, as forms do.
         pages=(deciding.base, viewing.base),

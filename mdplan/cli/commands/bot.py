@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from mdplan.bot.bot import BotReport
+from mdplan.cli import plan_output
 from mdplan.cli.options import approval_option
-from mdplan.cli.plan_output import (
-    output_option,
-    print_applied,
-    print_recovered,
-    print_summary,
-    print_warnings,
-    write_diff,
-    write_document,
-)
 from mdplan.cli.report_text import counted, file_list, plan_size
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.suggestions import Misuse
@@ -228,7 +220,7 @@ def manifest_options(function: Decorated) -> Decorated:
 
 @bot.command(cls=Command, example="mdplan bot plan manifest.yaml --var version=1.2", rare=_RARE)
 @_options
-@output_option
+@plan_output.output_option
 @_sarif_option
 @engine_command(BotReport, FILES, PATTERNS, BATCHES, tells_people=True)
 def plan(session: Session, *, output: Path | None, sarif: Path | None, **given: Any) -> Exit:  # noqa: ANN401 (click's)
@@ -242,21 +234,21 @@ def plan(session: Session, *, output: Path | None, sarif: Path | None, **given: 
         return session.refuse(*loaded)
     with _proposed(session, loaded, options, given["ref"], keeps=True) as proposal:
         output = output if proposal.plan is not None else None
-        problems = write_document(proposal.document(), output) if output is not None else ()
+        problems = plan_output.write_document(proposal.document(), output) if output is not None else ()
         problems = problems or write_proposal_sarif(proposal, given["manifest"], sarif)
         code = problems[0].code.exit if problems else _exit(proposal.report)
         options.on_event("ended", {"exit": int(code)})
         if problems:
             return session.refuse(*problems)
         if session.console.diff_is_for_people:
-            write_diff(session, b"".join(proposal.diff()))
+            plan_output.write_diff(session, b"".join(proposal.diff()))
         elif not session.console.as_json:
             for part in proposal.diff():
                 session.console.data(part)
         session.finish(proposal.report)
         if proposal.report.ok or proposal.plan is not None:
             if given["ref"] is None:
-                print_summary(session, proposal.report, output)
+                plan_output.print_summary(session, proposal.report, output)
             else:
                 print_planned_on_commit(session, proposal.report, given["manifest"], given["ref"], output)
             print_counts(session, proposal.report)
@@ -330,10 +322,10 @@ def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     report = _applied(session, loaded, options, given, wanted)
     code = _exit(report) if report.applied else _exit_of_error(report)
     options.on_event("ended", {"exit": int(code)})
-    print_recovered(session, report)
+    plan_output.print_recovered(session, report)
     session.finish(report)
     if report.ok or report.applied:
-        print_applied(session, report)
+        plan_output.print_applied(session, report)
         print_commit(session, report)
         print_counts(session, report)
     return code
@@ -443,7 +435,7 @@ def pr(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     if given["split"] is not None:
         print_parts(session, report)
     elif report.ok:
-        print_applied(session, report)
+        plan_output.print_applied(session, report)
         print_commit(session, report)
         if report.pull_request is not None:
             what = "Pull request" if report.commit is not None else "Closed pull request"
@@ -524,7 +516,7 @@ def print_planned_on_commit(
     `document` is the file that it went to.
     """
     console = session.console
-    print_warnings(session, report)
+    plan_output.print_warnings(session, report)
     at = f"{shown(ref)} ({(report.base_commit or '')[:_SHORT]})"
     if report.no_op or report.plan_id is None:
         console.note(f"Nothing to change: the files of {at} already have this content.")
@@ -563,7 +555,7 @@ def print_parts(session: Session, report: BotReport) -> None:
 def print_checked(session: Session, report: BotReport) -> None:
     """Say if the files match the manifest, and which would change."""
     console = session.console
-    print_warnings(session, report)
+    plan_output.print_warnings(session, report)
     if report.no_op:
         console.note("All files match the manifest.")
     else:

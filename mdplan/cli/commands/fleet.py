@@ -6,21 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from mdplan.bot.fleet import FleetReport
-from mdplan.cli.commands.bot import (
-    base_option,
-    branch_option,
-    check_commits,
-    commits_option,
-    forge_option,
-    keep_going_option,
-    label_option,
-    load_for,
-    manifest_options,
-    progress_option,
-    split_option,
-    stale_option,
-    title_option,
-)
+from mdplan.cli.commands import bot
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.terminal import progress_listener, shown
 from mdplan.cli.usage import Command, Group
@@ -41,26 +27,26 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 _OPTIONS: Final = (
     click.argument("repositories", type=click.Path(readable=False), metavar="REPOS"),
-    base_option,
-    branch_option,
-    split_option,
-    title_option,
-    label_option,
-    keep_going_option,
-    forge_option,
-    commits_option,
-    stale_option,
+    bot.base_option,
+    bot.branch_option,
+    bot.split_option,
+    bot.title_option,
+    bot.label_option,
+    bot.keep_going_option,
+    bot.forge_option,
+    bot.commits_option,
+    bot.stale_option,
     click.option("--work", metavar="FOLDER", help="Folder of clones and states.  [default: user's cache]"),
     click.option("--jobs", type=click.IntRange(min=1), default=4, show_default=True, help="At a time."),
     click.option("--executor", metavar="dask://HOST:PORT", help="Visit from a Dask cluster."),
-    progress_option,
+    bot.progress_option,
 )
 
 
 def _options(function: Decorated) -> Decorated:
     for option in reversed(_OPTIONS):
         function = option(function)
-    return manifest_options(function)
+    return bot.manifest_options(function)
 
 
 @click.group(
@@ -134,8 +120,8 @@ def _visited(session: Session, given: dict[str, Any], task: "VisitTask | None") 
         run_fleet,
     )
 
-    check_commits(given)
-    loaded = load_for(session, given)
+    bot.check_commits(given)
+    loaded = bot.load_for(session, given)
     members = read_repositories(given["repositories"], given["base"])
     problems = (*(loaded if isinstance(loaded, tuple) else ()), *_problems(members))
     if problems or isinstance(loaded, tuple):

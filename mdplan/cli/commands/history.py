@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import click
 
+from mdplan.cli import plan_output
 from mdplan.cli.completion import plans, transactions
-from mdplan.cli.plan_output import (
-    comparison_text,
-    full_id,
-    only_pending,
-    print_sarif,
-    print_stored,
-    print_warnings,
-    write_diff,
-)
 from mdplan.cli.report_text import counted
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.terminal import Style, has_terminal, shown
@@ -63,7 +55,7 @@ def history(session: Session, *, file: str | None, limit: int, transaction: str 
     name = None if file is None else session.named(file)
     report = list_transactions(session.open_workspace(), limit, name)
     if report.ok and not session.console.as_json:
-        print_warnings(session, report)
+        plan_output.print_warnings(session, report)
         is_missing = file is not None and not Path(session.folder(), file).exists()
         session.console.paged(history_text(report, file, session.console.out, is_missing=is_missing))
     return session.finish(report)
@@ -73,12 +65,12 @@ def _show(session: Session, transaction: str) -> Exit:
     engine = session.open_engine()
     report = engine.transaction(transaction)
     if report.ok and not session.console.as_json:
-        print_warnings(session, report)
+        plan_output.print_warnings(session, report)
         exact = engine.transaction_diff(transaction)
         if not isinstance(exact, bytes):
             return session.refuse(*exact)
         session.console.note(transaction_text(report.transactions[0], session.console.err))
-        write_diff(session, exact)
+        plan_output.write_diff(session, exact)
     return session.finish(report)
 
 
@@ -104,7 +96,11 @@ def show(session: Session, *, plan_id: str | None, form: str, against: str | Non
     the files, or once the plan is applied from the history.
     """
     engine = session.open_engine()
-    found = only_pending(session, engine, "show") if plan_id is None else full_id(engine, plan_id)
+    found = (
+        plan_output.only_pending(session, engine, "show")
+        if plan_id is None
+        else plan_output.full_id(engine, plan_id)
+    )
     if isinstance(found, Diagnostic):
         return session.refuse(found)
     plan_id = found
@@ -112,7 +108,7 @@ def show(session: Session, *, plan_id: str | None, form: str, against: str | Non
         return _compare(session, engine, plan_id, against)
     report = engine.show(plan_id)
     if form == "sarif":
-        print_sarif(session, report, plan_id)
+        plan_output.print_sarif(session, report, plan_id)
         return report.error.code.exit if report.error is not None else Exit.DONE
     if not report.ok:
         return session.finish(report)
@@ -123,22 +119,22 @@ def show(session: Session, *, plan_id: str | None, form: str, against: str | Non
         return session.refuse(*problems)
     session.finish(report)
     # Text has the warnings already, before all else.
-    print_stored(session, report if form != "text" else replace(report, warnings=()))
+    plan_output.print_stored(session, report if form != "text" else replace(report, warnings=()))
     return Exit.DONE
 
 
 def _compare(session: Session, engine: "Engine", plan_id: str, against: str) -> Exit:
     """Show what the plan does otherwise than the plan `against`, from one result to the other."""
-    old = full_id(engine, against)
+    old = plan_output.full_id(engine, against)
     if isinstance(old, Diagnostic):
         return session.refuse(old)
     report = engine.compare(plan_id, old)
     compared = report.comparison
     if compared is not None:
-        write_diff(session, compared.diff.encode("utf-8"))
+        plan_output.write_diff(session, compared.diff.encode("utf-8"))
     code = session.finish(report)
     if compared is not None:
-        session.console.note(comparison_text(compared, session.console.err))
+        session.console.note(plan_output.comparison_text(compared, session.console.err))
     return code
 
 
@@ -215,7 +211,7 @@ def recover(session: Session, *, keep_current: bool, restore_base: bool, foreign
         session.console.note(_listed(commit))
     agreed = bool(found) and (foreign if yes else _can_ask(session) and _agrees(len(found)))
     report = engine.recover(keep, {commit.transaction for commit in found} if agreed else ())
-    print_warnings(session, report)
+    plan_output.print_warnings(session, report)
     recovered = report.recovered
     if recovered is not None:
         for line in _done(recovered):

@@ -7,31 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mdplan.cli.batches import (
-    STANDARD_INPUT,
-    BadInput,
-    batch_argument,
-    has_no_input,
-    override_options,
-    read_input,
-)
+from mdplan.cli import batches, plan_output
 from mdplan.cli.completion import plans_and_files, transactions
 from mdplan.cli.options import approval_option
-from mdplan.cli.plan_output import (
-    PLAN_ID,
-    full_id,
-    only_pending,
-    output_option,
-    print_applied,
-    print_diff,
-    print_recovered,
-    print_sarif,
-    print_summary,
-    print_undone,
-    print_warnings,
-    write_diff,
-    write_document,
-)
 from mdplan.cli.report_text import plan_size
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.suggestions import Misuse
@@ -51,10 +29,10 @@ if TYPE_CHECKING:
     example="mdplan plan batch.yaml",
     rare=("allow_outline_change", "allow_duplicate_headings", "description", "revises"),
 )
-@batch_argument
-@output_option
+@batches.batch_argument
+@plan_output.output_option
 @click.option("--check", is_flag=True, help="Exit with 1 if anything would change.")
-@override_options
+@batches.override_options
 @engine_command(PlanReport, FILES, PATTERNS, BATCHES, tells_people=True)
 def plan(session: Session, *, batch: str, output: Path | None, check: bool, **overrides: bool | str) -> Exit:
     """Show what BATCH would change, and save that as a plan; its files are not touched.
@@ -64,20 +42,20 @@ def plan(session: Session, *, batch: str, output: Path | None, check: bool, **ov
     relative to the root; `markdownFile`, instead of `markdown`, names a file with the text, relative to
     BATCH.
     """
-    data = read_input(batch)
-    if isinstance(data, BadInput):
+    data = batches.read_input(batch)
+    if isinstance(data, batches.BadInput):
         return session.refuse_input(data)
     engine = session.open_engine()
     draft = engine.draft(data, overrides=overrides)
     report = draft.report
     if not report.ok:
         return session.finish(report, data)
-    problems = write_document([draft.document], output) if output else ()
+    problems = plan_output.write_document([draft.document], output) if output else ()
     if problems:
         return session.refuse(*problems)
-    write_diff(session, draft.diff)
+    plan_output.write_diff(session, draft.diff)
     session.finish(report)
-    print_summary(session, report, output)
+    plan_output.print_summary(session, report, output)
     return Exit.WOULD_CHANGE if check and not report.no_op else Exit.DONE
 
 
@@ -85,7 +63,7 @@ def plan(session: Session, *, batch: str, output: Path | None, check: bool, **ov
     example="mdplan validate batch.yaml",
     rare=("allow_outline_change", "allow_duplicate_headings", "description", "revises"),
 )
-@batch_argument
+@batches.batch_argument
 @click.option(
     "--format",
     "form",
@@ -94,7 +72,7 @@ def plan(session: Session, *, batch: str, output: Path | None, check: bool, **ov
     show_default=True,
     help="sarif: problems and warnings for code scanning, on standard output.",
 )
-@override_options
+@batches.override_options
 @engine_command(PlanReport, FILES, PATTERNS, BATCHES, tells_people=True)
 def validate(session: Session, *, batch: str, form: str, **overrides: bool | str) -> Exit:
     """Check BATCH and report every problem.
@@ -102,16 +80,16 @@ def validate(session: Session, *, batch: str, form: str, **overrides: bool | str
     BATCH is a JSON or YAML file, JSON itself, or - for standard input. It is planned as `mdplan plan` does
     it, but no diff is printed; with --json the report contains it.
     """
-    data = read_input(batch)
-    if isinstance(data, BadInput):
+    data = batches.read_input(batch)
+    if isinstance(data, batches.BadInput):
         return session.refuse_input(data)
     report = session.open_engine().draft(data, overrides=overrides).report
     if form == "sarif":
-        print_sarif(session, report, batch if Path(batch).is_file() else "batch")
+        plan_output.print_sarif(session, report, batch if Path(batch).is_file() else "batch")
         return report.error.code.exit if report.error is not None else Exit.DONE
     code = session.finish(report, data)
     if report.ok:
-        print_warnings(session, report)
+        plan_output.print_warnings(session, report)
         session.console.note(f"Valid: {plan_size(report)} would change.")
     return code
 
@@ -131,7 +109,7 @@ def validate(session: Session, *, batch: str, form: str, **overrides: bool | str
 )
 @click.option("--merge", is_flag=True, help="If a file has changed, merge the change into it, as a new plan.")
 @approval_option
-@override_options
+@batches.override_options
 @engine_command(ApplyReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY, tells_people=True)
 def apply(  # noqa: PLR0913 (one parameter for each option)
     session: Session,
@@ -160,7 +138,7 @@ def apply(  # noqa: PLR0913 (one parameter for each option)
         raise Misuse(f"{other} cannot be combined with --rebase", hint)
     engine = session.open_engine(require_approval=require_approval)
     data = _data(session, engine, plan)
-    if isinstance(data, BadInput):
+    if isinstance(data, batches.BadInput):
         return session.refuse_input(data)
     request = (
         PlanRef(plan_id=data) if isinstance(data, str) else read_apply_request(data, engine.settings.batch)
@@ -169,7 +147,7 @@ def apply(  # noqa: PLR0913 (one parameter for each option)
         return session.finish(refusal(ApplyReport, request), data)
     if any(overrides.values()) and not isinstance(request, Batch):
         raise Misuse("--title, --description, --revises and the --allow options are for batches")
-    is_named = plan is not None or not has_no_input()
+    is_named = plan is not None or not batches.has_no_input()
     is_asked = isinstance(data, str) and not (is_named or yes or check)
     if is_asked:
         code = _confirm(session, engine, str(data))
@@ -185,41 +163,45 @@ def apply(  # noqa: PLR0913 (one parameter for each option)
 
 def _finish(session: Session, engine: "Engine", report: ApplyReport, data: object, *, check: bool) -> Exit:
     """Print what an apply did, or would do."""
-    print_recovered(session, report)
+    plan_output.print_recovered(session, report)
     if not report.ok:
         return session.finish(report, data)
     if report.applied or report.no_op:
         code = session.finish(report)
-        print_applied(session, report)
+        plan_output.print_applied(session, report)
         return code
-    problems = print_diff(session, engine, report)
+    problems = plan_output.print_diff(session, engine, report)
     if problems:
         return session.refuse(*problems)
     session.finish(report)
-    print_summary(session, report)
+    plan_output.print_summary(session, report)
     return Exit.WOULD_CHANGE if check else Exit.DONE
 
 
-def _data(session: Session, engine: "Engine", plan: str | None) -> object | BadInput:
+def _data(session: Session, engine: "Engine", plan: str | None) -> object | batches.BadInput:
     """The batch or plan document to be applied, or the ID of a plan."""
-    if plan is None and not has_no_input():
-        plan = STANDARD_INPUT
-    if plan is not None and (not PLAN_ID.fullmatch(plan) or os.path.lexists(plan)):
-        return read_input(plan)
-    found = only_pending(session, engine, "apply") if plan is None else full_id(engine, plan)
-    return BadInput(found) if isinstance(found, Diagnostic) else found
+    if plan is None and not batches.has_no_input():
+        plan = batches.STANDARD_INPUT
+    if plan is not None and (not plan_output.PLAN_ID.fullmatch(plan) or os.path.lexists(plan)):
+        return batches.read_input(plan)
+    found = (
+        plan_output.only_pending(session, engine, "apply")
+        if plan is None
+        else plan_output.full_id(engine, plan)
+    )
+    return batches.BadInput(found) if isinstance(found, Diagnostic) else found
 
 
 def _confirm(session: Session, engine: "Engine", plan_id: str) -> Exit | None:
     """Show the pending plan and ask whether to apply it; the exit code where it is not applied."""
     report = engine.show(plan_id)
-    problems = print_diff(session, engine, report) if report.ok else report.diagnostics
+    problems = plan_output.print_diff(session, engine, report) if report.ok else report.diagnostics
     if problems:
         return session.refuse(*problems)
     if session.console.as_json or not has_terminal():
         session.finish(report)
         session.console.note("Nothing changed: there is no terminal to ask on. Add --yes to apply at once.")
-        print_summary(session, report)
+        plan_output.print_summary(session, report)
         return Exit.WOULD_CHANGE
     if agrees("Apply this plan?"):
         return None
@@ -273,20 +255,20 @@ def undo(
     report = engine.undo(
         transaction, dry_run=dry_run, rebases=on_stale == "rebase", merges=on_stale == "merge"
     )
-    print_recovered(session, report)
+    plan_output.print_recovered(session, report)
     if not report.ok:
         return session.finish(report)
     if report.receipt is not None and not report.already_applied:
         exact = engine.transaction_diff(report.receipt.transaction)
         if isinstance(exact, bytes):
-            write_diff(session, exact)
+            plan_output.write_diff(session, exact)
     elif not report.applied:
-        problems = print_diff(session, engine, report)
+        problems = plan_output.print_diff(session, engine, report)
         if problems:
             return session.refuse(*problems)
     session.finish(report)
     if report.applied:
-        print_undone(session, report, is_redo=is_redo)
+        plan_output.print_undone(session, report, is_redo=is_redo)
     else:
-        print_summary(session, report)
+        plan_output.print_summary(session, report)
     return Exit.DONE

@@ -11,18 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from mdplan.cli import proposal
 from mdplan.cli.completion import assignments, headings, task_items
 from mdplan.cli.field_types import AssignmentType, edit_text, read_content, section_target
-from mdplan.cli.proposal import (
-    CODE_KINDS,
-    ApplyOptions,
-    batch_of,
-    check_count,
-    choice_options,
-    expand_globs,
-    propose,
-    shortcut_words,
-)
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import is_terminal
@@ -47,7 +38,7 @@ _KEY: Final = lazy_pattern(r"(?:[^=\[]|\[[^\]]*\])+")
 
 @command(name="set", example="mdplan set guide.md draft=false 'tags=[tea, hot]'")
 @click.argument("words", nargs=-1, required=True, metavar="FILE... KEY=VALUE...", shell_complete=assignments)
-@choice_options
+@proposal.choice_options
 @engine_command(ApplyReport, *_LIMITS, tells_people=True)
 def set_command(session: Session, *, words: tuple[str, ...], **choice: bool | str | None) -> Exit:
     """Set keys of front matter, or of a YAML, JSON, TOML or INI file.
@@ -59,7 +50,7 @@ def set_command(session: Session, *, words: tuple[str, ...], **choice: bool | st
     names = [word for word in words if "=" not in word or os.path.lexists(word)]
     pairs = [word for word in words if word not in names]
     strange = [word for word in names if not _is_name(word, session.folder())] if not pairs else []
-    files = [] if strange else expand_globs(names, session.folder())
+    files = [] if strange else proposal.expand_globs(names, session.folder())
     if not files or not pairs:
         raise Misuse(
             "a file and KEY=VALUE are needed" if not pairs else "the file is missing", _set_hint(names)
@@ -72,8 +63,10 @@ def set_command(session: Session, *, words: tuple[str, ...], **choice: bool | st
     if len(kinds) > 1:
         raise Misuse("INI files, data files and front matter are edited in separate commands")
     edits = kinds.pop()(pairs)
-    command = partial(shortcut_words, edits[0]["op"])
-    return propose(session, batch_of(session, files, edits), ApplyOptions.of(choice), command)
+    command = partial(proposal.shortcut_words, edits[0]["op"])
+    return proposal.propose(
+        session, proposal.batch_of(session, files, edits), proposal.ApplyOptions.of(choice), command
+    )
 
 
 # What refers to a group in the replacement of a regular expression, up to the number or name.
@@ -90,7 +83,7 @@ _REFERENCE: Final = lazy_pattern(r"\\(?=\d|g<)")
 @click.option("--word", "-w", is_flag=True, help="Match whole words only.")
 @click.option("--count", "-c", type=click.IntRange(min=0), help="Fail unless exactly this many places match.")
 @click.option("--code", is_flag=True, help="Replace in code, HTML and link targets too.")
-@choice_options
+@proposal.choice_options
 @engine_command(ApplyReport, *_LIMITS, tells_people=True)
 def replace(session: Session, *, words: tuple[str, ...], **given: Any) -> Exit:  # noqa: ANN401 (of many types)
     """Replace OLD by NEW wherever it occurs in the text of FILE.
@@ -99,7 +92,7 @@ def replace(session: Session, *, words: tuple[str, ...], **given: Any) -> Exit: 
     stay as they are; no match in any file is an error.
     """
     old, new, *files = _replaced(words, session.folder())
-    named = expand_globs(files, session.folder())
+    named = proposal.expand_globs(files, session.folder())
     counts_all = given["count"] is not None or len(named) > 1
     edit: dict[str, Any] = {
         "op": "replace_match",
@@ -119,13 +112,19 @@ def replace(session: Session, *, words: tuple[str, ...], **given: Any) -> Exit: 
     if given["ignore_case"]:
         edit["caseSensitive"] = False
     if given["code"]:
-        edit["include"] = list(CODE_KINDS)
+        edit["include"] = list(proposal.CODE_KINDS)
     if given["section"]:
         edit |= section_target(given["section"])
-    command = partial(shortcut_words, "replace_match", given["section"])
-    choice = ApplyOptions.of(given)
-    check = check_count(given["count"], session.command_line("search", old, *files)) if counts_all else None
-    return propose(session, batch_of(session, named, [edit]), choice, command, check, given["section"])
+    command = partial(proposal.shortcut_words, "replace_match", given["section"])
+    choice = proposal.ApplyOptions.of(given)
+    check = (
+        proposal.check_count(given["count"], session.command_line("search", old, *files))
+        if counts_all
+        else None
+    )
+    return proposal.propose(
+        session, proposal.batch_of(session, named, [edit]), choice, command, check, given["section"]
+    )
 
 
 @command(example="mdplan append guide.md Install 'Restart the kettle.'")
@@ -133,7 +132,7 @@ def replace(session: Session, *, words: tuple[str, ...], **given: Any) -> Exit: 
 @click.argument("section", metavar="HEADING", shell_complete=headings)
 @click.argument("text", required=False, metavar="[TEXT|@FILE|-]")
 @click.option("--text", "option", metavar="TEXT|@FILE|-", help="TEXT, as an option.")
-@choice_options
+@proposal.choice_options
 @engine_command(ApplyReport, *_LIMITS, tells_people=True)
 def append(
     session: Session,
@@ -163,9 +162,13 @@ def append(
             "there is no text to append", f"write `mdplan append {file} {shlex.quote(section)} TEXT`"
         )
     edit = {"op": "append_to_section", **section_target(section), "markdown": content}
-    words = partial(shortcut_words, "append_to_section", section)
-    return propose(
-        session, batch_of(session, [file], [edit]), ApplyOptions.of(choice), words, section=section
+    words = partial(proposal.shortcut_words, "append_to_section", section)
+    return proposal.propose(
+        session,
+        proposal.batch_of(session, [file], [edit]),
+        proposal.ApplyOptions.of(choice),
+        words,
+        section=section,
     )
 
 
@@ -176,7 +179,7 @@ def append(
 @click.option(
     "--in", "section", metavar="SECTION", shell_complete=headings, help="Look in this section only."
 )
-@choice_options
+@proposal.choice_options
 @engine_command(ApplyReport, *_LIMITS, tells_people=True)
 def tick(
     session: Session,
@@ -197,8 +200,14 @@ def tick(
         if isinstance(text, Diagnostic):
             return session.refuse(text)
         edits.append({"op": "set_task", "item": text, "done": not off, **target})
-    words = partial(shortcut_words, "set_task", section)
-    return propose(session, batch_of(session, [file], edits), ApplyOptions.of(choice), words, section=section)
+    words = partial(proposal.shortcut_words, "set_task", section)
+    return proposal.propose(
+        session,
+        proposal.batch_of(session, [file], edits),
+        proposal.ApplyOptions.of(choice),
+        words,
+        section=section,
+    )
 
 
 def _check_order(command: str, file: str, words: tuple[str, ...], folder: str) -> None:
