@@ -218,14 +218,7 @@ class Diagnostic:
         place: Position | None = None,
     ) -> "Diagnostic":
         """A diagnostic that does not stop the plan."""
-        return cls(
-            code=code,
-            message=message,
-            hint=hint,
-            severity=Severity.WARNING,
-            file=file,
-            place=place,
-        )
+        return cls(code=code, message=message, hint=hint, severity=Severity.WARNING, file=file, place=place)
 
     @classmethod
     def file_exists(cls, path: str) -> "Diagnostic":

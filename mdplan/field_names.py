@@ -173,9 +173,7 @@ def _unknown(name: str, known: Sequence[str], where: str, advice: str) -> Diagno
         more = ", …" if len(known) > _MOST_LISTED else ""
         hint = f"known fields: {', '.join(known[:_MOST_LISTED])}{more}"
     return Diagnostic(
-        code=Code.UNKNOWN_FIELD,
-        message=f"{where} has an unknown field `{short_name(name)}`",
-        hint=hint,
+        code=Code.UNKNOWN_FIELD, message=f"{where} has an unknown field `{short_name(name)}`", hint=hint
     )
 
 

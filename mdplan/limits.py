@@ -131,12 +131,7 @@ HISTORY: Final = (
         least=0,
     ),
     LimitOption(
-        "history-bytes",
-        "history_bytes",
-        256 * _MIB,
-        "BYTES",
-        "Bytes of old content that it keeps.",
-        least=0,
+        "history-bytes", "history_bytes", 256 * _MIB, "BYTES", "Bytes of old content that it keeps.", least=0
     ),
 )
 

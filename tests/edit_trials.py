@@ -35,7 +35,7 @@ NEW_TITLE = "Title that a test gives to section {}"
 
 # Every reason for which an edit of these tests may be refused.
 REASONS = {
-    "open end": "the file ends in a fence, comment or tag that is not closed, and would swallow new text",
+    "open end": "the file ends in a fence, comment or tag that is not closed, and would swallow new text"
 }
 
 
@@ -86,11 +86,7 @@ class Document:
         batch = read_batch({"files": [entry]})
         assert isinstance(batch, Batch)
         file = SnapshotFile(
-            path=self.name,
-            relative=self.name,
-            requested=batch.files[0],
-            outline=self.outline,
-            first_edit=0,
+            path=self.name, relative=self.name, requested=batch.files[0], outline=self.outline, first_edit=0
         )
         *_, outcome = build_files([file], batch, NoOtherFiles())
         return outcome
@@ -161,11 +157,7 @@ def append(section: Section) -> dict[str, object]:
 
 
 def rename(section: Section, number: int) -> dict[str, object]:
-    return {
-        "op": "rename_heading",
-        "sectionId": section.section_id,
-        "newTitle": NEW_TITLE.format(number),
-    }
+    return {"op": "rename_heading", "sectionId": section.section_id, "newTitle": NEW_TITLE.format(number)}
 
 
 def check_appended(trials: Trials, document: Document, built: BuiltFile, sections: Sequence[Section]) -> None:

@@ -29,11 +29,7 @@ _SUFFIXES: Final = {"text": "txt", "yaml": "yml"}
 REPEATED: Final = re.compile(r"^(.*)\{(\d+)\.\.(\d+)\}(.*\n)", re.MULTILINE)
 _ESCAPE: Final = re.compile(r"\\(?:([\\rts])|x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")
 _NAMED_ESCAPES: Final = {"\\": "\\", "r": "\r", "t": "\t", "s": " "}
-_MARKS: Final = {
-    "utf-8": codecs.BOM_UTF8,
-    "utf-16-le": codecs.BOM_UTF16_LE,
-    "utf-16-be": codecs.BOM_UTF16_BE,
-}
+_MARKS: Final = {"utf-8": codecs.BOM_UTF8, "utf-16-le": codecs.BOM_UTF16_LE, "utf-16-be": codecs.BOM_UTF16_BE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

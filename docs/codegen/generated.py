@@ -321,10 +321,7 @@ STAGES: Final = (
 
 def diagrams(repository: Path) -> dict[str, str]:
     """Text of every diagram by its path in the `repository`."""
-    return {
-        f"{_DIAGRAMS}/packages.svg": _packages(repository),
-        f"{_DIAGRAMS}/batch.svg": _batch(),
-    }
+    return {f"{_DIAGRAMS}/packages.svg": _packages(repository), f"{_DIAGRAMS}/batch.svg": _batch()}
 
 
 def layers(repository: Path) -> list[list[str]]:

@@ -524,11 +524,7 @@ def find_coupled_files(
 
 
 def plan_group(
-    planner: FilePlanner,
-    together: Sequence[CandidateFile],
-    all_open: Collection[str],
-    *,
-    keep_going: bool,
+    planner: FilePlanner, together: Sequence[CandidateFile], all_open: Collection[str], *, keep_going: bool
 ) -> GroupPlan:
     """The plan of the files `together`; with `keep_going` without those that have problems.
 

@@ -189,10 +189,7 @@ class _Attempt:
         """Who is author and committer, asked before anything is planned."""
         config = self.place.config()
         now = self.engine.committing.clock()
-        found = (
-            signature("author", config, now, self.wanted.author),
-            signature("committer", config, now),
-        )
+        found = (signature("author", config, now, self.wanted.author), signature("committer", config, now))
         problems = tuple(dict.fromkeys(each for each in found if isinstance(each, Diagnostic)))
         author, committer = found
         if isinstance(author, Diagnostic) or isinstance(committer, Diagnostic):
@@ -642,11 +639,7 @@ def signature(
 
 
 def commit_message(
-    given: str | None,
-    manifest: str,
-    plan_id: str,
-    intent: Intent = NO_INTENT,
-    client: Client | None = None,
+    given: str | None, manifest: str, plan_id: str, intent: Intent = NO_INTENT, client: Client | None = None
 ) -> bytes:
     """What a commit says: what was `given`, else what it is for, else that it is of `manifest`.
 

@@ -54,11 +54,7 @@ class ManifestPart(WireModel):
     """A part of a manifest."""
 
     model_config = ConfigDict(
-        alias_generator=_wire_name,
-        populate_by_name=True,
-        extra="forbid",
-        frozen=True,
-        allow_inf_nan=False,
+        alias_generator=_wire_name, populate_by_name=True, extra="forbid", frozen=True, allow_inf_nan=False
     )
 
 

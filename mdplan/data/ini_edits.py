@@ -471,11 +471,7 @@ def find_ini_key(
 
 
 def _pick(
-    found: Sequence[_Place],
-    occurrence: int | None,
-    absent: Code,
-    what: str,
-    candidates: Sequence[Candidate],
+    found: Sequence[_Place], occurrence: int | None, absent: Code, what: str, candidates: Sequence[Candidate]
 ) -> _Place | Diagnostic:
     if occurrence is None and len(found) == 1:
         return found[0]

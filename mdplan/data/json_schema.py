@@ -165,12 +165,7 @@ def _pattern_properties(validator: Any, patterns: Any, instance: Any, schema: An
                 yield from validator.descend(value, inner, path=name, schema_path=pattern)
 
 
-def _additional_properties(
-    validator: Any,
-    allowed: Any,
-    instance: Any,
-    schema: Mapping[str, Any],
-) -> _Errors:
+def _additional_properties(validator: Any, allowed: Any, instance: Any, schema: Mapping[str, Any]) -> _Errors:
     for name in _additional(instance, schema) if validator.is_type(instance, "object") else ():
         if allowed is False:
             yield ValidationError("", path=[name])

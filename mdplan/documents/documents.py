@@ -141,13 +141,7 @@ class Documents(OutlinedFiles):
         """What is not as `plan` saw it. Errors: those of `stale_files`; PARSE_TIMEOUT."""
         return self.with_timeout_of(plan, lambda: stale_files(plan, found))
 
-    def replay(
-        self,
-        plan: Plan,
-        bases: Sequence[Source],
-        *,
-        with_diff: bool = True,
-    ) -> Replay | Problems:
+    def replay(self, plan: Plan, bases: Sequence[Source], *, with_diff: bool = True) -> Replay | Problems:
         """The text edits of `plan` on its bases. Errors: those of `replay`; PARSE_TIMEOUT."""
         paths = [(old.path, new.path if new else None) for old, new in self.names_of(plan)]
         return self.with_timeout_of(plan, lambda: replay(plan, paths, bases, with_diff=with_diff))

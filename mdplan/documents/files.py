@@ -261,8 +261,5 @@ def _rules_of(value: object, file: str, table: tuple[str, ...]) -> SiteRules | D
 
 def _wrong(name: str, reason: str, hint: str = _HINT) -> Diagnostic:
     return Diagnostic.warning(
-        Code.INVALID_ARGUMENT,
-        f"the rules for links in `{name}` are ignored: {reason}",
-        hint,
-        file=name,
+        Code.INVALID_ARGUMENT, f"the rules for links in `{name}` are ignored: {reason}", hint, file=name
     )

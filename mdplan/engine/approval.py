@@ -240,11 +240,7 @@ def _rejected(decision: Decision, numbers: EditNumbers, plan_id: str) -> Diagnos
         hint = f'apply what was approved: md_apply {{"planId": "{decision.approved_plan_id}"}}'
     if decision.plan_id != plan_id:
         message += f", from which the plan {plan_id} was derived"
-    return Diagnostic(
-        code=code,
-        message=f"{message}: {comments}" if comments else message,
-        hint=hint,
-    )
+    return Diagnostic(code=code, message=f"{message}: {comments}" if comments else message, hint=hint)
 
 
 def _comments(decision: Decision, numbers: EditNumbers) -> Iterator[str]:

@@ -253,12 +253,7 @@ class PlanCommitter:
         return planned.chosen
 
     def apply_batch(
-        self,
-        batch: Batch,
-        recovery: Recovery,
-        stored: StoredPlans,
-        tick: ProgressCallback,
-        seen: Seen | None,
+        self, batch: Batch, recovery: Recovery, stored: StoredPlans, tick: ProgressCallback, seen: Seen | None
     ) -> ApplyReport:
         """Commit the plan of `batch`, which `seen` or its own evidence guards; not twice in a row."""
         plan, workspace = partial(self.merging.plan, tick=tick), self.documents.workspace

@@ -43,10 +43,7 @@ def _read_all(files: OutlinedFiles, request: ReadRequest) -> ReadReport:
         results.append(result)
     problems = tuple(result.problem for result in results if result.problem is not None)
     return ReadReport(
-        ok=not problems,
-        error=problems[0] if problems else None,
-        diagnostics=problems,
-        results=tuple(results),
+        ok=not problems, error=problems[0] if problems else None, diagnostics=problems, results=tuple(results)
     )
 
 

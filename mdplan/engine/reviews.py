@@ -264,12 +264,7 @@ class ReviewService:
         comments = dict(edit_comments or {})
         if out and len(out) == len(everything):
             return self.reject(
-                plan_id,
-                by,
-                comment=comment,
-                edit_comments=comments,
-                line_comments=line_comments,
-                terms=terms,
+                plan_id, by, comment=comment, edit_comments=comments, line_comments=line_comments, terms=terms
             )
         problems = opened.stale or _approval_problem(opened.decisions, terms)
         if problems:

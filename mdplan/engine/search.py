@@ -106,11 +106,7 @@ def _search_source(
 def _search_chosen(file: str, outline: Outline, search: "_Search") -> SearchedFile | Diagnostic | None:
     """Hits in a file whose front matter meets the request; without a pattern the file itself."""
     # Most searches ask nothing of the kind.
-    from mdplan.reading.front_matter_conditions import (
-        matching_values,
-        other_values,
-        uncounted_keys,
-    )
+    from mdplan.reading.front_matter_conditions import matching_values, other_values, uncounted_keys
 
     values = matching_values(outline, search.request)
     if values is None:

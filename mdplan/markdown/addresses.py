@@ -167,12 +167,7 @@ def _first_tier(
 
 
 def _matches(
-    outline: Outline,
-    section: Section,
-    path: Sequence[tuple[_Reading, ...]],
-    *,
-    exactly: bool,
-    full: bool,
+    outline: Outline, section: Section, path: Sequence[tuple[_Reading, ...]], *, exactly: bool, full: bool
 ) -> bool:
     here: Section | None = section
     for readings in reversed(path):

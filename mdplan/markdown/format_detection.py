@@ -59,10 +59,7 @@ def document_format(path: str, text: str, given: str | None = None) -> DocumentF
 
 _OPEN: Final = lazy_pattern(r"(---|\+\+\+)[ \t]*(?:\r\n?|\n)(?![ \t]*[\r\n])")
 
-_CLOSE: Final = {
-    "---": r"(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)",
-    "+++": r"\+\+\+[ \t]*(?:\r\n?|\n|\Z)",
-}
+_CLOSE: Final = {"---": r"(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)", "+++": r"\+\+\+[ \t]*(?:\r\n?|\n|\Z)"}
 
 
 class FrontMatterFormat(StrEnum):

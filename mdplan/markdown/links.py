@@ -138,10 +138,7 @@ def definitions(outline: Outline) -> dict[str, Definition]:
             found.setdefault(
                 normalized(outline, node.label),
                 Definition(
-                    label=label,
-                    text=f"[{label}]: {destination}{title}",
-                    href=node.href,
-                    span=node.span,
+                    label=label, text=f"[{label}]: {destination}{title}", href=node.href, span=node.span
                 ),
             )
     return found

@@ -323,10 +323,7 @@ class _Reader:
                 parent.items.append(self._item(last))
             elif last.block.kind is BlockKind.LIST:
                 listing = MarkdownList(
-                    block=last.block,
-                    items=tuple(last.items),
-                    containers=last.containers,
-                    index=last.index,
+                    block=last.block, items=tuple(last.items), containers=last.containers, index=last.index
                 )
                 self.found.append(listing)
                 if parent is not None and parent.block.kind is BlockKind.LIST_ITEM:
@@ -337,8 +334,5 @@ class _Reader:
         while last > first and opened.containers.is_blank(self._text, self._lines, last):
             last -= 1
         return ListItem(
-            block=opened.block,
-            children=tuple(opened.children),
-            lists=tuple(opened.lists),
-            last_line=last,
+            block=opened.block, children=tuple(opened.children), lists=tuple(opened.lists), last_line=last
         )

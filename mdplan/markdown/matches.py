@@ -29,10 +29,7 @@ _BLOCKS: Final = {
     BlockKind.HEADING: NodeKind.HEADINGS,
 }
 
-_INLINE: Final = {
-    InlineKind.CODE: NodeKind.INLINE_CODE,
-    InlineKind.HTML: NodeKind.HTML,
-}
+_INLINE: Final = {InlineKind.CODE: NodeKind.INLINE_CODE, InlineKind.HTML: NodeKind.HTML}
 
 _INLINE_KINDS: Final = frozenset({*_INLINE.values(), NodeKind.LINK_DESTINATIONS, NodeKind.IMAGES})
 

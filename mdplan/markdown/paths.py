@@ -237,9 +237,7 @@ PRESETS: Final[Mapping[str, SiteRules]] = {
     "astro": SiteRules.of({"/": "src/content/docs"}, ("index",), has_page_folders=True),
     "docfx": SiteRules.of({"/": ""}, ("index",), ignores_case=True, slugs=STYLES["docfx"]),
     "docusaurus": SiteRules.of(
-        {"/docs": "docs", "/blog": "blog", "/": "src/pages"},
-        ("index", "README"),
-        slugs=STYLES["docusaurus"],
+        {"/docs": "docs", "/blog": "blog", "/": "src/pages"}, ("index", "README"), slugs=STYLES["docusaurus"]
     ),
     "hugo": SiteRules.of({"/": "content"}, ("_index", "index"), slugs=STYLES["hugo"], has_page_folders=True),
     "mkdocs": SiteRules.of({"/": "docs"}, ("index", "README"), slugs=STYLES["python-markdown"]),

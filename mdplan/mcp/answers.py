@@ -561,10 +561,7 @@ def read_within(
     """
     longest = min(request.max_characters, most)
     report = fitted(
-        lambda characters: engine.read(replace(request, max_characters=characters)),
-        longest,
-        most,
-        size,
+        lambda characters: engine.read(replace(request, max_characters=characters)), longest, most, size
     )
     if size(report) <= most:
         return report

@@ -537,15 +537,7 @@ def _batch_schema(edits: Schema) -> Schema:
         if name in _BRIEF:
             schema["description"] = _BRIEF[name]
     ordered = {name: batch.pop(name) for name in ("file", "baseSha256")}
-    return object_schema(
-        {
-            **ordered,
-            "edits": edits,
-            "files": _FILES,
-            **batch,
-            VERBOSITY: _VERBOSITY,
-        }
-    )
+    return object_schema({**ordered, "edits": edits, "files": _FILES, **batch, VERBOSITY: _VERBOSITY})
 
 
 def _validate_schema() -> Schema:

@@ -362,10 +362,7 @@ def read(engine: Engine, request: text_requests.TextReadRequest) -> ToolResult:
         )
     first, last = result.start_line or 0, result.end_line or 0
     end = _end(engine, place) if result.truncated else last
-    rest = {
-        "totalLines": end - first + 1,
-        "suggestion": f"{_SUGGESTION}: lines {last + 1}-{end} are omitted",
-    }
+    rest = {"totalLines": end - first + 1, "suggestion": f"{_SUGGESTION}: lines {last + 1}-{end} are omitted"}
     return text_requests.success(
         {
             "filePath": request.file_path,

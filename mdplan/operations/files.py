@@ -54,10 +54,7 @@ class CreateFile(NewFileOperation):
     other edit of the same file goes with it.
     """
 
-    example: ClassVar[dict[str, object]] = {
-        "op": "create_file",
-        "markdown": "# Changelog\n\nNothing yet.\n",
-    }
+    example: ClassVar[dict[str, object]] = {"op": "create_file", "markdown": "# Changelog\n\nNothing yet.\n"}
     op: Literal["create_file"]
 
 

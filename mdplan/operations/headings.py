@@ -76,9 +76,7 @@ class RenameHeading(SectionTargeted):
             )
         unchanged = outline.text_of(edit.span) == edit.new_text
         return Resolution(
-            claims=(Claim(span=edit.span, owner=None),),
-            edits=() if unchanged else (edit,),
-            section=section,
+            claims=(Claim(span=edit.span, owner=None),), edits=() if unchanged else (edit,), section=section
         )
 
     def already_satisfied(self, problem: Diagnostic, outline: Outline) -> bool:
@@ -205,8 +203,7 @@ class MoveSection(LevelFitting):
         default=None, description="Heading path of the section to move to; [] is the preamble."
     )
     position: SectionPosition | None = Field(
-        default=None,
-        description="Position relative to that one; lastChild is the default with toFile alone.",
+        default=None, description="Position relative to that one; lastChild is the default with toFile alone."
     )
     to_file: str | None = Field(default=None, min_length=1, description="File to move it to, if another one.")
     to_base_sha256: SectionHash | None = Field(

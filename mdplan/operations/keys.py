@@ -61,7 +61,7 @@ class DataOperation(Operation):
     )
     key: str | tuple[Step, ...] = Field(
         description='Key: "nav[0].Home", "/nav/0/Home" or ["nav", 0, "Home"]; [name=Build] is an item by a '
-        "key in it, [=text] one by its value.",
+        "key in it, [=text] one by its value."
     )
     expected_value: Any = Field(
         default=None, description="Value that the key has now: JSON, a date as it is written."

@@ -328,11 +328,7 @@ class RemoveListItem(ItemOperation):
     section with its subsections.
     """
 
-    example: ClassVar[dict[str, object]] = {
-        "op": "remove_list_item",
-        "heading": "Brew",
-        "item": "Wait.",
-    }
+    example: ClassVar[dict[str, object]] = {"op": "remove_list_item", "heading": "Brew", "item": "Wait."}
 
     op: Literal["remove_list_item"]
     item: str = Field(description="Text of the item.")

@@ -260,10 +260,7 @@ class MatchOperation(SectionTargeted):
             return near
         scope_is = "lines" if self.lines is not None else "section"
         return find_near_misses(
-            folded,
-            replace(wanted, or_exact=True),
-            everywhere,
-            lambda _: f"outside the given {scope_is}",
+            folded, replace(wanted, or_exact=True), everywhere, lambda _: f"outside the given {scope_is}"
         )
 
     def _as_written(self, outline: Outline, near: tuple[NearMiss, ...]) -> str:
@@ -497,9 +494,7 @@ def _literal(outline: Outline, found: Span) -> NearMiss:
 def _undecided(count: int) -> Diagnostic:
     which = "skipped 1 match because its" if count == 1 else f"skipped {count} matches because their"
     return Diagnostic.warning(
-        Code.UNDECIDED_NODE,
-        f"{which} place in the Markdown could not be proven",
-        "use replace_range there",
+        Code.UNDECIDED_NODE, f"{which} place in the Markdown could not be proven", "use replace_range there"
     )
 
 

@@ -145,9 +145,7 @@ class PayloadOperation(LevelFitting):
             return behind
         before = self.insertion(text, place, section)
         return replace(
-            before,
-            claims=before.claims + behind.claims,
-            insertions=before.insertions + behind.insertions,
+            before, claims=before.claims + behind.claims, insertions=before.insertions + behind.insertions
         )
 
     def _inserted_at(

@@ -232,7 +232,4 @@ def _refusal(file: SnapshotFile, item: ResolvedEdit, there: SnapshotFile) -> Dia
             "name a Markdown file",
         ),
     )
-    return next(
-        (Diagnostic.invalid(message, hint) for holds, message, hint in reasons if holds),
-        None,
-    )
+    return next((Diagnostic.invalid(message, hint) for holds, message, hint in reasons if holds), None)

@@ -217,10 +217,7 @@ class PlansByNumber(Protocol):
 
 
 def merge_plans(
-    plans: PlansByNumber,
-    warnings: Problems,
-    options: Mapping[str, bool | str],
-    intent: Intent = NO_INTENT,
+    plans: PlansByNumber, warnings: Problems, options: Mapping[str, bool | str], intent: Intent = NO_INTENT
 ) -> Plan | Problems:
     """One plan that does what all of `plans` do, in their order, asked with `options`, for `intent`.
 
@@ -265,11 +262,7 @@ def ready_to_merge(plan: Plan) -> Plan:
             results += _numbered(bare, len(results))
         first = end
     return replace(
-        plan,
-        files=tuple(files),
-        requested=tuple(requested),
-        effects=tuple(effects),
-        results=tuple(results),
+        plan, files=tuple(files), requested=tuple(requested), effects=tuple(effects), results=tuple(results)
     )
 
 

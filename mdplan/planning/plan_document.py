@@ -269,9 +269,7 @@ def _with_field_names(value: object) -> object:
 
 def _tampered(reason: str) -> Diagnostic:
     return Diagnostic(
-        code=Code.PLAN_TAMPERED,
-        message=f"the plan cannot be trusted: {reason}",
-        hint="plan the batch again",
+        code=Code.PLAN_TAMPERED, message=f"the plan cannot be trusted: {reason}", hint="plan the batch again"
     )
 
 

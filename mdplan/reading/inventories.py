@@ -29,11 +29,7 @@ _Entry = TypeVar("_Entry")
 
 
 def inventories(
-    outline: Outline,
-    names: Collection[str],
-    area: Span,
-    limit: int,
-    find_broken: "FindBroken | None" = None,
+    outline: Outline, names: Collection[str], area: Span, limit: int, find_broken: "FindBroken | None" = None
 ) -> InventoryFields:
     """The inventories `names` of what starts in `area`, each list with at most `limit` entries.
 

@@ -334,9 +334,7 @@ def folder_report(
 
 
 def _row(
-    path: str,
-    outline: Outline | Diagnostic,
-    broken: Callable[[str, Outline], Sequence[BrokenLink]] | None,
+    path: str, outline: Outline | Diagnostic, broken: Callable[[str, Outline], Sequence[BrokenLink]] | None
 ) -> FileRow:
     row = file_row(path, outline)
     if broken is None or isinstance(outline, Diagnostic):

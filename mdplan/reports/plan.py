@@ -316,11 +316,7 @@ class ComparisonReport(Report):
 # --- A report on a plan as a notebook shows it.
 
 # Colors that can be read on a light and on a dark page.
-_STYLES: Final = {
-    "+": "color:#1a7f37",
-    "-": "color:#cf222e",
-    "@": "color:#8250df",
-}
+_STYLES: Final = {"+": "color:#1a7f37", "-": "color:#cf222e", "@": "color:#8250df"}
 
 
 def report_html(summary: str, diff: str, warnings: Sequence[str]) -> str:

@@ -152,8 +152,7 @@ class Batch(WireModel):
         "workspace, in all.",
     )
     json_schema: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None,
-        description="JSON Schema file that no file of the batch may newly violate.",
+        default=None, description="JSON Schema file that no file of the batch may newly violate."
     )
     allow_outline_change: bool = Field(
         default=False, description="Allow edits that add or remove headings outside the written text."
@@ -616,9 +615,7 @@ MOST_BITS: Final = 10_000
 _MOST_SHOWN: Final = 100
 
 # Forms of match options that are folded into flat ones; see `match_options`.
-_RICH_FIELDS: Final = frozenset(
-    {"expectedMatchCount", "matchSelection", "flags", "nodeExclusions", "scope"},
-)
+_RICH_FIELDS: Final = frozenset({"expectedMatchCount", "matchSelection", "flags", "nodeExclusions", "scope"})
 
 
 def with_decoded_fields(model: Model, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -76,10 +76,7 @@ class FoldedText:
 
 
 def find_near_misses(
-    folded: FoldedText,
-    wanted: SearchTerm,
-    within: Span,
-    remark: Callable[[Span], str] = lambda _: "",
+    folded: FoldedText, wanted: SearchTerm, within: Span, remark: Callable[[Span], str] = lambda _: ""
 ) -> tuple[NearMiss, ...]:
     """Up to three places inside `within` that differ least from `wanted`, the best first.
 

@@ -220,12 +220,7 @@ def sha256_hex(data: bytes | memoryview) -> str:
 
 def _source(data: bytes, text: str, encoding: str, bom: bytes, invalid_bytes: int) -> Source:
     return Source(
-        data=data,
-        text=text,
-        encoding=encoding,
-        bom=bom,
-        sha256=sha256_hex(data),
-        invalid_bytes=invalid_bytes,
+        data=data, text=text, encoding=encoding, bom=bom, sha256=sha256_hex(data), invalid_bytes=invalid_bytes
     )
 
 

@@ -192,11 +192,7 @@ class Client:
     def __init__(self, command: Sequence[str]) -> None:
         """Start the server and wait for its answer to `initialize`."""
         self._process = subprocess.Popen(
-            command,
-            env=ENVIRONMENT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            command, env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
         self._id = 0
         self.request("initialize", INITIALIZE)

@@ -177,11 +177,7 @@ def check_snippet(before: Texts, after: Texts) -> None:
     assert '```js\nimport { test } from "node:test";\n\ntest("```");\n```' in text.replace("````", "```")
 
 
-ROWS = [
-    {"name": "a|b", "about": "one, two"},
-    {"name": "c", "about": "x | y | z"},
-    {"name": "d", "about": ""},
-]
+ROWS = [{"name": "a|b", "about": "one, two"}, {"name": "c", "about": "x | y | z"}, {"name": "d", "about": ""}]
 
 
 def with_markers(name: str) -> Callable[[Path], None]:

@@ -205,10 +205,7 @@ def kill_after(command: list[str], visits: int, seconds: float) -> None:
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("signing", ["ssh_signing", "gpg_signing"])
 def test_repeatedly_killed_fleet_run_ends_with_the_same_pull_requests(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    request: pytest.FixtureRequest,
-    signing: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, signing: str
 ) -> None:
     many = [make(tmp_path, number) for number in range(COUNT)]
     write_lists(tmp_path, many)

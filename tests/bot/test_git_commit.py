@@ -444,12 +444,7 @@ def test_rebuild_without_changes_keeps_the_branch(work: Repository, manifest: Pa
 
 @pytest.mark.parametrize("amended", [False, True])
 def test_branch_with_a_foreign_commit_is_not_rebuilt(
-    work: Repository,
-    manifest: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    *,
-    amended: bool,
+    work: Repository, manifest: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, amended: bool
 ) -> None:
     work.applied(manifest, "main", NIGHTLY)
     work.git("worktree", "add", "-q", str(tmp_path / "by-hand"), "bot/nightly")

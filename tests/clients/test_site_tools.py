@@ -53,11 +53,7 @@ RECIPES: dict[str, tuple[list[dict[str, Any]], str, str]] = {
         "guide/brew.md",
         "tea/brew.md",
     ),
-    "deleted": (
-        [{"file": "docs/about.md", "edits": [{"op": "delete_file"}]}],
-        "  - About: about.md\n",
-        "",
-    ),
+    "deleted": ([{"file": "docs/about.md", "edits": [{"op": "delete_file"}]}], "  - About: about.md\n", ""),
 }
 
 

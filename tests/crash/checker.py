@@ -124,10 +124,7 @@ class Checker:
         Unless the scenario is about that trial, it would only bury what matters under names that do not.
         """
         disk = make(
-            volume,
-            mounted_at=str(self.folder),
-            exchange=self.scenario.exchange,
-            links=self.scenario.links,
+            volume, mounted_at=str(self.folder), exchange=self.scenario.exchange, links=self.scenario.links
         )
         if not self.scenario.tries_exchange:
             root = disk.open_root(str(self.folder))

@@ -27,12 +27,7 @@ from tests.crash.scenario import Change, Scenario, created, deleted, renamed, re
 from tests.crash.tally import Tally
 
 BEFORE = (replaced("before.md"),)
-MIXED = (
-    *replaced("a.md"),
-    *created("x/y/new.md"),
-    *deleted("d/gone.md"),
-    *renamed("d/from.md", "to.md"),
-)
+MIXED = (*replaced("a.md"), *created("x/y/new.md"), *deleted("d/gone.md"), *renamed("d/from.md", "to.md"))
 FIRST, SECOND, THIRD = b"first\n", b"the second\n", b"this is the third\n"
 
 LINKED = Scenario("rename-by-link", renamed("d/from.md", "to.md"), BEFORE, exchange=False)
@@ -115,10 +110,7 @@ def test_receipts_stay_valid_after_nested_crashes(scenario: Scenario, tmp_path: 
     check(checker.check(checker.run(), recovery=before_answer), tally)
 
 
-@scenarios(
-    *SMALL,
-    slow=LARGE,
-)
+@scenarios(*SMALL, slow=LARGE)
 def test_next_commit_succeeds_after_every_crash(scenario: Scenario, tmp_path: Path, tally: Tally) -> None:
     checker = Checker(scenario, tmp_path)
     disk = checker.run()

@@ -206,10 +206,7 @@ LOOKS = (
     ),
     pytest.param(
         DELETE,
-        {
-            (restore, "_plan_for_deleted"): way_of_deleted_without_look,
-            (restore, "_restore"): restore_blindly,
-        },
+        {(restore, "_plan_for_deleted"): way_of_deleted_without_look, (restore, "_restore"): restore_blindly},
         id="at the place of a deleted file that is put back",
     ),
 )

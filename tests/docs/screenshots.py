@@ -32,11 +32,7 @@ BATCH: Final = {
     "title": "Describe the stable channel",
     "edits": [
         {"op": "replace_match", "pattern": "nightly", "replacement": "stable"},
-        {
-            "op": "append_to_section",
-            "headingPath": ["Install"],
-            "markdown": "Restart the kettle afterwards.",
-        },
+        {"op": "append_to_section", "headingPath": ["Install"], "markdown": "Restart the kettle afterwards."},
         {"op": "set_task", "item": "It has water.", "done": True},
     ],
 }

@@ -74,12 +74,7 @@ class Checkout:
             **environment,
         }
         return subprocess.run(
-            [*BASH, script],
-            cwd=self.folder,
-            env=given,
-            check=False,
-            capture_output=True,
-            encoding="utf-8",
+            [*BASH, script], cwd=self.folder, env=given, check=False, capture_output=True, encoding="utf-8"
         )
 
     def bot(

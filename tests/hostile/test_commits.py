@@ -295,11 +295,7 @@ def test_unsafe_state_folder_is_refused(place: Place, record: Record, trap: str)
     check_refused(record, f"50 {trap}", act, {Code.STATE_DIR_UNSAFE}, place.folder)
 
 
-FIELDS = {
-    "a text edit": ("New.", "Bad."),
-    "the file": ('"here.md"', '"other.md"'),
-    "a hash": (None, None),
-}
+FIELDS = {"a text edit": ("New.", "Bad."), "the file": ('"here.md"', '"other.md"'), "a hash": (None, None)}
 
 
 @pytest.mark.hostile_case(51)

@@ -96,10 +96,7 @@ RAW = {
     "a field twice": (call_of("md_stat", '{"file": "here.md", "file": 1}'), ARGUMENT),
     "lone surrogate": (call_of("md_stat", '{"file": "\\ud800"}'), UNREADABLE),
     "lone surrogate in a name": (call_of("md_stat", '{"\\udfff": 1}'), UNREADABLE),
-    "surrogate as bytes": (
-        call_of("md_stat", '{"file": "\ud800"}'),
-        {"FILE_NOT_FOUND", *UNREADABLE},
-    ),
+    "surrogate as bytes": (call_of("md_stat", '{"file": "\ud800"}'), {"FILE_NOT_FOUND", *UNREADABLE}),
     "no UTF-8": (b'{"jsonrpc":"2.0","id":7,"method":"\xff"}', UNREADABLE),
     "no JSON": (b"{", UNREADABLE),
     "a batch": (b'[{"jsonrpc":"2.0","id":7,"method":"ping"}]', UNREADABLE),

@@ -66,9 +66,7 @@ _EDITS: dict[str, Callable[[str], dict[str, Any]]] = {
     "move to": lambda path: _batch(
         "here.md", {"op": "move_section", "headingPath": ["There"], "toFile": path}
     ),
-    "diff of": lambda path: {
-        "diff": f"--- a/{path}\n+++ b/{path}\n@@ -1,1 +1,1 @@\n-# Secret\n+# Owned\n",
-    },
+    "diff of": lambda path: {"diff": f"--- a/{path}\n+++ b/{path}\n@@ -1,1 +1,1 @@\n-# Secret\n+# Owned\n"},
 }
 
 

@@ -57,13 +57,7 @@ JSON = '{\n  "name": "a",\n  "version": 1,\n  "files": [\n    "x"\n  ]\n}\n'
             JSON.replace("]\n", '],\n  "theirs": 2\n'),
             JSON.replace("]\n", '],\n  "theirs": 2,\n  "ours": 1\n'),
         ),
-        (
-            "toml",
-            "[a]\nx = 1\n",
-            "[a]\nx = 1\ny = 2\n",
-            "[a]\nx = 1\nz = 3\n",
-            "[a]\nx = 1\nz = 3\ny = 2\n",
-        ),
+        ("toml", "[a]\nx = 1\n", "[a]\nx = 1\ny = 2\n", "[a]\nx = 1\nz = 3\n", "[a]\nx = 1\nz = 3\ny = 2\n"),
         # Ours moves a key that theirs deletes: its order is not kept, and that is no conflict.
         ("yaml", "a: 1\nb: 2\n", "b: 2\na: 1\n", "a: 3\n", "a: 3\n"),
         ("json", '{"a": 1, "b": 2}\n', '{"b": 2, "a": 1}\n', '{"a": 3}\n', '{"a": 3}\n'),

@@ -93,10 +93,7 @@ def test_data_files_are_merged_by_key(repository: Path) -> None:
     (repository / "data.json").write_text('{"a": 1}\n')
     _git(repository, "add", ".")
     _git(repository, "commit", "-m", "x")
-    for branch, text in (
-        ("one", '{"a": 1, "one": 1}\n'),
-        ("two", '{"a": 1, "two": 2}\n'),
-    ):
+    for branch, text in (("one", '{"a": 1, "one": 1}\n'), ("two", '{"a": 1, "two": 2}\n')):
         _git(repository, "checkout", "-q", "-b", branch, "main")
         (repository / "data.json").write_text(text)
         _git(repository, "add", ".")

@@ -58,10 +58,7 @@ def _after(text: str, edits: list[dict[str, Any]]) -> str:
     return report.text
 
 
-@given(
-    st.dictionaries(st.integers(0, 5), st.sampled_from(sorted(INTENTS))),
-    st.sets(st.integers(0, 5)),
-)
+@given(st.dictionaries(st.integers(0, 5), st.sampled_from(sorted(INTENTS))), st.sets(st.integers(0, 5)))
 @example({4: "delete", 5: "delete"}, {4})
 def test_merge_of_two_batches_is_the_text_of_both(asked: dict[int, str], ours: set[int]) -> None:
     own = [INTENTS[kind](number) for number, kind in asked.items() if number in ours]

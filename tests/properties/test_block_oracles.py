@@ -95,8 +95,7 @@ def test_blocks_match_both_other_parsers(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["text\na | b\n--|--\n1 | 2\n", "- text\n  a | b\n  --|--\n", "a\nx | y\n-|-\n1|2\n---\n"],
+    "text", ["text\na | b\n--|--\n1 | 2\n", "- text\n  a | b\n  --|--\n", "a\nx | y\n-|-\n1|2\n---\n"]
 )
 def test_table_may_follow_text_directly(text: str) -> None:
     """To cmark-gfm it begins where the text does."""

@@ -40,10 +40,7 @@ def by_configparser(text: str) -> Values | None:
     if any(";" in line and "#" in line for line in to_lf(text).split("\n")):
         return None
     parser = configparser.RawConfigParser(
-        strict=False,
-        allow_no_value=True,
-        inline_comment_prefixes=("#", ";"),
-        default_section="\x02",
+        strict=False, allow_no_value=True, inline_comment_prefixes=("#", ";"), default_section="\x02"
     )
     parser.optionxform = str
     try:

@@ -140,9 +140,7 @@ ONE = {"op": "replace_match", "pattern": "one", "replacement": "1"}
     ],
     ids=["count", "section", "lines", "text"],
 )
-def test_guarded_edit_succeeds_though_another_section_changed(
-    edit: dict[str, object],
-) -> None:
+def test_guarded_edit_succeeds_though_another_section_changed(edit: dict[str, object]) -> None:
     loose = {"op": "append_to_file", "markdown": "x"}
     with TemporaryDirectory() as name:
         file = Path(name, "a.md")

@@ -7,14 +7,7 @@ import pytest
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService, ReviewState
-from mdplan.storage.decisions import (
-    Channel,
-    Decision,
-    DecisionStore,
-    LineComment,
-    Side,
-    Verdict,
-)
+from mdplan.storage.decisions import Channel, Decision, DecisionStore, LineComment, Side, Verdict
 from tests.three_edits import EDITS, GUIDE, plan
 
 FILES = {"a.md": GUIDE}

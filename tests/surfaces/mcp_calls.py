@@ -46,11 +46,7 @@ class Calls:
         result = self.portal.call(self.client.call_tool, tool, arguments)
         if result.structured_content is not None:
             self._validators[tool].validate(result.structured_content)
-        return Result(
-            text=_text_of(result),
-            data=result.structured_content,
-            is_error=bool(result.is_error),
-        )
+        return Result(text=_text_of(result), data=result.structured_content, is_error=bool(result.is_error))
 
     def call_with_progress(self, tool: str, arguments: dict[str, Any]) -> tuple[Result, list[Progress]]:
         """The same, and the progress that the server reported."""

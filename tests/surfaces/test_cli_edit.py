@@ -104,8 +104,7 @@ def test_command_makes_the_edit(folder: Path, words: list[str], file: str, old: 
 
 
 @pytest.mark.parametrize(
-    ("given", "text"),
-    [("# New", "# New\n"), ("# New\n", "# New\n"), ("", ""), ("@words.txt", "# Words")],
+    ("given", "text"), [("# New", "# New\n"), ("# New\n", "# New\n"), ("", ""), ("@words.txt", "# Words")]
 )
 def test_new_file_from_arguments_ends_with_a_newline(folder: Path, given: str, text: str) -> None:
     (folder / "words.txt").write_text("# Words", encoding="utf-8")

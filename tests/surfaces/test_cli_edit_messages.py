@@ -119,11 +119,7 @@ def test_option_help_does_not_mention_json(op: str) -> None:
         ("append_to_section", 'no section matches heading path ["A", "B"]', "no section matches 'A / B'"),
         ("insert_section", "use firstChild with headingPath []", "use firstChild with `--section ''`"),
         ("add_list_item", '"list": {"index": …} is one of: 0, 1', "`--list` is one of: 0, 1"),
-        (
-            "set_value",
-            'send an array: `"key": ["ms.topic"]`',
-            "write `--key '[ms.topic]'`",
-        ),
+        ("set_value", 'send an array: `"key": ["ms.topic"]`', "write `--key '[ms.topic]'`"),
     ],
 )
 def test_fields_become_options(op: str, text: str, told: str) -> None:

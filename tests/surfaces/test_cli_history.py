@@ -264,11 +264,7 @@ def test_commit_recovers_first_and_says_so(project: Path) -> None:
     run = mdplan("apply", "-", "--json", stdin=BATCH | {"edits": [BATCH["edits"][0]]})
 
     assert run.code == 0
-    assert run.json["recovered"] == {
-        "rolledBack": [transaction],
-        "finished": [],
-        "files": ["guide.md"],
-    }
+    assert run.json["recovered"] == {"rolledBack": [transaction], "finished": [], "files": ["guide.md"]}
     assert (project / "guide.md").read_text() == GUIDE.replace("nightly", "stable")
 
 

@@ -138,8 +138,7 @@ def test_help_does_not_wrap_commands(command: str, line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("topic", "near"),
-    [("task", "`set_task`"), ("add_item", "`add_list_item`"), ("manifst", "`manifest`")],
+    ("topic", "near"), [("task", "`set_task`"), ("add_item", "`add_list_item`"), ("manifst", "`manifest`")]
 )
 def test_help_suggests_the_nearest_topic(topic: str, near: str) -> None:
     run = mdplan("help", topic)

@@ -193,12 +193,7 @@ def test_text_that_fits_on_the_terminal_is_not_paged(project: Path, monkeypatch:
 
 
 @pytest.mark.parametrize(
-    ("words", "is_paged"),
-    [
-        (["plan"], True),
-        (["apply"], True),
-        (["plan", "--no-pager"], False),
-    ],
+    ("words", "is_paged"), [(["plan"], True), (["apply"], True), (["plan", "--no-pager"], False)]
 )
 def test_long_diff_is_paged_on_a_terminal(
     project: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], *, is_paged: bool

@@ -22,8 +22,7 @@ def deep(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("file", "found"),
-    [("own.md", "docs/own.md"), ("./own.md", "docs/own.md"), ("../guide.md", "guide.md")],
+    ("file", "found"), [("own.md", "docs/own.md"), ("./own.md", "docs/own.md"), ("../guide.md", "guide.md")]
 )
 def test_file_is_relative_to_the_current_folder(deep: Path, file: str, found: str) -> None:
     run = mdplan("stat", file)

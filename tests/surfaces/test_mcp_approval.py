@@ -60,11 +60,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def agent(
-    root: Path,
-    mode: str,
-    person: "Person | FormPerson | None",
-    *toolsets: str,
-    approve_in_chat: bool = False,
+    root: Path, mode: str, person: "Person | FormPerson | None", *toolsets: str, approve_in_chat: bool = False
 ) -> Iterator[Calls]:
     """An agent whose client can send `person` to a page or show a form, or cannot."""
     engine = Engine(Workspace.open([root]), Settings(require_approval=True), caller=mcp_caller())

@@ -60,12 +60,7 @@ def test_app_and_its_tools_are_listed(root: Path, mode: str) -> None:
     linked = {name: tool["_meta"]["ui"] for name, tool in tools.items() if "ui" in tool["_meta"]}
     only_app = {"resourceUri": APP, "visibility": ["app"]}
     shows = {"resourceUri": APP}
-    assert linked == {
-        "md_validate": shows,
-        "md_apply": shows,
-        "md_review": only_app,
-        "md_decide": only_app,
-    }
+    assert linked == {"md_validate": shows, "md_apply": shows, "md_review": only_app, "md_decide": only_app}
     assert app.mime_type == APP_MIME_TYPE
     offered = [[tool[each] for each in ("name", "description", "inputSchema")] for tool in tools.values()]
     assert (

@@ -112,11 +112,7 @@ def test_another_title_makes_another_request(root: Path) -> None:
 
 @pytest.mark.parametrize(
     ("words", "name"),
-    [
-        ({"title": "x" * 201}, "title"),
-        ({"description": "x" * 4_001}, "description"),
-        ({"title": 3}, "title"),
-    ],
+    [({"title": "x" * 201}, "title"), ({"description": "x" * 4_001}, "description"), ({"title": 3}, "title")],
 )
 def test_invalid_title_is_refused(root: Path, words: dict[str, object], name: str) -> None:
     report = engine_of(root).plan(batch(ONE, **words))

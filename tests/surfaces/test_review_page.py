@@ -132,9 +132,7 @@ def test_content_security_policy_blocks_other_sources(calls: ReviewCalls, plan_i
     assert headers["referrer-policy"] == "same-origin"
 
 
-def test_link_works_once_and_sets_an_http_only_strict_cookie(
-    calls: ReviewCalls,
-) -> None:
+def test_link_works_once_and_sets_an_http_only_strict_cookie(calls: ReviewCalls) -> None:
     opened = calls.get(calls.link)
 
     attributes = {part.strip().lower() for part in opened.headers["set-cookie"].split(";")[1:]}
@@ -199,13 +197,7 @@ def test_malformed_decision_is_refused(calls: ReviewCalls, plan_id: str) -> None
 
 
 @pytest.mark.parametrize(
-    "path",
-    [
-        "plan/{id}/file/9",
-        "static/nothing",
-        "plan/{id}/edit/9/section/0",
-        "plan/%00",
-    ],
+    "path", ["plan/{id}/file/9", "static/nothing", "plan/{id}/edit/9/section/0", "plan/%00"]
 )
 def test_missing_plan_or_file_is_reported(calls: ReviewCalls, plan_id: str, path: str) -> None:
     assert calls.visit().get(calls.base + path.format(id=plan_id)).status in {404, 409}

@@ -68,13 +68,7 @@ def test_whole_file_is_read_by_its_absolute_path(calls: Calls, root: Path) -> No
     assert calls.call("get_text_file_contents", {"files": [request]}).data == {
         path: {
             "ranges": [
-                {
-                    "content": CONFIG,
-                    "start": 1,
-                    "end": 16,
-                    "total_lines": 16,
-                    "content_size": len(CONFIG),
-                }
+                {"content": CONFIG, "start": 1, "end": 16, "total_lines": 16, "content_size": len(CONFIG)}
             ]
         }
     }

@@ -111,12 +111,7 @@ def test_example_3_fixes_a_typo_through_text_replace(calls: Calls, root: Path) -
     found = calls.call("TextInspect", {"filePath": "guide.md", "mode": "search", "query": "recieve"}).data
     old = calls.call(
         "TextPatch",
-        {
-            "filePath": "guide.md",
-            "operation": "replace",
-            "target": {"text": "recieve"},
-            "content": "receive",
-        },
+        {"filePath": "guide.md", "operation": "replace", "target": {"text": "recieve"}, "content": "receive"},
     )
     replaced = calls.call(
         "TextReplace", {"filePath": "guide.md", "oldText": "recieve", "newText": "receive"}
@@ -178,8 +173,7 @@ def test_hash_of_each_answer_guards_the_next_edit(calls: Calls, root: Path) -> N
     read = calls.call("TextRead", {"filePath": "API.md", "target": {"heading": {"text": "Client"}}}).data
     second = patch(calls, {"appendToSection": "## Calls"}, "More.", expectedHash=first)["fileHash"]
     third = calls.call(
-        "TextReplace",
-        {"filePath": "API.md", "oldText": "More.", "newText": "Less.", "expectedHash": second},
+        "TextReplace", {"filePath": "API.md", "oldText": "More.", "newText": "Less.", "expectedHash": second}
     ).data["fileHash"]
     stale = patch(calls, {"appendToSection": "## Calls"}, "Again.", expectedHash=second)
 

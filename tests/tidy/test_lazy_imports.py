@@ -197,11 +197,7 @@ NOT_FOR_A_COMMIT = (
 )
 NOT_FOR_A_PLAN = (
     *NOT_FOR_A_COMMIT,
-    *(
-        "mdplan.engine.commit",
-        "mdplan.engine.comparison",
-        "mdplan.engine.recovery",
-    ),
+    *("mdplan.engine.commit", "mdplan.engine.comparison", "mdplan.engine.recovery"),
     *("mdplan.engine.undo", "mdplan.storage.journal", "mdplan.storage.transaction."),
 )
 SKIPPED = {"stat": NOT_FOR_A_LOOK, "read": NOT_FOR_A_LOOK, "plan": NOT_FOR_A_PLAN, "apply": NOT_FOR_A_COMMIT}
@@ -213,9 +209,7 @@ def test_command_imports_nothing_that_only_others_need(
 ) -> None:
     (tmp_path / "a.md").write_bytes(PLAIN)
     edit = {"op": "append_to_section", "heading": "Install `kettle`", "markdown": "Pour."}
-    batch = json.dumps(
-        {"file": "a.md", "baseSha256": hashlib.sha256(PLAIN).hexdigest(), "edits": [edit]},
-    )
+    batch = json.dumps({"file": "a.md", "baseSha256": hashlib.sha256(PLAIN).hexdigest(), "edits": [edit]})
     subject = "-" if command in {"plan", "apply"} else str(tmp_path / "a.md")
 
     loaded = loaded_by("-m", "mdplan", command, subject, "--root", str(tmp_path), stdin=batch)

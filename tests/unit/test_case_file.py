@@ -164,9 +164,7 @@ def test_update_changes_one_block_and_nothing_else(tmp_path: Path) -> None:
 def test_update_removes_stale_blocks_and_appends_new_ones(tmp_path: Path) -> None:
     case = case_named("Changes", tmp_path)
     replace_blocks(
-        case,
-        [json_block("diagnostics", [])],
-        is_stale=lambda block: block.role in {"after", "report"},
+        case, [json_block("diagnostics", [])], is_stale=lambda block: block.role in {"after", "report"}
     )
 
     start, end = PAGE.index("```md after\n# B"), PAGE.index("## Stays too")

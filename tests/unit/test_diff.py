@@ -7,15 +7,7 @@ import pytest
 from mdplan.text.diff import DiffStat, DiffText, find_hunks
 from mdplan.text.source import ByteEdit, splice
 from tests.file_diffs import creation_diff, deletion_diff, unified_diff
-from tests.patch_tools import (
-    Tool,
-    dulwich_apply,
-    git_apply,
-    gnu_patch,
-    needs_git,
-    needs_patch,
-    unidiff_print,
-)
+from tests.patch_tools import Tool, dulwich_apply, git_apply, gnu_patch, needs_git, needs_patch, unidiff_print
 
 NUMBERS = b"".join(b"%02d\n" % number for number in range(1, 21))
 HEADER = b"diff --git a/x.md b/x.md\n--- a/x.md\n+++ b/x.md\n"

@@ -48,12 +48,7 @@ FOUND = [
     ("row loses a pipe", TABLE, TABLE.replace("| 1 | 2", "| 1  2"), [(Code.TABLE_TORN, 5)]),
     ("row loses a cell", TABLE, TABLE.replace("| 1 | 2", "| 1"), []),
     ("row is torn off", TABLE, TABLE.replace("| 3", "\n| 3"), [(Code.TABLE_TORN, 7)]),
-    (
-        "header is torn off",
-        TABLE,
-        TABLE.replace("|---|---|", "|---|"),
-        [(Code.TABLE_TORN, 3)],
-    ),
+    ("header is torn off", TABLE, TABLE.replace("|---|---|", "|---|"), [(Code.TABLE_TORN, 3)]),
     ("row is deleted", TABLE, TABLE.replace("| 3 | 4 |\n", ""), []),
     ("row has a pipe in text", TABLE, TABLE.replace("| 4 |", "| a|b |"), [(Code.TABLE_TORN, 6)]),
     ("front matter breaks", "---\na: 1\n---\n", "---\na: [1\n---\n", [(Code.FRONT_MATTER_INVALID, 3)]),

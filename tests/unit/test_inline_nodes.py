@@ -84,12 +84,7 @@ REFERENCES = {
     "definition over lines": (
         "> [r]:\n> <u v>\n> 't\n> s'\n",
         node(
-            "definition",
-            "[r]:\n> <u v>\n> 't\n> s'",
-            "u v",
-            label="r",
-            destination="<u v>",
-            title="'t\n> s'",
+            "definition", "[r]:\n> <u v>\n> 't\n> s'", "u v", label="r", destination="<u v>", title="'t\n> s'"
         ),
     ),
     "two definitions of one label": (

@@ -6,13 +6,7 @@ import pytest
 
 from mdplan.markdown.enclosure_search import find_regions
 from mdplan.markdown.format_detection import document_format
-from mdplan.markdown.links import (
-    LinkCount,
-    count_links,
-    definitions,
-    local_links,
-    reference_uses,
-)
+from mdplan.markdown.links import LinkCount, count_links, definitions, local_links, reference_uses
 from mdplan.markdown.outline import Outline, find_code_blocks, find_tables, find_tasks
 from mdplan.markdown.targets import find_anchors, resolvable_targets
 from mdplan.text.lines import Span

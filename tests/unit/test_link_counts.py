@@ -50,8 +50,4 @@ def test_unknown_fragments_are_reported_with_their_lines() -> None:
         "[f]: #five\n\n| a |\n|---|\n| [g](#six) |\n\n<p id=six>\n<a href=#seven>\n"
     )
 
-    check(
-        text,
-        "inline 4 html 2",
-        [(3, "#two"), (5, "#three"), (5, "#four"), (7, "#five"), (14, "#seven")],
-    )
+    check(text, "inline 4 html 2", [(3, "#two"), (5, "#three"), (5, "#four"), (7, "#five"), (14, "#seven")])

@@ -66,12 +66,7 @@ def outline(text: str, file: str = "a.md") -> Outline:
     return Outline(Source.from_text(text), document_format(file, text))
 
 
-def read(
-    text: str = GUIDE,
-    budget: int = 10_000,
-    cursor: str | None = None,
-    **target: Any,
-) -> Any:
+def read(text: str = GUIDE, budget: int = 10_000, cursor: str | None = None, **target: Any) -> Any:
     request = read_read_request({"file": "a.md", **target})
     assert isinstance(request, ReadRequest), request
     return read_target("a.md", outline(text), request.targets[0], budget, cursor)

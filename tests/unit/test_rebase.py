@@ -95,10 +95,7 @@ def check_refused(engine: Engine, folder: Path, edit: Edit, changed: bytes, *oth
             on("Use", "insert_section", position="after", markdown="## New"),
             (b"## Help", b"## New\n\n## Help"),
         ),
-        (
-            on("Guide", "upsert_section", mode="append", markdown="Rest."),
-            (b"Intro.\n", b"Intro.\n\nRest.\n"),
-        ),
+        (on("Guide", "upsert_section", mode="append", markdown="Rest."), (b"Intro.\n", b"Intro.\n\nRest.\n")),
         ({"op": "replace_match", "pattern": "Use it", "replacement": "Use this"}, (b"Use it", b"Use this")),
     ],
     ids=lambda value: value.get("op") if isinstance(value, dict) else "",

@@ -197,8 +197,4 @@ def test_stat_lists_broken_links_to_any_file(engine: Engine, root: Path) -> None
     assert [(link.line, link.target) for link in links.broken] == expected
     assert [(link.line, link.target) for link in without.broken] == [(5, "#gone")]
     by_file = {row.file: [link.target for link in row.broken_links or ()] for row in rows}
-    assert by_file == {
-        "docs/a.md": [],
-        "docs/b.md": [target for _, target in expected],
-        "guide.md": [],
-    }
+    assert by_file == {"docs/a.md": [], "docs/b.md": [target for _, target in expected], "guide.md": []}

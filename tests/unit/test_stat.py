@@ -257,10 +257,7 @@ def test_lists_have_the_index_by_which_edits_name_them() -> None:
     assert report.lists is not None
     assert [
         (each.index, each.start_line, each.end_line, each.marker, each.items) for each in report.lists
-    ] == [
-        (0, 3, 5, "-", 2),
-        (1, 9, 9, "1.", 1),
-    ]
+    ] == [(0, 3, 5, "-", 2), (1, 9, 9, "1.", 1)]
     assert "lists: 0 3-5 (2 items), 1 9-9 (1 item)\n" in stat_text(report)
 
 

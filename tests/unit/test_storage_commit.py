@@ -265,10 +265,7 @@ def test_folders_are_removed_after_the_commit_when_they_are_empty(folder: Path) 
     (folder / "e" / "f").mkdir(parents=True)
     (folder / "e" / "f" / "x.md").write_bytes(b"x")
     commit(
-        folder,
-        deletion("e/f/x.md", b"x"),
-        deletion("d/b.md", b"d/b.md"),
-        removed_folders=("d", "e", "e/f"),
+        folder, deletion("e/f/x.md", b"x"), deletion("d/b.md", b"d/b.md"), removed_folders=("d", "e", "e/f")
     )
 
     assert sorted(tree(folder)) == ["a.md", "d", "d/c.md"]
@@ -308,15 +305,7 @@ class Recorder(FileSystem):
         super().reach(step)
 
 
-LASTING = {
-    Step.SYNC,
-    Step.SYNC_DIRECTORY,
-    Step.RENAME,
-    Step.RENAME_NEW,
-    Step.EXCHANGE,
-    Step.LINK,
-    Step.MOVE,
-}
+LASTING = {Step.SYNC, Step.SYNC_DIRECTORY, Step.RENAME, Step.RENAME_NEW, Step.EXCHANGE, Step.LINK, Step.MOVE}
 
 
 @pytest.mark.requirement("commit-2")

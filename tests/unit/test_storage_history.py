@@ -8,13 +8,7 @@ from mdplan.diagnostics import Code, Diagnostic, Severity
 from mdplan.storage.filesystem import Step
 from mdplan.storage.lock import locked
 from mdplan.storage.root import Root
-from mdplan.storage.transactions import (
-    Transaction,
-    TransactionFile,
-    before_image,
-    collect,
-    transactions,
-)
+from mdplan.storage.transactions import Transaction, TransactionFile, before_image, collect, transactions
 from tests.commits import change, commit, creation, deletion, journal_of, sha256
 from tests.disk import FailingDisk, names_in
 

@@ -8,16 +8,7 @@ import pytest
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.storage.root import Workspace, find_root
 
-FILES = (
-    "README.md",
-    "[id].md",
-    "a-b.md",
-    "a/b.md",
-    "a/c/d.md",
-    "a/c/d.txt",
-    "a.md",
-    "node/x.md",
-)
+FILES = ("README.md", "[id].md", "a-b.md", "a/b.md", "a/c/d.md", "a/c/d.txt", "a.md", "node/x.md")
 
 
 @pytest.fixture

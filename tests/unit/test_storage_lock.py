@@ -66,9 +66,7 @@ def test_second_thread_waits_and_then_gives_up(tmp_path: Path) -> None:
 def check_freed_by_a_kill(program: str, folder: Path, timeout: float) -> None:
     """`program` holds the lock of `folder` until it is killed; `timeout` seconds behind that it is free."""
     with subprocess.Popen(
-        [sys.executable, "-c", program, str(folder)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
+        [sys.executable, "-c", program, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"

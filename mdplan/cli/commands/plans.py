@@ -228,12 +228,7 @@ _LAST: Final = ("last", "HEAD", "latest")
 @approval_option
 @engine_command(ApplyReport, FILES, COMMITS, HISTORY, tells_people=True)
 def undo(
-    session: Session,
-    *,
-    transaction: str | None,
-    dry_run: bool,
-    on_stale: OnStale,
-    require_approval: bool,
+    session: Session, *, transaction: str | None, dry_run: bool, on_stale: OnStale, require_approval: bool
 ) -> Exit:
     """Undo the transaction TX, or your last one, and print the diff.
 

@@ -6,12 +6,7 @@ import click
 
 from mdplan.cli.completion import plans
 from mdplan.cli.plan_output import full_id, plan_row, short_id
-from mdplan.cli.review import (
-    PageOptions,
-    refuse_page_options,
-    review_on_page,
-    with_page_options,
-)
+from mdplan.cli.review import PageOptions, refuse_page_options, review_on_page, with_page_options
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import agrees, ask, has_terminal, shown

@@ -54,9 +54,7 @@ _ALL: Final = "all"
     "--tools", default="", metavar="NAMES", help="Only these tools of the toolsets, separated by commas."
 )
 @click.option(
-    "--mode",
-    type=click.Choice(["claude-code"]),
-    help="Offer only the tools that the client lacks.",
+    "--mode", type=click.Choice(["claude-code"]), help="Offer only the tools that the client lacks."
 )
 @click.option("--read-only", is_flag=True, help="Offer no tool that writes.")
 @approval_option

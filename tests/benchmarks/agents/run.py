@@ -23,11 +23,7 @@ from tests.benchmarks.agents.tools import READINGS, BuiltIn, Cost, ServerFilesys
 from tests.surfaces.mcp_calls import Calls, calls_to, compact, process
 
 REPOSITORY: Final = Path(__file__).parents[3]
-FOLDERS: Final = (
-    "nodejs-api",
-    "EIPs/EIPS",
-    "PowerShell-Docs/reference/7.5/Microsoft.PowerShell.Core/About",
-)
+FOLDERS: Final = ("nodejs-api", "EIPs/EIPS", "PowerShell-Docs/reference/7.5/Microsoft.PowerShell.Core/About")
 PACKAGE: Final = "@modelcontextprotocol/server-filesystem"
 BAR: Final = 0.5
 # Readings that are shown and not judged: agents that were watched received more for each call.

@@ -47,10 +47,7 @@ def _phrase(name: str, file: str, old: str, new: str) -> Task:
 
 def _section(name: str, file: str, heading: str, old: str, new: str) -> Task:
     """A section that has to be read before it is clear what to change in it."""
-    calls = (
-        ("md_read", {"file": file, "heading": heading}),
-        _apply(file, _swap(old, new, heading=heading)),
-    )
+    calls = (("md_read", {"file": file, "heading": heading}), _apply(file, _swap(old, new, heading=heading)))
     return Task(name, calls, (Look(heading, file),), reads=((file, heading),))
 
 
@@ -103,12 +100,7 @@ TASKS: Final = (
             ("md_search", {"where": {"status": "Last Call"}, "file": EIPS}),
             _apply(
                 f"{EIPS}/eip-7610.md",
-                {
-                    "op": "set_front_matter",
-                    "key": "status",
-                    "value": "Final",
-                    "expectedValue": "Last Call",
-                },
+                {"op": "set_front_matter", "key": "status", "value": "Final", "expectedValue": "Last Call"},
             ),
         ),
         (Look("status: Last Call", EIPS),),
@@ -154,10 +146,7 @@ TASKS: Final = (
         "term of two tables",
         (
             ("md_search", {"pattern": "Bitwise AND", "file": OPERATORS}),
-            _apply(
-                OPERATORS,
-                _swap("Bitwise AND", "Both bits", matchSelection="all"),
-            ),
+            _apply(OPERATORS, _swap("Bitwise AND", "Both bits", matchSelection="all")),
         ),
         (Look("Bitwise AND", OPERATORS),),
     ),

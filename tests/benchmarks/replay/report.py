@@ -119,10 +119,7 @@ def wins(whole: Part) -> str:
         line("Right after drift", lambda tool: whole.ends(tool)[0], least=False, but=BOUND),
         line("Wrong after drift", lambda tool: whole.ends(tool)[3], least=True, but=UNGUARDED),
         line(
-            "Applied where the place has changed",
-            lambda tool: whole.changed(tool)[1],
-            least=False,
-            but=BOUND,
+            "Applied where the place has changed", lambda tool: whole.changed(tool)[1], least=False, but=BOUND
         ),
         line(
             "Wrong where the place has changed",

@@ -65,12 +65,7 @@ def row_of(change: Change, repository: Repository, tools: Sequence[Tool] = TOOLS
 
 
 def result_of(
-    tool: Tool,
-    path: str,
-    old: str,
-    new: str,
-    drifted: list[Drifted | None],
-    branch: Drifted | None = None,
+    tool: Tool, path: str, old: str, new: str, drifted: list[Drifted | None], branch: Drifted | None = None
 ) -> dict[str, Any]:
     call = tool.write(path, old, new)
     if call is None:
