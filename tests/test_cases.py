@@ -19,22 +19,23 @@ from mdplan.plan import edit_list_from_json
 from mdplan.reports.base import to_wire
 from mdplan.reports.plan import PlanReport
 from mdplan.text.source import Source, sha256_hex
-from tests.case_writer import compact_json, file_block
 from tests.conftest import REPOSITORY
 from tests.docs.pages import blocks_of
-from tests.expected_diff import expected_diff
-from tests.golden_case import (
+from tests.support.expected_diff import expected_diff
+from tests.support.golden_cases import (
     CASES,
     Case,
     Json,
     Tree,
+    case_writer_file_block,
+    compact_json,
     find_cases,
     is_part_of,
     only_of,
     read_tree,
     without_defaults,
 )
-from tests.patch_tools import git_apply, needs_git
+from tests.support.patches import git_apply, needs_git
 
 ALL = find_cases()
 
@@ -210,11 +211,11 @@ def json_diff(what: str, expected: Json, actual: Json) -> list[str]:
 
 
 def shown_file(path: str, tree: Tree) -> str:
-    return file_block("after", path, tree[path]).markdown if path in tree else ""
+    return case_writer_file_block("after", path, tree[path]).markdown if path in tree else ""
 
 
 def shown_diff(diff: bytes) -> str:
-    return file_block("diff", ".diff", diff).text
+    return case_writer_file_block("diff", ".diff", diff).text
 
 
 def diff_of(case: Case) -> bytes:

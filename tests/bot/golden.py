@@ -12,8 +12,8 @@ from mdplan.engine.engine import Engine
 from mdplan.reports.base import refusal, to_wire
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import Durability
-from tests.golden_case import CASES as GOLDEN_CASES
-from tests.golden_case import Case, Tree
+from tests.support.golden_cases import CASES as GOLDEN_CASES
+from tests.support.golden_cases import Case, Tree
 
 HERE = RunOptions(jobs=1)
 

@@ -18,7 +18,7 @@ import yaml
 from mdplan.engine.engine import Engine
 from tests.bot.golden import applied, planned
 from tests.conftest import FULL
-from tests.rendered_page import Page
+from tests.support.pages import Page
 
 Texts = dict[str, str]
 CMDLETS = "PowerShell-Docs/reference/7.5/Microsoft.PowerShell.Utility"

@@ -19,7 +19,7 @@ from tests.bot.fake_forge import FakeForge
 from tests.bot.repository import BRANCH, MANIFEST, Repository
 from tests.conftest import REPOSITORY
 from tests.docs.pages import blocks_of
-from tests.patch_tools import needs_git
+from tests.support.patches import needs_git
 from tests.surfaces.command_line import mdplan
 
 pytestmark = [needs_git, pytest.mark.usefixtures("identity")]

@@ -1,20 +1,32 @@
 """A commit of the bot is what git would have made of the same files, and touches nothing else."""
 
 import os
+import subprocess
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from mdplan.bot.bot import RunOptions
-from mdplan.bot.commits import GitCommit, apply_to_branch, propose_on_commit
+from mdplan import __version__
+from mdplan.bot.bot import BotReport, RunOptions, propose
+from mdplan.bot.commits import (
+    GitCommit,
+    Signature,
+    apply_to_branch,
+    commit_message,
+    propose_on_commit,
+    signature,
+)
 from mdplan.bot.manifest import LoadedManifest, ManifestInputs, load_manifest
-from mdplan.diagnostics import Code
+from mdplan.diagnostics import Code, Diagnostic
+from mdplan.engine.engine import Engine
+from mdplan.git.repository import RepositoryLocation, find_base
 from mdplan.storage.filesystem import StorageRefused
 from tests.bot.golden import CASES, HERE, BotCase, applied, load
 from tests.bot.repository import MANIFEST, Repository, codes
-from tests.golden_case import read_tree
-from tests.patch_tools import needs_git
+from tests.support.golden_cases import read_tree
+from tests.support.patches import needs_git
 
 pytestmark = [needs_git, pytest.mark.usefixtures("identity")]
 
@@ -25,6 +37,7 @@ FILES = {
     "docs/run.sh": b"#!/bin/sh\necho nightly",
     "src/nightly.md": b"nightly\n",
 }
+
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:00 nightly\nsize 3\n"
 
 
@@ -463,3 +476,442 @@ def test_branch_with_a_foreign_commit_is_not_rebuilt(
 
     assert codes(report) == ["STALE_BASE"]
     assert work.at("bot/nightly") == tip
+
+
+NOW = 1_800_000_000.0
+
+
+@pytest.fixture
+def git_names_work(tmp_path: Path) -> Repository:
+    """A work tree on `main`, with a branch, tags and a remote branch at its first commit."""
+    made = Repository.make(tmp_path / "work")
+    made.commit({"docs/a.md": b"nightly\n"})
+    made.git("branch", "topic")
+    made.git("tag", "light")
+    made.git("tag", "-a", "-m", "x", "heavy")
+    made.git("update-ref", "refs/remotes/origin/far", "HEAD")
+    made.commit({"docs/b.md": b"nightly\n"})
+    return made
+
+
+@pytest.mark.parametrize(
+    ("ref", "at", "branch"),
+    [
+        ("main", "main", "refs/heads/main"),
+        ("refs/heads/topic", "topic", "refs/heads/topic"),
+        ("HEAD", "main", "refs/heads/main"),
+        ("light", "topic", None),
+        ("heavy", "topic", None),
+        ("refs/tags/heavy", "topic", None),
+        ("origin/far", "topic", None),
+    ],
+)
+def test_ref_resolves_to_a_commit_and_possibly_a_branch(
+    git_names_work: Repository, ref: str, at: str, branch: str | None
+) -> None:
+    base = find_base(RepositoryLocation(str(git_names_work.path), ""), ref)
+
+    assert (base.commit, base.branch) == (git_names_work.at(at), branch)
+
+
+def test_commit_is_found_by_its_id_or_a_prefix(git_names_work: Repository, manifest: Path) -> None:
+    commit = git_names_work.at("topic")
+    for given in (commit, commit[:10], commit[:10].upper()):
+        assert git_names_work.planned(manifest, given)[0].base_commit == commit
+
+
+@pytest.mark.parametrize(
+    "ref",
+    ["missing", "main~1", "main^", "", "../../etc", "refs/heads/main.lock", "ffffffff", "main:docs", "@"],
+)
+def test_unknown_revision_is_rejected(git_names_work: Repository, manifest: Path, ref: str) -> None:
+    assert codes(git_names_work.applied(manifest, ref)) == ["INVALID_ARGUMENT"]
+    with pytest.raises(StorageRefused) as refused:
+        git_names_work.planned(manifest, ref)
+    assert [problem.code for problem in refused.value.problems] == [Code.INVALID_ARGUMENT]
+
+
+def test_tag_of_a_tree_is_not_a_commit(git_names_work: Repository, manifest: Path) -> None:
+    git_names_work.git("tag", "tree", "main^{tree}")
+
+    assert codes(git_names_work.applied(manifest, "tree")) == ["INVALID_ARGUMENT"]
+
+
+def test_name_shared_by_a_tag_and_a_branch_is_ambiguous(git_names_work: Repository, manifest: Path) -> None:
+    git_names_work.git("tag", "topic", "main")
+    report = git_names_work.applied(manifest, "topic")
+
+    assert codes(report) == ["INVALID_ARGUMENT"]
+    assert git_names_work.applied(manifest, "refs/heads/topic").applied
+
+
+def test_tag_needs_a_branch_to_commit_to(git_names_work: Repository, manifest: Path) -> None:
+    report = git_names_work.applied(manifest, "light")
+
+    assert codes(report) == ["INVALID_ARGUMENT"]
+    assert "--branch" in (report.error.hint if report.error else "")
+    assert (
+        git_names_work.applied(manifest, "light", GitCommit(branch="new/one")).branch == "refs/heads/new/one"
+    )
+    assert git_names_work.at("new/one~1") == git_names_work.at("light")
+    git_names_work.must_be_sound()
+
+
+def test_new_branch_starts_at_the_planned_commit(git_names_work: Repository, manifest: Path) -> None:
+    before = git_names_work.at("main")
+    report = git_names_work.applied(manifest, "main", GitCommit(branch="bot/docs"))
+
+    assert report.applied
+    assert (git_names_work.at("main"), git_names_work.at("bot/docs~1")) == (before, before)
+
+
+def test_branch_at_another_commit_is_stale(git_names_work: Repository, manifest: Path) -> None:
+    before = git_names_work.at("topic")
+    report = git_names_work.applied(manifest, "main", GitCommit(branch="topic"))
+
+    assert codes(report) == ["STALE_BASE"]
+    assert git_names_work.at("topic") == before
+
+
+@pytest.mark.parametrize("branch", ["-x", "a..b", "a b", "HEAD", "", "x.lock", "a/../b", "x\n"])
+def test_invalid_branch_name_is_rejected(git_names_work: Repository, manifest: Path, branch: str) -> None:
+    assert codes(git_names_work.applied(manifest, "main", GitCommit(branch=branch))) == ["INVALID_ARGUMENT"]
+
+
+def test_branch_below_a_branch_is_refused(git_names_work: Repository, manifest: Path) -> None:
+    report = git_names_work.applied(manifest, "light", GitCommit(branch="topic/below"))
+
+    assert not report.ok
+    assert not report.applied
+    git_names_work.must_be_sound()
+
+
+@pytest.mark.requirement("bot-git-4")
+def test_checked_out_branch_is_refused(git_names_work: Repository, manifest: Path) -> None:
+    before = git_names_work.at("main")
+    for ref in ("main", "HEAD"):
+        report = git_names_work.applied(manifest, ref)
+        assert codes(report) == ["TARGET_BUSY"]
+    assert git_names_work.at("main") == before
+    assert git_names_work.planned(manifest, "main")[0].ok
+
+
+@pytest.mark.requirement("bot-git-4")
+def test_branch_of_a_linked_work_tree_is_refused(
+    git_names_work: Repository, manifest: Path, tmp_path: Path
+) -> None:
+    linked = tmp_path / "linked"
+    git_names_work.git("worktree", "add", "-q", str(linked), "topic")
+    from_main = git_names_work.applied(manifest, "topic")
+    from_linked = Repository(linked).applied(manifest, "main")
+
+    assert codes(from_main) == codes(from_linked) == ["TARGET_BUSY"]
+    assert str(linked) in (from_main.error.message if from_main.error else "")
+    assert f"`{git_names_work.path}`" in (from_linked.error.message if from_linked.error else "")
+    git_names_work.git("worktree", "remove", str(linked))
+    assert git_names_work.applied(manifest, "topic").applied
+
+
+def test_branch_of_a_work_tree_of_a_bare_repository_is_refused(
+    git_names_work: Repository, manifest: Path, tmp_path: Path
+) -> None:
+    bare = git_names_work.bare(tmp_path / "bare.git")
+    bare.git("worktree", "add", "-q", str(tmp_path / "linked"), "topic")
+
+    assert codes(bare.applied(manifest, "topic")) == ["TARGET_BUSY"]
+    assert bare.applied(manifest, "main").applied
+
+
+def test_branch_of_a_running_rebase_is_refused(git_names_work: Repository, manifest: Path) -> None:
+    git_names_work.commit({"docs/c.md": b"c\n"})
+    git_names_work.git("checkout", "-q", "--detach")
+    (git_names_work.path / ".git/rebase-merge").mkdir()
+    (git_names_work.path / ".git/rebase-merge/head-name").write_text("refs/heads/main\n")
+
+    assert codes(git_names_work.applied(manifest, "main")) == ["TARGET_BUSY"]
+
+
+def test_detached_head_leaves_its_branch_free(git_names_work: Repository, manifest: Path) -> None:
+    git_names_work.git("checkout", "-q", "--detach")
+
+    assert git_names_work.applied(manifest, "main").applied
+    assert codes(git_names_work.applied(manifest, "HEAD")) == ["INVALID_ARGUMENT"]
+
+
+def test_symbolic_ref_moves_the_branch_it_points_to(git_names_work: Repository, manifest: Path) -> None:
+    git_names_work.git("symbolic-ref", "refs/heads/alias", "refs/heads/topic")
+    report = git_names_work.applied(manifest, "alias")
+
+    assert report.branch == "refs/heads/topic"
+    assert git_names_work.git("symbolic-ref", "refs/heads/alias") == "refs/heads/topic"
+    git_names_work.git("symbolic-ref", "refs/heads/other", "refs/heads/main")
+    assert codes(git_names_work.applied(manifest, "other")) == ["TARGET_BUSY"]
+
+
+def test_locked_branch_is_refused_after_a_wait(git_names_work: Repository, manifest: Path) -> None:
+    lock = git_names_work.path / ".git/refs/heads/topic.lock"
+    lock.touch()
+    report = git_names_work.applied(manifest, "topic")
+
+    assert codes(report) == ["LOCK_TIMEOUT"]
+    assert "topic.lock" in (report.error.hint if report.error else "")
+    lock.unlink()
+    assert git_names_work.applied(manifest, "topic").applied
+
+
+def test_empty_repository_is_rejected(tmp_path: Path, manifest: Path) -> None:
+    assert codes(Repository.make(tmp_path / "empty").applied(manifest, "main")) == ["INVALID_ARGUMENT"]
+
+
+CONFIG = b"[user]\n\tname = Config User\n\temail = config@example.org\n"
+
+
+def signed(
+    config: bytes = CONFIG, given: str | None = None, environment: Mapping[str, str] | None = None
+) -> Signature | Diagnostic:
+    listed = subprocess.run(
+        ["git", "config", "--file", "-", "--list", "-z"], check=True, capture_output=True, input=config
+    )
+    known = dict(line.split("\n", 1) for line in listed.stdout.decode().split("\0")[:-1])
+    return signature("author", known, NOW, given, environment or {})
+
+
+@pytest.mark.parametrize(
+    ("config", "given", "environment", "who"),
+    [
+        (CONFIG, None, {}, b"Config User <config@example.org>"),
+        (CONFIG + b"[author]\n\tname = Own\n", None, {}, b"Own <config@example.org>"),
+        (CONFIG, None, {"GIT_AUTHOR_NAME": "Env"}, b"Env <config@example.org>"),
+        (CONFIG, None, {"GIT_AUTHOR_EMAIL": "env@x"}, b"Config User <env@x>"),
+        (CONFIG, "Given <g@x>", {"GIT_AUTHOR_NAME": "Env"}, b"Given <g@x>"),
+        (b"[user]\n\tname = A\n", None, {"EMAIL": "mail@x"}, b"A <mail@x>"),
+        (CONFIG, None, {"GIT_AUTHOR_NAME": " .Odd <name>\n, "}, b"Odd name <config@example.org>"),
+    ],
+)
+def test_author_comes_from_git_configuration(
+    config: bytes, given: str | None, environment: dict[str, str], who: bytes
+) -> None:
+    found = signed(config, given, environment)
+
+    assert isinstance(found, Signature)
+    assert (found.who, found.seconds) == (who, int(NOW))
+
+
+@pytest.mark.parametrize(
+    ("config", "given"),
+    [
+        (b"", None),
+        (b"[user]\n\tname = A\n", None),
+        (CONFIG, "nobody"),
+        (CONFIG, "A <a@x> <b@x>"),
+        (CONFIG, "A\nparent 0 <a@x>"),
+        (CONFIG, "<a@x>"),
+        (CONFIG, "A <>"),
+        (CONFIG, "... <a@x>"),
+    ],
+)
+def test_author_is_never_guessed(config: bytes, given: str | None) -> None:
+    found = signed(config, given)
+
+    assert isinstance(found, Diagnostic)
+    assert found.code is Code.INVALID_ARGUMENT
+
+
+@pytest.mark.parametrize(
+    ("date", "seconds", "offset"),
+    [
+        ("1700000000 +0130", 1700000000, 5400),
+        ("@1700000000 -0800", 1700000000, -28800),
+        ("2023-11-14T22:13:20+00:00", 1700000000, 0),
+        ("Tue, 14 Nov 2023 23:13:20 +0100", 1700000000, 3600),
+    ],
+)
+def test_time_is_read_as_git_writes_it(date: str, seconds: int, offset: int) -> None:
+    found = signed(environment={"GIT_AUTHOR_DATE": date})
+
+    assert isinstance(found, Signature)
+    assert (found.seconds, found.offset) == (seconds, offset)
+
+
+@pytest.mark.parametrize("date", ["yesterday-ish", "9" * 40, "2023-13-41"])
+def test_invalid_commit_time_is_rejected(date: str) -> None:
+    assert isinstance(signed(environment={"GIT_AUTHOR_DATE": date}), Diagnostic)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (None, "Apply m.yml\n\nMdplan-Plan: sha256-1\n"),
+        ("Bump", "Bump\n\nMdplan-Plan: sha256-1\n"),
+        ("Bump\r\n\r\nWhy. \n\n", "Bump\n\nWhy.\n\nMdplan-Plan: sha256-1\n"),
+        ("Bump\n\nSigned-off-by: A <a@x>", "Bump\n\nSigned-off-by: A <a@x>\nMdplan-Plan: sha256-1\n"),
+        ("docs: bump", "docs: bump\n\nMdplan-Plan: sha256-1\n"),
+        ("  \n", "Apply m.yml\n\nMdplan-Plan: sha256-1\n"),
+    ],
+)
+def test_plan_is_the_last_trailer(given: str | None, expected: str) -> None:
+    assert commit_message(given, "some/m.yml", "sha256-1").decode() == expected
+
+
+def test_given_author_and_message_are_in_the_commit(git_names_work: Repository, manifest: Path) -> None:
+    wanted = GitCommit(author="Élan <e@x>", message="docs: stable\n\nRefs: 1")
+    report = git_names_work.applied(manifest, "topic", wanted)
+
+    assert git_names_work.git("log", "-1", "--format=%an <%ae>|%cn|%B", "topic", "--").strip() == (
+        "Élan <e@x>|Bo|docs: stable\n\nRefs: 1\n"
+        f"Mdplan-Client: mdplan library {__version__}\nMdplan-Plan: {report.plan_id}"
+    )
+
+
+def test_missing_author_is_rejected_before_planning(
+    git_names_work: Repository, manifest: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"):
+        monkeypatch.delenv(name)
+    report = git_names_work.applied(manifest, "topic")
+
+    assert codes(report) == ["INVALID_ARGUMENT", "INVALID_ARGUMENT"]
+    assert report.files_named == 0
+
+
+PAGES = {f"docs/{name}.md": f"# {name}\n\nDate: 1\n".encode() for name in ("one", "two", "three")}
+
+CHANGED_SINCE_MANIFEST = """\
+vars: {release: v1}
+files:
+  - glob: "**/*.md"
+    changedSince: "{{vars.release}}"
+    edits: [{op: replace_match, pattern: "Date: 1", replacement: "Date: 2"}]
+"""
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    made = Repository.make(tmp_path / "work")
+    made.commit(PAGES)
+    made.git("tag", "v1")
+    made.commit({"docs/one.md": PAGES["docs/one.md"] + b"More.\n"})
+    return made
+
+
+def changed(repository: Repository, tmp_path: Path, *, below: str = "", ref: str | None = None) -> list[str]:
+    """The files that the manifest changes."""
+    manifest = tmp_path / "manifest.yaml"
+    manifest.write_text(CHANGED_SINCE_MANIFEST, "utf-8")
+    engine = Engine.open([str(repository.path / below)])
+    loaded = load(str(manifest))
+    planned = (
+        propose(engine, loaded, HERE, keeps=False)
+        if ref is None
+        else propose_on_commit(engine, loaded, HERE, ref)
+    )
+    with planned as proposal:
+        assert (proposal.report.ok, proposal.report.warnings) == (True, ()), proposal.report.error
+        return [file.file for file in proposal.report.files]
+
+
+def test_only_committed_changes_count_on_a_commit(repository: Repository, tmp_path: Path) -> None:
+    repository.write({"docs/two.md": PAGES["docs/two.md"] + b"Not committed.\n"})
+
+    assert changed(repository, tmp_path, ref="main") == ["docs/one.md"]
+
+
+def test_edited_and_untracked_files_count_in_the_work_tree(repository: Repository, tmp_path: Path) -> None:
+    repository.write({"docs/two.md": PAGES["docs/two.md"] + b"Not committed.\n"})
+    repository.write({"new.md": b"Date: 1\n"})
+
+    assert changed(repository, tmp_path) == ["docs/one.md", "docs/two.md", "new.md"]
+
+
+def test_paths_are_relative_to_a_root_below_the_repository(repository: Repository, tmp_path: Path) -> None:
+    assert changed(repository, tmp_path, below="docs") == ["one.md"]
+    assert changed(repository, tmp_path, below="docs", ref="main") == ["one.md"]
+
+
+def test_no_changed_files_give_no_warning(repository: Repository, tmp_path: Path) -> None:
+    repository.git("tag", "-f", "v1")
+
+    assert changed(repository, tmp_path, ref="main") == []
+
+
+@pytest.mark.parametrize("name", ["v9", "--output=x", "HEAD:docs"])
+def test_unknown_commit_is_rejected_with_its_position(
+    repository: Repository, tmp_path: Path, name: str
+) -> None:
+    manifest = tmp_path / "manifest.yaml"
+    manifest.write_text(CHANGED_SINCE_MANIFEST.replace("v1", f'"{name}"'), "utf-8")
+
+    with propose(Engine.open([str(repository.path)]), load(str(manifest)), HERE, keeps=False) as proposal:
+        problem = proposal.report.error
+
+    assert problem is not None
+    assert (problem.code.value, problem.place.line) == ("INVALID_ARGUMENT", 4)
+    assert "names no commit" in problem.message
+
+
+PAGE = b"---\nupdated: never\n---\n\n# Tea\n\n## Brew\n"
+
+FILE_HISTORY_MANIFEST = """\
+files:
+  - glob: "**/*.md"
+    edits:
+      - op: set_front_matter
+        values:
+          updated: "{{git.changed | default: 2000-01-01 | date}}"
+          created: "{{git.created | default: 2000-01-01 | date: %d %B %Y}}"
+          authors: "{{git.authors | default: nobody}}"
+          release: "{{git.tag | default: none}}"
+        createIfMissing: true
+"""
+
+
+@pytest.fixture
+def file_history_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    made = Repository.make(tmp_path / "work")
+    monkeypatch.setenv("GIT_AUTHOR_DATE", "2026-01-31T12:00:00+01:00")
+    made.commit({"docs/tea.md": PAGE})
+    made.git("tag", "v1.0")
+    monkeypatch.setenv("GIT_AUTHOR_DATE", "2026-02-28T12:00:00+01:00")
+    monkeypatch.setenv("GIT_AUTHOR_NAME", "Grace")
+    made.commit({"docs/tea.md": PAGE + b"\nBoil.\n"})
+    return made
+
+
+def manifest(folder: Path) -> str:
+    path = folder / "manifest.yaml"
+    path.write_text(FILE_HISTORY_MANIFEST, "utf-8")
+    return str(path)
+
+
+def committed(file_history_repository: Repository, folder: Path, ref: str) -> BotReport:
+    engine = Engine.open(file_history_repository.path)
+    wanted = GitCommit(branch="bot")
+    return apply_to_branch(engine, load(manifest(folder)), HERE, ref, wanted)
+
+
+def test_page_gets_dates_authors_and_tag(file_history_repository: Repository, tmp_path: Path) -> None:
+    report = committed(file_history_repository, tmp_path, "main")
+
+    assert report.ok, report.error
+    assert file_history_repository.git("show", "bot:docs/tea.md").split("---")[1] == (
+        '\nupdated: "2026-02-28"\ncreated: 31 January 2026\nauthors:\n  - Grace\n  - Ada\nrelease: v1.0\n'
+    )
+
+
+def test_commit_of_the_bot_does_not_count_as_a_change(
+    file_history_repository: Repository, tmp_path: Path
+) -> None:
+    assert committed(file_history_repository, tmp_path, "main").applied
+
+    again = committed(file_history_repository, tmp_path, "bot")
+
+    assert (again.ok, again.no_op) == (True, True)
+
+
+def test_untracked_file_has_no_history(file_history_repository: Repository, tmp_path: Path) -> None:
+    file_history_repository.write({"docs/new.md": PAGE})
+    engine = Engine.open(file_history_repository.path / "docs")
+
+    assert applied(engine, manifest(tmp_path)).ok
+    assert b'updated: "2000-01-01"\n' in (file_history_repository.path / "docs/new.md").read_bytes()
+    assert b'updated: "2026-02-28"\n' in (file_history_repository.path / "docs/tea.md").read_bytes()

@@ -15,7 +15,7 @@ from mdplan.git.tree import Objects
 from tests.bot.golden import load
 from tests.bot.repository import Repository, codes
 from tests.conftest import FULL, REPOSITORY
-from tests.patch_tools import needs_git
+from tests.support.patches import needs_git
 
 pytestmark = [needs_git, pytest.mark.usefixtures("identity")]
 

@@ -7,8 +7,8 @@ import pytest
 
 from mdplan.bot.bot import propose
 from tests.bot.golden import CASES, HERE, BotCase, applied, load, open_engine, planned, problems_of
-from tests.golden_case import read_tree
-from tests.patch_tools import git_apply
+from tests.support.golden_cases import read_tree
+from tests.support.patches import git_apply
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

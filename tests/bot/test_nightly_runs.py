@@ -14,7 +14,7 @@ import pytest
 from tests.bot.fake_forge import FakeForge
 from tests.bot.repository import BRANCH, Repository
 from tests.conftest import FULL
-from tests.patch_tools import needs_git
+from tests.support.patches import needs_git
 
 pytestmark = [needs_git, pytest.mark.slow, pytest.mark.timeout(3600), pytest.mark.usefixtures("identity")]
 NIGHTS = 30

@@ -14,7 +14,7 @@ from mdplan.storage import files as stamps
 from tests.bot.golden import HERE, load, open_engine
 from tests.bot.repository import Repository
 from tests.conftest import FULL
-from tests.patch_tools import needs_git
+from tests.support.patches import needs_git
 
 MANIFEST = """\
 files:

@@ -19,7 +19,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.planning.build import BuiltFile
 from mdplan.text.lines import Span
 from mdplan.text.source import Source
-from tests.edit_trials import Document
+from tests.support.edit_trials import Document
 
 BUNDLES = Path(__file__).parents[3] / "shared" / "replay"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tests.conftest import FULL
-from tests.edit_trials import Document
+from tests.support.edit_trials import Document
 
 Variant = Callable[[bytes], bytes]
 _Item = TypeVar("_Item")

@@ -1,312 +1,298 @@
-"""Tables, lists and tasks of real documents: what is added and removed again leaves no trace.
+"""Blocks are those of cmark-gfm and markdown-it-py, on real documents and on what becomes of them."""
 
-Another parser, cmark-gfm, sees the new row or item, and nothing else that is new. `make test` takes a sample
-of files and blocks, MDPLAN_FULL=1 all files and more of each (tests/corpus/sample.py).
-"""
-
+import html
+import json
 import re
-import sys
-from collections import Counter
+import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from random import Random
 
+import cmarkgfm
 import pytest
+from cmarkgfm.cmark import Options
 
-from mdplan.markdown.lists import MarkdownList, PlacedItem
+from mdplan.markdown.format_detection import find_front_matter
+from mdplan.markdown.headings import heading_slug
 from mdplan.markdown.outline import Outline
-from mdplan.markdown.tables import TableSource
-from mdplan.operations import OPERATIONS
-from mdplan.operations.base import Resolution
+from mdplan.markdown.sections import Section
 from mdplan.planning.build import BuiltFile
 from mdplan.text.source import Source
+from tests.clients.node_tools import node_tools
 from tests.conftest import FULL
-from tests.corpus.sample import (
-    affordable,
-    as_it_is,
-    files_of,
-    in_turn,
-    spread,
-    with_crlf,
-    without_final_newline,
+from tests.corpus.sample import spread
+from tests.corpus.variants import WRAPPINGS, documents, examples_in, mutated
+from tests.support.edit_trials import Document
+from tests.support.oracles import (
+    all_nodes,
+    difference,
+    differs,
+    disagreements,
+    is_rescanned_alike,
+    random_edits,
+    sections_differ,
 )
-from tests.edit_trials import Document
-from tests.rendered_page import Page
-
-pytestmark = pytest.mark.timeout(3600 if FULL else 300)
-
-SHARDS = 16 if FULL else 1
-# Of each document so many tables, lists and tasks.
-BLOCKS = 12 if FULL else 3
-NEW = "Zq7 text"
-ITEM = re.compile(rb"^([ \t]*[-*+] )(?=[A-Za-z])", re.MULTILINE)
-CHECKED = 'checked=""'
-ROW = re.compile(r"<tr>.*?</tr>", re.DOTALL)
-NEW_ROW = re.compile(rf"<tr>\n<td[^>]*>{NEW}</td>\n(?:<td[^>]*></td>\n)*</tr>\n")
-NEW_ITEM = re.compile(rf"<li>(?:{NEW}|\n<p>{NEW}</p>\n)</li>\n")
-EMPTY_BODY = "<tbody>\n</tbody>\n"
-
-# Every reason for which an edit of these tests may be refused, with a document that proves it.
-REASONS = {
-    "header": "no header of the table is the name of one column alone",
-    "key": "no cell of the column of keys is a key of one row alone",
-    "open item": "the item ends in a fence or comment that is not closed",
-}
-# What is not looked at, and what need not be as it was.
-EXCUSES = {
-    "other parser": "the other parser sees fewer tables, so that its page proves nothing",
-    "blank line": "text stood right behind the list that would have continued the new item",
-}
-
-Edit = dict[str, Any]
 
 
-VARIANTS = (as_it_is, with_crlf, without_final_newline)
+def without_front_matter(text: str) -> str:
+    found = find_front_matter(text)
+    return text[found.span.end :] if found else text
 
 
-def documents(corpus: Path, shard: int) -> Iterator[Document]:
-    return in_turn(corpus, files_of(corpus, first=3, step=72)[shard::SHARDS], VARIANTS)
+def test_real_documents_parse_to_the_same_blocks_as_other_parsers(corpus: Path) -> None:
+    found = documents(corpus)[:: 1 if FULL else 12]
+
+    assert len(found) > 50
+    assert [name for name, text in found if differs(without_front_matter(text))] == []
 
 
-@dataclass
-class Counts:
-    """What came of the edits of one shard."""
+@pytest.mark.parametrize("wrapping", WRAPPINGS)
+def test_examples_of_the_specification_have_the_same_blocks(corpus: Path, wrapping: str) -> None:
+    examples = examples_in(corpus)
 
-    done: int = 0
-    excused: Counter[str] = field(default_factory=Counter)
-    problems: list[str] = field(default_factory=list)
-
-    def expect(self, holds: bool, document: Document, line: int, otherwise: object) -> None:
-        if not holds:
-            self.problems.append(f"{document.name}:{line}: {otherwise}")
-
-    def judge(self, capsys: pytest.CaptureFixture[str], what: str) -> None:
-        told = [f"{count} because {(REASONS | EXCUSES)[key]}" for key, count in self.excused.items()]
-        with capsys.disabled():
-            sys.stderr.write(f"\n{what}: {self.done} done, excused: {'; '.join(told) or 'none'}\n")
-        assert self.done
-        assert self.problems[:10] == []
+    assert len(examples) == 652
+    # In a short run one of three examples, others in each wrapping.
+    first = list(WRAPPINGS).index(wrapping)
+    taken = examples if FULL else examples[first % 3 :: 3]
+    assert [text for text in map(WRAPPINGS[wrapping], taken) if differs(text)] == []
 
 
-def outline_of(data: bytes) -> Outline:
-    source = Source.decode(data)
-    assert isinstance(source, Source)
-    return Outline(source)
+def check_mutated(corpus: Path, seed: int, count: int) -> None:
+    dice = Random(seed)
+    texts = [text for _, text in documents(corpus)]
+    for _ in range(count):
+        assert difference(mutated(dice, texts)) is None
 
 
-def planned(counts: Counts, document: Document, line: int, edit: Edit) -> BuiltFile | None:
-    outcome = document.plan(edit)
-    if isinstance(outcome, BuiltFile):
-        return outcome
-    counts.expect(False, document, line, f"{edit['op']}: refused, {outcome[0]}")
-    return None
+def test_mutated_pieces_of_real_documents_have_the_same_blocks(corpus: Path) -> None:
+    check_mutated(corpus, seed=0, count=2_000 if FULL else 400)
 
 
-def then(built: BuiltFile, document: Document) -> Document:
-    """The document that `built` makes."""
-    return Document(document.name, built.result.source.data)
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("seed", range(1, 11))
+def test_two_hundred_thousand_mutated_pieces_have_the_same_blocks(corpus: Path, seed: int) -> None:
+    check_mutated(corpus, seed, 20_000)
 
 
-each_shard = pytest.mark.parametrize("shard", range(SHARDS))
+# --- Inline nodes of real documents agree with the parser, and hardly any is undecided.
+
+# Every so many files, so that the sample has all kinds of documents and takes seconds.
+STEP = 1 if FULL else 12
+
+MAX_UNDECIDED = 1 / 1000
 
 
-# Tables.
-
-
-def key_column_of(table: TableSource) -> int | None:
-    """The first column that its header names alone."""
-    columns = range(len(table.columns))
-    return next((at for at in columns if table.columns_named(table.columns[at]) == (at,)), None)
-
-
-def own_cells(table: TableSource, keys: int) -> Iterator[tuple[int, Edit]]:
-    """Edits that give rows the cells that they have."""
-    named = [at for at, name in enumerate(table.columns) if table.columns_named(name) == (at,)]
-    for row in spread(table.rows, BLOCKS):
-        key = table.text_in(row, keys)
-        if key and len(table.rows_with(keys, key)) == 1:
-            cells = {table.columns[at]: table.text_in(row, at) for at in named}
-            yield row.line, upsert(table, keys, key, cells)
-
-
-def upsert(table: TableSource, keys: int, key: str, row: dict[str, str]) -> Edit:
-    return at_table("upsert_table_row", table, keys, key) | {"row": row}
-
-
-def at_table(op: str, table: TableSource, keys: int, key: str) -> Edit:
-    return {"op": op, "table": {"index": table.index}, "keyColumn": table.columns[keys], "key": key}
-
-
-@each_shard
-def test_cells_that_get_their_own_values_do_not_change(
-    corpus: Path, shard: int, capsys: pytest.CaptureFixture[str]
+@pytest.mark.requirement("inline-1")
+def test_nodes_of_real_documents_agree_with_the_parser(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    counts = Counts()
-    for document in documents(corpus, shard):
-        for table in document.outline.tables:
-            counts.expect(table.is_proven, document, table.block.first_line, "not proven")
-            keys = key_column_of(table)
-            edits = list(own_cells(table, keys)) if keys is not None else []
-            if table.rows and not edits:
-                counts.excused["header" if keys is None else "key"] += 1
-            for line, edit in edits:
-                outcome = OPERATIONS[edit["op"]].model_validate(edit).resolve(document.outline)
-                is_no_op = isinstance(outcome, Resolution) and not outcome.edits
-                counts.expect(is_no_op, document, line, outcome)
-                counts.done += 1
+    n_nodes = n_undecided = 0
+    differing: dict[str, object] = {}
+    files = sorted(corpus.rglob("*.md"))[::STEP]
 
-    counts.judge(capsys, f"own cells, shard {shard}")
+    for path in files:
+        text = path.read_bytes().decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+        nodes, undecided = all_nodes(text)
+        n_nodes += len(nodes)
+        n_undecided += len(undecided)
+        if not undecided and (different := disagreements(text, nodes)):
+            differing[str(path.relative_to(corpus))] = different[0]
 
-
-@pytest.mark.requirement("blocks-1")
-@each_shard
-def test_row_that_is_added_and_deleted_leaves_no_trace(
-    corpus: Path, shard: int, capsys: pytest.CaptureFixture[str]
-) -> None:
-    counts = Counts()
-    for document in documents(corpus, shard):
-        for table in spread(document.outline.tables, affordable(document, BLOCKS)):
-            keys = key_column_of(table)
-            if keys is None:
-                counts.excused["header"] += 1
-                continue
-            line = table.block.first_line
-            added = planned(counts, document, line, upsert(table, keys, NEW, {}))
-            if added is None:
-                continue
-            check_row(counts, document, added, table, keys)
-            deleted = planned(
-                counts, then(added, document), line, at_table("delete_table_row", table, keys, NEW)
-            )
-            is_same = deleted is not None and deleted.result.source.data == document.data
-            counts.expect(is_same, document, line, "other bytes")
-            counts.done += 1
-
-    counts.judge(capsys, f"rows, shard {shard}")
+    with capsys.disabled():
+        print(f"\n{len(files)} documents, {n_nodes} inline nodes, {n_undecided} undecided")  # noqa: T201
+    assert n_nodes > len(files)
+    assert differing == {}
+    assert n_undecided <= n_nodes * MAX_UNDECIDED
 
 
-def check_row(counts: Counts, document: Document, built: BuiltFile, table: TableSource, keys: int) -> None:
-    line = table.block.first_line
-    read = built.result.tables[table.index]
-    cells = [read.text_in(read.rows[-1], at) for at in range(len(read.columns))]
-    expected = [NEW if at == keys else "" for at in range(len(table.columns))]
-    counts.expect(cells == expected, document, line, cells)
-    counts.expect(len(built.result.tables) == len(document.outline.tables), document, line, "tables")
-    after = Page.of(built.result.source.data).body
-    if document.page.body.count("<table>") != len(document.outline.tables) or NEW not in "".join(
-        ROW.findall(after)
-    ):
-        counts.excused["other parser"] += 1
-    elif keys == 0:
-        page = NEW_ROW.sub("", after)
-        same = page.replace(EMPTY_BODY, "") == document.page.body.replace(EMPTY_BODY, "")
-        counts.expect(same, document, line, "another page")
+# --- After edits of real documents the outline is that of the result, though little of it is scanned.
+
+ROUNDS = 10 if FULL else 1
+
+LONGEST = 20_000
 
 
-# Lists.
+def test_real_documents_have_the_outlines_of_their_results(corpus: Path) -> None:
+    dice = Random(0)
+    for name, text in (documents(corpus) * ROUNDS)[:: 1 if FULL else 6]:
+        start = dice.randrange(max(len(text) - LONGEST, 1))
+        piece = text[start : start + LONGEST]
+        edits = random_edits(dice, piece)
+        assert is_rescanned_alike(piece, edits), (name, start, edits)
 
 
-def add(listing: MarkdownList, document: Document, place: Edit) -> Edit:
-    return {"op": "add_list_item", "item": NEW, "list": {"index": listing.index}, **place}
+MUTATED = 20_000 if FULL else 300
 
 
-PLACES: list[Edit] = [{}, {"position": "start"}]
+def test_real_documents_have_the_same_nodes(corpus: Path) -> None:
+    found = documents(corpus)[::STEP]
+
+    assert [(name, different) for name, text in found if (different := sections_differ(text))] == []
 
 
-@pytest.mark.requirement("blocks-1")
-@each_shard
-def test_item_that_is_added_and_removed_leaves_no_trace(
-    corpus: Path, shard: int, capsys: pytest.CaptureFixture[str]
-) -> None:
-    counts = Counts()
-    for document in documents(corpus, shard):
-        for listing in spread(document.outline.lists.outermost, affordable(document, BLOCKS)):
-            for place in [*PLACES, *beside(document.outline, listing)]:
-                check_item(counts, document, listing, add(listing, document, place))
-
-    counts.judge(capsys, f"items, shard {shard}")
+def test_mutated_pieces_of_real_documents_have_the_same_nodes(corpus: Path) -> None:
+    dice = Random(0)
+    texts = [text for _, text in documents(corpus)]
+    for _ in range(MUTATED):
+        text = mutated(dice, texts)
+        assert sections_differ(text) is None, text
 
 
-def beside(outline: Outline, listing: MarkdownList) -> Iterator[Edit]:
-    """Places beside an item of `listing` that its text names alone, or under it."""
-    for item in spread(listing.items, BLOCKS):
-        if item.text and len(outline.lists.items_named(item.text)) == 1 and "\0" not in item.text:
-            yield {"after": item.text}
-            yield {"before": item.text}
-            yield {"under": item.text}
-            return
+# --- Anchors above headings still name their headings, whatever is done to the sections around them.
+#
+# The judge is cmark-gfm: in the page that it renders, what follows an anchor is its heading.
+
+SECTIONS_OF_A_SAMPLE = 6
+
+_ANCHOR_OR_HEADING = re.compile(
+    r"""<(?:a|span|div)\b[^>]*?\b(?:id|name)\s*=\s*["']?(?P<anchor>[^\s"'>]+)|<h[1-6]>(?P<heading>.*?)</h[1-6]>""",
+    re.DOTALL,
+)
 
 
-def check_item(counts: Counts, document: Document, listing: MarkdownList, edit: Edit) -> None:
-    line = listing.block.first_line
-    outcome = document.plan(edit)
-    if not isinstance(outcome, BuiltFile):
-        is_open = "not closed" in outcome[0].message and "under" in edit
-        counts.excused["open item"] += is_open
-        counts.expect(is_open, document, line, f"{edit}: refused, {outcome[0]}")
-        return
-    page = NEW_ITEM.sub("", Page.of(outcome.result.source.data).body)
-    same = page.replace("<ul>\n</ul>\n", "") == document.page.body
-    if "under" not in edit:
-        counts.expect(same, document, line, f"{edit}: another page")
-    removed = planned(counts, then(outcome, document), line, {"op": "remove_list_item", "item": NEW})
-    if removed is not None and removed.result.source.data != document.data:
-        is_blank_line = blank_lines(removed.result.source.data) == blank_lines(document.data) + 1
-        counts.excused["blank line"] += is_blank_line
-        counts.expect(is_blank_line, document, line, f"{edit}: other bytes")
-    counts.done += 1
+def headings_by_anchor(text: str) -> dict[str, str]:
+    """By each explicit anchor of the rendered page the heading right behind it, without text between."""
+    page = cmarkgfm.github_flavored_markdown_to_html(text, Options.CMARK_OPT_UNSAFE)
+    named: dict[str, str] = {}
+    open_anchors: list[str] = []
+    at = 0
+    for found in _ANCHOR_OR_HEADING.finditer(page):
+        if html.unescape(re.sub(r"<[^>]*>", "", page[at : found.start()])).strip():
+            open_anchors = []
+        if found["anchor"]:
+            open_anchors.append(found["anchor"])
+        else:
+            named |= dict.fromkeys(open_anchors, found["heading"])
+            open_anchors = []
+        at = found.end()
+    return named
 
 
-def blank_lines(data: bytes) -> int:
-    return len(re.findall(rb"^[ \t>]*\r?$", data, re.MULTILINE))
-
-
-# Tasks.
-
-
-@each_shard
-def test_task_toggled_twice_is_unchanged(
-    corpus: Path, shard: int, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Few real documents have tasks, so their items are made tasks; in code these are look-alikes."""
-    counts = Counts()
-    for document in documents(corpus, shard):
-        boxed = Document(f"{document.name} boxed", ITEM.sub(rb"\1[ ] ", document.data))
-        for tried in (document, boxed):
-            before = tasks_of(tried.outline)
-            for placed in spread(named_alone(tried.outline, before), affordable(tried, BLOCKS)):
-                flip_twice(counts, tried, before, placed)
-
-    counts.judge(capsys, f"tasks, shard {shard}")
-
-
-def flip_twice(counts: Counts, document: Document, before: Sequence[PlacedItem], placed: PlacedItem) -> None:
-    item = placed.item
-    edit = {"op": "set_task", "item": item.text, "done": item.mark == " "}
-    flipped = planned(counts, document, item.first_line, edit)
-    if flipped is None:
-        return
-    pairs = zip(before, tasks_of(flipped.result), strict=True)
-    changed = [old.item.first_line for old, new in pairs if old.item.mark != new.item.mark]
-    counts.expect(changed == [item.first_line], document, item.first_line, f"{changed} changed")
-    page, now = document.page.body, Page.of(flipped.result.source.data).body
-    counts.expect(now.count(CHECKED) - page.count(CHECKED) in {1, -1}, document, item.first_line, "page")
-    back = planned(counts, then(flipped, document), item.first_line, edit | {"done": not edit["done"]})
-    is_same = back is not None and back.result.source.data == document.data
-    counts.expect(is_same, document, item.first_line, "other bytes")
-    counts.done += 1
-
-
-def tasks_of(outline: Outline) -> list[PlacedItem]:
+def sections_with_anchor_line(document: Document) -> list[Section]:
     return [
-        PlacedItem(listing, position)
-        for listing in outline.lists.all
-        for position, item in enumerate(listing.items)
-        if item.mark is not None
+        section for section in document.outline.sections[1:] if section.span.start < section.heading_start
     ]
 
 
-def named_alone(outline: Outline, tasks: Sequence[PlacedItem]) -> list[PlacedItem]:
-    named = outline.lists.items_named
-    return [placed for placed in tasks if placed.item.text and len(named(placed.item.text)) == 1]
+def edits_of(document: Document, section: Section) -> Iterator[dict[str, object]]:
+    """The three edits of `section`; it moves before its sibling above, or to the end of its parent."""
+    named = {"sectionId": section.section_id}
+    yield {"op": "insert_section", **named, "position": "before", "markdown": "## New one\n\nText."}
+    yield {"op": "delete_section", **named}
+    parent = document.outline.parent(section)
+    siblings = [] if parent is None else list(document.outline.children(parent))
+    others = [each for each in siblings if each.index != section.index]
+    if others:
+        yield {"op": "move_section", **named, "position": "before", "toSectionId": others[0].section_id}
+        yield {"op": "move_section", **named, "position": "after", "toSectionId": others[-1].section_id}
+
+
+def wrong_anchors(document: Document, most: int | None) -> list[str]:
+    """What is wrong after each edit of the sections with an anchor line, `most` of them if that is given."""
+    problems: list[str] = []
+    before = headings_by_anchor(document.outline.source.text)
+    sections = sections_with_anchor_line(document)
+    for section in sections if most is None else spread(sections, most):
+        span = document.outline.text_of(section.span)
+        for edit in edits_of(document, section):
+            built = document.plan(edit)
+            where = f"{document.name}, {edit['op']} {section.path}"
+            if not isinstance(built, BuiltFile):
+                problems.append(f"{where}: refused, {built[0]}")
+                continue
+            wanted = before
+            if edit["op"] == "delete_section":
+                gone = headings_by_anchor(span)
+                wanted = {anchor: heading for anchor, heading in before.items() if anchor not in gone}
+            now = headings_by_anchor(built.result.source.text)
+            if now != wanted:
+                problems.append(f"{where}: {dict(now.items() ^ wanted.items())}")
+    return problems
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_every_anchor_of_the_corpus_names_its_heading_after_each_edit(corpus: Path) -> None:
+    files = [path for path in sorted(corpus.rglob("*.md")) if b"<a " in path.read_bytes()]
+    problems = [
+        each for path in files for each in wrong_anchors(Document(path.name, path.read_bytes()), None)
+    ]
+
+    assert problems == []
+
+
+def test_anchors_of_node_documents_name_their_headings_after_each_edit(corpus: Path) -> None:
+    files = [corpus / "nodejs-api" / name for name in ("errors.md", "deprecations.md")]
+    documents = [Document(path.name, path.read_bytes()) for path in files if path.exists()]
+    problems = [each for document in documents for each in wrong_anchors(document, SECTIONS_OF_A_SAMPLE)]
+
+    assert documents
+    assert problems == []
+
+
+# --- Slugs of headings are those of github-slugger.
+
+SCRIPT = Path(__file__).parent / "slugs.mjs"
+
+
+@pytest.mark.parametrize(
+    ("title", "slug"),
+    [
+        ("Plain Title", "plain-title"),
+        ("⚙️ Settings", "\ufe0f-settings"),
+        ("हिन्दी", "हिन्दी"),
+        ("ಕನ್ನಡ", "ಕನ್ನಡ"),
+        ("ภาษาไทย", "ภาษาไทย"),
+        ("Cafe\u0301", "cafe\u0301"),
+        ("x² and Ⅻ", "x-and-ⅻ"),
+        ("a_b‿c", "a_b‿c"),
+        ("tab\tand\u00a0no-break", "tabandno-break"),
+        ("٣ digits ３", "٣-digits-３"),
+    ],
+)
+def test_slug_keeps_letters_marks_and_digits_of_all_scripts(title: str, slug: str) -> None:
+    assert heading_slug(title) == slug
+
+
+def slugs(titles: Sequence[str], folder: Path, package: str = "github-slugger") -> list[str]:
+    """The slug of each title by `package`."""
+    file = folder / "titles.json"
+    file.write_text(json.dumps(titles), encoding="utf-8")
+    done = node_tools().run_script(SCRIPT, [str(file), package], cwd=folder)
+    assert done.returncode == 0, done.stderr
+    found: list[str] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.slow
+def test_slug_of_every_character_is_that_of_github_slugger(tmp_path: Path) -> None:
+    characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    theirs = slugs([f"a{character}b" for character in characters], tmp_path)
+    differing = [
+        character
+        for character, slug in zip(characters, theirs, strict=True)
+        if heading_slug(f"a{character}b") != slug
+    ]
+
+    # github-slugger 2.0.0 knows Unicode 13; the standard library has tables of Unicode 3.2 to compare with.
+    assert [each for each in differing if unicodedata.ucd_3_2_0.category(each) != "Cn"] == []
+    assert len(differing) < len(characters) / 10
+
+
+@pytest.mark.slow
+def test_slugs_of_real_headings_are_those_of_github_slugger(corpus: Path, tmp_path: Path) -> None:
+    sources = [Source.decode(path.read_bytes()) for path in sorted(corpus.rglob("*.md"))]
+    titles = sorted(
+        {
+            section.title
+            for source in sources
+            if isinstance(source, Source)
+            for section in Outline(source).sections
+        }
+    )
+    theirs = slugs(titles, tmp_path)
+
+    assert [
+        (title, slug) for title, slug in zip(titles, theirs, strict=True) if heading_slug(title) != slug
+    ] == []

@@ -18,7 +18,7 @@ from mdplan.storage.filesystem import Durability
 from mdplan.text.diff import file_diff
 from tests.conftest import FULL
 from tests.corpus.sample import affordable, files_of, in_all, in_turn, spread
-from tests.edit_trials import (
+from tests.support.edit_trials import (
     REASONS,
     Document,
     Trials,
@@ -29,9 +29,9 @@ from tests.edit_trials import (
     reason_of_refusal,
     rename,
 )
-from tests.patch_tools import needs_git
-from tests.rendered_page import Page
-from tests.strict_patch import refused_by_git
+from tests.support.pages import Page
+from tests.support.patches import needs_git
+from tests.support.strict_patch import refused_by_git
 
 pytestmark = pytest.mark.timeout(3600 if FULL else 300)
 

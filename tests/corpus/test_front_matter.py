@@ -11,8 +11,8 @@ import pytest
 
 from tests.conftest import FULL
 from tests.corpus.sample import VARIANTS
-from tests.edit_trials import Document
-from tests.front_matter_trials import Tally, try_every_key
+from tests.support.edit_trials import Document
+from tests.support.front_matter_trials import Tally, try_every_key
 
 pytestmark = pytest.mark.timeout(3600 if FULL else 300)
 

@@ -17,8 +17,8 @@ from mdplan.settings import Settings
 from mdplan.storage.filesystem import Durability
 from tests.conftest import FULL
 from tests.corpus.test_operation_pages import middle
-from tests.edit_trials import Document
-from tests.rendered_page import Page
+from tests.support.edit_trials import Document
+from tests.support.pages import Page
 
 pytestmark = pytest.mark.timeout(3600 if FULL else 120)
 

@@ -19,8 +19,8 @@ from mdplan.planning.build import BuiltFile
 from tests.conftest import FULL, REPOSITORY
 from tests.corpus.sample import files_of, spread
 from tests.corpus.text_trials import WORD, TextTrial, text_trials
-from tests.edit_trials import Document
-from tests.rendered_page import Page
+from tests.support.edit_trials import Document
+from tests.support.pages import Page
 
 pytestmark = pytest.mark.timeout(3600 if FULL else 120)
 

@@ -6,8 +6,8 @@ import pytest
 
 from tests.conftest import FULL
 from tests.corpus.variants import documents, examples_in
-from tests.parser_comparison import NOT_COMPARED, classes, count_classes, hostile_texts
-from tests.parser_oracles import Verdict, compare
+from tests.support.oracles import Verdict, compare
+from tests.support.parser_comparison import NOT_COMPARED, classes, count_classes, hostile_texts
 
 # Every so many files, so that the sample has all kinds of documents and takes seconds.
 STEP = 1 if FULL else 24

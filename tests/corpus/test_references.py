@@ -1,6 +1,6 @@
 """Headings and files of a real book change, and every link of it goes on naming what it named.
 
-Judged by a link check of its own: `tests/link_check.py`.
+Judged by a link check of its own: `tests/support/link_check.py`.
 """
 
 import shutil
@@ -14,7 +14,7 @@ from mdplan.engine.engine import Engine
 from mdplan.reports.plan import PlanReport
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import Durability
-from tests.link_check import Site, Target
+from tests.support.link_check import Site, Target
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -22,7 +22,7 @@ from mdplan.planning.build import BuiltFile
 from mdplan.text.edit import EditList
 from tests.conftest import FULL
 from tests.corpus.sample import as_it_is, files_of, in_all, spread, with_crlf
-from tests.edit_trials import Document
+from tests.support.edit_trials import Document
 
 pytestmark = pytest.mark.timeout(3600 if FULL else 120)
 

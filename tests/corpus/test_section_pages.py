@@ -16,8 +16,8 @@ from mdplan.diagnostics import Code
 from mdplan.markdown.sections import Section
 from mdplan.planning.build import BuiltFile
 from tests.corpus.sample import files_of, spread
-from tests.edit_trials import Document
-from tests.rendered_page import Page
+from tests.support.edit_trials import Document
+from tests.support.pages import Page
 
 _DEFINITIONS = re.compile(r"(?:^ {0,3}\[[^\]\n]+\]:.*\n(?:[ \t]+\S.*\n|[ \t]*\n)*)+\Z", re.MULTILINE)
 _ANCHOR = re.compile(r"\s*<a (?:id|name) *=[^<>]*></a>\s*")

@@ -15,7 +15,7 @@ from mdplan.markdown.headings import STYLES
 from mdplan.markdown.outline import Outline
 from mdplan.text.source import Source
 from tests.clients.python_tools import environment_of
-from tests.corpus.test_slugs import slugs
+from tests.corpus.test_blocks import slugs
 
 pytestmark = pytest.mark.slow
 

@@ -1,6 +1,6 @@
 """Files of real folders that are created, renamed and deleted: bytes stay, links follow or are reported.
 
-The judge of links is tests/link_check.py, which knows nothing of mdplan.
+The judge of links is tests/support/link_check.py, which knows nothing of mdplan.
 """
 
 import shutil
@@ -17,7 +17,7 @@ from mdplan.settings import Settings
 from mdplan.storage.filesystem import Durability
 from tests.conftest import FULL
 from tests.corpus.sample import files_of, spread
-from tests.link_check import Site, Target
+from tests.support.link_check import Site, Target
 
 pytestmark = pytest.mark.timeout(3600)
 

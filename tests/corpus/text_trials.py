@@ -11,8 +11,8 @@ import yaml
 
 from mdplan.markdown.blocks import Block, BlockKind
 from tests.corpus.sample import spread
-from tests.edit_trials import Document
-from tests.rendered_page import Page
+from tests.support.edit_trials import Document
+from tests.support.pages import Page
 
 WORD = "Zqxword"
 _LINES = re.compile(r"[^\n]*\n|[^\n]+\Z")

@@ -15,7 +15,7 @@ from mdplan.engine.engine import Engine
 from mdplan.storage.names import is_temporary_name
 from mdplan.storage.root import Root
 from mdplan.storage.transactions import Transaction, before_image, transactions
-from tests.disk import tree
+from tests.support.files import tree
 
 STATE = ".mdplan"
 OLD, NEW = "old", "new"

@@ -7,7 +7,7 @@ import pytest
 
 from mdplan.diagnostics import Code
 from mdplan.storage.filesystem import FileSystem, StorageRefused
-from tests.commits import change, commit, journal_of
+from tests.support.commits import change, commit, journal_of
 
 CHANGE = change("a.md", b"old text", b"new text")
 

@@ -26,7 +26,7 @@ from tests.crash.aftermath import (
 from tests.crash.commands import Commands
 from tests.crash.tally import Tally
 from tests.crash.trial import APPLY, RECOVER, Trial, changing
-from tests.disk import tree
+from tests.support.files import tree
 
 PARTS = 4
 STARTS = {"no history": make, "history": make_with_history}

@@ -18,7 +18,7 @@ from tests.crash.commands import Commands
 from tests.crash.mounts import disk_in, image
 from tests.crash.tally import Tally
 from tests.crash.trial import APPLY, LOOKING, RECOVER
-from tests.disk import tree
+from tests.support.files import tree
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 

@@ -28,7 +28,7 @@ from tests.crash.commands import Commands, Ended
 from tests.crash.mounts import bound, immutable, memory
 from tests.crash.tally import Tally
 from tests.crash.trial import APPLY, RECOVER
-from tests.disk import NOBODY, as_nobody, tree
+from tests.support.files import NOBODY, as_nobody, tree
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -24,7 +24,7 @@ from tests.crash.aftermath import (
     unclean,
 )
 from tests.crash.commands import Commands, Ended, Watch
-from tests.disk import tree
+from tests.support.files import tree
 
 APPLY, RECOVER = ("apply", "-", "--json"), ("recover", "--json")
 # They leave the disk as it was, so a kill before one of them is like a kill before the next operation.

@@ -1,6 +1,6 @@
 """The animation at the top of the README: a session in a real terminal, as an SVG that plays by itself.
 
-    python -m pytest tests/docs/test_animation.py --update-cases
+    python -m pytest tests/docs/test_recording.py --update-cases
 
 types its commands again and writes the file.
 """
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.docs.pages import DOCS
-from tests.tmux import BASH, Terminal, terminal
+from tests.support.tmux import BASH, Terminal, terminal
 
 PICTURE: Final = DOCS / "images" / "first-edit.svg"
 SAMPLE: Final = DOCS / "samples" / "guide.md"

@@ -16,7 +16,7 @@ import pytest
 from tests.conftest import REPOSITORY
 from tests.docs.pages import DOCS, fenced
 from tests.docs.shown import FILES, PlanNames, split_commands
-from tests.tmux import BASH, Terminal, terminal
+from tests.support.tmux import BASH, Terminal, terminal
 
 PAGE = DOCS / "tutorial" / "first-plan.md"
 _ANSWER = re.compile(r"\[y/[^\]]*\] ?(.*)$", re.MULTILINE)

@@ -16,15 +16,15 @@ from tests.docs.typed_commands import faults_of_script
 
 # Blocks that a test of their page alone knows how to check: page, info, test.
 BY_THEIR_TEST = {
-    ("README.md", "console"): "tests/surfaces/test_cli_readme.py",
-    ("README.md", "json batches/stable.json"): "tests/surfaces/test_cli_readme.py",
-    ("docs/how-to/keep-links-right.md", "toml mdplan.toml"): "tests/properties/test_site_rules.py",
+    ("README.md", "console"): "tests/surfaces/test_cli_help.py",
+    ("README.md", "json batches/stable.json"): "tests/surfaces/test_cli_help.py",
+    ("docs/how-to/keep-links-right.md", "toml mdplan.toml"): "tests/properties/test_links.py",
     ("docs/how-to/check-a-change.md", "yaml .pre-commit-config.yaml"): "tests/surfaces/test_cli_check.py",
     ("docs/contributing/testing.md", "md"): "tests/test_cases.py",
-    ("docs/explanation/architecture.md", "text"): "tests/docs/test_architecture.py",
+    ("docs/explanation/architecture.md", "text"): "tests/docs/test_site.py",
     ("docs/explanation/security-model.md", "sh"): "tests/docs/test_security_model.py",
-    ("docs/how-to/review-plans.md", "text"): "tests/surfaces/test_review_process.py",
-    ("docs/how-to/edit-in-the-shell.md", "text"): "tests/docs/test_keystrokes.py",
+    ("docs/how-to/review-plans.md", "text"): "tests/surfaces/test_review_page.py",
+    ("docs/how-to/edit-in-the-shell.md", "text"): "tests/docs/test_recording.py",
     ("docs/how-to/serve-over-http.md", "text start"): "tests/docs/test_serve_over_http.py",
     ("docs/how-to/serve-over-http.md", "nginx"): "tests/docs/test_serve_over_http.py",
     ("docs/how-to/serve-over-http.md", "text Caddyfile"): "tests/docs/test_serve_over_http.py",
@@ -51,7 +51,7 @@ BY_THEIR_TEST = {
 # Pages all of whose blocks are those of one test, which fails for a block that it does not know.
 BY_ONE_TEST = {
     "docs/contributing/first-use.md": "tests/first_use/test_first_use.py",
-    "docs/explanation/semantics.md": "tests/docs/test_semantics.py",
+    "docs/explanation/semantics.md": "tests/docs/test_pages.py",
     "docs/tutorial/first-plan.md": "tests/docs/recording.py",
 }
 # A commit message, which people write.

@@ -13,7 +13,7 @@ from typing import Any
 
 import mdplan
 from tests.conftest import REPOSITORY
-from tests.golden_case import Tree, read_tree
+from tests.support.golden_cases import Tree, read_tree
 from tests.surfaces.command_line import mdplan as run_mdplan
 from tests.surfaces.dialog import Dialog
 from tests.surfaces.mcp_calls import Calls, calls_to, process

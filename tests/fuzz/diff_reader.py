@@ -10,11 +10,11 @@ from mdplan.operations.diffs import ApplyDiff
 from mdplan.text.edit import EditList
 from mdplan.text.source import ByteEdit, Source
 from mdplan.text.unified_diff import DiffHunk, FileDiff, NotADiff, read_diff
-from tests.file_diffs import unified_diff
 from tests.fuzz.mutation import mutated_text
 from tests.fuzz.seeds import diffs
 from tests.fuzz.target import Target
-from tests.strict_patch import apply_strictly
+from tests.support.patches import unified_diff
+from tests.support.strict_patch import apply_strictly
 
 
 def check(data: bytes) -> None:

@@ -29,7 +29,7 @@ from tests.fuzz.mutation import Json, mutated_json, mutated_text, other_scalar
 from tests.fuzz.seeds import cases, documents, edits, edits_of
 from tests.fuzz.target import Target
 from tests.properties.outline_law import check_outline
-from tests.strict_patch import apply_strictly
+from tests.support.strict_patch import apply_strictly
 
 _NAME: Final = re.compile(r"[\w-]{1,20}(?:/[\w-]{1,20}){0,2}\.[a-z]{1,5}")
 _MOST_FILES: Final = 5

@@ -8,11 +8,11 @@ from zlib import crc32
 from mdplan.markdown.front_matter import FrontMatterContent, Unreadable
 from mdplan.planning.build import BuiltFile
 from mdplan.text.source import Source, splice
-from tests.edit_trials import Document
-from tests.front_matter_trials import VALUES, Block, Tally, try_key, written_key
 from tests.fuzz.mutation import mutated_text
 from tests.fuzz.seeds import documents
 from tests.fuzz.target import Target
+from tests.support.edit_trials import Document
+from tests.support.front_matter_trials import VALUES, Block, Tally, try_key, written_key
 
 _MOST_KEYS: Final = 4
 

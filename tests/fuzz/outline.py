@@ -14,11 +14,10 @@ from mdplan.reading.stat_text import stat_text
 from mdplan.reports.base import to_wire
 from mdplan.requests.queries import StatRequest
 from mdplan.text.source import Source
-from tests.block_oracles import difference
 from tests.fuzz.mutation import mutated_text
 from tests.fuzz.seeds import documents
 from tests.fuzz.target import Target
-from tests.rescan_check import is_rescanned_alike, random_edits
+from tests.support.oracles import difference, is_rescanned_alike, random_edits
 
 
 def check(data: bytes) -> None:

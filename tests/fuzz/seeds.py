@@ -7,9 +7,9 @@ from itertools import chain
 from typing import Final
 
 from tests.conftest import REPOSITORY
-from tests.expected_diff import expected_diff
 from tests.fuzz.mutation import Json
-from tests.golden_case import Case, find_cases
+from tests.support.expected_diff import expected_diff
+from tests.support.golden_cases import Case, find_cases
 
 MOST_BYTES: Final = 2_000
 

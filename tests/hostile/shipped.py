@@ -12,8 +12,8 @@ from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import Durability
 from mdplan.storage.journal import JournalEntry
-from tests.disk import NOBODY
 from tests.hostile.attacker import ID, LAST_SEQUENCE, PLANTED, journal, plant_history, plant_record, sha256
+from tests.support.files import NOBODY
 
 HERE: Final = b"# Here\n\ntext\n\n# There\n\nmore\n"
 MIB: Final = 1 << 20

@@ -25,9 +25,9 @@ from mdplan.storage.journal import JournalEntry, JournalRecord, RecordBinding, e
 from mdplan.storage.root import Workspace
 from tests.conftest import REPOSITORY
 from tests.crash.mounts import bound, immutable
-from tests.disk import FailingDisk, names_in, tree
 from tests.hostile.tally import Record
 from tests.hostile.trial import HERE, SECRET, Place, check_accepted, check_refused, problems_of
+from tests.support.files import FailingDisk, names_in, tree
 
 NAMES = [f"d{number}/file.md" for number in range(5)]
 BATCH = {"files": [{"file": name, "edits": [{"op": "append_to_file", "markdown": "New."}]} for name in NAMES]}

@@ -1,14 +1,19 @@
 """Cases 57 to 59, 61 and 64: odd bytes, odd Markdown, and edits that touch each other."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from mdplan.diagnostics import Code
-from mdplan.settings import DEFAULT_SETTINGS
-from tests.hostile.tally import Record
+from mdplan.diagnostics import Code, Exit
+from mdplan.engine.engine import Engine
+from mdplan.requests.queries import INVENTORIES, StatRequest
+from mdplan.settings import DEFAULT_SETTINGS, Settings
+from tests.hostile.tally import Outcome, Record
 from tests.hostile.trial import Place, check_accepted, check_refused, problems_of, stat_verb, timed
+from tests.surfaces.command_line import mdplan
+from tests.surfaces.tool_case import served
 
 
 def ids_of(number: str) -> Callable[[object], str]:
@@ -17,6 +22,7 @@ def ids_of(number: str) -> Callable[[object], str]:
 
 
 OLD, NEW = "target", "replaced"
+
 BYTES: dict[str, tuple[bytes, str | None]] = {
     "BOM": (b"\xef\xbb\xbf# A\n\ntarget\n", None),
     "UTF-16": ("\ufeff# A\r\n\r\ntarget\r\n".encode("utf-16-le"), None),
@@ -107,8 +113,11 @@ GENERATORS: dict[str, Callable[[int], str]] = {
     "footnotes": lambda size: filled("[^a]", size),
     "regions": lambda size: filled("<!-- r:start -->\n", size),
 }
+
 QUICK = 16 * 1024
+
 MEDIUM = 64 * 1024
+
 LARGE = 2 * 1024 * 1024
 
 
@@ -201,6 +210,7 @@ def place_of(col: int, end: int, text: str) -> dict[str, Any]:
 
 
 TEXT = "# A\n\nabcdef\n"
+
 TOUCHING: dict[str, tuple[list[dict[str, Any]], str | None]] = {
     "overlapping": ([place_of(1, 4, "X"), place_of(3, 6, "Y")], None),
     "one inside the other": ([place_of(1, 6, "X"), place_of(2, 3, "Y")], None),
@@ -245,3 +255,160 @@ def test_position_after_the_end_is_refused(place: Place, record: Record) -> None
     ):
         act = lambda edit=edit: place.engine.write({"file": "a.md", "edits": [edit]})  # noqa: E731
         check_refused(record, "64 behind the end", act, {Code.RANGE_OUT_OF_BOUNDS}, place.folder)
+
+
+# --- Case 58: documents that cost parsers as much as they can, at the limits of a file, and the
+# deadline.
+
+LINES = DEFAULT_SETTINGS.max_lines
+
+PARSERS_BYTES = DEFAULT_SETTINGS.max_file_bytes
+
+# What comes before lines that are repeated, and these.
+SHAPES = {
+    "label without end": ("[\n", "a\n"),
+    "items": ("", "- a\n"),
+    "items with lazy lines": ("", "- a\nb\n"),
+    "items of open fences": ("", "- ```\nb\n" + "x" * 60 + "\n"),
+    "quotes with lazy lines": ("", "> a\nb\n- c\n" + "x" * 50 + "\n"),
+    "table rows": ("|a|b|\n|-|-|\n", "|a|b|\n"),
+    "setext headings": ("", "a\n=\n"),
+    "ATX headings": ("", "# a\n"),
+    "long headings": ("", "# " + "[a](b) *c* `d` " * 8 + "\n"),
+    "open tags": ("", "<a\n"),
+    "text": ("", "a\n"),
+    "text with links": ("", "word " * 20 + "[a](b) *c* `d`\n"),
+    "definitions": ("", "[a]: u\n"),
+    "images": ("", "![[]()"),
+    "brackets": ("", "[a"),
+    "brackets and lines": ("", "[ a_"),
+    "stars": ("", "*a **a "),
+    "stars and lines": ("", "**_* "),
+    "less-than signs": ("", "<"),
+    "ampersands": ("", "&"),
+    "backslashes": ("", "\\"),
+    "backticks": ("", "``\\ "),
+    "comments": ("", "</<!--"),
+    "CDATA": ("", "<![CDATA["),
+    "instructions": ("", "<?"),
+}
+
+
+def hostile(start: str, line: str, size: int) -> str:
+    """As many of these lines as fit into a file of so many bytes."""
+    count = (size - len(start)) // len(line)
+    most = (LINES - 2) // line.count("\n") if "\n" in line else count
+    return start + line * min(count, most)
+
+
+def wide_table(size: int) -> str:
+    return "\n".join(pattern * (size // 8) for pattern in ("|x", "|-", "|x"))
+
+
+def check(place: Place, record: Record, name: str, text: str) -> None:
+    (place.root / "hard.md").write_text(text, encoding="ascii")
+    edit = {"op": "replace_match", "pattern": "a", "replacement": "b", "matchSelection": "1"}
+    verbs: dict[str, Callable[[], object]] = {
+        "brief": lambda: place.engine.stat(StatRequest(file="hard.md", detail="brief")),
+        "full": lambda: place.engine.stat(StatRequest(file="hard.md", detail="full", include=INVENTORIES)),
+        "plan": lambda: place.engine.plan({"file": "hard.md", "edits": [edit]}),
+    }
+    taken: dict[str, float] = {}
+    for verb, act in verbs.items():
+        found, taken[verb] = timed(act)
+        outcome: Outcome = "refused" if problems_of(found) else "accepted as expected"
+        record(f"58 {name}", outcome, taken[verb])
+    assert max(taken.values()) < 2 * DEFAULT_SETTINGS.parse_seconds, taken
+
+
+@pytest.mark.hostile_case(58)
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("name", SHAPES)
+def test_hostile_document_is_answered_within_twice_the_deadline(
+    place: Place, record: Record, name: str
+) -> None:
+    check(place, record, name, hostile(*SHAPES[name], PARSERS_BYTES))
+
+
+@pytest.mark.hostile_case(58)
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_wide_table_is_answered_within_twice_the_deadline(place: Place, record: Record) -> None:
+    check(place, record, "wide table", wide_table(PARSERS_BYTES))
+
+
+@pytest.mark.hostile_case(58)
+@pytest.mark.parametrize("name", ["label without end", "items with lazy lines", "table rows", "ATX headings"])
+def test_exceeded_deadline_is_reported_clearly(place: Place, record: Record, name: str) -> None:
+    (place.root / "hard.md").write_text(hostile(*SHAPES[name], 100_000), encoding="ascii")
+    engine = Engine(place.engine.workspace, Settings(parse_seconds=0.001))
+    request = StatRequest(file="hard.md", detail="full", include=INVENTORIES)
+    problems = check_refused(
+        record, f"58 {name}", lambda: engine.stat(request), {Code.PARSE_TIMEOUT}, place.folder
+    )
+
+    assert "--max-parse-seconds" in problems[0].hint
+
+
+# --- S13: values of the wrong kind in plans, batches and arguments of tools are problems, never a
+# traceback.
+
+WRONG = ("1e999", "-1e999", "NaN", "12345678901234567890123", "{}", "[]", '"\\ud800"', "[" * 300 + "]" * 300)
+
+EDIT = {"op": "append_to_section", "headingPath": ["Here"], "occurrence": 1, "markdown": "x"}
+
+BATCH = {"files": [{"file": "here.md", "edits": [EDIT]}], "backup": True}
+
+_HOLE = "\x00hole"
+
+
+def holes(value: Any) -> Iterator[Any]:
+    """`value` with one of the values in it replaced, once for each."""
+    yield _HOLE
+    entries = (
+        value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ())
+    )
+    for name, entry in entries:
+        for holed in holes(entry):
+            if isinstance(value, dict):
+                yield {**value, name: holed}
+            else:
+                yield [*value[:name], holed, *value[name + 1 :]]
+
+
+def texts(value: object, wrong: str) -> Iterator[bytes]:
+    for holed in holes(value):
+        yield json.dumps(holed).replace(json.dumps(_HOLE), wrong).encode()
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong[:24])
+@pytest.mark.parametrize("what", ["plan", "batch"])
+def test_wrong_value_in_a_plan_or_batch_never_ends_in_a_traceback(
+    place: Place, what: str, wrong: str
+) -> None:
+    document = place.engine.export(place.engine.plan(BATCH).plan_id or "")
+    assert isinstance(document, bytes)
+    for text in texts(json.loads(document) if what == "plan" else BATCH, wrong):
+        for verb in ("apply", "validate"):
+            assert mdplan(verb, "--root", str(place.root), stdin=text).code != Exit.BUG, text
+
+
+@pytest.mark.parametrize("wrong", [1e999, -1e999, 10**25, float("nan"), {}, [], "\ud800"], ids=repr)
+def test_wrong_value_in_an_argument_of_a_tool_never_ends_in_a_traceback(place: Place, wrong: object) -> None:
+    with served(place.root, "md") as calls:
+        for arguments in (
+            {"limit": wrong},
+            {"transaction": wrong},
+            {"action": wrong},
+            {"action": "undo", "onStale": wrong},
+            {"action": "undo", "dryRun": wrong},
+        ):
+            try:
+                result = calls.call("md_history", arguments)
+            except (ValueError, UnicodeEncodeError):
+                # No message of the protocol can have that value.
+                continue
+            assert "Traceback" not in result.text
+            assert "bug" not in result.text.lower()
+        assert calls.is_alive()

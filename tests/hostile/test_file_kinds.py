@@ -20,7 +20,6 @@ from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import Durability
-from tests.disk import as_nobody
 from tests.hostile.tally import Record
 from tests.hostile.trial import (
     APPEND,
@@ -35,6 +34,7 @@ from tests.hostile.trial import (
     check_refused,
     read_verb,
 )
+from tests.support.files import as_nobody
 
 BOTH = {**LOOKING, **OF_FILE, **OTHER_FILE}
 WRITING = {**OF_FILE, **OTHER_FILE}

@@ -16,11 +16,11 @@ from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import Durability
 from mdplan.storage.journal import JournalEntry
-from tests.disk import tree
 from tests.hostile.attacker import ID, LAST_SEQUENCE, PLANTED, journal, plant_history, plant_record, sha256
 from tests.hostile.cost import cost_of
 from tests.hostile.shipped import plant_bomb
 from tests.hostile.trial import HERE, Place
+from tests.support.files import tree
 from tests.surfaces.command_line import mdplan
 
 EDIT = {"file": "here.md", "edits": [{"op": "append_to_file", "markdown": "Mine."}]}

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -13,14 +13,22 @@ import pytest
 from mdplan import limits as limit_options
 from mdplan.cli.program import build_program
 from mdplan.diagnostics import Code
+from mdplan.engine.engine import Engine
 from mdplan.limits import LimitOption, in_words
+from mdplan.mcp.tool import ToolDefinition, ToolResult
+from mdplan.mcp.toolsets import TOOLSETS, chosen_tools
 from mdplan.settings import DEFAULT_SETTINGS, Settings
+from mdplan.storage.filesystem import Durability
 from tests.conftest import REPOSITORY
+from tests.hostile.documents import DOCUMENTS, LONG
 from tests.hostile.tally import Record
+from tests.hostile.trial import timed
 from tests.surfaces.command_line import GUIDE, mdplan
 
 GROUPS = ("FILES", "PATTERNS", "BATCHES", "COMMITS", "HISTORY", "REPORTS")
+
 LIMITS: list[LimitOption] = [limit for group in GROUPS for limit in getattr(limit_options, group)]
+
 # What is a choice and no limit.
 NO_LIMITS = {"durability", "require_approval"}
 
@@ -99,12 +107,17 @@ BATCH = {
         {"op": "append_to_section", "headingPath": ["Install"], "markdown": "Restart."},
     ],
 }
+
 CATASTROPHE = ["search", "--regex", r"(a|aa)+$", "guide.md"]
+
 FRONT_MATTER = {"file": "guide.md", "edits": [{"op": "set_front_matter", "key": "k", "value": 1}]}
+
 GROWTH = {"file": "guide.md", "edits": [{"op": "append_to_file", "markdown": "x\n" * 300}]}
+
 TWO_FILES = {
     "files": [{"file": f"{n}.md", "edits": [{"op": "create_file", "markdown": "x"}]} for n in range(2)]
 }
+
 MET: dict[str, tuple[list[str], Mapping[str, Any] | bytes, Code]] = {
     "max-file-bytes=20": (["stat", "guide.md"], b"", Code.FILE_TOO_LARGE),
     "max-file-bytes=500": (["plan"], GROWTH, Code.FILE_TOO_LARGE),
@@ -213,3 +226,241 @@ def test_file_outside_the_globs_is_refused_naming_the_option(
 
 def test_limit_names_are_unique() -> None:
     assert len({limit.name for limit in LIMITS}) == len(LIMITS)
+
+
+# --- No answer to an agent is longer than the limit on reports, whatever a document holds or a batch
+# does.
+
+MOST = Settings().report_characters
+
+LINES_AROUND = 20
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("long")
+    for name, text in DOCUMENTS.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "d").mkdir()
+    for number in range(600):
+        text = f"# {LONG}\n\nneedle {LONG}\n[a](gone{LONG})\n"
+        (folder / "d" / f"{'f' * 200}{number}.md").write_text(text)
+    return folder
+
+
+@pytest.fixture
+def tools(root: Path) -> Iterator[dict[str, ToolDefinition]]:
+    engine = Engine.open([root], settings=Settings(durability=Durability.PROCESS))
+    yield tools_of(engine)
+    engine.workspace.close()
+
+
+def tools_of(engine: Engine) -> dict[str, ToolDefinition]:
+    return {tool.name: tool for tool in chosen_tools(engine, list(TOOLSETS), [], read_only=False)}
+
+
+def check_short(
+    record: Record, tool: ToolDefinition, arguments: dict[str, Any], most: int = MOST
+) -> ToolResult:
+    answer, seconds = timed(lambda: tool.call(arguments))
+    longest = max(len(json.dumps(answer.structured, ensure_ascii=False)), len(answer.text))
+    is_short = longest <= most
+    record(f"long answer of {tool.name}", "accepted as expected" if is_short else "escaped", seconds)
+    assert is_short, (tool.name, arguments, longest)
+    return answer
+
+
+def calls_on(file: str) -> list[tuple[str, dict[str, Any]]]:
+    """Calls that ask for as much as they can."""
+    return [
+        ("md_stat", {"file": file}),
+        ("md_stat", {"file": file, "detail": "brief"}),
+        ("md_stat", {"file": file, "detail": "full", "limit": 100_000, "links": True}),
+        ("md_read", {"file": file}),
+        ("md_read", {"file": file, "maxCharacters": 1_000_000}),
+        ("md_read", {"targets": [{"file": file, "startLine": line} for line in (1, 2, 3)] * 30}),
+        ("md_search", {"file": file, "pattern": "a", "limit": 1000, "context": LINES_AROUND}),
+        ("md_search", {"file": file, "pattern": ".", "matchType": "regex", "limit": 1000}),
+        ("TextInspect", {"filePath": file, "mode": "structure"}),
+        ("TextInspect", {"filePath": file, "mode": "search", "query": "a", "context": 5}),
+        ("TextInspect", {"filePath": file, "mode": "lines", "query": "1-100000"}),
+        ("TextRead", {"filePath": file, "target": {"lines": {"start": 1, "end": 3}}}),
+        ("TextRead", {"filePath": file, "target": {"section": "none"}}),
+        ("read_files", {"files": [{"path": file}] * 5}),
+        ("grep_content", {"pattern": "a", "search_path": file, "context_lines": LINES_AROUND}),
+    ]
+
+
+QUICK = ("levels.md", "controls.md", "regions.md")
+
+
+@pytest.mark.requirement("hostile-3")
+@pytest.mark.parametrize(
+    "file", [file if file in QUICK else pytest.param(file, marks=pytest.mark.slow) for file in DOCUMENTS]
+)
+def test_read_output_of_a_document_never_exceeds_the_limit(
+    tools: dict[str, ToolDefinition], record: Record, file: str
+) -> None:
+    for name, arguments in calls_on(file):
+        check_short(record, tools[name], arguments)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("md_stat", {"file": "d"}),
+        ("md_stat", {"file": "d", "limit": 5000, "links": True}),
+        ("md_stat", {"file": "**/*.md", "limit": 5000}),
+        ("md_search", {"file": "d", "pattern": "needle", "limit": 1000, "context": 50}),
+        ("grep_content", {"pattern": "needle", "search_path": "d", "context_lines": 50}),
+        ("read_files", {"files": [{"path": f"d/{'f' * 200}{number}.md"} for number in range(100)]}),
+    ],
+)
+def test_read_output_of_a_folder_never_exceeds_the_limit(
+    tools: dict[str, ToolDefinition], record: Record, name: str, arguments: dict[str, Any]
+) -> None:
+    check_short(record, tools[name], arguments)
+
+
+def test_output_limit_is_an_option(root: Path, record: Record) -> None:
+    settings = Settings(durability=Durability.PROCESS, report_characters=8_000)
+    engine = Engine.open([root], settings=settings)
+    tools = tools_of(engine)
+    for name, arguments in calls_on("levels.md"):
+        check_short(record, tools[name], arguments, most=8_000)
+    engine.workspace.close()
+
+
+def test_truncated_search_continues_at_its_cursor(tools: dict[str, ToolDefinition], record: Record) -> None:
+    """All matches are listed, each once."""
+    lines: list[int] = []
+    cursor: dict[str, str] = {}
+    for _ in range(100):
+        asked = {"file": "wide.md", "pattern": "ab", "limit": 1000, "context": LINES_AROUND}
+        arguments = {**asked, "verbosity": "full", **cursor}
+        report = check_short(record, tools["md_search"], arguments).structured
+        lines += [
+            hit["line"] for found in report["files"] for group in found["groups"] for hit in group["hits"]
+        ]
+        if "nextCursor" not in report:
+            break
+        cursor = {"cursor": report["nextCursor"]}
+
+    assert lines == list(range(3, 203))
+
+
+def test_truncated_text_continues_at_its_cursor(tools: dict[str, ToolDefinition], record: Record) -> None:
+    content = ""
+    cursor: dict[str, str] = {}
+    for _ in range(100):
+        arguments = {"file": "quotes.md", "maxCharacters": 1_000_000, **cursor}
+        (result,) = check_short(record, tools["md_read"], arguments).structured["results"]
+        content += result["content"]
+        if "nextCursor" not in result:
+            break
+        cursor = {"cursor": result["nextCursor"]}
+
+    assert content == DOCUMENTS["quotes.md"]
+
+
+@pytest.fixture
+def writing(tmp_path: Path) -> Iterator[dict[str, ToolDefinition]]:
+    """Tools over a folder with a file of two thousand long sections, and two thousand files."""
+    text = "".join(f"# {LONG}{number}\n\nold {number}\n\n" for number in range(2_000))
+    (tmp_path / "a.md").write_text(text)
+    engine = Engine.open([tmp_path], settings=Settings(durability=Durability.PROCESS))
+    yield tools_of(engine)
+    engine.workspace.close()
+
+
+def huge_batches() -> dict[str, dict[str, Any]]:
+    sections = [f"{LONG}{number}" for number in range(2_000)]
+    many = {"op": "replace_match", "pattern": "old", "replacement": "new", "matchSelection": "all"}
+    return {
+        "an edit a section": {
+            "file": "a.md",
+            "edits": [
+                {"op": "append_to_section", "headingPath": [name], "markdown": "x"} for name in sections
+            ],
+        },
+        "matches": {"file": "a.md", "edits": [many]},
+        "matches that are only looked at": {
+            "file": "a.md",
+            "edits": [{"op": "preview_match", "pattern": "n", "matchSelection": "all"}],
+        },
+        "files": {
+            "files": [
+                {
+                    "file": f"d/{'f' * 150}{number}.md",
+                    "edits": [{"op": "create_file", "markdown": "x\n" * 20}],
+                }
+                for number in range(500)
+            ]
+        },
+        "one long line": {"file": "b.md", "edits": [{"op": "create_file", "markdown": "x" * 1_000_000}]},
+        "deletions": {"file": "a.md", "edits": [{"op": "delete_section", "headingPath": [sections[0]]}]},
+        "problems": {
+            "file": "a.md",
+            "edits": [{"op": "delete_section", "headingPath": [f"{name}?"]} for name in sections[:900]],
+        },
+        "unknown fields": {
+            "file": "a.md",
+            "edits": [
+                {"op": "delete_section", "headingPath": ["x"], **{f"{LONG}{n}": 1 for n in range(800)}}
+            ],
+        },
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", huge_batches())
+@pytest.mark.parametrize("name", ["md_validate", "md_apply"])
+def test_report_of_a_huge_batch_never_exceeds_the_limit(
+    writing: dict[str, ToolDefinition], record: Record, case: str, name: str
+) -> None:
+    """Editing and undoing, and the history of it."""
+    check_short(record, writing[name], huge_batches()[case])
+    check_short(record, writing["md_apply"], {**huge_batches()[case], "dryRun": True})
+    for arguments in ({}, {"action": "undo"}, {"limit": 100}):
+        check_short(record, writing["md_history"], arguments)
+
+
+def test_report_counts_its_omitted_entries(writing: dict[str, ToolDefinition], record: Record) -> None:
+    batch = huge_batches()["an edit a section"]
+    report = check_short(
+        record, writing["md_validate"], {**batch, "edits": batch["edits"][:900], "verbosity": "full"}
+    ).structured
+
+    assert len(report["editResults"]) + report["leftOut"]["editResults"] == 900
+    assert report["diffTruncated"]
+
+
+@pytest.mark.parametrize("verbosity", ["compact", "full"])
+def test_listings_say_how_many_rows_they_omit(tmp_path: Path, record: Record, verbosity: str) -> None:
+    most, count = 8_000, 60
+    settings = Settings(durability=Durability.PROCESS, report_characters=most)
+    engine = Engine.open([tmp_path], settings=settings)
+    tools = tools_of(engine)
+    names = [f"d/{'f' * 200}{number}.md" for number in range(count)]
+    for text in ("a", "b"):
+        edit = {"op": "create_file", "markdown": text}
+        made = {"files": [{"file": f"{text}/{name}", "edits": [edit]} for name in names]}
+        check_short(record, tools["md_validate"], {**made, "verbosity": verbosity}, most)
+        applied = check_short(record, tools["md_apply"], {**made, "verbosity": verbosity}, most)
+        if verbosity == "compact":
+            assert_rows(applied.text.splitlines(), "f" * 200, "files", count)
+
+    for number in range(count):
+        edit = {"op": "create_file", "markdown": "x"}
+        tools["md_apply"].call({"file": f"c/{'f' * 200}{number}.md", "edits": [edit]})
+    history = check_short(record, tools["md_history"], {"limit": 200, "verbosity": verbosity}, most)
+    assert_rows(history.text.splitlines(), "f" * 200, "transactions", count + 2)
+    engine.close()
+
+
+def assert_rows(lines: list[str], part: str, what: str, count: int) -> None:
+    """The lines before the last one with `part` and the note about `what` make `count`."""
+    (note,) = (line for line in lines if line.startswith("… and "))
+    listed = [line for line in lines[: lines.index(note)] if part in line]
+    assert note == f"… and {count - len(listed)} more {what}"
+    assert listed

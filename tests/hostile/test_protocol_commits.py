@@ -14,7 +14,7 @@ import pytest
 
 from mdplan.engine.engine import Engine
 from tests.concurrency.attempts import START, Log, Moments, Worker, lines_of
-from tests.concurrency.test_lock import HOLDER
+from tests.concurrency.test_writers import HOLDER
 from tests.hostile.servers import TRANSPORTS, server_over
 from tests.hostile.tally import Record
 from tests.surfaces.http_calls import SECONDS, http_server

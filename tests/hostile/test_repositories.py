@@ -9,7 +9,7 @@ from mdplan.bot.commits import GitCommit
 from mdplan.git.repository import RepositoryLocation
 from mdplan.git.tree import Objects
 from tests.bot.repository import IDENTITY, Repository, codes
-from tests.patch_tools import needs_git
+from tests.support.patches import needs_git
 from tests.surfaces.command_line import mdplan
 
 pytestmark = [needs_git, pytest.mark.usefixtures("identity")]

@@ -15,8 +15,8 @@ from mdplan.storage.filesystem import Durability, StorageRefused
 from mdplan.storage.root import find_root
 from mdplan.storage.user_state import user_state_directory
 from tests.crash.mounts import bound
-from tests.disk import NOBODY
 from tests.hostile.trial import EVERY_VERB, HERE, Place, problems_of, search_verb, stat_verb
+from tests.support.files import NOBODY
 
 # S6
 

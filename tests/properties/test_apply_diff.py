@@ -13,12 +13,12 @@ from mdplan.operations.base import Resolution
 from mdplan.operations.diffs import ApplyDiff
 from mdplan.text.edit import EditList
 from mdplan.text.source import ByteEdit, Source, splice
-from tests.file_diffs import unified_diff
 from tests.properties.batches import batches
 from tests.properties.markdown_documents import documents
 from tests.properties.strategies import edit_lists, many_lines, texts
 from tests.properties.test_planning import LESS, NAME, place, unicode_text
-from tests.strict_patch import apply_strictly
+from tests.support.patches import unified_diff
+from tests.support.strict_patch import apply_strictly
 
 _FILLER = b"Something else.\n"
 _MARK = codecs.BOM_UTF8

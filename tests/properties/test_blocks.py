@@ -1,7 +1,10 @@
 """Laws of tables and lists: a document that is read again shows what was asked for, and nothing else new."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from random import Random
 from typing import Any
 
 import pytest
@@ -9,17 +12,36 @@ from hypothesis import assume, event, given, note, settings
 from hypothesis import strategies as st
 
 from mdplan.diagnostics import Code
+from mdplan.markdown.block_tree import parse_blocks
 from mdplan.markdown.blocks import Block, BlockKind
+from mdplan.markdown.headings import render_text
+from mdplan.markdown.inline import InlineMap
+from mdplan.markdown.inline_node import InlineKind, InlineNode, document_order
 from mdplan.markdown.lists import MarkdownList, PlacedItem
 from mdplan.markdown.outline import Outline
+from mdplan.markdown.reference_parser import parse_reference_blocks
 from mdplan.markdown.table_edits import cell_source
 from mdplan.markdown.tables import unescaped
 from mdplan.planning.build import BuiltFile
+from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import Source
 from tests.conftest import FULL
-from tests.edit_trials import Document
+from tests.properties.hostile_markdown import hostile_documents, random_document
+from tests.properties.strategies import SPECIAL, characters
+from tests.support.edit_trials import Document
+from tests.support.oracles import (
+    Verdict,
+    all_nodes,
+    cmark_blocks,
+    compare,
+    difference,
+    differs,
+    disagreements,
+    tags_of,
+)
 
 MANY = settings(max_examples=5000 if FULL else 20, deadline=None)
+
 Edit = dict[str, Any]
 
 
@@ -28,7 +50,6 @@ def outline_of(text: str) -> Outline:
 
 
 # Tables.
-
 VALUES = [
     "",
     "x",
@@ -45,8 +66,11 @@ VALUES = [
     "日本",
     "*k*",
 ]
+
 CELLS = ["", " ", "1", " 1 ", " two words ", "k", " k  ", "`k`", "\\|", " a\\|b ", "x\\\\ ", "  9"]
+
 PREFIXES = ["", "", "", "> ", "- ", "1. ", "> > ", "- > "]
+
 BEHIND = ["", "\n", "\ntext\n", "# H\n", "> quote\n", "- item\n", "```\ncode\n```\n"]
 
 
@@ -172,7 +196,6 @@ def test_deleted_row_is_gone_and_other_rows_stay(text: str, data: st.DataObject)
 
 
 # Lists.
-
 LINES = [
     *["- a", "- b", "- c", "  - d", "  - e", "    - f"],
     *["* g", "+ h", "1. i", "2. j", "7) k", "8) l", "1. m", "   1. n"],
@@ -318,6 +341,7 @@ def test_removed_item_goes_with_its_content_and_nothing_else(text: str, data: st
 
 
 PLACES = st.sampled_from(["end", "start", "after", "before", "under"])
+
 NEW = st.sampled_from(["new", "[ ] new", "new\n\nmore", "new\n- nested", "- new", "new\nline"])
 
 
@@ -374,3 +398,263 @@ def test_added_item_is_at_its_position_and_can_be_removed_without_trace(
     left = len(lines_of(removed.result)) - len(lines_of(outline))
     assert after == before or 1 <= left <= 1 + ("\n\n" in item)
     assert texts_of(removed.result) == texts_of(outline)
+
+
+# --- Blocks are those of cmark-gfm and markdown-it-py wherever these two agree, on hostile documents.
+
+
+@given(hostile_documents())
+def test_hostile_documents_have_the_blocks_of_other_parsers(text: str) -> None:
+    assert difference(text) is None
+
+
+def check_random_documents(seed: int, count: int) -> None:
+    dice = Random(seed)
+    for _ in range(count):
+        assert difference(random_document(dice)) is None
+
+
+def test_random_documents_have_the_blocks_of_other_parsers() -> None:
+    check_random_documents(0, 3_000 if FULL else 600)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("seed", range(1, 11))
+def test_twenty_thousand_random_documents_have_the_blocks_of_other_parsers(seed: int) -> None:
+    check_random_documents(seed, 2_000)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Text that is indented like code continues a paragraph.
+        "- > a\n\n\t  b\n- c\n\td\n",
+        "10.  a\n    # b\n     # H\n",
+        "> a\n    > # H\n",
+        "> > a\n\tb\n",
+        "- a\n\n      b\n- c\n      d\n",
+        "a\r\r   - - text\r    - text\r",
+        # So does a list that does not begin with 1, below a definition.
+        "[a]: /u\n2. # H\n",
+        # Tabs behind a closing fence and in a delimiter row are white space.
+        "```\na\n```\t\n# H\n",
+        "|a|b|\n|-\t|-|\n|1|2|\n",
+        "-\t:-:|-\n      > a\n",
+        # Any of four tags ends raw HTML.
+        "<pre>\n</script>\n# H\n",
+        "<script>\n# no\n</pre>\n\n# H\n",
+        "|a|b|\n|- -|--|\n",
+        "  |a|b|\n  |-|-|\n      |c|\n",
+        "a | b\n-     |-\n",
+        "|a|b|\n|-:-|-|\n",
+        "a\x0cb\n\x0b\nc\n",
+        "# A\r> # B\r",
+        # A tab can take the mark of a quote so far in that it is text.
+        ">1. a\n\t>\t=\n",
+        # A list item begins with what looks like a delimiter row.
+        "a|b\n- |-\n\t-\n",
+        # No delimiter row, but text of a heading.
+        "a|b\n-|- -\n===\n",
+    ],
+)
+def test_blocks_match_github(text: str) -> None:
+    blocks = parse_blocks(text, LineIndex(text)).blocks
+
+    assert tags_of(blocks) == cmark_blocks(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # A blank line of a quote ends HTML, and is no line of it.
+        "> <a>\n>  \n",
+        "> > </a>\n> >\t\n",
+        # The heading is in the item that begins with what looks like a delimiter row.
+        "a | b\n- |-\n  # H\n",
+        "> a | b\r\n> - |-\r\n>   # H\r\n",
+        # A lazy line above what looks like a delimiter row is text of the quote.
+        ">a\n |a|b|\n>|-|-|\n",
+        ">a\n |a|b|\n>|-|-|\n>===\n",
+    ],
+)
+def test_blocks_match_both_other_parsers(text: str) -> None:
+    assert tags_of(parse_reference_blocks(text).blocks) == cmark_blocks(text)
+    assert not differs(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["text\na | b\n--|--\n1 | 2\n", "- text\n  a | b\n  --|--\n", "a\nx | y\n-|-\n1|2\n---\n"]
+)
+def test_table_may_follow_text_directly(text: str) -> None:
+    """To cmark-gfm it begins where the text does."""
+    tree = parse_blocks(text, LineIndex(text))
+
+    assert [block.first_line for block in tree.of_kinds(BlockKind.TABLE)] == [2]
+    assert sorted(tag for tag, _ in tags_of(tree.blocks)) == sorted(tag for tag, _ in cmark_blocks(text))
+
+
+def test_thematic_break_has_one_markup_whichever_parser_reads_it() -> None:
+    """A delimiter row in a paragraph is in doubt, so markdown-it-py reads the second text."""
+    for text in ("---\n", "- a\n  |---|---|\n---\n"):
+        blocks = parse_blocks(text, LineIndex(text)).blocks
+        assert [block.markup for block in blocks if block.kind is BlockKind.RULE] == ["-"]
+
+
+def test_definition_on_a_lazy_line_is_in_the_container_of_the_one_before() -> None:
+    text = "- \n  [a]: /u\n[b]: /u\nlazy\n"
+
+    blocks = parse_blocks(text, LineIndex(text)).blocks
+
+    assert [(block.kind.value, block.depth) for block in blocks] == [
+        ("list", 0),
+        ("list item", 1),
+        ("definition", 2),
+        ("definition", 2),
+        ("paragraph", 2),
+    ]
+
+
+def test_heading_depth_counts_containers_after_tabs() -> None:
+    text = " *   10. ###### Six\n\t\t- |a|\n  1. >\tb\n\t\t1. ### Three\n"
+    tree = parse_blocks(text, LineIndex(text))
+
+    assert tree.headings == tree.of_kinds(BlockKind.HEADING)
+
+
+# --- Inline nodes of hostile documents agree with the parser, or are undecided; they never lie.
+
+MARKERS = [
+    *("> ", ">", ">\t", "> > ", "- > ", ">  \t", "- ", "-\t", "* ", "1. ", "   ", "    ", "\t", "\xa0"),
+    *("# ", "## ", "[^1]: ", "[a]: ", "| ", "|"),
+]
+
+PIECES = [
+    *("a", "b c", "é", "w", "\U0001f600", "\udc80", "\0", " ", "  ", "\t", "\xa0", "\u2028", "\x0b"),
+    *("`", "``", "`x`", "[", "]", "(", ")", "![", "](", "](u)", '](<u v> "t")', "](u 't')", "](u (t))"),
+    *("[a]", "[a][]", "[t][a]", "[^1]", "[[p#q]]", "[[p|t]]", "\\", "\\|", "|", "#", " #", "*", "**", "_"),
+    *("<", ">", "<b>", "</b>", "<!-- c -->", '<a href="u">', "<x\n", "~", "~~", "&amp;", "&", '"', "'"),
+    *("<http://x.y>", "<me@x.org>", "http://a.b/c", "https://x.y).", "www.a.b", "me@x.org", "mailto:a@b.c"),
+    *("!", ":", "@", "//", "  \n", "\\\n"),
+]
+
+WHOLE_LINES = [
+    *(
+        "---",
+        "===",
+        "=",
+        "|-|-|",
+        "-|-",
+        "|-|",
+        "```",
+        "    code",
+        "<div>",
+        "-->",
+        "<!--",
+        "",
+        "\xa0",
+        "> \xa0",
+    ),
+    *('[a]: /u "t"', "[a]:", "[a]: <u>", " u", '"t', 't"', "[b]: u 'x", "x'", "> [a]: u", '> "t"', "- [a]:"),
+    *("[^1]: note", "| a `x\\|y` | [l](u) |", "# h `x` ##"),
+]
+
+# markdown-it-py trims other white space than CommonMark does, puts line ends into destinations, and has bare
+# URLs in the texts of images; cmark-gfm takes single parentheses in the destination of a definition; mdplan
+# reads no lazy lines of definitions.
+NOT_COMPARED = re.compile(
+    r"[\xa0\u2028\x0b\x0c]|\\[\r\n]|!\[(?s:.*)(?:://|www\.|@)|^[ \t]*(?:[>*-]|1\.).*\]:|\]:.*[()]",
+    re.MULTILINE,
+)
+
+mixed_lines = st.builds(
+    "{}{}{}".format,
+    st.lists(st.sampled_from(MARKERS), max_size=2).map("".join),
+    st.lists(st.sampled_from(PIECES), max_size=9).map("".join),
+    st.sampled_from(["", " ", " |", "|", "  ", " #", " ##", "\t", "\xa0", "\\"]),
+)
+
+whole_lines = st.builds("{}{}".format, st.sampled_from(["", *MARKERS]), st.sampled_from(WHOLE_LINES))
+
+documents = st.lists(
+    st.builds("{}{}".format, st.one_of(mixed_lines, whole_lines), st.sampled_from(["\n", "\r\n", "\r"])),
+    max_size=8,
+).map("".join)
+
+
+def closed_parts(node: InlineNode) -> list[Span]:
+    """What no other node may stand in: all of a node but the text of a link or image."""
+    if node.kind in {InlineKind.LINK, InlineKind.IMAGE} and node.text is not None:
+        return [Span(node.span.start, node.text.start), Span(node.text.end, node.span.end)]
+    return [node.span]
+
+
+@pytest.mark.requirement("inline-1")
+@given(text=documents)
+def test_inline_nodes_are_those_on_which_both_oracles_agree(text: str) -> None:
+    found = compare(text)
+
+    if found.oracles_agree and not NOT_COMPARED.search(text):
+        assert found.inline is None or found.inline.verdict is Verdict.AGREED
+        nodes, undecided = all_nodes(text)
+        assert undecided or disagreements(text, nodes) == []
+
+
+@given(text=documents)
+def test_nodes_are_sorted_inside_the_text_and_disjoint_or_nested(text: str) -> None:
+    nodes, undecided = all_nodes(text)
+
+    assert list(nodes) == sorted(nodes, key=document_order)
+    closed = sorted(part for node in nodes for part in closed_parts(node) if part)
+    assert all(left.end <= right.start for left, right in pairwise(closed))
+    assert all(span.end <= len(text) for span in (*undecided, *(node.span for node in nodes)))
+    for node in nodes:
+        parts = (node.text, node.label, node.destination, node.title)
+        assert all(node.span.contains(part) for part in parts if part is not None)
+
+
+@given(text=documents, bounds=st.tuples(st.integers(0, 120), st.integers(0, 120)))
+def test_nodes_of_a_span_are_those_of_the_whole_text_there(text: str, bounds: tuple[int, int]) -> None:
+    start, end = sorted(min(bound, len(text)) for bound in bounds)
+    part = Span(start, end)
+    nodes, undecided = all_nodes(text)
+    asked = InlineMap(text, LineIndex(text))
+
+    assert asked.nodes_in(part) == tuple(node for node in nodes if node.span.overlaps(part))
+    assert asked.undecided_in(part) == tuple(span for span in undecided if span.overlaps(part))
+
+
+@given(text=documents)
+def test_front_matter_only_shifts_node_offsets(text: str) -> None:
+    front = "---\r\na: b\r\n---\r\n"
+    whole = front + text
+    behind = InlineMap(whole, LineIndex(whole), len(front))
+
+    moved = [
+        node.moved(lambda span: Span(span.start + len(front), span.end + len(front)))
+        for node in all_nodes(text)[0]
+    ]
+    assert list(behind.nodes_in(Span(0, len(whole)))) == moved
+
+
+@given(content=st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+def test_rendered_text_is_one_line(content: str) -> None:
+    assert "\n" not in render_text(content)
+
+
+@given(
+    text=st.text(characters(SPECIAL.replace("`", ""), exclude_characters="`\r\n\0")).filter(
+        lambda text: text.strip(" ")
+    )
+)
+def test_rendered_text_of_code_is_its_content(text: str) -> None:
+    assert render_text(f"a `` {text} `` b") == f"a {text} b"
+
+
+@given(
+    content=st.lists(st.sampled_from(["a", "1", "é", "_", "__", "`", "``", " ", "b.c"]), max_size=12).map(
+        lambda pieces: f"a{''.join(pieces)}b"
+    )
+)
+def test_rendered_text_ignores_emphasis_after_it(content: str) -> None:
+    assert render_text(f"{content} *b*") == f"{render_text(content)} b"

@@ -33,7 +33,7 @@ from tests.properties.ini_files import ini_texts
 from tests.properties.markdown_documents import documents
 from tests.properties.outline_law import check_outline
 from tests.properties.plan_laws import check_wire, spliced
-from tests.strict_patch import apply_strictly
+from tests.support.strict_patch import apply_strictly
 
 pytestmark = pytest.mark.timeout(7200 if FULL else 240)
 

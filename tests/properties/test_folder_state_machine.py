@@ -29,10 +29,10 @@ from mdplan.storage.filesystem import Durability
 from mdplan.text.edit import EditList
 from mdplan.text.source import DocumentFormat, sha256_hex
 from tests.conftest import FULL
-from tests.golden_case import Tree, read_tree
 from tests.properties.folder_batches import decoded, folder_batches, folders, outline_of
 from tests.properties.outline_law import check_outline
 from tests.properties.plan_laws import check_wire, spliced
+from tests.support.golden_cases import Tree, read_tree
 
 pytestmark = pytest.mark.timeout(7200 if FULL else 240)
 

@@ -2,9 +2,9 @@
 
 from hypothesis import given
 
-from tests.inline_sections_check import sections_differ
 from tests.properties.hostile_markdown import hostile_documents
-from tests.properties.test_inline_nodes import documents
+from tests.properties.test_blocks import documents
+from tests.support.oracles import sections_differ
 
 
 @given(hostile_documents() | documents)

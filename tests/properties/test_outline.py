@@ -2,25 +2,45 @@
 
 import json
 import re
+from dataclasses import replace
 from itertools import pairwise
+from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mdplan.diagnostics import Diagnostic
+from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.markdown.addresses import find_by_anchor, find_by_id, find_by_path
+from mdplan.markdown.destinations import destinations
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
+from mdplan.markdown.targets import explicit_anchors, target_key
+from mdplan.planning.build import BuiltFile, SnapshotFile, build_file, resolve_edits
+from mdplan.planning.link_changes import (
+    AnchorChanges,
+    changed_anchors,
+    keys_in_html,
+    places_of_fragments,
+    possible_links,
+)
+from mdplan.planning.links import derive_link_edits
+from mdplan.planning.verify import verify
 from mdplan.reading.stat import stat_report
 from mdplan.reading.stat_text import stat_text
 from mdplan.reports.base import to_wire
 from mdplan.reports.stat import StatReport
+from mdplan.requests.batch import Batch, read_batch
 from mdplan.requests.queries import StatRequest
+from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lines import Span
 from mdplan.text.source import DocumentFormat, Source
-from tests.properties.hostile_markdown import hostile_documents
+from tests.conftest import FULL
+from tests.properties.hostile_markdown import hostile_documents, random_document
 from tests.properties.strategies import texts
+from tests.support.files import NoOtherFiles
+from tests.support.oracles import NEW, is_rescanned_alike, random_edits, source_of
 
 documents = hostile_documents() | texts()
 
@@ -196,3 +216,186 @@ def test_plain_text_is_all_preamble(text: str) -> None:
 
     assert [section.span for section in outline.every_section()] == [Span(0, len(source.text))]
     assert outline.blocks == ()
+
+
+# --- After edits an outline is scanned around these alone, and is the one of the whole result.
+
+
+@st.composite
+def documents_and_edits(draw: st.DrawFn) -> tuple[str, EditList]:
+    """Hostile documents with headings between them, and edits anywhere."""
+    pieces = draw(st.lists(hostile_documents(("\n",)), min_size=1, max_size=4))
+    text = "\n# Between\n".join(pieces)
+    places = st.integers(0, len(text))
+    edits = [
+        TextEdit(Span(*sorted(place)), new)
+        for place, new in draw(
+            st.lists(
+                st.tuples(st.tuples(places, places), st.sampled_from(NEW) | hostile_documents()),
+                min_size=1,
+                max_size=3,
+            )
+        )
+    ]
+    found = EditList.of(edits)
+    return text, found if isinstance(found, EditList) else EditList((edits[0],))
+
+
+@pytest.mark.requirement("rescan-1")
+@given(documents_and_edits(), st.booleans())
+def test_outline_after_edits_equals_a_full_parse(case: tuple[str, EditList], looks_first: bool) -> None:
+    assert is_rescanned_alike(*case, looks_first=looks_first)
+
+
+def test_edited_documents_have_the_outlines_of_their_results() -> None:
+    dice = Random(0)
+    for number in range(3_000 if FULL else 600):
+        between = dice.choice(("\n# A\n\n", "# A\n", "\n"))
+        documents = (random_document(dice) for _ in range(dice.randint(1, 5)))
+        text = between.join(document.replace("\r\n", "\n").replace("\r", "\n") for document in documents)
+        edits = random_edits(dice, text)
+        assert is_rescanned_alike(text, edits, looks_first=number % 2 == 0), (text, edits)
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end", "new"),
+    [
+        ("", 0, 0, "# A"),
+        ("# A", 3, 3, " B"),
+        ("# A\n", 4, 4, "# B\n"),
+        ("# A\n\na\n\n# B\n", 5, 7, ""),
+        ("# A\n\na\n\n# B\n\nc\n", 5, 5, "```\n"),
+        ("# A\n\n```\n\n# B\n\n```\n\n# C\n", 5, 9, ""),
+        ("# A\n\na\n# B\n\nb\n# C\n", 6, 7, ""),
+        ("# A\n\na\n# B\n", 3, 4, ""),
+        ("---\na: 1\n---\n# A\n\nb\n\n# C\n", 18, 18, "x"),
+        ("---\na: 1\n---\n# A\n\nb\n\n# C\n", 0, 4, ""),
+        ("# A\n\na\n\n# B\n", 0, 0, "---\na: 1\n---\n"),
+        ("# A\r\n\r\na\r\n\r\n# B\r\n", 7, 8, "c"),
+        ("# A\n\na\n\n# B\n", 5, 6, "c\r"),
+        ("# A\n\na\n\n# B\n", 5, 6, "> " * 250 + "c"),
+        ("# A\n\n" + "> " * 250 + "a\n\n# B\n", 5, 6, "c"),
+        ("# A\n\na\n\n# A\n", 4, 4, "{: #b}\n"),
+        ("# A\n{: #b}\n\na\n\n# A\n", 4, 12, ""),
+        ("# A\n\na\n\n# A\n", 5, 6, '<a id="b"></a>'),
+        ("# A\n\na\n\n# A\n", 3, 3, " {#b}"),
+        ("[a]: b\n", 0, 7, ""),
+        ("# A\n\na\n\n# B\n\n[a]: b\n", 5, 6, "c"),
+        ("# A\n\na\n\n# B\n\n[a]: b\n", 5, 6, "c\n\n[d]: e\n\n```"),
+    ],
+)
+def test_edits_at_the_edges_of_headings_are_detected(text: str, start: int, end: int, new: str) -> None:
+    assert is_rescanned_alike(text, EditList((TextEdit(Span(start, end), new),)))
+
+
+@pytest.mark.parametrize(
+    ("first", "last"), [("x", "y"), ("```\n", "\n```\n"), ("\n# N\n\n", ""), ("", "> # M\n")]
+)
+def test_edits_of_distant_sections_are_detected(first: str, last: str) -> None:
+    text = "".join(f"# {number}\n\na\n\n> ## N\n\nb\n\n" for number in range(9))
+    places = [text.index("# 2") + 5, text.index("# 6") + 5]
+    edits = [TextEdit(Span(place, place + 1), new) for place, new in zip(places, (first, last), strict=True)]
+    assert is_rescanned_alike(text, EditList(tuple(edits)))
+
+
+def test_only_the_sections_of_the_edits_are_rescanned() -> None:
+    text = "".join(f"# {number}\n\n{'text ' * 20}\n\n" for number in range(1_000))
+    before = Outline(source_of(text))
+    first, last = text.index("# 300") + 8, text.index("# 302") + 8
+    edits = EditList((TextEdit.insert(first, "x"), TextEdit.insert(last, "y")))
+    heading = before.tree.root_at(before.sections[300].span.start)
+
+    edited = before.edited(edits, source_of(edits.apply(text)))
+
+    assert edited.changed is not None
+    assert [len(new) < 220 for _, new in edited.changed] == [True, True]
+    assert edited.tree.root_at(edited.sections[300].span.start) is heading
+
+
+# --- Reports computed from the changed parts of a document equal those of the whole document.
+
+COUNT = 1_000 if FULL else 250
+
+PIECES = (
+    *("\n# One\n\n", "## Two\n\n", "# One\n", '\n<a id="one"></a> x\n\n', "[l](#one) [m](#two) [a]\n\n"),
+    *("[a]: #one\n\n", '<div id="two">\n\n', "x[^1] [[#One]] [w](%6fne) [v](&#35;one)\n\n", "[^1]: note\n\n"),
+    *('<a href="#one">y</a> <A NAME=three id=one>\n\n', '> <a title=">"\n> id="one">\n\n'),
+)
+
+
+def facts(built: BuiltFile, batch: Batch) -> tuple[AnchorChanges, Problems, Any]:
+    made = derive_link_edits([built], batch.update_references, NoOtherFiles())
+    assert not isinstance(made, tuple)
+    return (
+        changed_anchors(built, {}),
+        verify(built, batch),
+        [(file.edits, file.warnings, file.references_updated) for file in made.files],
+    )
+
+
+def random_edit(dice: Random, base: Outline) -> dict[str, object]:
+    text, lines = base.source.text, base.source.lines
+    if len(base.sections) > 1 and dice.random() < 0.4:
+        section = dice.choice(base.sections[1:])
+        title = dice.choice(("One", "Two", "`New`"))
+        return {"op": "rename_heading", "sectionId": section.section_id, "newTitle": title}
+    start = dice.randrange(len(text) + 1)
+    end = min(start + dice.choice((0, 1, 9, 30)), len(text))
+    places = [lines.position(offset) for offset in (start, end)]
+    place = {key: {"line": at.line, "col": at.col} for key, at in zip(("start", "end"), places, strict=True)}
+    new = dice.choice((*NEW, *PIECES))
+    return {"op": "replace_range", "range": place, "allowInsecureRange": True, "replacement": new}
+
+
+def test_report_of_changed_parts_equals_report_of_whole_document() -> None:
+    dice = Random(0)
+    told = 0
+    for _ in range(COUNT):
+        pieces = (dice.choice((*PIECES, *PIECES, random_document(dice))) for _ in range(dice.randint(2, 9)))
+        base = Outline(source_of("".join(pieces).replace("\r", "\n")))
+        edits = [random_edit(dice, base) for _ in range(dice.choice((1, 1, 2)))]
+        entry = {"file": "a.md", "baseSha256": "0" * 64, "edits": edits}
+        batch = read_batch({"files": [entry], "updateReferences": dice.choice(("none", "file"))})
+        file = SnapshotFile(
+            path="a.md", relative="a.md", requested=batch.files[0], outline=base, first_edit=0
+        )
+        resolved, problems = resolve_edits(file)
+        built = None if problems else build_file(file, resolved)
+        if isinstance(built, BuiltFile) and built.changed is not None:
+            told += 1
+            assert facts(built, batch) == facts(replace(built, changed=None), batch), (
+                base.source.text,
+                edits,
+            )
+    assert told > 0.3 * COUNT
+
+
+def test_every_link_to_a_fragment_is_found_in_the_text() -> None:
+    dice = Random(1)
+    found = 0
+    for _ in range(COUNT):
+        pieces = (dice.choice((*PIECES, random_document(dice))) for _ in range(dice.randint(2, 9)))
+        outline = Outline(source_of("".join(pieces)))
+        text = outline.source.text
+        for link in destinations(outline, [Span(0, len(text))]):
+            # No anchor of a heading has more than one line.
+            if link.path or not link.fragment or set("\r\n") & set(link.fragment):
+                continue
+            places = places_of_fragments(possible_links(text), {target_key(link.fragment)})
+            blocks = [outline.tree.leaf_at(place) for place in places]
+            assert any(block and block.span.contains(link.span) for block in blocks), (text, link)
+            found += 1
+    assert found > 300
+
+
+def test_every_anchor_of_html_is_found_in_the_text() -> None:
+    dice = Random(2)
+    found = 0
+    for _ in range(COUNT):
+        pieces = (dice.choice((*PIECES, random_document(dice))) for _ in range(dice.randint(2, 9)))
+        outline = Outline(source_of("".join(pieces)))
+        keys = keys_in_html(outline.source.text)
+        for anchor, _ in explicit_anchors(outline):
+            assert target_key(anchor) in keys or set("\"'<>\n\r") & set(anchor), (outline.source.text, anchor)
+            found += 1
+    assert found > 300

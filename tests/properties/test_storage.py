@@ -17,8 +17,8 @@ from mdplan.storage.files import FileBytes
 from mdplan.storage.filesystem import Durability, StorageRefused
 from mdplan.storage.names import FileName, canonical_path, visible
 from mdplan.storage.root import Root, Workspace
-from tests.commits import change, commit
 from tests.properties.strategies import characters
+from tests.support.commits import change, commit
 
 PIECES = ("..", ".", "/", "//", "a", "b.md", "\\", ":", "~", "\0", " ", ".git", ".mdplan", "con")
 ODD_PIECES = ("\u202e", "\u200b", "\u2028", "\x1b[0m", "\udc80", "é", "e\u0301")

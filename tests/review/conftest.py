@@ -7,7 +7,7 @@ import pytest
 from mdplan.engine.approval import approved_only
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import ReviewService
-from tests.three_edits import plan
+from tests.support.three_edits import plan
 
 
 @pytest.fixture

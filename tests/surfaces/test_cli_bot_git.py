@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.bot.repository import IDENTITY, MANIFEST, Repository
-from tests.patch_tools import needs_git
+from tests.support.patches import needs_git
 from tests.surfaces.command_line import mdplan
 
 pytestmark = needs_git

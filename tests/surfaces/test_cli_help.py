@@ -1,19 +1,32 @@
 """Help: the first screen of every command fits on a small terminal, with an example that its parser takes."""
 
+import json
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 
-from mdplan.cli.program import build_program
+from mdplan.cli.program import COMMANDS, build_program
+from mdplan.cli.usage import exit_code
+from mdplan.diagnostics import Exit
+from mdplan.engine.engine import Engine
 from mdplan.operations import OPERATIONS
+from mdplan.requests.json_schemas import SCHEMAS
+from mdplan.requests.schemas import Schema
 from tests.docs.typed_commands import faults_of_script
-from tests.surfaces.command_line import mdplan
+from tests.surfaces.command_line import BATCH, GUIDE, mdplan, plan_id_of, write_batch
 
 # One line of a terminal with 24 is for the prompt that follows.
 MOST_LINES = 23
+
 MOST_COLUMNS = 80
 
 
@@ -55,3 +68,494 @@ def test_first_screen_of_edit_lists_each_operation_once() -> None:
     _, _, listed = mdplan("edit", "--help").out.decode().partition("Operations:\n")
 
     assert sorted(op for op in re.findall(r"\w+", listed) if op in OPERATIONS) == sorted(OPERATIONS)
+
+
+# --- The commands of the README and the demo give the shown output.
+
+REPOSITORY = Path(__file__).parents[2]
+
+SAMPLES = REPOSITORY / "docs" / "samples"
+
+README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    """Contents of the README's code blocks of a `language`, with a name or without."""
+    return [
+        match[2]
+        for match in re.finditer(rf"^(````*){language}(?: \S+)?\n(.*?)^\1$", README, re.MULTILINE | re.DOTALL)
+    ]
+
+
+@pytest.fixture
+def samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder: a copy of the samples."""
+    folder = tmp_path / "samples"
+    shutil.copytree(SAMPLES, folder)
+    (folder / ".git").mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.mark.parametrize("block", blocks("console"))
+def test_commands_print_what_the_readme_shows(block: str, samples: Path) -> None:
+    for step in block.removeprefix("$ mdplan ").split("\n$ mdplan "):
+        command, _, shown = step.partition("\n")
+        run = mdplan(*shlex.split(command))
+        assert run.out.decode() + run.err == shown.removesuffix("\n") + "\n"
+
+
+def test_batch_of_the_readme_is_the_sample() -> None:
+    batch = json.loads((SAMPLES / "batches" / "stable.json").read_bytes())
+
+    assert batch in [json.loads(block) for block in blocks("json")]
+
+
+def test_files_that_the_readme_links_to_exist() -> None:
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", README)
+
+    assert targets
+    assert [target for target in targets if not (REPOSITORY / target).exists()] == []
+
+
+def test_demo_recording_ends_with_the_expected_screen(tmp_path: Path) -> None:
+    if shutil.which("git") is None:
+        pytest.skip("git is missing")
+    (tmp_path / "mdplan").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mdplan "$@"\n')
+    (tmp_path / "mdplan").chmod(0o755)
+    environment = {
+        "PATH": f"{tmp_path}:/usr/bin:/bin",
+        "PYTHONPATH": str(REPOSITORY),
+        "TMPDIR": str(tmp_path),
+    }
+
+    done = subprocess.run(
+        ["sh", SAMPLES / "demo.sh"], capture_output=True, check=False, encoding="utf-8", env=environment
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == ""
+    assert done.stdout.endswith("\nEvery step ended as it should.\n")
+    assert "error: STALE_BASE: " in done.stdout
+
+
+# --- `mdplan schema`, `help` and `completion`: what the installed version says about itself.
+
+jsonschema = pytest.importorskip("jsonschema", reason="jsonschema, which comes with mcp, is missing")
+
+
+def strict(schema: object) -> object:
+    """`schema`, under which an object has no properties but those that it lists."""
+    if isinstance(schema, list):
+        return [strict(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    closed = (
+        {"additionalProperties": False} if schema.get("type") == "object" and "properties" in schema else {}
+    )
+    return closed | {name: strict(item) for name, item in schema.items()}
+
+
+def accepts(schema: Schema, value: object) -> bool:
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema).is_valid(value)
+
+
+@cache
+def batch_validator() -> Any:
+    """Checking this large schema itself takes longer than all that is checked against it."""
+    jsonschema.Draft202012Validator.check_schema(SCHEMAS["batch"]())
+    return jsonschema.Draft202012Validator(SCHEMAS["batch"]())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ((), "batch"),
+        (("batch",), "batch"),
+        (("plan",), "plan"),
+        (("report", "stat"), "stat-report"),
+        (("report", "plan"), "plan-report"),
+        (("report", "apply"), "apply-report"),
+    ],
+)
+def test_schema_is_that_of_the_package(arguments: tuple[str, ...], name: str) -> None:
+    assert mdplan("schema", *arguments).json == SCHEMAS[name]()
+
+
+@pytest.mark.parametrize("arguments", [("op",), ("op", "nothing"), ("report",), ("batch", "x"), ("nothing",)])
+def test_schema_that_does_not_exist_is_a_usage_error(arguments: tuple[str, ...]) -> None:
+    run = mdplan("schema", *arguments)
+
+    assert (run.code, run.out) == (2, b"")
+    assert run.err.startswith("error: ")
+    assert "mdplan schema --help" in run.err
+
+
+@pytest.mark.parametrize("op", OPERATIONS)
+def test_example_fits_its_schema_in_a_batch_too(op: str) -> None:
+    example = dict(OPERATIONS[op].example)
+
+    assert accepts(mdplan("schema", "op", op).json, example)
+    fits = batch_validator().is_valid
+    assert fits({"file": "a.md", "edits": [example]})
+    assert fits({"files": [{"file": "a.md", "edits": [example]}], "dryRun": True})
+    assert not fits({"file": "a.md", "edits": [example | {"unknown": 1}]})
+    assert not fits({"edits": [example]})
+    assert not fits({"file": "a.md", "files": [], "edits": [example]})
+
+
+def test_reports_have_the_fields_of_their_schemas_and_no_others(project: Path) -> None:
+    (project / "guide.md").write_text(
+        "---\na: 1\n---\n" + GUIDE + "\n- [ ] [x](#y)\n\n|a|\n|-|\n\n```sh\n```\n"
+    )
+    wrong = BATCH | {"edits": [{"op": "append_to_section", "heading": "None", "markdown": "x"}]}
+    planned = mdplan("plan", "--json", stdin=BATCH).json
+    reports = {
+        "stat-report": [mdplan("stat", "--json", "guide.md").json, mdplan("stat", "--json").json],
+        "plan-report": [planned, mdplan("plan", "--json", stdin=wrong).json],
+        "apply-report": [mdplan("apply", "--json", planned["planId"]).json for _ in range(2)],
+    }
+
+    for name, each in reports.items():
+        for report in each:
+            jsonschema.validate(report, strict(SCHEMAS[name]()))
+
+
+def test_plan_file_fits_its_schema(project: Path) -> None:
+    mdplan("plan", "--output", "plan.json", stdin=BATCH)
+    document = json.loads((project / "plan.json").read_bytes())
+
+    jsonschema.validate(document, strict(SCHEMAS["plan"]()))
+    assert not accepts(SCHEMAS["plan"](), document | {"planId": "sha256-0"})
+
+
+@pytest.mark.parametrize("op", OPERATIONS)
+def test_operation_help_lists_fields_and_a_valid_example(op: str) -> None:
+    text = mdplan("help", op).out.decode()
+
+    assert text.startswith(f"{op}\n\n")
+    assert all(
+        f" {name} (" in text for name in OPERATIONS[op].model_json_schema()["properties"] if name != "op"
+    )
+    example = json.loads(text.partition("Example of a batch:\n")[2])
+    assert example["edits"] == [json.loads(json.dumps(OPERATIONS[op].example))]
+    assert example["file"].endswith(".yml") is OPERATIONS[op].needs_keys
+
+
+def test_help_lists_all_operations_and_commands() -> None:
+    text = mdplan("help").out.decode()
+
+    assert all(f"\n  {op} " in text for op in OPERATIONS)
+    assert "\n  apply  " in text
+
+
+def test_help_of_a_command_is_its_own() -> None:
+    assert mdplan("help", "plan").out == mdplan("plan", "--help").out
+
+
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        ("schema", "\n  mdplan schema plan              what `plan --output` writes\n"),
+        ("completion", "\n  fish:  mdplan completion fish > ~/.config/fish/completions/mdplan.fish\n"),
+    ],
+)
+def test_help_does_not_wrap_commands(command: str, line: str) -> None:
+    assert line in mdplan(command, "--help").out.decode()
+
+
+@pytest.mark.parametrize(
+    ("topic", "near"), [("task", "`set_task`"), ("add_item", "`add_list_item`"), ("manifst", "`manifest`")]
+)
+def test_help_suggests_the_nearest_topic(topic: str, near: str) -> None:
+    run = mdplan("help", topic)
+
+    assert run.code == 2
+    assert near in run.err.partition("did you mean")[2]
+
+
+def test_help_shows_a_valid_batch_and_manifest(project: Path) -> None:
+    """The batches are planned and the manifest is applied as they stand there, without their indentation."""
+    paragraphs = mdplan("help", "batch").out.decode().split("\n\n")
+    batches = [each for each in paragraphs if each.startswith("  {")]
+    manifest = mdplan("help", "manifest").out.decode().split("\n\n")[1]
+    (project / "guide.md").write_text("# Kettle\n\nThe nightly 1.0.\n\n## Install\n\n## Brew\n")
+    (project / "manifest.yml").write_text(manifest)
+
+    assert [mdplan("plan", stdin=batch.encode()).code for batch in batches] == [0, 0], batches
+    assert mdplan("bot", "apply", "manifest.yml").code == 0
+    assert "nightly 1.1." in (project / "guide.md").read_text()
+
+
+def test_command_list_uses_the_summaries_of_the_commands() -> None:
+    listed = mdplan("--help-all").out.decode().partition("Commands:\n")[2].rstrip("\n")
+
+    names = [line.split()[0] for line in listed.split("\n")]
+
+    assert names == [*COMMANDS]
+    assert all(mdplan(name, "--help").code == 0 for name in names)
+
+
+# --- Every exit code, and the text on standard error.
+
+SECRET = "text of a file"
+
+
+def test_success_exits_with_0(project: Path) -> None:
+    assert mdplan("plan", stdin=BATCH).code == Exit.DONE
+
+
+def test_pending_changes_exit_with_1(project: Path) -> None:
+    assert mdplan("plan", "--check", stdin=BATCH).code == Exit.WOULD_CHANGE
+
+
+@pytest.mark.parametrize(
+    ("stdin", "says"),
+    [
+        (b"", "standard input is empty"),
+        (b" \n", "standard input is empty"),
+        (b'{"file": "a.md"', 'standard input is not JSON: it ends too early\n  1 | {"file": "a.md"\n'),
+        (b"\xff\xfe\xfa", "standard input is not UTF-8"),
+        (b"[" * 100_000, "standard input is not JSON: it is nested too deeply"),
+        (b"[1]", "the batch is a list"),
+        (b"{}", "is missing"),
+        (json.dumps(BATCH | {"fiel": 1}).encode(), "did you mean `file`?"),
+    ],
+)
+def test_malformed_batch_is_invalid(project: Path, stdin: bytes, says: str) -> None:
+    for verb in ("plan", "validate"):
+        run = mdplan(verb, stdin=stdin)
+        assert (run.code, run.out) == (Exit.INVALID, b"")
+        assert says in run.err
+    assert mdplan("plan", "--json", stdin=stdin).json["ok"] is False
+
+
+@pytest.mark.parametrize(
+    ("name", "says"), [("missing.json", "there is no file `missing.json`"), (".", "`.` is a folder")]
+)
+def test_file_that_cannot_be_read_is_invalid(project: Path, name: str, says: str) -> None:
+    for verb in ("plan", "validate", "apply"):
+        run = mdplan(verb, name)
+        assert (run.code, run.out) == (Exit.INVALID, b"")
+        assert says in run.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((), "Usage: mdplan COMMAND"),
+        (("unknown",), "error: there is no command `unknown`\n"),
+        (("plan", "--unknown"), "error: `mdplan plan` has no option `--unknown`\n"),
+        (("plan", "--color", "pink"), "hint: give `auto`, `always` or `never`\n"),
+        (("stat", "--depth", "0"), "error: `--depth`: 0 is out of range\n  hint: give a number from 1\n"),
+        (("read",), "usage: mdplan read [OPTIONS] FILE\n"),
+        (("completion", "tcsh"), "hint: give `bash`, `fish` or `zsh`\n"),
+    ],
+)
+def test_wrong_usage_exits_with_2(project: Path, arguments: tuple[str, ...], says: str) -> None:
+    run = mdplan(*arguments)
+
+    assert (run.code, run.out) == (Exit.INVALID, b"")
+    assert says in run.err
+
+
+@pytest.mark.requirement("cli-2")
+def test_refused_plan_exits_with_3(project: Path) -> None:
+    assert mdplan("apply", "sha256-" + "0" * 64).code == Exit.REFUSED
+    assert mdplan("stat", "missing.md").code == Exit.REFUSED
+
+
+@pytest.mark.requirement("cli-2")
+def test_stale_plan_exits_with_4(project: Path) -> None:
+    plan_id = plan_id_of()
+    (project / "guide.md").write_text("# Other\n")
+
+    assert mdplan("apply", plan_id).code == Exit.STALE
+    assert mdplan("show", plan_id).code == Exit.STALE
+
+
+def test_environment_error_exits_with_6(project: Path) -> None:
+    run = mdplan("plan", "--output", "missing/plan.json", stdin=BATCH)
+
+    assert (run.code, run.out) == (Exit.ENVIRONMENT, b"")
+    assert run.err == (
+        "error: IO_ERROR: writing the plan to `missing/plan.json` failed: No such file or directory\n"
+        "  hint: name another file after --output\n"
+    )
+
+
+def fail_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
+    def plan(engine: Engine, data: object, **_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(Engine, "draft", plan)
+
+
+@pytest.mark.requirement("cli-2")
+def test_bug_report_has_the_location_and_no_file_text(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fail_with(ValueError(SECRET), monkeypatch)
+
+    run = mdplan("plan", write_batch(project))
+
+    assert (run.code, run.out) == (Exit.BUG, b"")
+    assert "ValueError" in run.err
+    assert "MDPLAN_DEBUG=1" in run.err
+    assert SECRET not in run.err
+    assert "Traceback" not in run.err
+
+
+def test_bug_is_raised_when_debugging(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fail_with(ValueError(SECRET), monkeypatch)
+    monkeypatch.setenv("MDPLAN_DEBUG", "1")
+
+    with pytest.raises(ValueError, match=SECRET):
+        mdplan("plan", write_batch(project))
+
+
+def test_interrupt_exits_with_130(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fail_with(KeyboardInterrupt(), monkeypatch)
+
+    run = mdplan("plan", write_batch(project))
+
+    assert run.code == Exit.INTERRUPTED
+    assert run.err.endswith("interrupted\n")
+
+
+@pytest.mark.parametrize(
+    ("ending", "code", "says"),
+    [
+        (Exit.STALE, Exit.STALE, ""),
+        (None, Exit.DONE, ""),
+        (KeyboardInterrupt(), Exit.INTERRUPTED, "\ninterrupted\n"),
+        (
+            OSError(28, "No space left on device"),
+            Exit.ENVIRONMENT,
+            "error: IO_ERROR: No space left on device\n",
+        ),
+        (ValueError(SECRET), Exit.BUG, "mdplan met a bug in itself: ValueError in "),
+    ],
+)
+def test_each_ending_exits_with_its_code(
+    ending: Exit | BaseException | None, code: Exit, says: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Also of commands that run without click."""
+
+    def run() -> Exit | None:
+        if isinstance(ending, BaseException):
+            raise ending
+        return ending
+
+    assert exit_code(run) == code
+    assert capfd.readouterr().err[: len(says) or None] == says
+
+
+# --- Common mistakes at the command line: the message names what was meant, or where to correct it.
+
+FILES = {
+    "tea.md": (
+        "# Tea\n\n## Green\n\nUse the blue pot.\nWater at 90 degrees.\n\n### Tips\n\n- Warm it.\n\n"
+        "## Black\n\nWater at 100 degrees.\n\n### Tips\n\n- [ ] Buy Milk.\n\n<summary>cocoa</summary>\n"
+    ),
+    "todo.md": "- [ ] Buy milk\n- [ ] Buy milk\n",
+}
+
+MISTAKES = {
+    # Commands and options.
+    "plna": "did you mean `mdplan plan`?",
+    "mv tea.md chai.md": "did you mean `mdplan edit rename_file`?",
+    "diff tea.md": "`mdplan plan BATCH` shows the diff of a batch",
+    "redo": "did you mean `mdplan undo`?",
+    "--root notes outline tea.md": "put it after the command, as in `mdplan outline --root FOLDER`",
+    "help replce_match": "did you mean `replace_match`?",
+    "completion powershell": "give `bash`, `fish` or `zsh`",
+    "bot manifest.yaml": "write `mdplan bot plan manifest.yaml`",
+    "read tea.md --heading Green": "did you mean `--section`?",
+    "read tea.md --section": "write `--section SECTION`",
+    "read tea.md Green": "did you mean `--section Green`?",
+    "outline tea.md Green": "did you mean `--under Green`?",
+    "doctor notes": "write `mdplan doctor`",
+    "apply --plan abcd": "name the plan without an option: `mdplan apply PLAN`",
+    "apply a.yaml b.yaml": "give one PLAN at a time",
+    "apply tea.md --dry-run": "`mdplan plan BATCH` shows the diff of a batch",
+    "search cocoa --exclude fences": "give `codeBlocks`, `inlineCode`,",
+    "merge tea.md todo.md": "give BASE, OURS and THEIRS, or --install",
+    "check tea.md": "`mdplan check --since HEAD tea.md`",
+    "undo tea.md": "`mdplan history tea.md` lists the IDs",
+    "show": "make one with `mdplan plan BATCH`",
+    # Files, batches and lines.
+    "plan tea.md": "`mdplan edit OP tea.md` or `mdplan replace OLD NEW tea.md`",
+    "plan bacth.json": "name a JSON or YAML file",
+    "append TEA.md Green x": "To create it: `mdplan edit create_file TEA.md`",
+    "read ../other.md": "name its folder as the root: `--root ",
+    "read tea.md --lines 9-5": "write `--lines 5-9`",
+    "read tea.md --lines 5,7": "write `--lines 5-7`",
+    "read tea.md --section Gren": "did you mean `mdplan read tea.md --section 'Tea / Green'`?",
+    "search tea.md Water": "the text comes first: `mdplan search Water tea.md`",
+    # Edits.
+    "set tea.md draft false": "write `mdplan set tea.md draft=false`",
+    "set tea.md title: New": "write `mdplan set tea.md title=New`",
+    "set tea.md .title=Tea": "write `mdplan set tea.md title=Tea`",
+    "replace blue tea.md": "write `mdplan replace blue NEW tea.md`",
+    "replace tea.md blue red": "write `mdplan replace blue red tea.md`",
+    "replace s/blue/red/ tea.md": "write `mdplan replace blue red tea.md`",
+    "replace -i -g blue red tea.md": "not needed: `mdplan replace` changes every match",
+    "replace pot can .": "name its files, as in '**/*.md'",
+    "replace cocoa coffee tea.md": "skipped: 1 in html; add `--code` to match there",
+    "replace MILK cream tea.md": "`--ignore-case` matches any case",
+    "replace '(' x tea.md --regex": "no `--regex` finds plain text",
+    "replace Water Milk tea.md --in Blak": "`mdplan replace Water Milk tea.md --in 'Tea / Black'`",
+    "append tea.md Tips More.": "name one of them: `mdplan append tea.md 'Tea / Green / Tips' More.`",
+    "append Green tea.md More.": "write `mdplan append tea.md Green More.`",
+    "append tea.md Green @more.md": "for a text that begins with @ write `@@more.md`",
+    "tick tea.md 'Buy Mlk.'": "did you mean `mdplan tick tea.md 'Buy Milk.'`?",
+    "tick tea.md 'Warm it.'": "`mdplan replace 'Warm it.' '[ ] Warm it.' tea.md`",
+    "tick todo.md 'Buy milk'": "`mdplan edit set_task todo.md --item 'Buy milk' --done --item-occurrence 1`",
+    "edit tea.md": "write `mdplan edit OP tea.md`",
+    "edit renam_heading tea.md": "did you mean `rename_heading`?",
+    "edit rename_heading tea.md Green Verde": "edit rename_heading tea.md --section Green --new-title Verde`",
+    "edit delete_section tea.md Green": "write `mdplan edit delete_section tea.md --section Green`",
+    "edit set_task tea.md --item x": "write `mdplan edit set_task tea.md --item x --done`",
+    "edit move_section tea.md --section Green --after Black": "`--to-heading-path HEADING --position after`",
+}
+
+
+@pytest.mark.parametrize("typed", MISTAKES)
+def test_mistake_is_answered_with_what_was_meant(project: Path, typed: str) -> None:
+    for name, text in FILES.items():
+        (project / name).write_text(text, encoding="utf-8")
+    run = mdplan(*shlex.split(typed))
+
+    assert run.code in {2, 3}, run.err
+    assert MISTAKES[typed] in run.err
+    assert {name: (project / name).read_text(encoding="utf-8") for name in FILES} == FILES
+
+
+BATCHES = {
+    '[{"op": "x"}]': (
+        "the batch is a list",
+        'put the list into an object: {"file": "guide.md", "edits": […]}',
+    ),
+    '{"file": "tea.md",\n}': ("1 | {", "remove this comma"),
+    "{'file': 'tea.md'}": ("it has single quotes", "JSON takes double quotes only"),
+    '{"file": "tea\n.md"}': ("there is a line break inside a text", "write \\n for it"),
+    '{\n  // a\n  "file": "tea.md"}': ("2 |   // a\n    |   ^", "JSON has no comments"),
+    '{"file": "tea.md"\n "edits": []}': ("a comma is missing here", "put a comma between two fields"),
+    '{"dryRun": True}': ("`True` is not a JSON word", "write `true`"),
+    '{"file": "a.md"}\n{"file": "b.md"}': ("a second JSON value begins here", "send one batch"),
+    "{file: tea.md, edits: [{op: x}]}": ("it has no double quotes at all", "the shell removes quotes"),
+    "---\ntitle: Tea\n---\n# Tea\n": ("standard input is not a batch of edits", "`mdplan edit OP FILE`"),
+    "edits:\n  - op: x\n   heading: A\n": ("3 |    heading: A", "indent the fields of one entry alike"),
+    "edits:\n\t- op: x\n": ("a tab indents this line", "indent with spaces"),
+    "edits:\n  - heading: How to: brew\n": ("this `:` cannot be here", "put the text in quotes"),
+    "edits:\n  - text: *Hot* water.\n": ("`*` begins an alias here", "put the text in quotes"),
+}
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("batch", BATCHES)
+def test_slip_in_a_batch_is_answered_with_its_place_and_correction(batch: str) -> None:
+    run = mdplan("plan", stdin=batch.encode())
+
+    assert run.code == 2
+    assert [part for part in BATCHES[batch] if part not in run.err] == [], run.err

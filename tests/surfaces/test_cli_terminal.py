@@ -1,6 +1,7 @@
 """Colours, and escaping of hidden characters."""
 
 import io
+import subprocess
 import sys
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from mdplan.cli.report_text import diff_for_people
 from mdplan.cli.terminal import Console, Style
 from mdplan.text.visible import escaped, escaped_json
+from tests.conftest import REPOSITORY
 from tests.surfaces.command_line import DIFF
 
 PLAIN = Style(on=False)
@@ -126,3 +128,24 @@ def test_missing_final_newline_is_shown_in_a_crlf_file() -> None:
         "\\ No newline at end of file",
         "+b\\r",
     ]
+
+
+# --- Ctrl-C while the program is still loading ends it quietly, with the code of an interrupt.
+
+
+@pytest.mark.parametrize(
+    ("program", "code"),
+    [
+        ("import mdplan.__main__", 130),
+        ("import signal; signal.signal(2, signal.SIG_IGN); import mdplan.__main__", 0),
+    ],
+)
+def test_interrupt_during_the_start_leaves_no_traceback(program: str, code: int) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", f"{program}\nimport os; os.kill(os.getpid(), 2)"],
+        cwd=REPOSITORY, capture_output=True, encoding="utf-8", check=False,
+    )  # fmt: skip
+
+    assert run.returncode == code
+    assert "Traceback" not in run.stderr
+    assert ("interrupted" in run.stderr) == (code == 130)

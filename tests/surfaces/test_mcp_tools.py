@@ -18,10 +18,15 @@ from mcp import MCPError
 from mcp.client.subscriptions import ResourceUpdated
 
 from mdplan.engine.engine import Engine
+from mdplan.mcp import adapter
+from mdplan.mcp.answers import MOST_CHARACTERS
 from mdplan.mcp.server import build_server
+from mdplan.mcp.tool import INTRODUCTIONS
+from mdplan.operations import OPERATIONS
 from mdplan.reports.stat import StatReport
 from mdplan.requests.queries import StatRequest
-from tests.surfaces.mcp_calls import GENERATIONS, Calls, calls_to, compact
+from tests.surfaces.mcp_calls import GENERATIONS, Calls, calls_to, compact, process
+from tests.surfaces.tool_case import served
 
 GUIDE = """\
 # Guide
@@ -40,7 +45,9 @@ Run v1.0.0.
 
 Of plugins.
 """
+
 LIMIT = 50_000
+
 FILES = {"guide.md": GUIDE}
 
 
@@ -162,6 +169,7 @@ def test_rebased_plan_is_reported_as_rebased(calls: Calls, root: Path) -> None:
 
 
 EDIT = match(heading="Use")
+
 REFUSALS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("md_apply", {"planId": "sha256-0", "dryrun": False}, ["UNKNOWN_FIELD", "`dryRun`"]),
     ("md_apply", {"planId": "sha256-0", "edits": [EDIT]}, ["INVALID_ARGUMENT", "planId"]),
@@ -476,3 +484,197 @@ def test_long_call_does_not_block_others(engine: Engine, mode: str, monkeypatch:
 
         assert other.data["ok"]
         assert not pending.result(20).is_error
+
+
+# --- Token cost of a small edit of a large document, at four characters a token.
+
+CHARACTERS_PER_TOKEN = 4
+
+SECTIONS = 300
+
+
+@pytest.fixture
+def manual(tmp_path: Path) -> Path:
+    """A document of 200 KB with 300 sections and one more for its title."""
+    filler = "This text has the length that paragraphs have in a manual of that size. " * 9
+    parts = [
+        f"## Section {number}\n\n{filler}\n\nThe limit of part {number} is {number} units.\n"
+        for number in range(SECTIONS)
+    ]
+    path = tmp_path / "manual.md"
+    path.write_text("# Manual\n\n" + "\n".join(parts))
+    assert path.stat().st_size > 200_000
+    return path
+
+
+def test_changing_one_sentence_costs_few_tokens(manual: Path) -> None:
+    with calls_to(build_server(Engine.open([manual.parent])), "auto") as calls:
+        found = calls.call("md_search", {"pattern": "limit of part 137", "file": "manual.md"})
+        assert found.data is not None
+        section = found.data["files"][0]["hits"].split("\n")[0].split()[-1]
+        edit = {
+            "op": "replace_match",
+            "sectionId": section,
+            "pattern": "is 137 units",
+            "replacement": "is 138 units",
+            "expectedMatchCount": 1,
+        }
+        written = calls.call("md_apply", {"file": "manual.md", "edits": [edit]})
+
+    assert not written.is_error, written.text
+    assert "The limit of part 137 is 138 units." in manual.read_text()
+    for answers in ([found.text, written.text], [compact(found.data), compact(written.data)]):
+        assert sum(map(len, answers)) / CHARACTERS_PER_TOKEN <= 1_500
+
+
+def test_brief_structure_of_a_large_document_costs_few_tokens(manual: Path) -> None:
+    with calls_to(build_server(Engine.open([manual.parent])), "auto") as calls:
+        stat = calls.call("md_stat", {"file": "manual.md", "detail": "brief"})
+
+    assert stat.text.count(" ## Section ") == SECTIONS
+    assert len(stat.text) / CHARACTERS_PER_TOKEN <= 3_000
+
+
+def test_large_outline_is_paged_within_client_limits(manual: Path) -> None:
+    with calls_to(build_server(Engine.open([manual.parent])), "auto") as calls:
+        request: dict[str, object] = {"file": "manual.md", "detail": "full", "limit": 1_000}
+        pages = [calls.call("md_stat", request)]
+        while pages[-1].data is not None and "nextCursor" in pages[-1].data:
+            pages.append(calls.call("md_stat", request | {"cursor": pages[-1].data["nextCursor"]}))
+
+    assert len(pages) > 1
+    assert all(len(compact(page.data)) <= MOST_CHARACTERS for page in pages)
+    assert sum(len(page.data["sections"]) for page in pages if page.data) == SECTIONS + 1
+
+
+# --- The way of working, as instructions, as a resource and as a prompt: a paragraph for each active
+# toolset.
+
+MOST_TOKENS = 1_000
+
+# What the paragraph of a toolset has to say.
+ADVICE = {
+    "md": ["Look first", "sectionId", "baseSha256", "planId", "preview", "not by line numbers"],
+    "text": ["TextReplace for text within lines", "lines last of all", "expectedHash", "no line number"],
+    "files": ["grep_content", "read_to_next_pattern", "in one call", "after an edit search again"],
+    "editor": ["Read first", "Prefer patch_text_file_contents", "in one call", "read again after an edit"],
+}
+
+
+@pytest.mark.requirement("toolset-text-26")
+@pytest.mark.parametrize("toolset", INTRODUCTIONS)
+def test_toolset_paragraph_names_its_tools(tmp_path: Path, toolset: str) -> None:
+    with served(tmp_path, toolset) as calls:
+        instructions = calls.client.instructions
+        tools = [tool["name"] for tool in calls.tools()]
+
+    assert [advice for advice in ADVICE[toolset] if advice not in instructions] == []
+    assert any(tool in instructions for tool in tools)
+    assert "\n" not in instructions
+
+
+@pytest.mark.requirement("toolsets-5")
+def test_each_active_toolset_has_its_paragraph_everywhere(tmp_path: Path) -> None:
+    with served(tmp_path, *INTRODUCTIONS) as calls:
+        paragraphs = calls.client.instructions.split("\n\n")
+        prompt, guide = calls.prompt("way-of-working"), calls.read("mdplan://guide").text
+
+    assert len(paragraphs) == len(INTRODUCTIONS)
+    assert [part for part in paragraphs if part not in prompt or part not in guide] == []
+    assert len("".join(paragraphs)) / CHARACTERS_PER_TOKEN <= MOST_TOKENS
+
+
+@pytest.mark.requirement("toolsets-5")
+def test_prompt_contains_the_instructions(tmp_path: Path) -> None:
+    with served(tmp_path, "text") as calls:
+        assert calls.prompts() == ["way-of-working"]
+        prompt = calls.prompt("way-of-working")
+
+    for advice in (
+        "Look before you edit",
+        "by its section",
+        "Guard each edit",
+        "in one call",
+        "In doubt preview",
+    ):
+        assert advice in prompt
+    assert "md_apply" not in prompt, "a server says nothing of tools that it does not have"
+
+
+def test_guide_lists_operations_only_for_toolsets_that_have_them(tmp_path: Path) -> None:
+    with served(tmp_path, "md") as calls:
+        guide = calls.read("mdplan://guide").text
+        assert json.loads(calls.read("mdplan://schema/batch").text)["properties"]["edits"]["items"]["oneOf"]
+    with served(tmp_path, "files") as calls:
+        other = calls.read("mdplan://guide").text
+
+    assert [op for op in OPERATIONS if f"### {op}\n" not in guide] == []
+    assert "### " not in other
+
+
+# --- Long calls tell how far they are, to a client that asks.
+
+MCP_PROGRESS_FILES = [f"{number}.md" for number in range(5)]
+
+MCP_PROGRESS_EDIT = {"op": "replace_match", "pattern": "old", "replacement": "new"}
+
+BATCH = {"files": [{"file": name, "edits": [MCP_PROGRESS_EDIT]} for name in MCP_PROGRESS_FILES]}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for name in MCP_PROGRESS_FILES:
+        (tmp_path / name).write_text("# A\n\nold\n")
+    return tmp_path
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every step is told, as if each took long."""
+    monkeypatch.setattr(adapter, "PROGRESS_SECONDS", 0.0)
+
+
+@pytest.mark.requirement("toolsets-6")
+@pytest.mark.usefixtures("impatient")
+def test_search_reports_progress_for_each_file(root: Path) -> None:
+    with served(root, "md") as calls:
+        result, told = calls.call_with_progress("md_search", {"pattern": "old"})
+
+    assert result.data["totalMatches"] == 5
+    assert told == [(1, None), (2, None), (3, None), (4, None), (5, None)]
+
+
+@pytest.mark.requirement("toolsets-6")
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("tool", ["md_validate", "md_apply"])
+def test_plan_reports_progress_for_each_file_read_and_planned(root: Path, tool: str) -> None:
+    with served(root, "md") as calls:
+        result, told = calls.call_with_progress(tool, BATCH)
+
+    assert result.data["ok"]
+    assert told == sorted(set(told)), "numbers grow"
+    assert {total for _, total in told} == {10}
+    assert told[-1][0] >= 9
+
+
+def test_short_call_reports_no_progress(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adapter, "PROGRESS_SECONDS", 3600.0)
+    with served(root, "md") as calls:
+        result, told = calls.call_with_progress("md_apply", BATCH)
+
+    assert result.data["applied"]
+    assert told == []
+
+
+@pytest.mark.usefixtures("impatient")
+def test_client_without_progress_token_gets_its_answer(root: Path) -> None:
+    with served(root, "md") as calls:
+        assert calls.call("md_search", {"pattern": "old"}).data["totalMatches"] == 5
+
+
+@pytest.mark.parametrize("mode", GENERATIONS)
+def test_stdio_client_with_progress_token_gets_its_answer(root: Path, mode: str) -> None:
+    with calls_to(process("--root", str(root)), mode) as calls:
+        result, _ = calls.call_with_progress("md_apply", BATCH)
+
+    assert result.data["applied"]

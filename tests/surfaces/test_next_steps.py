@@ -15,7 +15,7 @@ from mdplan.cli.program import build_program
 from mdplan.mcp.toolsets import TOOLSETS
 from mdplan.operations import OPERATIONS
 from mdplan.reports.next_steps import Caller, in_words_of
-from tests.golden_case import find_cases
+from tests.support.golden_cases import find_cases
 
 PACKAGE = Path(mdplan.__file__).parent
 # Packages whose messages reach people alone.

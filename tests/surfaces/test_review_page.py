@@ -1,7 +1,15 @@
 """Access to the review page, its forms, and escaping of hostile text."""
 
 import json
+import os
+import pty
 import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
@@ -9,17 +17,23 @@ import pytest
 
 from mdplan.engine.approval import approved_only
 from mdplan.engine.engine import Engine
-from mdplan.storage.decisions import DecisionStore
+from mdplan.engine.reviews import ReviewService
+from mdplan.storage.decisions import DecisionStore, LineComment, Side
 from mdplan.storage.names import FileName
 from mdplan.storage.plans import address_of
 from mdplan.text.visible import escaped, is_hidden
+from tests.conftest import REPOSITORY
+from tests.support.three_edits import change
+from tests.surfaces.command_line import mdplan
 from tests.surfaces.review_calls import HOST, TOKEN, Page, ReviewCalls
 
 GUIDE = "# Guide\n\nfirst\n\n## Middle\n\nsecond\n\n## End\n\nthird\n"
+
 EDITS = [
     {"op": "replace_match", "pattern": word, "replacement": number}
     for word, number in (("first", "1st"), ("second", "2nd"), ("third", "3rd"))
 ]
+
 # Each breaks out of some place where text can stand: an element, an attribute, a script, a comment, a URL;
 # or steers what is shown: escape sequences, direction, invisible characters.
 HOSTILE = (
@@ -38,6 +52,7 @@ HOSTILE = (
     "zero\u200bwidth\ufeff\u00ad\u2028\u0085",
     "`~~~<b>|[x](javascript:1)![y](http://evil/z.png)",
 )
+
 TAGS = frozenset(
     re.findall(
         r"\w+",
@@ -49,6 +64,7 @@ TAGS = frozenset(
         """,
     )
 )
+
 ROUTES = (
     ("GET", ""),
     ("GET", "/"),
@@ -73,6 +89,7 @@ ROUTES = (
     ("POST", "/plan/{id}/apply"),
     ("POST", "/plan/{id}/replan"),
 )
+
 FILES = {"guide.md": GUIDE}
 
 
@@ -416,3 +433,170 @@ def check_inert(html: str) -> None:
     # The value of a comment is the person's own, as it was typed.
     typed = "".join(value for _, name, value in page.attributes if name == "value")
     assert [hex(ord(each)) for each in html if is_hidden(each) and each not in typed] == []
+
+
+# --- The page of a revised plan: comments on the earlier one, and the difference.
+
+
+@pytest.fixture
+def revised_plan_page_engine(tmp_path: Path) -> Engine:
+    folder = tmp_path / "root"
+    folder.mkdir()
+    (folder / "a.md").write_text("# A\n\none\n\ntwo\n")
+    (folder / "b.md").write_text("# B\n\none\n")
+    return Engine.open([folder])
+
+
+def page_of(revised_plan_page_engine: Engine, plan_id: str) -> str:
+    calls = ReviewCalls(revised_plan_page_engine)
+    calls.visit()
+    answer = calls.get(f"{calls.base}plan/{plan_id}")
+    assert answer.status == 200
+    return answer.text
+
+
+def test_page_shows_earlier_comments_and_differences(revised_plan_page_engine: Engine) -> None:
+    first = revised_plan_page_engine.plan(
+        {"file": "a.md", "edits": [change("one", "1"), change("two", "2")]}
+    ).plan_id
+    lines = [LineComment(file="a.md", side=Side.AFTER, start=3, end=3, text="as a <word>")]
+    ReviewService(revised_plan_page_engine).request_changes(
+        first, "ann", comment="nearly", line_comments=lines
+    )
+    second = revised_plan_page_engine.plan(
+        {"file": "a.md", "edits": [change("one", "<one>"), change("two", "2")]}
+    ).plan_id
+    shown = page_of(revised_plan_page_engine, second)
+
+    assert "Replaces plan" in shown
+    assert 'requested changes to that plan: <q dir="auto">nearly</q>' in shown
+    assert "as a &lt;word&gt;" in shown
+    assert "changed since" in shown
+    assert '<span class="gone">-1</span>\n<span class="added">+&lt;one&gt;</span>' in shown
+    assert "Replaces plan" not in page_of(revised_plan_page_engine, first)
+
+
+def test_comment_on_a_removed_file_does_not_break_the_page(revised_plan_page_engine: Engine) -> None:
+    batch = {"files": [{"file": name, "edits": [change("one", "1")]} for name in ("a.md", "b.md")]}
+    whole = revised_plan_page_engine.plan(batch).plan_id
+    part = revised_plan_page_engine.apply({"planId": whole, "accept": [0], "dryRun": True}).plan_id
+    lines = [LineComment(file="b.md", side=Side.AFTER, start=3, end=3, text="on the other file")]
+    ReviewService(revised_plan_page_engine).request_changes(whole, "ann", line_comments=lines)
+
+    assert "on the other file" not in page_of(revised_plan_page_engine, part)
+    assert "on the other file" in page_of(revised_plan_page_engine, whole)
+
+
+# --- `mdplan review` as a process: output, browser, address and exit.
+
+SECONDS = 60
+
+HOW_TO = (REPOSITORY / "docs" / "how-to" / "review-plans.md").read_text(encoding="utf-8")
+
+REVIEW_PROCESS_FILES = {"guide.md": "# Guide\n\nold\n"}
+
+
+@contextmanager
+def review(root: Path, *arguments: str, **streams: object) -> Iterator["subprocess.Popen[str]"]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mdplan", "review", "--root", str(root), *arguments],
+        **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams},
+        encoding="utf-8",
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate(timeout=SECONDS)
+
+
+def wait_for(file: Path) -> None:
+    for _ in range(SECONDS * 20):
+        if file.exists():
+            return
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file into which a browser of these tests writes what it opens."""
+    program, opened = tmp_path / "browser", tmp_path / "opened"
+    program.write_text(f'#!/bin/sh\nprintf %s "$1" > "{opened}.new" && mv "{opened}.new" "{opened}"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("BROWSER", f"{program} %s")
+    return opened
+
+
+def test_link_is_printed_and_a_signal_stops_the_server(root: Path, opened: Path) -> None:
+    with review(root) as process:
+        link = process.stdout.readline().strip()
+        assert link.startswith("http://127.0.0.1:")
+        shown = address_of(str(root), "ID")
+        assert shown is not None
+        host = re.escape(link.partition("/review/")[0])
+        assert re.fullmatch(host + r"/review/[\w-]{22}/view\?plan=ID&token=\w+", shown)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=SECONDS)
+
+    assert process.returncode == 130
+    assert told in HOW_TO
+    assert address_of(str(root), "ID") is None
+    assert not opened.exists(), "nobody would see it"
+
+
+@pytest.mark.parametrize("no_browser", [True, False])
+def test_terminal_with_a_browser_opens_the_page(root: Path, opened: Path, no_browser: bool) -> None:
+    terminal, inner = pty.openpty()
+    options = ["--no-browser"] if no_browser else []
+    with review(root, *options, stdin=inner, stderr=inner) as process:
+        link = process.stdout.readline().strip()
+        if not no_browser:
+            wait_for(opened)
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=SECONDS)
+    os.close(inner)
+    os.close(terminal)
+
+    assert [path.read_text() for path in [opened] if path.exists()] == ([] if no_browser else [link])
+
+
+def test_link_opens_the_named_plan(root: Path) -> None:
+    edit = {"op": "replace_match", "pattern": "old", "replacement": "new"}
+    plan_id = Engine.open([root]).plan({"file": "guide.md", "edits": [edit]}).plan_id
+    with review(root, plan_id[:23], "--host", "::1") as process:
+        link = process.stdout.readline().strip()
+    assert link.startswith("http://[::1]:")
+    assert link.endswith(f"&plan={plan_id}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (("0" * 64,), 3, "PLAN_NOT_FOUND"),
+        (("--host", "0.0.0.0"), 2, "other machines"),
+        (("--host", "nowhere.invalid"), 2, "leads to no address"),
+        (("--port", "70000"), 2, "--port"),
+        (("--terminal", "--port", "8080"), 2, "does not go with --terminal"),
+        (("--list", "--no-browser"), 2, "does not go with --list"),
+        (("--json", "--host", "127.0.0.1"), 2, "does not go with --json"),
+    ],
+)
+def test_impossible_options_are_refused(root: Path, arguments: tuple[str, ...], code: int, told: str) -> None:
+    refused = mdplan("review", "--root", str(root), *arguments)
+
+    assert refused.code == code
+    assert told in refused.err
+
+
+def test_busy_port_is_reported(root: Path) -> None:
+    with review(root) as first:
+        port = first.stdout.readline().partition(":")[2].partition(":")[2].partition("/")[0]
+        with review(root, "--port", port) as second:
+            _, err = second.communicate(timeout=SECONDS)
+    assert second.returncode == 6
+    assert "IO_ERROR" in err
+
+
+def test_client_configuration_of_the_page_is_json() -> None:
+    block = HOW_TO.partition("```json .mcp.json\n")[2].partition("```")[0]
+    assert json.loads(block)["mcpServers"]["mdplan"]["args"][-1] == "--require-approval"

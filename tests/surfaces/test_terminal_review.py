@@ -1,5 +1,8 @@
 """The review in a terminal, answered by lists of keys: edits, comments on lines, the decision."""
 
+import os
+import shutil
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,13 +13,17 @@ from mdplan.cli.review import DecisionKind, QuotedLines, ReviewEnd, TerminalDial
 from mdplan.cli.terminal import NO_STYLE
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import OpenPlan, ReviewService
-from mdplan.storage.decisions import LineComment, Side
+from mdplan.storage.decisions import LineComment, Side, Verdict
+from tests.support.tmux import BASH, Terminal, terminal
+from tests.surfaces.command_line import BATCH, GUIDE, RESULT, mdplan, plan_id_of
+from tests.surfaces.dialog import Dialog
 
 EDITS = [
     {"op": "replace_match", "pattern": "nightly", "replacement": "stable"},
     {"op": "append_to_section", "headingPath": ["Install"], "markdown": "Restart."},
     {"op": "rename_heading", "headingPath": ["Use"], "newTitle": "Usage"},
 ]
+
 OTHER = [{"op": "append_to_section", "heading": "Other", "markdown": word} for word in ("One.", "Two.")]
 
 
@@ -321,3 +328,241 @@ def test_hostile_text_is_escaped(reviewing: ReviewService, project: Path) -> Non
     person.review(plan)
 
     assert not set("\x1b\x07\u202e") & set(person.text + "".join(person.edited))
+
+
+# --- The review in a real terminal of 80 by 24: what is longer than the screen comes in a pager.
+
+MDPLAN = f"{sys.executable} -m mdplan"
+
+FILES = 40
+
+
+@pytest.fixture
+def terminal_review_screen_reviewing(project: Path) -> ReviewService:
+    """A plan of many files, the edits of the first in a hunk of more than 24 lines."""
+    files = []
+    for number in range(FILES):
+        parts = "".join(f"Line {line} is nightly.\n\n" for line in range(20 if number == 0 else 1))
+        (project / f"part-{number:02}.md").write_text(f"# Part {number}\n\n{parts}")
+        replace = {"pattern": "nightly", "replacement": "stable", "matchSelection": "all"}
+        files.append({"file": f"part-{number:02}.md", "edits": [{"op": "replace_match", **replace}]})
+    terminal_review_screen_reviewing = ReviewService(Engine.open([project]))
+    assert terminal_review_screen_reviewing.engine.plan({"files": files}).ok
+    return terminal_review_screen_reviewing
+
+
+@pytest.fixture
+def screen(
+    project: Path, terminal_review_screen_reviewing: ReviewService, tmp_path: Path
+) -> Iterator[Terminal]:
+    if shutil.which("less") is None:
+        pytest.skip("less is missing")
+    editor = tmp_path / "editor.py"
+    editor.write_text(CLI_REVIEW_EDITOR)
+    environment = {
+        "EDITOR": f"{sys.executable} {editor}",
+        "WRITES_BELOW": "+Line 0 is stable.",
+        "WRITES": "Which stable?",
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "PAGER": "less",
+    }
+    with terminal(BASH, project, environment) as opened:
+        opened.wait_for_prompt()
+        yield opened
+
+
+def test_large_plan_does_not_scroll_away(
+    screen: Terminal, terminal_review_screen_reviewing: ReviewService
+) -> None:
+    screen.type(f"{MDPLAN} review --terminal\n")
+    # The pager shows the beginning, and waits.
+    screen.expect("40 files, 40 edits")
+    screen.expect("edit 1 of part-00.md")
+    screen.settle()
+    assert screen.screen().rstrip().endswith(":")
+    screen.type("q")
+    screen.expect("(1/40) Accept this edit")
+    screen.type("f\n")
+    screen.expect("part-20.md")
+    screen.settle()
+    assert "part-39.md" not in screen.screen()
+    screen.type("q")
+    screen.expect("File [1-40")
+    screen.type("part-33\n")
+    screen.expect("(34/40) Accept this edit")
+    assert "edit 1 of part-33.md" in screen.screen()
+    screen.type("e\n")
+    screen.expect("This edit has 1 comment of yours.")
+    screen.type("n\n")
+    screen.expect("(35/40) Accept this edit")
+    screen.type("q\n")
+    screen.expect("0 of 40 edits accepted, 1 rejected, 39 open; 3 of 40 files viewed; 1 comment.")
+    screen.type("a\n")
+    screen.expect("37 files not viewed: part-01.md, part-02.md")
+    screen.type("n\n")
+    screen.expect("Your decision")
+    screen.type("c\n")
+    screen.expect("Changes requested.")
+    screen.wait_for_prompt()
+    (entry,) = terminal_review_screen_reviewing.entries()
+    (comment,) = entry.decision.line_comments
+    assert (comment.file, comment.start, comment.text) == ("part-33.md", 3, "Which stable?")
+    assert entry.decision.channel == "terminal"
+
+
+# --- `mdplan review` as a command: the list, and the dialogue in a terminal to its decision.
+
+
+@pytest.fixture
+def cli_review_reviewing(project: Path) -> ReviewService:
+    return ReviewService(Engine.open([project]))
+
+
+# The command.
+def test_review_does_not_prompt_without_a_terminal(project: Path) -> None:
+    run = mdplan("review", "--terminal", plan_id_of())
+
+    assert run.code == 2
+    assert "needs a terminal" in run.err
+
+
+def test_list_shows_the_state_of_each_plan(project: Path, cli_review_reviewing: ReviewService) -> None:
+    assert mdplan("review", "--list").out == b"There are no saved plans here.\n"
+    plan_id = plan_id_of()
+    assert f"{plan_id[7:19]}  pending " in mdplan("review", "--list").out.decode()
+    cli_review_reviewing.reject(plan_id, "ann", comment="no")
+
+    assert f"{plan_id[7:19]}  rejected" in mdplan("review", "--list").out.decode()
+    (entry,) = mdplan("review", "--list", "--json").json["plans"]
+    assert (entry["planId"], entry["state"], entry["files"]) == (plan_id, "rejected", ["guide.md"])
+    assert (entry["decision"]["decidedBy"], entry["decision"]["comment"]) == ("ann", "no")
+
+
+@pytest.mark.parametrize("environment", [None, {"MDPLAN_REQUIRE_APPROVAL": "1"}])
+def test_apply_option_requires_approval(
+    project: Path, cli_review_reviewing: ReviewService, environment: dict[str, str | None] | None
+) -> None:
+    option = ["--require-approval"] if environment is None else []
+    plan_id = plan_id_of()
+
+    refused = mdplan("apply", *option, plan_id, environment=environment)
+    assert refused.code == 5
+    assert "APPROVAL_REQUIRED" in refused.err
+    assert (project / "guide.md").read_text() == GUIDE
+
+    cli_review_reviewing.approve(plan_id, "ann", comment="fine")
+    applied = mdplan("apply", *option, plan_id, environment=environment)
+    assert applied.code == 0
+    assert 'Approved by ann: "fine"' in applied.err
+    assert (project / "guide.md").read_text() == RESULT
+
+
+def test_rejected_plan_is_refused_with_the_reason(project: Path, cli_review_reviewing: ReviewService) -> None:
+    plan_id = plan_id_of()
+    cli_review_reviewing.reject(plan_id, "ann", comment="not \x1b[31mnow")
+
+    for options in ([], ["--require-approval"]):
+        run = mdplan("apply", *options, plan_id)
+        assert run.code == 5
+        assert "PLAN_REJECTED" in run.err
+        assert "\x1b" not in run.err
+
+
+# Writes, for a person, below the line with the text in WRITES_BELOW.
+CLI_REVIEW_EDITOR = """
+import os, pathlib, sys
+path = pathlib.Path(sys.argv[1])
+rows = path.read_text().splitlines()
+at = next(n for n, row in enumerate(rows) if os.environ["WRITES_BELOW"] in row)
+path.write_text("\\n".join([*rows[: at + 1], os.environ["WRITES"], *rows[at + 1 :]]))
+os.utime(path, (1, 1))
+"""
+
+
+@pytest.fixture
+def editor(tmp_path: Path) -> str:
+    program = tmp_path / "editor.py"
+    program.write_text(CLI_REVIEW_EDITOR)
+    return f"{sys.executable} {program}"
+
+
+def test_part_is_approved_and_applied_in_a_terminal(
+    project: Path, cli_review_reviewing: ReviewService, editor: str
+) -> None:
+    plan_id = plan_id_of()
+    writes = {"EDITOR": editor, "WRITES_BELOW": "edit 2 of guide.md", "WRITES": "no restart"}
+    dialog = Dialog("review", "--terminal", **writes)
+
+    dialog.expect("(1/2) Accept this edit")
+    dialog.type("y")
+    dialog.expect("(2/2) Accept this edit")
+    dialog.type("e")
+    dialog.expect("This edit has 1 comment of yours.")
+    dialog.type("n")
+    dialog.expect("1 of 2 edits accepted, 1 rejected; 1 of 1 file viewed; 1 comment.")
+    dialog.type("a")
+    dialog.expect("Apply it now? [y/N]")
+    dialog.type("y")
+    assert dialog.end() == 0
+
+    decision = cli_review_reviewing.open(plan_id).decision
+    assert (decision.verdict, decision.rejected) == (Verdict.APPROVED, (1,))
+    assert decision.edit_comments == {1: "no restart"}
+    assert f"plan {decision.approved_plan_id[7:19]}" in dialog.seen
+    assert (project / "guide.md").read_text() == GUIDE.replace("nightly", "stable")
+
+
+def test_stale_plan_can_be_replanned_in_a_terminal(
+    project: Path, cli_review_reviewing: ReviewService
+) -> None:
+    plan_id = plan_id_of()
+    (project / "guide.md").write_text(GUIDE + "\nMore.\n")
+    dialog = Dialog("review", "--terminal", plan_id)
+
+    dialog.expect("Plan the same edits on them as they are now? [y/N]")
+    dialog.type("y")
+    dialog.expect("(1/2) Accept this edit")
+    dialog.type("a")
+    dialog.expect("Your decision")
+    dialog.type("a")
+    dialog.expect("Apply it now?")
+    dialog.type("n")
+    assert dialog.end() == 0
+
+    assert cli_review_reviewing.open(plan_id).decision is None
+    assert [entry.state for entry in cli_review_reviewing.entries()] == ["approved", "stale"]
+
+
+def test_one_of_several_is_chosen_and_rejected(
+    project: Path, cli_review_reviewing: ReviewService, editor: str
+) -> None:
+    older = plan_id_of()
+    plan_id_of({**BATCH, "edits": BATCH["edits"][:1]})
+    dialog = Dialog("review", "--terminal", EDITOR=editor, WRITES_BELOW="", WRITES="never")
+
+    dialog.expect("Which plan [1-2, q]? ")
+    dialog.type("9")
+    dialog.expect("Which plan [1-2, q]? ")
+    dialog.type("2")
+    dialog.expect("(1/2) Accept this edit")
+    dialog.type("d")
+    dialog.expect("0 of 2 edits accepted, 2 rejected")
+    dialog.type("m")
+    dialog.expect("1 comment")
+    dialog.type("r")
+    assert dialog.end() == 0
+    assert "Rejected" in dialog.seen
+    assert (cli_review_reviewing.open(older).state, cli_review_reviewing.open(older).decision.comment) == (
+        "rejected",
+        "never",
+    )
+
+
+def test_quitting_records_no_decision(project: Path, cli_review_reviewing: ReviewService) -> None:
+    plan_id = plan_id_of()
+    dialog = Dialog("review", "--terminal", plan_id)
+
+    dialog.expect("(1/2) Accept this edit")
+    dialog.type("q")
+    assert dialog.end() == 5
+    assert cli_review_reviewing.open(plan_id).decision is None

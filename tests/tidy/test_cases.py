@@ -8,7 +8,7 @@ import pytest
 from docs.codegen.cases import FILE_ROLES
 from mdplan.diagnostics import Code
 from mdplan.operations import OPERATIONS
-from tests.golden_case import Case, find_cases
+from tests.support.golden_cases import Case, find_cases
 
 REPOSITORY = Path(__file__).parents[2]
 LEAST_ACCEPTED, LEAST_REFUSED = 5, 3
@@ -17,32 +17,32 @@ LEAST_ACCEPTED, LEAST_REFUSED = 5, 3
 SHOWN_BY_A_TEST = {
     Code.ALIAS_CONFLICT: "tests/unit/test_storage_commit.py",
     Code.APPROVAL_REQUIRED: "tests/unit/test_history.py",
-    Code.BLOCK_UNCLOSED: "tests/unit/test_document_change.py",
-    Code.CHANGES_REQUESTED: "tests/review/test_changes_requested.py",
+    Code.BLOCK_UNCLOSED: "tests/unit/test_links.py",
+    Code.CHANGES_REQUESTED: "tests/review/test_reviewing.py",
     Code.COMMIT_IN_DOUBT: "tests/unit/test_storage_faults.py",
     Code.CONFLICT_LATE_WRITE: "tests/unit/test_storage_late_writes.py",
-    Code.ENCODING_CHANGED: "tests/unit/test_document_change.py",
-    Code.HARDLINK_REFUSED: "tests/unit/test_storage_file_kinds.py",
-    Code.TASK_LOST: "tests/unit/test_document_change.py",
-    Code.HEADING_LOST: "tests/unit/test_document_change.py",
+    Code.ENCODING_CHANGED: "tests/unit/test_links.py",
+    Code.HARDLINK_REFUSED: "tests/unit/test_storage_files.py",
+    Code.TASK_LOST: "tests/unit/test_links.py",
+    Code.HEADING_LOST: "tests/unit/test_links.py",
     Code.IO_ERROR: "tests/unit/test_storage_faults.py",
     Code.JOURNAL_CORRUPT: "tests/unit/test_history.py",
-    Code.LINE_ENDS_CHANGED: "tests/unit/test_document_change.py",
-    Code.LOCK_TIMEOUT: "tests/unit/test_storage_lock.py",
-    Code.LOCK_UNSUPPORTED: "tests/unit/test_storage_lock.py",
+    Code.LINE_ENDS_CHANGED: "tests/unit/test_links.py",
+    Code.LOCK_TIMEOUT: "tests/unit/test_storage_journal.py",
+    Code.LOCK_UNSUPPORTED: "tests/unit/test_storage_journal.py",
     Code.NESTING_LIMIT: "tests/unit/test_stat.py",
     Code.NOT_UNDOABLE: "tests/unit/test_history.py",
     Code.NO_SPACE: "tests/unit/test_storage_faults.py",
     Code.OWNER_CHANGE: "tests/hostile/test_file_kinds.py",
-    Code.PERMISSION_DENIED: "tests/unit/test_storage_file_kinds.py",
+    Code.PERMISSION_DENIED: "tests/unit/test_storage_files.py",
     Code.PLAN_REJECTED: "tests/review/test_reviewing.py",
     Code.READ_ONLY: "tests/hostile/test_file_kinds.py",
     Code.RECOVERY_CONFLICT: "tests/unit/test_storage_recovery.py",
     Code.RECOVERY_REQUIRED: "tests/unit/test_storage_recovery.py",
-    Code.REGION_UNBALANCED: "tests/unit/test_document_change.py",
+    Code.REGION_UNBALANCED: "tests/unit/test_links.py",
     Code.STALE_DECISION: "tests/hostile/test_decisions.py",
-    Code.STATE_DIR_UNSAFE: "tests/unit/test_storage_lock.py",
-    Code.TABLE_TORN: "tests/unit/test_document_change.py",
+    Code.STATE_DIR_UNSAFE: "tests/unit/test_storage_journal.py",
+    Code.TABLE_TORN: "tests/unit/test_links.py",
     Code.TARGET_BUSY: "tests/unit/test_storage_faults.py",
     Code.WEAK_CAS: "tests/unit/test_storage_late_writes.py",
 }

@@ -9,8 +9,13 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from docs.codegen.cases import CaseBlock, CaseText, read_cases
-from tests.case_writer import compact_json, file_block, json_block, replace_blocks
-from tests.golden_case import CASES
+from tests.support.golden_cases import (
+    CASES,
+    case_writer_file_block,
+    case_writer_json_block,
+    case_writer_replace_blocks,
+    compact_json,
+)
 
 TEXTS = st.text(st.sampled_from("ab`\\# \t\r\n\0é€😀\u2028\u200b\ufeff"))
 JSON = st.recursive(
@@ -47,7 +52,7 @@ def read_back(block: CaseBlock, folder: Path) -> CaseBlock:
     | TEXTS.map(lambda text: text.encode("utf-16"))
 )
 def test_case_block_has_the_bytes_of_its_file(data: bytes, folder: Path) -> None:
-    block = file_block("before", "a.md", data, name="a.md")
+    block = case_writer_file_block("before", "a.md", data, name="a.md")
 
     assert block.data == data
     assert read_back(block, folder).data == data
@@ -55,14 +60,14 @@ def test_case_block_has_the_bytes_of_its_file(data: bytes, folder: Path) -> None
 
 @given(path=PATHS.map(lambda name: f"docs/{name} x.md"))
 def test_case_block_has_the_path_of_its_file(path: str, folder: Path) -> None:
-    block = file_block("before", path, b"# A\n", name=path)
+    block = case_writer_file_block("before", path, b"# A\n", name=path)
 
     assert read_back(block, folder).path == path
 
 
 @given(value=JSON)
 def test_json_case_block_has_its_value(value: object, folder: Path) -> None:
-    found = read_back(json_block("report", value), folder)
+    found = read_back(case_writer_json_block("report", value), folder)
 
     assert json.dumps(found.json) == json.dumps(value)
 
@@ -90,11 +95,13 @@ def test_json_case_block_has_its_value(value: object, folder: Path) -> None:
     ],
 )
 def test_case_block_uses_the_shortest_form(data: bytes, info: str, text: str) -> None:
-    assert file_block("before", "a.md", data).markdown == f"```{info}\n{text}```\n"
+    assert case_writer_file_block("before", "a.md", data).markdown == f"```{info}\n{text}```\n"
 
 
 def test_fence_is_longer_than_any_in_the_file() -> None:
-    assert file_block("before", "a.md", b"````sh\n````\n").markdown.startswith("`````md before\n````sh\n")
+    assert case_writer_file_block("before", "a.md", b"````sh\n````\n").markdown.startswith(
+        "`````md before\n````sh\n"
+    )
 
 
 def test_short_json_is_written_on_one_line() -> None:
@@ -156,15 +163,19 @@ def case_named(title: str, folder: Path) -> CaseText:
 
 def test_update_changes_one_block_and_nothing_else(tmp_path: Path) -> None:
     case = case_named("Changes", tmp_path)
-    replace_blocks(case, [file_block("after", "a.md", b"# C\r\n")], is_stale=lambda _: False)
+    case_writer_replace_blocks(
+        case, [case_writer_file_block("after", "a.md", b"# C\r\n")], is_stale=lambda _: False
+    )
 
     assert case.path.read_text() == PAGE.replace("```md after\n# B, done\n", "```md after eol=crlf\n# C\n")
 
 
 def test_update_removes_stale_blocks_and_appends_new_ones(tmp_path: Path) -> None:
     case = case_named("Changes", tmp_path)
-    replace_blocks(
-        case, [json_block("diagnostics", [])], is_stale=lambda block: block.role in {"after", "report"}
+    case_writer_replace_blocks(
+        case,
+        [case_writer_json_block("diagnostics", [])],
+        is_stale=lambda block: block.role in {"after", "report"},
     )
 
     start, end = PAGE.index("```md after\n# B"), PAGE.index("## Stays too")
@@ -173,8 +184,10 @@ def test_update_removes_stale_blocks_and_appends_new_ones(tmp_path: Path) -> Non
 
 def test_sequential_updates_keep_the_order_of_cases(tmp_path: Path) -> None:
     first, second = case_named("Stays", tmp_path), case_named("Changes", tmp_path)
-    replace_blocks(first, [json_block("report", [0] * 100)], is_stale=lambda _: False)
-    replace_blocks(second, [file_block("after", "a.md", b"# D\n")], is_stale=lambda _: False)
+    case_writer_replace_blocks(first, [case_writer_json_block("report", [0] * 100)], is_stale=lambda _: False)
+    case_writer_replace_blocks(
+        second, [case_writer_file_block("after", "a.md", b"# D\n")], is_stale=lambda _: False
+    )
 
     assert case_named("Stays", tmp_path).json("report") == [0] * 100
     assert [block.text for block in case_named("Changes", tmp_path).find("after")] == ["# D\n"]

@@ -1,13 +1,21 @@
 """Hostile files of keys and values: the right edit, or a refusal that says why, in bounded time."""
 
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
 
 from mdplan.data.content import data_edits, placed, read_data, verify_edits
-from mdplan.data.tree import REMOVED, Change, DataError, KeyChange, Language, NewEntry
+from mdplan.data.ini import IniOutline
+from mdplan.data.json_schema import violations
+from mdplan.data.tree import REMOVED, Change, DataError, KeyChange, Language, NewEntry, Opaque
+from mdplan.engine.engine import Engine
 from mdplan.text.edit import EditList
 from mdplan.text.lines import LineIndex
+from mdplan.text.plain import TextOutline
+from mdplan.text.source import Source, sha256_hex
 
 
 def changed(language: str, text: str, *changes: Change) -> str:
@@ -28,7 +36,9 @@ def put(*path: Any, value: Any = 2) -> KeyChange:
 
 
 SIGNS = ("|", ">", "|-", ">-", "|+", ">+", "|2", ">1", "|2-", "|-2", ">+1", ">1+")
+
 BLOCKS = {sign: f"a: {sign}\n  one\n  two\n\nb: 1\n" for sign in SIGNS}
+
 BOMB = "a0: &a0 [x]\n" + "".join(
     f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 9)}]\n" for level in range(1, 40)
 )
@@ -126,3 +136,291 @@ def test_one_value_of_five_megabytes_is_set(language: str, line: str, whole: str
     # Behind the last `last` is its value.
     before, name, after = text.rpartition("last")
     assert changed(language, text, change) == before + name + after.replace("1", "2")
+
+
+# --- Outline, read and search of files of keys and values.
+
+SITE = "site_name: Kettle  # title\nnav:\n  - Home: index.md\n  - Guide:\n      - install.md\ntags: [a, b]\n"
+
+PROJECT = """\
+[project]
+name = "kettle"
+
+[project.urls]
+home = "x"
+
+[[steps]]
+run = "a"
+[[steps]]
+run = "b"
+"""
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    (tmp_path / "mkdocs.yml").write_text(SITE)
+    (tmp_path / "data.json").write_text('{"a.b": {"c": [1, {"d": "needle"}]}}')
+    (tmp_path / "project.toml").write_text(PROJECT)
+    (tmp_path / "setup.ini").write_text("[tea]\nminutes = 5\n")
+    (tmp_path / "page.md").write_text("---\ntitle: Tea\ntags: [hot]\n---\n\n# Tea\n")
+    (tmp_path / "broken.yml").write_text("a: [1\n")
+    with Engine.open([tmp_path]) as opened:
+        yield opened
+
+
+def keys(engine: Engine, file: str, **asked: Any) -> dict[str, tuple[int, int]]:
+    report = engine.stat({"file": file, **asked})
+    assert report.ok, report.diagnostics
+    return {each.key: (each.start_line, each.end_line) for each in report.keys or ()}
+
+
+def content(engine: Engine, file: str, key: str) -> str:
+    report = engine.read({"file": file, "key": key})
+    return report.results[0].content or "" if report.ok else str(report.diagnostics[0].code)
+
+
+def test_data_outline_lists_keys_with_their_lines(engine: Engine) -> None:
+    assert keys(engine, "mkdocs.yml", depth=2) == {
+        "site_name": (1, 1),
+        "nav": (2, 5),
+        "nav[0]": (3, 3),
+        "nav[1]": (4, 5),
+        "tags": (6, 6),
+        "tags[0]": (6, 6),
+        "tags[1]": (6, 6),
+    }
+    assert "nav[1].Guide[0]" in keys(engine, "mkdocs.yml")
+
+
+def test_toml_table_ends_at_the_next_one(engine: Engine) -> None:
+    assert keys(engine, "project.toml", depth=1) == {"project": (1, 5)}
+    found = keys(engine, "project.toml")
+    assert found["project.urls"] == (4, 5)
+    assert found["steps[1]"] == (9, 10)
+
+
+def test_data_outline_can_be_limited_to_one_key(engine: Engine) -> None:
+    assert list(keys(engine, "mkdocs.yml", under="nav", depth=1)) == ["nav[0]", "nav[1]"]
+    report = engine.stat({"file": "mkdocs.yml", "under": "nope"})
+    assert [each.code for each in report.diagnostics] == ["KEY_NOT_FOUND"]
+
+
+def test_key_hash_is_that_of_its_text(engine: Engine) -> None:
+    entries = engine.stat({"file": "mkdocs.yml"}).keys or ()
+    assert next(each.sha256 for each in entries if each.key == "tags") == sha256_hex(b"tags: [a, b]")[:16]
+    assert next(each.items for each in entries if each.key == "nav") == 2
+
+
+def test_dotted_names_are_printed_as_edits_accept_them(engine: Engine) -> None:
+    assert "a\\.b.c[1].d" in keys(engine, "data.json")
+    assert content(engine, "data.json", "a\\.b.c") == '{"a.b": {"c": [1, {"d": "needle"}]}}'
+
+
+def test_unreadable_data_file_gives_a_warning_and_no_keys(engine: Engine) -> None:
+    report = engine.stat({"file": "broken.yml"})
+    assert report.ok
+    assert report.keys is None
+    assert [each.code for each in report.warnings] == ["DATA_INVALID"]
+
+
+@pytest.mark.parametrize(
+    ("file", "key", "lines"),
+    [
+        ("mkdocs.yml", "nav.Guide", "  - Guide:\n      - install.md\n"),
+        ("mkdocs.yml", "/tags/1", "tags: [a, b]\n"),
+        ("project.toml", "project.urls", '[project.urls]\nhome = "x"\n'),
+        ("setup.ini", "tea.minutes", "minutes = 5\n"),
+        ("page.md", "title", "title: Tea\n"),
+        ("page.md", "author", "KEY_NOT_FOUND"),
+        ("mkdocs.yml", "nav[", "INVALID_ARGUMENT"),
+        ("broken.yml", "a", "DATA_INVALID"),
+    ],
+)
+def test_key_is_read_by_its_address(engine: Engine, file: str, key: str, lines: str) -> None:
+    assert content(engine, file, key) == lines
+
+
+def test_match_in_a_data_file_names_its_key(engine: Engine) -> None:
+    found = engine.search({"pattern": "needle"}).files[0]
+    assert [hit.key for group in found.groups for hit in group.hits] == ["a\\.b.c[1].d"]
+    comment = engine.search({"pattern": "# title", "file": "mkdocs.yml"}).files[0]
+    assert [hit.key for group in comment.groups for hit in group.hits] == [None]
+
+
+def test_files_are_selected_by_their_values(engine: Engine) -> None:
+    def files(**asked: Any) -> list[str]:
+        return [each.file for each in engine.search(asked).files]
+
+    assert files(where={"site_name": "Kettle"}) == ["mkdocs.yml"]
+    assert files(where={"project.name": "kettle"}) == ["project.toml"]
+    assert files(where={"nav[0].Home": "index.md"}) == ["mkdocs.yml"]
+    assert files(where={"tags": "hot"}) == ["page.md"]
+    assert files(min={"tags": 2}) == ["mkdocs.yml"]
+    assert files(has=["tea.minutes"]) == ["setup.ini"]
+
+
+# --- Hostile schemas: an answer or a refusal that says why, in bounded time.
+
+DOUBLED: dict[str, Any] = {
+    "$defs": {
+        str(level): {"anyOf": 2 * [{"$ref": f"#/$defs/{level + 1}"}]} if level < 40 else False
+        for level in range(41)
+    },
+    "$ref": "#/$defs/0",
+}
+
+
+@pytest.mark.parametrize(
+    ("schema", "values", "reason"),
+    [
+        ({"$ref": "#"}, {}, "it, or what it is used on, is nested too deeply"),
+        (DOUBLED, {}, "checking it takes too long"),
+        ({"$ref": "https://example.com/page.json"}, {}, "it refers to another schema, which is not fetched"),
+        ({"$ref": "file:///etc/passwd"}, {}, "it refers to another schema, which is not fetched"),
+        (
+            {"properties": {"a": {"pattern": "^(a|a)*(a|a)*$"}}},
+            {"a": "a" * 60 + "!"},
+            "checking it takes too long",
+        ),
+        ({"properties": {"a": {"pattern": "a{1000000000}"}}}, {"a": "a"}, "checking it takes too long"),
+        ({"type": 7}, {}, "it is not valid JSON Schema at `/type`"),
+        ([], {}, "it is no JSON Schema"),
+        ({}, {"a": Opaque("alias", "b")}, "it has aliases or tags"),
+    ],
+)
+def test_schema_that_cannot_be_used_is_refused(schema: object, values: object, reason: str) -> None:
+    with pytest.raises(DataError) as refused:
+        violations(values, schema)
+    assert refused.value.reason == reason
+
+
+def test_violation_names_the_value_and_the_rule() -> None:
+    schema = {"properties": {"a": {"items": {"properties": {"b": {"maxLength": 2}}}}}}
+    found = violations({"a": [{"b": "xx"}, {"b": "xxx"}]}, schema)
+    assert [(each.path, each.rule) for each in found] == [(("a", 1, "b"), "maxLength: 2")]
+
+
+# --- The structure of INI files and plain text.
+
+SETTINGS = dedent("""\
+    ; For all.
+    name = "a ; b"
+
+    # Where data is.
+    [db]  ; first
+    host : x   ; local
+    hosts =
+        one
+
+        # not this one
+        two # but this one
+    compress
+    = nothing
+    [cache]
+
+    ; The last one.
+    [db]
+    Host=y
+    """)
+
+
+def ini(text: str) -> IniOutline:
+    return IniOutline(Source.from_text(text))
+
+
+def text_outline(text: str) -> TextOutline:
+    return TextOutline(Source.from_text(text))
+
+
+def test_sections_have_their_lines_and_bodies() -> None:
+    outline = ini(SETTINGS)
+
+    assert [(each.name, each.first_line, each.last_line) for each in outline.sections] == [
+        (None, 1, 4),
+        ("db", 5, 13),
+        ("cache", 14, 16),
+        ("db", 17, 18),
+    ]
+    bodies = [outline.text_of(each.body) for each in outline.sections]
+    assert bodies[0] == '; For all.\nname = "a ; b"\n'
+    assert bodies[1].startswith("host : x")
+    assert bodies[1].endswith("= nothing\n")
+    assert bodies[2:] == ["", "Host=y\n"]
+
+
+def test_keys_have_their_lines_values_and_comments() -> None:
+    outline = ini(SETTINGS)
+    found = [
+        (key.name, key.value, key.lines, outline.text_of(key.comment) if key.comment else None)
+        for key in outline.every_key()
+    ]
+
+    assert found == [
+        ("name", '"a', (2,), '; b"'),
+        ("host", "x", (6,), "; local"),
+        ("hosts", "\none\n\ntwo", (7, 8, 9, 11), None),
+        ("compress", None, (12,), None),
+        ("Host", "y", (18,), None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "lines"),
+    [
+        ("db", "host", [6]),
+        ("db", "Host", [18]),
+        ("db", "HOST", [6, 18]),
+        ("DB", "host", []),
+        ("cache", "host", []),
+        (None, "NAME", [2]),
+    ],
+)
+def test_exact_key_takes_precedence_over_another_case(
+    section: str | None, key: str, lines: list[int]
+) -> None:
+    assert [found.first_line for found in ini(SETTINGS).keys_named(section, key)] == lines
+
+
+def test_hash_of_a_section_is_that_of_its_bytes() -> None:
+    source = Source.decode(b"\xef\xbb\xbf[a]\r\nx = \xc3\xa9\r\n[b]\r\n")
+    assert isinstance(source, Source)
+    outline = IniOutline(source)
+
+    assert outline.section_sha256(outline.sections[1]) == ini("[a]\r\nx = é\r\n").section_sha256(
+        ini("[a]\r\nx = é\r\n").sections[1]
+    )
+
+
+def test_sections_of_a_text_go_from_marker_to_marker() -> None:
+    outline = text_outline("Intro\n[one]\na\n\n[two] ; note\n[no marker] text\n  [nor this]\n[[nor this]]\n")
+
+    assert [(each.marker, each.first_line, each.last_line) for each in outline.sections] == [
+        ("[one]", 2, 4),
+        ("[two]", 5, 8),
+    ]
+
+
+def test_comments_with_the_same_sign_are_one_block() -> None:
+    outline = text_outline("# a\n  # b\n; c\n\n// d\nx // e\n-- f\n---\n")
+
+    assert [(each.prefix, each.first_line, each.last_line) for each in outline.comment_blocks] == [
+        ("#", 1, 2),
+        (";", 3, 3),
+        ("//", 5, 5),
+        ("--", 7, 7),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "groups"),
+    [
+        ("", []),
+        ("a\n", []),
+        ("\n", [(1, 1)]),
+        ("a\n\n \t\nb\n\n", [(2, 3), (5, 5)]),
+        ("\r\n\r\na\r\rb", [(1, 2), (4, 4)]),
+        ("\x0c\n", []),
+    ],
+)
+def test_successive_blank_lines_are_a_group(text: str, groups: list[tuple[int, int]]) -> None:
+    assert [(each.first_line, each.last_line) for each in text_outline(text).blank_lines] == groups

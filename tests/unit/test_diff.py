@@ -1,15 +1,31 @@
 """Unified diffs from known edits: their exact form, and that every tool makes the planned bytes of them."""
 
+import hashlib
 import re
+from typing import Any
 
 import pytest
 
+from mdplan.diagnostics import Code
+from mdplan.requests.batch import Batch, normalized_edits, read_batch
 from mdplan.text.diff import DiffStat, DiffText, find_hunks
 from mdplan.text.source import ByteEdit, splice
-from tests.file_diffs import creation_diff, deletion_diff, unified_diff
-from tests.patch_tools import Tool, dulwich_apply, git_apply, gnu_patch, needs_git, needs_patch, unidiff_print
+from mdplan.text.unified_diff import DiffLine, FileDiff, NotADiff, read_diff
+from tests.support.patches import (
+    Tool,
+    creation_diff,
+    deletion_diff,
+    dulwich_apply,
+    git_apply,
+    gnu_patch,
+    needs_git,
+    needs_patch,
+    unidiff_print,
+    unified_diff,
+)
 
 NUMBERS = b"".join(b"%02d\n" % number for number in range(1, 21))
+
 HEADER = b"diff --git a/x.md b/x.md\n--- a/x.md\n+++ b/x.md\n"
 
 
@@ -30,8 +46,6 @@ def stat(base: bytes, *edits: ByteEdit) -> DiffStat:
 
 
 # The form.
-
-
 def test_diff_has_git_headers_and_three_lines_of_context() -> None:
     assert unified_diff("docs/x.md", NUMBERS, [line(10, b"ten")]) == (
         b"diff --git a/docs/x.md b/docs/x.md\n"
@@ -108,8 +122,6 @@ def test_edits_of_one_line_make_one_change() -> None:
 
 
 # Small hunks out of large edits.
-
-
 def test_section_replaced_by_a_similar_one_shows_only_what_differs() -> None:
     new = NUMBERS.replace(b"03\n", b"three\n").replace(b"18\n", b"18\n18a\n")
 
@@ -167,8 +179,6 @@ def test_unique_common_line_takes_precedence_over_repeated_ones(base: bytes, new
 
 
 # Names.
-
-
 @pytest.mark.parametrize(
     ("path", "name", "name_line"),
     [
@@ -193,8 +203,6 @@ def test_names_are_written_as_git_reads_them(path: str, name: str, name_line: st
 
 
 # Files that come and go.
-
-
 def test_diff_of_a_new_file_starts_at_dev_null() -> None:
     assert creation_diff("x.md", b"a\nb") == (
         b"diff --git a/x.md b/x.md\nnew file mode 100644\n--- /dev/null\n+++ b/x.md\n"
@@ -215,8 +223,6 @@ def test_diff_of_an_empty_file_has_no_hunks() -> None:
 
 
 # What is reported.
-
-
 def test_changed_line_counts_as_added_and_removed() -> None:
     edits = [line(1, b"one"), ByteEdit(6, 9, b""), ByteEdit(60, 60, b"21\n22\n23")]
 
@@ -233,7 +239,6 @@ def test_bytes_that_are_not_unicode_show_escaped() -> None:
 
 
 # Every tool makes the planned bytes.
-
 EDGES = {
     "no-newline-in-base": (b"a\nb\nc", (5, 5, b"\n")),
     "no-newline-in-result": (b"a\nb\nc\n", (5, 6, b"")),
@@ -271,11 +276,13 @@ EDGES = {
     "utf-16-be-crlf": (b"\xfe\xff" + "a\r\nb\r\n".encode("utf-16-be"), (8, 10, b"\0Q")),
     "utf-16-without-mark": ("a\nb\nc\n".encode("utf-16-le"), (4, 6, b"\n\x0a")),
 }
+
 TOOLS = [
     pytest.param(git_apply, marks=needs_git, id="git"),
     pytest.param(gnu_patch, marks=needs_patch, id="patch"),
     pytest.param(dulwich_apply, id="dulwich"),
 ]
+
 NAMES = (
     "my file.md",
     " first",
@@ -326,3 +333,202 @@ def test_unidiff_prints_what_it_parsed(base: bytes, edit: tuple[int, int, bytes]
         made = DiffText.of(made).text.encode()  # What JSON carries must still be a diff.
 
     assert unidiff_print(made) == made
+
+
+# --- Diffs that come in: names, modes, and what unidiff alone would overlook.
+
+HUNK = "@@ -1 +1 @@\n-a\n+b\n"
+
+
+def only(diff: str) -> FileDiff:
+    files = read_diff(diff)
+    assert isinstance(files, tuple), files
+    (file,) = files
+    return file
+
+
+@pytest.mark.parametrize(
+    ("header", "old", "new"),
+    [
+        ("", None, None),
+        ("--- a/x.md\n+++ b/x.md\n", "x.md", "x.md"),
+        ("--- x.md\n+++ x.md\n", "x.md", "x.md"),
+        ("--- a/x.md\n+++ a/x.md\n", "a/x.md", "a/x.md"),
+        ("--- i/x.md\n+++ w/x.md\n", "x.md", "x.md"),
+        ("--- a/my file.md\t\n+++ b/my file.md\t\n", "my file.md", "my file.md"),
+        ("--- a/x.md\t2026-01-01 10:00\n+++ b/x.md\t2026-01-01 11:00\n", "x.md", "x.md"),
+        ("--- old.md\n+++ new.md\n", "old.md", "new.md"),
+        ("--- /dev/null\n+++ b/x.md\n", None, "x.md"),
+        ("--- a/x.md\n+++ /dev/null\n", "x.md", None),
+        ("diff --git a/x.md b/x.md\nindex 1..2 100644\n--- a/x.md\n+++ b/x.md\n", "x.md", "x.md"),
+        ("diff --git a/x.md b/x.md\n--- /dev/null\n+++ b/x.md\n", None, "x.md"),
+        (
+            '--- "a/caf\\303\\251\\t\\"1\\".md"\n+++ "b/caf\\303\\251\\t\\"1\\".md"\n',
+            'café\t"1".md',
+            'café\t"1".md',
+        ),
+    ],
+)
+def test_names_are_read_without_prefix_quotes_and_time(header: str, old: str | None, new: str | None) -> None:
+    file = only(header + HUNK)
+
+    assert (file.old_name, file.new_name) == (old, new)
+    assert (file.creates, file.deletes, file.renames) == (
+        old is None and new is not None,
+        new is None and old is not None,
+        False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "obstacle"),
+    [
+        ("old mode 100644\nnew mode 100755\n", "sets a file mode"),
+        ("new file mode 100755\n", "sets a file mode"),
+        ("new file mode 120000\n", "sets a file mode"),
+        ("deleted file mode 120000\n", "sets a file mode"),
+        ("new file mode 100644\n", None),
+        ("deleted file mode 100644\n", None),
+        ("deleted file mode 100755\n", None),
+        ("copy from x.md\ncopy to x.md\n", "copies a file"),
+        ("Binary files a/x.md and b/x.md differ\n", "changes binary data"),
+        ("GIT binary patch\n", "changes binary data"),
+    ],
+)
+def test_unsupported_diff_content_is_reported(lines: str, obstacle: str | None) -> None:
+    assert only("diff --git a/x.md b/x.md\n" + lines).obstacle == obstacle
+
+
+def test_rename_lines_give_the_new_name() -> None:
+    file = only("diff --git a/x.md b/y.md\nsimilarity index 100%\nrename from x.md\nrename to y.md\n")
+
+    assert (file.renames, file.old_name, file.new_name, file.hunks) == (True, "x.md", "y.md", ())
+
+
+def test_diff_is_split_by_file() -> None:
+    parts = [
+        f"--- a/1.md\n+++ b/1.md\n{HUNK}",
+        f"diff --git a/2.md b/2.md\nindex 1..2 100644\n--- a/2.md\n+++ b/2.md\n{HUNK}",
+        f"--- a/3.md\n+++ b/3.md\n{HUNK}{HUNK.replace('1', '9')}",
+    ]
+    files = read_diff("".join(parts))
+
+    assert isinstance(files, tuple)
+    assert [file.source for file in files] == parts
+    assert [len(file.hunks) for file in files] == [1, 1, 2]
+
+
+def test_markers_of_a_missing_line_end_belong_to_their_lines() -> None:
+    (hunk,) = only("@@ -1 +1 @@\n-a\n\\ Pas de fin de ligne\n+b\n").hunks
+
+    assert hunk.lines == (DiffLine("-", "a"), DiffLine("+", "b\n"))
+
+
+def test_lines_end_at_lf_alone() -> None:
+    (hunk,) = only("@@ -1 +1 @@\n-a\u2028b\x0cc\rd\n+e\r\n").hunks
+
+    assert (hunk.old, hunk.new) == ("a\u2028b\x0cc\rd\n", "e\r\n")
+
+
+@pytest.mark.parametrize(
+    ("diff", "reason"),
+    [
+        ("", "it has no hunks"),
+        ("a\nb\n", "it has no hunks"),
+        ("--- a/x.md\n+++ b/x.md\n", "it has no hunks"),
+        ("@@ -1,2 +1,2 @@\n-a\n+b\n", "has 1 old and 1 new lines, and its header says 2 and 2"),
+        ("@@ -1 +1 @@\n-a\n+b\n c\n", "has 2 old and 2 new lines, and its header says 1 and 1"),
+        ("@@ -1 +1 @@\n-a\n+b\n\n c\n", "has 3 old and 3 new lines, and its header says 1 and 1"),
+        ("@@ -1 +1 @@\n-a\n+b\n--- c\n", "has 2 old and 1 new lines, and its header says 1 and 1"),
+        (f"{HUNK}@@ -5 +5 @@\n-a\n+b\n+c\n", "the hunk at line 4 of the diff"),
+        (f"Some words.\n\n{HUNK}+c\n", "the hunk at line 3 of the diff"),
+        ("@@ -0,0 +1 @@\n\\ No newline at end of file\n+a\n", "a backslash begins a line of a hunk"),
+        ("@@ -1 +1 @@\n-a\n\\begin{x}\n+b\n", "a backslash begins a line of a hunk"),
+        ("@@ -1,2 +1,3 @@\n a\n\\ No newline at end of file\n b\n+c\n", "marks no last line before it"),
+        ("--- a/x.md\n@@ -1 +1 @@\n-a\n+b\n", None),
+        ("diff --git a/x.md b/x.md\n--- a/x.md\n+++ b/y.md\n" + HUNK, "it cannot be read"),
+        ("@@@ -1 -1 +1 @@@\n- a\n++b\n", "it has no hunks"),
+    ],
+)
+def test_malformed_diff_is_refused_with_the_reason(diff: str, reason: str | None) -> None:
+    found = read_diff(diff)
+
+    if reason is None:
+        assert isinstance(found, tuple)
+    else:
+        assert isinstance(found, NotADiff)
+        assert reason in found.reason
+
+
+def test_hint_contains_the_corrected_hunk_header() -> None:
+    found = read_diff("@@ -3,1 +4,1 @@\n a\n-b\n+c\n+d\n")
+
+    assert isinstance(found, NotADiff)
+    assert found.hint == "if no line is missing, the header is `@@ -3,2 +4,3 @@`"
+
+
+RENAME = {"op": "rename_heading", "heading": "A", "newTitle": "B"}
+
+
+def of(name: str, hunks: str = HUNK) -> str:
+    return f"--- a/{name}\n+++ b/{name}\n{hunks}"
+
+
+def entries(data: object) -> list[tuple[str, str | None, list[dict[str, Any]]]]:
+    batch = read_batch(data)
+    assert isinstance(batch, Batch), batch
+    return [(file.file, file.base_sha256, list(normalized_edits(file))) for file in batch.files]
+
+
+def diff_edit(diff: str) -> dict[str, str]:
+    return {"op": "apply_diff", "diff": diff}
+
+
+def test_null_diff_counts_as_absent() -> None:
+    assert entries({"file": "1.md", "edits": [RENAME], "diff": None}) == [("1.md", None, [RENAME])]
+
+
+def test_creation_deletion_and_renaming_become_operations_on_files() -> None:
+    diff = (
+        "diff --git a/n.md b/n.md\nnew file mode 100644\n--- /dev/null\n+++ b/n.md\n"
+        "@@ -0,0 +1,2 @@\n+# N\n+x\n\\ No newline at end of file\n"
+        "diff --git a/e.md b/e.md\nnew file mode 100644\nindex 0000000..e69de29\n"
+        "diff --git a/d.md b/d.md\ndeleted file mode 100644\n--- a/d.md\n+++ /dev/null\n"
+        "@@ -1,2 +0,0 @@\n-é\n-x\n"
+        "diff --git a/o.md b/p.md\nsimilarity index 100%\nrename from o.md\nrename to p.md\n"
+        "diff --git a/q.md b/r.md\nrename from q.md\nrename to r.md\n--- a/q.md\n+++ b/r.md\n" + HUNK
+    )
+
+    assert entries({"diff": diff}) == [
+        ("n.md", None, [{"op": "create_file", "markdown": "# N\nx"}]),
+        ("e.md", None, [{"op": "create_file", "markdown": ""}]),
+        ("d.md", hashlib.sha256("é\nx\n".encode()).hexdigest(), [{"op": "delete_file"}]),
+        ("o.md", None, [{"op": "rename_file", "newFile": "p.md"}]),
+        ("q.md", None, [{"op": "rename_file", "newFile": "r.md"}, diff_edit(HUNK)]),
+    ]
+
+
+@pytest.mark.parametrize("name", ["1.md", "docs/1.md", "a/docs/1.md"])
+@pytest.mark.parametrize("file", ["1.md", "main:1.md", "/srv/a/docs/1.md"])
+def test_header_may_name_the_file_from_another_folder(name: str, file: str) -> None:
+    assert entries({"file": file, "diff": of(name)}) == [(file, None, [diff_edit(of(name))])]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"diff": 1},
+        {"diff": ""},
+        {"diff": HUNK},
+        {"diff": of("1.md"), "edits": []},
+        {"diff": of("1.md"), "baseSha256": "0" * 64},
+        {"diff": of("1.md"), "files": "1.md"},
+        {"file": "1.md", "diff": 1},
+        {"file": "1.md", "diff": HUNK, "edits": "x"},
+    ],
+)
+def test_diff_that_cannot_be_split_is_refused(data: object) -> None:
+    found = read_batch(data)
+
+    assert isinstance(found, tuple)
+    assert {problem.code for problem in found} <= {Code.INVALID_ARGUMENT, Code.UNKNOWN_FIELD}

@@ -12,7 +12,7 @@ import pytest
 
 from mdplan import Code, Document, Engine, Refused, edits, to_wire
 from tests.conftest import FULL
-from tests.golden_case import Case, find_cases
+from tests.support.golden_cases import Case, find_cases
 
 GUIDE = """\
 ---

@@ -1,12 +1,14 @@
 """The engine over real folders: what is committed, what is refused, what pins a commit."""
 
+import inspect
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
+from mdplan import tools
 from mdplan.diagnostics import Code
 from mdplan.engine.engine import Engine
 from mdplan.limits import Limits
@@ -15,8 +17,11 @@ from mdplan.settings import Settings
 from mdplan.text.source import sha256_hex
 
 GUIDE = b"# Guide\n\nIntro.\n\n## Install\n\nRun it.\n\n## Use\n\nUse it.\n"
+
 APPEND = {"op": "append_to_section", "heading": "Install", "markdown": "Then rest."}
+
 RENAME = {"op": "rename_heading", "heading": "Use", "newTitle": "Usage"}
+
 REPLACE = {"op": "replace_match", "pattern": "Run it", "replacement": "Run that"}
 
 
@@ -381,3 +386,37 @@ def test_single_root_may_be_given_without_a_list(tmp_path: Path) -> None:
     for folder in (str(tmp_path), tmp_path, [tmp_path]):
         with Engine.open(folder) as engine:
             assert engine.stat({"file": "a.md"}).ok
+
+
+# --- `mdplan.tools`: which functions it gives, and what it says of names that it does not know.
+
+
+def test_functions_have_the_names_hints_and_descriptions_of_the_tools(tmp_path: Path) -> None:
+    made = {tool.__name__: tool for tool in tools(tmp_path)}
+
+    assert {"md_stat", "md_read", "md_apply"} <= made.keys()
+    assert get_type_hints(made["md_stat"])["return"] is str
+    assert "Args:" in inspect.getdoc(made["md_stat"]).partition("Structure")[2]
+    assert all(each.kind is inspect.Parameter.KEYWORD_ONLY for each in parameters(made["md_apply"]))
+
+
+def test_read_only_tools_write_nothing(tmp_path: Path) -> None:
+    names = [tool.__name__ for tool in tools(tmp_path, read_only=True)]
+
+    assert "md_apply" not in names
+    assert "md_read" in names
+
+
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [({"toolsets": ["zz"]}, "there are md, editor"), ({"names": ["md_zz"]}, "there are md_stat")],
+)
+def test_unknown_choice_error_lists_the_choices(
+    tmp_path: Path, choice: dict[str, list[str]], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        tools(tmp_path, **choice)
+
+
+def parameters(function: object) -> list[inspect.Parameter]:
+    return list(inspect.signature(function).parameters.values())

@@ -19,7 +19,7 @@ from mdplan.storage.filesystem import Durability
 from mdplan.storage.root import Root
 from mdplan.storage.transactions import Transaction, TransactionFile
 from mdplan.text.source import sha256_hex
-from tests.golden_case import read_tree
+from tests.support.golden_cases import read_tree
 
 SETTINGS = Settings(durability=Durability.PROCESS, lock_timeout=0.2)
 GUIDE = b"# Guide\n\nIntro.\n\n## Install\n\nRun it.\n\n## Use\n\nUse it.\n"

@@ -3,6 +3,8 @@
 import pytest
 
 from mdplan.markdown import parser as pulldown
+from mdplan.markdown.headings import render_text
+from mdplan.markdown.html import html_attributes
 from mdplan.markdown.inline import InlineMap
 from mdplan.markdown.inline_node import InlineNode
 from mdplan.markdown.outline import Outline
@@ -44,6 +46,7 @@ CODE = {
     "only spaces": ("`  `", node("inlineCode", "`  `", text="  ")),
     "over a line end": ("a `b\nc` d", node("inlineCode", "`b\nc`", text="b\nc")),
 }
+
 LINKS = {
     "title over lines": (
         '[b](c\n"t\nu")',
@@ -74,7 +77,9 @@ LINKS = {
         node("inlineCode", "`d`", text="d"),
     ),
 }
+
 DEFINITION = node("definition", "[r]: u", "u", label="r", destination="u")
+
 REFERENCES = {
     "shortcut before a parenthesis": (
         "[r](not a link)\n\n[r]: u",
@@ -101,6 +106,7 @@ REFERENCES = {
         node("inlineCode", "`e`", text="e"),
     ),
 }
+
 AUTOLINKS = {
     "bare and punctuation": (
         "(see https://a.b/c_(d)).",
@@ -147,10 +153,12 @@ AUTOLINKS = {
         node("autolink", "https://ä.example/x", "https://ä.example/x", destination="https://ä.example/x"),
     ),
 }
+
 HTML = {
     "tag over lines": ("a <b\nc='d'> e", node("html", "<b\nc='d'>")),
     "block": ("<div>\n[a](b) `c`\n</div>",),
 }
+
 WIKI = {
     "page": ("see [[Page]]", node("wikiLink", "[[Page]]", "Page", destination="Page")),
     "anchor and text": (
@@ -177,6 +185,7 @@ WIKI = {
         DEFINITION,
     ),
 }
+
 TABLES = {
     "escaped pipe in code": (
         "| a | b |\n|---|---|\n| `x\\|y` | [l](u\\|v) |",
@@ -203,6 +212,7 @@ TABLES = {
         node("wikiLink", "[[p\\|t]]", "p", destination="p", text="t"),
     ),
 }
+
 COLUMNS = {
     "ATX heading that repeats its end": ("# a # `b` #", node("inlineCode", "`b`", text="b")),
     "CRLF": (
@@ -239,6 +249,7 @@ COLUMNS = {
     ),
     "an unknown byte": ("\udcff `\udcff`", node("inlineCode", "`\udcff`", text="\udcff")),
 }
+
 ALL = {
     f"{name}: {case}": row
     for name, rows in {
@@ -434,3 +445,96 @@ def test_raw_html_up_to_its_closing_tag_is_certain() -> None:
     text = "<pre>\n`a`\n</pre>\n\n`x`\n"
 
     assert inline_map(text).undecided_in(whole(text)) == ()
+
+
+# --- Attributes of HTML are found where tags are, and nowhere else.
+
+Row = tuple[str, str, str]
+
+
+def html_attributes_check(text: str, *expected: Row) -> None:
+    found = html_attributes(text, Span(0, len(text)))
+
+    assert [(each.tag, each.name, each.value) for each in found] == list(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<a id=\"x\" NAME='y' href=z>", [("a", "id", "x"), ("a", "name", "y"), ("a", "href", "z")]),
+        ('<IMG src="a b"/>', [("img", "src", "a b")]),
+        ("<a href='?a&amp;b'>", [("a", "href", "?a&b")]),
+        ('<a\n  id = "x"\n>', [("a", "id", "x")]),
+        ("<input disabled data-x.y:z='1'>", [("input", "data-x.y:z", "1")]),
+        ('<a id="x > y"><b id=z>', [("a", "id", "x > y"), ("b", "id", "z")]),
+        ("<a id=''>", [("a", "id", "")]),
+        ("</a id=x> < a id=x> <a id=x", []),
+        ('<a id="x"name="y">', []),
+        ("<!-- <a id=x> --><b id=y>", [("b", "id", "y")]),
+        ("<!-- <a id=x>", []),
+        ("<![CDATA[<a id=x>]]><? <a id=x> ?><b id=y>", [("b", "id", "y")]),
+        ("<script src=s>'<a id=x>'</SCRIPT ><b id=y>", [("script", "src", "s"), ("b", "id", "y")]),
+        ("<style>a<b id=x>", []),
+        ("a id=x", []),
+    ],
+)
+def test_attributes_of_opening_tags_are_listed(text: str, expected: list[Row]) -> None:
+    html_attributes_check(text, *expected)
+
+
+def test_span_is_the_value_without_quotes_and_the_search_stays_inside() -> None:
+    text = "<a id=x> <b id='y&amp;'> <c id=z>"
+
+    found = html_attributes(text, Span(9, 24))
+
+    assert [(text[each.value_span.start : each.value_span.end], each.value) for each in found] == [
+        ("y&amp;", "y&")
+    ]
+
+
+@pytest.mark.parametrize("piece", ["<a x ", '<a b="', "<!--", "<a x= ", "<?", "<script>", "<a" + " " * 50])
+def test_cost_is_linear_in_the_text(piece: str) -> None:
+    text = piece * 100_000
+
+    assert len(html_attributes(text, Span(0, len(text)))) <= len(text)
+
+
+# --- Rendered text is what a reader sees of a heading.
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("Install", "Install"),
+        ("a\xa0b — c: d | e!", "a\xa0b — c: d | e!"),
+        ("the `code` of ``a`b``", "the code of a`b"),
+        ("`` `a` `` and ` ` and `b", "`a` and   and `b"),
+        ("`a``b` ``c` d``", "a``b c` d"),
+        ("*a* **b** ***c*** _d_ __e__", "a b c d e"),
+        ("~~a~~ ~b~", "a b"),
+        ("about_Comments a__b_c `d_e`", "about_Comments a__b_c d_e"),
+        ("about_Comments _g_h_", "about_Comments g_h"),
+        ("snake_case 2 * 3 * 4 ~", "snake_case 2 * 3 * 4 ~"),
+        ("[a *b*](c 'd') e", "a b e"),
+        ("![a `b` [c](d)](e) f", "a b c f"),
+        ("[![Build](x.svg)](y) Project", "Build Project"),
+        ("a <b>c</b> <a id='x'></a>d<!-- e -->", "a c d"),
+        ("<http://a.b> www.c.d", "http://a.b www.c.d"),
+        ("a &amp; b &copy; &#65; &nope;", "a & b © A &nope;"),
+        ("\\*a\\* \\\\ \\b", "*a* \\ \\b"),
+        ("[a][b] [c] [d][]", "a c d"),
+        ("[a [b] c]", "[a b c]"),
+        ("[ ] []", "[ ] []"),
+        ("a[^1] b[^long note]", "a b[^long note]"),
+        ("a\nb  \nc\\\nd", "a b c d"),
+        ("a\\|b", "a|b"),
+        ("\udcff *a*", "\udcff a"),
+        ("", ""),
+    ],
+)
+def test_markup_is_removed_and_its_text_kept(content: str, expected: str) -> None:
+    assert render_text(content) == expected
+
+
+def test_deep_nesting_is_rendered() -> None:
+    assert render_text("![" * 5_000 + "a" + "](b)" * 5_000) == "a"

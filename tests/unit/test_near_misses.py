@@ -1,9 +1,22 @@
 """Near misses: what differs is named, with its place, and no text of the file is told."""
 
-import pytest
+from collections.abc import Callable
 
+import pytest
+import regex
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mdplan.markdown.outline import Outline
+from mdplan.operations import OPERATIONS
+from mdplan.text import near_misses as folded_text
+from mdplan.text import pattern as pattern_cost
 from mdplan.text.lines import NearMiss, Span
 from mdplan.text.near_misses import FoldedText, SearchTerm, describe_near_misses, find_near_misses
+from mdplan.text.pattern import MOST_PARTS, has_too_many_parts, required_texts
+from mdplan.text.source import Source
+from mdplan.text.visible import nearest_names
+from tests.unit.test_planning import steps
 
 TEXT = """\
 # Guide
@@ -253,3 +266,251 @@ def test_near_misses_share_one_hint() -> None:
         "lines 50-52 differ in accents at 51:2; lines 60:7-61 differ in accents at 61:2"
     )
     assert describe_near_misses(()) == ""
+
+
+# --- What near misses cost, in steps: a text is folded once, and then little of it is compared.
+
+LENGTH = 20_000
+
+PROSE = "".join(
+    f"The line {number} of a text that says little, and word{number % 97}.\n" for number in range(2_000)
+)
+
+# Texts of which any length can be had, and what is looked for in them.
+KINDS = {
+    "the same but for case": (PROSE, "THE LINE 7 OF A TEXT"),
+    "similar": (PROSE, "The lime 17 of the text that said little, and wort17."),
+    "nothing alike": (PROSE, "Completely different words everywhere"),
+    "a short text": (PROSE, "sai"),
+    "one letter": ("a" * LENGTH * 8, "b" + "a" * 40 + "b"),
+    "two letters": ("ab" * LENGTH * 4, "ab" * 20 + "bb" + "ab" * 20),
+    "one letter, as it is": ("a" * LENGTH * 8, "A" * 60),
+    "blanks alone": (" \n" * LENGTH * 4, "   "),
+    "marks alone": ("*-" * LENGTH * 4, "- -"),
+    "blanks around": ((" " * 300 + "x\n") * 500, "  X  "),
+}
+
+
+def search(folded: FoldedText, wanted: str) -> None:
+    find_near_misses(folded, SearchTerm(text=wanted, or_exact=False), Span(0, len(folded.text)))
+
+
+def cost(text: str, wanted: str, searches: int) -> int:
+    folded = FoldedText(text)
+    return steps(lambda: [search(folded, wanted) for _ in range(searches)])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_second_search_cost_does_not_depend_on_text_length(kind: str) -> None:
+    text, wanted = KINDS[kind]
+    short, long = text[:LENGTH], text[: 4 * LENGTH]
+
+    assert cost(long, wanted, 3) - cost(long, wanted, 1) < 1.5 * (
+        cost(short, wanted, 3) - cost(short, wanted, 1)
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_first_search_cost_is_linear_in_the_text(kind: str) -> None:
+    text, wanted = KINDS[kind]
+
+    short, long = (
+        steps(lambda part=text[:length]: search(FoldedText(part), wanted)) for length in (LENGTH, 4 * LENGTH)
+    )
+
+    assert long < 4.5 * short
+
+
+@pytest.mark.parametrize("change", [str.upper, str.swapcase, lambda text: text.replace("a", "e", 20)])
+def test_search_cost_is_at_most_linear_in_the_text(change: Callable[[str], str]) -> None:
+    folded = FoldedText(PROSE)
+    search(folded, "Completely different words everywhere")  # Makes the index.
+
+    def one(length: int) -> int:
+        return steps(lambda: search(folded, change(PROSE[500 : 500 + length])))
+
+    assert one(3_000) < 2.5 * one(1_500)
+
+
+def test_document_is_folded_once_for_all_edits(monkeypatch: pytest.MonkeyPatch) -> None:
+    folded: list[str] = []
+    monkeypatch.setattr(folded_text, "FoldedText", lambda text: folded.append(text) or FoldedText(text))
+    document = Outline(Source.from_text(PROSE))
+    edits = [
+        {"op": "replace_match", "pattern": "the line 9 of", "replacement": "x"},
+        {"op": "preview_match", "pattern": "THE LINE 9 OF", "expectedMatchCount": 1},
+        {"op": "delete_lines", "lines": {"start": 1, "end": 1}, "expectedText": "The line 1"},
+    ]
+
+    for edit in edits:
+        (problem,) = OPERATIONS[edit["op"]].model_validate(edit).resolve(document)
+        assert problem.near
+    assert folded == [PROSE]
+
+
+# --- Names that are most like a given one.
+
+NAMES = (
+    "installing",
+    "getting started with the cli",
+    "configuration",
+    "environment variables",
+    "faq",
+    "api reference",
+    "32 retry policy",
+    "static method bufferconcatlist totallength",
+    "buffer constants",
+    "über uns",
+    "contributing",
+)
+
+MANY = tuple(f"chapter {number} about topic {number}" for number in range(3_000))
+
+
+@pytest.mark.parametrize("others", [(), MANY], ids=["few", "many"])
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ("instalation", "installing"),
+        ("install", "installing"),
+        ("getting started", "getting started with the cli"),
+        ("confguration", "configuration"),
+        ("enviroment variable", "environment variables"),
+        ("retry policies", "32 retry policy"),
+        ("api", "api reference"),
+        ("the api reference page", "api reference"),
+        ("bufferconcatt list", "static method bufferconcatlist totallength"),
+        ("uber uns", "über uns"),
+        ("contribute", "contributing"),
+    ],
+)
+def test_nearest_name_is_the_first(others: tuple[str, ...], wanted: str, expected: str) -> None:
+    assert nearest_names(wanted, (*others, *NAMES))[:1] == [expected]
+
+
+@pytest.mark.parametrize("others", [(), MANY], ids=["few", "many"])
+@pytest.mark.parametrize("wanted", ["", "zq", "zebra crossing", "in" * 200])
+def test_dissimilar_names_give_no_suggestion(others: tuple[str, ...], wanted: str) -> None:
+    assert nearest_names(wanted, (*others, *NAMES)) == []
+
+
+def test_at_most_three_names_are_given() -> None:
+    assert nearest_names("step x", (f"step {number}" for number in range(9))) == [
+        "step 0",
+        "step 1",
+        "step 2",
+    ]
+
+
+# --- The literals of a pattern: where one is missing, nothing matches.
+
+
+@pytest.mark.parametrize(
+    ("pattern", "texts"),
+    [
+        ("plain", ("plain",)),
+        (r"powershell-7\.\d", ("powershell-7.",)),
+        (r"Azure\s+AD|Entra", ("Azure", "Entra")),
+        ("colou?r", ("colo",)),
+        ("ab+c", ("ab",)),
+        ("ab*cde", ("cde",)),
+        ("ab{0,2}cd", ("cd",)),
+        ("(?:x|y)lease (old|new) re(?=d)", ("lease ",)),
+        ("(?P<name>old)tail", ("tail",)),
+        ("[a-z]+tail", ("tail",)),
+        (r"[\]x]tail", ("tail",)),
+        ("^# Title$", ("# Title",)),
+        (r"\*\*bold\*\*", ("**bold**",)),
+        ("old|(new)", None),
+        ("(a|b)", None),
+        ("a?", None),
+        ("", None),
+        (r"\d+", None),
+        ("(?i)old", None),
+        ("(?x) o l d", None),
+        ("x(?#comment)y", None),
+        (r"\x41bc", None),
+        (r"\p{Lu}bc", None),
+        (r"(a)\1bc", None),
+        ("(?:old){e<=1}", None),
+        ("(?r)old", None),
+        ("[[a-z]--[b]]x", None),
+        ("a{b", None),
+        ("old{3,1}", None),
+    ],
+)
+def test_required_literals_of_a_pattern_are_found(pattern: str, texts: tuple[str, ...] | None) -> None:
+    assert required_texts(pattern) == texts
+
+
+_PIECES = r"""a b ab \. . ^ $ (a) (?:b|ab) (?=a) (?<!b) [ab] [^a] \d \b * + ? {2} {0,1} *? ++ | (?i) \x61 (?:
+) {e<=1} [ ] \K \N{DIGIT+ONE} (?i:a) (?|a|b) (?>a) (?P<n>a) \g<n> (?(1)a|b) #"""
+
+_PIECE = st.sampled_from([*_PIECES.split(), " ", "\n"])
+
+
+@given(st.lists(_PIECE, max_size=6).map("".join), st.text("aAbB.1 #\n", max_size=8))
+def test_text_without_required_literals_never_matches(pattern: str, text: str) -> None:
+    texts = required_texts(pattern)
+    try:
+        found = regex.search(pattern, text, regex.MULTILINE | regex.VERSION0, timeout=1)
+    except (regex.error, ValueError):
+        return
+    if texts is not None and found is not None:
+        assert any(each in text for each in texts)
+
+
+# --- Regular expressions that would take all time or memory to compile are told from those that do not.
+
+MODEST = [
+    "",
+    "word",
+    r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}",
+    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
+    r"(?P<year>[0-9]{4})(?:-[0-9]{2}){2}",
+    "a{2,1000000000}",
+    "a{,1000000000}",
+    r"\{1000000000\}",
+    "[a{1000000000}]b{3}",
+    "(a{100}){100}",
+    "[[:alpha:]]{3}",
+    "#{1,6} title",
+    f"a{{{MOST_PARTS - 10}}}",
+]
+
+EXCESSIVE = [
+    "a{1000000000}",
+    "a{1000000000,}",
+    "(?:ab){100000000}",
+    "(a{1000}){1000}",
+    "((a{100}){100}){100}",
+    "(?:(?:(?:a|b){50}){50}){50}",
+    "(?x)((a{1000}) {1000})",
+    "(?x)a{ 100 000 }",
+    "(?x)(a{1000} # )\n){1000}",
+    "(a{1000}(?#)b)){1000}",
+    "(?V1)(x{1000}[[a](]){1000}",
+    "(?V1)(x{1000}[[a])b]){1000}",
+    "a{99999999999999999999999999}",
+    "x" * (MOST_PARTS + 1),
+    "(?:" * 900 + "a" + "{9}){9}" * 900,
+]
+
+
+@pytest.mark.parametrize("pattern", MODEST)
+def test_modest_pattern_is_compiled(pattern: str) -> None:
+    assert not has_too_many_parts(pattern)
+
+
+@pytest.mark.parametrize("pattern", EXCESSIVE, ids=lambda pattern: pattern[:40])
+def test_excessive_pattern_is_not_compiled(pattern: str) -> None:
+    assert has_too_many_parts(pattern)
+
+
+def test_first_counts_decide_about_a_long_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the product of all counts is a number of that many digits."""
+    read: list[object] = []
+    monkeypatch.setattr(pattern_cost, "_least", lambda count: read.append(count) or 9)
+
+    assert has_too_many_parts("a{9}" * MOST_PARTS)
+    assert len(read) == 1

@@ -1,15 +1,29 @@
 """Sections of a document, and the names by which they are found."""
 
+from collections.abc import Iterator
+from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
 from mdplan.diagnostics import Code, Diagnostic
+from mdplan.documents.documents import Documents
+from mdplan.documents.files import OutlineCache, OutlinedFiles, read_site_rules
+from mdplan.engine.engine import Engine
 from mdplan.markdown.addresses import find_by_anchor, find_by_id, find_by_path
+from mdplan.markdown.headings import GITHUB, STYLES
 from mdplan.markdown.outline import Outline
+from mdplan.markdown.paths import PRESETS, SiteRules
+from mdplan.markdown.payload import read_payload
 from mdplan.markdown.sections import Section
+from mdplan.planning.build import BuiltFile
+from mdplan.requests.queries import StatRequest
+from mdplan.storage.names import FileName
+from mdplan.storage.root import Root, Workspace
 from mdplan.text.lines import Span
 from mdplan.text.source import Source
+from tests.support.edit_trials import Document
 
 
 def outline(text: str) -> Outline:
@@ -35,8 +49,6 @@ def test_headings_equal_in_bytes_have_different_ids() -> None:
 
 
 # What a section is.
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -122,8 +134,6 @@ def test_too_deeply_nested_content_is_reported_and_the_rest_parsed() -> None:
 
 
 # IDs.
-
-
 def ids(text: str) -> dict[str, str]:
     """ID of each section by its title and its number among equal paths."""
     return {
@@ -194,8 +204,6 @@ def test_id_depends_on_path_elements_not_on_joined_text() -> None:
 
 
 # Finding by ID and anchor.
-
-
 def test_section_is_found_by_its_id_and_by_a_prefix_of_eight_digits() -> None:
     document = outline(BASE)
     section = document.sections[2]
@@ -241,8 +249,6 @@ def test_unknown_anchor_suggests_the_nearest() -> None:
 
 
 # Finding by heading path.
-
-
 def line_of(text: str, *path: str, occurrence: int | None = None) -> int | Code:
     """First line of the section that is found, or the code of the problem."""
     found = find_by_path(outline(text), path, occurrence)
@@ -357,8 +363,6 @@ def test_unknown_path_suggests_the_nearest_with_their_lines() -> None:
 
 
 # Structure and hashes.
-
-
 def test_innermost_section_of_each_offset_is_found() -> None:
     document = outline("pre\n# A\na\n## B\nb\n# C\n")
     at = [document.section_at(offset).title for offset in (0, 4, 8, 10, 15, 17, 21)]
@@ -379,3 +383,341 @@ def test_hash_of_a_section_is_that_of_its_bytes() -> None:
     assert document.hashed_part(section, alone.sha256.upper()) == section.span
     assert document.hashed_part(section, document.body_sha256(section)) == section.body
     assert document.hashed_part(document.sections[1], alone.sha256) is None
+
+
+# --- Unchanged content is parsed once, as long as there is room for it.
+
+
+@pytest.fixture
+def documents(tmp_path: Path) -> Iterator[Documents]:
+    workspace = Workspace.open([tmp_path])
+    yield Documents(workspace, max_file_bytes=1000, max_lines=100)
+    workspace.close()
+
+
+def opened(documents: Documents, file: str = "a.md", encoding: str | None = None) -> Outline:
+    name = documents.workspace.locate(file)
+    assert isinstance(name, FileName)
+    outline = documents.open(name, encoding, None)
+    assert isinstance(outline, Outline)
+    return outline
+
+
+def test_unchanged_content_returns_the_cached_outline(documents: Documents, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# A\n")
+    first = opened(documents)
+    (tmp_path / "a.md").write_text("# A\n")
+
+    assert opened(documents) is first
+
+
+def test_same_content_in_another_encoding_or_format_has_another_outline(
+    documents: Documents, tmp_path: Path
+) -> None:
+    for name in ("a.md", "a.ini"):
+        (tmp_path / name).write_text("# é\n", encoding="utf-8")
+
+    assert opened(documents, encoding="latin-1").sections[1].title == "Ã©"
+    assert opened(documents).sections[1].title == "é"
+    assert len(opened(documents, "a.ini").sections) == 1
+
+
+def test_number_of_cached_outlines_is_limited() -> None:
+    cache = OutlineCache(max_outlines=2)
+    for key in ("first", "second", "third"):
+        cache.keep(key, outline_cache_outline(4))
+
+    assert [cache.get(key, b"xxxx") is None for key in ("first", "second", "third")] == [True, False, False]
+
+
+def outline_cache_outline(size: int) -> Outline:
+    return Outline(Source.from_text("x" * size))
+
+
+def test_least_recently_used_outlines_are_evicted() -> None:
+    cache = OutlineCache(max_bytes=10)
+    first, second, third = outline_cache_outline(4), outline_cache_outline(4), outline_cache_outline(4)
+    cache.keep("first", first)
+    cache.keep("second", second)
+    assert cache.get("first", b"xxxx") is first
+    cache.keep("third", third)
+
+    assert [cache.get(key, b"xxxx") for key in ("first", "second", "third")] == [first, None, third]
+
+
+def test_evicted_outline_frees_its_space() -> None:
+    cache = OutlineCache(max_bytes=10)
+    for number in range(100):
+        cache.keep(number, outline_cache_outline(5))
+        cache.keep(number, outline_cache_outline(5))
+
+    assert [number for number in range(100) if cache.get(number, b"xxxxx")] == [98, 99]
+
+
+def test_latest_version_of_a_file_is_cached() -> None:
+    cache = OutlineCache(max_bytes=10)
+    first, second = Outline(Source.from_text("one")), Outline(Source.from_text("two"))
+    cache.keep("file", first)
+    cache.keep("file", second)
+
+    assert (cache.get("file", b"one"), cache.get("file", b"two")) == (None, second)
+    assert cache.get("file", b"six") is None
+
+
+def test_document_larger_than_the_cache_is_not_cached() -> None:
+    cache = OutlineCache(max_bytes=10)
+    small = outline_cache_outline(1)
+    cache.keep("small", small)
+    cache.keep("big", outline_cache_outline(11))
+
+    assert cache.get("big", b"x" * 11) is None
+    assert cache.get("small", b"x") is small
+
+
+def test_committed_result_is_not_parsed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.md").write_text("# A\n\nold\n", encoding="utf-8")
+    engine = Engine.open([tmp_path])
+    edit = {"op": "append_to_section", "heading": "A", "markdown": "## B"}
+    sha256 = engine.stat(StatRequest(file="a.md")).base_sha256
+    assert engine.apply({"file": "a.md", "baseSha256": sha256, "edits": [edit]}).ok
+    monkeypatch.delattr(OutlinedFiles, "outline")
+
+    report = engine.stat(StatRequest(file="a.md"))
+
+    assert [section.level for section in report.sections] == [1, 2]
+
+
+# --- Anchors in the styles of site generators.
+#
+# The anchors of the table are those of MkDocs' Python-Markdown 3.11 and pymdown-extensions 13.1,
+# VitePress 1.6,
+# and Hugo 0.168.
+
+COLUMNS = ("vitepress", "python-markdown", "pymdownx", "hugo")
+
+TABLE = {
+    "Zwei & Drei": ("zwei-drei", "zwei-drei", "zwei--drei", "zwei--drei"),
+    "**Bold** _it_ snake_case": ("bold-it-snake-case", *["bold-it-snake_case"] * 3),
+    "`code<T>` here": ("code-t-here", "codet-here", "code-here", "codet-here"),
+    "A ![logo](i.png) z": ("a-z", "a-z", "a-z", "a-logo-z"),
+    "Über Straße ǅ": ("uber-straße-dz", "uber-strae-dz", "über-straße-ǆ", "über-straße-ǆ"),
+    "हिन्दी x² Ⅻ": ("हिन्दी-x2-xii", "x2-xii", "हनद-x²-ⅻ", "हनद-x-"),
+    "1. First": ("_1-first", "1-first", "1-first", "1-first"),
+    "C++ / C#": ("c-c", "c-c", "c--c", "c--c"),
+    "⚙️ Settings": ("⚙️-settings", "settings", "-settings", "-settings"),
+    "中文，标题": ("中文-标题", "_1", "中文标题", "中文标题"),
+    "!!!": ("", "_1", "_1", "heading"),
+    "Ending -": ("ending", "ending-", "ending--", "ending--"),
+    "it's “q” — dash": ("it-s-q-—-dash", "its-q-dash", "its-q--dash", "its-q--dash"),
+    "Cafe\u0301": ("cafe", "cafe", "café", "cafe"),
+    "The --force flag": ("the-force-flag", "the-force-flag", "the---force-flag", "the-force-flag"),
+    "`--force` x": ("force-x", "-force-x", "--force-x", "--force-x"),
+}
+
+
+def anchors(text: str, style: str) -> list[str | None]:
+    outline = Outline(Source.from_text(text), slugs=STYLES[style])
+    return [section.anchor for section in outline.headings]
+
+
+@pytest.mark.parametrize("title", TABLE)
+def test_anchor_is_that_of_the_site_generator(title: str) -> None:
+    found = [anchors(f"# {title}\n", style)[0] for style in COLUMNS]
+
+    assert tuple(found) == TABLE[title]
+
+
+@pytest.mark.parametrize(
+    ("style", "wanted"),
+    [
+        ("github", ["a", "a-1", "a-1-1", "own", "own", "", "-1"]),
+        ("docusaurus", ["a", "a-1", "a-1-1", "own", "own", "", "-1"]),
+        ("hugo", ["a", "a-1", "a-1-1", "own", "own-1", "heading", "heading-1"]),
+        ("docfx", ["a", "a-1", "a-1-1", "own", "own", "section", "section-1"]),
+        ("vitepress", ["a", "a-1", "a-1-1", "own", "own-1", "", "-1"]),
+        ("python-markdown", ["a", "a_1", "a-1", "own", "own_1", "_1", "_2"]),
+        ("pymdownx", ["a", "a_1", "a-1", "own", "own_1", "_1", "_2"]),
+    ],
+)
+def test_repeated_and_empty_anchors_get_the_suffixes_of_the_generator(style: str, wanted: list[str]) -> None:
+    text = "# A\n\n# A\n\n# A-1\n\n# X {#own}\n\n# Own\n\n# !\n\n# ?\n"
+
+    assert anchors(text, style) == wanted
+
+
+def test_python_markdown_counts_own_ids_below_and_goes_on_from_a_number() -> None:
+    text = "# Own\n\n# A_1\n\n# A_1\n\n# A\n\n# A\n\n# X {#own}\n"
+
+    assert anchors(text, "python-markdown") == ["own_1", "a_1", "a_2", "a", "a_3", "own"]
+
+
+def test_hugo_takes_the_last_line_of_a_heading() -> None:
+    assert anchors("Set\n*text*\n===\n", "hugo") == ["text"]
+    assert anchors("Set\r\n*text*\r\n===\r\n", "hugo") == ["text"]
+
+
+def rules_in(folder: Path) -> SiteRules:
+    root = Root.open(folder)
+    try:
+        found = read_site_rules(root)
+    finally:
+        root.close()
+    assert isinstance(found, SiteRules)
+    return found
+
+
+def test_mkdocs_configuration_selects_its_slug_style(tmp_path: Path) -> None:
+    (tmp_path / "mkdocs.yml").write_text("site_name: X\ndocs_dir: 'manual'  # theirs\n")
+    rules = rules_in(tmp_path)
+
+    assert rules.slugs_of("manual/a.md") is STYLES["python-markdown"]
+    assert rules.slugs_of("README.md") is GITHUB
+    assert rules.roots == ()
+
+    (tmp_path / "mkdocs.yml").write_text(
+        "markdown_extensions:\n  - toc:\n      slugify: !!python/object/apply:pymdownx.slugs.slugify\n"
+    )
+    assert rules_in(tmp_path).slugs_of("docs/a.md") is STYLES["pymdownx"]
+
+
+def test_own_rules_take_precedence_over_mkdocs(tmp_path: Path) -> None:
+    (tmp_path / "mkdocs.yml").write_text("site_name: X\n")
+    (tmp_path / "mdplan.toml").write_text('[links]\nslugs = "github"\n')
+
+    assert rules_in(tmp_path).slugs_of("docs/a.md") is GITHUB
+
+
+def test_slug_preset_applies_below_its_folders() -> None:
+    assert PRESETS["vitepress"].slugs_of("docs/a.md") is STYLES["vitepress"]
+    assert PRESETS["vitepress"].slugs_of("README.md") is GITHUB
+    assert PRESETS["docfx"].slugs_of("README.md") is STYLES["docfx"]
+
+
+def test_anchors_change_when_the_rules_do(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_text("# A & B\n")
+    with Engine.open(tmp_path) as engine:
+        before = engine.stat({"file": "docs/a.md", "detail": "full"})
+        (tmp_path / "mkdocs.yml").write_text("site_name: X\n")
+        after = engine.stat({"file": "docs/a.md", "detail": "full"})
+
+    assert [section.anchor for section in before.sections] == ["a--b"]
+    assert [section.anchor for section in after.sections] == ["a-b"]
+
+
+# --- Footnote definitions contain blocks, as on GitHub, and these can be edited.
+
+TEXT = """# A
+
+Text[^1] and[^2].
+
+[^1]: Note
+
+    - one
+    - [ ] two
+
+    | k | v |
+    |---|---|
+    | a | 1 |
+
+[^2]: - three
+    - four
+
+[a]: /u
+"""
+
+
+@pytest.mark.parametrize(
+    ("edit", "old", "new"),
+    [
+        (
+            {"op": "add_list_item", "list": {"index": 0}, "item": "new", "position": "end"},
+            "    - [ ] two\n",
+            "    - [ ] two\n    - new\n",
+        ),
+        ({"op": "remove_list_item", "item": "one"}, "    - one\n", ""),
+        ({"op": "set_task", "item": "two", "done": True}, "[ ] two", "[x] two"),
+        (
+            {
+                "op": "upsert_table_row",
+                "table": {"index": 0},
+                "keyColumn": "k",
+                "key": "b",
+                "row": {"v": "2"},
+            },
+            "    | a | 1 |\n",
+            "    | a | 1 |\n    | b | 2 |\n",
+        ),
+        (
+            {"op": "add_list_item", "list": {"index": 1}, "item": "new", "position": "end"},
+            "    - four\n",
+            "    - four\n    - new\n",
+        ),
+        ({"op": "remove_list_item", "item": "four"}, "    - four\n", ""),
+    ],
+)
+def test_blocks_in_footnotes_are_edited(edit: dict[str, Any], old: str, new: str) -> None:
+    built = Document("a.md", TEXT.encode()).plan(edit)
+
+    assert isinstance(built, BuiltFile), built
+    assert built.result.source.text == TEXT.replace(old, new)
+
+
+def test_item_in_the_line_of_a_footnote_marker_is_not_removed() -> None:
+    text = "[^1]: - three\n"
+    problems = Document("a.md", text.encode()).plan({"op": "remove_list_item", "item": "three"})
+
+    assert not isinstance(problems, BuiltFile)
+
+
+def test_definitions_and_footnotes_at_the_end_belong_to_no_section() -> None:
+    outline = Outline(Source.from_text(TEXT))
+
+    assert outline.content_end == TEXT.index("[^1]: Note")
+    assert [block.kind.value for block in outline.tree.roots[2:]] == [
+        "footnote definition",
+        "footnote definition",
+        "definition",
+    ]
+
+
+def test_heading_in_a_footnote_is_nested() -> None:
+    outline = Outline(Source.from_text("# A\n\n[^1]:\n    # B\n"))
+
+    assert [(section.title, section.nested) for section in outline.headings] == [("A", False), ("B", True)]
+
+
+def test_footnotes_in_one_line_do_not_overlap() -> None:
+    roots = Outline(Source.from_text("[^1]: [^2]: # A\n\nText.\n")).tree.roots
+
+    assert [(block.first_line, block.last_line) for block in roots] == [(1, 1), (3, 3)]
+
+
+# --- Markdown that callers want to insert.
+
+
+@pytest.mark.parametrize(
+    ("markdown", "text"),
+    [
+        ("a", "a"),
+        ("\n\na\n\n", "a"),
+        ("\r\n \t\r\na\r\nb\r\n\r\n", "a\nb"),
+        ("  - a\n\n  - b  \n \n", "  - a\n\n  - b  "),
+        ("\n    code\n", "    code"),
+        ("a\n\f\n", "a\n\f"),
+        ("", ""),
+        ("\n \n\t", ""),
+    ],
+)
+def test_blank_lines_around_a_payload_do_not_belong_to_it(markdown: str, text: str) -> None:
+    payload = read_payload(markdown)
+
+    assert payload.text == text
+    assert payload.is_blank is (text == "")
+
+
+def test_blank_lines_in_a_payload_cost_no_more_than_others() -> None:
+    """Each of them a look at all the others would take hours: the time limit of the tests would end it."""
+    text = "a" + "\n" * 200_000 + "b"
+
+    assert read_payload(text).text == text

@@ -68,8 +68,6 @@ def headings(count: int) -> str:
 
 
 # One file.
-
-
 @pytest.mark.requirement("stat-1")
 def test_stat_reports_the_properties_of_a_file() -> None:
     report = stat(GUIDE)
@@ -185,13 +183,12 @@ def test_long_names_and_lists_of_names_are_cut() -> None:
 
 
 # Parts of one file.
-
-
 def paths(report: StatReport) -> list[str]:
     return ["/".join(section.canonical_heading_path) for section in report.sections]
 
 
 TREE = "pre\n# A\n## B\n#### C\n> # Q\n## D\n# E\n## B\n"
+
 ALL = ["", "a", "a/b", "a/b/c", "a/b/c/q", "a/d", "e", "e/b"]
 
 
@@ -270,8 +267,6 @@ def test_inventories_are_those_of_the_section() -> None:
 
 
 # Pages.
-
-
 def test_cursors_lead_to_the_last_page() -> None:
     first = stat(TREE, limit=3)
     second = stat(TREE, limit=3, cursor=first.next_cursor)
@@ -322,8 +317,6 @@ def test_cursor_of_another_kind_is_refused(cursor: str) -> None:
 
 
 # Requests.
-
-
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
@@ -359,7 +352,6 @@ def test_all_problems_are_reported_and_unknown_fields_suggest_the_nearest() -> N
 
 
 # Folders.
-
 FILES = {
     "b.md": outline("# B\n## C\n"),
     "a.md": outline("---\ntitle: '  Of the  front matter'\n---\n# A\n"),
@@ -427,8 +419,6 @@ def test_structure_options_are_refused_for_a_folder(asked: dict[str, Any]) -> No
 
 
 # Text.
-
-
 def digits(report: StatReport) -> list[str]:
     return [section.section_id[7:15] for section in report.sections]
 
@@ -516,3 +506,91 @@ def test_text_of_a_folder_has_one_line_a_file() -> None:
         c.bin: NOT_A_TEXT_FILE: `c.bin` is no text
         more: cursor c.bin
         """)
+
+
+# --- What stat tells of INI files and plain text.
+
+INI = "name = secret\n\n# About.\n[db]\nhost = secret\nhosts =\n  secret\n[cache]\n"
+
+
+def stat_plain_text_stat(text: str, name: str = "a.ini", **asked: object) -> StatReport:
+    given = {"ini": DocumentFormat.INI, "txt": DocumentFormat.TEXT}[name.partition(".")[2]]
+    outline = Outline(Source.from_text(text), given)
+    return stat_report(name, outline, StatRequest(file=name, **asked))
+
+
+def test_ini_sections_and_keys_are_listed_with_lines_and_hashes() -> None:
+    report = to_wire(stat_plain_text_stat(INI))
+
+    assert report["format"] == "ini"
+    assert [{**each, "sectionSha256": "…"} for each in report["iniSections"]] == [
+        {"startLine": 1, "endLine": 3, "sectionSha256": "…", "keys": [{"key": "name", "line": 1}]},
+        {
+            "name": "db",
+            "startLine": 4,
+            "endLine": 7,
+            "sectionSha256": "…",
+            "keys": [{"key": "host", "line": 5}, {"key": "hosts", "line": 6, "endLine": 7}],
+        },
+        {"name": "cache", "startLine": 8, "endLine": 8, "sectionSha256": "…", "keys": []},
+    ]
+    assert report["iniSections"][2]["sectionSha256"] == sha256_hex(b"[cache]\n")[:16]
+    assert report["commentBlocks"] == [{"prefix": "#", "startLine": 3, "endLine": 3}]
+    assert report["blankLineGroups"] == [{"start": 2, "end": 2}]
+    assert "codeBlocks" not in report
+
+
+def test_ini_text_form_has_a_line_for_each_section_and_no_values() -> None:
+    text = stat_text(stat_plain_text_stat(INI))
+    hashes = [each.section_sha256 for each in stat_plain_text_stat(INI).ini_sections or ()]
+
+    assert text.split("\n")[1:-1] == [
+        "ini, 8 lines, 68 bytes, utf-8, LF",
+        "3 INI sections: lines [section] sectionSha256: keys",
+        f"1-3 (before the first section) {hashes[0]}: name 1",
+        f"4-7 [db] {hashes[1]}: host 5, hosts 6-7",
+        f"8 [cache] {hashes[2]}",
+        "comments: 3 #",
+        "blank lines: 2",
+    ]
+
+
+def test_brief_ini_has_names_and_lines_alone() -> None:
+    report = to_wire(stat_plain_text_stat(INI, detail="brief"))
+
+    assert report["iniSections"][1] == {"name": "db", "startLine": 4, "endLine": 7}
+    assert "commentBlocks" not in report
+
+
+def test_many_ini_sections_are_brief_unless_asked_for() -> None:
+    text = "".join(f"[s{number}]\na = 1\n" for number in range(41))
+
+    assert (stat_plain_text_stat(text).detail, stat_plain_text_stat(text, detail="full").detail) == (
+        "brief",
+        "full",
+    )
+
+
+def test_lists_are_cut_at_the_limit_and_counted() -> None:
+    text = "[a]\nx = 1\ny = 1\n[b]\nz = 1\n\n# c\n\n"
+    report = stat_plain_text_stat(text, limit=1)
+
+    assert [[key.key for key in each.keys] for each in report.ini_sections] == [["x"]]
+    assert report.inventory_totals == {"iniSections": 2, "iniKeys": 3, "blankLineGroups": 2}
+    assert "1 of 2 INI sections" in stat_text(report)
+    assert "keys: 3 in all" in stat_text(report)
+
+
+def test_plain_text_has_sections_by_marker_comments_and_blank_lines() -> None:
+    report = stat_plain_text_stat("# one\n# two\n\n[part]\ntext\n", "a.txt")
+
+    assert to_wire(report)["textSections"] == [{"marker": "[part]", "startLine": 4, "endLine": 5}]
+    assert to_wire(report)["commentBlocks"] == [{"prefix": "#", "startLine": 1, "endLine": 2}]
+    assert stat_text(report).split("\n")[-4:-1] == ["section 4-5 [part]", "comments: 1-2 #", "blank lines: 3"]
+
+
+def test_markdown_has_no_plain_text_inventory() -> None:
+    outline = Outline(Source.from_text("[a]\n\n# b\n"))
+    report = to_wire(stat_report("a.md", outline, StatRequest(file="a.md")))
+
+    assert report.keys() & {"iniSections", "textSections", "commentBlocks", "blankLineGroups"} == set()

@@ -13,8 +13,8 @@ from mdplan.diagnostics import Code, Problems, Severity
 from mdplan.storage.commit import CommitResult
 from mdplan.storage.filesystem import FileSystem, Step, StorageRefused
 from mdplan.storage.names import is_temporary_name
-from tests.commits import change, commit, creation, deletion, journal_of, recovered
-from tests.disk import NOBODY, FailingDisk, descriptors, tree
+from tests.support.commits import change, commit, creation, deletion, journal_of, recovered
+from tests.support.files import NOBODY, FailingDisk, descriptors, tree
 
 NAMES = ("a.md", "d/b.md", "d/e/c.md")
 FILES = (

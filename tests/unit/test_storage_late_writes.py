@@ -12,8 +12,8 @@ from mdplan.storage.commit import StagedFile
 from mdplan.storage.filesystem import FileSystem, Step, StorageRefused
 from mdplan.storage.root import Root
 from mdplan.storage.transactions import before_image
-from tests.commits import change, commit, creation, journal_of, recovered, sha256
-from tests.disk import FailingDisk, tree
+from tests.support.commits import change, commit, creation, journal_of, recovered, sha256
+from tests.support.files import FailingDisk, tree
 
 NAMES = ("a.md", "b.md", "c.md")
 ALL = tuple(change(name, b"old " + name.encode(), b"new " + name.encode()) for name in NAMES)

@@ -1,0 +1,121 @@
+"""Disks that fail when told, other users, and trees as values: what tests of the storage share."""
+
+import gc
+import os
+import stat
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from mdplan.diagnostics import Diagnostic
+from mdplan.markdown.destinations import TargetKind
+from mdplan.markdown.paths import NO_RULES
+from mdplan.planning.build import SnapshotFile
+from mdplan.storage.filesystem import FileSystem, Step
+
+NOBODY = 65534
+
+
+class FailingDisk(FileSystem):
+    """A disk whose n-th operation (from 1) of one kind fails with `error`; it counts all of them."""
+
+    def __init__(self, step: Step | None = None, nth: int = 0, error: int = 0) -> None:
+        super().__init__()
+        self._fault = (step, nth)
+        self._error = error
+        self.reached: Counter[Step] = Counter()
+
+    def reach(self, step: Step) -> None:
+        self.reached[step] += 1
+        if (step, self.reached[step]) == self._fault:
+            raise OSError(self._error, os.strerror(self._error))
+        super().reach(step)
+
+
+@contextmanager
+def as_nobody() -> Iterator[None]:
+    """Run the block as a user without rights; skip, aloud, where this process cannot become one."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to become another user")
+    groups = os.getgroups()
+    os.setgroups([])
+    os.setegid(NOBODY)
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
+        os.setgroups(groups)
+
+
+def descriptors() -> int:
+    """How many files and folders this process has open."""
+    # Roots that earlier tests left open are closed when they are collected.
+    gc.collect()
+    return len(list(Path("/dev/fd").iterdir()))
+
+
+def names_in(folder: Path) -> list[str]:
+    """The names in `folder`, sorted."""
+    return sorted(path.name for path in folder.iterdir())
+
+
+def tree(folder: Path) -> dict[str, tuple[int, bytes]]:
+    """Every path below `folder` but the state folder, with its mode and content (or link target)."""
+    found: dict[str, tuple[int, bytes]] = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if name.split("/")[0] == ".mdplan":
+            continue
+        mode = path.lstat().st_mode
+        if stat.S_ISLNK(mode):
+            content = os.fsencode(path.readlink())
+        elif stat.S_ISREG(mode):
+            content = path.read_bytes()
+        else:
+            content = b""
+        found[name] = (mode, content)
+    return found
+
+
+# --- A root in which nothing is but the files of the batch.
+
+
+class NoOtherFiles:
+    """Links that lead to other files lead to nothing."""
+
+    def at(self, path: str) -> TargetKind:
+        """Nothing is at any `path`."""
+        del path
+        return TargetKind.NOTHING
+
+    def pages(self, key: str) -> Sequence[str]:
+        """There is no page for any `key`."""
+        del key
+        return ()
+
+    rules = NO_RULES
+    rules_problem = None
+
+    def spelled(self, path: str) -> str | None:
+        """No file has a name like `path`."""
+        del path
+        return None
+
+    def linking_to(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
+        """No file links to any of `names`."""
+        del names
+        return iter(())
+
+    def navigation(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
+        del names
+        return iter(())
+
+    def refusal(self, file: SnapshotFile) -> Diagnostic | None:
+        """Any `file` could be replaced."""
+        del file
+        return None

@@ -1,0 +1,479 @@
+"""Reports as answers: what their text says, and where a long diff is cut."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import unidiff
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mdplan.diagnostics import Candidate, Code, Diagnostic
+from mdplan.engine.engine import Engine
+from mdplan.mcp.answers import (
+    MOST_CHARACTERS,
+    answer,
+    cut_diff,
+    plan_answer,
+    plan_text,
+    refusal_text,
+    size_of,
+    with_short_diff,
+    within,
+)
+from mdplan.mcp.server import build_server
+from mdplan.plan import EditResult, MatchResult, Range
+from mdplan.reports.base import refusal, to_wire
+from mdplan.reports.history import HistoryReport, TransactionEntry
+from mdplan.reports.plan import ApplyReport, FileReport, PlanReport
+from mdplan.reports.stat import StatReport
+from mdplan.settings import Settings
+from mdplan.storage.filesystem import Durability
+from mdplan.text.lines import Lines, Position
+from tests.conftest import FULL
+from tests.surfaces.mcp_calls import Calls, Result, calls_to, compact
+
+AMBIGUOUS = Diagnostic(
+    code=Code.AMBIGUOUS_HEADING,
+    message='heading path ["Install"] names 2 sections',
+    hint='add `"occurrence": 1`',
+    file="a.md",
+    edit_index=3,
+    place=Position(7, 2),
+    candidates=(
+        Candidate(
+            section_id="sha256-0123456789abcdef", heading_path=("A", "Install"), start_line=5, end_line=8
+        ),
+        Candidate(section_id="sha256-fedcba9876543210", heading_path=(), start_line=1, end_line=4),
+    ),
+)
+
+
+def test_refusal_says_code_place_hint_candidates_and_that_nothing_was_written() -> None:
+    assert refusal_text(refusal(PlanReport, [AMBIGUOUS])) == (
+        'AMBIGUOUS_HEADING (a.md, editIndex 3, line 7 column 2): heading path ["Install"] names 2 sections\n'
+        '  hint: add `"occurrence": 1`\n'
+        "  lines 5-8 sectionId sha256-0123456789abcdef A > Install\n"
+        "  lines 1-4 sectionId sha256-fedcba9876543210 (preamble)\n"
+        "Nothing was written."
+    )
+
+
+@pytest.mark.parametrize(
+    ("report", "outcome"),
+    [
+        (refusal(PlanReport, [AMBIGUOUS]), "Nothing was written."),
+        (
+            refusal(ApplyReport, [Diagnostic(code=Code.COMMIT_IN_DOUBT, message="power went")]),
+            "It is not known whether the files were written: look at them before going on.",
+        ),
+        (
+            ApplyReport(ok=False, error=AMBIGUOUS, diagnostics=(AMBIGUOUS,), applied=True),
+            "The files were written all the same.",
+        ),
+    ],
+)
+def test_refusal_says_what_was_written(report: PlanReport, outcome: str) -> None:
+    assert refusal_text(report).endswith(outcome)
+
+
+def test_failed_read_does_not_mention_writing() -> None:
+    assert "written" not in refusal_text(refusal(StatReport, [AMBIGUOUS]))
+
+
+def test_long_refusal_is_cut_between_lines_and_keeps_its_outcome() -> None:
+    problems = [
+        Diagnostic(code=Code.EMPTY_CONTENT, message=f"problem {n}", edit_index=n) for n in range(2_000)
+    ]
+
+    text = refusal_text(refusal(PlanReport, problems))
+    lines = text.split("\n")
+
+    assert len(text) < 10_100
+    assert lines[:2] == ["EMPTY_CONTENT (editIndex 0): problem 0", "Nothing was written."]
+    assert lines[-2].startswith(f"EMPTY_CONTENT (editIndex {len(lines) - 3}): problem")
+    assert lines[-1] == f"… and {2_000 - (len(lines) - 2)} more lines about further problems"
+
+
+def test_invalid_unicode_is_escaped_in_the_result() -> None:
+    name = "a\udcff.md"
+
+    text = refusal_text(refusal(PlanReport, [Diagnostic(code=Code.IO_ERROR, message=name, file=name)]))
+
+    assert text.startswith("IO_ERROR (a\\xff.md): a\\xff.md")
+
+
+FILE = FileReport(
+    file="a.md", base_sha256="b" * 64, result_sha256="c" * 64, changed=True, lines_added=2, lines_removed=1
+)
+
+RESULT = EditResult(
+    edit_index=0,
+    op="rename_heading",
+    file="a.md",
+    no_op=False,
+    result_lines=(Lines(start=3, end=3), Lines(start=5, end=6), Lines(start=3, end=3)),
+    section_id="sha256-old",
+    new_section_id="sha256-new",
+    line_ends_normalized=True,
+    warnings=(Diagnostic.warning(Code.BROKEN_LINK, "a link breaks"),),
+)
+
+PLAN = PlanReport(
+    ok=True,
+    plan_id="sha256-p",
+    stored=True,
+    no_op=False,
+    files=(FILE,),
+    diff="diff --git a/a.md b/a.md\n",
+    edit_results=(RESULT,),
+    warnings=(Diagnostic.warning(Code.BROKEN_LINK, "a link breaks"),),
+)
+
+
+def test_plan_text_is_complete() -> None:
+    assert plan_text(PLAN, MOST_CHARACTERS) == (
+        "Planned, nothing was written: 1 edit, 1 file changed, +2 -1 lines. "
+        'To apply exactly this: md_apply {"planId": "sha256-p"}\n'
+        "a.md: +2 -1, baseSha256 bbbbbbbbbbbbbbbb, resultSha256 cccccccccccccccc\n"
+        "editIndex 0 rename_heading in a.md: writes lines 3, 5-6; newSectionId sha256-new; "
+        "line ends differ from the file's and were converted\n"
+        "warning BROKEN_LINK: a link breaks\n"
+        "\n"
+        "diff --git a/a.md b/a.md"
+    )
+
+
+def test_unstored_plan_names_the_next_step() -> None:
+    text = plan_text(PlanReport(ok=True, plan_id="sha256-p", stored=False, files=(FILE,)), MOST_CHARACTERS)
+
+    assert "could not be stored" in text
+    assert "md_apply {" not in text
+
+
+def test_plan_that_changes_nothing_says_so() -> None:
+    assert plan_text(PlanReport(ok=True, plan_id="sha256-p", no_op=True), MOST_CHARACTERS).startswith(
+        "Nothing to do"
+    )
+
+
+def test_previewed_matches_are_in_the_text() -> None:
+    place = Position(3, 2)
+    match = MatchResult(line=3, col=2, text='a "b"\n', range=Range(start=place, end=place))
+    found = replace(
+        RESULT, op="preview_match", no_op=True, matches=(match,), matches_found=1, matches_replaced=0
+    )
+    plan = PlanReport(ok=True, plan_id="sha256-p", no_op=True, edit_results=(found,))
+
+    assert '\n  3:2 "a \\"b\\"\\n"' in plan_text(plan, MOST_CHARACTERS)
+
+
+def test_dry_run_of_a_plan_that_is_applied_says_so() -> None:
+    assert plan_text(ApplyReport(ok=True, plan_id="sha256-p", applied=True), MOST_CHARACTERS).startswith(
+        "Already applied"
+    )
+
+
+def test_long_lists_are_cut_in_the_text() -> None:
+    files = tuple(FILE for _ in range(60))
+
+    assert "\n… and 10 more files" in plan_text(
+        PlanReport(ok=True, plan_id="sha256-p", files=files), MOST_CHARACTERS
+    )
+
+
+def test_long_report_shortens_the_diff() -> None:
+    diff = "diff --git a/a b/a\n--- a/a\n+++ b/a\n" + "@@ -1,1 +1,1 @@\n-a\n+b\n" * 3_000
+    short = PlanReport(ok=True, plan_id="sha256-p", diff=diff)
+    long = PlanReport(ok=True, plan_id="sha256-p", diff=diff, edit_results=(RESULT,) * 100)
+
+    lengths = [len(plan_answer(report).structured["diff"]) for report in (short, long)]
+
+    assert 50_000 > lengths[0] > lengths[1] >= 9_900
+    assert plan_answer(short).structured["diffTruncated"] is True
+
+
+HUNK = st.builds(
+    lambda minus, plus: (
+        f"@@ -1,{len(minus)} +1,{len(plus)} @@\n"
+        + "".join(f"-{line}\n" for line in minus)
+        + "".join(f"+{line}\n" for line in plus)
+    ),
+    st.lists(st.sampled_from(["a", "- x", "diff --git a/x b/x", "@@ -1,1 +1,1 @@", "\u2028"]), min_size=1),
+    st.lists(st.sampled_from(["b", "++ y", "diff --git ", "@@ "]), min_size=1),
+)
+
+HEADER = "diff --git a/f b/f\n--- a/f\n+++ b/f\n"
+
+PATCH = st.lists(st.lists(HUNK, min_size=1).map(lambda hunks: HEADER + "".join(hunks)), max_size=4).map(
+    "".join
+)
+
+
+@given(PATCH, st.integers(0, 400))
+def test_truncated_diff_consists_of_whole_hunks(diff: str, room: int) -> None:
+    cut = cut_diff(diff, room)
+    hunks = [len(file) for file in unidiff.PatchSet(cut)]
+    whole = [len(file) for file in unidiff.PatchSet(diff)]
+
+    assert diff.startswith(cut)
+    assert len(cut) <= room
+    assert str(unidiff.PatchSet(cut)) == cut
+    assert hunks[:-1] == whole[: len(hunks)][:-1]
+    assert all(hunks)
+
+
+@given(PATCH)
+def test_slightly_long_diff_loses_at_most_its_last_hunk(diff: str) -> None:
+    assert cut_diff(diff + "diff --git a/last b/last\n", len(diff)) == diff
+
+
+# --- Answers are short: each fact once, in data as in text.
+
+MOST_OF_17_EDITS = 6_000
+
+MOST_OF_A_CELL = 1_200
+
+MOST_OF_290_SECTIONS = 12_500
+
+RATIO, BESIDE = 1.3, 200
+
+CALLS = 200 if FULL else 60
+
+WORDS = (
+    "kettle",
+    "water",
+    "boils",
+    "before",
+    "the",
+    "tea",
+    "is",
+    "poured",
+    "and",
+    "steeped",
+    "for",
+    "minutes",
+)
+
+
+def prose(number: int, length: int = 90) -> str:
+    """A line of words, another one for each number."""
+    words = random.Random(number).choices(WORDS, k=length)
+    return " ".join(words)[:length].rstrip()
+
+
+@pytest.fixture
+def calls(tmp_path: Path) -> Iterator[Calls]:
+    engine = Engine.open([tmp_path], settings=Settings(durability=Durability.PROCESS))
+    with calls_to(build_server(engine), "legacy") as connected:
+        yield connected
+
+
+def length(result: Result) -> int:
+    """Characters of the longer of the two forms."""
+    assert not result.is_error, result.text
+    return max(len(compact(result.data)), len(result.text))
+
+
+def test_answer_to_seventeen_edits_is_short(calls: Calls, tmp_path: Path) -> None:
+    files = []
+    for number in range(17):
+        name = f"docs/guide/chapter-{number:02}-of-the-guide.md"
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lines = [prose(100 * number + line) for line in range(20)]
+        path.write_text("# Guide\n\n" + "\n\n".join(lines) + "\n")
+        edit = {"op": "replace_match", "pattern": lines[9], "replacement": prose(9_000 + number)}
+        files.append({"file": name, "edits": [edit]})
+
+    applied = calls.call("md_apply", {"files": files})
+
+    assert length(applied) <= MOST_OF_17_EDITS
+    assert all(entry["file"].rpartition("/")[2] in compact(applied.data) for entry in files)
+
+
+def test_answer_to_an_edited_table_cell_is_short(calls: Calls, tmp_path: Path) -> None:
+    rows = [f"| key-{number} | {prose(number, 380)} | old |" for number in range(12)]
+    (tmp_path / "wide.md").write_text(
+        "\n".join(["# Wide", "", "| Key | Text | State |", "|---|---|---|", *rows, ""])
+    )
+    edit = {"op": "upsert_table_row", "keyColumn": "Key", "key": "key-5", "row": {"State": "new"}}
+    calls.call("md_read", {"file": "wide.md", "lines": {"start": 1, "end": 4}})
+
+    applied = calls.call("md_apply", {"file": "wide.md", "edits": [edit]})
+
+    assert length(applied) <= MOST_OF_A_CELL
+    assert "new |" in applied.data["diff"]
+    assert applied.data["diffExact"] is False
+    assert calls.read(f"mdplan://plans/{applied.data['planId']}/diff").text.count(rows[5]) == 1
+
+
+@pytest.mark.parametrize("words", [1, 2, 4])
+def test_outline_of_a_long_guide_is_short_and_whole(calls: Calls, tmp_path: Path, words: int) -> None:
+    chosen = random.Random(words)
+    titles = [f"{' '.join(chosen.choices(WORDS, k=words)).title()} {number}" for number in range(290)]
+    parts = [
+        f"{'##' if number % 5 else '#'} {title}\n\n{prose(number, 144 - len(title))}\n"
+        for number, title in enumerate(titles)
+    ]
+    (tmp_path / "guide.md").write_text("\n".join(parts))
+    assert 40_000 < (tmp_path / "guide.md").stat().st_size < 44_000
+
+    stat = calls.call("md_stat", {"file": "guide.md"})
+
+    assert length(stat) <= MOST_OF_290_SECTIONS
+    assert len(stat.data["outline"].split("\n")) == 290
+    assert all(f" {title}\n" in stat.data["outline"] + "\n" for title in titles)
+    assert "nextCursor" not in stat.data
+
+
+def test_outline_row_names_its_section_by_heading_or_id(calls: Calls, tmp_path: Path) -> None:
+    odd = ("`a` and *b*", "A / B", "[1.2.0] - 2020", "C#", '["json"]', "deadbeef", "a\\_b", "&amp;", "Ü {#x}")
+    titles = [*odd, "Twice", "Twice", *(f"Part {number}" for number in range(40))]
+    (tmp_path / "odd.md").write_text("\n".join(f"## {title}\n\nText.\n" for title in titles))
+
+    rows = calls.call("md_stat", {"file": "odd.md"}).data["outline"].split("\n")
+
+    assert len(rows) == len(titles)
+    for row in rows:
+        line, heading = row.split(" ## ")
+        section_id = heading.removeprefix("Twice ") if heading.startswith("Twice ") else None
+        place = {"sectionId": section_id} if section_id else {"heading": heading}
+        found = calls.call("md_read", {"file": "odd.md", **place})
+        assert not found.is_error, (row, found.text)
+        assert found.data["results"][0]["startLine"] == int(line)
+
+
+def test_full_answer_has_every_field(calls: Calls, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# A\n\none two\n")
+    request = {"file": "a.md", "edits": [{"op": "replace_match", "pattern": "one", "replacement": "1"}]}
+
+    full = calls.call("md_apply", {**request, "verbosity": "full"}).data
+
+    assert len(full["planId"]) == len("sha256-") + 64
+    assert full["receipt"]["files"] == full["files"]
+    assert full["written"][0]["context"][0]["text"] == "# A\n\n1 two\n"
+    assert full["editResults"][0]["matches"][0]["text"] == "one"
+
+
+def requests(root: Path, seed: random.Random) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Calls as an agent makes them, on all documents below `root`, right ones and wrong ones."""
+    for number, path in enumerate(sorted(root.glob("*.md"))):
+        text = path.read_text()
+        words = [word for word in text.split() if word.isalpha() and len(word) > 4]
+        word, other = seed.choice(words), seed.choice(words)
+        edit = {"op": "replace_match", "pattern": word, "replacement": "changed", "matchSelection": "all"}
+        file = path.name
+        yield "md_stat", {"file": file}
+        yield "md_stat", {"file": file, "detail": "brief"}
+        yield "md_read", {"file": file, "lines": {"start": 1, "end": 40}}
+        yield "md_search", {"pattern": word, "file": file, "limit": 20}
+        yield "md_search", {"pattern": other, "limit": 20}
+        yield "md_search", {"pattern": other, "filesOnly": True}
+        yield "md_validate", {"file": file, "edits": [edit]}
+        yield "md_apply", {"file": file, "edits": [edit]}
+        yield "md_apply", {"file": file, "edits": [{"op": "delete_section", "heading": f"Missing {number}"}]}
+        yield "md_history", {"file": file}
+
+
+def test_structured_content_repeats_only_the_text(calls: Calls, tmp_path: Path) -> None:
+    for number in range(CALLS // 10):
+        sections = (
+            f"## Part {part} of {number}\n\n"
+            + "\n".join(prose(number * 99 + part * 9 + line) for line in range(9))
+            for part in range(3 * number + 2)
+        )
+        (tmp_path / f"document-{number}.md").write_text("# Document\n\n" + "\n\n".join(sections) + "\n")
+
+    made = 0
+    for tool, arguments in requests(tmp_path, random.Random(7)):
+        result = calls.call(tool, arguments)
+        made += 1
+        has_objects = tool == "md_stat" and "sections" in (result.data or {})
+        if not has_objects:
+            assert len(compact(result.data)) <= RATIO * len(result.text) + BESIDE, (tool, arguments, result)
+    assert made == CALLS
+
+
+FILES = tuple(replace(FILE, file=f"{number}.md") for number in range(2_000))
+
+EDITS = tuple(
+    EditResult(edit_index=number, op="replace_match", file="a.md", no_op=False) for number in range(20_000)
+)
+
+PROBLEMS = tuple(
+    Diagnostic(code=Code.SECTION_NOT_FOUND, message="no section", edit_index=number)
+    for number in range(5_000)
+)
+
+MCP_SHORT_REPORT_PLAN = PlanReport(ok=True, plan_id="sha256-p", files=FILES, edit_results=EDITS)
+
+DIFF = "diff --git a/a b/a\n--- a/a\n+++ b/a\n" + "@@ -1,1 +1,1 @@\n-a\n+b\n" * 9_000
+
+
+def test_short_lists_are_kept_when_a_long_one_is_cut() -> None:
+    notice = Diagnostic.warning(Code.BROKEN_LINK, "a link breaks")
+    report = replace(MCP_SHORT_REPORT_PLAN, files=(FILE,), warnings=(notice,) * 20)
+
+    structured = plan_answer(report).structured
+
+    assert len(structured["files"]) == 1
+    assert len(structured["warnings"]) == 20
+    assert len(structured["editResults"]) + structured["leftOut"]["editResults"] == 20_000
+
+
+def test_report_within_the_limit_is_unchanged() -> None:
+    assert (
+        "leftOut"
+        not in plan_answer(replace(MCP_SHORT_REPORT_PLAN, files=(FILE,), edit_results=EDITS[:5])).structured
+    )
+
+
+def test_refusal_keeps_its_error() -> None:
+    structured = answer(refusal(PlanReport, PROBLEMS), str).structured
+
+    assert structured["error"]["editIndex"] == 0
+    assert structured["diagnostics"][0] == structured["error"]
+
+
+ENTRIES = st.lists(st.text(max_size=30), max_size=60)
+
+
+@given(ENTRIES, ENTRIES, ENTRIES, st.integers(500, 4_000))
+def test_cut_lists_count_their_missing_entries(
+    files: list[str], warnings: list[str], receipt: list[str], most: int
+) -> None:
+    wire = {"ok": True, "files": files, "warnings": warnings, "receipt": {"files": receipt}}
+
+    short = within(wire, most)
+
+    assert size_of(short) <= most
+    left_out = short.get("leftOut", {})
+    for whole, kept, name in (
+        (files, short["files"], "files"),
+        (warnings, short["warnings"], "warnings"),
+        (receipt, short["receipt"]["files"], "receipt.files"),
+    ):
+        assert kept == whole[: len(kept)]
+        assert len(whole) - len(kept) == left_out.get(name, 0)
+
+
+def test_history_of_huge_commits_lists_some_files_of_each() -> None:
+    entry = TransactionEntry(transaction="0" * 16, state="committed", undoable=True, files=FILES)
+    report = HistoryReport(ok=True, transactions=(entry,) * 3, more=False)
+
+    structured = answer(report, str).structured
+
+    assert size_of(structured) <= MOST_CHARACTERS
+    assert [len(each["files"]) for each in structured["transactions"]] == [50, 50, 50]
+    assert structured["leftOut"] == {"transactions.files": 3 * 1_950}
+
+
+def test_diff_of_a_past_transaction_is_truncated() -> None:
+    report = with_short_diff(HistoryReport(ok=True, diff=DIFF, diff_exact=True))
+
+    assert report.diff_truncated is True
+    assert size_of(to_wire(report)) <= MOST_CHARACTERS

@@ -1,0 +1,716 @@
+"""Links that follow, across plan and apply: what is planned again, pinned, repeated and refused."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from mdplan.checks import check_documents
+from mdplan.diagnostics import Code
+from mdplan.engine.engine import Engine
+from mdplan.markdown import outline
+from mdplan.markdown.destinations import Destination, DestinationForm, destinations, with_fragment, with_path
+from mdplan.markdown.links import count_links, local_links
+from mdplan.markdown.outline import Outline
+from mdplan.markdown.paths import (
+    as_variant,
+    folder_of,
+    followed,
+    leads_out,
+    link_between,
+    page_key,
+    page_variants,
+)
+from mdplan.markdown.targets import target_key
+from mdplan.memory import Document
+from mdplan.plan import Plan
+from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile, build_file, resolve_edits
+from mdplan.planning.link_changes import linked_places, may_link_to, text_of_bytes
+from mdplan.planning.links import derive_link_edits
+from mdplan.planning.plan_document import read_document, write_document
+from mdplan.reports.base import to_wire
+from mdplan.reports.plan import ApplyReport
+from mdplan.requests.batch import read_batch
+from mdplan.requests.queries import StatRequest
+from mdplan.settings import Settings
+from mdplan.storage.filesystem import Durability
+from mdplan.text.edit import EditList, TextEdit
+from mdplan.text.lines import Span
+from mdplan.text.source import DocumentFormat, Source
+from tests.properties.strategies import characters
+from tests.support.files import NoOtherFiles
+from tests.unit.test_planning import steps
+
+GUIDE = "# Guide\n\n## Install\n\n## Use\n"
+
+RENAME = {"op": "rename_heading", "heading": "Install", "newTitle": "Setup"}
+
+BATCH: dict[str, Any] = {"file": "guide.md", "updateReferences": "workspace", "edits": [RENAME]}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    write(tmp_path, "guide.md", GUIDE)
+    write(tmp_path, "docs/a.md", "[x](../guide.md#install) [y](../guide.md#use)\n")
+    return tmp_path
+
+
+@pytest.fixture
+def engine(root: Path) -> Iterator[Engine]:
+    engine = Engine.open([root], settings=Settings(durability=Durability.PROCESS))
+    with engine.workspace:
+        yield engine
+
+
+def write(root: Path, name: str, text: str) -> None:
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="")
+
+
+def read(root: Path, name: str) -> str:
+    return (root / name).read_bytes().decode()
+
+
+def codes(report: ApplyReport) -> list[Code]:
+    return [problem.code for problem in report.diagnostics]
+
+
+def test_linking_file_is_changed_in_the_same_commit(engine: Engine, root: Path) -> None:
+    plan = engine.plan(BATCH)
+    report = engine.apply({"planId": plan.plan_id})
+
+    assert [file.file for file in plan.files] == ["guide.md", "docs/a.md"]
+    assert [result.edit_index for result in plan.edit_results] == [0]
+    assert report.applied
+    assert [file.file for file in report.written or ()] == ["guide.md", "docs/a.md"]
+    assert read(root, "docs/a.md") == "[x](../guide.md#setup) [y](../guide.md#use)\n"
+
+
+def test_undo_takes_all_files_back(engine: Engine, root: Path) -> None:
+    engine.apply({"planId": engine.plan(BATCH).plan_id})
+
+    assert engine.undo().ok
+    assert read(root, "guide.md") == GUIDE
+    assert "#install" in read(root, "docs/a.md")
+
+
+def test_plan_document_keeps_derived_edits(engine: Engine) -> None:
+    document = engine.draft(BATCH).document
+    plan = read_document(document)
+
+    assert isinstance(plan, Plan)
+    assert write_document(plan) == document
+    assert plan.options == {"updateReferences": "workspace"}
+    assert engine.apply(json.loads(document)).applied
+
+
+def test_changed_linking_file_is_stale(engine: Engine, root: Path) -> None:
+    plan = engine.plan(BATCH)
+    write(root, "docs/a.md", "[x](../guide.md#install) and more\n")
+
+    report = engine.apply({"planId": plan.plan_id})
+
+    assert codes(report) == [Code.STALE_BASE]
+    assert report.diagnostics[0].file == "docs/a.md"
+    assert read(root, "guide.md") == GUIDE
+
+
+def test_rebased_plan_derives_links_of_the_current_files(engine: Engine, root: Path) -> None:
+    plan = engine.plan(BATCH)
+    write(root, "docs/a.md", "[x](../guide.md#install) and more\n")
+    write(root, "docs/b.md", "[new](../guide.md#install)\n")
+
+    report = engine.apply({"planId": plan.plan_id, "onStale": "rebase"})
+
+    assert report.rebased
+    assert read(root, "docs/a.md") == "[x](../guide.md#setup) and more\n"
+    assert read(root, "docs/b.md") == "[new](../guide.md#setup)\n"
+
+
+def test_accepted_part_of_a_plan_needs_the_bases_of_all_its_files(engine: Engine, root: Path) -> None:
+    edits = [RENAME, {"op": "rename_heading", "heading": "Use", "newTitle": "Run"}]
+    plan = engine.plan({**BATCH, "edits": edits})
+    write(root, "docs/a.md", "[x](../guide.md#install) and more\n")
+
+    assert codes(engine.apply({"planId": plan.plan_id, "accept": [0]})) == [Code.STALE_BASE]
+
+    write(root, "docs/a.md", "[x](../guide.md#install) [y](../guide.md#use)\n")
+    report = engine.apply({"planId": plan.plan_id, "accept": [0]})
+
+    assert report.applied
+    assert read(root, "docs/a.md") == "[x](../guide.md#setup) [y](../guide.md#use)\n"
+
+
+def test_accepted_part_is_refused_after_another_file_starts_to_link(engine: Engine, root: Path) -> None:
+    plan = engine.plan(BATCH)
+    write(root, "docs/b.md", "[new](../guide.md#install)\n")
+
+    assert codes(engine.apply({"planId": plan.plan_id, "accept": [0]})) == [Code.STALE_BASE]
+
+
+def test_section_guard_suffices_when_other_files_link(engine: Engine, root: Path) -> None:
+    section = next(
+        entry for entry in engine.stat(StatRequest(file="guide.md")).sections if entry.anchor == "install"
+    )
+    edit = {**RENAME, "sectionSha256": section.section_sha256}
+
+    report = engine.apply({**BATCH, "edits": [edit]})
+
+    assert report.applied, to_wire(report)
+    assert "#setup" in read(root, "docs/a.md")
+
+
+def test_repeated_batch_gives_its_receipt_while_all_files_have_their_result(
+    engine: Engine, root: Path
+) -> None:
+    edits = [{"op": "replace_match", "pattern": "# Guide", "replacement": "# Book", "expectedMatchCount": 1}]
+    again = {**BATCH, "edits": edits}
+    write(root, "docs/c.md", "[x](../guide.md#guide)\n")
+
+    first, second = engine.apply(again), engine.apply(again)
+
+    assert first.applied, to_wire(first)
+    assert second.already_applied
+    assert [file.file for file in second.files] == ["guide.md", "docs/c.md"]
+    write(root, "docs/c.md", "[x](../guide.md#guide)\n")
+    assert not engine.apply(again).already_applied
+
+
+def test_read_only_linking_file_refuses_the_plan(engine: Engine, root: Path) -> None:
+    (root / "docs/a.md").chmod(0o444)
+
+    plan = engine.plan(BATCH)
+
+    assert [(problem.code, problem.file) for problem in plan.diagnostics] == [(Code.READ_ONLY, "docs/a.md")]
+
+
+def test_links_stay_in_their_own_root(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        write(tmp_path / name, "guide.md", GUIDE)
+        write(tmp_path / name, "a.md", "[x](guide.md#install)\n")
+    engine = Engine.open(
+        [tmp_path / "one", tmp_path / "two"], settings=Settings(durability=Durability.PROCESS)
+    )
+    with engine.workspace:
+        plan = engine.plan({**BATCH, "file": "one:guide.md"})
+        report = engine.apply({"planId": plan.plan_id})
+
+    assert [file.file for file in plan.files] == ["one:guide.md", "one:a.md"]
+    assert report.applied, to_wire(report)
+    assert read(tmp_path, "one/a.md") == "[x](guide.md#setup)\n"
+    assert read(tmp_path, "two/a.md") == "[x](guide.md#install)\n"
+
+
+@pytest.mark.requirement("references-3")
+def test_stat_lists_broken_links_to_any_file(engine: Engine, root: Path) -> None:
+    write(
+        root,
+        "docs/b.md",
+        "# B\n\n[ok](a.md) [no](gone.md) [anchor](../guide.md#gone) [ok](../guide.md#use) ![i](gone.png)\n\n"
+        "[own](#gone) [ok](..) [ok](/gone.md) [ok](../../out.md) [ok](https://e.org/x)\n"
+        "[[gone]] [[guide#Gone]]\n",
+    )
+
+    links = engine.stat(StatRequest(file="docs/b.md", links=True)).links
+    without = engine.stat(StatRequest(file="docs/b.md")).links
+    rows = engine.stat(StatRequest(file=".", links=True)).files
+
+    assert links is not None
+    assert without is not None
+    assert rows is not None
+    expected = [(3, "gone.md"), (3, "../guide.md#gone"), (5, "#gone"), (6, "guide#Gone")]
+    assert [(link.line, link.target) for link in links.broken] == expected
+    assert [(link.line, link.target) for link in without.broken] == [(5, "#gone")]
+    by_file = {row.file: [link.target for link in row.broken_links or ()] for row in rows}
+    assert by_file == {"docs/a.md": [], "docs/b.md": [target for _, target in expected], "guide.md": []}
+
+
+# --- What following links costs: counts of parses and of steps, so that no clock is needed.
+
+OTHERS = 30
+
+
+@pytest.fixture
+def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """First lines of the documents that were parsed."""
+    lines: list[str] = []
+    original = outline.parse_blocks
+
+    def recorded(text: str, *arguments: object) -> object:
+        lines.append(text.partition("\n")[0])
+        return original(text, *arguments)
+
+    monkeypatch.setattr(outline, "parse_blocks", recorded)
+    return lines
+
+
+def parses(references_cost_root: Path, scope: str, parsed: list[str]) -> Sequence[str]:
+    """What is parsed for a plan that renames a heading and the file `guide.md` of `root`."""
+    engine = Engine.open([references_cost_root], settings=Settings(durability=Durability.PROCESS))
+    with engine.workspace:
+        parsed.clear()
+        plan = engine.plan(
+            {
+                "file": "guide.md",
+                "updateReferences": scope,
+                "edits": [
+                    {"op": "rename_heading", "heading": "Install", "newTitle": "Setup"},
+                    {"op": "rename_file", "newFile": "manual.md"},
+                ],
+            }
+        )
+        assert plan.ok, plan.diagnostics
+        return tuple(parsed)
+
+
+@pytest.fixture
+def references_cost_root(tmp_path: Path) -> Path:
+    (tmp_path / "guide.md").write_text("# Guide\n\n## Install\n")
+    for number in range(OTHERS):
+        (tmp_path / f"other{number}.md").write_text(f"# Other {number}\n\n[x](other1.md) guide.md install\n")
+    (tmp_path / "links.md").write_text("# Links\n\n[x](guide.md#install)\n")
+    (tmp_path / "mentions.md").write_text("# Mentions\n\n`[x](guide.md)`\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("scope", ["none", "file"])
+def test_other_files_are_not_parsed_without_workspace(
+    references_cost_root: Path, scope: str, parsed: list[str]
+) -> None:
+    assert set(parses(references_cost_root, scope, parsed)) == {"# Guide"}
+
+
+def test_only_files_that_may_link_are_parsed(references_cost_root: Path, parsed: list[str]) -> None:
+    found = parses(references_cost_root, "workspace", parsed)
+
+    assert sorted(found) == ["# Guide", "# Links", "# Mentions"]
+
+
+def steps_of_links(links: int, headings: int) -> int:
+    """Steps that follow so many links after every one of so many headings was renamed."""
+    text = "".join(f"## Section {number:04}\n\n" for number in range(headings)) + "".join(
+        f"[link](#section-{number % headings:04}) and [other](b{number:04}.md)\n\n" for number in range(links)
+    )
+    edits = [
+        {"op": "rename_heading", "anchor": f"section-{number:04}", "newTitle": f"Renamed {number:04}"}
+        for number in range(headings)
+    ]
+    batch = read_batch({"files": [{"file": "a.md", "edits": edits}]})
+    base = Outline(Source.from_text(text))
+    file = SnapshotFile(path="a.md", relative="a.md", requested=batch.files[0], outline=base, first_edit=0)
+    resolved, problems = resolve_edits(file)
+    assert problems == ()
+    built = build_file(file, resolved)
+    assert isinstance(built, BuiltFile)
+    made: list[BuildResult] = []
+
+    def follow() -> None:
+        found = derive_link_edits([built], "file", NoOtherFiles())
+        assert isinstance(found, BuildResult)
+        made.append(found)
+
+    count = steps(follow)
+    assert made[0].files[0].references_updated == links
+    return count
+
+
+def test_steps_are_linear_in_the_links() -> None:
+    steps_of_links(8, 8)  # Fills the caches of words that outlive a plan.
+    one, two, four = (steps_of_links(number, 8) for number in (20, 40, 80))
+
+    assert four - two < 2.1 * (two - one)
+
+
+def test_steps_are_linear_in_the_headings() -> None:
+    one, two, four = (steps_of_links(80, number) for number in (20, 40, 80))
+
+    assert four - two < 2.1 * (two - one)
+
+
+# --- Destinations: their parts, and new paths and fragments in their style.
+
+# Where a destination stands, and what of it holds spaces unencoded.
+PLACES = [
+    "See [a]({}) and more.",
+    'See [a]({} "title").',
+    "See [a](<{}> 'title').",
+    "![a]({})",
+    "[![a](x.png)]({})",
+    "See [a].\n\n[a]: {}",
+    "See [a].\n\n[a]: <{}>\n  'title'",
+    'See <a href="{}">a</a>.',
+    "<p>\n<a class=x href='{}'>a</a>\n</p>",
+    "<img alt=x src={}>",
+    "> See [a](\n> {})",
+    "| a |\n|---|\n| [b]({}) |",
+    "- one\n  [a]({})",
+    "## [a]({})",
+]
+
+
+def destinations_outline(text: str) -> Outline:
+    return Outline(Source.from_text(text))
+
+
+def only(text: str, path: str | None = None) -> Destination:
+    """The one destination of `text`; where there are several, the one with that path."""
+    found = destinations(destinations_outline(text), [Span(0, len(text))])
+    return next(each for each in found if path is None or each.path == path)
+
+
+def edited(text: str, edit: TextEdit | None) -> str:
+    assert edit is not None
+    edits = EditList.of([edit])
+    assert isinstance(edits, EditList)
+    return edits.apply(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "path", "fragment"),
+    [
+        ("[a](b.md)", DestinationForm.BARE, "b.md", None),
+        ("[a](b.md#c)", DestinationForm.BARE, "b.md", "c"),
+        ("[a](#c)", DestinationForm.BARE, "", "c"),
+        ("[a](b.md?x=1#c)", DestinationForm.BARE, "b.md", "c"),
+        ("[a](my%20b.md#%C3%BC)", DestinationForm.BARE, "my b.md", "%C3%BC"),
+        ("[a](b\\_c.md)", DestinationForm.BARE, "b_c.md", None),
+        ("[a](b\\#c)", DestinationForm.BARE, "b", "c"),
+        ("[a](b&amp;c.md)", DestinationForm.BARE, "b&c.md", None),
+        ("[a](b%23c.md)", DestinationForm.BARE, "b#c.md", None),
+        ("[a](<b c.md#d e>)", DestinationForm.ANGLE, "b c.md", "d e"),
+        ("<a href='b&amp;c.md#d'>x</a>", DestinationForm.QUOTED, "b&c.md", "d"),
+        ("<a href=b.md#d>x</a>", DestinationForm.UNQUOTED, "b.md", "d"),
+        ("[[b c#D e|f]]", DestinationForm.WIKI, "b c", "D e"),
+        ("[[#Part#Chapter]]", DestinationForm.WIKI, "", "Chapter"),
+    ],
+)
+def test_destination_is_split_into_path_and_fragment(
+    text: str, form: DestinationForm, path: str, fragment: str | None
+) -> None:
+    found = only(text)
+
+    assert (found.form, found.path, found.fragment) == (form, path, fragment)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[a](https://e.org/b.md)",
+        "[a](mailto:b@c.d)",
+        "[a](//e.org/b.md)",
+        "<https://e.org/b.md>",
+        "www.example.org",
+        "[a]()",
+        "`[a](b.md)`",
+        "\\[a](b.md)",
+        "    [a](b.md)",
+        "<!-- [a](b.md) -->",
+        '<link href="b.css">',
+        "[a][b]",
+        "# [[b]]",
+        # What stands before the sign cannot be told from the entity.
+        "[a](b&num;c)",
+    ],
+)
+def test_external_destination_is_ignored(text: str) -> None:
+    assert destinations(destinations_outline(text), [Span(0, len(text))]) == ()
+
+
+_NAME = st.text(
+    characters(":%&()[] #<>\"'|^?@=;*_`~$!.", exclude_categories=["C", "Zl", "Zp"], exclude_characters="/\\"),
+    min_size=1,
+).filter(lambda name: name.strip(".") and name == name.strip())
+
+_PATH = st.lists(_NAME, min_size=1, max_size=3).map("/".join)
+
+
+@given(st.sampled_from(PLACES), _PATH)
+@example(PLACES[0], "x:y.md")
+def test_rewritten_path_parses_back_and_passes_the_prefilter(place: str, path: str) -> None:
+    text = place.format("old.md#x") + "\n"
+    old = only(text, "old.md")
+
+    result = edited(text, with_path(destinations_outline(text), old, path))
+    new = next(
+        each
+        for each in destinations(destinations_outline(result), [Span(0, len(result))])
+        if each.fragment == "x"
+    )
+
+    assert followed("", new.path) == followed("", path)
+    assert result[: new.path_span.start] + "old.md" + result[new.path_span.end :] == text
+    assert linked_places(text_of_bytes(result.encode()), {page_key(path): None}) == {page_key(path)}
+    assert may_link_to(result, frozenset({page_key(path)}))
+    assert not may_link_to(result, frozenset({page_key(path) + "-not"}))
+
+
+@given(st.sampled_from(PLACES), _NAME)
+def test_rewritten_fragment_parses_back(place: str, anchor: str) -> None:
+    text = place.format("old.md#x") + "\n"
+    old = only(text, "old.md")
+
+    result = edited(text, with_fragment(destinations_outline(text), old, anchor, None))
+    new = only(result, "old.md")
+
+    assert new.fragment is not None
+    assert new.fragment_span is not None
+    assert target_key(new.fragment) == anchor.lower().removeprefix("user-content-")
+    assert result[: new.fragment_span.start] + "x" + result[new.fragment_span.end :] == text
+    assert linked_places(result, {"old": frozenset({target_key(new.fragment)})}) == {"old"}
+    assert linked_places(result, {"old": frozenset({"another place"}), "other": None}) == set()
+
+
+_FOLDER = st.lists(st.sampled_from("abc"), max_size=4).map("/".join)
+
+
+@given(_FOLDER, st.integers(0, 3), st.lists(st.sampled_from("abc"), min_size=1, max_size=4))
+def test_relative_link_between_files_resolves_to_the_path(
+    folder: str, ups: int, components: list[str]
+) -> None:
+    path = "/".join([*[".."] * ups, *components])
+
+    assert followed(folder, link_between(folder, path)) == path
+    assert leads_out(path) == (ups > 0)
+
+
+@pytest.mark.parametrize(
+    ("folder", "link", "path"),
+    [
+        ("a/b", "../c.md", "a/c.md"),
+        ("a/b", "./c.md", "a/b/c.md"),
+        ("a/b", "/c.md", "c.md"),
+        ("a", "../../c.md", "../c.md"),
+        ("a", "b//c/", "a/b/c"),
+        ("", ".", ""),
+    ],
+)
+def test_link_follows_its_renamed_target(folder: str, link: str, path: str) -> None:
+    assert followed(folder, link) == path
+
+
+def test_page_names_come_from_markdown_files() -> None:
+    assert "a/b.md" in list(page_variants("a/b.html"))
+    assert "a/b.md" in list(page_variants("a/b"))
+    assert list(page_variants("a/b.png")) == []
+    assert as_variant("x/y.md", "b.html") == "x/y.html"
+    assert as_variant("x/y.md", "b") == "x/y"
+    assert folder_of("a/b/c.md") == "a/b"
+    assert page_key("a/My Page.MD") == page_key("my-page") == page_key("x/my page.html")
+
+
+def test_prefilter_finds_names_in_utf_16() -> None:
+    text = "[a](other.md)"
+
+    assert linked_places(text_of_bytes(text.encode("utf-16")), {"other": None}) == {"other"}
+
+
+# --- Links are counted by kind, and those of a document into itself that lead to nothing are listed.
+
+
+def check(text: str, expected: str, broken: list[tuple[int, str]] | None = None) -> None:
+    """`expected` are the counts that are not 0, as ``name number``."""
+    outline = Outline(Source.from_text(text))
+    found = count_links(outline)
+    counts = ((each.name, getattr(found, each.name)) for each in fields(found))
+    links = local_links(outline, [Span(0, len(text))])
+
+    assert " ".join(f"{name} {count}" for name, count in counts if count) == expected
+    assert [(link.line, link.target) for link in links if not link.resolves] == (broken or [])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("No link: [a] (b), `[a](b)`, \\[a](b), a\\@b.c\n", ""),
+        ("[a](b) and [c](<d e> 'f'), [g](\n  h\n  (i))\n", "inline 3"),
+        ("[![badge](a.svg)](b) ![c][d]\n\n[d]: e.png\n", "inline 1 image 2"),
+        ("[a][B  c], [b\nC], [b c][] and [nothing][here]\n\n[b c]: d\n", "reference 3"),
+        ("<https://a.b> https://c.d. (www.e.f) me@g.hi <me@g.hi> mailto:me@g.hi\n", "autolink 6"),
+        ("[see www.a.b](c) <a href='d'>http://e.f</a> *http://g.h*\n", "inline 1 autolink 2 html 1"),
+        (
+            "# [a](b) #c\n\n[d](e)\n===\n\n| [f](g) | `|\n|---|---|\n| h | <ij:k> | [k](l) |\n",
+            "inline 3 autolink 1",
+        ),
+        ("- [ ] [a](b)\n  - c\n    [d](e)\n\n  > [f](g)\n  > h\n\n  ```\n  [i](j)\n  ```\n", "inline 3"),
+        ("[[page]] and [[page|text]] and `[[code]]`\n", "wiki 2"),
+        ("<div>\n<a href=b>[c](d)</a>\n</div>\n\nx <!-- [e](f) --> <a\nhref=g>\n", "html 2"),
+        ("```\n[a](b)\n```\n\n    [c](d)\n\n[e]: f\n", ""),
+    ],
+)
+def test_links_are_counted_by_kind(text: str, expected: str) -> None:
+    check(text, expected)
+
+
+def test_unknown_fragments_are_reported_with_their_lines() -> None:
+    text = (
+        "# One\n\n[a](#one) [b](#two)\n- c\n  [d](#three) <a href='#four'>e</a>\n\n"
+        "[f]: #five\n\n| a |\n|---|\n| [g](#six) |\n\n<p id=six>\n<a href=#seven>\n"
+    )
+
+    check(text, "inline 4 html 2", [(3, "#two"), (5, "#three"), (5, "#four"), (7, "#five"), (14, "#seven")])
+
+
+# --- Which links a plan reports as left without a definition.
+
+TEXT = """[a] and [see][a], ![a][]
+
+`[a]` and [b]
+
+[a]: one.html
+[b]: two.html
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "lines"),
+    [
+        ("[a] and", "[c] and", [1]),
+        ("[a] and", "[b] and", []),
+        ("[a] and", "[a](x.md) and", []),
+        ("[a] and", r"\[a] and", []),
+        ("[a] and", "a and", []),
+        ("[see][a]", "[other][a]", []),
+        ("[see][a]", "[see][ax]", [1]),
+        ("![a][]", "![xa][]", [1]),
+        ("`[a]`", "`[c]`", []),
+        ("[a]: one.html", "[a]: three.html", []),
+        ("[a]: one.html", "[A]: one.html", []),
+        ("[a]: one.html", "[c]: one.html", [1, 1, 1]),
+        ("[b]: two.html", "[b]\n", [3]),
+        ("[a] and [see][a], ![a][]", "[c] and [see][c], ![c][]", []),
+    ],
+)
+def test_links_that_lose_their_definition_are_reported(old: str, new: str, lines: list[int]) -> None:
+    edit = {"op": "replace_match", "pattern": old, "replacement": new}
+    plan = Document.from_text(TEXT).plan([edit])
+
+    assert plan.ok, plan.diagnostics
+    broken = [each for each in plan.warnings if each.code is Code.BROKEN_LINK]
+    assert [each.place.line for each in broken if each.place] == lines
+
+
+# --- What `mdplan check` finds in one document: code and line, for an old and a new version of it.
+
+TABLE = "# T\n\n| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n"
+
+FOUND = [
+    ("no change", "# A\n", "# A\n", []),
+    ("text changes", "# A\n\nold\n", "# A\n\nnew\n", []),
+    ("section is deleted", "# A\n\n## B\n\nb\n", "# A\n", []),
+    ("section is moved", "# A\n\n## B\n\n## C\n", "# A\n\n## C\n\n## B\n", []),
+    ("line ends", "a\nb\n", "a\r\nb\r\n", [(Code.LINE_ENDS_CHANGED, None)]),
+    ("some line ends", "a\nb\n", "a\nb\r\n", [(Code.LINE_ENDS_CHANGED, None)]),
+    ("mixed before", "a\nb\r\n", "a\r\nb\r\n", []),
+    ("byte order mark appears", "a\n", "\ufeffa\n", [(Code.ENCODING_CHANGED, None)]),
+    ("fence opens", "# A\n\n## B\n", "# A\n\n```\n\n## B\n", [(Code.BLOCK_UNCLOSED, 3)]),
+    ("container is not closed", "# A\n", "# A\n\n:::note\n\nb\n", [(Code.UNBALANCED_TAG, 3)]),
+    (
+        "container loses its opening",
+        "<details>\n\nb\n\n</details>\n",
+        "b\n\n</details>\n",
+        [(Code.UNBALANCED_TAG, 3)],
+    ),
+    ("container was open", ":::note\n\nb\n", ":::note\n\nc\n", []),
+    ("container is new and closed", "# A\n", "# A\n\n:::note\n\nb\n\n:::\n", []),
+    ("fence was open", "# A\n\n```\nx\n", "# A\n\n```\ny\n", []),
+    ("comment opens", "# A\n\nb\n", "# A\n\n<!-- x\n\nb\n", [(Code.BLOCK_UNCLOSED, 3)]),
+    ("heading becomes text", "a\n\n## B\n", "a\n\n    ## B\n", [(Code.HEADING_LOST, 3)]),
+    ("heading loses its space", "# A\n\n## B\n", "# A\n\n##B\n", [(Code.HEADING_LOST, 3)]),
+    ("text had no space", "# A\n\n## B\n\n##B\n", "# A\n\n## B\n\n##B\n\nx\n", []),
+    ("heading is quoted in code", "# A\n\n## B\n", "# A\n\n```\n##B\n```\n", []),
+    ("fence loses a mark", "a\n\n```sh\nx\n```\n", "a\n\n``sh\nx\n```\n", [(Code.BLOCK_UNCLOSED, 3)]),
+    (
+        "fence before another one loses a mark",
+        "~~~sh\nx\n~~~\n\na\n\n~~~sh\ny\n~~~\n",
+        "~~sh\nx\n~~~\n\na\n\n~~~sh\ny\n~~~\n",
+        [(Code.BLOCK_UNCLOSED, 1)],
+    ),
+    ("fence becomes code in text", "```sh\nx\n```\n", "``sh\nx``\n", []),
+    ("task loses a space", "- [ ] a\n- [x] b\n", "- [ ] a\n\n-[x] b\n", [(Code.TASK_LOST, 3)]),
+    ("box loses its space", "- [ ] a\n- [x] b\n", "- [] a\n- [x] b\n", [(Code.TASK_LOST, 1)]),
+    ("task is done", "- [ ] a\n- [x] b\n", "- [x] a\n- [x] b\n", []),
+    ("task becomes an item", "- [ ] a\n", "- a\n", []),
+    ("row loses a pipe", TABLE, TABLE.replace("| 1 | 2", "| 1  2"), [(Code.TABLE_TORN, 5)]),
+    ("row loses a cell", TABLE, TABLE.replace("| 1 | 2", "| 1"), []),
+    ("row is torn off", TABLE, TABLE.replace("| 3", "\n| 3"), [(Code.TABLE_TORN, 7)]),
+    ("header is torn off", TABLE, TABLE.replace("|---|---|", "|---|"), [(Code.TABLE_TORN, 3)]),
+    ("row is deleted", TABLE, TABLE.replace("| 3 | 4 |\n", ""), []),
+    ("row has a pipe in text", TABLE, TABLE.replace("| 4 |", "| a|b |"), [(Code.TABLE_TORN, 6)]),
+    ("front matter breaks", "---\na: 1\n---\n", "---\na: [1\n---\n", [(Code.FRONT_MATTER_INVALID, 3)]),
+    ("front matter opens", "---\na: 1\n---\nx\n", "---\na: 1\nx\n", [(Code.FRONT_MATTER_INVALID, 1)]),
+    ("number was text", '---\na: "1"\n---\n', "---\na: 1\n---\n", [(Code.FRONT_MATTER_TYPE, 1)]),
+    ("date is filled in", "---\na:\n---\n", "---\na: 2026-01-01\n---\n", []),
+    (
+        "region loses its end",
+        "<!-- x:start -->\n\n<!-- x:end -->\n",
+        "<!-- x:start -->\n\n",
+        [(Code.REGION_UNBALANCED, 1)],
+    ),
+    ("link breaks", "[a](#b)\n\n# B\n", "[a](#b)\n\n# C\n", [(Code.BROKEN_LINK, 1)]),
+    ("link was broken", "[a](#x)\n\n# B\n", "[a](#x)\n\n# C\n", []),
+    (
+        "label gets another first definition",
+        "[a][r]\n\n[r]: x.md\n",
+        "[r]: y.md\n\n[a][r]\n\n[r]: x.md\n",
+        [(Code.LINK_RETARGETED, 3)],
+    ),
+    (
+        "first definition of a label is deleted",
+        "[r]\n\n[r]: x\n[r]: y\n",
+        "[r]\n\n[r]: y\n",
+        [(Code.LINK_RETARGETED, 1)],
+    ),
+    ("definition is edited", "[r]\n\n[r]: x.md\n", "[r]\n\n[r]: y.md\n", []),
+    (
+        "footnote gets another first definition",
+        "a[^1]\n\n[^1]: one\n",
+        "a[^1] b\n\n[^1]: two\n\n[^1]: one\n",
+        [(Code.LINK_RETARGETED, 1)],
+    ),
+    (
+        "equal heading is put before the one of a link",
+        "[a](#b)\n\n## B\n\nold\n",
+        "[a](#b)\n\n## B\n\nnew\n\n## B\n\nold\n",
+        [(Code.LINK_RETARGETED, 1)],
+    ),
+    (
+        "first of two equal headings is deleted",
+        "[a](#b)\n\n## B\n\none\n\n## B\n\ntwo\n",
+        "[a](#b)\n\n## B\n\ntwo\n",
+        [(Code.LINK_RETARGETED, 1)],
+    ),
+    (
+        "text of equal headings is edited",
+        "[a](#b)\n\n## B\n\none\n\n## B\n\ntwo\n",
+        "[a](#b)\n\n## B\n\n1\n\n## B\n\n2\n",
+        [],
+    ),
+    (
+        "link names another heading",
+        "# T\n\n[a](#foo)\n\n## A\n\n### foo\n\n## B\n",
+        "# T\n\n[a](#foo)\n\n## B\n\n### foo\n\n## A\n\n### foo\n",
+        [(Code.LINK_RETARGETED, 3)],
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"), [row[1:] for row in FOUND], ids=[row[0] for row in FOUND]
+)
+def test_change_is_reported_once_with_its_line(old: str, new: str, expected: list[tuple[Code, int]]) -> None:
+    report = check_documents("a.md", outline_of(old), outline_of(new))
+
+    found = [(each.code, each.place.line if each.place else None) for each in report.warnings]
+    assert found == expected
+
+
+def outline_of(text: str) -> Outline:
+    source = Source.decode(text.encode())
+    assert isinstance(source, Source)
+    return Outline(source, DocumentFormat.MARKDOWN)
