@@ -4,7 +4,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
-from mdplan import limits
+from mdplan.limits import (
+    DEFAULT_LIMITS,
+    FRONT_MATTER_CHARACTERS,
+    PARSE_SECONDS,
+    PATTERN_SECONDS,
+    DocumentLimits,
+    LimitOption,
+    Limits,
+)
 from mdplan.storage.filesystem import Durability
 
 
@@ -23,10 +31,10 @@ class Settings:
 
     max_file_bytes: int = 16 * 1024 * 1024
     max_lines: int = 400_000
-    front_matter_characters: int = limits.FRONT_MATTER_CHARACTERS
-    pattern_seconds: float = limits.PATTERN_SECONDS
-    parse_seconds: float = limits.PARSE_SECONDS
-    batch: limits.Limits = limits.DEFAULT_LIMITS
+    front_matter_characters: int = FRONT_MATTER_CHARACTERS
+    pattern_seconds: float = PATTERN_SECONDS
+    parse_seconds: float = PARSE_SECONDS
+    batch: Limits = DEFAULT_LIMITS
     plans_kept_days: float = 30.0
     lock_timeout: float = 10.0
     durability: Durability = Durability.FULL
@@ -36,9 +44,9 @@ class Settings:
     require_approval: bool = False
 
     @property
-    def of_documents(self) -> limits.DocumentLimits:
+    def of_documents(self) -> DocumentLimits:
         """The limits inside one document."""
-        return limits.DocumentLimits(
+        return DocumentLimits(
             front_matter_characters=self.front_matter_characters,
             pattern_seconds=self.pattern_seconds,
             result_characters=self.max_file_bytes,
@@ -46,7 +54,7 @@ class Settings:
             parse_seconds=self.parse_seconds,
         )
 
-    def limited(self, given: Mapping[limits.LimitOption, Any]) -> "Settings":
+    def limited(self, given: Mapping[LimitOption, Any]) -> "Settings":
         """These settings with the limits that options gave; None where one was not given."""
         changed: dict[str, Any] = {}
         batch: dict[str, Any] = {}

@@ -522,9 +522,9 @@ def _named(found: re.Match[str], words: CommandWords) -> str:
     name = found["name"]
     called = words.names.get(name)
     if called is None:
-        is_field = found.re is not _FIRST and name in words.options.schemas
+        is_field = found.re.pattern != _FIRST.pattern and name in words.options.schemas
         return f"`{option_name(name)}` of `mdplan edit`" if is_field else found[0]
-    is_empty = found.re is _CAMEL and found["empty"]
+    is_empty = found.re.pattern == _CAMEL.pattern and found["empty"]
     return f"`{called} ''`" if is_empty else f"`{called}`"
 
 

@@ -107,7 +107,7 @@ def _tags(outline: Outline) -> Iterator[Tag]:
 
 def _read(match: re.Match[str], line: int) -> Tag | None:
     start = match.start()
-    if match.re is _CLOSED_AT_END:
+    if match.re.pattern == _CLOSED_AT_END.pattern:
         return Tag(f"<{match['element']}", start, line, opens=False, needs_other=True)
     if match["colons"]:
         return _directive(match, line)
@@ -212,7 +212,7 @@ def _markers(outline: Outline) -> Iterator[RegionMarker]:
                 block is not None and block.kind is BlockKind.HTML and _is_comment(text, block.span, span)
             )
             if in_html or span in spans:
-                is_own = match.re is _MARKER
+                is_own = "name" in match.re.groupindex
                 yield RegionMarker(
                     name=match["name"] if is_own else CONTENTS,
                     is_start=match["edge"] == "start" if is_own else match.start() not in ends_of_contents,

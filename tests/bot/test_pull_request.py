@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mdplan.bot import commits
 from mdplan.bot.bot import BotReport
 from mdplan.bot.forge import GitHub
 from mdplan.bot.pulls import (
@@ -218,18 +219,16 @@ def test_commit_that_only_this_clone_has_is_never_lost(bot: Bot) -> None:
 def test_push_of_another_bot_is_never_overwritten(
     bot: Bot, forge: FakeForge, remote: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mdplan.bot import pulls as lifecycle
-
-    plan = lifecycle.apply_to_branch
+    plan = commits.apply_to_branch
     other: list[BotReport] = []
 
     def while_the_other_pushes(*arguments: Any) -> BotReport:
-        monkeypatch.setattr(lifecycle, "apply_to_branch", plan)
+        monkeypatch.setattr(commits, "apply_to_branch", plan)
         report = plan(*arguments)
         other.append(bot.run("other", title="Another title"))
         return report
 
-    monkeypatch.setattr(lifecycle, "apply_to_branch", while_the_other_pushes)
+    monkeypatch.setattr(commits, "apply_to_branch", while_the_other_pushes)
     report = bot.run("1")
 
     assert codes(report) == ["STALE_BASE"]

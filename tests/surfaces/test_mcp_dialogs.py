@@ -159,6 +159,15 @@ BATCH = {"file": "a.md", "edits": [{"op": "replace_match", "pattern": "old", "re
 MCP_APPS_FILES = {"a.md": "# A\n\nold\n"}
 
 
+@pytest.fixture
+def app_root(tmp_path: Path) -> Path:
+    folder = tmp_path / "root"
+    folder.mkdir()
+    for name, text in MCP_APPS_FILES.items():
+        (folder / name).write_text(text)
+    return folder
+
+
 @contextmanager
 def host(root: Path, mode: str = "auto", *, needs_approval: bool = True, **options: Any) -> Iterator[Calls]:
     """A host with Apps, and a server with those options."""
@@ -182,8 +191,8 @@ def facts_of(result: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("mode", GENERATIONS)
-def test_app_and_its_tools_are_listed(root: Path, mode: str) -> None:
-    with host(root, mode) as calls:
+def test_app_and_its_tools_are_listed(app_root: Path, mode: str) -> None:
+    with host(app_root, mode) as calls:
         tools = {tool["name"]: tool for tool in calls.tools()}
         app = calls.read(APP)
         extensions = calls.client.server_capabilities.extensions
@@ -202,16 +211,16 @@ def test_app_and_its_tools_are_listed(root: Path, mode: str) -> None:
     )
 
 
-def test_app_loads_no_other_resources(root: Path) -> None:
-    with host(root) as calls:
+def test_app_loads_no_other_resources(app_root: Path) -> None:
+    with host(app_root) as calls:
         html = calls.read(APP).text
 
     assert re.findall(r"(?:src|href|action)=|url\(|@import|https?://|fetch\(", html) == []
 
 
 @pytest.mark.parametrize("mode", GENERATIONS)
-def test_app_decides_with_its_nonce_once(root: Path, mode: str) -> None:
-    with host(root, mode, approve_in_chat=True) as calls:
+def test_app_decides_with_its_nonce_once(app_root: Path, mode: str) -> None:
+    with host(app_root, mode, approve_in_chat=True) as calls:
         facts = facts_of(called(calls, "md_validate", BATCH))
         decision = {name: facts[name] for name in ("planId", "version", "nonce")} | {"verb": "approve"}
         decided = called(calls, "md_decide", decision)
@@ -222,27 +231,27 @@ def test_app_decides_with_its_nonce_once(root: Path, mode: str) -> None:
     assert facts_of(decided)["nonce"] != facts["nonce"]
     assert again["structuredContent"]["error"]["code"] == "APPROVAL_REQUIRED"
     assert applied["structuredContent"]["approved"]["channel"] == "chat app"
-    assert (root / "a.md").read_text() == "# A\n\nnew\n"
+    assert (app_root / "a.md").read_text() == "# A\n\nnew\n"
 
 
 @pytest.mark.parametrize("needs_approval", [True, False])
 @pytest.mark.parametrize("verb", ["approve", "approve_and_apply"])
 def test_leaked_nonce_approves_nothing_without_the_option(
-    root: Path, needs_approval: bool, verb: str
+    app_root: Path, needs_approval: bool, verb: str
 ) -> None:
-    with host(root, needs_approval=needs_approval) as calls:
+    with host(app_root, needs_approval=needs_approval) as calls:
         facts = facts_of(called(calls, "md_validate", BATCH))
         decision = {name: facts[name] for name in ("planId", "version", "nonce")}
         refused = called(calls, "md_decide", {**decision, "verb": verb})
 
     assert refused["structuredContent"]["error"]["code"] == "APPROVAL_REQUIRED"
     assert "--approve-in-chat" in refused["content"][0]["text"]
-    assert ReviewService(Engine.open([root])).open(facts["planId"]).decision is None
-    assert (root / "a.md").read_text() == "# A\n\nold\n"
+    assert ReviewService(Engine.open([app_root])).open(facts["planId"]).decision is None
+    assert (app_root / "a.md").read_text() == "# A\n\nold\n"
 
 
-def test_refused_apply_brings_the_plan_to_the_app_and_asks_in_no_form(root: Path) -> None:
-    with host(root, approve_in_chat=True) as calls:
+def test_refused_apply_brings_the_plan_to_the_app_and_asks_in_no_form(app_root: Path) -> None:
+    with host(app_root, approve_in_chat=True) as calls:
         plan_id = called(calls, "md_validate", {**BATCH, "verbosity": "full"})["structuredContent"]["planId"]
         refused = called(calls, "md_apply", {"planId": plan_id})
 
@@ -251,8 +260,8 @@ def test_refused_apply_brings_the_plan_to_the_app_and_asks_in_no_form(root: Path
     assert facts_of(refused)["nonce"] not in json.dumps([refused["content"], refused["structuredContent"]])
 
 
-def test_read_only_server_shows_plans_and_refuses_decisions(root: Path) -> None:
-    with host(root, read_only=True) as calls:
+def test_read_only_server_shows_plans_and_refuses_decisions(app_root: Path) -> None:
+    with host(app_root, read_only=True) as calls:
         names = [tool["name"] for tool in calls.tools()]
         result = called(calls, "md_validate", BATCH)
         plan_id = result["structuredContent"]["planId"]

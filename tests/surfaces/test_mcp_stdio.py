@@ -323,7 +323,7 @@ def test_server_on_a_terminal_explains_itself(root: Path) -> None:
 LOGGING = r"""
 import logging, sys
 from mdplan.cli.commands import serve as command
-from mdplan.mcp.protocol import adapter
+from mdplan.mcp import adapter
 adapter.run_on_stdio = lambda server, load: logging.getLogger("mdplan").error("a bug \udcff")
 command.serve(sys.argv[1:])
 """

@@ -622,7 +622,7 @@ BATCH = {"files": [{"file": name, "edits": [MCP_PROGRESS_EDIT]} for name in MCP_
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
+def many_files(tmp_path: Path) -> Path:
     for name in MCP_PROGRESS_FILES:
         (tmp_path / name).write_text("# A\n\nold\n")
     return tmp_path
@@ -636,8 +636,8 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.requirement("toolsets-6")
 @pytest.mark.usefixtures("impatient")
-def test_search_reports_progress_for_each_file(root: Path) -> None:
-    with served(root, "md") as calls:
+def test_search_reports_progress_for_each_file(many_files: Path) -> None:
+    with served(many_files, "md") as calls:
         result, told = calls.call_with_progress("md_search", {"pattern": "old"})
 
     assert result.data["totalMatches"] == 5
@@ -647,8 +647,8 @@ def test_search_reports_progress_for_each_file(root: Path) -> None:
 @pytest.mark.requirement("toolsets-6")
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("tool", ["md_validate", "md_apply"])
-def test_plan_reports_progress_for_each_file_read_and_planned(root: Path, tool: str) -> None:
-    with served(root, "md") as calls:
+def test_plan_reports_progress_for_each_file_read_and_planned(many_files: Path, tool: str) -> None:
+    with served(many_files, "md") as calls:
         result, told = calls.call_with_progress(tool, BATCH)
 
     assert result.data["ok"]
@@ -657,9 +657,9 @@ def test_plan_reports_progress_for_each_file_read_and_planned(root: Path, tool: 
     assert told[-1][0] >= 9
 
 
-def test_short_call_reports_no_progress(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_call_reports_no_progress(many_files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adapter, "PROGRESS_SECONDS", 3600.0)
-    with served(root, "md") as calls:
+    with served(many_files, "md") as calls:
         result, told = calls.call_with_progress("md_apply", BATCH)
 
     assert result.data["applied"]
@@ -667,14 +667,14 @@ def test_short_call_reports_no_progress(root: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.usefixtures("impatient")
-def test_client_without_progress_token_gets_its_answer(root: Path) -> None:
-    with served(root, "md") as calls:
+def test_client_without_progress_token_gets_its_answer(many_files: Path) -> None:
+    with served(many_files, "md") as calls:
         assert calls.call("md_search", {"pattern": "old"}).data["totalMatches"] == 5
 
 
 @pytest.mark.parametrize("mode", GENERATIONS)
-def test_stdio_client_with_progress_token_gets_its_answer(root: Path, mode: str) -> None:
-    with calls_to(process("--root", str(root)), mode) as calls:
+def test_stdio_client_with_progress_token_gets_its_answer(many_files: Path, mode: str) -> None:
+    with calls_to(process("--root", str(many_files)), mode) as calls:
         result, _ = calls.call_with_progress("md_apply", BATCH)
 
     assert result.data["applied"]

@@ -496,10 +496,19 @@ HOW_TO = (REPOSITORY / "docs" / "how-to" / "review-plans.md").read_text(encoding
 REVIEW_PROCESS_FILES = {"guide.md": "# Guide\n\nold\n"}
 
 
+@pytest.fixture
+def small_root(tmp_path: Path) -> Path:
+    folder = tmp_path / "root"
+    folder.mkdir()
+    for name, text in REVIEW_PROCESS_FILES.items():
+        (folder / name).write_text(text)
+    return folder
+
+
 @contextmanager
-def review(root: Path, *arguments: str, **streams: object) -> Iterator["subprocess.Popen[str]"]:
+def review(small_root: Path, *arguments: str, **streams: object) -> Iterator["subprocess.Popen[str]"]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "mdplan", "review", "--root", str(root), *arguments],
+        [sys.executable, "-m", "mdplan", "review", "--root", str(small_root), *arguments],
         **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams},
         encoding="utf-8",
     )
@@ -527,11 +536,11 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return opened
 
 
-def test_link_is_printed_and_a_signal_stops_the_server(root: Path, opened: Path) -> None:
-    with review(root) as process:
+def test_link_is_printed_and_a_signal_stops_the_server(small_root: Path, opened: Path) -> None:
+    with review(small_root) as process:
         link = process.stdout.readline().strip()
         assert link.startswith("http://127.0.0.1:")
-        shown = address_of(str(root), "ID")
+        shown = address_of(str(small_root), "ID")
         assert shown is not None
         host = re.escape(link.partition("/review/")[0])
         assert re.fullmatch(host + r"/review/[\w-]{22}/view\?plan=ID&token=\w+", shown)
@@ -540,15 +549,15 @@ def test_link_is_printed_and_a_signal_stops_the_server(root: Path, opened: Path)
 
     assert process.returncode == 130
     assert told in HOW_TO
-    assert address_of(str(root), "ID") is None
+    assert address_of(str(small_root), "ID") is None
     assert not opened.exists(), "nobody would see it"
 
 
 @pytest.mark.parametrize("no_browser", [True, False])
-def test_terminal_with_a_browser_opens_the_page(root: Path, opened: Path, no_browser: bool) -> None:
+def test_terminal_with_a_browser_opens_the_page(small_root: Path, opened: Path, no_browser: bool) -> None:
     terminal, inner = pty.openpty()
     options = ["--no-browser"] if no_browser else []
-    with review(root, *options, stdin=inner, stderr=inner) as process:
+    with review(small_root, *options, stdin=inner, stderr=inner) as process:
         link = process.stdout.readline().strip()
         if not no_browser:
             wait_for(opened)
@@ -560,10 +569,10 @@ def test_terminal_with_a_browser_opens_the_page(root: Path, opened: Path, no_bro
     assert [path.read_text() for path in [opened] if path.exists()] == ([] if no_browser else [link])
 
 
-def test_link_opens_the_named_plan(root: Path) -> None:
+def test_link_opens_the_named_plan(small_root: Path) -> None:
     edit = {"op": "replace_match", "pattern": "old", "replacement": "new"}
-    plan_id = Engine.open([root]).plan({"file": "guide.md", "edits": [edit]}).plan_id
-    with review(root, plan_id[:23], "--host", "::1") as process:
+    plan_id = Engine.open([small_root]).plan({"file": "guide.md", "edits": [edit]}).plan_id
+    with review(small_root, plan_id[:23], "--host", "::1") as process:
         link = process.stdout.readline().strip()
     assert link.startswith("http://[::1]:")
     assert link.endswith(f"&plan={plan_id}")
@@ -581,17 +590,19 @@ def test_link_opens_the_named_plan(root: Path) -> None:
         (("--json", "--host", "127.0.0.1"), 2, "does not go with --json"),
     ],
 )
-def test_impossible_options_are_refused(root: Path, arguments: tuple[str, ...], code: int, told: str) -> None:
-    refused = mdplan("review", "--root", str(root), *arguments)
+def test_impossible_options_are_refused(
+    small_root: Path, arguments: tuple[str, ...], code: int, told: str
+) -> None:
+    refused = mdplan("review", "--root", str(small_root), *arguments)
 
     assert refused.code == code
     assert told in refused.err
 
 
-def test_busy_port_is_reported(root: Path) -> None:
-    with review(root) as first:
+def test_busy_port_is_reported(small_root: Path) -> None:
+    with review(small_root) as first:
         port = first.stdout.readline().partition(":")[2].partition(":")[2].partition("/")[0]
-        with review(root, "--port", port) as second:
+        with review(small_root, "--port", port) as second:
             _, err = second.communicate(timeout=SECONDS)
     assert second.returncode == 6
     assert "IO_ERROR" in err
