@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from mdplan.data.address import shown
 from mdplan.data.content import DataContent
 from mdplan.diagnostics import Code, Diagnostic
+from mdplan.documents.documents import LinkIndex
 from mdplan.documents.files import OutlinedFiles
-from mdplan.documents.link_index import LinkIndex
 from mdplan.field_names import short_name
 from mdplan.git.repository import RepositoryLocation, find_commit
 from mdplan.git.tree import CommitTree

@@ -12,7 +12,7 @@ from mdplan.diagnostics import Diagnostic, Problems, Refused
 from mdplan.edits import Edit
 from mdplan.markdown.addresses import find_by_anchor, find_by_id, find_by_path
 from mdplan.markdown.destinations import TargetKind
-from mdplan.markdown.format_detection import document_format, has_mdx_name
+from mdplan.markdown.format_detection import decode_document, document_format, has_mdx_name
 from mdplan.markdown.front_matter import Unreadable
 from mdplan.markdown.front_matter_edits import unreadable
 from mdplan.markdown.outline import Outline
@@ -22,7 +22,6 @@ from mdplan.planning.batch import build_files, plan_batch
 from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile
 from mdplan.planning.links import derive_link_edits
 from mdplan.planning.replay import PlannedBatch
-from mdplan.reading.open_document import decode_document
 from mdplan.reading.read import read_target
 from mdplan.reading.search import Window, search_document
 from mdplan.reading.stat import stat_report

@@ -28,7 +28,7 @@ from mdplan.bot.selector import SelectedEdits, find_candidates
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
 from mdplan.engine.engine import Engine
 from mdplan.engine.interrupted import with_interrupted
-from mdplan.engine.recovery import with_recovered
+from mdplan.engine.undo import with_recovered
 from mdplan.markdown.paths import MARKDOWN_SUFFIXES
 from mdplan.plan import Plan
 from mdplan.planning.merging import merge_plans

@@ -44,8 +44,8 @@ from mdplan.planning.replay import Replay, bases_of
 from mdplan.planning.results import report_fields
 from mdplan.reports.base import refusal
 from mdplan.storage.commit import StagedFile
+from mdplan.storage.files import visible
 from mdplan.storage.filesystem import StorageRefused, storage_errors
-from mdplan.storage.names import visible
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import escaped
 

@@ -21,8 +21,7 @@ from mdplan.markdown.front_matter import FrontMatterContent
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.pattern_problem import pattern_problem
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.line_end_view import to_lf
-from mdplan.text.lines import Span
+from mdplan.text.lines import Span, to_lf
 from mdplan.text.pattern import MatchType, Pattern, PatternFailure, PatternProblem, required_texts
 
 

@@ -22,10 +22,9 @@ from mdplan.markdown.headings import heading_slug
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.table_edits import cell_source, has_line_end
 from mdplan.requests.spellings import op_of, operation_named
-from mdplan.storage.names import visible
+from mdplan.storage.files import visible
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.line_end_view import lines_of, to_lf
-from mdplan.text.lines import Position
+from mdplan.text.lines import Position, lines_of, to_lf
 from mdplan.text.visible import nearest_names
 
 if TYPE_CHECKING:

@@ -23,9 +23,8 @@ from mdplan.bot.job import (
 )
 from mdplan.bot.selector import SelectedEdits, Selector
 from mdplan.diagnostics import Diagnostic, Problems
-from mdplan.documents.documents import Documents
+from mdplan.documents.documents import Documents, LinkIndex
 from mdplan.documents.files import OutlineCache
-from mdplan.documents.link_index import LinkIndex
 from mdplan.engine.plans import Planner
 from mdplan.markdown.paths import page_key
 from mdplan.plan import EditResult, Effect, FileChange
@@ -33,9 +32,8 @@ from mdplan.planning.build import SnapshotFile
 from mdplan.planning.link_changes import LinkChanges, linked_places, text_of_bytes
 from mdplan.planning.replay import PlannedBatch
 from mdplan.requests.batch import Batch
-from mdplan.storage.files import FileBytes
+from mdplan.storage.files import FileBytes, FileName
 from mdplan.storage.filesystem import StorageRefused
-from mdplan.storage.names import FileName
 from mdplan.storage.root import Workspace
 
 # Files are examined one after the other, so that few outlines are worth keeping.

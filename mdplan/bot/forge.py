@@ -15,8 +15,8 @@ from mdplan.bot.commits import must_be_free, must_be_of_the_bot
 from mdplan.diagnostics import Code
 from mdplan.git import repository
 from mdplan.git.tree import Objects
+from mdplan.storage.files import visible
 from mdplan.storage.filesystem import storage_errors
-from mdplan.storage.names import visible
 from mdplan.text.lazy_pattern import lazy_pattern
 
 

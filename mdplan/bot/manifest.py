@@ -30,9 +30,8 @@ from mdplan.requests.json_schemas import batch_schema
 from mdplan.requests.schemas import Schema, model_schema
 from mdplan.requests.spellings import op_of
 from mdplan.settings import DEFAULT_SETTINGS
-from mdplan.storage.files import FileBytes
+from mdplan.storage.files import FileBytes, visible
 from mdplan.storage.filesystem import StorageRefused
-from mdplan.storage.names import visible
 from mdplan.storage.root import Root, Workspace
 
 

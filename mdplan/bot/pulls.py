@@ -26,8 +26,8 @@ from mdplan.markdown.front_matter import FrontMatterContent
 from mdplan.markdown.headings import heading_slug
 from mdplan.reports.base import refusal
 from mdplan.settings import Settings
+from mdplan.storage.files import visible
 from mdplan.storage.filesystem import StorageRefused
-from mdplan.storage.names import visible
 from mdplan.text.lazy_pattern import lazy_pattern
 
 _MOST_FILES: Final = 100

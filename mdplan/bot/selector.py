@@ -16,8 +16,8 @@ from mdplan.markdown.outline import Outline
 from mdplan.operations.base import FileState
 from mdplan.requests.batch import Batch, read_batch
 from mdplan.requests.spellings import op_of, operation_named
+from mdplan.storage.files import FileName
 from mdplan.storage.filesystem import StorageRefused
-from mdplan.storage.names import FileName
 from mdplan.storage.root import Workspace
 from mdplan.text.source import DocumentFormat, Source
 

@@ -18,8 +18,7 @@ from mdplan.data.toml import Statement, TomlHeader, read_statements
 from mdplan.field_names import short_name
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.line_end_view import line_end_around, to_lf, with_line_ends
-from mdplan.text.lines import LineIndex, Span
+from mdplan.text.lines import LineIndex, Span, line_end_around, to_lf, with_line_ends
 from mdplan.text.source import Source
 
 # Few texts are INI files.

@@ -25,8 +25,7 @@ from mdplan.data.ini import (
 from mdplan.diagnostics import Candidate, Code, Diagnostic
 from mdplan.text.diff import delete_lines, insert_lines, replace_lines
 from mdplan.text.edit import TextEdit
-from mdplan.text.line_end_view import to_lf
-from mdplan.text.lines import Span
+from mdplan.text.lines import Span, to_lf
 from mdplan.text.source import Source
 from mdplan.text.visible import nearest_names
 

@@ -19,8 +19,7 @@ from mdplan.data import tree
 from mdplan.data.brackets import BracketWriter, added_entries, entry_stays
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.line_end_view import to_lf
-from mdplan.text.lines import LineIndex, Span
+from mdplan.text.lines import LineIndex, Span, to_lf
 
 MAX_DEPTH: Final = 100
 

@@ -13,13 +13,12 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.field_names import unknown_fields
 from mdplan.limits import DEFAULT_DOCUMENT_LIMITS, DocumentLimits
 from mdplan.markdown.blocks import ParseTimeout, parse_time
-from mdplan.markdown.format_detection import document_format, has_mdx_name
+from mdplan.markdown.format_detection import decode_document, document_format, has_mdx_name
 from mdplan.markdown.headings import GITHUB, STYLES, SlugStyle
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.paths import NO_RULES, SiteRules, followed
-from mdplan.reading.open_document import decode_document
 from mdplan.settings import Settings
-from mdplan.storage.names import FileName
+from mdplan.storage.files import FileName
 from mdplan.storage.root import Root, Workspace
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.source import Source

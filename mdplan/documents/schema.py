@@ -12,7 +12,7 @@ from mdplan.field_names import short_name
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.paths import folder_of, followed, leads_out
 from mdplan.planning.build import BuiltFile
-from mdplan.storage.names import FileName
+from mdplan.storage.files import FileName
 from mdplan.text.source import DocumentFormat
 
 _MOST_LISTED: Final = 10

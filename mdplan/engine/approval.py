@@ -14,16 +14,18 @@ from mdplan.plan import PREFIX, EditNumbers, Plan
 from mdplan.planning.plan_document import read_document, untitled_id
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import Approved
-from mdplan.storage.decisions import (
+from mdplan.storage.plans import (
     AddOutcome,
     Decision,
     DecisionHistory,
     DecisionStore,
     LineComment,
+    Origins,
+    PlanStore,
     PlanUsed,
+    Revisions,
     Side,
 )
-from mdplan.storage.plans import Origins, PlanStore, Revisions
 from mdplan.storage.root import Root, Workspace
 
 # Few plans were reviewed: the comparison and the reports are loaded for these.

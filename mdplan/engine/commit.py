@@ -10,8 +10,7 @@ from mdplan.documents.documents import BACKUP_SUFFIX, Documents, Seen, with_seen
 from mdplan.engine.approval import ApprovalGate, Clearance
 from mdplan.engine.history import CallerIdentity, CommitFacts, PastTransaction, note_of
 from mdplan.engine.plans import MergeService, PlanDocument, PlanLibrary, Planner, PlanRef, StoredPlans
-from mdplan.engine.recovery import Recovery, with_recovered
-from mdplan.engine.undo import PlannedUndo, UndoService
+from mdplan.engine.undo import PlannedUndo, Recovery, UndoService, with_recovered
 from mdplan.limits import Limits
 from mdplan.plan import FileChange, Plan
 from mdplan.planning.replan import (
@@ -28,9 +27,9 @@ from mdplan.reports.plan import ApplyReport, FileReport, Receipt, as_apply_repor
 from mdplan.requests.batch import Batch, OnStale
 from mdplan.settings import ProgressCallback, Settings
 from mdplan.storage.commit import LaterContent, StagedFile, publish, stage
+from mdplan.storage.files import FileName
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.lock import RootLock, locked
-from mdplan.storage.names import FileName
 from mdplan.storage.recovery import confirm, recover
 from mdplan.storage.root import Root
 from mdplan.storage.transactions import collect

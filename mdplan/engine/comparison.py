@@ -18,7 +18,7 @@ from mdplan.reports.base import refusal
 from mdplan.reports.plan import ComparedFile, ComparisonReport, PlanComparison
 from mdplan.requests.batch import Batch, read_batch
 from mdplan.review.lines import FileSides
-from mdplan.storage.names import FileName
+from mdplan.storage.files import FileName
 from mdplan.storage.root import Root
 from mdplan.text.diff import DiffStat, DiffText, Hunk, LineDrift, file_diff, find_hunks
 from mdplan.text.source import EncodeProblem, Source

@@ -32,8 +32,7 @@ from mdplan.text.source import Source
 if TYPE_CHECKING:
     from mdplan.engine.commit import Committer, PlanCommitter
     from mdplan.engine.comparison import DocumentCheck, PlanComparer
-    from mdplan.engine.recovery import Recovery
-    from mdplan.engine.undo import UndoService
+    from mdplan.engine.undo import Recovery, UndoService
     from mdplan.reports.history import DoctorReport, HistoryReport, RecoverReport
     from mdplan.reports.plan import ComparisonReport
     from mdplan.reports.read import ReadReport, SearchReport
@@ -105,7 +104,7 @@ class EngineServices:
     @cached_property
     def recovery(self) -> "Recovery":
         """Recovery from interrupted commits."""
-        from mdplan.engine.recovery import Recovery
+        from mdplan.engine.undo import Recovery
 
         return Recovery(self.workspace, self.settings.lock_timeout)
 

@@ -16,7 +16,7 @@ from mdplan.plan import PREFIX, FileChange, Plan, canonical_json, one_line
 from mdplan.planning.plan_document import document_parts, read_document
 from mdplan.reports.base import to_wire
 from mdplan.reports.plan import Approved, FileReport, Receipt, UndoneTransaction
-from mdplan.storage.names import FileName
+from mdplan.storage.files import FileName
 from mdplan.storage.root import Root, Workspace
 from mdplan.storage.user_state import user_name
 from mdplan.text.visible import escaped

@@ -10,8 +10,8 @@ from mdplan.engine.interrupted import with_interrupted
 from mdplan.reports.base import refusal
 from mdplan.reports.history import ForeignTransaction, HistoryReport, TransactionEntry
 from mdplan.reports.plan import FileReport
+from mdplan.storage.files import FileName
 from mdplan.storage.filesystem import StorageRefused
-from mdplan.storage.names import FileName
 from mdplan.storage.recovery import foreign_transactions
 from mdplan.storage.root import Workspace
 from mdplan.text.diff import DiffText

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from mdplan.client import Client
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
-from mdplan.documents.documents import Documents
-from mdplan.documents.link_index import LinkIndex
+from mdplan.documents.documents import Documents, LinkIndex
 from mdplan.documents.schema import schema_problems
 from mdplan.engine.history import History, PastTransaction, library_client
 from mdplan.field_names import camel_case, fold_names, unknown_fields
@@ -35,9 +34,8 @@ from mdplan.reports.plan import ApplyReport, PlanReport
 from mdplan.requests.batch import Batch, OnStale, read_batch, validated, wire_names, with_decoded_fields
 from mdplan.requests.queries import Query
 from mdplan.settings import ProgressCallback, no_progress
-from mdplan.storage.files import FileBytes
+from mdplan.storage.files import FileBytes, FileName
 from mdplan.storage.filesystem import StorageRefused
-from mdplan.storage.names import FileName
 from mdplan.storage.plans import Origins, PlanStore, StoredPlan
 from mdplan.storage.root import Root, Workspace
 from mdplan.text.source import Source, sha256_hex

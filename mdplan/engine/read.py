@@ -11,7 +11,7 @@ from mdplan.reading.read import read_target
 from mdplan.reports.base import refusal
 from mdplan.reports.read import ReadReport, ReadResult
 from mdplan.requests.read import ReadRequest, ReadTarget
-from mdplan.storage.names import FileName
+from mdplan.storage.files import FileName
 
 _Outlines: TypeAlias = dict[tuple[FileName, str | None, str | None], Outline | Diagnostic]
 

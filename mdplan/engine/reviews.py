@@ -23,7 +23,7 @@ from mdplan.planning.replay import FoundFile, bases_of, is_applied, stale_file
 from mdplan.reports.plan import ReviewReport
 from mdplan.review import plan_review
 from mdplan.review.lines import FileSides
-from mdplan.storage.decisions import (
+from mdplan.storage.plans import (
     MOST_COMMENT_CHARACTERS,
     MOST_LINE_COMMENTS,
     UNDECIDED,
@@ -33,10 +33,11 @@ from mdplan.storage.decisions import (
     DecisionRevoked,
     DecisionStore,
     LineComment,
+    Origins,
+    Revisions,
     Side,
     Verdict,
 )
-from mdplan.storage.plans import Origins, Revisions
 from mdplan.storage.root import Root
 from mdplan.text.source import Source, visible
 

@@ -16,9 +16,8 @@ from mdplan.reports.base import refusal
 from mdplan.reports.read import SearchedFile, SearchReport
 from mdplan.requests.search import SearchRequest
 from mdplan.settings import ProgressCallback, no_progress
-from mdplan.storage.names import FileName
-from mdplan.text.line_end_view import LineEndView
-from mdplan.text.lines import Span
+from mdplan.storage.files import FileName
+from mdplan.text.lines import LineEndView, Span
 from mdplan.text.pattern import PatternProblem
 from mdplan.text.source import Source, visible
 

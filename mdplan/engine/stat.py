@@ -78,7 +78,7 @@ def _stat_folder(files: OutlinedFiles, request: StatRequest) -> StatReport:
 def _link_finder(files: OutlinedFiles, root: Root) -> Callable[[str], FindBroken]:
     """What finds the links of a file of `root` that lead to nothing; each linked file is parsed once."""
     # Links to other files are examined if asked for, and then more of the engine is needed.
-    from mdplan.documents.link_index import LinkIndex
+    from mdplan.documents.documents import LinkIndex
     from mdplan.reading.broken_tree_links import broken_in_tree
 
     linked = LinkIndex(files, root)

@@ -16,8 +16,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic
+from mdplan.storage.files import visible
 from mdplan.storage.filesystem import StorageRefused
-from mdplan.storage.names import visible
 from mdplan.storage.root import Workspace
 from mdplan.text.lazy_pattern import lazy_pattern
 

@@ -16,8 +16,8 @@ from functools import lru_cache, partial
 from typing import IO, Any, Final, NamedTuple, TypeAlias
 
 from mdplan.git import repository
+from mdplan.storage.files import Scope, visible
 from mdplan.storage.filesystem import DirectoryEntry, FileSystem, Step, storage_errors
-from mdplan.storage.names import Scope, visible
 from mdplan.storage.root import Root, Workspace
 
 # Above all descriptors that a process can have, so that a call which goes past these files is refused.

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.paths import MARKDOWN_SUFFIXES
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span
-from mdplan.text.source import DocumentFormat
+from mdplan.text.source import DecodeFailure, DecodeProblem, DocumentFormat, Source
 
 _SUFFIXES: Final = {
     **dict.fromkeys((suffix[1:] for suffix in MARKDOWN_SUFFIXES), DocumentFormat.MARKDOWN),
@@ -56,7 +57,6 @@ def document_format(path: str, text: str, given: str | None = None) -> DocumentF
 # Found by a strict rule of our own, so that a block scalar with an indented ``---``, a thematic break, or
 # a
 # byte order mark cannot shift it; whether the block is valid YAML or TOML plays no part in that.
-
 _OPEN: Final = lazy_pattern(r"(---|\+\+\+)[ \t]*(?:\r\n?|\n)(?![ \t]*[\r\n])")
 
 _CLOSE: Final = {"---": r"(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)", "+++": r"\+\+\+[ \t]*(?:\r\n?|\n|\Z)"}
@@ -98,3 +98,42 @@ def _closing(text: str, fence: str, at: int) -> re.Match[str] | None:
     """First closing fence after `at`; `^` of `re` knows no lone CR, so those count as line starts here."""
     line_start = r"(?:(?<=\n)|(?<=\r)(?!\n))" if "\r" in text else "^"
     return re.compile(line_start + _CLOSE[fence], re.MULTILINE).search(text, at)
+
+
+# --- From the bytes of a file to its text, within the limits.
+
+_CODES: Final = {
+    DecodeFailure.NOT_TEXT: Code.NOT_A_TEXT_FILE,
+    DecodeFailure.UNKNOWN_ENCODING: Code.INVALID_ARGUMENT,
+    DecodeFailure.DOES_NOT_DECODE: Code.ENCODING_UNKNOWN,
+}
+
+_HINTS: Final = {
+    DecodeFailure.NOT_TEXT: 'if it is text, give its `"encoding"`',
+    DecodeFailure.UNKNOWN_ENCODING: 'use a name such as "utf-8", "latin-1", "cp1252" or "shift_jis"',
+    DecodeFailure.DOES_NOT_DECODE: "give the encoding that the file has, or omit it",
+}
+
+
+def decode_document(path: str, data: bytes, encoding: str | None, max_lines: int) -> Source | Diagnostic:
+    """Source of the file `path`, whose bytes are `data`.
+
+    Errors: NOT_A_TEXT_FILE, INVALID_ARGUMENT (an unknown encoding), ENCODING_UNKNOWN, FILE_TOO_LARGE (more
+    than `max_lines` lines).
+    """
+    source = Source.decode(data, encoding)
+    if isinstance(source, DecodeProblem):
+        return Diagnostic(
+            code=_CODES[source.failure],
+            message=f"`{path}` cannot be read as text: {source.reason}",
+            hint=_HINTS[source.failure],
+            file=path,
+        )
+    if source.lines.count > max_lines:
+        return Diagnostic(
+            code=Code.FILE_TOO_LARGE,
+            message=f"`{path}` has {source.lines.count} lines, and the limit is {max_lines}",
+            hint="split the file, or raise `--max-lines`",
+            file=path,
+        )
+    return source

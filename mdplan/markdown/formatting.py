@@ -21,8 +21,7 @@ from mdplan.markdown.tables import prefix_after, with_prefix
 from mdplan.text.diff import replace_lines
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.line_end_view import common_edges, line_end_around, lines_of, to_lf
-from mdplan.text.lines import LineIndex, Span
+from mdplan.text.lines import LineIndex, Span, common_edges, line_end_around, lines_of, to_lf
 from mdplan.text.source import Source
 
 if TYPE_CHECKING:

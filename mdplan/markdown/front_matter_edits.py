@@ -14,8 +14,7 @@ from mdplan.markdown.format_detection import FrontMatter, FrontMatterFormat, fin
 from mdplan.markdown.front_matter import FrontMatterContent, Unreadable, empty_content, read_content
 from mdplan.markdown.outline import Outline
 from mdplan.text.edit import EditList, TextEdit
-from mdplan.text.line_end_view import line_end_around, with_line_ends
-from mdplan.text.lines import LineIndex, Position
+from mdplan.text.lines import LineIndex, Position, line_end_around, with_line_ends
 from mdplan.text.source import DocumentFormat, visible
 
 _FENCES: Final = {FrontMatterFormat.YAML: "---", FrontMatterFormat.TOML: "+++"}

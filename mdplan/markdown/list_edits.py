@@ -22,8 +22,7 @@ from mdplan.markdown.payload import read_payload
 from mdplan.markdown.tables import Containers, width_of
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.line_end_view import line_end_around
-from mdplan.text.lines import LineIndex, Span
+from mdplan.text.lines import LineIndex, Span, line_end_around
 from mdplan.text.source import Source
 
 _HIGHEST_NUMBER: Final = 999_999_999

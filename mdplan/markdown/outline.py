@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mdplan.markdown.lists import Lists
     from mdplan.markdown.tables import TableSource
     from mdplan.text.edit import EditList
-    from mdplan.text.line_end_view import LineEndView, LineHashes
+    from mdplan.text.lines import LineEndView, LineHashes
     from mdplan.text.near_misses import FoldedText
 
 
@@ -166,14 +166,14 @@ class Outline:
     @cached_property
     def line_hashes(self) -> "LineHashes":
         """Short hashes of the lines, by which addresses such as ``12:a3f`` prove themselves."""
-        from mdplan.text.line_end_view import LineHashes
+        from mdplan.text.lines import LineHashes
 
         return LineHashes(self.source.lines)
 
     @cached_property
     def view(self) -> "LineEndView":
         """The text as patterns see it, with LF line ends."""
-        from mdplan.text.line_end_view import LineEndView
+        from mdplan.text.lines import LineEndView
 
         return LineEndView(self.source.text, self.source.lines)
 

@@ -14,8 +14,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.line_end_view import common_edges, line_end_around, to_lf, with_line_ends
-from mdplan.text.lines import LineIndex, Span
+from mdplan.text.lines import LineIndex, Span, common_edges, line_end_around, to_lf, with_line_ends
 
 _BLANK: Final = " \t\n"
 

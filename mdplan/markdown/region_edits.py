@@ -21,8 +21,7 @@ from mdplan.markdown.sections import Section
 from mdplan.markdown.tables import prefix_after, with_prefix, without_prefix
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.line_end_view import common_edges, line_end_around, lines_of, to_lf
-from mdplan.text.lines import Span
+from mdplan.text.lines import Span, common_edges, line_end_around, lines_of, to_lf
 
 _BLANKS: Final = " \t"
 

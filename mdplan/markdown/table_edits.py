@@ -8,8 +8,7 @@ from mdplan.markdown.reference_parser import trim_characters
 from mdplan.markdown.tables import Alignment, TableRow, TableSource, unescaped
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.line_end_view import line_end_around
-from mdplan.text.lines import Span
+from mdplan.text.lines import Span, line_end_around
 from mdplan.text.visible import display_width
 
 _PIPE: Final = lazy_pattern(r"(\\*)\|")

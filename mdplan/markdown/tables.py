@@ -13,8 +13,7 @@ from mdplan.markdown.blocks import Block, BlockKind
 from mdplan.markdown.headings import canonical_heading, composed, heading_title
 from mdplan.markdown.reference_parser import trim_characters
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.line_end_view import common_start
-from mdplan.text.lines import LineIndex, Span
+from mdplan.text.lines import LineIndex, Span, common_start
 from mdplan.text.visible import display_width
 
 _CELL_END: Final = lazy_pattern(r"(?<!\\)\|")

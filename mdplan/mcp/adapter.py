@@ -48,8 +48,16 @@ from pydantic import ValidationError
 
 from mdplan.diagnostics import Exit
 from mdplan.mcp.approval import Tasks, ask_for_review, hide_apps, may_ask, note_waiting
-from mdplan.mcp.calls import ShownFiles, current_call, progress_listener
-from mdplan.mcp.tool import Catalog, ChatDecisions, PromptDefinition, ResourceDefinition, ToolDefinition
+from mdplan.mcp.tool import (
+    Catalog,
+    ChatDecisions,
+    PromptDefinition,
+    ResourceDefinition,
+    ShownFiles,
+    ToolDefinition,
+    current_call,
+    progress_listener,
+)
 from mdplan.text.lazy_pattern import lazy_pattern
 
 # Messages that a server without tools can answer.

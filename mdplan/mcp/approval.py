@@ -42,8 +42,7 @@ from mcp.types import (
 from mcp_types.version import is_version_at_least
 from pydantic import Field
 
-from mdplan.mcp.calls import PendingPlan
-from mdplan.mcp.tool import ChatDecisions
+from mdplan.mcp.tool import ChatDecisions, PendingPlan
 
 _KEY: Final = "review"
 

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.mcp import answers
-from mdplan.mcp.calls import shown_files
-from mdplan.mcp.tool import ToolResult
+from mdplan.mcp.tool import ToolResult, shown_files
 from mdplan.plan import EditResult, MatchResult
 from mdplan.reading.plain_text import key_lines
 from mdplan.reading.read import file_listing, hit_lines

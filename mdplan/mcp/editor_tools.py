@@ -17,7 +17,7 @@ from mdplan.mcp.flat_schema import NULLABLE, object_schema
 from mdplan.mcp.tool import EDITOR_PATCH, ToolDefinition, ToolResult
 from mdplan.operations.base import Ordinal
 from mdplan.requests.schemas import Schema
-from mdplan.text.line_end_view import to_lf
+from mdplan.text.lines import to_lf
 from mdplan.text.source import Source, visible
 
 # --- Requests of the toolset `editor`, with the names of requirement 04.

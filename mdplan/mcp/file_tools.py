@@ -12,9 +12,8 @@ from pydantic import Field, model_validator
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine.engine import Engine
 from mdplan.mcp import answers
-from mdplan.mcp.calls import report_progress
 from mdplan.mcp.flat_schema import NULLABLE, flat_report_schema
-from mdplan.mcp.tool import ToolDefinition, ToolResult
+from mdplan.mcp.tool import ToolDefinition, ToolResult, report_progress
 from mdplan.operations.base import Ordinal
 from mdplan.reports.base import refusal, to_wire
 from mdplan.reports.read import ReadReport, ReadResult, SearchHit, SearchReport

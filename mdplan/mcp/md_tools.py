@@ -15,7 +15,6 @@ from mdplan.engine.plans import PlanRef, read_apply_request
 from mdplan.field_names import fold_names
 from mdplan.markdown.outline import Outline
 from mdplan.mcp import answers, compact
-from mdplan.mcp.calls import ShownVersion, note_changed, report_progress, shown_files
 from mdplan.mcp.flat_schema import (
     batch_properties,
     edit_schema,
@@ -24,7 +23,14 @@ from mdplan.mcp.flat_schema import (
     request_properties,
 )
 from mdplan.mcp.review_app import SHOWS_APP
-from mdplan.mcp.tool import ToolDefinition, ToolResult
+from mdplan.mcp.tool import (
+    ShownVersion,
+    ToolDefinition,
+    ToolResult,
+    note_changed,
+    report_progress,
+    shown_files,
+)
 from mdplan.operations.base import WireModel
 from mdplan.planning.replay import stale_base
 from mdplan.reading.read import read_text, search_text
@@ -42,7 +48,7 @@ from mdplan.requests.query_reader import read_read_request, read_search_request,
 from mdplan.requests.read import ReadRequest, ReadTarget
 from mdplan.requests.schemas import Schema
 from mdplan.requests.search import SearchRequest
-from mdplan.storage.names import FileName
+from mdplan.storage.files import FileName
 from mdplan.text.source import DocumentFormat, visible
 
 _STAT: Final = """\

@@ -28,7 +28,7 @@ from mdplan.operations.base import Count
 from mdplan.reports.base import Report, refusal, to_wire
 from mdplan.reports.next_steps import Caller, with_hints_for
 from mdplan.reports.plan import ApplyReport
-from mdplan.storage.decisions import Channel, Decision, LineComment, Side
+from mdplan.storage.plans import Channel, Decision, LineComment, Side
 from mdplan.storage.user_state import user_name
 from mdplan.text.visible import escaped
 from mdplan.web.labels import counted

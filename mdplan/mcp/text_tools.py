@@ -21,8 +21,7 @@ from mdplan.requests.read import CodeBlockName, LinesToRead, ReadRequest, ReadTa
 from mdplan.requests.read import ReadRequest as EngineRequest
 from mdplan.requests.search import SearchRequest
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.line_end_view import LineEndView, to_lf
-from mdplan.text.lines import LineIndex, Span
+from mdplan.text.lines import LineEndView, LineIndex, Span, to_lf
 from mdplan.text.pattern import MatchType, Pattern
 from mdplan.text.source import DocumentFormat, Source
 from mdplan.text.visible import escape_for_message

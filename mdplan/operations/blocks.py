@@ -19,8 +19,7 @@ from mdplan.markdown.sections import Section
 from mdplan.operations.base import Claim, CodeBlockField, Operation, Resolution, SectionTargeted
 from mdplan.operations.matches import text_in_line, with_nearest_lines
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.line_end_view import lines_of, to_lf
-from mdplan.text.lines import Span
+from mdplan.text.lines import Span, lines_of, to_lf
 from mdplan.text.source import Source, visible
 
 

@@ -14,8 +14,7 @@ from mdplan.operations.base import Claim, Operation, Resolution
 from mdplan.operations.matches import with_nearest_lines
 from mdplan.text import unified_diff
 from mdplan.text.edit import TextEdit
-from mdplan.text.line_end_view import line_end_around, to_lf, with_line_ends
-from mdplan.text.lines import Span
+from mdplan.text.lines import Span, line_end_around, to_lf, with_line_ends
 
 
 class ApplyDiff(Operation):

@@ -13,8 +13,7 @@ from mdplan.markdown.paths import MARKDOWN_SUFFIXES, without_suffix
 from mdplan.operations.base import Claim, FileEffect, FileState, Operation, Resolution, SectionHash
 from mdplan.operations.lines import as_lines, without_last_line_end
 from mdplan.text.edit import TextEdit
-from mdplan.text.line_end_view import line_end_around
-from mdplan.text.lines import LineIndex, Span
+from mdplan.text.lines import LineIndex, Span, line_end_around
 from mdplan.text.source import Source
 
 # --- Shared parts of operations that create a file.

@@ -9,8 +9,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.operations import base
 from mdplan.operations.matches import with_nearest_lines, with_nearest_ranges
 from mdplan.text.edit import TextEdit
-from mdplan.text.line_end_view import common_start, line_end_around, to_lf, with_line_ends
-from mdplan.text.lines import Position, Span
+from mdplan.text.lines import Position, Span, common_start, line_end_around, to_lf, with_line_ends
 
 
 class LineOperation(base.Operation):

@@ -16,8 +16,7 @@ from mdplan.markdown.sections import Section
 from mdplan.operations.base import Claim, Count, Ordinal, Resolution, SectionTargeted, WireModel
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.line_end_view import to_lf
-from mdplan.text.lines import Span
+from mdplan.text.lines import Span, to_lf
 from mdplan.text.source import visible
 from mdplan.text.visible import nearest_names
 

@@ -25,8 +25,7 @@ from mdplan.markdown.tables import NodeKind, prefix_after, with_prefix
 from mdplan.operations.base import Claim, Count, LinesField, Match, MatchReport, Resolution, SectionTargeted
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.line_end_view import lf_pattern, to_lf, with_line_ends
-from mdplan.text.lines import NearMiss, Span
+from mdplan.text.lines import NearMiss, Span, lf_pattern, to_lf, with_line_ends
 from mdplan.text.near_misses import SearchTerm, describe_near_misses, find_near_misses
 from mdplan.text.pattern import MatchType, Pattern, PatternProblem, longest_word, required_texts
 from mdplan.text.source import DocumentFormat

@@ -36,8 +36,7 @@ from mdplan.markdown.targets import explicit_anchors, target_key, with_anchor
 from mdplan.planning.build import BuiltFile, ResolvedEdit
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.line_end_view import common_edges
-from mdplan.text.lines import Span
+from mdplan.text.lines import Span, common_edges
 from mdplan.text.source import DocumentFormat
 
 # --- Anchors of a file before and after a batch.

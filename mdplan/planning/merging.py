@@ -19,8 +19,7 @@ from mdplan.planning.plan_document import new_plan
 from mdplan.planning.replay import ReplayedFile, replay_file, request_of
 from mdplan.text.diff import LineDrift, file_diff, find_hunks
 from mdplan.text.edit import EditList
-from mdplan.text.line_end_view import to_lf
-from mdplan.text.lines import Position
+from mdplan.text.lines import Position, to_lf
 from mdplan.text.source import DocumentFormat, EncodeProblem, Source, visible
 
 _MOST_CONFLICTS: Final = 20

@@ -32,8 +32,7 @@ from mdplan.plan import (
 )
 from mdplan.planning.build import BuiltFile, ResolvedEdit
 from mdplan.reports.base import to_wire
-from mdplan.text.line_end_view import to_lf
-from mdplan.text.lines import Span
+from mdplan.text.lines import Span, to_lf
 from mdplan.text.source import sha256_hex
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from mdplan.markdown.targets import find_anchors, target_key
 from mdplan.reports.read import OutlineRow, ReadReport, ReadResult, SearchedFile, SearchGroup, SearchReport
 from mdplan.requests.read import CodeBlockName, Indexed, ReadTarget
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.line_end_view import lf_pattern
-from mdplan.text.lines import LineIndex, Span
+from mdplan.text.lines import LineIndex, Span, lf_pattern
 from mdplan.text.pattern import MatchType, Pattern, PatternProblem
 from mdplan.text.source import visible
 from mdplan.text.visible import escape_for_message, shown_names

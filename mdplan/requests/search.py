@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from mdplan.markdown.tables import NodeKind
 from mdplan.requests.queries import CURSOR_HELP, ENCODING_HELP, FORMAT_HELP, FORMAT_PATTERN, Query, described
-from mdplan.text.line_end_view import lf_pattern
+from mdplan.text.lines import lf_pattern
 from mdplan.text.pattern import MatchType, Pattern
 
 _DEFAULT_LIMIT: Final = 50

@@ -16,11 +16,17 @@ from typing import Any, Final, Literal
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
 from mdplan.storage import filesystem, recovery
-from mdplan.storage.files import UNFINISHED_MODE, KnownContent, is_digest, read_regular_file, write_refusal
+from mdplan.storage.files import (
+    UNFINISHED_MODE,
+    FileName,
+    KnownContent,
+    is_digest,
+    read_regular_file,
+    write_refusal,
+)
 from mdplan.storage.folders import Folders, folder_of
 from mdplan.storage.journal import MAX_RECORD_BYTES, TRANSACTION, JournalEntry, JournalRecord, encode_note
 from mdplan.storage.lock import RootLock, locked_alone, roots_between
-from mdplan.storage.names import FileName
 from mdplan.storage.state_folder import RecordName, State, make_lasting
 from mdplan.storage.transactions import RootState, StagedPlace, touched_folders
 

@@ -15,11 +15,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.storage.files import read_regular_file
+from mdplan.storage.files import read_regular_file, visible
 from mdplan.storage.filesystem import StorageRefused, of_error, storage_errors
 from mdplan.storage.folders import Folders
 from mdplan.storage.journal import Journal
-from mdplan.storage.names import visible
 from mdplan.storage.root import STATE_FOLDER, Root
 from mdplan.storage.state_folder import (
     LOCK_FILE,

@@ -14,12 +14,11 @@ from typing import Final, Literal
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
 from mdplan.storage import transactions
-from mdplan.storage.files import UNFINISHED, is_digest
+from mdplan.storage.files import UNFINISHED, canonical_path, is_digest, is_temporary_name, visible
 from mdplan.storage.filesystem import StorageRefused, of_error
 from mdplan.storage.folders import Folders
 from mdplan.storage.journal import Journal, JournalEntry, JournalRecord
 from mdplan.storage.lock import RootLock, is_locked
-from mdplan.storage.names import canonical_path, is_temporary_name, visible
 from mdplan.storage.root import STATE_FOLDER, Root
 from mdplan.storage.state_folder import JOURNAL_FOLDER, RecordName, State, open_existing
 from mdplan.storage.user_state import has_key

@@ -10,9 +10,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Self, TypeAlias, TypeVar
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.storage.files import FileBytes, read_regular_file, stat_file, write_refusal
-from mdplan.storage.filesystem import DirectoryEntry, FileSystem, StorageRefused, of_error, storage_errors
-from mdplan.storage.names import (
+from mdplan.storage.files import (
+    FileBytes,
     FileName,
     Scope,
     canonical_path,
@@ -20,8 +19,12 @@ from mdplan.storage.names import (
     component_problem,
     cost_problem,
     glob_problem,
+    read_regular_file,
+    stat_file,
     visible,
+    write_refusal,
 )
+from mdplan.storage.filesystem import DirectoryEntry, FileSystem, StorageRefused, of_error, storage_errors
 from mdplan.storage.user_state import lies_in, state_directory_identity
 
 if TYPE_CHECKING:

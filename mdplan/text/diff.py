@@ -16,8 +16,7 @@ from typing import Final, NamedTuple, Self, TypeVar
 
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.line_end_view import line_end_around
-from mdplan.text.lines import LineIndex, Span
+from mdplan.text.lines import LineIndex, Span, line_end_around
 from mdplan.text.source import ByteEdit, Source
 
 _NO_NEWLINE: Final = b"\n\\ No newline at end of file\n"

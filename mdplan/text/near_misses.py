@@ -10,8 +10,7 @@ from itertools import accumulate, islice
 from typing import Final
 
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.line_end_view import common_edges, common_start
-from mdplan.text.lines import LineIndex, NearMiss, Span
+from mdplan.text.lines import LineIndex, NearMiss, Span, common_edges, common_start
 
 _MOST_SHOWN: Final = 3
 

@@ -13,8 +13,7 @@ from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Final
 
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.line_end_view import LineEndView, to_lf
-from mdplan.text.lines import LineIndex, Span
+from mdplan.text.lines import LineEndView, LineIndex, Span, to_lf
 
 if TYPE_CHECKING:
     from unidiff.patch import Hunk, PatchedFile

@@ -14,7 +14,7 @@ from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.html import safe_html
 from mdplan.merge.documents import Choice, ConflictPlace
 from mdplan.review import plan_review
-from mdplan.storage.decisions import Decision, Verdict
+from mdplan.storage.plans import Decision, Verdict
 from mdplan.text.source import DocumentFormat
 from mdplan.web import diff
 from mdplan.web.labels import counted, shown, title_of

@@ -17,7 +17,7 @@ from mdplan.engine.plans import PlanRef
 from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService, ReviewState, placed_comments
 from mdplan.reports.plan import ReviewReport
 from mdplan.review.plan_review import FoundLine, ReviewedFile
-from mdplan.storage import decisions
+from mdplan.storage import plans as decisions
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.web.diff import DiffOptions, FileViews, ShownComment, side_by_side, warning_groups
 from mdplan.web.labels import counted, date_of, day_and_time, short, shown

@@ -19,8 +19,7 @@ from threading import Lock
 from typing import Final
 
 from mdplan.diagnostics import Problems
-from mdplan.storage.decisions import LineComment
-from mdplan.storage.plans import view_token
+from mdplan.storage.plans import LineComment, view_token
 
 _TOKEN_BYTES: Final = 32
 _PATH_BYTES: Final = 16

@@ -30,9 +30,9 @@ from scratch import scratch_folder
 from mdplan.engine.engine import Engine
 from mdplan.settings import Settings
 from mdplan.storage.commit import StagedFile, publish, stage
+from mdplan.storage.files import FileName
 from mdplan.storage.filesystem import Durability
 from mdplan.storage.lock import locked
-from mdplan.storage.names import FileName
 from mdplan.storage.recovery import recover
 from mdplan.storage.root import Root
 from mdplan.storage.transactions import collect

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from mdplan.storage.names import is_temporary_name
+from mdplan.storage.files import is_temporary_name
 from mdplan.storage.root import Root
 from mdplan.storage.transactions import Transaction, before_image, transactions
 from tests.crash.scenario import digest

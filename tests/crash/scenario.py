@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mdplan.storage.commit import StagedFile
+from mdplan.storage.files import FileName
 from mdplan.storage.filesystem import Durability
-from mdplan.storage.names import FileName
 from tests.crash.model_disk import own
 from tests.crash.volume import Content, Volume, numbers_of
 

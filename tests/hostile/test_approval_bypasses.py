@@ -15,10 +15,10 @@ from mdplan.engine.engine import Engine
 from mdplan.engine.history import CallerIdentity
 from mdplan.engine.reviews import DecisionTerms, ReviewService, ReviewState
 from mdplan.mcp import approval as elicitation
-from mdplan.mcp.calls import mcp_caller
 from mdplan.mcp.server import build_server
+from mdplan.mcp.tool import mcp_caller
 from mdplan.settings import Settings
-from mdplan.storage.decisions import Channel, Decision, DecisionStore
+from mdplan.storage.plans import Channel, Decision, DecisionStore
 from mdplan.storage.root import Workspace
 from tests.bot.golden import applied as bot_applied
 from tests.bot.repository import Repository

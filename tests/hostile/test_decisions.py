@@ -23,13 +23,20 @@ from mdplan.engine.approval import ApprovalGate
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService, ReviewState
 from mdplan.mcp import approval as elicitation
-from mdplan.mcp.calls import mcp_caller
 from mdplan.mcp.review_app import Nonces, Verb
 from mdplan.mcp.server import build_server
+from mdplan.mcp.tool import mcp_caller
 from mdplan.settings import Settings
-from mdplan.storage import decisions as decision_log
-from mdplan.storage.decisions import UNDECIDED, Channel, Decision, DecisionHistory, DecisionStore
-from mdplan.storage.plans import Origins, Revisions
+from mdplan.storage import plans as decision_log
+from mdplan.storage.plans import (
+    UNDECIDED,
+    Channel,
+    Decision,
+    DecisionHistory,
+    DecisionStore,
+    Origins,
+    Revisions,
+)
 from mdplan.storage.root import Workspace
 from mdplan.web.sessions import verdicts_key
 from tests.conftest import FULL

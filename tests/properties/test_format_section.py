@@ -12,7 +12,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.operations.base import Resolution
 from mdplan.operations.sections import FormatSection
 from mdplan.text.edit import EditList
-from mdplan.text.line_end_view import to_lf
+from mdplan.text.lines import to_lf
 from mdplan.text.source import Source
 from tests.conftest import FULL
 from tests.properties.hostile_markdown import hostile_documents

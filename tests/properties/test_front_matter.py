@@ -19,8 +19,7 @@ from mdplan.operations.base import Operation, Resolution
 from mdplan.planning.build import AttributedEdit, BuiltFile, without_joins
 from mdplan.requests.batch import read_edit
 from mdplan.text.edit import EditList
-from mdplan.text.line_end_view import to_lf
-from mdplan.text.lines import LineIndex
+from mdplan.text.lines import LineIndex, to_lf
 from mdplan.text.source import DocumentFormat, Source
 from tests.conftest import FULL
 from tests.properties.ini_files import NAMES, Edit, edits_by, ini_texts

@@ -23,7 +23,7 @@ from mdplan.reports.base import to_wire
 from mdplan.reports.plan import PlanReport
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import Durability
-from mdplan.text.line_end_view import to_lf
+from mdplan.text.lines import to_lf
 from mdplan.text.source import Source, sha256_hex
 from tests.conftest import FULL
 from tests.properties.batches import DRAWN, batches

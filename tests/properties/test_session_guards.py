@@ -23,12 +23,12 @@ from mdplan.engine.engine import Engine
 from mdplan.mcp import adapter
 from mdplan.mcp import md_tools as md_calls
 from mdplan.mcp import md_tools as md_history
-from mdplan.mcp.calls import ShownFiles, ShownVersion
 from mdplan.mcp.server import build_server
+from mdplan.mcp.tool import ShownFiles, ShownVersion
 from mdplan.requests.batch import Batch
 from mdplan.settings import Settings
+from mdplan.storage.files import FileName
 from mdplan.storage.filesystem import Durability
-from mdplan.storage.names import FileName
 from mdplan.storage.root import Workspace
 from tests.surfaces.mcp_calls import Calls, calls_to
 

@@ -12,7 +12,7 @@ from mdplan.engine.history import CallerIdentity
 from mdplan.engine.reviews import OpenPlan, ReviewService
 from mdplan.reports.plan import ReviewReport
 from mdplan.settings import Settings
-from mdplan.storage.decisions import Decision, LineComment, Side
+from mdplan.storage.plans import Decision, LineComment, Side
 from mdplan.storage.root import Workspace
 from tests.support.three_edits import EDITS, GUIDE, change
 

@@ -11,7 +11,7 @@ from mdplan.engine.engine import Engine
 from mdplan.engine.plans import PlanCache, PlanLibrary
 from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService, ReviewState
 from mdplan.reports.plan import ApplyReport
-from mdplan.storage.decisions import Channel, Decision, DecisionStore, LineComment, Side, Verdict
+from mdplan.storage.plans import Channel, Decision, DecisionStore, LineComment, Side, Verdict
 from mdplan.text.source import Source
 from tests.support.three_edits import EDITS, GUIDE, plan
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from mdplan.storage.commit import CommitResult, StagedFile, publish, stage
+from mdplan.storage.files import FileName
 from mdplan.storage.filesystem import Durability, FileSystem
 from mdplan.storage.lock import locked
-from mdplan.storage.names import FileName
 from mdplan.storage.recovery import Keep, RecoveryResult, recover
 from mdplan.storage.root import Root
 

@@ -17,7 +17,7 @@ import yaml
 
 from mdplan.markdown.format_detection import FrontMatterFormat
 from mdplan.planning.build import BuiltFile
-from mdplan.text.line_end_view import to_lf
+from mdplan.text.lines import to_lf
 from tests.support.edit_trials import Document
 
 NEW_KEY = "zz new key"

@@ -17,8 +17,8 @@ from mcp.types import ElicitRequestFormParams, ElicitRequestURLParams, ElicitRes
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import ReviewService
 from mdplan.mcp import approval as elicitation
-from mdplan.mcp.calls import mcp_caller
 from mdplan.mcp.server import build_server
+from mdplan.mcp.tool import mcp_caller
 from mdplan.settings import Settings
 from mdplan.storage.plans import address_of, announce, view_token, withdraw
 from mdplan.storage.root import Workspace

@@ -19,10 +19,10 @@ from mcp.types import Implementation
 
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService
-from mdplan.mcp.calls import mcp_caller
 from mdplan.mcp.server import build_server
+from mdplan.mcp.tool import mcp_caller
 from mdplan.settings import Settings
-from mdplan.storage.decisions import Channel, Decision, LineComment, Side
+from mdplan.storage.plans import Channel, Decision, LineComment, Side
 from mdplan.storage.root import Workspace
 from tests.support.three_edits import GUIDE, change
 from tests.surfaces.mcp_calls import GENERATIONS, Calls, Result, calls_to, compact, process

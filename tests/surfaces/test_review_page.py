@@ -18,9 +18,8 @@ import pytest
 from mdplan.engine.approval import approved_only
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import ReviewService
-from mdplan.storage.decisions import DecisionStore, LineComment, Side
-from mdplan.storage.names import FileName
-from mdplan.storage.plans import address_of
+from mdplan.storage.files import FileName
+from mdplan.storage.plans import DecisionStore, LineComment, Side, address_of
 from mdplan.text.visible import escaped, is_hidden
 from tests.conftest import REPOSITORY
 from tests.support.three_edits import change

@@ -13,7 +13,7 @@ from mdplan.cli.review import DecisionKind, QuotedLines, ReviewEnd, TerminalDial
 from mdplan.cli.terminal import NO_STYLE
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import OpenPlan, ReviewService
-from mdplan.storage.decisions import LineComment, Side, Verdict
+from mdplan.storage.plans import LineComment, Side, Verdict
 from tests.support.tmux import BASH, Terminal, terminal
 from tests.surfaces.command_line import BATCH, GUIDE, RESULT, mdplan, plan_id_of
 from tests.surfaces.dialog import Dialog

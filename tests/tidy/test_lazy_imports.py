@@ -197,7 +197,7 @@ NOT_FOR_A_COMMIT = (
 )
 NOT_FOR_A_PLAN = (
     *NOT_FOR_A_COMMIT,
-    *("mdplan.engine.commit", "mdplan.engine.comparison", "mdplan.engine.recovery"),
+    *("mdplan.engine.commit", "mdplan.engine.comparison", "mdplan.engine.undo"),
     *("mdplan.engine.undo", "mdplan.storage.journal", "mdplan.storage.transaction."),
 )
 SKIPPED = {"stat": NOT_FOR_A_LOOK, "read": NOT_FOR_A_LOOK, "plan": NOT_FOR_A_PLAN, "apply": NOT_FOR_A_COMMIT}

@@ -19,7 +19,7 @@ from mdplan.markdown.payload import read_payload
 from mdplan.markdown.sections import Section
 from mdplan.planning.build import BuiltFile
 from mdplan.requests.queries import StatRequest
-from mdplan.storage.names import FileName
+from mdplan.storage.files import FileName
 from mdplan.storage.root import Root, Workspace
 from mdplan.text.lines import Span
 from mdplan.text.source import Source

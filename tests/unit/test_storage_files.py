@@ -14,9 +14,8 @@ import pytest
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.engine.engine import Engine
 from mdplan.storage import filesystem as rename_flags
-from mdplan.storage.files import FileBytes, KnownContent, content_of, is_digest, read_regular_file
+from mdplan.storage.files import FileBytes, FileName, KnownContent, content_of, is_digest, read_regular_file
 from mdplan.storage.filesystem import FileSystem, StorageRefused
-from mdplan.storage.names import FileName
 from mdplan.storage.root import Root, Workspace, find_root
 from tests.support.files import NOBODY, as_nobody, descriptors, names_in
 

@@ -104,9 +104,8 @@ def _outline(path: str, like: str) -> "Outline | Diagnostic":
 
     Errors: INVALID_ARGUMENT for a file that cannot be read; those of `decode_document`.
     """
-    from mdplan.markdown.format_detection import document_format
+    from mdplan.markdown.format_detection import decode_document, document_format
     from mdplan.markdown.outline import Outline
-    from mdplan.reading.open_document import decode_document
     from mdplan.settings import DEFAULT_SETTINGS
 
     try:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mdplan.cli.review import ReviewEnd, TerminalDialog
     from mdplan.diagnostics import Problems
     from mdplan.engine.reviews import OpenPlan, ReviewEntry, ReviewService
-    from mdplan.storage.decisions import Decision
+    from mdplan.storage.plans import Decision
 
 
 @command(
@@ -150,7 +150,7 @@ def _decide(
 ) -> "Decision | Problems":
     from mdplan.cli.review import DecisionKind
     from mdplan.engine.reviews import DecisionTerms
-    from mdplan.storage.decisions import Channel, LineComment, Side
+    from mdplan.storage.plans import Channel, LineComment, Side
     from mdplan.storage.user_state import user_name
 
     choices = outcome.choices

@@ -117,7 +117,7 @@ def serve(
 
     def load() -> Catalog:
         from mdplan.engine.engine import Engine
-        from mdplan.mcp.calls import mcp_caller
+        from mdplan.mcp.tool import mcp_caller
 
         engine = Engine(workspace, settings, caller=mcp_caller())
         return build_catalog(

@@ -19,8 +19,7 @@ from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
 from mdplan.operations import IMPLIED
 from mdplan.text.diff import ComparedBlock, LineComparison
-from mdplan.text.line_end_view import LEAST_DIGITS, to_lf
-from mdplan.text.lines import Span
+from mdplan.text.lines import LEAST_DIGITS, Span, to_lf
 from tests.benchmarks.replay.formats import compact
 
 Edit = Mapping[str, Any]
