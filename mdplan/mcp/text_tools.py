@@ -114,7 +114,7 @@ def _removed(arguments: Mapping[str, Any]) -> ToolResult | None:
     given = with_decoded_fields(text_requests.TextPatchRequest, arguments)
     if given.get("operation") == "replaceLines":
         return text_requests.failure(
-            "Operation replaceLines was removed", "Use operation replace_text with target lines"
+            "Operation replaceLines was removed", "Use operation replace with target lines"
         )
     target = given.get("target")
     names = [name for name in text_requests.SUCCESSORS if isinstance(target, Mapping) and name in target]

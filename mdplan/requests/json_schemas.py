@@ -20,6 +20,7 @@ from mdplan.reports.plan import ApplyReport, PlanReport
 from mdplan.reports.stat import StatReport
 from mdplan.requests.batch import Batch, FileEdits
 from mdplan.requests.schemas import DIALECT, Schema, prose, tidied
+from mdplan.requests.spellings import SPELLINGS
 from mdplan.text.lazy_pattern import lazy_pattern
 
 _SCALARS: Final[Mapping[object, str]] = {str: "string", bool: "boolean", int: "integer", float: "number"}
@@ -31,6 +32,13 @@ _SHA256_OR_NULL: Final[Schema] = {**_SHA256, "type": ["string", "null"]}
 _GLOB: Final[Schema] = {
     "type": "string",
     "description": 'Instead of file: all files that match, such as "docs/**/*.md", get the same edits.',
+}
+
+_OTHER_SPELLING: Final[Schema] = {
+    "type": "object",
+    "description": "An operation by a name of earlier versions, with the fields that it had.",
+    "properties": {"op": {"enum": sorted(SPELLINGS)}},
+    "required": ["op"],
 }
 
 _BACKTICKED: Final = lazy_pattern(r"`(\w+)`")
@@ -45,6 +53,8 @@ def batch_schema() -> Schema:
     for model in OPERATIONS.values():
         definitions[model.__name__]["examples"] = [dict(model.example)]
     of_files = definitions["FileEdits"]
+    definitions["OtherSpelling"] = _OTHER_SPELLING
+    of_files["properties"]["edits"]["items"]["oneOf"].append({"$ref": "#/$defs/OtherSpelling"})
     one_file = of_files["properties"] = {**of_files["properties"], "glob": _GLOB}
     required = [name for name in of_files["required"] if name != "file"]
     of_files |= {"required": required, "oneOf": [{"required": ["file"]}, {"required": ["glob"]}]}

@@ -20,7 +20,8 @@ from tests.support.edit_trials import Document
 from tests.support.pages import Page
 
 _DEFINITIONS = re.compile(r"(?:^ {0,3}\[[^\]\n]+\]:.*\n(?:[ \t]+\S.*\n|[ \t]*\n)*)+\Z", re.MULTILINE)
-_ANCHOR = re.compile(r"\s*<a (?:id|name) *=[^<>]*></a>\s*")
+# An HTML anchor, or the label of a MyST target.
+_ANCHOR = re.compile(r"\s*(?:<a (?:id|name) *=[^<>]*></a>|\([^()\n]+\)=)\s*")
 NEW = "## New section\n\nNew text.\n"
 
 # Refusals that a document can deserve; each was read.

@@ -134,7 +134,7 @@ class Trials:
         with capsys.disabled():
             sys.stderr.write(f"\n{what}: {self.planned} planned, refused: {'; '.join(refused) or 'none'}\n")
         assert self.planned
-        assert self.problems[:10] == []
+        assert not self.problems, "\n".join(self.problems[:10])
 
 
 def reason_of_refusal(document: Document, problems: Problems) -> str:

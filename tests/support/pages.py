@@ -19,6 +19,8 @@ _SOURCE_PLACE = re.compile(r' data-sourcepos="(\d+):[^"]*"')
 
 _HEADING = re.compile(r"<h([1-6])>(.*?)</h\1>", re.DOTALL)
 
+# An explicit ID behind a title, as VuePress and kramdown read it, stays with the heading.
+_ATTRIBUTES = re.compile(r" *\{#[^{}]*\}\Z")
 _HEADING_LINE = re.compile(r'<h[1-6] data-sourcepos="(\d+):')
 
 _TAG = re.compile(r"<[^>]*>")
@@ -62,7 +64,8 @@ class Page:
         at = 0
         for number, match in enumerate(_HEADING.finditer(self.body)):
             if number in titles:
-                pieces += (self.body[at : match.start(2)], titles[number])
+                kept = _ATTRIBUTES.search(match[2])
+                pieces += (self.body[at : match.start(2)], titles[number], kept[0] if kept else "")
                 at = match.end(2)
         return "".join([*pieces, self.body[at:]])
 
