@@ -1,7 +1,8 @@
-"""Unified diffs, built from the known edits and never by comparing whole texts.
+"""Unified diffs, changed lines, edits of whole lines, and the drift between two versions of a text.
 
-Diffs are bytes, because the files are. Lines end at LF alone here, as git, GNU patch and dulwich have it:
-a CR, U+2028 or form feed belongs to its line.
+Diffs are built from the known edits, and never by comparing whole texts. They are bytes, because the files
+are, and their lines end at LF only, as in git, GNU patch and dulwich: a CR, U+2028 or form feed belongs to
+its line.
 """
 
 import re
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, groupby
 from typing import Final, NamedTuple, Self, TypeVar
 
 from mdplan.text.edit import EditList, TextEdit
@@ -35,8 +36,8 @@ class Hunk:
     """Changed lines with the unchanged ones around them.
 
     Starts are 1-based line numbers in base and result; with a count of 0 the number of the line before.
-    Each of `lines` begins with a blank, ``-`` or ``+`` and ends with LF; one that has no LF in its file
-    carries the marker for that after it.
+    Each of `lines` begins with a space, ``-`` or ``+`` and ends with LF. The marker follows a line that has
+    no LF in its file.
     """
 
     old_start: int
@@ -46,7 +47,7 @@ class Hunk:
     lines: tuple[bytes, ...]
 
     def __bytes__(self) -> bytes:
-        """The hunk under its header, which always gives the counts."""
+        """Return the hunk under its header, which always gives the counts."""
         header = b"@@ -%d,%d +%d,%d @@\n" % (self.old_start, self.old_count, self.new_start, self.new_count)
         return header + b"".join(self.lines)
 
@@ -85,14 +86,14 @@ class DiffText:
 
 
 def file_diff(path: str | None, new_path: str | None, hunks: Sequence[Hunk]) -> bytes:
-    """`hunks` under the headers of a file that is `path` before and `new_path` after.
+    """Write `hunks` under the headers of a file that is `path` before and `new_path` after.
 
-    None for a file that is not there: it is created, or deleted. Two paths that differ are a renaming.
+    None stands for an absent file: the diff creates or deletes it. Two different paths are a renaming.
     A file that keeps its path and has no hunks gives no bytes.
     """
     if path == new_path and not hunks:
         return b""
-    # Without hunks, names are in the header alone, where a blank would end them.
+    # Without hunks, names are only in the header, where a space would end them.
     special = _SPECIAL if hunks else _SPECIAL_OR_BLANK
     old = _git_name("a/", path or new_path or "", special)
     new = _git_name("b/", new_path or path or "", special)
@@ -108,10 +109,10 @@ def file_diff(path: str | None, new_path: str | None, hunks: Sequence[Hunk]) -> 
 
 
 def find_hunks(base: bytes, edits: Sequence[ByteEdit], *, context: int = 3) -> tuple[Hunk, ...]:
-    """Hunks from `base` to the result of sorted, disjoint `edits`, with up to `context` lines around each."""
+    """Make hunks from `base` to the result of sorted, disjoint `edits`, with `context` lines around each."""
     hunks: list[Hunk] = []
     line, counted_to, shift = 1, 0, 0
-    for changes in _near(base, line_changes(base, edits), 2 * context):
+    for changes in _neighbours(base, line_changes(base, edits), 2 * context):
         start = _back(base, changes[0].start, context)
         end = _forward(base, changes[-1].end, len(base), context)
         lines = _hunk_lines(base, start, end, changes)
@@ -142,8 +143,8 @@ class LineChange(NamedTuple):
     new: list[bytes]
 
 
-def _near(base: bytes, changes: Iterable[LineChange], distance: int) -> Iterator[list[LineChange]]:
-    """Runs of changes with at most `distance` unchanged lines between neighbours."""
+def _neighbours(base: bytes, changes: Iterable[LineChange], distance: int) -> Iterator[list[LineChange]]:
+    """Yield runs of changes with at most `distance` unchanged lines between neighbours."""
     run: list[LineChange] = []
     for change in changes:
         if run and _forward(base, run[-1].end, change.start, distance) < change.start:
@@ -155,7 +156,7 @@ def _near(base: bytes, changes: Iterable[LineChange], distance: int) -> Iterator
 
 
 def _hunk_lines(base: bytes, start: int, end: int, changes: list[LineChange]) -> tuple[bytes, ...]:
-    """Lines of the base's bytes ``[start, end)`` with `changes` in them, removals before additions."""
+    """Return the lines of the base's bytes ``[start, end)`` with `changes`, removals before additions."""
     lines: list[bytes] = []
     added: list[bytes] = []
     at = start
@@ -170,12 +171,12 @@ def _hunk_lines(base: bytes, start: int, end: int, changes: list[LineChange]) ->
 
 
 def _marked(sign: bytes, lines: Iterable[bytes]) -> list[bytes]:
-    """Lines of a hunk."""
+    """Put `sign` before each of `lines`."""
     return [sign + line if line.endswith(b"\n") else sign + line + _NO_NEWLINE for line in lines]
 
 
 def _back(base: bytes, at: int, count: int) -> int:
-    """Where the line `count` lines before the line start `at` begins, or 0."""
+    """Return the start of the line that is `count` lines before the line start `at`, or 0."""
     for _ in range(count):
         if at == 0:
             break
@@ -184,7 +185,7 @@ def _back(base: bytes, at: int, count: int) -> int:
 
 
 def _forward(base: bytes, at: int, stop: int, count: int) -> int:
-    """Where the line `count` lines after the line start `at` begins, or `stop`."""
+    """Return the start of the line that is `count` lines after the line start `at`, or `stop`."""
     for _ in range(count):
         if at == stop:
             break
@@ -193,7 +194,7 @@ def _forward(base: bytes, at: int, stop: int, count: int) -> int:
 
 
 def _body(old_name: bytes, new_name: bytes, hunks: Sequence[Hunk]) -> bytes:
-    """Hunks under the lines that name the two sides; nothing without hunks."""
+    """Write `hunks` under the lines that name the two sides; nothing without hunks."""
     if not hunks:
         return b""
     header = b"--- %b\n+++ %b\n" % (_ended(old_name), _ended(new_name))
@@ -201,15 +202,12 @@ def _body(old_name: bytes, new_name: bytes, hunks: Sequence[Hunk]) -> bytes:
 
 
 def _git_name(side: str, path: str, special: re.Pattern[bytes]) -> bytes:
-    """Name of one side as git writes it: non-ASCII as it is, what is `special` in C quotes."""
+    """Write the name of one side as git does: non-ASCII as it is, and in C quotes if it has `special`."""
     name = path.encode("utf-8")
-    # unidiff splits the header at its last " b/", and GNU patch drops blanks at the end of a name.
+    # unidiff splits the header at its last " b/", and GNU patch drops spaces at the end of a name.
     if b" b/" in name or name.endswith(b" "):
         special = _SPECIAL_OR_BLANK
-    return _quoted(side.encode() + name, special)
-
-
-def _quoted(name: bytes, special: re.Pattern[bytes]) -> bytes:
+    name = side.encode() + name
     return b'"%b"' % special.sub(_escape, name) if special.search(name) else name
 
 
@@ -219,15 +217,14 @@ def _escape(match: re.Match[bytes]) -> bytes:
 
 
 def _ended(name: bytes) -> bytes:
-    """`name` with the TAB without which GNU patch would end it at its first blank."""
+    """Return `name` with a TAB if it has a space, at which GNU patch would end it otherwise."""
     return name + b"\t" if b" " in name and not name.startswith(b'"') else name
 
 
-# --- Which lines of a text its edits change, in line numbers as callers count them.
+# --- Changed lines, by the line numbers that callers count.
 #
-# Unlike a diff, where lines end at LF alone, this goes by the lines of `LineIndex`, and two lines are the
-# same
-# when their content is: a line that gets another line end keeps its place.
+# Unlike a diff, this goes by the lines of `LineIndex`. Lines with equal content are equal, so a line that
+# only gets another newline counts as unchanged.
 
 
 class ChangedLines(NamedTuple):
@@ -243,7 +240,7 @@ class ChangedLines(NamedTuple):
 
     @property
     def shrinks_by(self) -> int:
-        """How many lines fewer there are; negative where there are more."""
+        """Return how many lines fewer there are; negative if there are more."""
         return (self.old_end - self.old_start) - (self.new_end - self.new_start)
 
 
@@ -256,7 +253,7 @@ class KeptLines(NamedTuple):
 
 
 def changed_lines(base: LineIndex, edits: EditList, result: LineIndex) -> Iterator[ChangedLines]:
-    """What `edits`, which turn `base` into `result`, do to its lines: in order, with kept lines between.
+    """Yield what `edits`, which turn `base` into `result`, do to its lines, with kept lines between.
 
     Takes time in proportion to the edits and the lines that they touch.
     """
@@ -266,24 +263,23 @@ def changed_lines(base: LineIndex, edits: EditList, result: LineIndex) -> Iterat
         old = [base.content(line) for line in range(region.old_start, region.old_end)]
         new = [result.content(line) for line in range(region.new_start, region.new_end)]
         for block in comparison.differing(old, new):
-            found = ChangedLines(
+            change = ChangedLines(
                 region.old_start + block.old_start,
                 region.old_start + block.old_end,
                 region.new_start + block.new_start,
                 region.new_start + block.new_end,
             )
-            if current is not None and current.old_end == found.old_start:
-                current = ChangedLines(current.old_start, found.old_end, current.new_start, found.new_end)
-                continue
-            if current is not None:
+            if current is not None and current.old_end == change.old_start:
+                change = ChangedLines(current.old_start, change.old_end, current.new_start, change.new_end)
+            elif current is not None:
                 yield current
-            current = found
+            current = change
     if current is not None:
         yield current
 
 
 def kept_lines(changes: Sequence[ChangedLines], count: int) -> Iterator[KeptLines]:
-    """The lines of a base of `count` lines that are outside all its `changes`, in order."""
+    """Yield the lines of a base of `count` lines that are outside all its `changes`, in order."""
     start = 1
     shift = 0
     for change in changes:
@@ -295,10 +291,10 @@ def kept_lines(changes: Sequence[ChangedLines], count: int) -> Iterator[KeptLine
 
 
 def _text_regions(base: LineIndex, edits: EditList, result: LineIndex) -> Iterator[ChangedLines]:
-    """Whole lines that `edits` touch, and what they become.
+    """Yield the whole lines that `edits` touch, and what they become.
 
-    The line after an edit that ends at a line's start counts as touched, because the edit may have taken
-    the line end before it. So does the line before one that starts after a CR, which LF would join.
+    The line after an edit that ends at a line's start counts as touched, because the edit may have removed
+    the newline before it. So does the line before one that starts after a CR, which LF would join.
     """
     growth = 0
     first = last = old_growth = 0
@@ -320,7 +316,10 @@ def _text_regions(base: LineIndex, edits: EditList, result: LineIndex) -> Iterat
 def _region(
     base: LineIndex, result: LineIndex, first: int, last: int, before: int, behind: int
 ) -> ChangedLines:
-    """Lines `first` to `last` of `base`; `before` and `after` them the result is that much longer."""
+    """Return lines `first` to `last` of `base`, and what became of them.
+
+    The result is longer by `before` characters before these lines, and by `behind` after them.
+    """
     return ChangedLines(
         old_start=first,
         old_end=min(last, base.count) + 1,
@@ -329,16 +328,13 @@ def _region(
     )
 
 
-# --- Which lines a list of edits changes, as a diff has them.
-#
-# Lines end at LF alone here, as git, GNU patch and dulwich have it in diffs: a CR, U+2028 or form feed
-# belongs to its line.
+# --- Changed lines, as a diff has them.
 
 _LINE: Final = lazy_pattern(rb"[^\n]*\n|[^\n]+")
 
 
 def line_changes(base: bytes, edits: Sequence[ByteEdit]) -> Iterator[LineChange]:
-    """The lines of `base` that sorted, disjoint `edits` change, in order.
+    """Yield the lines of `base` that sorted, disjoint `edits` change, in order.
 
     Takes time in proportion to the edits and the lines that they touch, not to `base`.
     """
@@ -356,15 +352,15 @@ def line_changes(base: bytes, edits: Sequence[ByteEdit]) -> Iterator[LineChange]
 
 
 def split_lines(data: bytes) -> list[bytes]:
-    """Lines with their LF; the last one may have none."""
+    """Split `data` into lines with their LF; the last one may have none."""
     return _LINE.findall(data)
 
 
 def _byte_regions(base: bytes, edits: Sequence[ByteEdit]) -> Iterator[tuple[int, int, bytes]]:
-    """Byte ranges ``[start, end)`` of whole lines that `edits` touch, each with what it becomes.
+    """Yield byte ranges ``[start, end)`` of whole lines that `edits` touch, each with what it becomes.
 
-    The line after an edit that ends at a line's start counts as touched, because the edit may have
-    taken the line end before it. So does everything that follows once the end of the base is touched.
+    The line after an edit that ends at a line's start counts as touched, because the edit may have removed
+    the newline before it. So does everything that follows once the end of the base is touched.
     """
     start = end = at = 0
     pieces: list[bytes] = []
@@ -382,7 +378,7 @@ def _byte_regions(base: bytes, edits: Sequence[ByteEdit]) -> Iterator[tuple[int,
         yield start, end, b"".join((*pieces, base[at:end]))
 
 
-# --- Which lines of two texts differ.
+# --- Comparing two lists of lines.
 
 # How many pairs of lines one list of edits may compare where a text was replaced by a similar one. A
 # pattern of repeated lines takes difflib 0.2 s at this size; past it the lines show as replaced.
@@ -401,7 +397,7 @@ class ComparedBlock(NamedTuple):
 
     @property
     def comparisons(self) -> int:
-        """How many pairs of lines it has."""
+        """Return how many pairs of lines it has."""
         return (self.old_end - self.old_start) * (self.new_end - self.new_start)
 
 
@@ -413,7 +409,7 @@ class LineComparison:
         self.comparisons_left = comparisons
 
     def differing(self, old: list[Line], new: list[Line]) -> Iterator[ComparedBlock]:
-        """The blocks of `old` and `new` that differ, in order; all lines outside them are the same."""
+        """Yield the blocks of `old` and `new` that differ, in order; all lines outside them are equal."""
         if len(old) == 1 == len(new):
             # Most edits stay within their line.
             yield from () if old == new else (ComparedBlock(0, 1, 0, 1),)
@@ -427,7 +423,7 @@ class LineComparison:
 
 
 def _gaps(old: list[Line], new: list[Line]) -> Iterator[ComparedBlock]:
-    """Blocks that differ, between the lines that have only one possible counterpart."""
+    """Yield the blocks that differ, between the lines that have only one possible counterpart."""
     whole = _trimmed(old, new, ComparedBlock(0, len(old), 0, len(new)))
     pairs: list[tuple[int, int]] = _anchors(old, new, whole) if whole.comparisons > 1 else []
     old_at, new_at = whole.old_start, whole.new_start
@@ -439,7 +435,7 @@ def _gaps(old: list[Line], new: list[Line]) -> Iterator[ComparedBlock]:
 
 
 def _trimmed(old: list[Line], new: list[Line], block: ComparedBlock) -> ComparedBlock:
-    """`block` without the first and last lines that both sides share."""
+    """Return `block` without the first and last lines that both sides share."""
     old_start, old_end, new_start, new_end = block
     while old_start < old_end and new_start < new_end and old[old_start] == new[new_start]:
         old_start += 1
@@ -451,20 +447,20 @@ def _trimmed(old: list[Line], new: list[Line], block: ComparedBlock) -> Compared
 
 
 def _anchors(old: list[Line], new: list[Line], block: ComparedBlock) -> list[tuple[int, int]]:
-    """Indexes of lines that are exactly once on both sides: the longest list that keeps their order.
+    """Pair the lines that occur exactly once on each side: the longest list that keeps their order.
 
-    This is the idea of the patience diff. It takes the time of a sort, so it needs no limit.
+    This is the idea of the patience diff. It takes as long as a sort, so it needs no limit.
     """
     old_count = Counter(old[block.old_start : block.old_end])
     new_count = Counter(new[block.new_start : block.new_end])
-    place = {new[at]: at for at in range(block.new_start, block.new_end) if new_count[new[at]] == 1}
+    new_index = {new[at]: at for at in range(block.new_start, block.new_end) if new_count[new[at]] == 1}
     pairs = [
-        (at, place[old[at]])
+        (at, new_index[old[at]])
         for at in range(block.old_start, block.old_end)
-        if old[at] in place and old_count[old[at]] == 1
+        if old[at] in new_index and old_count[old[at]] == 1
     ]
-    lowest: list[int] = []  # For each length the lowest line of `new` at which a list so long can end,
-    ends: list[int] = []  # and the pair that is there.
+    lowest: list[int] = []  # For each length, the lowest line of `new` at which a list that long can end,
+    ends: list[int] = []  # and the index of its last pair.
     before: list[int] = []
     for index, (_, new_line) in enumerate(pairs):
         length = bisect_left(lowest, new_line)
@@ -480,7 +476,7 @@ def _anchors(old: list[Line], new: list[Line], block: ComparedBlock) -> list[tup
 
 
 def _compare(old: list[Line], new: list[Line], gap: ComparedBlock) -> Iterator[ComparedBlock]:
-    """The blocks inside `gap` that differ."""
+    """Yield the blocks inside `gap` that differ."""
     matcher = SequenceMatcher(
         None, old[gap.old_start : gap.old_end], new[gap.new_start : gap.new_end], autojunk=False
     )
@@ -494,12 +490,12 @@ def _compare(old: list[Line], new: list[Line], gap: ComparedBlock) -> Iterator[C
             )
 
 
-# --- Maps lines of an old text to the current one, so that edits can be rebased.
+# --- The drift of a text, by which edits are rebased.
 
 
 @dataclass(frozen=True)
 class LineDrift:
-    """The lines in which a text differs from what it became. Line ends count to their lines.
+    """The lines in which a text differs from what it became. A newline belongs to its line.
 
     `blocks` are 0-based, half-open and in order; the lines outside them are the same.
     """
@@ -509,7 +505,7 @@ class LineDrift:
 
     @classmethod
     def between(cls, old: str, new: str) -> "LineDrift":
-        """The drift from `old` to `new`, by one comparison of their lines."""
+        """Compare the lines of `old` and `new` once."""
         old_lines, new_lines = LineIndex(old), LineIndex(new)
         blocks = tuple(LineComparison().differing(list(_lines(old, old_lines)), list(_lines(new, new_lines))))
         edits = tuple(
@@ -522,7 +518,7 @@ class LineDrift:
         return cls(blocks, EditList(edits))
 
     def block_near(self, lines: LineIndex, span: Span) -> ComparedBlock | None:
-        """The first block that changed a line of `span`, or one next to them; None when there is none.
+        """Return the first block that changed a line of `span`, or one next to them, if any.
 
         `lines` are those of the old text, and `span` is one of it. The edges of the text count as lines
         next to its first and last one, so what comes before the first line is near it.
@@ -534,7 +530,7 @@ class LineDrift:
         return None
 
     def carried(self, span: Span) -> Span:
-        """A `span` of the old text, with no block near it, in the new one."""
+        """Return where a `span` of the old text, with no block near it, is in the new one."""
         start, end = self.edits.map_offset(span.start), self.edits.map_offset(span.end)
         assert start is not None, "no block is near"
         assert end is not None, "no block is near"
@@ -542,32 +538,30 @@ class LineDrift:
 
     @cached_property
     def _ends(self) -> list[int]:
-        """The line after each block, 1-based."""
+        """Return the line after each block, 1-based."""
         return [block.old_end + 1 for block in self.blocks]
 
 
 def _surroundings(lines: LineIndex, span: Span) -> tuple[int, int]:
-    """The lines before and after those of `span`, 1-based; 0 and ``count + 1`` are the edges of the text."""
-    is_between = span.start == span.end and span.start == lines.start(lines.line_at(span.start))
-    if span.start == span.end == lines.start(lines.count + 1) and _is_ended(lines):
-        return lines.count, lines.count + 1
+    """Return the lines around those of `span`, 1-based; 0 and ``count + 1`` are the edges of the text."""
     first = lines.line_at(span.start)
-    if is_between:
-        return first - 1, first
+    if not len(span):
+        has_final_newline = lines.count == 0 or lines.ending(lines.count) != ""
+        if span.start == lines.end(lines.count) and has_final_newline:
+            return lines.count, lines.count + 1
+        if span.start == lines.start(first):
+            return first - 1, first
     return first - 1, lines.line_at(max(span.start, span.end - 1)) + 1
-
-
-def _is_ended(lines: LineIndex) -> bool:
-    return lines.count == 0 or lines.ending(lines.count) != ""
 
 
 def _lines(text: str, lines: LineIndex) -> Iterator[str]:
     return (text[lines.start(line) : lines.end(line)] for line in range(1, lines.count + 1))
 
 
-# --- Edits of whole lines of a text without blocks: nothing is spaced that was not asked for.
+# --- Edits of whole lines of plain text.
 #
-# The final newline is left as it was, and an empty file is ended by a line end (DESIGN section 4).
+# They add no spacing of their own. A text keeps its final newline, or the lack of one; an empty text gets
+# one.
 
 
 def insert_lines(
@@ -578,9 +572,9 @@ def insert_lines(
     blank_before: bool = False,
     blank_after: bool = False,
 ) -> TextEdit:
-    """Insertion of `lines` at `offset`, which is a line start or the end of the text.
+    """Insert `lines` at `offset`, which is a line start or the end of the text.
 
-    A blank line is put before or after them where that is asked for and another line with text is there.
+    `blank_before` and `blank_after` put a blank line between them and a neighbouring line with text.
     """
     text, table = source.text, source.lines
     line_end = _line_end(source, offset, offset)
@@ -594,15 +588,19 @@ def insert_lines(
 
 
 def delete_lines(source: Source, numbers: Sequence[int]) -> tuple[TextEdit, ...]:
-    """Deletion of the lines `numbers`, which ascend."""
-    return tuple(TextEdit.delete(_whole(source, first, last)) for first, last in _runs(numbers))
+    """Delete the lines `numbers`, which ascend."""
+    edits: list[TextEdit] = []
+    for _, run in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]):
+        lines = [number for _, number in run]
+        edits.append(TextEdit.delete(_deleted_span(source, lines[0], lines[-1])))
+    return tuple(edits)
 
 
 def replace_lines(source: Source, first: int, last: int, lines: Sequence[str]) -> tuple[TextEdit, ...]:
-    """Edits that put `lines`, which are some, in place of the lines `first` to `last`, which are some too.
+    """Replace the lines `first` to `last` by `lines`; neither may be empty.
 
-    Lines that stay the same, but for their line ends, are not touched. What is added at the end is before
-    the line end of the last line, so that it goes before whatever else is inserted after that.
+    Lines whose content stays the same are not touched. Lines added at the end go before the newline of the
+    last line, and so before whatever else is inserted after that.
     """
     table = source.lines
     old = [table.content(line) for line in range(first, last + 1)]
@@ -623,16 +621,16 @@ def replace_lines(source: Source, first: int, last: int, lines: Sequence[str]) -
 
 
 def _append_lines(source: Source, line: int, lines: Sequence[str]) -> TextEdit:
-    """Insertion of `lines` after `line`, before the line end of that."""
+    """Insert `lines` after `line`, before its newline."""
     end = source.lines.content_end(line)
     line_end = source.lines.ending(line) or line_end_around(source.lines, end)
-    return TextEdit.insert(end, "".join(line_end + each for each in lines))
+    return TextEdit.insert(end, "".join(line_end + added for added in lines))
 
 
-def _whole(source: Source, first: int, last: int) -> Span:
-    """The lines `first` to `last` with their line ends, or with the line end before in place of the last one.
+def _deleted_span(source: Source, first: int, last: int) -> Span:
+    """Return the lines `first` to `last` with their newlines, or with the newline before them.
 
-    That is so at the end of a text without final newline, and where CR and LF would come to be together.
+    The latter at the end of a text without final newline, and if a CR and an LF would come together.
     """
     text, table = source.text, source.lines
     span = table.span(first, last)
@@ -643,22 +641,9 @@ def _whole(source: Source, first: int, last: int) -> Span:
 
 
 def _line_end(source: Source, start: int, end: int) -> str:
-    """Line end for new text from `start` to `end`; not CR where LF follows, which would make one of two."""
+    """Return the newline for new text from `start` to `end`; not CR before LF, for they would become one."""
     line_end = line_end_around(source.lines, start)
     return "\r\n" if line_end == "\r" and source.text[end : end + 1] == "\n" else line_end
-
-
-def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """First and last of each run of successive `numbers`."""
-    first = last = None
-    for number in numbers:
-        if first is None or last is None or number != last + 1:
-            if first is not None and last is not None:
-                yield first, last
-            first = number
-        last = number
-    if first is not None and last is not None:
-        yield first, last
 
 
 def _has_text(table: LineIndex, line: int) -> bool:

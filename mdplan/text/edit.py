@@ -1,4 +1,4 @@
-"""Edits of one text as values."""
+"""Edits of one text as values: sort, apply, invert and compose them, and map offsets through them."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
@@ -30,7 +30,7 @@ class TextEdit:
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Two edits that want the same code points; indexes into the sequence that was given."""
+    """Two edits of the same code points, by their indexes in the given sequence."""
 
     first: int
     second: int
@@ -64,7 +64,7 @@ class EditList:
         return iter(self.edits)
 
     def apply(self, text: str) -> str:
-        """`text` with all edits done at once."""
+        """Return `text` with all edits applied."""
         pieces: list[str] = []
         at = 0
         for edit in self.edits:
@@ -75,11 +75,11 @@ class EditList:
 
     @property
     def growth(self) -> int:
-        """How much longer all edits make a text."""
+        """Return by how much all edits lengthen a text."""
         return self._growth[-1]
 
     def invert(self, text: str) -> "EditList":
-        """Edits that turn the result back into the base `text`."""
+        """Return the edits that turn the result back into the base `text`."""
         return EditList(
             tuple(
                 TextEdit(span, text[edit.span.start : edit.span.end])
@@ -89,18 +89,18 @@ class EditList:
 
     @cached_property
     def result_spans(self) -> tuple[Span, ...]:
-        """Span of each edit's new text in the result, in the order of the edits."""
+        """Return the span of each edit's new text in the result, in the order of the edits."""
         return tuple(
             Span(edit.span.start + shift, edit.span.start + shift + len(edit.new_text))
             for edit, shift in zip(self.edits, self._growth, strict=False)
         )
 
     def map_offset(self, offset: int, *, after: bool = False) -> int | None:
-        """Where the place `offset` of the base is in the result; None inside replaced text.
+        """Map `offset` of the base to the result; None inside replaced text.
 
-        A place at which text was inserted moves after that text with `after`, else stays before it. So
-        with `after` the code point after the place is followed, and None means that it is gone; without,
-        it is the code point before the place, and the start of replaced text is still a place.
+        An offset at which text was inserted moves after that text with `after`, else stays before it. So
+        with `after` this follows the code point after the offset, and None means that it is gone. Without,
+        it follows the code point before, and the start of replaced text still has an offset.
         """
         index = bisect_right(self._starts, offset)
         if not after:
@@ -111,7 +111,7 @@ class EditList:
         return offset + self._growth[index]
 
     def unmap_offset(self, offset: int) -> int | None:
-        """Where the place `offset` of the result is in the base; None inside new text."""
+        """Map `offset` of the result to the base; None inside new text."""
         spans = self.result_spans
         index = bisect_right(spans, offset, key=lambda span: span.start) - 1
         if index < 0:
@@ -128,11 +128,11 @@ class EditList:
 
     @cached_property
     def _growth(self) -> list[int]:
-        """How much longer the text is after the first n edits, for n from 0."""
+        """Return by how much the first n edits lengthen the text, for n from 0."""
         return [0, *accumulate(len(edit.new_text) - len(edit.span) for edit in self.edits)]
 
 
-# --- Edits one after the other as edits at once.
+# --- Composing two edit lists.
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,20 +147,19 @@ class _Piece:
         return len(self.new_text) or self.end - self.start
 
     def cut(self, start: int, end: int) -> "_Piece":
-        """Code points ``[start, end)`` of this piece."""
+        """Return the code points ``[start, end)`` of this piece."""
         if self.new_text:
             return _Piece(0, 0, self.new_text[start:end])
         return _Piece(self.start + start, self.start + end)
 
 
 def compose(first: EditList, then: EditList, base_length: int) -> EditList:
-    """Edits of the base that give what `first`, and `then` on its result, give one after the other.
+    """Compose two edit lists into one: `first`, and `then` on its result.
 
     `base_length` is that of the base, in code points.
     """
     pieces: list[_Piece] = []
-    intermediate = _pieces(first, base_length)
-    reader = _Reader(intermediate)
+    reader = _PieceReader(_pieces(first, base_length))
     for edit in then:
         pieces += reader.take(edit.span.start)
         list(reader.take(edit.span.end))
@@ -171,7 +170,7 @@ def compose(first: EditList, then: EditList, base_length: int) -> EditList:
 
 
 def _pieces(edits: EditList, base_length: int) -> Iterator[_Piece]:
-    """The result of `edits` as pieces, none of them empty."""
+    """Yield the result of `edits` as pieces, none of them empty."""
     at = 0
     for edit in edits:
         if edit.span.start > at:
@@ -183,7 +182,7 @@ def _pieces(edits: EditList, base_length: int) -> Iterator[_Piece]:
         yield _Piece(at, base_length)
 
 
-class _Reader:
+class _PieceReader:
     """Pieces of a text, read from left to right up to given offsets."""
 
     def __init__(self, pieces: Iterator[_Piece]) -> None:
@@ -192,7 +191,7 @@ class _Reader:
         self._offset = 0
 
     def take(self, end: int) -> Iterator[_Piece]:
-        """Pieces up to the offset `end`."""
+        """Yield the pieces up to the offset `end`."""
         while self._piece is not None and self._offset < end:
             length = min(len(self._piece), end - self._offset)
             yield self._piece.cut(0, length)
@@ -201,13 +200,14 @@ class _Reader:
             self._piece = next(self._pieces, None) if whole else self._piece.cut(length, len(self._piece))
 
     def rest(self) -> Iterator[_Piece]:
-        """All pieces that are left."""
+        """Yield all pieces that are left."""
         if self._piece is not None:
             yield self._piece
         yield from self._pieces
 
 
 def _edits(pieces: list[_Piece], base_length: int) -> EditList:
+    """Return the edits whose result is `pieces`."""
     edits: list[TextEdit] = []
     at = 0
     new: list[str] = []
