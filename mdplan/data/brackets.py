@@ -59,7 +59,7 @@ class _Open:
 
 def read_json(text: str) -> tree.Node | None:
     """The one value of the JSON `text`; None where there is nothing but comments. Raises `DataError`."""
-    reader = _Reader(text, tree.Language.JSON)
+    reader = _ValueReader(text, tree.Language.JSON)
     at = reader.skip(0)
     if at == len(text):
         return None
@@ -71,13 +71,13 @@ def read_json(text: str) -> tree.Node | None:
 
 def read_toml_value(text: str, at: int, end: int) -> tree.Node:
     """The value of TOML at `at` in `text`, which ends at `end`. Raises `DataError`."""
-    node, behind = _Reader(text, tree.Language.TOML).value(at)
+    node, behind = _ValueReader(text, tree.Language.TOML).value(at)
     if behind != end:
         raise tree.DataError("a value of it cannot be followed", at)
     return node
 
 
-class _Reader:
+class _ValueReader:
     """Reads values without recursion."""
 
     def __init__(self, text: str, language: tree.Language) -> None:
@@ -253,10 +253,10 @@ class _Slot:
     """An entry of the result: one that stays, or one that is new."""
 
     entry: tree.Entry | None = None
-    new: tree.Inserted | None = None
+    new: tree.NewItem | None = None
 
 
-class BracketWriter:
+class FlowWriter:
     """Adds the splices of lists in brackets and maps in braces to `splices`."""
 
     def __init__(self, text: str, lines: LineIndex, writes: ValueText, splices: list[tree.Splice]) -> None:
@@ -265,10 +265,10 @@ class BracketWriter:
         self._writes = writes
         self._splices = splices
 
-    def edit_value(self, node: tree.Node, branch: tree.Branch) -> None:
+    def edit_value(self, node: tree.Node, branch: tree.ChangeTree) -> None:
         """Changes of the value `node`: a new one in its place, or those of its entries."""
         old = tree.values_of(node)
-        value = tree.changed(old, branch)
+        value = tree.value_after(old, branch)
         if tree.values_equal(old, value, in_order=True) and not branch.inner:
             return
         inside = branch if branch.is_inside else self._as_inside(node, old, branch)
@@ -278,20 +278,20 @@ class BracketWriter:
         if inside is not None and self._has_comment(node):
             raise tree.DataError("comments would be lost with its last entry", node.start)
         indent = self._indent_at(node.start) if self._may_be_long(node) else None
-        final = branch.value if not branch.is_inside else tree.changed(old, branch)
+        final = branch.value if not branch.is_inside else tree.value_after(old, branch)
         self._add(node.span, self._writes.value(final, _string_in(node), indent), branch.changes)
 
-    def new_entry(self, new: tree.Inserted, like: tree.Node | None, indent: str | None) -> str:
+    def new_entry(self, new: tree.NewItem, like: tree.Node | None, indent: str | None) -> str:
         """Text of an entry that is new, written like the value `like`."""
         value = self._writes.value(new.value, like, indent)
         return value if new.name is None else f"{self._writes.key(new.name, None)}{self._writes.sign}{value}"
 
-    def _as_inside(self, node: tree.Node, old: Any, branch: tree.Branch) -> tree.Branch | None:  # noqa: ANN401 (any value)
+    def _as_inside(self, node: tree.Node, old: Any, branch: tree.ChangeTree) -> tree.ChangeTree | None:  # noqa: ANN401 (any value)
         value = branch.value
         if node.kind is tree.Kind.MAP and isinstance(value, dict) and isinstance(old, dict) and value:
-            return tree.within(value, old, branch.changes)
+            return tree.map_changes(value, old, branch.changes)
         if node.kind is tree.Kind.LIST and isinstance(value, list) and isinstance(old, list):
-            return tree.within_list(value, old, branch.changes)
+            return tree.list_changes(value, old, branch.changes)
         return None
 
     def _may_be_long(self, node: tree.Node) -> bool:
@@ -300,10 +300,10 @@ class BracketWriter:
             return "\n" in to_lf(self._text[node.start : node.end])
         return True
 
-    def _edit_entries(self, node: tree.Node, branch: tree.Branch) -> None:
+    def _edit_entries(self, node: tree.Node, branch: tree.ChangeTree) -> None:
         if self._text[node.start : node.start + 1] not in ("[", "{"):
             old = tree.values_of(node)
-            if tree.values_equal(old, tree.changed(old, branch), in_order=True):
+            if tree.values_equal(old, tree.value_after(old, branch), in_order=True):
                 return
             raise tree.DataError("a map in a list has no braces", node.start)
         slots = self._slots(node, branch)
@@ -317,7 +317,7 @@ class BracketWriter:
         self._cut(node, staying, branch)
         self._insert(node, slots, branch, has_trailing=has_trailing)
 
-    def _slots(self, node: tree.Node, branch: tree.Branch) -> list[_Slot]:
+    def _slots(self, node: tree.Node, branch: tree.ChangeTree) -> list[_Slot]:
         """The entries of the result in order."""
         slots: list[_Slot] = []
         added = added_entries(node, branch)
@@ -332,7 +332,7 @@ class BracketWriter:
                 slots.append(_Slot(entry=entry))
         return slots
 
-    def _edit_entry(self, entry: tree.Entry, branch: tree.Branch | None) -> None:
+    def _edit_entry(self, entry: tree.Entry, branch: tree.ChangeTree | None) -> None:
         if branch is None:
             return
         if branch.name is not None and entry.key is not None:
@@ -348,13 +348,13 @@ class BracketWriter:
             return
         self.edit_value(node, branch)
 
-    def _set_comma(self, entry: tree.Entry, branch: tree.Branch, *, is_wanted: bool) -> None:
+    def _set_comma(self, entry: tree.Entry, branch: tree.ChangeTree, *, is_wanted: bool) -> None:
         if is_wanted and entry.comma is None:
             self._add(Span(entry.end, entry.end), ",", branch.changes)
         elif not is_wanted and entry.comma is not None:
             self._add(Span(entry.comma, entry.comma + 1), "", branch.changes)
 
-    def _cut(self, node: tree.Node, staying: Sequence[tree.Entry], branch: tree.Branch) -> None:
+    def _cut(self, node: tree.Node, staying: Sequence[tree.Entry], branch: tree.ChangeTree) -> None:
         """Cut each entry that goes with its comma: with its lines where it has them for itself."""
         kept = {id(each) for each in staying}
         last = staying[-1].start
@@ -385,7 +385,7 @@ class BracketWriter:
         return rest.startswith("/*") and rest.find("*/") == len(rest) - 2
 
     def _insert(
-        self, node: tree.Node, slots: Sequence[_Slot], branch: tree.Branch, *, has_trailing: bool
+        self, node: tree.Node, slots: Sequence[_Slot], branch: tree.ChangeTree, *, has_trailing: bool
     ) -> None:
         before: tree.Entry | None = None
         is_long = self._is_long(node)
@@ -423,7 +423,7 @@ class BracketWriter:
             at = end
         self._add(Span(at, at), f"\n{line}", changes)
 
-    def _entry_text(self, node: tree.Node, new: tree.Inserted, indent: str | None) -> str:
+    def _entry_text(self, node: tree.Node, new: tree.NewItem, indent: str | None) -> str:
         if new.source is not None:
             moved = node.entry(new.source)
             assert moved is not None, "what moves is there"
@@ -488,16 +488,16 @@ def _string_in(node: tree.Node) -> tree.Node | None:
     return found[-1] if found and node.kind is tree.Kind.LIST else None
 
 
-def entry_stays(node: tree.Node, branch: tree.Branch) -> bool:
+def entry_stays(node: tree.Node, branch: tree.ChangeTree) -> bool:
     """Whether some entry of `node` stays."""
     gone = {name for name, each in branch.inner.items() if each.is_removed}
     return any(each.name not in gone for each in node.entries)
 
 
-def added_entries(node: tree.Node, branch: tree.Branch) -> list[tree.Inserted]:
+def added_entries(node: tree.Node, branch: tree.ChangeTree) -> list[tree.NewItem]:
     """Keys of `branch` that `node` does not have yet, as entries after its own."""
     return [
-        tree.Inserted(len(node.entries), each.as_value, str(name), None, each.changes)
+        tree.NewItem(len(node.entries), each.as_value, str(name), None, each.changes)
         for name, each in branch.inner.items()
         if node.entry(name) is None and not each.is_removed  # type: ignore[arg-type]
     ]

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from mdplan.data import tree
-from mdplan.data.brackets import BracketWriter, JsonText, read_json
+from mdplan.data.brackets import FlowWriter, JsonText, read_json
 from mdplan.data.toml import Statement, TomlHeader, read_statements
 from mdplan.field_names import short_name
 from mdplan.text.edit import EditList, TextEdit
@@ -124,7 +124,7 @@ def data_edits(content: DataContent, changes: Sequence[tree.Change]) -> list[tre
 
     New lines end in LF. Raises `DataError` where that cannot be done by cutting.
     """
-    branch = tree.branch_of(changes)
+    branch = tree.change_tree(changes)
     match content.language:
         case tree.Language.YAML:
             from mdplan.data.yaml import yaml_edits
@@ -174,7 +174,7 @@ def verify_edits(content: DataContent, edits: EditList, changes: Sequence[tree.C
         case tree.Language.JSON:
             before, after = _plain_json(content.text), _plain_json(text)
             is_other = before is not None and not tree.values_equal(
-                after, tree.changed(before, tree.branch_of(changes))
+                after, tree.value_after(before, tree.change_tree(changes))
             )
         case tree.Language.INI:
             from mdplan.data.ini_edits import is_read_alike
@@ -190,7 +190,7 @@ def verify_edits(content: DataContent, edits: EditList, changes: Sequence[tree.C
 
 def verify_values(content: DataContent, result: DataContent, changes: Sequence[tree.Change]) -> None:
     """Raise `DataError` unless `result` says what `content` does after `changes`."""
-    wanted = tree.changed(content.values, tree.branch_of(changes))
+    wanted = tree.value_after(content.values, tree.change_tree(changes))
     is_toml = content.language is tree.Language.TOML
     if is_toml and not tree.values_equal(result.values, wanted):
         wanted = tree.without_emptied(wanted, changes, result.values)
@@ -219,13 +219,13 @@ def _plain_json(text: str) -> Any:  # noqa: ANN401 (any value)
         return None
 
 
-def _json_edits(content: DataContent, branch: tree.Branch) -> list[tree.Splice]:
+def _json_edits(content: DataContent, branch: tree.ChangeTree) -> list[tree.Splice]:
     splices: list[tree.Splice] = []
     if content.root is None or content.root.kind is tree.Kind.SCALAR:
         raise tree.DataError("its outermost value is not a map or list")
     if not branch.is_inside:
         raise tree.DataError("the whole file is not set as a value")
-    writer = BracketWriter(content.text, content.lines, JsonText(content.text, content.root), splices)
+    writer = FlowWriter(content.text, content.lines, JsonText(content.text, content.root), splices)
     writer.edit_value(content.root, branch)
     return splices
 

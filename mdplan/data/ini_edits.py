@@ -171,7 +171,7 @@ def _missing(ini: IniOutline, readings: Sequence[_Reading]) -> _Reading:
     return next((each for each in in_sections if ini.sections_named(each[0])), (in_sections or keys)[0])
 
 
-def ini_edits(places: IniPlaces, branch: tree.Branch) -> list[tree.Splice]:
+def ini_edits(places: IniPlaces, branch: tree.ChangeTree) -> list[tree.Splice]:
     """What makes the changes of `branch`. Raises `DataError` where that cannot be done."""
     writer = _IniWriter(places)
     if not branch.is_inside:
@@ -188,7 +188,7 @@ class _IniWriter:
         self._places = places
         self.splices: list[tree.Splice] = []
 
-    def edit_root(self, branch: tree.Branch) -> None:
+    def edit_root(self, branch: tree.ChangeTree) -> None:
         """Changes of the sections, and of the keys before them."""
         places = {name: self._places.by_path.get((name,)) for name in branch.inner}
         sections = {name: each for name, each in branch.inner.items() if self._is_section(places[name], each)}
@@ -197,7 +197,7 @@ class _IniWriter:
         first = self._ini.sections[0]
         if any(each.source is not None and each.source not in self._places.keys_of(first) for each in tops):
             raise tree.DataError("sections are not moved")
-        self._edit_section(first, tree.Branch(branch.changes, inner=own, inserted=tops))
+        self._edit_section(first, tree.ChangeTree(branch.changes, inner=own, inserted=tops))
         for name, each in sections.items():
             section = places[name]
             if isinstance(section, IniSection):
@@ -210,11 +210,11 @@ class _IniWriter:
             if isinstance(new.value, dict):
                 self._add_section(str(new.name), new.value, new.changes)
 
-    def _is_section(self, place: IniSection | IniKey | None, branch: tree.Branch) -> bool:
+    def _is_section(self, place: IniSection | IniKey | None, branch: tree.ChangeTree) -> bool:
         is_map = branch.is_inside or isinstance(branch.value, dict)
         return isinstance(place, IniSection) or (place is None and is_map)
 
-    def _edit_whole(self, section: IniSection, branch: tree.Branch) -> None:
+    def _edit_whole(self, section: IniSection, branch: tree.ChangeTree) -> None:
         lines = self._ini.source.lines
         if branch.name is not None:
             self._check(section_fault(branch.name))
@@ -230,11 +230,11 @@ class _IniWriter:
             self._edit_section(section, branch)
         elif isinstance(branch.value, dict):
             old = {name: key.value for name, key in self._places.keys_of(section).items()}
-            self._edit_section(section, tree.within(branch.value, old, branch.changes))
+            self._edit_section(section, tree.map_changes(branch.value, old, branch.changes))
         else:
             raise tree.DataError("a section cannot become a value", section.span.start)
 
-    def _edit_section(self, section: IniSection, branch: tree.Branch) -> None:
+    def _edit_section(self, section: IniSection, branch: tree.ChangeTree) -> None:
         """Changes of the keys of `section`."""
         keys = self._places.keys_of(section)
         for name, each in branch.inner.items():
@@ -246,7 +246,7 @@ class _IniWriter:
         for new in branch.inserted:
             self._insert(section, keys, new)
 
-    def _edit_key(self, key: IniKey, branch: tree.Branch) -> None:
+    def _edit_key(self, key: IniKey, branch: tree.ChangeTree) -> None:
         if branch.name is not None:
             self._check(key_fault(branch.name))
             self._add(TextEdit(key.assignment.name, branch.name), branch.changes)
@@ -261,7 +261,7 @@ class _IniWriter:
         elif branch.inner or branch.inserted:
             raise tree.DataError("the value of a key of an INI file is text", key.assignment.name.start)
 
-    def _insert(self, section: IniSection, keys: Mapping[Hashable, IniKey], new: tree.Inserted) -> None:
+    def _insert(self, section: IniSection, keys: Mapping[Hashable, IniKey], new: tree.NewItem) -> None:
         if new.source is None and new.place >= len(section.keys):
             self._add_key(section, str(new.name), new.value, new.changes)
             return

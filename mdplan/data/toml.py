@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mdplan.data import tree
-from mdplan.data.brackets import TOML_STRING, BracketWriter, read_toml_value
+from mdplan.data.brackets import TOML_STRING, FlowWriter, read_toml_value
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
@@ -254,7 +254,7 @@ def toml_edits(
     lines: LineIndex,
     statements: Sequence[Statement],
     values: Mapping[str, Any],
-    branch: tree.Branch,
+    branch: tree.ChangeTree,
 ) -> list[tree.Splice]:
     """What makes the changes of `branch` in the TOML `text`, which says `values`; new lines end in LF.
 
@@ -277,9 +277,9 @@ class _TomlWriter:
         self._assigned = {each.path: each for each in statements if isinstance(each, TomlAssignment)}
         self._headers = {each.path: each for each in statements if isinstance(each, TomlHeader)}
         self.splices: list[tree.Splice] = []
-        self._flow = BracketWriter(text, lines, TomlText(), self.splices)
+        self._flow = FlowWriter(text, lines, TomlText(), self.splices)
 
-    def edit_map(self, path: tree.Path, old: Mapping[str, Any], branch: tree.Branch) -> None:
+    def edit_map(self, path: tree.Path, old: Mapping[str, Any], branch: tree.ChangeTree) -> None:
         """Changes of the keys of the table `path`, which says `old`."""
         for name, each in branch.inner.items():
             key = (*path, str(name))
@@ -292,7 +292,7 @@ class _TomlWriter:
             self._move(path, entry, old)
         new = {str(name): each for name, each in branch.inner.items() if name not in old}
         new |= {
-            str(each.name): tree.Branch(each.changes, each.value)
+            str(each.name): tree.ChangeTree(each.changes, each.value)
             for each in branch.inserted
             if each.source is None and each.place == tree.LAST
         }
@@ -301,7 +301,7 @@ class _TomlWriter:
                 self._insert_before(path, entry, old)
         self._add_keys(path, new)
 
-    def _edit_key(self, key: tree.Path, old: object, branch: tree.Branch) -> None:
+    def _edit_key(self, key: tree.Path, old: object, branch: tree.ChangeTree) -> None:
         if branch.name is not None:
             self._rename(key, branch)
         if branch.is_inside and not (branch.inner or branch.inserted):
@@ -318,13 +318,13 @@ class _TomlWriter:
             inside = (
                 branch
                 if branch.is_inside
-                else tree.within(_map_of(branch.value), _map_of(old), branch.changes)
+                else tree.map_changes(_map_of(branch.value), _map_of(old), branch.changes)
             )
             self.edit_map(key, _map_of(old), inside)
         elif not tree.values_equal(old, branch.value):
             raise tree.DataError("a table cannot become another kind of value", self._place_of(key))
 
-    def _edit_tables(self, key: tree.Path, old: list[Any], branch: tree.Branch) -> None:
+    def _edit_tables(self, key: tree.Path, old: list[Any], branch: tree.ChangeTree) -> None:
         """Changes of the tables of a list of tables."""
         if not branch.is_inside:
             raise tree.DataError("a list of tables is not edited by its key", self._place_of(key))
@@ -336,7 +336,7 @@ class _TomlWriter:
                 inside = (
                     each
                     if each.is_inside
-                    else tree.within(_map_of(each.value), old[int(str(index))], each.changes)
+                    else tree.map_changes(_map_of(each.value), old[int(str(index))], each.changes)
                 )
                 self.edit_map(table, old[int(str(index))], inside)
             else:
@@ -344,7 +344,7 @@ class _TomlWriter:
         for new in branch.inserted:
             self._insert_table(key, new, len(old))
 
-    def _insert_table(self, key: tree.Path, new: tree.Inserted, count: int) -> None:
+    def _insert_table(self, key: tree.Path, new: tree.NewItem, count: int) -> None:
         place = min(new.place, count)
         spans = [self._span_of((*key, index)) for index in range(count)]
         if isinstance(new.source, int):
@@ -363,7 +363,7 @@ class _TomlWriter:
         else:
             self._insert(spans[count - 1].end, "\n" + block.rstrip("\r\n") + "\n", new.changes)
 
-    def _rename(self, key: tree.Path, branch: tree.Branch) -> None:
+    def _rename(self, key: tree.Path, branch: tree.ChangeTree) -> None:
         """Another name for the last name of `key`, wherever it is."""
         assert branch.name is not None, "it was asked for"
         depth = sum(isinstance(each, str) for each in key) - 1
@@ -376,7 +376,7 @@ class _TomlWriter:
             if 0 <= own < len(each.parts):
                 self._add(each.parts[own], key_text(branch.name), branch.changes)
 
-    def _move(self, path: tree.Path, new: tree.Inserted, old: Mapping[str, Any]) -> None:
+    def _move(self, path: tree.Path, new: tree.NewItem, old: Mapping[str, Any]) -> None:
         source = self._assigned.get((*path, str(new.source)))
         if source is None:
             raise tree.DataError(
@@ -385,7 +385,7 @@ class _TomlWriter:
         line = self._text[source.span.start : source.span.end].rstrip("\r\n") + "\n"
         self._insert(self._line_before(path, new.place, old), line, new.changes)
 
-    def _insert_before(self, path: tree.Path, new: tree.Inserted, old: Mapping[str, Any]) -> None:
+    def _insert_before(self, path: tree.Path, new: tree.NewItem, old: Mapping[str, Any]) -> None:
         at = self._line_before(path, new.place, old)
         self._insert(at, f"{key_text(str(new.name))} = {value_text(new.value)}\n", new.changes)
 
@@ -400,11 +400,11 @@ class _TomlWriter:
             raise tree.DataError("a table without keys has no such place")
         return last.span.end
 
-    def _edit_value(self, at: TomlAssignment, branch: tree.Branch) -> None:
+    def _edit_value(self, at: TomlAssignment, branch: tree.ChangeTree) -> None:
         node = read_toml_value(self._text, at.value.start, at.value.end)
         self._flow.edit_value(node, branch)
 
-    def _add_keys(self, parent: tree.Path, branches: Mapping[str, tree.Branch]) -> None:
+    def _add_keys(self, parent: tree.Path, branches: Mapping[str, tree.ChangeTree]) -> None:
         """New keys of the table `parent`."""
         tables = {
             name: branch

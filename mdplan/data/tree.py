@@ -237,7 +237,7 @@ Change = KeyChange | NewEntry | NewName
 
 
 @dataclass(slots=True)
-class Inserted:
+class NewItem:
     """An entry that comes before the entry number `place`."""
 
     place: int
@@ -248,7 +248,7 @@ class Inserted:
 
 
 @dataclass(slots=True)
-class Branch:
+class ChangeTree:
     """Changes at one value: its own new `value`, or those inside it.
 
     `changes` are the indexes of the changes that it was made of.
@@ -257,8 +257,8 @@ class Branch:
     changes: list[int] = field(default_factory=list)
     value: object = KEPT
     name: str | None = None
-    inner: "dict[Hashable, Branch]" = field(default_factory=dict)
-    inserted: list[Inserted] = field(default_factory=list)
+    inner: "dict[Hashable, ChangeTree]" = field(default_factory=dict)
+    inserted: list[NewItem] = field(default_factory=list)
 
     @property
     def is_removed(self) -> bool:
@@ -283,13 +283,13 @@ class Branch:
         return found | {each.name: each.value for each in self.inserted}
 
 
-def branch_of(changes: Sequence[Change]) -> Branch:
+def change_tree(changes: Sequence[Change]) -> ChangeTree:
     """`changes`, no key of which lies inside another's, as one of the outermost value."""
-    top = Branch()
+    top = ChangeTree()
     for index, change in enumerate(changes):
         branch = top
         for element in change.key:
-            branch = branch.inner.setdefault(element, Branch())
+            branch = branch.inner.setdefault(element, ChangeTree())
             branch.changes.append(index)
         match change:
             case KeyChange():
@@ -298,9 +298,9 @@ def branch_of(changes: Sequence[Change]) -> Branch:
                 branch.name = change.name
             case NewEntry():
                 place = LAST if change.place is None else change.place
-                branch.inserted.append(Inserted(place, change.value, change.name, change.source, [index]))
+                branch.inserted.append(NewItem(place, change.value, change.name, change.source, [index]))
                 if change.source is not None:
-                    gone = branch.inner.setdefault(change.source, Branch())
+                    gone = branch.inner.setdefault(change.source, ChangeTree())
                     gone.value = REMOVED
                     gone.changes.append(index)
     return top
@@ -310,34 +310,34 @@ def branch_of(changes: Sequence[Change]) -> Branch:
 LAST: Final = 1 << 60
 
 
-def within(value: Mapping[Any, object], old: Mapping[Any, object], changes: list[int]) -> Branch:
+def map_changes(value: Mapping[Any, object], old: Mapping[Any, object], changes: list[int]) -> ChangeTree:
     """The map `value` in place of the map `old`, as changes of its keys."""
-    gone: dict[Hashable, Branch] = {key: Branch(changes, REMOVED) for key in old if key not in value}
-    return Branch(changes, inner=gone | {key: Branch(changes, each) for key, each in value.items()})
+    gone: dict[Hashable, ChangeTree] = {key: ChangeTree(changes, REMOVED) for key in old if key not in value}
+    return ChangeTree(changes, inner=gone | {key: ChangeTree(changes, each) for key, each in value.items()})
 
 
-def within_list(value: Sequence[object], old: Sequence[object], changes: list[int]) -> Branch | None:
+def list_changes(value: Sequence[object], old: Sequence[object], changes: list[int]) -> ChangeTree | None:
     """The list `value` in place of the list `old`, as changes of its items; None where none can stay."""
     kept = kept_items(old, value)
     if not kept:
         return None
-    gone: dict[Hashable, Branch] = {
-        index: Branch(changes, REMOVED) for index in range(len(old)) if index not in kept
+    gone: dict[Hashable, ChangeTree] = {
+        index: ChangeTree(changes, REMOVED) for index in range(len(old)) if index not in kept
     }
-    added = [Inserted(LAST, each, None, None, changes) for each in value[len(kept) :]]
-    return Branch(changes, inner=gone, inserted=added)
+    added = [NewItem(LAST, each, None, None, changes) for each in value[len(kept) :]]
+    return ChangeTree(changes, inner=gone, inserted=added)
 
 
-def changed(value: Any, branch: Branch) -> Any:  # noqa: ANN401 (any value)
+def value_after(value: Any, branch: ChangeTree) -> Any:  # noqa: ANN401 (any value)
     """What a text that says `value` says after the changes of `branch`. A map that loses all stays, empty."""
     if branch.value is not KEPT:
         return as_read(branch.value)
     if isinstance(value, list):
-        return _changed_list(value, branch)
-    return _changed_map(value if isinstance(value, dict) else {}, branch)
+        return _list_after(value, branch)
+    return _map_after(value if isinstance(value, dict) else {}, branch)
 
 
-def _changed_list(value: list[Any], branch: Branch) -> list[Any]:
+def _list_after(value: list[Any], branch: ChangeTree) -> list[Any]:
     result: list[Any] = []
     for index in range(len(value) + 1):
         is_end = index == len(value)
@@ -348,11 +348,11 @@ def _changed_list(value: list[Any], branch: Branch) -> list[Any]:
         )
         at = branch.inner.get(index)
         if not is_end and not (at and at.is_removed):
-            result.append(changed(value[index], at) if at else value[index])
+            result.append(value_after(value[index], at) if at else value[index])
     return result
 
 
-def _changed_map(value: dict[Any, Any], branch: Branch) -> dict[Any, Any]:
+def _map_after(value: dict[Any, Any], branch: ChangeTree) -> dict[Any, Any]:
     result: dict[Any, Any] = {}
     names = list(value)
     for index in range(len(names) + 1):
@@ -362,7 +362,7 @@ def _changed_map(value: dict[Any, Any], branch: Branch) -> dict[Any, Any]:
             twice = {name.text for name in names if isinstance(name, Unnamed)}
             if twice & added.keys():
                 raise DataError("a key of that name occurs twice")
-            result |= {key: changed(None, each) for key, each in added.items() if not each.is_removed}
+            result |= {key: value_after(None, each) for key, each in added.items() if not each.is_removed}
         for new in branch.inserted:
             if new.place == index or (is_end and new.place > index):
                 _insert(result, value, new)
@@ -373,15 +373,15 @@ def _changed_map(value: dict[Any, Any], branch: Branch) -> dict[Any, Any]:
         if at and at.is_removed:
             continue
         new_name = at.name if at and at.name is not None else name
-        result[new_name] = changed(value[name], at) if at and _has_value(at) else value[name]
+        result[new_name] = value_after(value[name], at) if at and _has_changes(at) else value[name]
     return result
 
 
-def _has_value(branch: Branch) -> bool:
+def _has_changes(branch: ChangeTree) -> bool:
     return branch.value is not KEPT or bool(branch.inner) or bool(branch.inserted)
 
 
-def _insert(result: dict[Any, Any], value: dict[Any, Any], new: Inserted) -> None:
+def _insert(result: dict[Any, Any], value: dict[Any, Any], new: NewItem) -> None:
     if new.source is not None:
         result[new.source] = value[new.source]
     elif new.name in result or new.name in value:

@@ -16,7 +16,7 @@ from typing import Any, Final
 import yaml
 
 from mdplan.data import tree
-from mdplan.data.brackets import BracketWriter, added_entries, entry_stays
+from mdplan.data.brackets import FlowWriter, added_entries, entry_stays
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span, to_lf
@@ -44,7 +44,7 @@ def read_yaml(text: str, lines: LineIndex, *, is_strict: bool = False) -> tree.N
     Several documents are a list of them. Raises `DataError` for what cannot be read.
     """
     try:
-        documents = _Reader(text, lines, is_strict=is_strict).documents()
+        documents = _EventReader(text, lines, is_strict=is_strict).documents()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         if "nesting depth" in (error.problem or ""):
@@ -62,7 +62,7 @@ def read_yaml(text: str, lines: LineIndex, *, is_strict: bool = False) -> tree.N
     return tree.Node(tree.Kind.LIST, 0, len(text), style="documents", entries=entries)
 
 
-class _Reader:
+class _EventReader:
     """Makes nodes of the events of a text."""
 
     def __init__(self, text: str, lines: LineIndex, *, is_strict: bool) -> None:
@@ -279,7 +279,7 @@ _BLOCK_STYLES: Final = frozenset({"|", ">"})
 
 
 def yaml_edits(
-    text: str, lines: LineIndex, root: tree.Node | None, branch: tree.Branch, *, is_block: bool
+    text: str, lines: LineIndex, root: tree.Node | None, branch: tree.ChangeTree, *, is_block: bool
 ) -> list[tree.Splice]:
     """What makes the changes of `branch` in the YAML `text` with the value `root`; new lines end in LF.
 
@@ -400,9 +400,9 @@ class _BlockWriter:
         self._lines = lines
         self._layout = Layout.of(root)
         self.splices: list[tree.Splice] = []
-        self._flow = BracketWriter(text, lines, FlowText(), self.splices)
+        self._flow = FlowWriter(text, lines, FlowText(), self.splices)
 
-    def write_whole(self, branch: tree.Branch) -> None:
+    def write_whole(self, branch: tree.ChangeTree) -> None:
         """The value of a text that has none."""
         value = branch.as_value
         if not isinstance(value, dict):
@@ -410,7 +410,7 @@ class _BlockWriter:
         for key, each in value.items():
             self._insert_lines(self._behind_text(0), self._layout.map_lines({key: each}, 0), branch.changes)
 
-    def edit_root(self, node: tree.Node, branch: tree.Branch, *, is_only: bool) -> None:
+    def edit_root(self, node: tree.Node, branch: tree.ChangeTree, *, is_only: bool) -> None:
         """Changes of the outermost value."""
         if not branch.is_inside:
             raise tree.DataError("the whole file is not set as a value", node.start)
@@ -422,7 +422,7 @@ class _BlockWriter:
             end = self._end_of(node)
             end = self._behind_text(end) if is_only and self._is_open() else end
             self._edit_entries(node, branch, end)
-            if not self._is_block and not tree.changed(tree.values_of(node), branch):
+            if not self._is_block and not tree.value_after(tree.values_of(node), branch):
                 empty = "{}" if node.kind is tree.Kind.MAP else "[]"
                 self._insert_lines(end, [empty], branch.changes)
 
@@ -440,7 +440,7 @@ class _BlockWriter:
             line -= 1
         return max(lines.end(line) if line else 0, least)
 
-    def _edit_entries(self, node: tree.Node, branch: tree.Branch, end: int) -> None:
+    def _edit_entries(self, node: tree.Node, branch: tree.ChangeTree, end: int) -> None:
         """Changes of the keys or items of a value on lines of its own, after which `end` is."""
         before = node.entries[0]
         moved = {each.source for each in branch.inserted}
@@ -461,7 +461,7 @@ class _BlockWriter:
                 continue
             self._insert_lines(offset, self._entry_lines(node, each, offset), each.changes)
 
-    def _insert_first(self, node: tree.Node, first: tree.Entry, new: tree.Inserted) -> None:
+    def _insert_first(self, node: tree.Node, first: tree.Entry, new: tree.NewItem) -> None:
         """A new entry before the `first` one, which may be after the dash of a list around it."""
         line = self._lines.start(self._lines.line_at(first.start))
         lines = self._entry_lines(node, new, first.start)
@@ -473,7 +473,7 @@ class _BlockWriter:
         else:
             self._insert_lines(line, lines, new.changes)
 
-    def _entry_lines(self, node: tree.Node, new: tree.Inserted, offset: int) -> list[str]:
+    def _entry_lines(self, node: tree.Node, new: tree.NewItem, offset: int) -> list[str]:
         """Lines of a new entry, laid out as those around it are."""
         if new.source is not None:
             return self._moved_lines(node, new.source)
@@ -492,20 +492,20 @@ class _BlockWriter:
         assert entry is not None, "what moves is there"
         return to_lf(self._text[self._above(entry) : self._end_of(entry.node)]).removesuffix("\n").split("\n")
 
-    def _edit_entry(self, node: tree.Node, entry: tree.Entry, branch: tree.Branch) -> None:
+    def _edit_entry(self, node: tree.Node, entry: tree.Entry, branch: tree.ChangeTree) -> None:
         if branch.name is not None and entry.key is not None:
             self._rename(entry.key, branch)
         if branch.is_inside and not (branch.inner or branch.inserted):
             return
         old = tree.values_of(entry.node)
-        inside: tree.Branch | None = branch if branch.is_inside else None
+        inside: tree.ChangeTree | None = branch if branch.is_inside else None
         if inside is None:
             if tree.values_equal(old, branch.as_value):
                 return
             if isinstance(old, dict) and isinstance(branch.value, dict) and old.keys() & branch.value.keys():
-                inside = tree.within(branch.value, old, branch.changes)
+                inside = tree.map_changes(branch.value, old, branch.changes)
             elif isinstance(old, list) and isinstance(branch.value, list):
-                inside = tree.within_list(branch.value, old, branch.changes)
+                inside = tree.list_changes(branch.value, old, branch.changes)
         if inside is not None and entry_stays(entry.node, inside):
             if entry.node.is_flow:
                 self._flow.edit_value(entry.node, inside)
@@ -513,7 +513,7 @@ class _BlockWriter:
                 self._edit_entries(entry.node, inside, self._end_of(entry.node))
             return
         value = (
-            tree.changed(old, branch)
+            tree.value_after(old, branch)
             if branch.is_inside and isinstance(old, dict | list)
             else branch.as_value
         )
@@ -522,7 +522,7 @@ class _BlockWriter:
         else:
             self._replace_value(node, entry, value, branch.changes)
 
-    def _rename(self, key: tree.Node, branch: tree.Branch) -> None:
+    def _rename(self, key: tree.Node, branch: tree.ChangeTree) -> None:
         assert branch.name is not None, "it was asked for"
         if key.style in _BLOCK_STYLES:
             raise tree.DataError("a key has several lines", key.start)

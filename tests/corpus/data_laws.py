@@ -30,8 +30,8 @@ from mdplan.data.tree import (
     NewEntry,
     Path,
     Unnamed,
-    branch_of,
-    changed,
+    change_tree,
+    value_after,
     value_at,
     values_equal,
 )
@@ -130,7 +130,7 @@ def _tried(content: DataContent, change: Change, what: str, path: Path | None, b
     assert edits.invert(content.text).apply(result) == content.text
     if before is not None:
         after = _seen(content.language, result)
-        wanted = changed(before, branch_of([change]))
+        wanted = value_after(before, change_tree([change]))
         is_toml = content.language is Language.TOML and what == "delete"
         assert is_toml or values_equal(after, wanted), (what, change)
     if path is not None:
