@@ -1,4 +1,4 @@
-"""Regular expressions that compile on first use: most commands use few of those that they import."""
+"""Regular expressions that compile on first use, since most commands use few of those they import."""
 
 import re
 from functools import partial

@@ -1,4 +1,4 @@
-"""Lines of a text, as CommonMark counts them.
+"""Lines of a text as CommonMark counts them, spans, newlines, and hashes of lines.
 
 A line ends at LF, CRLF or a lone CR and nowhere else (CommonMark 0.31.2, section 2.1), so
 `str.splitlines`, which also splits at U+2028, form feeds and others, is never used.
@@ -17,7 +17,7 @@ from mdplan.text.lazy_pattern import lazy_pattern
 
 _LINE_END = lazy_pattern(r"\r\n?|\n")
 
-# --- Places in one text: offsets inside the core, lines and columns at the edges.
+# --- Spans and positions: offsets inside the core, lines and columns at its edges.
 
 
 # Not frozen: an outline makes thousands, and freezing makes each one take three times as long.
@@ -39,11 +39,11 @@ class Span:
         return self.end - self.start
 
     def contains(self, other: "Span") -> bool:
-        """Whether `other` lies wholly inside, edges included."""
+        """Return True if `other` is inside, edges included."""
         return self.start <= other.start and other.end <= self.end
 
     def overlaps(self, other: "Span") -> bool:
-        """Whether the two share at least one code point; spans that only touch do not."""
+        """Return True if both share a code point; spans that only touch do not."""
         return self.start < other.end and other.start < self.end
 
 
@@ -56,7 +56,7 @@ class Position:
 
 
 class LineIndex:
-    """Where each line of a text starts. Line numbers are 1-based; a final line end opens no line.
+    """Where each line of a text starts. Line numbers are 1-based; a final newline does not start a line.
 
     The empty text has no line. Offsets are code points from the start of the text.
     """
@@ -67,7 +67,7 @@ class LineIndex:
 
     @cached_property
     def starts(self) -> list[int]:
-        """Offset at which each line starts."""
+        """Return the offset at which each line starts."""
         starts = [0, *(match.end() for match in _LINE_END.finditer(self._text))]
         if starts[-1] == len(self._text):
             starts.pop()
@@ -75,29 +75,29 @@ class LineIndex:
 
     @cached_property
     def has_cr(self) -> bool:
-        """Whether a line ends otherwise than by LF."""
+        """Return True if a line ends with CR or CRLF."""
         return "\r" in self._text
 
     @property
     def count(self) -> int:
-        """Number of lines."""
+        """Return the number of lines."""
         return len(self.starts)
 
     def line_at(self, offset: int) -> int:
-        """Line of the code point at `offset`; the end of the text counts to the last line."""
+        """Return the line of the code point at `offset`; the end of the text belongs to the last line."""
         return max(bisect_right(self.starts, offset), 1)
 
     def start(self, line: int) -> int:
-        """Offset of the first code point of `line`; for ``count + 1`` the end of the text."""
+        """Return the offset of the first code point of `line`; for ``count + 1`` the end of the text."""
         starts = self.starts
         return starts[line - 1] if line <= len(starts) else len(self._text)
 
     def end(self, line: int) -> int:
-        """Offset after the line end of `line`."""
+        """Return the offset after the newline of `line`."""
         return self.start(line + 1)
 
     def content_end(self, line: int) -> int:
-        """Offset after the last code point of `line`, before its line end."""
+        """Return the offset after the last code point of `line`, before its newline."""
         end = self.end(line)
         if end > self.start(line) and self._text[end - 1] == "\n":
             end -= 1
@@ -106,36 +106,36 @@ class LineIndex:
         return end
 
     def ending(self, line: int) -> str:
-        """Line end of `line`: LF, CRLF, CR, or nothing for an unfinished last line."""
+        """Return the newline of `line`: LF, CRLF, CR, or nothing for an unfinished last line."""
         return self._text[self.content_end(line) : self.end(line)]
 
     def span(self, first: int, last: int) -> Span:
-        """Span of the lines `first` to `last` (inclusive) with their line ends."""
+        """Return the span of the lines `first` to `last` (inclusive) with their newlines."""
         return Span(self.start(first), self.end(last))
 
     def content(self, line: int) -> str:
-        """Text of `line` without its line end."""
+        """Return the text of `line` without its newline."""
         return self._text[self.start(line) : self.content_end(line)]
 
     @property
     def line_ends(self) -> dict[str, int]:
-        """How often each line end occurs; only those that do."""
+        """Count the newlines of each kind that occurs."""
         crlf = self._text.count("\r\n")
         ends = {"\n": self._text.count("\n") - crlf, "\r\n": crlf, "\r": self._text.count("\r") - crlf}
         return {end: count for end, count in ends.items() if count}
 
     def position(self, offset: int) -> Position:
-        """Line and column of `offset`; after a final line end that is ``(count + 1, 1)``."""
+        """Return line and column of `offset`; after a final newline that is ``(count + 1, 1)``."""
         if offset == len(self._text) and self._text and self.ending(self.count):
             return Position(self.count + 1, 1)
         line = self.line_at(offset)
         return Position(line, offset - self.start(line) + 1)
 
     def offset(self, position: Position) -> int | None:
-        """Offset of `position`, or None where the text has no such place.
+        """Return the offset of `position`, the inverse of that method; None if the text has no such position.
 
-        The opposite of `position`. A column may be one past the content of its line, which names the
-        place before its line end; the place between CR and LF has no position of its own.
+        A column may be one past the content of its line, before its newline. There is no position between CR
+        and LF.
         """
         line, col = position.line, position.col
         if line == self.count + 1 and col == 1 and (line == 1 or self.ending(self.count)):
@@ -146,7 +146,7 @@ class LineIndex:
         return offset if offset <= self.content_end(line) else None
 
 
-# To sort by it costs a fifth of what it takes to compare spans.
+# Sorting by this key takes a fifth of the time of comparing spans.
 BY_PLACE: Final = attrgetter("start", "end")
 
 
@@ -158,7 +158,6 @@ class Lines:
     end: int
 
 
-# --- A place that is nearly what was asked for, as a value.
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NearMiss:
     """A place that is nearly what was asked for. Lines and columns are 1-based, `end_line` is inclusive.
@@ -172,36 +171,36 @@ class NearMiss:
     differs: str
 
 
-# --- A text as callers write it, with every line end as one LF, and the way back to the real offsets.
+# --- Newlines: texts of callers have LF, and are matched against a view with LF of the real text.
 
-# `\r\n`, `\r?\n` and `(?:\r\n|\n)` as regular expressions spell them, after an even run of backslashes.
+# `\r\n`, `\r?\n` and `(?:\r\n|\n)` as regular expressions spell them, after an even number of backslashes.
 _SPELT_LINE_END: Final = lazy_pattern(r"(?<!\\)((?:\\\\)*)(?:\\r\??\\n|\(\?:\\r\\n\|\\n\))")
 
 
 def to_lf(text: str) -> str:
-    """`text` with every CRLF and lone CR as LF."""
+    """Return `text` with every CRLF and lone CR as LF."""
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def lf_pattern(pattern: str, *, is_regex: bool) -> str:
-    """`pattern` as it finds text of the view, where all line ends are LF, also those that a regex spells."""
+    """Return `pattern` for the view, where all newlines are LF, also those that a regex spells out."""
     pattern = to_lf(pattern)
     return _SPELT_LINE_END.sub(r"\g<1>\\n", pattern) if is_regex else pattern
 
 
 def with_line_ends(text: str, line_end: str) -> str:
-    """`text` with every line end as `line_end`."""
+    """Return `text` with every newline as `line_end`."""
     text = to_lf(text)
     return text if line_end == "\n" else text.replace("\n", line_end)
 
 
 def lines_of(text: str) -> list[str]:
-    """Lines of `text`, which has LF line ends, without these; the last line end may be left out."""
+    """Split `text`, which has LF newlines, into lines without them; the last newline may be missing."""
     return text.removesuffix("\n").split("\n") if text else []
 
 
 class LineEndView:
-    """`text` with LF line ends. A text that has no other ones is its own view, at no cost."""
+    """A `text` with LF newlines. A text that has no others is its own view, at no cost."""
 
     __slots__ = ("_is_lf_alone", "_lines", "_starts", "text")
 
@@ -216,15 +215,15 @@ class LineEndView:
             self._starts = [0, *accumulate(lengths)]
 
     def span_in_text(self, span: Span) -> Span:
-        """Span of the real text that `span` of the view stands for."""
+        """Return the span of the real text for `span` of the view."""
         return Span(self._to_text(span.start), self._to_text(span.end))
 
     def line_end_around(self, offset: int) -> str:
-        """Line end that new text at `offset` of the real text takes, as the function of that name says."""
+        """Return the newline for new text at `offset` of the real text, like the function of that name."""
         return "\n" if self._is_lf_alone else line_end_around(self._lines, offset)
 
     def span_in_view(self, span: Span) -> Span:
-        """Span of the view that `span` of the real text stands for; it cuts no CRLF in two."""
+        """Return the span of the view for `span` of the real text, which does not split a CRLF."""
         return Span(self._to_view(span.start), self._to_view(span.end))
 
     def _to_text(self, offset: int) -> int:
@@ -243,7 +242,7 @@ class LineEndView:
 
 
 def line_end_around(lines: LineIndex, offset: int) -> str:
-    """Line end that new text at `offset` takes: that of the line before it, else of its own, else LF."""
+    """Return the newline for new text at `offset`: that of the line before it, else of its own, else LF."""
     if lines.count:
         line = lines.line_at(offset)
         before = line - 1 if offset == lines.start(line) or not lines.ending(line) else line
@@ -254,30 +253,30 @@ def line_end_around(lines: LineIndex, offset: int) -> str:
     return "\n"
 
 
-# --- Short hashes of lines, which make of a line number an address that proves itself: ``12:a3f``.
+# --- Addresses of lines that contain a short hash of the line: ``12:a3f``.
 LEAST_DIGITS: Final = 3
 
 
 class LineHashes:
-    """Hashes of the lines of one text, without their line ends. Lines are 1-based."""
+    """Hashes of the lines of one text, without their newlines. Lines are 1-based."""
 
     def __init__(self, lines: LineIndex) -> None:
         """Hash all of `lines`."""
         self._digests = [_digest(lines.content(number)) for number in range(1, lines.count + 1)]
 
     def address(self, line: int) -> str:
-        """``12:a3f``: three digits of the hash, or more where lines of another text begin with the same."""
+        """Return the address of `line`: three digits of its hash, or more if another line's begins alike."""
         digest = self._digests[line - 1]
         distinct = self._distinct
-        place = bisect_left(distinct, digest)
-        near = distinct[max(place - 1, 0) : place] + distinct[place + 1 : place + 2]
+        index = bisect_left(distinct, digest)
+        near = distinct[max(index - 1, 0) : index] + distinct[index + 1 : index + 2]
         length = max([LEAST_DIGITS, *(common_start(digest, other) + 1 for other in near)])
         return f"{line}:{digest[:length]}"
 
     def places(self, start: str, end: str, distance: int) -> Sequence[int]:
-        """The lines of the hash `start` that have a line of the hash `end` so many lines after them.
+        """Return the lines with the hash `start` that have a line with the hash `end` `distance` lines below.
 
-        `start` may be several hashes with commas between them, those of the lines from there on.
+        `start` may be several hashes separated by commas, those of successive lines.
         """
         digests = self._digests
         first, *following = start.split(",")
@@ -299,13 +298,15 @@ def _digest(content: str) -> str:
 
 
 # --- The common start and end of two sequences.
+
+
 def common_start(left: Sequence[object], right: Sequence[object]) -> int:
-    """How many items (characters, lines) at the start of both are the same."""
+    """Count the items (characters, lines) at the start that both share."""
     pairs = enumerate(zip(left, right, strict=False))
     return next((at for at, (one, other) in pairs if one != other), min(len(left), len(right)))
 
 
 def common_edges(left: Sequence[object], right: Sequence[object]) -> tuple[int, int]:
-    """How many items at the start of both are the same, and how many of the others at the end."""
+    """Count the items at the start that both share, and those of the others at the end."""
     start = common_start(left, right)
     return start, common_start(left[start:][::-1], right[start:][::-1])

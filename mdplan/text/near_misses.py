@@ -1,4 +1,7 @@
-"""The places most like a text that was not found, and how they differ: for hints, never for edits."""
+"""Find the places most like a text that was not found, and describe how they differ.
+
+This is for hints, never for edits.
+"""
 
 import unicodedata
 from bisect import bisect_right
@@ -25,11 +28,11 @@ _ESCAPED: Final = {"n": "\n", "t": "\t"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchTerm:
-    """A `text` with LF line ends that was not found.
+    """A `text` with LF newlines that was not found.
 
-    With `whole_lines` it is lines, else any text. `addressed` is where it should be; the search starts
-    there. With `any_case` case is no difference. Without `or_exact` a place that has the exact text is no
-    near miss.
+    With `whole_lines` it is whole lines, else any text. `addressed` is where it should be; the search starts
+    there. With `any_case` case makes no difference. Without `or_exact` a place that has the exact text does
+    not count.
     """
 
     text: str
@@ -40,7 +43,7 @@ class SearchTerm:
 
 
 class FoldedText:
-    """`text`, which has LF line ends, and its folded form `folded`. Made in one pass."""
+    """A `text` with LF newlines, and its folded form `folded`, made in one pass."""
 
     def __init__(self, text: str) -> None:
         """Fold `text`."""
@@ -49,49 +52,46 @@ class FoldedText:
         self.folding = Folding()
         blocks = [text[at : at + _BLOCK].translate(self.folding) for at in range(0, len(text), _BLOCK)]
         self.folded = "".join(blocks)
-        # Where each block of the text starts in the folded text. A place is counted from there when asked.
+        # Where each block of the text starts in the folded text. Offsets are counted from there on demand.
         self._starts = [0, *accumulate(map(len, blocks))]
 
     def start_in_text(self, index: int) -> int:
-        """Offset of the character that ``folded[index]`` was made from."""
+        """Return the offset of the character that ``folded[index]`` was made from."""
         block = bisect_right(self._starts, index) - 1
         at, left = block * _BLOCK, index - self._starts[block]
-        while left >= self._length(at):
-            left -= self._length(at)
+        while left >= (length := len(self.folding[ord(self.text[at])] or "")):
+            left -= length
             at += 1
         return at
 
     def end_in_text(self, index: int) -> int:
-        """Offset after the character that ``folded[index - 1]`` was made from."""
+        """Return the offset after the character that ``folded[index - 1]`` was made from."""
         return self.start_in_text(index - 1) + 1
 
     def index_at(self, offset: int) -> int:
-        """How much of the folded text was made from what is before `offset`."""
+        """Return how long the folded form of the text before `offset` is."""
         block = min(offset, len(self.text)) // _BLOCK
         return self._starts[block] + len(self.text[block * _BLOCK : offset].translate(self.folding))
-
-    def _length(self, offset: int) -> int:
-        return len(self.folding[ord(self.text[offset])] or "")
 
 
 def find_near_misses(
     folded: FoldedText, wanted: SearchTerm, within: Span, remark: Callable[[Span], str] = lambda _: ""
 ) -> tuple[NearMiss, ...]:
-    """Up to three places inside `within` that differ least from `wanted`, the best first.
+    """Return up to three places inside `within` that differ least from `wanted`, the best first.
 
-    First those that are the same when folded; only where there is none, those that differ in few characters.
-    `remark` says in a few words what else is to be known of a place, if anything; places with a remark come
-    last. Spans are of the text of `folded`. What is compared has fixed bounds, so the work grows as the text.
+    These are equal when folded; if no place is, they differ in few characters. `remark` says in a few words
+    what else to know about a place, if anything; places with a remark come last. Spans are of the text of
+    `folded`. What is compared has fixed bounds, so the work grows as the text.
     """
     if len(wanted.text) > _LONGEST_TEXT:
         return ()
     places = [(place, remark(place.span)) for place in _places(folded, wanted, within)]
-    places.sort(key=lambda each: (each[1] != "", _rank(each[0], wanted)))
-    return tuple(_near_miss(folded.lines, wanted, place, said) for place, said in places[:_MOST_SHOWN])
+    places.sort(key=lambda remarked: (remarked[1] != "", _rank(remarked[0], wanted)))
+    return tuple(_near_miss(folded.lines, wanted, *remarked) for remarked in places[:_MOST_SHOWN])
 
 
 def describe_near_misses(near: Sequence[NearMiss]) -> str:
-    """`near` as a hint; empty where there is none."""
+    """Write `near` as a hint; empty if there is none."""
     return f"nearest: {'; '.join(map(_describe, near))}" if near else ""
 
 
@@ -105,7 +105,7 @@ class _Place:
 
 
 def _places(folded: FoldedText, wanted: SearchTerm, within: Span) -> Iterator[_Place]:
-    """Places of the first way to search that finds any."""
+    """Yield the places that the first successful way to search finds."""
     lines = folded.lines
     search = FoldedSearch(folded, wanted, within)
     if search.finds_same:
@@ -128,17 +128,17 @@ def _places(folded: FoldedText, wanted: SearchTerm, within: Span) -> Iterator[_P
 
 
 def _rank(place: _Place, wanted: SearchTerm) -> tuple[bool, int, int]:
-    """What places are ordered by: those that were meant first, then by weight, then by distance."""
-    meant = wanted.addressed
-    if meant is None:
+    """Return the sort key of `place`: first the addressed one, then by weight, then by distance."""
+    addressed = wanted.addressed
+    if addressed is None:
         return False, place.weight, place.span.start
-    is_meant = meant.overlaps(place.span) or meant.start == place.span.start
-    return not is_meant, place.weight, abs(place.span.start - meant.start)
+    is_addressed = addressed.overlaps(place.span) or addressed.start == place.span.start
+    return not is_addressed, place.weight, abs(place.span.start - addressed.start)
 
 
 def _near_miss(lines: LineIndex, wanted: SearchTerm, place: _Place, remark: str) -> NearMiss:
     start = lines.position(place.span.start)
-    # Text that ends in a line end has no part in the next line, unless it is lines of which that is one.
+    # Text that ends in a newline does not reach into the next line, unless it is whole lines.
     last = place.span.end if wanted.whole_lines else max(place.span.end - 1, place.span.start)
     differs = place.differs or "the place only"
     return NearMiss(
@@ -151,7 +151,7 @@ def _near_miss(lines: LineIndex, wanted: SearchTerm, place: _Place, remark: str)
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One difference, at `offset` of the text. `detail` says what is there, and what does not."""
+    """One difference, at `offset` of the text. `detail` says what is there, and what is not."""
 
     kind: str
     detail: str
@@ -159,7 +159,7 @@ class Difference:
 
 
 def _names(lines: LineIndex, span: Span, differences: Iterable[Difference]) -> str:
-    """`differences` at `span` by kind, each with its first place."""
+    """Describe `differences` at `span` by kind, each with its first place."""
     kinds: dict[str, list[Difference]] = {}
     for difference in differences:
         kinds.setdefault(difference.kind, []).append(difference)
@@ -175,7 +175,7 @@ def _name(lines: LineIndex, span: Span, same: Sequence[Difference]) -> str:
 
 
 def _at(lines: LineIndex, offset: int, span: Span) -> str:
-    """`offset` in words; its line is left out where that is the first of `span`."""
+    """Describe `offset`, without its line if that is the first one of `span`."""
     position = lines.position(offset)
     if position.line == lines.line_at(span.start):
         return f"column {position.col}"
@@ -189,10 +189,9 @@ def _describe(near: NearMiss) -> str:
     return f"line {start} differs in {near.differs}"
 
 
-# --- Searching a text once more for what was not found: without what folding drops, or for similar
-# text.
+# --- Searching in folded text.
 
-# A text that folds to less than this is in many words, of which only whole ones are near.
+# A text that folds to less than this is part of many words, so it must be a whole word.
 _SHORT: Final = 8
 
 _MOST_FOLDED_PLACES: Final = 64
@@ -220,7 +219,7 @@ _DASH_AND_MARKUP: Final = frozenset({Dropped.DASH, Dropped.MARKUP})
 
 @dataclass(frozen=True, slots=True)
 class SimilarSpan:
-    """A `span` of which about `errors` characters of what was wanted differ, the first at `offset`."""
+    """A `span` that differs from the search term in about `errors` characters, the first at `offset`."""
 
     span: Span
     errors: int
@@ -241,11 +240,11 @@ class FoldedSearch:
 
     @property
     def finds_same(self) -> bool:
-        """Whether any place is the same when folded, be it no near miss because it is no miss."""
+        """Return True if any place is equal when folded, also one that is equal without folding."""
         return bool(self.cores)
 
     def same(self) -> Iterator[tuple[Span, list[Difference]]]:
-        """Places that are the same when folded, and what differs there; of the closest ones, in any order."""
+        """Yield places that are equal when folded, and what differs there; of the closest, in any order."""
         for core in self.cores:
             span, differences = self._fitted(core) if self.key else (core, [])
             if self._wanted.any_case:
@@ -254,32 +253,32 @@ class FoldedSearch:
                 yield span, differences
 
     def similar(self) -> Iterator[SimilarSpan]:
-        """Places that differ in few characters."""
+        """Yield places that differ in few characters."""
         start, end, near = self._folded_bounds()
         for similar in find_similar(self._folded.folded, self.key, Span(start, end), near):
-            same = common_start(self._folded.folded[similar.start : similar.end], self.key)
-            span = Span(self._folded.start_in_text(similar.start), self._folded.end_in_text(similar.end))
-            differing = similar.start + same
-            offset = self._folded.start_in_text(differing) if differing < similar.end else span.end
+            part = similar.span
+            differing = part.start + common_start(self._folded.folded[part.start : part.end], self.key)
+            span = Span(self._folded.start_in_text(part.start), self._folded.end_in_text(part.end))
+            offset = self._folded.start_in_text(differing) if differing < part.end else span.end
             if self._wanted.whole_lines:
                 span = self._whole_lines(span)
             yield SimilarSpan(span, similar.errors, offset)
 
     def _folded_bounds(self) -> tuple[int, int, int]:
-        """Start and end of the searched part, and where to begin, in the folded text."""
+        """Return start and end of the searched part, and where to begin, in the folded text."""
         index_at = self._folded.index_at
         return index_at(self._within.start), index_at(self._within.end), index_at(self._near)
 
     def _folded_spans(self) -> Iterator[Span]:
-        """Spans that are the same when folded, without dropped characters around, the closest first."""
+        """Yield spans that are equal when folded, without dropped characters around, the closest first."""
         places = _occurrences(self._folded.folded, self.key, *self._folded_bounds())
         for index in islice(places, _MOST_FOLDED_PLACES):
             core = Span(self._folded.start_in_text(index), self._folded.end_in_text(index + len(self.key)))
-            if len(self.key) >= _SHORT or self._is_specific(core) or self._is_apart(core):
+            if len(self.key) >= _SHORT or self._is_addressed(core) or self._is_whole_words(core):
                 yield core
 
     def _exact_spans(self) -> Iterator[Span]:
-        """Where the very text is, for a text of which folding leaves nothing, and which is not blank."""
+        """Yield where the exact text is, for a text that is not blank and that folding drops."""
         wanted = self._wanted.text
         if not wanted.strip():
             return
@@ -289,12 +288,12 @@ class FoldedSearch:
             if not self._wanted.whole_lines or span == self._whole_lines(span):
                 yield span
 
-    def _is_specific(self, core: Span) -> bool:
-        """Whether `core` is at the place that was addressed."""
+    def _is_addressed(self, core: Span) -> bool:
+        """Return True if `core` is at the place that was addressed."""
         return self._wanted.addressed is not None and self._wanted.addressed.overlaps(core)
 
-    def _is_apart(self, core: Span) -> bool:
-        """Whether `core` cuts no word."""
+    def _is_whole_words(self, core: Span) -> bool:
+        """Return True if `core` cuts no word."""
         text = self._folded.text
         cuts_start = _is_word(text[core.start - 1 : core.start]) and _is_word(text[core.start])
         return not cuts_start and not (
@@ -302,7 +301,7 @@ class FoldedSearch:
         )
 
     def _fitted(self, core: Span) -> tuple[Span, list[Difference]]:
-        """`core` with what stands for the dropped characters around it, and the differences."""
+        """Return `core` with its counterpart of the dropped characters around it, and the differences."""
         text, within, folding = self._folded.text, self._within, self._folded.folding
         before = folding.start_of(text[max(within.start, core.start - _FARTHEST) : core.start][::-1])
         core_end = accents_end(text, core.end, within.end)
@@ -327,13 +326,13 @@ class FoldedSearch:
         return span, [*more, *islice(_without_neighbours(differences), _MOST_DIFFERENCES)]
 
     def _whole_lines(self, span: Span) -> Span:
-        """Whole lines around `span`, without the last line end."""
+        """Return the whole lines around `span`, without the last newline."""
         lines = self._folded.lines
         return Span(lines.start(lines.line_at(span.start)), lines.content_end(lines.line_at(span.end)))
 
 
 def _occurrences(text: str, wanted: str, start: int, end: int, near: int) -> Iterator[int]:
-    """Where `wanted` is in ``text[start:end]``, the closest to `near` first."""
+    """Yield where `wanted` is in ``text[start:end]``, the closest to `near` first."""
 
     def ahead() -> Iterator[int]:
         at = text.find(wanted, max(near, start), end)
@@ -351,7 +350,7 @@ def _occurrences(text: str, wanted: str, start: int, end: int, near: int) -> Ite
 
 
 def _counterpart(dropped: str, given: str) -> int:
-    """How much of `dropped` stands for `given`; both are dropped characters, read from the inside out."""
+    """Return how much of `dropped` corresponds to `given`, dropped characters read from the inside out."""
     if dropped.startswith(given):
         return len(given)
     kinds = {dropped_kind(character) for character in given}
@@ -368,7 +367,7 @@ def _counterpart(dropped: str, given: str) -> int:
 
 
 def _without_neighbours(differences: Iterator[Difference]) -> Iterator[Difference]:
-    """`differences`; of several of one kind that touch, the first."""
+    """Yield `differences`; of several of one kind that touch, only the first."""
     last: Difference | None = None
     for difference in differences:
         if last is None or (last.kind, last.offset + 1) != (difference.kind, difference.offset):
@@ -377,16 +376,14 @@ def _without_neighbours(differences: Iterator[Difference]) -> Iterator[Differenc
 
 
 def _is_word(character: str) -> bool:
-    """Whether `character` is part of a word that has ends: scripts without case may have none."""
+    """Return True for a letter or digit of a word; scripts without case may not separate words."""
     return character.isalnum() and (character.isdecimal() or character.lower() != character.upper())
 
 
-# --- Text folded to what people take for the same, with the way back to its real places.
+# --- Folding: texts that look the same to people become equal, so that `str.find` finds them.
 #
-# Folded text has no blanks, line ends, dashes, quotes, accents, invisible characters and light markup, no
-# case
-# and no compatibility forms. So texts that differ in such things alone are equal, and `str.find` finds
-# them.
+# Folded text has no whitespace, dashes, quotes, accents, invisible characters or light markup, no case and no
+# compatibility forms.
 
 # Straight quotes, low quotes, and what is typed for them: acute accents, letters for apostrophes, primes.
 _QUOTES: Final = frozenset(
@@ -416,7 +413,7 @@ _CATEGORIES: Final = {
 
 
 def dropped_kind(character: str) -> Dropped | None:
-    """Why folded text does not have `character`; None for one that it has in some form."""
+    """Return the kind of a `character` that folding drops; None for one that it keeps in some form."""
     if character in _QUOTES:
         return Dropped.QUOTE
     if character in _MARKUP:
@@ -432,7 +429,7 @@ def dropped_kind(character: str) -> Dropped | None:
 
 
 class Folding(dict[int, str | None]):
-    """Table for `str.translate` that folds text; it fills itself with the characters that it meets."""
+    """A table for `str.translate` that folds text, filled on demand."""
 
     def __missing__(self, code: int) -> str | None:
         """Fold the character `code`; None drops it."""
@@ -445,19 +442,19 @@ class Folding(dict[int, str | None]):
         return folded
 
     def drops(self, character: str) -> bool:
-        """Whether folded text does not have `character`."""
+        """Return True if folding drops `character`."""
         return self[ord(character)] is None
 
     def start_of(self, text: str) -> str:
-        """The characters at the start of `text` that folded text does not have."""
+        """Return the characters at the start of `text` that folding drops."""
         return text[: next((at for at, character in enumerate(text) if not self.drops(character)), len(text))]
 
     def drops_all(self, text: str) -> bool:
-        """Whether nothing of `text` is left when it is folded."""
+        """Return True if folding drops all of `text`."""
         return not text.translate(self)
 
 
-# --- Differences between two texts that are equal when folded, by kind and position.
+# --- Describing how two texts that are equal when folded differ.
 
 _CODES_SHOWN: Final = 3
 
@@ -476,19 +473,18 @@ _PLAIN_BLANKS: Final = _IN_LINE | {"\n"}
 
 
 def find_differences(folding: Folding, text: str, span: Span, wanted: str) -> Iterator[Difference]:
-    """Differences between `span` of `text` and `wanted`, in order; both have LF line ends and fold alike.
+    """Yield the differences between `span` of `text` and `wanted`; both have LF newlines and fold alike.
 
-    No text of the file is in them: characters are told by their code points, white space by its amount.
+    They contain no text of the file: they name characters by code points, and whitespace by its amount.
     """
     here, there = span.start, 0
     while here < span.end or there < len(wanted):
         while _starts_the_same(text, here, span.end, wanted, there):
             here, there = here + _CHUNK, there + _CHUNK
         gap = Span(here, _gap_end(folding, text, here, span.end))
-        gap_of_wanted = Span(there, _gap_end(folding, wanted, there, len(wanted)))
-        yield from _in_gap(text, gap, _cut(wanted, gap_of_wanted))
-        there = gap_of_wanted.end
-        here = gap.end
+        wanted_end = _gap_end(folding, wanted, there, len(wanted))
+        yield from _in_gap(text, gap, wanted[there:wanted_end])
+        here, there = gap.end, wanted_end
         end, wanted_end = _character_ends(folding, (text, here, span.end), (wanted, there, len(wanted)))
         if text[here:end] != wanted[there:wanted_end]:
             yield _of_characters(text[here:end], wanted[there:wanted_end], here)
@@ -504,12 +500,8 @@ def _starts_the_same(text: str, here: int, end: int, wanted: str, there: int) ->
     )
 
 
-def _cut(text: str, span: Span) -> str:
-    return text[span.start : span.end]
-
-
 def _gap_end(folding: Folding, text: str, at: int, end: int) -> int:
-    """Where the characters at `at` that folding drops end."""
+    """Return where the characters from `at` on that folding drops end."""
     while at < end and folding.drops(text[at]):
         at += 1
     return at
@@ -518,7 +510,7 @@ def _gap_end(folding: Folding, text: str, at: int, end: int) -> int:
 def _character_ends(
     folding: Folding, text: tuple[str, int, int], wanted: tuple[str, int, int]
 ) -> tuple[int, int]:
-    """Ends of the next characters of both that fold to the same, with the accents after them."""
+    """Return the ends of the next characters of both that fold alike, with the accents after them."""
     (left, here, left_end), (right, there, right_end) = text, wanted
     ahead = 0
     while here < left_end or there < right_end:
@@ -535,19 +527,19 @@ def _character_ends(
 
 
 def accents_end(text: str, at: int, end: int) -> int:
-    """Where the accents that belong to the character before `at` end, `end` at the latest."""
+    """Return where the accents of the character before `at` end, `end` at the latest."""
     while at < end and dropped_kind(text[at]) is Dropped.ACCENT:
         at += 1
     return at
 
 
 def _of_characters(have: str, given: str, offset: int) -> Difference:
-    """The difference between two forms of what is the same letter or sign to the fold."""
+    """Name the difference between two forms of a character that fold alike."""
     composed = unicodedata.normalize("NFC", have), unicodedata.normalize("NFC", given)
     if composed[0] == composed[1]:
         detail = "composed, not decomposed" if have == composed[0] else "decomposed, not composed"
         return Difference("Unicode normalization", detail, offset)
-    # Of other lengths they are no upper and lower case of one letter, but a ligature and its letters.
+    # If their lengths differ, they are not two cases of a letter, but a ligature and its letters.
     if len(composed[0]) == len(composed[1]) and composed[0].casefold() == composed[1].casefold():
         return Difference("case", "", offset)
     if _without_accents(have) == _without_accents(given):
@@ -561,30 +553,31 @@ def _without_accents(text: str) -> str:
 
 
 def _in_gap(text: str, gap: Span, given: str) -> Iterator[Difference]:
-    """Differences between what folding drops at one place: one for each kind of character, in order."""
-    have = _cut(text, gap)
+    """Yield the differences between what folding drops at one place, one for each kind of character."""
+    have = text[gap.start : gap.end]
     if have == given:
         return
     kinds = {character: dropped_kind(character) or Dropped.ACCENT for character in have + given}
-    if {kinds[each] for each in have} ^ {kinds[each] for each in given} == {Dropped.DASH, Dropped.MARKUP}:
+    if {kinds[each] for each in have} ^ {kinds[each] for each in given} == _DASH_AND_MARKUP:
         # The same mark of a list or rule, written otherwise.
         kinds = {each: Dropped.MARKUP if kind is Dropped.DASH else kind for each, kind in kinds.items()}
-    found = list(_in_blanks(text, gap, given))
+    differences = list(_in_blanks(text, gap, given))
     for kind in _ALL_BUT_BLANKS:
         places = [gap.start + at for at, character in enumerate(have) if kinds[character] is kind]
         ours = "".join(text[place] for place in places)
         theirs = "".join(character for character in given if kinds[character] is kind)
         if ours != theirs:
             name, detail = _of_marks(kind, *_apart(ours, theirs))
-            found.append(Difference(name, detail, _first_apart(places, gap, common_start(ours, theirs))))
-    if not found:
-        found.append(Difference("the order of blanks and marks", "", gap.start))
-    yield from sorted(found, key=lambda difference: difference.offset)
+            offset = _first_apart(places, gap, common_start(ours, theirs))
+            differences.append(Difference(name, detail, offset))
+    if not differences:
+        differences.append(Difference("the order of blanks and marks", "", gap.start))
+    yield from sorted(differences, key=lambda difference: difference.offset)
 
 
 def _in_blanks(text: str, gap: Span, given: str) -> Iterator[Difference]:
-    """Differences between the white space at one place: around each mark, where there are as many of them."""
-    ours, theirs = _blank_runs(_cut(text, gap)), _blank_runs(given)
+    """Yield the differences of whitespace at one place: around each mark, if both have as many of them."""
+    ours, theirs = _blank_runs(text[gap.start : gap.end]), _blank_runs(given)
     if len(ours) != len(theirs):
         ours, theirs = [[at for run in ours for at in run]], [[at for run in theirs for at in run]]
     for run, given_run in zip(ours, theirs, strict=True):
@@ -595,7 +588,7 @@ def _in_blanks(text: str, gap: Span, given: str) -> Iterator[Difference]:
 
 
 def _blank_runs(dropped: str) -> list[list[int]]:
-    """Offsets of the white space before, between and after the other characters of `dropped`."""
+    """Return the offsets of the whitespace before, between and after the other characters of `dropped`."""
     runs: list[list[int]] = [[]]
     for at, character in enumerate(dropped):
         if dropped_kind(character) is Dropped.BLANK:
@@ -606,14 +599,14 @@ def _blank_runs(dropped: str) -> list[list[int]]:
 
 
 def _first_apart(places: Sequence[int], gap: Span, skipped: int) -> int:
-    """The one of `places` after the `skipped` ones, or where it would be."""
+    """Return the one of `places` after the `skipped` ones, or where it would be."""
     if skipped < len(places):
         return places[skipped]
     return places[-1] + 1 if places else gap.end
 
 
 def _of_marks(kind: Dropped, ours: str, theirs: str) -> tuple[str, str]:
-    """Name and detail of other differences than those of blanks."""
+    """Return the name and detail of a difference that is not one of whitespace."""
     detail = f"{_codes(ours)}, not {_codes(theirs)}"
     match kind:
         case Dropped.QUOTE:
@@ -631,7 +624,7 @@ def _of_marks(kind: Dropped, ours: str, theirs: str) -> tuple[str, str]:
 
 
 def _of_blanks(text: str, gap: Span, places: Sequence[int], given: str) -> Iterator[Difference]:
-    """Differences between the white space at `places` and what was `given`."""
+    """Yield the differences between the whitespace at `places` and what was `given`."""
     have = "".join(text[at] for at in places)
     first = _first_apart(places, gap, common_start(have, given))
     special = [[each for each in blanks if each not in _PLAIN_BLANKS] for blanks in (have, given)]
@@ -641,7 +634,7 @@ def _of_blanks(text: str, gap: Span, places: Sequence[int], given: str) -> Itera
         character = next(each for each in (*special[0], *special[1]) if each in ours + theirs)
         yield Difference(_named(character), f"{_codes(ours)}, not {_codes(theirs)}", first)
     elif line_ends[0] != line_ends[1]:
-        # Lines that only follow each other have one line end between them, and no blank line.
+        # Lines without a blank line between them have one newline between them.
         name, line_end = ("line breaks", 0) if min(line_ends) == 0 else ("blank lines", 1)
         amounts = [str(count - line_end or "none") for count in line_ends]
         yield Difference(name, f"{amounts[0]}, not {amounts[1]}", first)
@@ -657,7 +650,7 @@ def _of_blanks(text: str, gap: Span, places: Sequence[int], given: str) -> Itera
 
 
 def _place_of_blanks(text: str, offset: int) -> str:
-    """What blanks at `offset` are by their place in a line."""
+    """Name the whitespace at `offset` by its position in the line."""
     start = end = offset
     while start > 0 and text[start - 1] in _IN_LINE:
         start -= 1
@@ -686,13 +679,13 @@ def _count(things: Sequence[str], name: str) -> str:
 
 
 def _apart(ours: str, theirs: str) -> tuple[str, str]:
-    """The two without what they have in common at the start and at the end."""
+    """Return both without their common start and end."""
     start, end = common_edges(ours, theirs)
     return ours[start : len(ours) - end], theirs[start : len(theirs) - end]
 
 
 def _codes(text: str) -> str:
-    """Code points of `text`, at most so many."""
+    """List the code points of `text`, or the first three."""
     codes = [f"U+{ord(character):04X}" for character in text[:_CODES_SHOWN]]
     if len(text) > _CODES_SHOWN:
         codes.append("…")
@@ -700,20 +693,20 @@ def _codes(text: str) -> str:
 
 
 def _named(character: str) -> str:
-    """Name of a character that shows as nothing or as a blank."""
+    """Name a character that shows as nothing or as a space."""
     if character == "\N{NO-BREAK SPACE}":
         return "a non-breaking space"
     name = unicodedata.name(character, "control character").lower()
     return f"an {name}" if name[0] in "aeiou" else f"a {name}"
 
 
-# --- Places of a text that are nearly a given one.
+# --- Searching for similar text.
 
 _SHORTEST: Final = 8
 
 _LONGEST_PATTERN: Final = 4_000
 
-# Of a longer text the start is searched for: the work grows with the product of both lengths.
+# Only the start of a longer text is searched for, since the work grows with the product of both lengths.
 _LONGEST_START: Final = 256
 
 # One difference in so many characters is still similar, after the first few.
@@ -730,52 +723,47 @@ _MOST_SEARCHES: Final = 8
 
 @dataclass(frozen=True, slots=True, order=True)
 class SimilarMatch:
-    """A part ``[start, end)`` of a text, and the fewest characters to change, add or drop in it."""
+    """A `span` of a text, and the least number of characters to change, add or drop in it."""
 
-    start: int
-    end: int
+    span: Span
     errors: int
-
-    def overlaps(self, other: "SimilarMatch") -> bool:
-        """Whether the two parts share a character."""
-        return self.start < other.end and other.start < self.end
 
 
 def find_similar(text: str, wanted: str, within: Span, near: int) -> list[SimilarMatch]:
-    """The three parts of `within` in `text` that are most similar to `wanted`, and the one at `near`.
+    """Return the three parts of `within` in `text` that are most similar to `wanted`, and the one at `near`.
 
-    They are disjoint. Of equally similar parts the one close to `near` comes first. A `wanted` that is so
-    short that anything is similar to it, or very long, has none.
+    They are disjoint. Of equally similar parts the one closest to `near` comes first. Nothing is similar to a
+    `wanted` that is very long, or so short that anything would be.
     """
     if not _SHORTEST <= len(wanted) <= _LONGEST_PATTERN:
         return []
     most = min((len(wanted) - _EXACT) // _PER_ERROR, _MOST_ERRORS)
-    found: list[SimilarMatch] = []
+    matches: list[SimilarMatch] = []
     best: list[tuple[int, int, SimilarMatch, Span]] = []
 
     def search(region: Span) -> None:
         similar = _best(text, wanted, region, most)
         if similar is not None:
-            heappush(best, (similar.errors, abs(similar.start - near), similar, region))
+            heappush(best, (similar.errors, abs(similar.span.start - near), similar, region))
 
     search(within)
     for _ in range(_MOST_SEARCHES):
-        if not best or len(found) == _MOST_SIMILAR_PLACES:
+        if not best or len(matches) == _MOST_SIMILAR_PLACES:
             break
         _, _, similar, region = heappop(best)
         if similar.errors <= most:
-            found.append(similar)
-        search(Span(region.start, similar.start))
-        search(Span(similar.end, region.end))
+            matches.append(similar)
+        search(Span(region.start, similar.span.start))
+        search(Span(similar.span.end, region.end))
     around = Span(max(within.start, near - most), min(within.end, near + len(wanted) + most))
     here = _best(text, wanted, around, most)
-    if here is not None and here.errors <= most and not any(map(here.overlaps, found)):
-        found.append(here)
-    return found
+    if here is not None and here.errors <= most and not any(here.span.overlaps(one.span) for one in matches):
+        matches.append(here)
+    return matches
 
 
 def _best(text: str, wanted: str, region: Span, most: int) -> SimilarMatch | None:
-    """The part of `region` that is most like `wanted`; None where all of it differs far more than `most`."""
+    """Return the part of `region` most like `wanted`; None if all of it differs far more than `most`."""
     from rapidfuzz import fuzz
     from rapidfuzz.distance import Levenshtein
 
@@ -789,7 +777,7 @@ def _best(text: str, wanted: str, region: Span, most: int) -> SimilarMatch | Non
     first = region.start + part.dest_start
     last = min(first + len(wanted), region.end)
 
-    # The aligned part is as long as `wanted`; where characters were added or dropped, its ends are elsewhere.
+    # The aligned part is as long as `wanted`; if characters were added or dropped, its ends are elsewhere.
     def cost(start: int, end: int) -> tuple[int, int]:
         return Levenshtein.distance(wanted, text[start:end]), abs(end - start - len(wanted))
 
@@ -798,4 +786,4 @@ def _best(text: str, wanted: str, region: Span, most: int) -> SimilarMatch | Non
     starts = range(max(region.start, first - most), min(last, first + most) + 1)
     first = min(starts, key=lambda start: cost(start, last))
     errors, _ = cost(first, last)
-    return SimilarMatch(first, last, errors)
+    return SimilarMatch(Span(first, last), errors)

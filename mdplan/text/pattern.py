@@ -1,4 +1,4 @@
-"""Callers' patterns: literal text, or regular expressions with a time limit.
+"""Search for callers' patterns: literal text, or regular expressions with a time limit.
 
 Regular expressions are those of the `regex` package with V0 semantics, which are those of Python's `re`;
 `re` itself never sees a caller's pattern, because it cannot be stopped.
@@ -23,7 +23,7 @@ MOST_MATCHES: Final = 100_000
 
 
 class MatchType(StrEnum):
-    """How a pattern is read."""
+    """The syntax of a pattern."""
 
     LITERAL = "literal"
     REGEX = "regex"
@@ -64,37 +64,36 @@ class Pattern:
     dot_all: bool = False
 
     def find(self, text: str, within: Span, seconds: float) -> tuple[PatternMatch, ...] | PatternProblem:
-        """Matches in `text` inside `within`, from left to right, without overlaps.
+        """Return the matches in `text` inside `within`, from left to right, without overlaps.
 
-        A regular expression that has not found them all after `seconds` is given up.
+        A regular expression has `seconds` to find them all.
         """
+        matches: tuple[PatternMatch, ...] | PatternProblem
         if self.match_type is MatchType.LITERAL and self.case_sensitive:
-            found = tuple(_find_literal(self.text, text, within))
+            matches = tuple(_find_literal(self.text, text, within))
         else:
-            searched = self._search(text, within, seconds)
-            if isinstance(searched, PatternProblem):
-                return searched
-            found = searched
-        if len(found) > MOST_MATCHES:
+            matches = self._search(text, within, seconds)
+        if not isinstance(matches, PatternProblem) and len(matches) > MOST_MATCHES:
             return PatternProblem(PatternFailure.TOO_MANY, f"it matches more than {MOST_MATCHES} times")
-        return found
+        return matches
 
     def expander(self, replacement: str) -> Callable[[PatternMatch], str]:
-        r"""What `replacement` gives for a match: literal, but for ``\1`` and ``\g<name>`` of a pattern.
+        r"""Return a function that expands ``\1`` and ``\g<name>`` in `replacement` for a match of a regex.
 
-        A group that took no part in the match gives nothing. It raises `KeyError` for a group that the
-        pattern does not have; see `unknown_group`.
+        A group that did not take part in the match gives nothing. The function raises `KeyError` for a group
+        that the pattern does not have; see `unknown_group`.
         """
         if self.match_type is MatchType.LITERAL:
             return lambda _: replacement
         literals, references = _split(replacement)
         groups = set(references)
 
-        def expand(found: PatternMatch) -> str:
-            if found.match is None:
+        def expand(pattern_match: PatternMatch) -> str:
+            match = pattern_match.match
+            if match is None:
                 return replacement
-            # Each group is asked for once, however often it is there.
-            texts = {group: found.match[group] or "" for group in groups}
+            # Each group is looked up once, however often it occurs.
+            texts = {group: match[group] or "" for group in groups}
             expanded: list[str] = [""] * (2 * len(references) + 1)
             expanded[::2] = literals
             expanded[1::2] = [texts[group] for group in references]
@@ -103,7 +102,7 @@ class Pattern:
         return expand
 
     def unknown_group(self, replacement: str) -> str | None:
-        """First group that `replacement` refers to and the pattern does not have."""
+        """Return the first group that `replacement` refers to and the pattern does not have, if any."""
         if self.match_type is MatchType.LITERAL:
             return None
         compiled = self._compiled()
@@ -132,7 +131,8 @@ class Pattern:
             return PatternProblem(PatternFailure.TIMEOUT, "it needs too much memory")
         # A pattern can ask to be searched backwards.
         matches.sort(key=lambda match: match.span())
-        if matches and matches[-1].start() == within.end and _begins_a_line(text, within.end):
+        end = within.end
+        if matches and matches[-1].start() == end and end < len(text) and text[end - 1 : end] == "\n":
             # `^` and `$` match there too, but on the line after the last one of `within`.
             matches.pop()
         edges = [within.start, *(edge for match in matches for edge in match.span()), within.end]
@@ -158,10 +158,6 @@ class Pattern:
             return PatternProblem(PatternFailure.INVALID, str(error))
 
 
-def _begins_a_line(text: str, offset: int) -> bool:
-    return offset < len(text) and text[offset - 1 : offset] == "\n"
-
-
 def _find_literal(pattern: str, text: str, within: Span) -> Iterator[PatternMatch]:
     at = within.start
     for _ in range(MOST_MATCHES + 1):
@@ -179,7 +175,7 @@ def _reference() -> "regex.Pattern[str]":
 
 
 def _split(replacement: str) -> tuple[list[str], list[int | str]]:
-    """The texts of `replacement` between references, one more than there are groups, and those groups."""
+    """Return the texts between the references of `replacement`, one more than groups, and their groups."""
     texts: list[str] = []
     groups: list[int | str] = []
     at = 0
@@ -195,9 +191,9 @@ def _group(reference: "regex.Match[str]") -> int | str:
     return int(name) if name.isdecimal() else name
 
 
-# --- Literal texts of which a text must have one, so that a pattern can match anywhere in it.
+# --- Literal texts, one of which every match contains.
 
-# Sets, groups and escapes as wholes, and what follows a character and repeats it.
+# Whole sets, groups and escapes, and what repeats the character before it.
 _LITERAL_TOKEN: Final = lazy_pattern(
     r"""
     (?P<escaped>\\[^A-Za-z0-9\s])
@@ -218,18 +214,17 @@ _LITERAL_TOKEN: Final = lazy_pattern(
 
 @lru_cache(maxsize=256)
 def required_texts(pattern: str) -> tuple[str, ...] | None:
-    """Texts of which all that the regular expression `pattern` matches contains one, by the letter.
+    """Return texts, one of which every match of the regular expression `pattern` contains.
 
-    None where that is not certain: for a part without a literal, and for everything but common syntax. An
-    expression that is none is left to who searches for it.
+    None if that is not certain: for a part without a literal, for uncommon syntax, for an invalid pattern.
     """
     if isinstance(
         Pattern(text=pattern, match_type=MatchType.REGEX).find("", Span(0, 0), 1.0), PatternProblem
     ):
         return None
-    found: list[str] = []
+    required: list[str] = []
     runs, run, depth = [""], "", 0
-    # A pattern without an end has no token after it that could repeat its last character.
+    # The end of the pattern ends an alternative, too.
     for token in [*_LITERAL_TOKEN.finditer(pattern), None]:
         kind = token.lastgroup if token is not None else "or"
         text = token[0] if token is not None else ""
@@ -241,28 +236,27 @@ def required_texts(pattern: str) -> tuple[str, ...] | None:
         if kind in {"literal", "escaped"}:
             run += text[-1]
             continue
-        # What may be absent, or occur some other number of times, ends before the character that it repeats.
+        # A character that may be absent, or occurs another number of times, is not part of the run.
         runs.append(run[:-1] if kind == "count" or (kind == "repeat" and text != "+") else run)
         run = ""
         if kind == "close":
             return None
         depth += kind == "open"
         if kind == "or":
-            found.append(max(runs, key=len))
+            required.append(max(runs, key=len))
             runs = [""]
-    return tuple(found) if depth == 0 and all(found) else None
+    return tuple(required) if depth == 0 and all(required) else None
 
 
 def longest_word(text: str) -> str:
-    """The longest part of `text` without white space."""
+    """Return the longest part of `text` without whitespace."""
     return max(text.split(), key=len, default="")
 
 
-# --- How large a regular expression is once its repetitions are written out.
+# --- The size of a regular expression once its repetitions are written out.
 #
-# The `regex` package writes out what must repeat, and nothing can stop it while it does:
-# ``a{1000000000}``
-# takes all memory there is. So the size is estimated before a pattern is compiled, and never too low.
+# The `regex` package writes out what must repeat, and nothing can stop it while it does: ``a{1000000000}``
+# takes all memory. So the size is estimated before a pattern is compiled, and never too low.
 
 # Compiling takes up to 50 microseconds a part, so this many take a second at most.
 MOST_PARTS: Final = 20_000
@@ -277,7 +271,7 @@ _COST_TOKEN: Final = lazy_pattern(
 
 
 def has_too_many_parts(pattern: str) -> bool:
-    """Whether the regular expression `pattern` may come to more than `MOST_PARTS` parts."""
+    """Return True if the regular expression `pattern` may have more than `MOST_PARTS` parts."""
     bound = len(pattern)
     for count in re.finditer(_COUNT, pattern):
         bound *= _least(count)
@@ -287,9 +281,9 @@ def has_too_many_parts(pattern: str) -> bool:
 
 
 def _parts(pattern: str) -> int:
-    """Characters, sets and groups of `pattern`, each as often as it must occur.
+    """Count the characters, sets and groups of `pattern`, each as often as it must occur.
 
-    Where brackets could be in a comment or in a set of sets, it is more than any pattern may have.
+    If brackets could be in a comment or in a set of sets, this is more than any pattern may have.
     """
     sums = [0]
     last = 0
@@ -305,7 +299,7 @@ def _parts(pattern: str) -> int:
             sums[-1] += last * (_least(token) - 1)
             last *= _least(token)
         elif token["suffix"]:
-            # A count after it, or after white space that does not matter, repeats the same.
+            # A count after it, or after ignored whitespace, repeats the same.
             sums[-1] += 1
             last = max(last, 1)
         else:

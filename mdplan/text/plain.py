@@ -1,11 +1,11 @@
-"""The structure of plain text: sections by marker lines, blocks of comments, groups of blank lines."""
+"""Outline plain text: sections by marker lines, blocks of comments, groups of blank lines."""
 
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.lines import LineIndex, Span
+from mdplan.text.lines import LineIndex
 from mdplan.text.source import Source
 
 _MARKER: Final = lazy_pattern(r"\[[^\[\]]+\](?=[ \t]*(?:\Z|[;#]))")
@@ -21,12 +21,11 @@ class MarkedSection:
     marker: str
     first_line: int
     last_line: int
-    span: Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommentBlock:
-    """Successive lines that begin with one comment sign, `prefix`, indented or not."""
+    """Successive lines that begin with the same comment marker, `prefix`, indented or not."""
 
     prefix: str
     first_line: int
@@ -54,14 +53,14 @@ class TextOutline:
 
 
 def _sections(lines: LineIndex) -> tuple[MarkedSection, ...]:
-    found = [
+    markers = [
         (line, marker[0])
         for line in range(1, lines.count + 1)
         if (marker := _MARKER.match(lines.content(line))) is not None
     ]
     return tuple(
-        MarkedSection(marker=marker, first_line=line, last_line=behind - 1, span=lines.span(line, behind - 1))
-        for (line, marker), (behind, _) in pairwise([*found, (lines.count + 1, "")])
+        MarkedSection(marker=marker, first_line=line, last_line=next_line - 1)
+        for (line, marker), (next_line, _) in pairwise([*markers, (lines.count + 1, "")])
     )
 
 
@@ -82,7 +81,7 @@ def _runs(lines: LineIndex) -> tuple[tuple[CommentBlock, ...], tuple[BlankLines,
 
 
 def _kind(lines: LineIndex, line: int) -> str | None:
-    """Comment sign of a line, the empty text for a blank line, None for any other line or none at all."""
+    """Return the comment marker of a line, the empty text for a blank line, None for any other."""
     if line > lines.count:
         return None
     content = lines.content(line)

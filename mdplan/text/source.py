@@ -1,4 +1,4 @@
-"""A file's bytes as text, with the exact way back.
+"""Decode the bytes of a file, and encode edits of its text as edits of its bytes.
 
 Bytes outside the edited spans never change: they are copied from the base, not encoded again.
 """
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from mdplan.text.edit import EditList
 
 
-# Encodings whose bytes depend on what came before, or that write two code points as one character: a
-# piece of them cannot be copied or encoded alone.
+# Encodings whose bytes depend on what came before, or that write two code points as one character: their
+# pieces cannot be copied or encoded separately.
 _STATEFUL: Final = r"iso2022|hz|utf_?7|punycode|idna|escape|^utf_(16|32)$|jis_?2004|jisx0213|big5hkscs"
 
 # How `visible` shows a byte that is not text.
@@ -83,10 +83,10 @@ class Source:
 
     @staticmethod
     def decode(data: bytes, encoding: str | None = None) -> "Source | DecodeProblem":
-        """Decode `data`: a byte order mark decides, else `encoding`, else UTF-8.
+        """Decode `data` as its byte order mark says, else as `encoding`, else as UTF-8.
 
-        Without a mark and an encoding, bytes that are not UTF-8 are carried as lone surrogates. With
-        either of them, bytes that do not decode and encode again to themselves are a problem.
+        Without a mark and an encoding, bytes that are not UTF-8 become lone surrogates. With either of
+        them, bytes that do not decode and encode again to themselves are a problem.
         """
         for bom, marked in _BOMS:
             if data.startswith(bom):
@@ -104,27 +104,25 @@ class Source:
 
     @staticmethod
     def from_text(text: str) -> "Source":
-        """Source of new text in UTF-8 without a byte order mark.
+        """Make the source of new text, in UTF-8 without a byte order mark.
 
         Text that was made from that of a file may have bytes of it that are not UTF-8.
         """
-        if text.isascii() or _INVALID_BYTE.search(text) is None:
-            return _source(text.encode("utf-8"), text, "utf-8", b"", 0)
-        data = text.encode("utf-8", "surrogateescape")
-        return _source(data, text, "utf-8", b"", len(_INVALID_BYTE.findall(text)))
+        invalid_bytes = 0 if text.isascii() else len(_INVALID_BYTE.findall(text))
+        return _source(text.encode("utf-8", "surrogateescape"), text, "utf-8", b"", invalid_bytes)
 
     @cached_property
     def lines(self) -> LineIndex:
-        """Line table of `text`."""
+        """Return the line table of `text`."""
         return LineIndex(self.text)
 
     @property
     def is_exact(self) -> bool:
-        """Whether `text` is valid Unicode, so that it can leave the program as it is."""
+        """Return True if `text` is valid Unicode, which can leave the program as it is."""
         return self.invalid_bytes == 0
 
     def byte_offsets(self, offsets: Sequence[int]) -> list[int]:
-        """Offsets into `data` for ascending code point `offsets` into `text`, in one pass."""
+        """Convert ascending code point `offsets` into `text` to offsets into `data`, in one pass."""
         base = len(self.bom)
         if self.encoding in {"utf-8", "ascii", "latin-1"} and len(self.text) + base == len(self.data):
             return [base + offset for offset in offsets]
@@ -133,14 +131,14 @@ class Source:
         return [base + length for length in accumulate(lengths)]
 
     def bytes_of(self, span: Span) -> bytes:
-        """The bytes of `data` that are the text in `span`."""
+        """Return the bytes of `data` that are the text in `span`."""
         if len(self.text) == len(self.data):
             return self.data[span.start : span.end]
         # Every piece of a text that was decoded is encoded as it was (`decode` refuses what is not).
         return _encode(self.text[span.start : span.end], self.encoding)
 
     def byte_edits(self, edits: "EditList") -> "tuple[ByteEdit, ...] | EncodeProblem":
-        """`edits` as replacements of bytes of `data`; their new text is encoded as the file is."""
+        """Convert `edits` to edits of the bytes of `data`; their new text gets the encoding of the file."""
         encoded: list[bytes] = []
         for index, edit in enumerate(edits):
             new = _encode_new(edit.new_text, self)
@@ -150,9 +148,9 @@ class Source:
         return self._byte_edits(edits, encoded)
 
     def shown_byte_edit(self, edits: "EditList") -> tuple[int, str] | None:
-        r"""Index of an edit that would write ``\xNN``, which a caller was shown for a byte, and that escape.
+        r"""Find an edit that would write ``\xNN``, which a caller was shown for a byte; return its index too.
 
-        None where no edit would: where there is no such byte, or the text had as many of the escapes itself.
+        Returns None if the text has no such byte, or had as many of these escapes itself.
         """
         if self.is_exact:
             return None
@@ -168,10 +166,9 @@ class Source:
         return None
 
     def planned_byte_edits(self, edits: "EditList") -> "tuple[ByteEdit, ...] | EncodeProblem":
-        """The same for edits of a plan, whose result a hash proves.
+        """Convert the edits of a stored plan, whose result a hash proves, like `byte_edits`.
 
-        Bytes of a base that are in their new text as lone surrogates, because an undo puts them back, come
-        out as they were.
+        Lone surrogates in new text, with which an undo restores bytes that are not text, become their bytes.
         """
         encoded: list[bytes] = []
         for index, edit in enumerate(edits):
@@ -198,7 +195,7 @@ class ByteEdit:
 
 
 def splice(data: bytes, edits: Iterable[ByteEdit]) -> bytes:
-    """`data` with sorted, disjoint `edits` applied; every other byte is copied."""
+    """Apply sorted, disjoint `edits` to `data`; every other byte is copied."""
     pieces: list[bytes] = []
     at = 0
     for edit in edits:
@@ -209,12 +206,12 @@ def splice(data: bytes, edits: Iterable[ByteEdit]) -> bytes:
 
 
 def visible(text: str) -> str:
-    r"""`text` as valid Unicode: bytes that were carried as lone surrogates show as ``\xNN``."""
+    r"""Return `text` as valid Unicode: bytes that are lone surrogates in it show as ``\xNN``."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def sha256_hex(data: bytes | memoryview) -> str:
-    """SHA-256 of `data` as 64 lower-case hex digits."""
+    """Return the SHA-256 of `data` as 64 lower-case hex digits."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -225,7 +222,7 @@ def _source(data: bytes, text: str, encoding: str, bom: bytes, invalid_bytes: in
 
 
 def _known_encoding(encoding: str) -> str | DecodeProblem:
-    """Python's name of a stateless text encoding."""
+    """Return Python's name of the text `encoding`, unless it is stateful."""
     try:
         info = codecs.lookup(encoding)
         "".encode(encoding)  # Refuses the codecs that are not text encodings, such as base64.
@@ -251,7 +248,7 @@ def _decode_exactly(data: bytes, bom: bytes, encoding: str, failure: DecodeFailu
 
 
 def _decode_unmarked(data: bytes) -> Source:
-    """`data` as UTF-8; what is none of it is carried as lone surrogates."""
+    """Decode `data` as UTF-8, and bytes that are not UTF-8 as lone surrogates."""
     try:
         return _source(data, data.decode("utf-8"), "utf-8", b"", 0)
     except UnicodeDecodeError:
@@ -268,7 +265,7 @@ def _errors(encoding: str) -> str:
 
 
 def _encode_new(text: str, source: Source) -> bytes | tuple[str | None]:
-    """Bytes of new text, or the reason why not in a 1-tuple: a character, or None (unknown encoding)."""
+    """Encode new text; a 1-tuple has the character that cannot be, or None for an unknown encoding."""
     if source.invalid_bytes and not text.isascii():
         return (None,)
     try:
@@ -277,22 +274,13 @@ def _encode_new(text: str, source: Source) -> bytes | tuple[str | None]:
         return (text[error.start],)
     # Some codecs write a character as another one: YEN SIGN is a backslash in Python's Shift JIS.
     if new.decode(source.encoding, "replace") != text:
-        return (next(character for character in text if not _can_encode(source.encoding, character)),)
+        encoding = source.encoding
+        return (next(each for each in text if each.encode(encoding).decode(encoding, "replace") != each),)
     return new
 
 
-def _can_encode(encoding: str, character: str) -> bool:
-    return character.encode(encoding).decode(encoding, "replace") == character
-
-
-# --- The formats of files.
-
-
 class DocumentFormat(StrEnum):
-    """How the structure of a file is found. Plain text has no sections that an edit could name.
-
-    JSON is also JSON with comments, and JSON5.
-    """
+    """The format of a file. Plain text has no sections; JSON may have comments, or be JSON5."""
 
     MARKDOWN = "markdown"
     INI = "ini"

@@ -1,7 +1,8 @@
-"""Parses unified diffs from callers with unidiff, and refuses what unidiff would misread or drop.
+"""Parse unified diffs from callers with unidiff, and find where their hunks are in a text.
 
-Lines of a diff end at LF alone. unidiff takes a hunk whose header counts too few lines and drops the others,
-does not know C-quoted names, and reads the marker of a missing final newline in English only.
+Refuses what unidiff would misread or drop: it accepts a hunk whose header counts too few lines and drops the
+others, does not know C-quoted names, and reads the marker of a missing final newline in English only. Lines
+of a diff end at LF only.
 """
 
 import re
@@ -48,7 +49,7 @@ class NotADiff:
 
 @dataclass(frozen=True, slots=True)
 class DiffLine:
-    """One line of a hunk: `sign` is a blank, ``-`` or ``+``; `text` has its line end, if it has one."""
+    """One line of a hunk: `sign` is a space, ``-`` or ``+``; `text` has its newline, if it has one."""
 
     sign: str
     text: str
@@ -69,22 +70,22 @@ class DiffHunk:
 
     @cached_property
     def old(self) -> str:
-        """The text of the base that the hunk shows."""
+        """Return the text of the base that the hunk shows."""
         return "".join(line.text for line in self.lines if line.sign != "+")
 
     @cached_property
     def new(self) -> str:
-        """The text that it makes of that."""
+        """Return the text that replaces `old`."""
         return "".join(line.text for line in self.lines if line.sign != "-")
 
     @property
     def has_context_before(self) -> bool:
-        """Whether it begins with a line that stays."""
+        """Return True if it begins with a line that stays."""
         return self.lines[0].sign == " "
 
     @property
     def has_context_behind(self) -> bool:
-        """Whether it ends with a line that stays."""
+        """Return True if it ends with a line that stays."""
         return self.lines[-1].sign == " "
 
 
@@ -106,17 +107,17 @@ class FileDiff:
 
     @property
     def creates(self) -> bool:
-        """Whether it makes the file."""
+        """Return True if it creates the file."""
         return self.old_name is None and self.new_name is not None
 
     @property
     def deletes(self) -> bool:
-        """Whether it removes the file."""
+        """Return True if it deletes the file."""
         return self.old_name is not None and self.new_name is None
 
 
 def read_diff(text: str) -> tuple[FileDiff, ...] | NotADiff:
-    """The files of the unified diff `text`; hunks alone are those of one file without a name."""
+    """Parse the unified diff `text` into its files; hunks without a header are of one file without a name."""
     from unidiff.errors import UnidiffParseError
     from unidiff.patch import PatchSet
 
@@ -150,7 +151,7 @@ _SIGNED: Final = "begin a line that stays with a blank, one that goes with `-`, 
 
 
 def _normalized(text: str) -> str:
-    """`text` with a last line end, LF where a transport made CRLF of all, and one spelling of the marker."""
+    """Return `text` with a final newline, LF if a transport made CRLF of all, and one form of the marker."""
     header = next((line for line in text.split("\n") if _HEADER.match(line)), "")
     text = text.replace("\r\n", "\n") if header.endswith("\r") else text
     text = text if text.endswith("\n") else text + "\n"
@@ -158,7 +159,7 @@ def _normalized(text: str) -> str:
 
 
 def _with_header(lines: list[str]) -> tuple[list[str], int]:
-    """`lines` with a file header where they have none before the first hunk, and how many lines that adds."""
+    """Add a file header if `lines` have none before the first hunk; return how many lines that adds, too."""
     before = list(takewhile(lambda line: not _HEADER.match(line), lines))
     if len(before) == len(lines) or any(line.startswith(("+++ ", "diff ")) for line in before):
         return lines, 0
@@ -166,7 +167,7 @@ def _with_header(lines: list[str]) -> tuple[list[str], int]:
 
 
 def _is_cut(lines: Sequence[str], hunk: "Hunk") -> bool:
-    """Whether lines of the body are after the place where the header of `hunk` lets it end."""
+    """Return True if lines of the body follow the line at which `hunk` ends by its header."""
     at = max(line.diff_line_no or 0 for line in hunk)
     while at < len(lines) and (lines[at] == "\n" or lines[at] == _NO_NEWLINE):
         at += 1
@@ -174,7 +175,7 @@ def _is_cut(lines: Sequence[str], hunk: "Hunk") -> bool:
 
 
 def _has_stray_mark(hunk: "Hunk") -> bool:
-    """Whether what unidiff takes for the marker of a missing line end is none, or marks no last line."""
+    """Return True if a line that unidiff takes for the no-newline marker is none, or marks no last line."""
     before = ""
     ended: set[str] = set()
     for line in hunk:
@@ -191,13 +192,13 @@ def _has_stray_mark(hunk: "Hunk") -> bool:
 
 
 def _ends_hunk(lines: Sequence[str], at: int) -> bool:
-    """Whether the header of a file, or the signature of a mail, is at the index `at`."""
+    """Return True if the header of a file, or the signature of a mail, is at the index `at`."""
     is_header = lines[at].startswith("--- ") and at + 1 < len(lines) and lines[at + 1].startswith("+++ ")
     return is_header or _SIGNATURE.fullmatch(lines[at]) is not None
 
 
 def _miscounted(lines: Sequence[str], added: int) -> NotADiff | None:
-    """The first hunk whose header does not count its lines right, described so that it can be fixed."""
+    """Describe the first hunk whose header counts its lines wrong, so that the caller can fix it."""
     for at, line in enumerate(lines):
         header = _HEADER.match(line)
         if header is None:
@@ -215,7 +216,7 @@ def _miscounted(lines: Sequence[str], added: int) -> NotADiff | None:
 
 
 def _signs(lines: Sequence[str], start: int) -> Iterator[str]:
-    """Signs of the body that starts at the index `start`; blank lines at its end are no part of it."""
+    """Yield the signs of the body that starts at the index `start`, without blank lines at its end."""
     blank = 0
     for at in range(start, len(lines)):
         sign = lines[at][0]
@@ -252,7 +253,7 @@ def _file(file: "PatchedFile", lines: Sequence[str]) -> FileDiff:
 
 
 def _obstacle(file: "PatchedFile") -> str | None:
-    """What `file` asks for that is no change of text or name."""
+    """Describe what `file` asks for besides changes of text and name."""
     if file.is_binary_file:
         return "changes binary data"
     if any(line.startswith("copy from ") for line in file.patch_info or ()):
@@ -265,7 +266,7 @@ def _obstacle(file: "PatchedFile") -> str | None:
 
 
 def _names(old: str, new: str) -> tuple[str | None, str | None]:
-    """Names of both sides without the prefixes, such as ``a/`` and ``b/``, that tell these apart."""
+    """Return the names of both sides without prefixes such as ``a/`` and ``b/``."""
     if _NOWHERE in (old, new):
         (name,) = {old, new} - {_NOWHERE} or {""}
         name = name[2:] if _PREFIXED.match(name) else name
@@ -276,7 +277,7 @@ def _names(old: str, new: str) -> tuple[str | None, str | None]:
 
 
 def _unquoted(name: str) -> str:
-    """`name` without the C quotes that git puts around special characters."""
+    """Return `name` without the C quotes that git puts around special characters."""
     if len(name) < len('""') or not name.startswith('"') or not name.endswith('"'):
         return name
     raw = _ESCAPE.sub(_unescaped, name[1:-1].encode("utf-8", "surrogatepass"))
@@ -300,11 +301,10 @@ def _hunk(hunk: "Hunk", number: int) -> DiffHunk:
     )
 
 
-# --- Where the hunks of a diff are in a text: exactly as they say, or nowhere.
+# --- Finding the hunks of a diff in a text.
 #
-# Nothing is fuzzy: every line that a hunk shows of its base must be there, in order. Only the place may
-# be
-# another one, if there is just one, and line ends may be others.
+# There is no fuzz: every line that a hunk shows of its base must be there, in order. Only its line number may
+# differ, if the lines occur once, and its newlines.
 
 _MOST_PLACES: Final = 5
 
@@ -327,10 +327,10 @@ class PlacedHunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MisplacedHunk:
-    """A hunk that does not are where it says, at the offset `stated` of the view (None: no such line).
+    """A hunk that is not where its header says, at the offset `stated` of the view (None: no such line).
 
-    `places` are where it is instead: several, or one before the hunk in front of it. `applied_at` is
-    where its result is already.
+    `places` are the offsets where it is instead: several, or one before the hunk in front of it.
+    `applied_at` is the offset of its result, if the text has that already.
     """
 
     hunk: DiffHunk
@@ -349,19 +349,19 @@ class HunkPlaces:
         self._view = view
         self._length = len(view.text)
         self._has_newline = view.text.endswith("\n") or not view.text
-        # Lines of a diff end with a line end, so that the last of the text gets one here too.
+        # Lines of a diff end with a newline, so the last line of the text gets one here too.
         self._text = view.text if self._has_newline else view.text + "\n"
 
     def place(self, hunks: Sequence[DiffHunk]) -> list[PlacedHunk | MisplacedHunk]:
-        """Where each of `hunks` is, which come in the order of their places."""
-        found: list[PlacedHunk | MisplacedHunk] = []
+        """Find each of `hunks`, which are in the order of their lines."""
+        outcomes: list[PlacedHunk | MisplacedHunk] = []
         behind = shift = 0
         for hunk in hunks:
             outcome = self._place(hunk, behind, shift)
-            found.append(outcome)
+            outcomes.append(outcome)
             if isinstance(outcome, PlacedHunk):
                 behind, shift = outcome.span.end, outcome.moved_by
-        return found
+        return outcomes
 
     def _place(self, hunk: DiffHunk, behind: int, shift: int) -> PlacedHunk | MisplacedHunk:
         old, stated = to_lf(hunk.old), self._offset(hunk.old_start + (not hunk.old))
@@ -370,22 +370,23 @@ class HunkPlaces:
         for moved_by in dict.fromkeys((shift, 0)):
             start = self._offset(hunk.old_start + moved_by)
             if start is not None and start >= behind and self._fits(old, start):
-                made = None if self._is_anchored(hunk, old, start) else self._made_at(hunk, old, start)
-                if made is not None:
-                    return MisplacedHunk(hunk=hunk, stated=stated, applied_at=made)
+                is_anchored = self._is_anchored(hunk, old, start)
+                applied_at = None if is_anchored else self._applied_near(hunk, old, start)
+                if applied_at is not None:
+                    return MisplacedHunk(hunk=hunk, stated=stated, applied_at=applied_at)
                 return self._placed(hunk, start, old, moved_by)
         places = tuple(islice(self._places(old, behind), _MOST_PLACES))
         if len(places) != 1:
-            made = None if places else self._result_at(hunk)
+            applied_at = None if places else self._applied_elsewhere(hunk)
             places = places or tuple(islice(self._places(old, 0), 1))
-            return MisplacedHunk(hunk=hunk, stated=stated, places=places, applied_at=made)
-        made = self._made_at(hunk, old, places[0])
-        if made is not None:
-            return MisplacedHunk(hunk=hunk, stated=stated, applied_at=made)
-        return self._placed(hunk, places[0], old, self._line(places[0]) - hunk.old_start)
+            return MisplacedHunk(hunk=hunk, stated=stated, places=places, applied_at=applied_at)
+        applied_at = self._applied_near(hunk, old, places[0])
+        if applied_at is not None:
+            return MisplacedHunk(hunk=hunk, stated=stated, applied_at=applied_at)
+        return self._placed(hunk, places[0], old, bisect_right(self._starts, places[0]) - hunk.old_start)
 
     def _place_alone(self, hunk: DiffHunk, stated: int | None, behind: int) -> PlacedHunk | MisplacedHunk:
-        """The place of a hunk that shows nothing of its base: only where it says."""
+        """Place a hunk that shows nothing of its base, which can only be where its header says."""
         if stated is None or stated < behind:
             return MisplacedHunk(hunk=hunk, stated=stated)
         if self._text.startswith(to_lf(hunk.new), stated):
@@ -401,8 +402,8 @@ class HunkPlaces:
             lacks_newline=end > self._length,
         )
 
-    def _result_at(self, hunk: DiffHunk) -> int | None:
-        """Where all that `hunk` makes is already: where it says, or at one place if it tells enough."""
+    def _applied_elsewhere(self, hunk: DiffHunk) -> int | None:
+        """Return where the result of `hunk` is: at its stated line, or at the only match of its context."""
         new = to_lf(hunk.new)
         start = self._offset(hunk.new_start)
         if not new.strip() or all(line.sign != "+" for line in hunk.lines):
@@ -414,15 +415,15 @@ class HunkPlaces:
         places = tuple(islice(self._places(new, 0), 2))
         return places[0] if len(places) == 1 else None
 
-    def _made_at(self, hunk: DiffHunk, old: str, start: int) -> int | None:
-        """Where the result of `hunk` is around its base at `start`, so that it was applied there.
+    def _applied_near(self, hunk: DiffHunk, old: str, start: int) -> int | None:
+        """Return where the result of `hunk` is around its base at `start`, if it was applied there.
 
         A hunk that shows no line after those that it adds would fit again, and add them again and again.
         """
         new = to_lf(hunk.new)
         if len(new) <= len(old):
             return None
-        # A hunk that shows that the base has no last line end does not find one there.
+        # A hunk whose base has no final newline does not match where there is one.
         stop = start + len(new) if old.endswith("\n") else self._length
         at = self._text.find(new, max(start + len(old) - len(new), 0), stop)
         while at >= 0 and not self._starts_line(at):
@@ -430,18 +431,18 @@ class HunkPlaces:
         return at if at >= 0 else None
 
     def _is_anchored(self, hunk: DiffHunk, old: str, start: int) -> bool:
-        """Whether `hunk` shows what is on both sides of its changes, be it an end of the file."""
+        """Return True if `hunk` shows context on both sides of its changes, or an end of the file."""
         begins = hunk.has_context_before or start == 0
         return begins and (hunk.has_context_behind or start + len(old) >= self._length)
 
     def _fits(self, old: str, start: int) -> bool:
-        """Whether the whole lines `old` are at `start`; without a last line end they end the text."""
+        """Return True if the whole lines `old` are at `start`; without a final newline they end the text."""
         if not (self._starts_line(start) and self._text.startswith(old, start)):
             return False
         return old.endswith("\n") or (start + len(old) == self._length and not self._has_newline)
 
     def _places(self, old: str, behind: int) -> Iterator[int]:
-        """Where `old` fits, from `after` on."""
+        """Yield the offsets from `behind` on where `old` fits."""
         at = self._text.find(old, behind)
         while at >= 0:
             if self._fits(old, at):
@@ -452,17 +453,14 @@ class HunkPlaces:
         return offset == 0 or self._text[offset - 1] == "\n"
 
     def _offset(self, line: int) -> int | None:
-        """Start of `line`, 1-based, of those that end at LF; the end of the text for the one after all."""
+        """Return the start of `line`, 1-based, of those that end at LF; the text's end after the last."""
         if line == len(self._starts) + 1:
             return len(self._text)
         return self._starts[line - 1] if 1 <= line <= len(self._starts) else None
 
-    def _line(self, offset: int) -> int:
-        return bisect_right(self._starts, offset)
-
     @cached_property
     def _starts(self) -> list[int]:
-        """Where lines that end at LF start; a CR alone ends a line in the view, and none of these."""
+        """Return the starts of the lines that end at LF; a lone CR only ends lines of the view."""
         if "\r" not in self._raw:
             return self._lines.starts
         ends = (match.end() for match in _LF.finditer(self._raw))

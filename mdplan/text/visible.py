@@ -1,4 +1,4 @@
-"""File text as it may be shown to people: nothing in it steers the terminal or hides."""
+"""Show file text to people: escape what hides or steers a terminal, measure width, find near names."""
 
 import re
 import unicodedata
@@ -13,37 +13,37 @@ from mdplan.text.lazy_pattern import lazy_pattern
 # and code points that no font shows.
 _HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 
-# Letters and marks that have no width: graphically a blank or nothing, whatever their category says.
+# Letters and marks without width: they look like a space or nothing, whatever their category says.
 _BLANK_LETTERS: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0")
 
 _NOT_ASCII: Final = r"[^\x00-\x7e]"
 
 _UNUSUAL: Final = lazy_pattern(r"[^\n\t\x20-\x7e]")
 
-# What colours begin and end with.
+# The sequences that set colours.
 _COLOUR: Final = r"(\x1b\[[0-9;]{0,20}m)"
 
 
 def escaped(text: str) -> str:
-    r"""`text` with all that hides or steers as ``\xNN`` or ``\uNNNN``; LF and TAB stay."""
+    r"""Return `text` with all that hides or steers as ``\xNN`` or ``\uNNNN``; LF and TAB stay."""
     return _UNUSUAL.sub(lambda match: _escape(match[0]) if is_hidden(match[0]) else match[0], text)
 
 
 def escaped_but_for_colours(text: str) -> str:
-    """`text` escaped, except sequences that set colours; those of a file were escaped before."""
+    """Escape `text` except sequences that set colours; those of a file were escaped before."""
     parts = re.split(_COLOUR, text)
     parts[::2] = map(escaped, parts[::2])
     return "".join(parts)
 
 
 def escaped_json(text: str) -> str:
-    r"""JSON `text` that means the same, with hidden characters as ``\uNNNN``, so that it can be examined."""
+    r"""Return equivalent JSON with hidden characters as ``\uNNNN``, so that people can examine it."""
     return re.sub(_NOT_ASCII, lambda match: _json_escape(match[0]) if is_hidden(match[0]) else match[0], text)
 
 
 @lru_cache(maxsize=4096)
 def is_hidden(character: str) -> bool:
-    """Whether people would not see `character` as what it is; LF and TAB are what they are."""
+    """Return True if people would not see what `character` is; they do see LF and TAB."""
     if character in "\n\t":
         return False
     if character in _BLANK_LETTERS:
@@ -60,11 +60,11 @@ def _json_escape(character: str) -> str:
     return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
 
 
-# --- How many columns of a terminal or editor a text takes, by which people align tables.
+# --- Width in columns of a terminal or editor.
 
 
 def display_width(text: str) -> int:
-    """Columns of `text`, one line without tabs: wide characters take two, combining ones none.
+    """Return the columns of `text`, one line without tabs: wide characters take two, combining ones none.
 
     Unicode Standard Annex 11, East Asian Width.
     """
@@ -79,24 +79,24 @@ def _width_of(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-# --- The names of a list that are most like a given one.
+# --- The names that are most like a given one.
 
 _NEAREST: Final = 3
 
-# Of a longer list the rest is not looked at: a batch can ask about each of its names.
+# The rest of a longer list is ignored, since a batch can ask about each of its names.
 _MOST_COMPARED: Final = 10_000
 
 _LONGEST: Final = 300
 
-# Per cent of likeness from which on a name is shown.
+# The least similarity of a name that is shown, in per cent.
 _LEAST: Final = 65
 
-# A name shorter than this is a part of too many others.
+# A shorter name is part of too many others.
 _SHORTEST_PART: Final = 3
 
 
 def nearest_names(wanted: str, names: Iterable[str]) -> list[str]:
-    """Up to three of `names` that are like `wanted` in any case, as a whole or in a part; the best first."""
+    """Return up to three of `names` that are like `wanted` or have a part like it, the best first."""
     from rapidfuzz import fuzz, process
 
     if not 0 < len(wanted) <= _LONGEST:
@@ -104,14 +104,13 @@ def nearest_names(wanted: str, names: Iterable[str]) -> list[str]:
     shortest = min(_SHORTEST_PART, len(wanted))
     known = [name for name in islice(names, _MOST_COMPARED) if shortest <= len(name) <= _LONGEST]
     scorer = fuzz.WRatio if shortest == _SHORTEST_PART else fuzz.ratio
-    found = process.extract(
+    nearest = process.extract(
         wanted, known, scorer=scorer, processor=str.casefold, score_cutoff=_LEAST, limit=_NEAREST
     )
-    return [name for name, _, _ in found]
+    return [name for name, _, _ in nearest]
 
 
-# --- Names out of a document as reports show them: bounded, so that no heading makes a report too
-# large.
+# --- Names from a document in reports, cut so that no heading makes a report too large.
 
 _MOST: Final = 300
 
@@ -119,12 +118,12 @@ _MOST_NAMES: Final = 100
 
 
 def escape_for_message(text: str) -> str:
-    """`text`, or its first 299 characters and an ellipsis. A section with such a heading has its ID."""
+    """Return `text`, or its first 299 characters and an ellipsis; a section also has its ID."""
     return text if len(text) <= _MOST else f"{text[: _MOST - 1]}…"
 
 
 def shown_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Each of `names` as shown; of more than 100 the first 99 and an ellipsis."""
+    """Return `names` for a report; of more than 100 the first 99 and an ellipsis."""
     if len(names) > _MOST_NAMES:
         names = (*names[: _MOST_NAMES - 1], "…")
     return tuple(escape_for_message(name) for name in names)

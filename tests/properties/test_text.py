@@ -521,7 +521,7 @@ def test_similar_text_has_at_most_the_reported_errors(wanted: str, around: str, 
     text = around + wanted[:at] + "c" + wanted[at + 1 :] + around
 
     for similar in find_similar(text, wanted, Span(0, len(text)), 0):
-        assert distance(wanted, text[similar.start : similar.end]) <= similar.errors
+        assert distance(wanted, text[similar.span.start : similar.span.end]) <= similar.errors
 
 
 def distance(left: str, right: str) -> int:
