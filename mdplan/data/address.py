@@ -1,9 +1,9 @@
-r"""Which key or item a caller means: a JSON Pointer, a dotted path, or an array.
+r"""Find the key or item that an address names: a JSON Pointer, a dotted path, or an array.
 
-`/nav/0/Home` is a pointer. `nav[0].Home` is dotted: `[0]` counts, also from the end, `[=text]` is an item by
-its value and `[name=Build]` one by a key in it; `\.` is a dot in a name. A name after a list means the item
-that has such a key. Dots are between maps, but some names have dots themselves, such as `ms.date`: what is
-there decides.
+`/nav/0/Home` is a pointer. `nav[0].Home` is dotted: `[0]` counts, `[-1]` from the end, `[=text]` is an item
+by its value and `[name=Build]` one by a key in it; `\.` is a dot in a name. A name after a list means the
+item that has such a key. Dots separate maps, but some names contain dots, such as `ms.date`: the values of
+the file decide.
 """
 
 import json
@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mdplan.data.tree import Element, Path
+from mdplan.data.tree import Element, Path, value_at
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.text.lazy_pattern import lazy_pattern
+from mdplan.text.source import visible
 from mdplan.text.visible import nearest_names
 
 _LISTED: Final = 8
@@ -40,19 +41,19 @@ Step = str | Item
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The `path` of what is there, and the names after it that are `missing`."""
+    """The `path` of an existing value, and the names after it that are `missing`."""
 
     path: Path
     missing: tuple[str, ...] = ()
 
     @property
     def whole(self) -> Path:
-        """The path with what is missing."""
+        """Return the path with the missing names."""
         return (*self.path, *self.missing)
 
 
 def steps_of(given: GivenKey) -> tuple[Step, ...]:
-    """The steps of the address `given`. Raises `ValueError` for one that cannot be read."""
+    """Parse the address `given` into steps. Raises `ValueError` if it cannot."""
     if not isinstance(given, str):
         return tuple(map(_array_step, given))
     if given.startswith("/"):
@@ -61,26 +62,23 @@ def steps_of(given: GivenKey) -> tuple[Step, ...]:
 
 
 def find(values: Any, given: GivenKey, *, is_new: bool = False) -> Found | Diagnostic:  # noqa: ANN401
-    """What `given` names in `values`, as far as it is there.
+    """Find what `given` names in `values`, as far as it exists.
 
-    Errors: INVALID_ARGUMENT where it names several things, or one that `is_new` could be named in several
-    ways; KEY_NOT_FOUND for an item that is not there.
+    Errors: INVALID_ARGUMENT if it names several things, or if a name that `is_new` could be read in several
+    ways; KEY_NOT_FOUND for an item that does not exist.
     """
     steps = steps_of(given)
     joins = isinstance(given, str) and not given.startswith("/")
-    found = list(_readings(values, steps, (), joins=joins))
-    if len(found) > 1:
-        return _ambiguous(found)
-    far = Found(found[0]) if found else _as_far_as(values, steps)
-    if is_new and joins and isinstance(far, Found) and len(far.missing) > 1:
-        from mdplan.data.tree import value_at
-
-        around = value_at(values, far.path)
-        first = far.missing[0]
-        # Others here have a dot in their names, so that the dots of the new one could be part of its name.
+    paths = list(_readings(values, steps, (), joins=joins))
+    if len(paths) > 1:
+        return _ambiguous(paths)
+    found = Found(paths[0]) if paths else _as_far_as(values, steps)
+    if is_new and joins and isinstance(found, Found) and len(found.missing) > 1:
+        around, first = value_at(values, found.path), found.missing[0]
+        # Other names here contain a dot, so the dots of the new one could be part of its name.
         if isinstance(around, dict) and any(str(name).startswith(f"{first}.") for name in around):
-            return _ambiguous([(*far.path, ".".join(far.missing)), far.whole])
-    return far
+            return _ambiguous([(*found.path, ".".join(found.missing)), found.whole])
+    return found
 
 
 def _ambiguous(paths: Sequence[Path]) -> Diagnostic:
@@ -90,9 +88,7 @@ def _ambiguous(paths: Sequence[Path]) -> Diagnostic:
 
 
 def key_missing(values: Any, found: Found) -> Diagnostic:  # noqa: ANN401 (any value)
-    """KEY_NOT_FOUND with the nearest keys, else the first ones."""
-    from mdplan.data.tree import value_at
-
+    """Return KEY_NOT_FOUND with the nearest keys, else the first ones."""
     parent = value_at(values, found.path)
     names = [name for name in parent if isinstance(name, str)] if isinstance(parent, dict) else []
     near = nearest_names(found.missing[0], names) if found.missing else ()
@@ -111,7 +107,7 @@ def key_missing(values: Any, found: Found) -> Diagnostic:  # noqa: ANN401 (any v
 
 
 def shown(path: Sequence[Element], *, whole: bool = False) -> str:
-    """`path` as a caller writes it; long ones are cut, unless they are to be `whole`."""
+    """Write `path` as a caller does, cut if it is long, unless it must be `whole`."""
     text = ""
     for element in path:
         if isinstance(element, int):
@@ -123,8 +119,6 @@ def shown(path: Sequence[Element], *, whole: bool = False) -> str:
 
 
 def _short(text: str) -> str:
-    from mdplan.text.source import visible
-
     return visible(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")
 
 
@@ -172,14 +166,14 @@ def _selector(text: str) -> Item:
 
 
 def _readings(values: Any, steps: Sequence[Step], path: Path, *, joins: bool) -> Iterator[Path]:  # noqa: ANN401
-    """All paths of what is in `values` that `steps` can be read as."""
+    """Yield all paths in `values` that `steps` can mean."""
     if not steps:
         yield path
         return
     step = steps[0]
     if isinstance(values, list):
         for index in _items(values, step):
-            # A name means a key in the item, so that the step is not done yet.
+            # A name means a key in the item, so the step remains.
             is_name = isinstance(step, str) and not _INDEX.fullmatch(step)
             rest = steps if is_name else steps[1:]
             yield from _readings(values[index], rest, (*path, index), joins=joins)
@@ -196,7 +190,7 @@ def _readings(values: Any, steps: Sequence[Step], path: Path, *, joins: bool) ->
 
 
 def _items(values: Sequence[Any], step: Step) -> Iterator[int]:
-    """Indexes of the items that `step` means."""
+    """Yield the indexes of the items that `step` means."""
     if isinstance(step, str):
         if _INDEX.fullmatch(step):
             step = Item(number=int(step))
@@ -216,14 +210,14 @@ def _items(values: Sequence[Any], step: Step) -> Iterator[int]:
 
 
 def _is_same(value: object, wanted: object) -> bool:
-    """Whether `value` is `wanted`, which may be its text."""
+    """Return True if `value` is `wanted`, which may be its text."""
     if isinstance(value, bool) or value is None:
         return value is wanted or (isinstance(wanted, str) and json.dumps(value) == wanted)
     return value == wanted or (not isinstance(value, dict | list) and str(value) == wanted)
 
 
 def _as_far_as(values: Any, steps: Sequence[Step]) -> Found | Diagnostic:  # noqa: ANN401 (any value)
-    """What of `steps` is there; the rest must be names."""
+    """Follow `steps` as far as values exist; the rest must be names."""
     path: Path = ()
     for index, step in enumerate(steps):
         inner: Any = values

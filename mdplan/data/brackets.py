@@ -1,6 +1,6 @@
-"""JSON, JSON with comments, JSON5, and the values of TOML, as nodes with places.
+"""Read JSON, JSON with comments, JSON5 and the values of TOML as nodes, and edit lists and maps in brackets.
 
-What is read is more than any one of them allows; another reader judges the text before and after an edit.
+The reader accepts more than any one of these; another reader judges the text before and after an edit.
 """
 
 import json
@@ -58,7 +58,7 @@ class _Open:
 
 
 def read_json(text: str) -> tree.Node | None:
-    """The one value of the JSON `text`; None where there is nothing but comments. Raises `DataError`."""
+    """Read the one value of the JSON `text`; None if it only has comments. Raises `DataError`."""
     reader = _ValueReader(text, tree.Language.JSON)
     at = reader.skip(0)
     if at == len(text):
@@ -70,7 +70,7 @@ def read_json(text: str) -> tree.Node | None:
 
 
 def read_toml_value(text: str, at: int, end: int) -> tree.Node:
-    """The value of TOML at `at` in `text`, which ends at `end`. Raises `DataError`."""
+    """Read the TOML value at `at` in `text`, which ends at `end`. Raises `DataError`."""
     node, behind = _ValueReader(text, tree.Language.TOML).value(at)
     if behind != end:
         raise tree.DataError("a value of it cannot be followed", at)
@@ -89,12 +89,12 @@ class _ValueReader:
         self._sign = "=" if self._is_toml else ":"
 
     def skip(self, at: int) -> int:
-        """Offset after the blanks and comments at `at`."""
-        found = self._blank.match(self._text, at)
-        return found.end() if found else at
+        """Return the offset after the whitespace and comments at `at`."""
+        blank = self._blank.match(self._text, at)
+        return blank.end() if blank else at
 
     def value(self, at: int) -> tuple[tree.Node, int]:
-        """The value at `at`, and the offset after it."""
+        """Read the value at `at`; return the offset after it, too."""
         stack: list[_Open] = []
         while True:
             node, at = self._start(at, len(stack))
@@ -109,7 +109,7 @@ class _ValueReader:
                 return self._closed, at
 
     def _start(self, at: int, depth: int) -> tuple[tree.Node, int]:
-        """The scalar at `at`, or a list or map that is open."""
+        """Read the scalar at `at`, or open a list or map."""
         text = self._text
         if depth > MAX_DEPTH:
             raise tree.DataError("it is nested too deeply", at)
@@ -126,7 +126,7 @@ class _ValueReader:
         return tree.Node(tree.Kind.SCALAR, at, word.end(), self._word_value(word[0], at)), word.end()
 
     def _next_value(self, stack: list[_Open], at: int) -> int:
-        """Offset of the next value, or after the last bracket where none is open; closes what ends."""
+        """Close what ends at `at`; return where the next value starts, or the end if nothing is open."""
         while stack:
             top = stack[-1]
             at = self.skip(at)
@@ -153,7 +153,7 @@ class _ValueReader:
         return at
 
     def _before_value(self, top: _Open, at: int) -> int:
-        """Offset of the value of the next entry of `top`, whose key is at `at` if it has one."""
+        """Read the key at `at` if `top` is a map; return the offset of the value."""
         if top.node.kind is tree.Kind.LIST:
             return at
         key, at = self._key(at)
@@ -175,9 +175,7 @@ class _ValueReader:
             word = (_TOML_KEY if self._is_toml else self._word).match(text, at)
             if word is None:
                 raise tree.DataError("a key is missing", at)
-            name: Any = word[0]
-            if "\\" in word[0]:
-                name = tree.Unnamed(word[0], at)
+            name = tree.Unnamed(word[0], at) if "\\" in word[0] else word[0]
             key, end = tree.Node(tree.Kind.SCALAR, at, word.end(), name), word.end()
         after = self.skip(end)
         if self._is_toml and text[after : after + 1] == ".":
@@ -230,8 +228,7 @@ def _unescaped(match: re.Match[str]) -> str:
     return "" if body in _LINE_ENDS else _ESCAPES.get(body, body)
 
 
-# --- Lists in brackets and maps in braces, edited by cutting at node marks: JSON, and parts of YAML and
-# TOML.
+# --- Editing lists in brackets and maps in braces, of JSON, YAML and TOML, by cutting at their nodes.
 
 
 class ValueText(Protocol):
@@ -242,10 +239,10 @@ class ValueText(Protocol):
     comment_signs: tuple[str, ...]
 
     def key(self, name: str, like: tree.Node | None) -> str:
-        """The key `name`, written like that of `like` where that can be."""
+        """Write the key `name`, like the key `like` if possible."""
 
     def value(self, value: object, like: tree.Node | None, indent: str | None) -> str:
-        """`value`, written like the string `like`; on several lines after `indent` if that is given."""
+        """Write `value`, like the string `like`; on several lines after `indent` if that is given."""
 
 
 @dataclass(slots=True)
@@ -266,36 +263,38 @@ class FlowWriter:
         self._splices = splices
 
     def edit_value(self, node: tree.Node, branch: tree.ChangeTree) -> None:
-        """Changes of the value `node`: a new one in its place, or those of its entries."""
+        """Replace the value `node`, or edit its entries."""
         old = tree.values_of(node)
         value = tree.value_after(old, branch)
         if tree.values_equal(old, value, in_order=True) and not branch.inner:
             return
-        inside = branch if branch.is_inside else self._as_inside(node, old, branch)
+        inside = branch if branch.is_inside else self._entry_changes(old, branch)
         if inside is not None and node.kind is not tree.Kind.SCALAR and entry_stays(node, inside):
             self._edit_entries(node, inside)
             return
         if inside is not None and self._has_comment(node):
             raise tree.DataError("comments would be lost with its last entry", node.start)
         indent = self._indent_at(node.start) if self._may_be_long(node) else None
-        final = branch.value if not branch.is_inside else tree.value_after(old, branch)
+        # `value` has dates in place of their texts.
+        final = value if branch.is_inside else branch.value
         self._add(node.span, self._writes.value(final, _string_in(node), indent), branch.changes)
 
-    def new_entry(self, new: tree.NewItem, like: tree.Node | None, indent: str | None) -> str:
-        """Text of an entry that is new, written like the value `like`."""
+    def _new_entry(self, new: tree.NewItem, like: tree.Node | None, indent: str | None) -> str:
+        """Write a new entry, like the value `like`."""
         value = self._writes.value(new.value, like, indent)
         return value if new.name is None else f"{self._writes.key(new.name, None)}{self._writes.sign}{value}"
 
-    def _as_inside(self, node: tree.Node, old: Any, branch: tree.ChangeTree) -> tree.ChangeTree | None:  # noqa: ANN401 (any value)
+    def _entry_changes(self, old: Any, branch: tree.ChangeTree) -> tree.ChangeTree | None:  # noqa: ANN401 (any value)
+        """Return the new value of `branch` as changes of the entries of `old`, if both are of one kind."""
         value = branch.value
-        if node.kind is tree.Kind.MAP and isinstance(value, dict) and isinstance(old, dict) and value:
+        if isinstance(value, dict) and isinstance(old, dict) and value:
             return tree.map_changes(value, old, branch.changes)
-        if node.kind is tree.Kind.LIST and isinstance(value, list) and isinstance(old, list):
+        if isinstance(value, list) and isinstance(old, list):
             return tree.list_changes(value, old, branch.changes)
         return None
 
     def _may_be_long(self, node: tree.Node) -> bool:
-        """Whether a value in place of `node` can have lines of its own: it is not one line of several."""
+        """Return True if a value in place of `node` may have several lines: if it is empty, or has them."""
         if node.kind is not tree.Kind.SCALAR and node.entries:
             return "\n" in to_lf(self._text[node.start : node.end])
         return True
@@ -310,15 +309,14 @@ class FlowWriter:
         has_trailing = bool(node.entries) and node.entries[-1].comma is not None
         for index, slot in enumerate(slots):
             if slot.entry is not None:
-                at = branch.inner.get(slot.entry.name)
-                self._edit_entry(slot.entry, at)
+                self._edit_entry(slot.entry, branch.inner.get(slot.entry.name))
                 self._set_comma(slot.entry, branch, is_wanted=has_trailing or index < len(slots) - 1)
         staying = [each.entry for each in slots if each.entry is not None]
         self._cut(node, staying, branch)
         self._insert(node, slots, branch, has_trailing=has_trailing)
 
     def _slots(self, node: tree.Node, branch: tree.ChangeTree) -> list[_Slot]:
-        """The entries of the result in order."""
+        """Return the entries of the result in order."""
         slots: list[_Slot] = []
         added = added_entries(node, branch)
         for index, entry in enumerate([*node.entries, None]):
@@ -355,7 +353,7 @@ class FlowWriter:
             self._add(Span(entry.comma, entry.comma + 1), "", branch.changes)
 
     def _cut(self, node: tree.Node, staying: Sequence[tree.Entry], branch: tree.ChangeTree) -> None:
-        """Cut each entry that goes with its comma: with its lines where it has them for itself."""
+        """Cut each entry that does not stay with its comma, or with its lines if nothing else is on them."""
         kept = {id(each) for each in staying}
         last = staying[-1].start
         for entry in node.entries:
@@ -364,13 +362,18 @@ class FlowWriter:
             end = entry.end if entry.comma is None else entry.comma + 1
             span = self._own_lines(node, entry, end)
             if span is None and entry.start < last:
-                span = Span(entry.start, self._behind_blanks(end))
+                while self._text[end : end + 1] in (" ", "\t"):
+                    end += 1
+                span = Span(entry.start, end)
             elif span is None:
-                span = Span(self._before_blanks(entry.start), end)
+                start = entry.start
+                while self._text[start - 1] in " \t":
+                    start -= 1
+                span = Span(start, end)
             self._add(span, "", branch.inner[entry.name].changes)
 
     def _own_lines(self, node: tree.Node, entry: tree.Entry, end: int) -> Span | None:
-        """The lines of `entry` with a comment after it, if nothing else is on them."""
+        """Return the lines of `entry`, if only a comment is next to it on them."""
         first = self._lines.line_at(entry.start)
         last = self._lines.line_at(end - 1)
         rest = self._text[end : self._lines.content_end(last)].strip(" \t")
@@ -394,8 +397,8 @@ class FlowWriter:
                 before = slot.entry
                 continue
             assert slot.new is not None, "a slot has one of both"
-            behind = next((each.entry for each in slots[index:] if each.entry is not None), None)
-            like = behind if before is None else before
+            following = next((each.entry for each in slots[index:] if each.entry is not None), None)
+            like = following if before is None else before
             assert like is not None, "some entry stays"
             has_comma = has_trailing or index < len(slots) - 1
             indent = self._before_on_line(like) if is_long else None
@@ -428,17 +431,17 @@ class FlowWriter:
             moved = node.entry(new.source)
             assert moved is not None, "what moves is there"
             return self._text[moved.start : moved.end]
-        strings = [found for each in node.entries if (found := _string_in(each.node)) is not None]
+        strings = [string for entry in node.entries if (string := _string_in(entry.node)) is not None]
         like = strings[-1] if strings and node.kind is tree.Kind.LIST else None
         beside = self._text[node.entries[-1].node.start : node.entries[-1].node.end]
         if beside[:1] not in ("{", "[") or "\n" in to_lf(beside):
-            return self.new_entry(new, like, indent)
-        text = self.new_entry(new, like, None)
+            return self._new_entry(new, like, indent)
+        text = self._new_entry(new, like, None)
         is_padded = beside.startswith("{ ") and text.startswith("{") and text != "{}"
         return f"{{ {text[1:-1]} }}" if is_padded else text
 
     def _is_long(self, node: tree.Node) -> bool:
-        """Whether each entry begins a line of its own."""
+        """Return True if each entry begins a line of its own."""
         return all(not self._before_on_line(each).strip(" \t") for each in node.entries) and (
             self._lines.start(self._lines.line_at(node.entries[0].start)) > node.start
         )
@@ -447,12 +450,12 @@ class FlowWriter:
         return self._text[self._lines.start(self._lines.line_at(entry.start)) : entry.start]
 
     def _indent_at(self, offset: int) -> str:
-        """White space that the line of `offset` begins with."""
+        """Return the whitespace at the start of the line of `offset`."""
         line = self._lines.content(self._lines.line_at(offset))
         return line[: len(line) - len(line.lstrip(" \t"))]
 
     def _gap(self, node: tree.Node) -> str:
-        """What is after commas: nothing in a list or map that is written without blanks."""
+        """Return what follows commas in `node`: nothing if it has no spaces."""
         for entry, following in zip(node.entries, node.entries[1:], strict=False):
             if entry.comma is not None:
                 between = to_lf(self._text[entry.comma + 1 : following.start])
@@ -460,42 +463,32 @@ class FlowWriter:
         return "" if self._writes.sign.strip() == self._writes.sign else " "
 
     def _has_comment(self, node: tree.Node) -> bool:
-        """Whether comments are between the entries of `node`."""
+        """Return True if comments are between the entries of `node`."""
         ends = [each.start for each in node.entries] + [node.end]
         starts = [node.start, *(each.end for each in node.entries)]
         between = [self._text[start:end] for start, end in zip(starts, ends, strict=True)]
         return any(sign in text for text in between for sign in (*self._writes.comment_signs, "/*"))
-
-    def _behind_blanks(self, at: int) -> int:
-        while self._text[at : at + 1] in (" ", "\t"):
-            at += 1
-        return at
-
-    def _before_blanks(self, at: int) -> int:
-        while at and self._text[at - 1] in " \t":
-            at -= 1
-        return at
 
     def _add(self, span: Span, new_text: str, changes: Sequence[int]) -> None:
         self._splices.append(tree.Splice(TextEdit(span, new_text), tuple(changes)))
 
 
 def _string_in(node: tree.Node) -> tree.Node | None:
-    """The string whose quotes new strings in place of `node` take: itself, or the last of its items."""
+    """Return the string whose quotes new strings in place of `node` get: itself, or the last of its items."""
     if node.kind is tree.Kind.SCALAR:
         return node if isinstance(node.value, str) else None
-    found = [each.node for each in node.entries if isinstance(each.node.value, str)]
-    return found[-1] if found and node.kind is tree.Kind.LIST else None
+    strings = [entry.node for entry in node.entries if isinstance(entry.node.value, str)]
+    return strings[-1] if strings and node.kind is tree.Kind.LIST else None
 
 
 def entry_stays(node: tree.Node, branch: tree.ChangeTree) -> bool:
-    """Whether some entry of `node` stays."""
-    gone = {name for name, each in branch.inner.items() if each.is_removed}
-    return any(each.name not in gone for each in node.entries)
+    """Return True if some entry of `node` stays."""
+    removed = {name for name, each in branch.inner.items() if each.is_removed}
+    return any(entry.name not in removed for entry in node.entries)
 
 
 def added_entries(node: tree.Node, branch: tree.ChangeTree) -> list[tree.NewItem]:
-    """Keys of `branch` that `node` does not have yet, as entries after its own."""
+    """Return the keys of `branch` that `node` does not have yet, as entries after its own."""
     return [
         tree.NewItem(len(node.entries), each.as_value, str(name), None, each.changes)
         for name, each in branch.inner.items()
@@ -503,7 +496,7 @@ def added_entries(node: tree.Node, branch: tree.ChangeTree) -> list[tree.NewItem
     ]
 
 
-# --- New keys and values as JSON, written as the file does it.
+# --- Writing JSON in the style of the file.
 
 _IDENTIFIER: Final = lazy_pattern(r"[A-Za-z_$][A-Za-z0-9_$]*")
 
@@ -518,7 +511,7 @@ class JsonText:
     comment_signs: tuple[str, ...] = ("//",)
 
     def __init__(self, text: str, root: tree.Node | None) -> None:
-        """Take the indentation, the sign after keys and the quotes from what is there."""
+        """Take the indentation, the sign after keys and the quotes from `text`."""
         indent = _INDENT.search(text)
         self._unit = indent[1] if indent else "  "
         self._is_ascii = text.isascii() and _ESCAPED.search(text) is not None
@@ -532,14 +525,14 @@ class JsonText:
         self._gap = "" if first is not None and self.sign == ":" else " "
 
     def key(self, name: str, like: tree.Node | None) -> str:
-        """The key `name`, in the quotes of `like`, or in those of the first key of the file."""
+        """Write the key `name` in the quotes of `like`, or in those of the first key of the file."""
         is_plain = self._has_plain_keys if like is None else not like.style
         if is_plain and _IDENTIFIER.fullmatch(name):
             return name
         return self._string(name, like)
 
     def value(self, value: object, like: tree.Node | None, indent: str | None) -> str:
-        """`value` on one line; on several where it has entries and `indent` is given."""
+        """Write `value` on one line, or on several if it has entries and `indent` is given."""
         if isinstance(value, tree.DateText):
             value = value.text
         if isinstance(value, str):
@@ -563,7 +556,7 @@ class JsonText:
 
 
 def _first_entry(node: tree.Node | None) -> tuple[tree.Node, tree.Node] | None:
-    """The first key of `node`, and its value, as deep as it may be."""
+    """Return the first key of `node`, however deep, and its value."""
     while node is not None and node.entries:
         first = node.entries[0]
         if first.key is not None:

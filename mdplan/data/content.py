@@ -1,7 +1,7 @@
-"""A text of keys and values: what it says, edits that change it, and the proof that they change nothing else.
+"""Read a text of keys and values, edit it, and verify that the edits change nothing else.
 
-The new text is read again, and must say what the old one said with the changes that were asked for; where
-another reader takes the text, it must see the same. Where that cannot be had the changes are refused.
+The new text is read again, and must have the values of the old one with the requested changes. If another
+reader accepts the text, it must see the same. Else the changes are refused.
 """
 
 import datetime as dt
@@ -40,10 +40,7 @@ _TOML_PLACE: Final = lazy_pattern(r"\(at line (\d+), column \d+\)")
 
 @dataclass(frozen=True)
 class DataContent:
-    """The `text`, and the `values` that it gives; `root` is their tree, but for TOML.
-
-    It `is_strict` where it is front matter.
-    """
+    """A `text` and its `values`; `root` is their tree, except for TOML. Front matter `is_strict`."""
 
     language: tree.Language
     text: str
@@ -53,12 +50,12 @@ class DataContent:
 
     @cached_property
     def lines(self) -> LineIndex:
-        """Lines of `text`."""
+        """Return the line table of `text`."""
         return LineIndex(self.text)
 
     @cached_property
     def ini(self) -> "IniPlaces":
-        """Sections and keys of an INI file."""
+        """Return the sections and keys of an INI file."""
         from mdplan.data.ini_edits import IniPlaces
 
         assert self.root is not None, "an INI file is a map"
@@ -66,12 +63,12 @@ class DataContent:
 
     @cached_property
     def statements(self) -> tuple[Statement, ...]:
-        """Statements of TOML. Raises `DataError` for what cannot be followed."""
-        return read_statements(self.text, self.lines)
+        """Return the statements of TOML. Raises `DataError` for what cannot be followed."""
+        return tuple(read_statements(self.text, self.lines))
 
     @cached_property
     def places(self) -> dict[tree.Path, Span]:
-        """Where keys and items with their values are; of a table of TOML its header, if it has one."""
+        """Return the spans of keys and items with their values; for a TOML table that of its header."""
         if self.language is not tree.Language.TOML:
             return dict(tree.places_of(self.root))
         return {
@@ -81,7 +78,7 @@ class DataContent:
 
     @cached_property
     def ranges(self) -> tuple[tuple[tree.Path, Span], ...]:
-        """Keys and items with their spans, in text order; a TOML table ends at the next one outside it."""
+        """Return keys and items with their spans, in text order; a TOML table ends before the next one."""
         places = dict(self.places)
         headers = (
             [each for each in self.statements if isinstance(each, TomlHeader)]
@@ -100,7 +97,7 @@ class DataContent:
 
 
 def read_data(language: tree.Language, text: str, *, is_strict: bool = False) -> DataContent:
-    """What `text` says. Raises `DataError`. YAML that `is_strict` has neither anchors nor tags."""
+    """Read `text`. Raises `DataError`. YAML that `is_strict` has neither anchors nor tags."""
     root: tree.Node | None = None
     match language:
         case tree.Language.YAML:
@@ -120,9 +117,9 @@ def read_data(language: tree.Language, text: str, *, is_strict: bool = False) ->
 
 
 def data_edits(content: DataContent, changes: Sequence[tree.Change]) -> list[tree.Splice]:
-    """Text edits of `content` that make `changes`; no key of them lies inside another's.
+    """Return text edits of `content` that make `changes`, no key of which is inside another's.
 
-    New lines end in LF. Raises `DataError` where that cannot be done by cutting.
+    New lines end in LF. Raises `DataError` if cutting cannot make the changes.
     """
     branch = tree.change_tree(changes)
     match content.language:
@@ -149,17 +146,15 @@ def _ini_outline(text: str) -> "IniOutline":
 
 
 def placed(splices: Sequence[tree.Splice], start: int, lines: LineIndex) -> tuple[tree.Splice, ...]:
-    """`splices` of a text that begins at `start` of the document with the lines `lines`, in its line ends."""
-    return tuple(
-        tree.Splice(_placed(splice.edit, start, lines), splice.changes)
-        for splice in splices
-        if len(splice.edit.span) or splice.edit.new_text
-    )
-
-
-def _placed(edit: TextEdit, start: int, lines: LineIndex) -> TextEdit:
-    span = Span(edit.span.start + start, edit.span.end + start)
-    return TextEdit(span, with_line_ends(edit.new_text, line_end_around(lines, span.start)))
+    """Move `splices` of a text at `start` of a document there; `lines` are its lines, and give newlines."""
+    moved: list[tree.Splice] = []
+    for splice in splices:
+        span, new_text = splice.edit.span, splice.edit.new_text
+        if len(span) or new_text:
+            span = Span(span.start + start, span.end + start)
+            new_text = with_line_ends(new_text, line_end_around(lines, span.start))
+            moved.append(tree.Splice(TextEdit(span, new_text), splice.changes))
+    return tuple(moved)
 
 
 def verify_edits(content: DataContent, edits: EditList, changes: Sequence[tree.Change]) -> None:
@@ -189,30 +184,29 @@ def verify_edits(content: DataContent, edits: EditList, changes: Sequence[tree.C
 
 
 def verify_values(content: DataContent, result: DataContent, changes: Sequence[tree.Change]) -> None:
-    """Raise `DataError` unless `result` says what `content` does after `changes`."""
-    wanted = tree.value_after(content.values, tree.change_tree(changes))
+    """Raise `DataError` unless `result` has the values of `content` after `changes`."""
+    actual, expected = result.values, tree.value_after(content.values, tree.change_tree(changes))
     is_toml = content.language is tree.Language.TOML
-    if is_toml and not tree.values_equal(result.values, wanted):
-        wanted = tree.without_emptied(wanted, changes, result.values)
+    if is_toml and not tree.values_equal(actual, expected):
+        expected = tree.without_emptied(expected, changes, actual)
     after = tree.aliased(result.root)
     still = {name for name, _ in after}
     if not tree.values_equal(
         [[*each] for each in tree.aliased(content.root) if each[0] in still], [[*each] for each in after]
     ):
         raise tree.DataError("an alias repeats the text that would change")
-    found = result.values
     if content.language is tree.Language.INI:
         from mdplan.data.ini_edits import named_values
 
-        # One that is left of several equal names has that name alone.
-        found, wanted = named_values(found), named_values(wanted)
-    # A table of TOML is where TOML allows it.
-    if not tree.values_equal(found, wanted, in_order=not is_toml):
+        # The last one of several equal names loses its number.
+        actual, expected = named_values(actual), named_values(expected)
+    # TOML restricts where tables can be.
+    if not tree.values_equal(actual, expected, in_order=not is_toml):
         raise tree.DataError("the change cannot be made without changing another value")
 
 
 def _plain_json(text: str) -> Any:  # noqa: ANN401 (any value)
-    """What another reader sees in `text`; None for what only JSON5 and comments allow."""
+    """Return what another reader sees in `text`; None if it has comments or is JSON5."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -231,7 +225,7 @@ def _json_edits(content: DataContent, branch: tree.ChangeTree) -> list[tree.Spli
 
 
 def _toml_values(text: str) -> dict[str, Any]:
-    # Told before it is read, which takes the square of how deep it is.
+    # Found before reading, which takes quadratic time in the depth.
     deep = _DEEP_TOML_KEY.search(text)
     if deep is not None:
         raise tree.DataError("it is nested too deeply", deep.start())
@@ -248,31 +242,31 @@ def _toml_values(text: str) -> dict[str, Any]:
     return values
 
 
-# --- Values of a text as JSON, and JSON values as a text has them: dates are texts to callers.
+# --- Converting values from and to JSON, where dates are strings.
 
 DATES: Final = (dt.date, dt.time)
 
 
 def read_date(language: str, text: str) -> object:
-    """The date or time that `text` reads as; None where it is none."""
-    # What follows a `#` is a comment, which a date does not have.
+    """Read `text` as a date or time; None if it is neither."""
+    # A `#` would begin a comment.
     if not text[:1].isdigit() or set("\n\r#") & set(text):
         return None
     try:
         content = f"k: {text}\n" if language == tree.Language.YAML else f"k = {text}\n"
-        found = read_data(tree.Language(language), content, is_strict=True).values.get("k")
+        value = read_data(tree.Language(language), content, is_strict=True).values.get("k")
     except tree.DataError:
         return None
-    return found if isinstance(found, DATES) else None
+    return value if isinstance(value, DATES) else None
 
 
 def dated(language: str, value: object, old: object) -> object:
-    """`value`, or where it is a string and takes the place of the date or time `old`, the date that it is."""
+    """Return `value`, or the date that it reads as if it is a string that replaces the date or time `old`."""
     return with_dates(language, value) if isinstance(value, str) and isinstance(old, DATES) else value
 
 
 def dated_as_others(language: str, value: object, others: Iterable[object]) -> object:
-    """`value`, or the date that it reads as, where `others` have dates and none is quoted like a text."""
+    """Return `value`, or its date if `others` have dates, and no strings that read as dates."""
     others = list(others)
     has_dates = any(isinstance(other, DATES) for other in others)
     has_texts = any(isinstance(other, str) and read_date(language, other) is not None for other in others)
@@ -280,11 +274,11 @@ def dated_as_others(language: str, value: object, others: Iterable[object]) -> o
 
 
 def with_dates(language: str, value: object) -> object:
-    """`value` with dates and times in place of the strings that read as such, also in lists and maps."""
+    """Return `value` with dates and times for strings that read as such, also in lists and maps."""
     match value:
         case str():
-            found = read_date(language, value)
-            return value if found is None else tree.DateText(value.strip(" \t"), found)
+            date = read_date(language, value)
+            return value if date is None else tree.DateText(value.strip(" \t"), date)
         case list():
             return [with_dates(language, each) for each in value]
         case dict():
@@ -294,15 +288,15 @@ def with_dates(language: str, value: object) -> object:
 
 
 def other_value(name: str, value: object, expected: object) -> str:
-    """The message that the key `name` has `value`, and not the `expected` one."""
-    now, wanted = (json.dumps(as_json(each), ensure_ascii=False) for each in (value, expected))
-    return f"{name} is `{short_name(now)}`, not `{short_name(wanted)}`"
+    """Return the message that the key `name` has `value`, and not the `expected` one."""
+    shown, wanted = (short_name(json.dumps(as_json(each), ensure_ascii=False)) for each in (value, expected))
+    return f"{name} is `{shown}`, not `{wanted}`"
 
 
 def value_matches(language: str, value: object, expected: object) -> bool:
-    """Whether `value`, of a text in `language`, is the JSON value `expected`.
+    """Return True if `value`, of a text in `language`, is the JSON value `expected`.
 
-    A date is its text, in any spelling that reads as the same; 1 and 1.0 are one number.
+    A date equals every string that reads as it; 1 and 1.0 are one number.
     """
     if isinstance(value, DATES):
         return isinstance(expected, str) and read_date(language, expected) == value
@@ -321,7 +315,7 @@ def value_matches(language: str, value: object, expected: object) -> bool:
 
 
 def written_in(language: str, value: object) -> object:
-    """`value` as a text in `language` can have it: in INI numbers, true and false are text."""
+    """Return `value` as a text in `language` can hold it: in INI, numbers, true and false are strings."""
     if language != tree.Language.INI or value is None or isinstance(value, str | list):
         return value
     if isinstance(value, dict):
@@ -330,17 +324,13 @@ def written_in(language: str, value: object) -> object:
 
 
 def as_json(value: object) -> object:
-    """`value` as JSON, dates as ISO 8601."""
+    """Convert `value` to JSON, dates to ISO 8601."""
     if isinstance(value, dict):
         return {str(key): as_json(each) for key, each in value.items()}
     if isinstance(value, list):
         return [as_json(each) for each in value]
     if isinstance(value, tree.Opaque):
         return f"*{value.value}" if value.kind == "alias" else as_json(value.value)
-    return value.isoformat() if isinstance(value, DATES) else _plain(value)
-
-
-def _plain(value: object) -> object:
-    """A scalar; what JSON does not have as its text."""
-    is_json = value is None or isinstance(value, str | bool | int | float)
-    return value if is_json else str(value)
+    if isinstance(value, DATES):
+        return value.isoformat()
+    return value if value is None or isinstance(value, str | bool | int | float) else str(value)

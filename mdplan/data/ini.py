@@ -1,15 +1,18 @@
-"""The outline of an INI file: its sections and keys, and what they are called."""
+"""Outline an INI file: find its sections and keys by name, check names and values, and follow its style."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import Final
+from typing import Final, TypeVar
 
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import Source, sha256_hex
+
+_Name = TypeVar("_Name")
+_Item = TypeVar("_Item")
 
 _SHORT_HASH: Final = 16
 
@@ -18,14 +21,11 @@ _FIRST: Final = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IniAssignment:
-    """A key and its value. `separator` is the sign with the white space around it; None without one."""
+    """A key and its value. `separator` is the sign with the whitespace around it; None without one."""
 
     name: Span
     separator: Span | None
     value: Span
-
-
-# --- One section of an INI file, and one key.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +50,12 @@ class IniKey:
 
     @property
     def first_line(self) -> int:
-        """Line of the key itself."""
+        """Return the line of the key itself."""
         return self.lines[0]
 
     @property
     def last_line(self) -> int:
-        """Last line of its value."""
+        """Return the last line of its value."""
         return self.lines[-1]
 
 
@@ -92,64 +92,57 @@ class IniOutline:
         self.sections: tuple[IniSection, ...] = read_sections(source)
 
     def every_key(self) -> Iterator[IniKey]:
-        """Keys of all sections, in order."""
+        """Yield the keys of all sections, in order."""
         for section in self.sections:
             yield from section.keys
 
     def text_of(self, span: Span) -> str:
-        """Text of `span`."""
+        """Return the text of `span`."""
         return self.source.text[span.start : span.end]
 
     def sections_named(self, name: str | None) -> tuple[IniSection, ...]:
-        """Sections of that name; None is that of what is before the first header."""
+        """Return the sections called `name`; None is the name of what is before the first header."""
         return self._by_name.get(name, ())
 
     def keys_named(self, section: str | None, key: str) -> tuple[IniKey, ...]:
-        """Keys called `key` in all sections called `section`."""
+        """Return the keys called `key` in all sections called `section`."""
         return self._by_key.get((section, key)) or self._by_folded_key.get((section, key.casefold()), ())
 
     def section_sha256(self, section: IniSection) -> str:
-        """First 16 hex digits of SHA-256 over the bytes of the whole section."""
+        """Return the first 16 hex digits of the SHA-256 of the whole section's bytes."""
         return self._digest(section)[:_SHORT_HASH]
 
     def has_sha256(self, section: IniSection, expected: str) -> bool:
-        """Whether SHA-256 over the bytes of the whole section begins with the hex digits `expected`."""
+        """Return True if the SHA-256 of the whole section's bytes begins with the hex digits `expected`."""
         return self._digest(section).startswith(expected.lower())
 
     @cached_property
     def first_keys(self) -> tuple[IniKey, ...]:
-        """The first key of each of the first sections that have one: so the file is written."""
+        """Return the first key of each of the first sections that have one: they show the file's style."""
         return tuple(islice((section.keys[0] for section in self.sections if section.keys), _FIRST))
 
     @property
     def section_names(self) -> Collection[str | None]:
-        """Names of sections, each once; None is that of what is before the first header."""
+        """Return the names of sections, each once; None is that of what is before the first header."""
         return self._by_name.keys()
 
     def key_names(self, section: str | None) -> Collection[str]:
-        """Names of the keys of all sections called `section`, each once."""
+        """Return the names of the keys of all sections called `section`, each once."""
         return dict.fromkeys(key.name for each in self.sections_named(section) for key in each.keys)
 
     @cached_property
     def _by_name(self) -> dict[str | None, tuple[IniSection, ...]]:
-        found: defaultdict[str | None, list[IniSection]] = defaultdict(list)
-        for section in self.sections:
-            found[section.name].append(section)
-        return {name: tuple(sections) for name, sections in found.items()}
+        return _grouped((section.name, section) for section in self.sections)
 
     @cached_property
     def _by_key(self) -> dict[tuple[str | None, str], tuple[IniKey, ...]]:
-        found: defaultdict[tuple[str | None, str], list[IniKey]] = defaultdict(list)
-        for key in self.every_key():
-            found[self.sections[key.section].name, key.name].append(key)
-        return {name: tuple(keys) for name, keys in found.items()}
+        return _grouped(((self.sections[key.section].name, key.name), key) for key in self.every_key())
 
     @cached_property
     def _by_folded_key(self) -> dict[tuple[str | None, str], tuple[IniKey, ...]]:
-        found: defaultdict[tuple[str | None, str], list[IniKey]] = defaultdict(list)
-        for key in self.every_key():
-            found[self.sections[key.section].name, key.name.casefold()].append(key)
-        return {name: tuple(keys) for name, keys in found.items()}
+        return _grouped(
+            ((self.sections[key.section].name, key.name.casefold()), key) for key in self.every_key()
+        )
 
     def _digest(self, section: IniSection) -> str:
         start, end = self._bounds[section.span.start], self._bounds[section.span.end]
@@ -157,22 +150,29 @@ class IniOutline:
 
     @cached_property
     def _bounds(self) -> dict[int, int]:
-        """Byte offset of every place at which a section starts or ends."""
+        """Return the byte offset of every place at which a section starts or ends."""
         offsets = sorted({at for section in self.sections for at in (section.span.start, section.span.end)})
         return dict(zip(offsets, self.source.byte_offsets(offsets), strict=True))
 
 
-# --- From the lines of an INI file to its sections and keys.
+def _grouped(items: Iterable[tuple[_Name, _Item]]) -> dict[_Name, tuple[_Item, ...]]:
+    """Group named `items` by their names."""
+    groups: defaultdict[_Name, list[_Item]] = defaultdict(list)
+    for name, item in items:
+        groups[name].append(item)
+    return {name: tuple(group) for name, group in groups.items()}
+
+
+# --- Reading sections and keys.
 #
-# The rules are those of Python's `configparser` with inline comments and keys without a value: a line
-# that is
+# The rules are those of Python's `configparser` with inline comments and keys without a value: a line that is
 # indented deeper than the key before it continues the value, after blank lines and comments too.
 
 
 def read_sections(source: Source) -> tuple[IniSection, ...]:
-    """Sections of `source` in order, from one pass over its lines. There is always one before all headers.
+    """Read the sections of `source` in one pass over its lines; the first is what is before all headers.
 
-    Lines that are neither header nor key are kept in their section, and nothing continues them.
+    Lines that are neither header nor key stay in their section, and nothing continues them.
     """
     lines = source.lines
     read = [read_line(lines.content(line), lines.start(line)) for line in range(1, lines.count + 1)]
@@ -202,7 +202,7 @@ def read_sections(source: Source) -> tuple[IniSection, ...]:
 class IniLine:
     """One line of an INI file; spans are offsets in the whole text.
 
-    `text` is the line without its indentation, its comment, and the white space before that; it is empty for
+    `text` is the line without its indentation, its comment, and the whitespace before that; it is empty for
     blank lines and comments. `indent` counts characters. `comment` reaches to the end of the line.
     """
 
@@ -212,12 +212,12 @@ class IniLine:
 
     @property
     def is_blank(self) -> bool:
-        """Whether nothing is in it."""
+        """Return True if nothing is in it."""
         return not len(self.text) and self.comment is None
 
     @property
     def is_comment(self) -> bool:
-        """Whether nothing but a comment is in it."""
+        """Return True if it is only a comment."""
         return not len(self.text) and self.comment is not None
 
 
@@ -287,10 +287,10 @@ def _new_key(text: str, content: str, line: IniLine, number: int) -> _KeyDraft |
 
 
 def _body(lines: LineIndex, read: Sequence[IniLine], index: int, own: range, section_count: int) -> Span:
-    """Lines of the section `index`, which has the lines `own`, that hold something of its own."""
+    """Return the body of the section `index`, which has the lines `own`, without blank lines around it."""
     first, end = own.start + (index > 0), own.stop
     if index + 1 < section_count:
-        # A comment that touches the next header shows of that section.
+        # A comment right above the next header belongs to that section.
         while end > first and read[end - 2].is_comment:
             end -= 1
     while end > first and read[end - 2].is_blank:
@@ -298,14 +298,13 @@ def _body(lines: LineIndex, read: Sequence[IniLine], index: int, own: range, sec
     while first < end and read[first - 1].is_blank:
         first += 1
     if first >= end:
-        behind_header = lines.start(own.start + (index > 0))
-        return Span(behind_header, behind_header)
+        first = end = own.start + (index > 0)
     return Span(lines.start(first), lines.start(end))
 
 
-# --- One line of an INI file, read as Python's `configparser` reads it.
+# --- Reading one line as Python's `configparser` does.
 #
-# Comments start at ``;`` or ``#``, at the start of a line or after white space. A section header is
+# Comments start at ``;`` or ``#``, at the start of a line or after whitespace. A section header is
 # ``[name]``; a key ends at the first ``=`` or ``:``, and one without either has no value.
 
 _COMMENT: Final = lazy_pattern(r"(?:\A|(?<=\s))[;#]")
@@ -316,7 +315,7 @@ _SEPARATOR: Final = lazy_pattern(r"[=:]")
 
 
 def read_line(content: str, start: int) -> IniLine:
-    """The line `content`, without its line end, which starts at the offset `start`."""
+    """Read the line `content`, without its newline, which starts at the offset `start`."""
     comment = _COMMENT.search(content)
     behind = content[: comment.start()] if comment else content
     text = behind.strip()
@@ -330,13 +329,13 @@ def read_line(content: str, start: int) -> IniLine:
 
 
 def header_name(text: str) -> str | None:
-    """Name in the section header `text`; None where it is none. The name goes up to the last bracket."""
+    """Return the name in the section header `text`, up to the last bracket; None if it is no header."""
     header = _HEADER.match(text)
     return header[1] if header else None
 
 
 def read_assignment(text: str, start: int) -> IniAssignment | None:
-    """The key and value in `text`, which starts at the offset `start`; None where the name is missing."""
+    """Read the key and value in `text`, which starts at the offset `start`; None if the name is missing."""
     sign = _SEPARATOR.search(text)
     if sign is None:
         end = start + len(text)
@@ -354,36 +353,31 @@ def read_assignment(text: str, start: int) -> IniAssignment | None:
 
 
 def has_comment(text: str) -> bool:
-    """Whether a comment would begin somewhere in `text`, if it was after white space."""
+    """Return True if a comment would begin somewhere in `text`, if that was after whitespace."""
     return _COMMENT.search(text) is not None
 
 
-def has_separator(text: str) -> bool:
-    """Whether a key would end somewhere in `text`."""
-    return _SEPARATOR.search(text) is not None
-
-
-# --- Checks that names of sections and keys, and values, read back as they were written.
+# --- Checking that names of sections and keys, and values, read back as they were written.
 
 
 def section_fault(name: str) -> str | None:
-    """Why no header can hold `name`, as the end of a sentence about it; None where one can."""
+    """Say why no header can hold `name`, as the end of a sentence about it; None if one can."""
     if "[" in name or "]" in name:
         return "has a bracket in it"
     return _edge_fault(name) or ("has a comment sign in it" if has_comment(f"[{name}]") else None)
 
 
 def key_fault(name: str) -> str | None:
-    """Why no line can contain the key `name`, as the end of a sentence about it; None where one can."""
+    """Say why no line can hold the key `name`, as the end of a sentence about it; None if one can."""
     if name.startswith("["):
         return "begins with a bracket, as a section does"
-    if has_separator(name):
+    if _SEPARATOR.search(name):
         return "has a sign in it that ends it: `=` or `:`"
     return _edge_fault(name) or ("has a comment sign in it" if has_comment(name) else None)
 
 
 def value_fault(value: str) -> str | None:
-    """Why no line can contain `value`, which may be empty; None where one can."""
+    """Say why no line can hold `value`, which may be empty; None if one can."""
     if not value:
         return None
     if has_comment(value):
@@ -399,18 +393,18 @@ def _edge_fault(text: str) -> str | None:
     return "has white space at its edges" if text != text.strip() else None
 
 
-# --- How the keys of an INI file are written: their indentation, and the sign between name and value.
+# --- The style of keys: their indentation, and the separator between name and value.
 
 _DEFAULT_SEPARATOR: Final = " = "
 
-# So many keys before a new one say how it is written, and whether the signs are below each other.
+# The number of keys before a new one that show its style, and whether separators are aligned.
 _NEIGHBOURS: Final = 3
 
 
 def separator_for(ini: IniOutline, section: IniSection, name: str, indent: str) -> str:
-    """The sign after a key `name` of `section` with its white space, as after the last keys there.
+    """Return the separator of a new key `name` of `section` with its whitespace, like the last keys there.
 
-    Where their signs are below each other, it is there too, if the name is short enough.
+    If their separators are aligned, this one is too, if the name is short enough.
     """
     written = [_separator(ini, key) for key in section.keys[-_NEIGHBOURS:] if key.assignment.separator]
     column = _sign_column(ini, section)
@@ -422,9 +416,9 @@ def separator_for(ini: IniOutline, section: IniSection, name: str, indent: str) 
 
 
 def indent_for(ini: IniOutline, section: IniSection) -> str:
-    """Indentation of a new key after all of `section`: no deeper than its last key, which it would continue.
+    """Return the indentation of a new last key of `section`, no deeper than the key before.
 
-    It is no less than that of the next header either, which would continue the key.
+    It is not less than that of the next header either. Else one of them would continue a value.
     """
     if section.keys:
         return _indent(ini, section.keys[-1])
@@ -434,9 +428,9 @@ def indent_for(ini: IniOutline, section: IniSection) -> str:
 
 
 def usual_separator(ini: IniOutline) -> str:
-    """The sign after the first key of the file that has a value; else an equals sign between blanks.
+    """Return the separator of the first key of the file that has a value; else an equals sign and spaces.
 
-    It is not padded, for the keys around the new one are others.
+    It is not padded, since the keys around the new one are others.
     """
     separator = next(_with_value_first(ini, ini.first_keys), _DEFAULT_SEPARATOR)
     padding = _before_sign(separator)
@@ -444,24 +438,24 @@ def usual_separator(ini: IniOutline) -> str:
 
 
 def usual_indent(ini: IniOutline) -> str:
-    """Indentation of the first key of a section; nothing where there is none."""
+    """Return the indentation of the first key in a section, if any."""
     return next((_indent(ini, key) for key in ini.first_keys if ini.sections[key.section].name), "")
 
 
 def spaced(separator: str) -> str:
-    """`separator` for a value after it: with a blank after the sign where one is before it."""
+    """Return `separator` for a value after it: with a space after the sign if one is before it."""
     return separator + " " if separator[0].isspace() and not separator[-1].isspace() else separator
 
 
 def _with_value_first(ini: IniOutline, keys: Iterable[IniKey]) -> Iterator[str]:
-    """What separates `keys`; after a sign without a value the white space may be missing."""
+    """Yield the separators of `keys`, first of those with a value: others may lack the last whitespace."""
     assigned = [key for key in keys if key.assignment.separator]
     assigned.sort(key=lambda key: not len(key.assignment.value))
     return (_separator(ini, key) for key in assigned)
 
 
 def _sign_column(ini: IniOutline, section: IniSection) -> int | None:
-    """Where in their lines the signs of the last keys are, if that is below each other on purpose."""
+    """Return the column of the signs of the last keys, if they are aligned on purpose."""
     ends: set[int] = set()
     columns: set[int] = set()
     for key in section.keys[-_NEIGHBOURS:]:
@@ -488,14 +482,11 @@ def _indent(ini: IniOutline, key: IniKey) -> str:
     return ini.source.text[start - key.indent : start]
 
 
-# --- Whether a text is INI, by what is in it.
-
-
 def looks_like_ini(text: str) -> bool:
-    """Whether `text` has a section with a key, and nothing else than headers, keys with ``=``, and comments.
+    """Return True if `text` has a section with a key, and only headers, keys with ``=``, and comments.
 
-    Indented lines may be anything. A colon counts for nothing here, for it is in prose too, and a header
-    has no bracket in its name, so that the lists and arrays of tables of TOML are none.
+    Indented lines may be anything. A colon does not separate here, since prose has colons too, and a header
+    has no bracket in its name, so that lists and arrays of tables of TOML are none.
     """
     if "[" not in text or "=" not in text:
         return False
@@ -503,9 +494,9 @@ def looks_like_ini(text: str) -> bool:
     has_header = has_key = False
     for line in range(1, lines.count + 1):
         content = lines.content(line)
-        found = read_line(content, 0)
-        own = content[found.text.start : found.text.end]
-        if not own or found.indent:
+        read = read_line(content, 0)
+        own = content[read.text.start : read.text.end]
+        if not own or read.indent:
             has_key |= has_header and "=" in own
             continue
         name = header_name(own) if own[0] == "[" else None

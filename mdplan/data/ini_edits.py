@@ -1,4 +1,4 @@
-"""INI files as a tree of sections and keys, addresses in them, and changes of them."""
+"""Edit INI files: their sections and keys as a tree, addresses in it, and splices that change it."""
 
 import configparser
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ _Reading = tuple[str | None, str | None]
 
 
 def ini_tree(ini: IniOutline) -> tree.Node:
-    """The keys before the first section, and the sections, as one map."""
+    """Return the keys before the first section, and the sections, as one map."""
     root = tree.Node(tree.Kind.MAP, 0, len(ini.source.text))
     for section in ini.sections:
         entries = [_entry_of(ini, key) for key in section.keys]
@@ -136,19 +136,19 @@ def find_in_ini(places: IniPlaces, address: IniAddress, *, is_new: bool) -> Foun
         spelled = " or ".join(f"`{shown([name for name in each if name is not None])}`" for each in there)
         return Diagnostic.invalid(f"the key could mean {spelled}", "send an array of section and key")
     name, key = there[0] if there else _missing(ini, readings)
-    if there or not is_new or key is None:
-        place = (
-            find_section(ini, name, occurrence) if key is None else find_ini_key(ini, name, key, occurrence)
-        )
-        return place if isinstance(place, Diagnostic) else Found(places.path_of(place))
-    if name is not None and not ini.sections_named(name) and occurrence in {None, 1}:
-        return Found((), (name, key))
-    home = find_section(ini, name, occurrence)
-    return home if isinstance(home, Diagnostic) else Found(places.path_of(home), (key,))
+    missing = (key,) if key is not None and is_new and not there else ()
+    if missing and name is not None and not ini.sections_named(name) and occurrence in {None, 1}:
+        return Found((), (name, *missing))
+    place = (
+        find_section(ini, name, occurrence)
+        if missing or key is None
+        else find_ini_key(ini, name, key, occurrence)
+    )
+    return place if isinstance(place, Diagnostic) else Found(places.path_of(place), missing)
 
 
 def _readings(ini: IniOutline, names: Sequence[str], *, is_dotted: bool) -> Iterator[_Reading]:
-    """Yield what `names` can mean; where the key `is_dotted` the dots may be part of names."""
+    """Yield what `names` can mean; if the key `is_dotted`, the dots may be part of names."""
     if len(names) == 1:
         yield from ((None, names[0]), (section_name(ini, names[0]), None))
     elif not is_dotted:
@@ -172,7 +172,7 @@ def _missing(ini: IniOutline, readings: Sequence[_Reading]) -> _Reading:
 
 
 def ini_edits(places: IniPlaces, branch: tree.ChangeTree) -> list[tree.Splice]:
-    """What makes the changes of `branch`. Raises `DataError` where that cannot be done."""
+    """Return splices that make the changes of `branch`. Raises `DataError` if nothing can."""
     writer = _IniWriter(places)
     if not branch.is_inside:
         raise tree.DataError("the whole file is not set as a value")
@@ -189,9 +189,14 @@ class _IniWriter:
         self.splices: list[tree.Splice] = []
 
     def edit_root(self, branch: tree.ChangeTree) -> None:
-        """Changes of the sections, and of the keys before them."""
+        """Edit the sections, and the keys before them."""
         places = {name: self._places.by_path.get((name,)) for name in branch.inner}
-        sections = {name: each for name, each in branch.inner.items() if self._is_section(places[name], each)}
+        sections = {
+            name: each
+            for name, each in branch.inner.items()
+            if isinstance(places[name], IniSection)
+            or (places[name] is None and (each.is_inside or isinstance(each.value, dict)))
+        }
         own = {name: each for name, each in branch.inner.items() if name not in sections}
         tops = [each for each in branch.inserted if not isinstance(each.value, dict)]
         first = self._ini.sections[0]
@@ -202,17 +207,13 @@ class _IniWriter:
             section = places[name]
             if isinstance(section, IniSection):
                 self._edit_whole(section, each)
-        # They are at the end of the file, after the keys of the last section.
+        # New sections are at the end of the file, after the keys of the last section.
         for name, each in sections.items():
             if places[name] is None:
                 self._add_section(str(name), each.as_value, each.changes)
         for new in branch.inserted:
             if isinstance(new.value, dict):
                 self._add_section(str(new.name), new.value, new.changes)
-
-    def _is_section(self, place: IniSection | IniKey | None, branch: tree.ChangeTree) -> bool:
-        is_map = branch.is_inside or isinstance(branch.value, dict)
-        return isinstance(place, IniSection) or (place is None and is_map)
 
     def _edit_whole(self, section: IniSection, branch: tree.ChangeTree) -> None:
         lines = self._ini.source.lines
@@ -235,7 +236,7 @@ class _IniWriter:
             raise tree.DataError("a section cannot become a value", section.span.start)
 
     def _edit_section(self, section: IniSection, branch: tree.ChangeTree) -> None:
-        """Changes of the keys of `section`."""
+        """Edit the keys of `section`."""
         keys = self._places.keys_of(section)
         for name, each in branch.inner.items():
             key = keys.get(name)
@@ -251,12 +252,11 @@ class _IniWriter:
             self._check(key_fault(branch.name))
             self._add(TextEdit(key.assignment.name, branch.name), branch.changes)
         if branch.is_removed:
-            for edit in delete_key(self._ini, key):
+            for edit in delete_lines(self._ini.source, key.lines):
                 self._add(edit, branch.changes)
         elif not branch.is_inside:
             if key.value != branch.value:
-                value = self._text(branch.value)
-                for edit in set_value(self._ini, key, value):
+                for edit in _set_value(self._ini, key, self._text(branch.value)):
                     self._add(edit, branch.changes)
         elif branch.inner or branch.inserted:
             raise tree.DataError("the value of a key of an INI file is text", key.assignment.name.start)
@@ -268,7 +268,7 @@ class _IniWriter:
         lines = self._ini.source.lines
         if new.source is None:
             self._check(key_fault(str(new.name)))
-            line = new_key_line(self._ini, str(new.name), self._text(new.value)) + "\n"
+            line = _new_key_line(self._ini, str(new.name), self._text(new.value)) + "\n"
         else:
             key = keys[new.source]
             span = lines.span(key.first_line, key.last_line)
@@ -284,7 +284,7 @@ class _IniWriter:
 
     def _add_key(self, section: IniSection, name: str, value: object, changes: list[int]) -> None:
         self._check(key_fault(name))
-        self._add(add_key(self._ini, section, name, self._text(value)), changes)
+        self._add(_add_key(self._ini, section, name, self._text(value)), changes)
 
     def _add_section(self, name: str, value: object, changes: list[int]) -> None:
         self._check(section_fault(name))
@@ -292,7 +292,7 @@ class _IniWriter:
             raise tree.DataError("a section of an INI file is a map of keys")
         for key in value:
             self._check(key_fault(str(key)))
-        lines = [new_key_line(self._ini, str(key), self._text(each)) for key, each in value.items()]
+        lines = [_new_key_line(self._ini, str(key), self._text(each)) for key, each in value.items()]
         self._add(add_section(self._ini, name, lines), changes)
 
     def _text(self, value: object) -> str:
@@ -346,34 +346,29 @@ def is_read_alike(ini: IniOutline) -> bool | None:
     return {name: dict(parser.items(name, raw=True)) for name in parser.sections()} == expected
 
 
-# --- Edits of the sections and keys of an INI file, in the style of what is there.
+# --- Edits of sections and keys in the style of the file.
 
 
-def set_value(ini: IniOutline, key: IniKey, value: str) -> tuple[TextEdit, ...]:
-    """Edits that make `value` the value of `key`; the lines that continue the old one go.
+def _set_value(ini: IniOutline, key: IniKey, value: str) -> tuple[TextEdit, ...]:
+    """Set the value of `key` to `value`, without the lines that continue the old one.
 
-    Its inline comment stays, and so do comments between the lines. No edit is without width, so that a key
-    that is added after this one stays after it.
+    Inline comments stay, and comments between the lines. No edit is an insertion, so that a key added after
+    this one stays after it.
     """
-    place, lines = key.assignment, ini.source.lines
-    if place.separator is None:
+    assignment, lines = key.assignment, ini.source.lines
+    if assignment.separator is None:
         separator = separator_for(ini, ini.sections[key.section], key.name, " " * key.indent)
-        new = TextEdit(place.name, _assigned(key.name, separator, value))
-    elif len(place.value):
-        new = TextEdit(place.value, value)
+        new = TextEdit(assignment.name, _assigned(key.name, separator, value))
+    elif len(assignment.value):
+        new = TextEdit(assignment.value, value)
     else:
-        empty = Span(place.separator.start, lines.content_end(key.first_line))
+        empty = Span(assignment.separator.start, lines.content_end(key.first_line))
         new = TextEdit(empty, spaced(ini.text_of(empty)) + value)
     return (new, *delete_lines(ini.source, key.lines[1:]))
 
 
-def delete_key(ini: IniOutline, key: IniKey) -> tuple[TextEdit, ...]:
-    """Edits that delete `key`; comments and blank lines between the lines of its value stay."""
-    return delete_lines(ini.source, key.lines)
-
-
-def add_key(ini: IniOutline, section: IniSection, name: str, value: str) -> TextEdit:
-    """Insertion of a key after the last one of `section`; after its comments where it has none."""
+def _add_key(ini: IniOutline, section: IniSection, name: str, value: str) -> TextEdit:
+    """Insert a key after the last one of `section`, or after its comments if it has none."""
     lines = ini.source.lines
     indent = indent_for(ini, section)
     line = indent + _assigned(name, separator_for(ini, section, name, indent), value)
@@ -386,19 +381,19 @@ def add_key(ini: IniOutline, section: IniSection, name: str, value: str) -> Text
 
 
 def add_section(ini: IniOutline, name: str, lines: Sequence[str]) -> TextEdit:
-    """Insertion of a section with the lines `lines` at the end of the file."""
+    """Insert a section with `lines` at the end of the file."""
     return insert_lines(ini.source, len(ini.source.text), [f"[{name}]", *lines], blank_before=True)
 
 
-def new_key_line(ini: IniOutline, name: str, value: str) -> str:
-    """The line of a key in a section that is new."""
+def _new_key_line(ini: IniOutline, name: str, value: str) -> str:
+    """Return the line of a key in a new section."""
     return usual_indent(ini) + _assigned(name, usual_separator(ini), value)
 
 
 def replace_body(ini: IniOutline, section: IniSection, lines: Sequence[str]) -> tuple[TextEdit, ...]:
-    """Edits that put `lines` in place of the body of `section`.
+    """Replace the body of `section` by `lines`.
 
-    A comment at their end is kept apart from what follows, for it would tell of the next section.
+    A blank line follows a comment at their end, which would else read as a comment on the next section.
     """
     source, end = ini.source, section.body.end
     line = source.lines.line_at(end)
@@ -414,49 +409,59 @@ def _assigned(name: str, separator: str, value: str) -> str:
     return name + (separator + value if value else separator.rstrip())
 
 
-# --- Finding the sections and keys of an INI file by their names.
+# --- Finding sections and keys by their names.
 
 _MOST_CANDIDATES: Final = 10
 
-_Place = TypeVar("_Place", IniKey, IniSection)
+_Match = TypeVar("_Match", IniKey, IniSection)
 
 
 def section_name(ini: IniOutline, given: str | None) -> str | None:
-    """The name that `given` stands for: it may be written as the header is, in brackets."""
+    """Return the name of the section `given`, which may be in brackets like its header."""
     if given is None or ini.sections_named(given) or not (given[:1] == "[" and given[-1:] == "]"):
         return given
     return given[1:-1]
 
 
 def find_section(ini: IniOutline, name: str | None, occurrence: int | None) -> IniSection | Diagnostic:
-    """The section `name`; None names what is before the first header.
+    """Find the section `name`; None names what is before the first header.
 
     Of several `occurrence` (1-based) picks one. Errors: SECTION_NOT_FOUND, AMBIGUOUS_HEADING.
     """
-    found = ini.sections_named(name)
-    if not found:
+    sections = ini.sections_named(name)
+    if not sections:
         near = nearest_names(name or "", filter(None, ini.section_names))
         return Diagnostic(
             code=Code.SECTION_NOT_FOUND,
             message=f"no section has the name {_quoted(name)}",
             hint=f"nearest: {_listed(near)}" if near else "see iniSections in md_stat",
         )
-    places = [_section_candidate(section) for section in found[:_MOST_CANDIDATES]]
-    return _pick(found, occurrence, Code.SECTION_NOT_FOUND, f"section {_quoted(name)}", places)
+    candidates = [
+        Candidate(heading_path=(name or "",), start_line=section.first_line, end_line=section.last_line)
+        for section in sections[:_MOST_CANDIDATES]
+    ]
+    return _pick(sections, occurrence, Code.SECTION_NOT_FOUND, f"section {_quoted(name)}", candidates)
 
 
 def find_ini_key(
     ini: IniOutline, section: str | None, key: str, occurrence: int | None
 ) -> IniKey | Diagnostic:
-    """The key `key` in the sections `section`, by the letter or else in any case.
+    """Find the key `key` in the sections `section`, by the exact name or else in any case.
 
     Of several `occurrence` (1-based) picks one. Errors: KEY_NOT_FOUND, SECTION_NOT_FOUND, AMBIGUOUS_HEADING.
     """
-    found = ini.keys_named(section, key)
-    what = f"key {_quoted(key)}" + (f" of section {_quoted(section)}" if section is not None else "")
-    if found:
-        places = [_key_candidate(ini, each) for each in found[:_MOST_CANDIDATES]]
-        return _pick(found, occurrence, Code.KEY_NOT_FOUND, what, places)
+    keys = ini.keys_named(section, key)
+    description = f"key {_quoted(key)}" + (f" of section {_quoted(section)}" if section is not None else "")
+    if keys:
+        candidates = [
+            Candidate(
+                heading_path=(section or "", match.name),
+                start_line=match.first_line,
+                end_line=match.last_line,
+            )
+            for match in keys[:_MOST_CANDIDATES]
+        ]
+        return _pick(keys, occurrence, Code.KEY_NOT_FOUND, description, candidates)
     if not ini.sections_named(section):
         absent = find_section(ini, section, None)
         assert isinstance(absent, Diagnostic)
@@ -464,44 +469,33 @@ def find_ini_key(
     near = nearest_names(key, ini.key_names(section))
     return Diagnostic(
         code=Code.KEY_NOT_FOUND,
-        message=f"there is no {what}",
+        message=f"there is no {description}",
         hint=f"nearest: {_listed(near)}" if near else "see iniSections in md_stat",
     )
 
 
 def _pick(
-    found: Sequence[_Place], occurrence: int | None, absent: Code, what: str, candidates: Sequence[Candidate]
-) -> _Place | Diagnostic:
-    if occurrence is None and len(found) == 1:
-        return found[0]
-    if occurrence is not None and occurrence <= len(found):
-        return found[occurrence - 1]
-    lines = ", ".join(str(each.first_line) for each in found[:_MOST_CANDIDATES])
-    lines += ", …" if len(found) > _MOST_CANDIDATES else ""
-    place = f"{'once' if len(found) == 1 else f'{len(found)} times'}, at {_noun(len(found))} {lines}"
+    matches: Sequence[_Match],
+    occurrence: int | None,
+    absent: Code,
+    description: str,
+    candidates: Sequence[Candidate],
+) -> _Match | Diagnostic:
+    """Return the one of `matches` that `occurrence` picks, or the only one."""
+    count = len(matches)
+    if occurrence is None and count == 1:
+        return matches[0]
+    if occurrence is not None and occurrence <= count:
+        return matches[occurrence - 1]
+    lines = ", ".join(str(match.first_line) for match in matches[:_MOST_CANDIDATES])
+    lines += ", …" if count > _MOST_CANDIDATES else ""
+    times = "once, at line" if count == 1 else f"{count} times, at lines"
     return Diagnostic(
         code=Code.AMBIGUOUS_HEADING if occurrence is None else absent,
-        message=f"the {what} is {place}",
-        hint=f"give occurrence (1-based), from 1 to {len(found)}"
-        if len(found) > 1
-        else "leave occurrence out",
+        message=f"the {description} is {times} {lines}",
+        hint=f"give occurrence (1-based), from 1 to {count}" if count > 1 else "leave occurrence out",
         candidates=tuple(candidates),
     )
-
-
-def _noun(count: int) -> str:
-    return "line" if count == 1 else "lines"
-
-
-def _section_candidate(section: IniSection) -> Candidate:
-    return Candidate(
-        heading_path=(section.name or "",), start_line=section.first_line, end_line=section.last_line
-    )
-
-
-def _key_candidate(ini: IniOutline, key: IniKey) -> Candidate:
-    path = (ini.sections[key.section].name or "", key.name)
-    return Candidate(heading_path=path, start_line=key.first_line, end_line=key.last_line)
 
 
 def _quoted(name: str | None) -> str:
@@ -512,15 +506,15 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(map(_quoted, names))
 
 
-# --- Text that is to become the body of an INI section.
+# --- Reading text for the body of a section.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IniPayload:
     """Lines without blank ones at their edges. `header` is the name of the section that they begin with.
 
-    `last_indent` is the indentation of the last key, which deeper lines after it would continue; None where
-    the last line with text is not a key. `other_sections` are headers after the first line.
+    `last_indent` is the indentation of the last key, which deeper lines after it would continue; None if the
+    last line with text is not a key. `other_sections` are headers after the first line.
     """
 
     header: str | None
@@ -530,7 +524,7 @@ class IniPayload:
 
 
 def read_ini_payload(text: str) -> IniPayload:
-    """`text` as the body of a section, which may begin with its own header."""
+    """Read `text` as the body of a section, which may begin with its own header."""
     lines = to_lf(text).split("\n")
     while lines and not lines[-1].strip():
         lines.pop()

@@ -1,7 +1,7 @@
-"""Values checked against a JSON Schema: what they violate.
+"""Check values against a JSON Schema.
 
-A schema may be written by strangers. Nothing is fetched: it may refer to itself and to the drafts of JSON
-Schema, and to nothing else. Patterns and references run in bounded time.
+Nobody vouches for a schema. Nothing is fetched: it may only refer to itself and to the drafts of JSON Schema.
+Patterns and references run in bounded time.
 """
 
 import json
@@ -51,22 +51,22 @@ class Violation:
 
 
 def named_schema(text: str, values: object) -> str | None:
-    """The schema that a file with `text` and `values` names, a path or URL; None where it names none."""
-    given = values.get("$schema") if isinstance(values, dict) else None
-    if isinstance(given, str):
-        return given
-    found = (_TAPLO.search(text) or _MODELINE.search(text)) if "schema" in text else None
-    return found[1] if found else None
+    """Return the path or URL of the schema that a file with `text` and `values` names, if any."""
+    named = values.get("$schema") if isinstance(values, dict) else None
+    if isinstance(named, str):
+        return named
+    comment = (_TAPLO.search(text) or _MODELINE.search(text)) if "schema" in text else None
+    return comment[1] if comment else None
 
 
 def known_schema(url: str) -> object:
-    """The schema of a draft of JSON Schema; None for another URL."""
+    """Return the schema of the draft of JSON Schema at `url`; None for another URL."""
     resource = REGISTRY.get(url.removesuffix("#"))
     return None if resource is None else resource.contents
 
 
 def violations(values: object, schema: object) -> tuple[Violation, ...]:
-    """What `values` of a text violate. Raises `DataError` where that cannot be found out."""
+    """Return the violations of `schema` by `values`. Raises `DataError` if they cannot be checked."""
     if any(isinstance(each, Opaque) for each in _all_values(values)):
         raise DataError("it has aliases or tags")
     if not isinstance(schema, dict | bool):
@@ -99,7 +99,7 @@ _REASONS: Final = (
 
 
 def _checked(schema: dict[str, Any] | bool) -> Any:  # noqa: FBT001 (a schema may be one)
-    """The validator of `schema`, with the bounds of this module. Raises `SchemaError`."""
+    """Make the validator of `schema`, with the bounds of this module. Raises `SchemaError`."""
     kind: Any = validators.validator_for(schema, default=Draft202012Validator)
     kind.check_schema(schema)
     limit, known = _Limit(), kind.VALIDATORS
@@ -113,28 +113,28 @@ def _checked(schema: dict[str, Any] | bool) -> Any:  # noqa: FBT001 (a schema ma
 
 
 def new_violations(before: Sequence[Violation], after: Sequence[Violation]) -> tuple[Violation, ...]:
-    """Those of `after` that `before` does not have, or has less often."""
-    old = Counter(each.kind for each in before)
-    found: list[Violation] = []
-    for each in after:
-        if old[each.kind]:
-            old[each.kind] -= 1
+    """Return those of `after` that `before` does not have, or has less often."""
+    old = Counter(violation.kind for violation in before)
+    new: list[Violation] = []
+    for violation in after:
+        if old[violation.kind]:
+            old[violation.kind] -= 1
         else:
-            found.append(each)
-    return tuple(found)
+            new.append(violation)
+    return tuple(new)
 
 
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
 class _Limit:
-    """How many references a check may still follow."""
+    """The number of references that a check may still follow."""
 
     def __init__(self) -> None:
         self._left = _MOST_REFERENCES
 
     def counted(self, check: Any) -> Any:
-        """`check` of a reference, which raises `TimeoutError` when there were too many."""
+        """Wrap `check` of a reference, to raise `TimeoutError` after too many."""
 
         def follow(validator: Any, reference: Any, instance: Any, schema: Any) -> _Errors:
             self._left -= 1
@@ -166,18 +166,14 @@ def _pattern_properties(validator: Any, patterns: Any, instance: Any, schema: An
 
 
 def _additional_properties(validator: Any, allowed: Any, instance: Any, schema: Mapping[str, Any]) -> _Errors:
-    for name in _additional(instance, schema) if validator.is_type(instance, "object") else ():
+    known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
+    for name, value in instance.items() if validator.is_type(instance, "object") else ():
+        if name in known or any(_matches(pattern, name) for pattern in patterns):
+            continue
         if allowed is False:
             yield ValidationError("", path=[name])
         else:
-            yield from validator.descend(instance[name], allowed, path=name)
-
-
-def _additional(instance: Mapping[str, Any], schema: Mapping[str, Any]) -> list[str]:
-    known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
-    return [
-        name for name in instance if name not in known and not any(_matches(each, name) for each in patterns)
-    ]
+            yield from validator.descend(value, allowed, path=name)
 
 
 def _violation(error: ValidationError) -> Violation:
@@ -189,7 +185,7 @@ def _violation(error: ValidationError) -> Violation:
 
 
 def _rule(error: ValidationError) -> str:
-    """The keyword that `error` is of, with what it asks for, in a few words."""
+    """Return the keyword that `error` violates, with its value if that is short."""
     if error.validator is None:
         return "false"
     keyword, asked = error.validator, error.validator_value
@@ -200,12 +196,12 @@ def _rule(error: ValidationError) -> str:
 
 
 def _has(schema: object, keyword: str) -> bool:
-    """Whether `keyword` occurs anywhere in `schema`."""
+    """Return True if `keyword` occurs anywhere in `schema`."""
     return any(isinstance(each, dict) and keyword in each for each in _all_values(schema))
 
 
 def _all_values(value: object) -> Iterator[object]:
-    """`value` and all that is in it; without recursion, for it may be deep."""
+    """Yield `value` and all values in it, without recursion, since it may be deep."""
     waiting = [value]
     for each in waiting:
         yield each
@@ -213,5 +209,5 @@ def _all_values(value: object) -> Iterator[object]:
 
 
 def place_of(violation: Violation) -> str:
-    """The address of the value, or that it is the whole file."""
+    """Return the address of the violating value, or that it is the whole file."""
     return f"`{shown(violation.path)}`" if violation.path else "the file"

@@ -1,7 +1,6 @@
-"""New keys and values as TOML."""
+"""Write values as TOML, read TOML as statements with their places, and edit it by cutting at these."""
 
 import datetime as dt
-import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +13,7 @@ from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
 
-_BARE: Final = lazy_pattern(r"[A-Za-z0-9_-]+")
+_BARE_KEY: Final = lazy_pattern(r"[A-Za-z0-9_-]+")
 
 _ESCAPED: Final = lazy_pattern(r'["\\\x00-\x1f\x7f]')
 
@@ -28,12 +27,12 @@ class TomlText:
     comment_signs: tuple[str, ...] = ("#",)
 
     def key(self, name: str, like: tree.Node | None) -> str:
-        """The key `name`."""
+        """Write the key `name`."""
         del like
         return key_text(name)
 
     def value(self, value: object, like: tree.Node | None, indent: str | None) -> str:
-        """`value`; a string in the quotes of the string `like` where they can carry it."""
+        """Write `value`; a string in the quotes of the string `like` if they can hold it."""
         del indent
         quotes = like.style if like is not None and isinstance(value, str) else ""
         if quotes == "'" and isinstance(value, str) and "'" not in value and value.isprintable():
@@ -42,12 +41,12 @@ class TomlText:
 
 
 def key_text(name: str) -> str:
-    """The key `name`, bare where it can be."""
-    return name if _BARE.fullmatch(name) else _string(name)
+    """Write the key `name`, bare if it can be."""
+    return name if _BARE_KEY.fullmatch(name) else _string(name)
 
 
 def value_text(value: object) -> str:
-    """`value` on one line. Raises `DataError` for what TOML cannot say."""
+    """Write `value` on one line. Raises `DataError` for what TOML does not have."""
     match value:
         case None:
             raise tree.DataError("TOML has no null")
@@ -61,14 +60,17 @@ def value_text(value: object) -> str:
     return text
 
 
+def _assignments(values: Mapping[Any, object]) -> str:
+    """Write a line for each of `values`."""
+    return "".join(f"{key_text(str(name))} = {value_text(value)}\n" for name, value in values.items())
+
+
 def _scalar(value: object) -> str:
     match value:
         case bool():
             text = "true" if value else "false"
         case str():
             text = _string(value)
-        case float():
-            text = _float(value)
         case tree.DateText():
             text = value.text
         case dt.date() | dt.time():
@@ -76,13 +78,6 @@ def _scalar(value: object) -> str:
         case _:
             text = str(value)
     return text
-
-
-def _float(value: float) -> str:
-    if math.isnan(value) or math.isinf(value):
-        return repr(value)
-    text = repr(value)
-    return text if "." in text or "e" in text else f"{text}.0"
 
 
 def _string(value: str) -> str:
@@ -95,17 +90,14 @@ def _escape(match: re.Match[str]) -> str:
     return _ESCAPES.get(match[0]) or f"\\u{ord(match[0]):04x}"
 
 
-# --- TOML as statements with places: headers, and keys with their values.
+# --- Reading TOML as statements with their places: headers, and keys with their values.
 #
-# No library gives places, so the lines are scanned here; only what `tomllib` has read before comes in,
-# and what
-# comes of an edit is read by it again. TOML 1.0, sections "Keys", "String", "Array" and "Table".
-
-_BARE_KEY: Final = lazy_pattern(r"[A-Za-z0-9_-]+")
+# No library gives places, so this scans the lines. It only gets what `tomllib` has read before, and `tomllib`
+# reads the result of every edit again. TOML 1.0, sections "Keys", "String", "Array" and "Table".
 
 _BLANKS: Final = lazy_pattern(r"[ \t]*")
 
-_LINE_END: Final = lazy_pattern(r"[\r\n]|\Z")
+_COMMENT: Final = lazy_pattern(r"#[^\r\n]*")
 
 _IN_VALUE: Final = lazy_pattern(r"[^\"'#\[\]{}\r\n]+")
 
@@ -114,11 +106,10 @@ _IN_VALUE: Final = lazy_pattern(r"[^\"'#\[\]{}\r\n]+")
 class TomlHeader:
     """A line ``[path]`` or ``[[path]]``; `span` is the whole line, `parts` are the names in it.
 
-    In `path` the number of a table is after the name that several tables have.
+    In `path` the index of a table follows the name that several tables have.
     """
 
     path: tree.Path
-    is_array: bool
     span: Span
     parts: tuple[Span, ...]
 
@@ -141,12 +132,8 @@ class TomlAssignment:
 Statement = TomlHeader | TomlAssignment
 
 
-def read_statements(text: str, lines: LineIndex) -> tuple[Statement, ...]:
-    """Statements of the TOML `text` in order. Raises `DataError` for what cannot be followed."""
-    return tuple(_statements(text, lines))
-
-
-def _statements(text: str, lines: LineIndex) -> Iterator[Statement]:
+def read_statements(text: str, lines: LineIndex) -> Iterator[Statement]:
+    """Yield the statements of the TOML `text` in order. Raises `DataError` for what cannot be followed."""
     table: tree.Path = ()
     counts: dict[tree.Path, int] = {}
     line = 1
@@ -159,7 +146,7 @@ def _statements(text: str, lines: LineIndex) -> Iterator[Statement]:
             is_array = text.startswith("[[", at)
             names, parts, _ = _read_key(text, at + 1 + is_array)
             table = _table_path(names, counts, is_array=is_array)
-            yield TomlHeader(table, is_array, lines.span(line, line), parts)
+            yield TomlHeader(table, lines.span(line, line), parts)
             line += 1
             continue
         name, parts, end = _read_key(text, at)
@@ -174,7 +161,7 @@ def _statements(text: str, lines: LineIndex) -> Iterator[Statement]:
 
 
 def _table_path(names: tuple[str, ...], counts: dict[tree.Path, int], *, is_array: bool) -> tree.Path:
-    """The path of the header `names`; `counts` are the tables so far, by the path of their name."""
+    """Return the path of the header `names`; `counts` are the tables so far, by the path of their name."""
     path: tree.Path = ()
     for index, name in enumerate(names):
         path = (*path, name)
@@ -186,67 +173,56 @@ def _table_path(names: tuple[str, ...], counts: dict[tree.Path, int], *, is_arra
 
 
 def _read_key(text: str, at: int) -> tuple[tuple[str, ...], tuple[Span, ...], int]:
-    """Dotted key at `at`, the places of its names, and the offset after it and the blanks that follow."""
+    """Read the dotted key at `at`: its names, their spans, and the offset after it and the spaces there."""
     names: list[str] = []
     parts: list[Span] = []
     while True:
         at = _skip_blanks(text, at)
         quoted, bare = TOML_STRING.match(text, at), _BARE_KEY.match(text, at)
-        found = quoted or bare
-        if found is None:
+        name = quoted or bare
+        if name is None:
             raise tree.DataError("a key of it cannot be followed", at)
-        names.append(tomllib.loads(f"k={found[0]}")["k"] if quoted else found[0])
-        parts.append(Span(found.start(), found.end()))
-        at = _skip_blanks(text, found.end())
+        names.append(tomllib.loads(f"k={name[0]}")["k"] if quoted else name[0])
+        parts.append(Span(name.start(), name.end()))
+        at = _skip_blanks(text, name.end())
         if text[at : at + 1] != ".":
             return tuple(names), tuple(parts), at
         at += 1
 
 
 def _value_end(text: str, at: int) -> int:
-    """Offset after the value that starts at `at`, without blanks or a comment after it."""
+    """Return the offset after the value that starts at `at`, without spaces or a comment after it."""
     depth, end = 0, at
     while at < len(text):
         string = TOML_STRING.match(text, at)
         plain = _IN_VALUE.match(text, at)
-        character = text[at]
+        comment = _COMMENT.match(text, at)
         if string:
             at = end = string.end()
         elif plain:
             end = at + len(plain[0].rstrip(" \t")) if plain[0].strip(" \t") else end
             at = plain.end()
-        elif character == "#":
+        elif comment or text[at] in "\r\n":
             if not depth:
                 break
-            at = _line_end(text, at)
-        elif character in "\r\n":
-            if not depth:
-                break
-            at += 1
+            at = comment.end() if comment else at + 1
         else:
-            depth += 1 if character in "[{" else -1
+            depth += 1 if text[at] in "[{" else -1
             at = end = at + 1
             if not depth:
                 break
     return end
 
 
-def _line_end(text: str, at: int) -> int:
-    found = _LINE_END.search(text, at)
-    assert found is not None, "every text has an end"
-    return found.start()
-
-
 def _skip_blanks(text: str, at: int) -> int:
-    found = _BLANKS.match(text, at)
-    return found.end() if found else at
+    blanks = _BLANKS.match(text, at)
+    return blanks.end() if blanks else at
 
 
-# --- TOML, edited by cutting at statements.
+# --- Editing TOML by cutting at statements.
 #
-# A new key goes after the last one of its table, a new map after everything, as a table of its own;
-# inside
-# tables new maps are on one line. A table without a header of its own goes with its last key.
+# A new key goes after the last one of its table. A new map goes after everything, as a table of its own, but
+# inside of tables it is on one line. Deleting its last key deletes a table without a header of its own.
 
 
 def toml_edits(
@@ -256,9 +232,9 @@ def toml_edits(
     values: Mapping[str, Any],
     branch: tree.ChangeTree,
 ) -> list[tree.Splice]:
-    """What makes the changes of `branch` in the TOML `text`, which says `values`; new lines end in LF.
+    """Return splices that make the changes of `branch` in the TOML `text`, which has `values`.
 
-    Raises `DataError` where that cannot be done by cutting.
+    New lines end in LF. Raises `DataError` if cutting cannot make the changes.
     """
     writer = _TomlWriter(text, lines, statements)
     if not branch.is_inside:
@@ -280,25 +256,23 @@ class _TomlWriter:
         self._flow = FlowWriter(text, lines, TomlText(), self.splices)
 
     def edit_map(self, path: tree.Path, old: Mapping[str, Any], branch: tree.ChangeTree) -> None:
-        """Changes of the keys of the table `path`, which says `old`."""
+        """Edit the keys of the table `path`, which has the values `old`."""
         for name, each in branch.inner.items():
             key = (*path, str(name))
             if each.is_removed:
                 self._delete(key, each.changes)
             elif name in old:
                 self._edit_key(key, old[str(name)], each)
-        moved = [each for each in branch.inserted if each.source is not None]
-        for entry in moved:
-            self._move(path, entry, old)
         new = {str(name): each for name, each in branch.inner.items() if name not in old}
-        new |= {
-            str(each.name): tree.ChangeTree(each.changes, each.value)
-            for each in branch.inserted
-            if each.source is None and each.place == tree.LAST
-        }
-        for entry in branch.inserted:
-            if entry.source is None and entry.place != tree.LAST:
-                self._insert_before(path, entry, old)
+        for entry in sorted(branch.inserted, key=lambda item: item.source is None):
+            if entry.source is None and entry.place == tree.LAST:
+                new[str(entry.name)] = tree.ChangeTree(entry.changes, entry.value)
+                continue
+            if entry.source is None:
+                line = _assignments({entry.name: entry.value})
+            else:
+                line = self._moved_line((*path, str(entry.source)))
+            self._insert(self._line_before(path, entry.place, old), line, entry.changes)
         self._add_keys(path, new)
 
     def _edit_key(self, key: tree.Path, old: object, branch: tree.ChangeTree) -> None:
@@ -309,38 +283,33 @@ class _TomlWriter:
         if not branch.is_inside and tree.values_equal(old, tree.as_read(branch.value)):
             return
         if key in self._assigned:
-            self._edit_value(self._assigned[key], branch)
+            value = self._assigned[key].value
+            self._flow.edit_value(read_toml_value(self._text, value.start, value.end), branch)
         elif isinstance(old, list):
             self._edit_tables(key, old, branch)
         elif branch.value == {} and key not in self._headers:
             raise tree.DataError("a table without its own header cannot be empty", self._place_of(key))
-        elif branch.is_inside or isinstance(branch.value, dict):
-            inside = (
-                branch
-                if branch.is_inside
-                else tree.map_changes(_map_of(branch.value), _map_of(old), branch.changes)
-            )
-            self.edit_map(key, _map_of(old), inside)
-        elif not tree.values_equal(old, branch.value):
+        else:
+            self._edit_table(key, _map_of(old), branch)
+
+    def _edit_table(self, key: tree.Path, old: Mapping[str, Any], branch: tree.ChangeTree) -> None:
+        if branch.is_inside:
+            self.edit_map(key, old, branch)
+        elif isinstance(branch.value, dict):
+            self.edit_map(key, old, tree.map_changes(branch.value, old, branch.changes))
+        else:
             raise tree.DataError("a table cannot become another kind of value", self._place_of(key))
 
     def _edit_tables(self, key: tree.Path, old: list[Any], branch: tree.ChangeTree) -> None:
-        """Changes of the tables of a list of tables."""
+        """Edit the tables of a list of tables."""
         if not branch.is_inside:
             raise tree.DataError("a list of tables is not edited by its key", self._place_of(key))
-        for index, each in branch.inner.items():
-            table = (*key, int(str(index)))
+        for name, each in branch.inner.items():
+            index = int(str(name))
             if each.is_removed:
-                self._delete_table(table, each.changes)
-            elif each.is_inside or isinstance(each.value, dict):
-                inside = (
-                    each
-                    if each.is_inside
-                    else tree.map_changes(_map_of(each.value), old[int(str(index))], each.changes)
-                )
-                self.edit_map(table, old[int(str(index))], inside)
+                self._delete_table((*key, index), each.changes)
             else:
-                raise tree.DataError("a table cannot become another kind of value", self._place_of(table))
+                self._edit_table((*key, index), old[index], each)
         for new in branch.inserted:
             self._insert_table(key, new, len(old))
 
@@ -353,8 +322,7 @@ class _TomlWriter:
         elif isinstance(new.value, dict):
             header = self._headers[(*key, 0)]
             names = self._text[header.parts[0].start : header.parts[-1].end]
-            lines = "".join(f"{key_text(name)} = {value_text(each)}\n" for name, each in new.value.items())
-            block = f"[[{names}]]\n{lines}"
+            block = f"[[{names}]]\n{_assignments(new.value)}"
         else:
             raise tree.DataError("an item of a list of tables is a map", self._place_of(key))
         if place < count:
@@ -364,7 +332,7 @@ class _TomlWriter:
             self._insert(spans[count - 1].end, "\n" + block.rstrip("\r\n") + "\n", new.changes)
 
     def _rename(self, key: tree.Path, branch: tree.ChangeTree) -> None:
-        """Another name for the last name of `key`, wherever it is."""
+        """Rename the last name of `key` in all statements."""
         assert branch.name is not None, "it was asked for"
         depth = sum(isinstance(each, str) for each in key) - 1
         for each in self._statements:
@@ -376,21 +344,14 @@ class _TomlWriter:
             if 0 <= own < len(each.parts):
                 self._add(each.parts[own], key_text(branch.name), branch.changes)
 
-    def _move(self, path: tree.Path, new: tree.NewItem, old: Mapping[str, Any]) -> None:
-        source = self._assigned.get((*path, str(new.source)))
+    def _moved_line(self, key: tree.Path) -> str:
+        source = self._assigned.get(key)
         if source is None:
-            raise tree.DataError(
-                "only keys with their own value are moved", self._place_of((*path, str(new.source)))
-            )
-        line = self._text[source.span.start : source.span.end].rstrip("\r\n") + "\n"
-        self._insert(self._line_before(path, new.place, old), line, new.changes)
-
-    def _insert_before(self, path: tree.Path, new: tree.NewItem, old: Mapping[str, Any]) -> None:
-        at = self._line_before(path, new.place, old)
-        self._insert(at, f"{key_text(str(new.name))} = {value_text(new.value)}\n", new.changes)
+            raise tree.DataError("only keys with their own value are moved", self._place_of(key))
+        return self._text[source.span.start : source.span.end].rstrip("\r\n") + "\n"
 
     def _line_before(self, path: tree.Path, place: int, old: Mapping[str, Any]) -> int:
-        """Start of the line of the key number `place` of the table `path`, or after its last key."""
+        """Return the start of the line of key number `place` of the table `path`, or the end of its keys."""
         name = list(old)[place] if place < len(old) else None
         following = self._assigned.get((*path, name)) if name is not None else None
         if following is not None:
@@ -400,12 +361,8 @@ class _TomlWriter:
             raise tree.DataError("a table without keys has no such place")
         return last.span.end
 
-    def _edit_value(self, at: TomlAssignment, branch: tree.ChangeTree) -> None:
-        node = read_toml_value(self._text, at.value.start, at.value.end)
-        self._flow.edit_value(node, branch)
-
     def _add_keys(self, parent: tree.Path, branches: Mapping[str, tree.ChangeTree]) -> None:
-        """New keys of the table `parent`."""
+        """Add new keys to the table `parent`."""
         tables = {
             name: branch
             for name, branch in branches.items()
@@ -426,10 +383,13 @@ class _TomlWriter:
             text = ("" if index else before) + line + (after if is_last else "")
             self._insert(offset, text, branch.changes)
         for name, branch in tables.items():
-            self._add_table(name, _map_of(branch.as_value), branch.changes)
+            has_text = any(splice.edit.new_text for splice in self.splices) or bool(self._text.strip())
+            gap = "\n" if has_text else ""
+            table = f"{gap}[{key_text(name)}]\n{_assignments(_map_of(branch.as_value))}"
+            self._insert(self._end(), table, branch.changes)
 
     def _place_for(self, parent: tree.Path, last: TomlAssignment | None) -> tuple[int, str, str]:
-        """Where new keys of the table `parent` go, after its `last` one; and what is around them."""
+        """Return where new keys of the table `parent` go, and what goes before and after them."""
         if last is not None:
             return last.span.end, "", ""
         if parent in self._headers:
@@ -439,14 +399,8 @@ class _TomlWriter:
         header = f"[{'.'.join(map(key_text, _names(parent)))}]\n" if parent else ""
         return self._before_first(parent), header, "\n"
 
-    def _add_table(self, table: str, value: Mapping[str, object], changes: list[int]) -> None:
-        lines = "".join(f"{key_text(name)} = {value_text(each)}\n" for name, each in value.items())
-        has_text = any(splice.edit.new_text for splice in self.splices) or bool(self._text.strip())
-        gap = "\n" if has_text else ""
-        self._insert(self._end(), f"{gap}[{key_text(table)}]\n{lines}", changes)
-
     def _last_of(self, parent: tree.Path) -> TomlAssignment | None:
-        """The last key of the map `parent`, below its own header where it has one, else dotted elsewhere."""
+        """Return the last key of the map `parent`: below its header if it has one, else dotted elsewhere."""
         keys = [each for each in self._statements if isinstance(each, TomlAssignment)]
         if not parent or parent in self._headers:
             return next((each for each in reversed(keys) if each.table == parent), None)
@@ -454,11 +408,11 @@ class _TomlWriter:
             each for each in keys if len(each.table) < len(parent) and each.path[: len(parent)] == parent
         ]
         own = (each for each in reversed(dotted) if each.path[:-1] == parent)
-        # A table that dotted keys have made can have no header: what is new in it is after them.
+        # A table made by dotted keys cannot have a header: new keys of it go after them.
         return next(own, dotted[-1] if dotted else None)
 
     def _before_first(self, parent: tree.Path) -> int:
-        """Start of the first header inside the table `parent`, with the comments right above it."""
+        """Return the start of the first header inside the table `parent`, or of the comments above it."""
         first = next(
             each
             for each in self._statements
@@ -467,7 +421,7 @@ class _TomlWriter:
         return self._above(first.span.start)
 
     def _above(self, offset: int) -> int:
-        """Start of the line of `offset`, or of the comments right above it."""
+        """Return the start of the line of `offset`, or of the comments right above it."""
         line = self._lines.line_at(offset)
         while line > 1 and self._lines.content(line - 1).lstrip(" \t").startswith("#"):
             line -= 1
@@ -490,7 +444,7 @@ class _TomlWriter:
             self._add(Span(start, span.end), "", changes)
 
     def _spans_of(self, key: tree.Path) -> Iterator[Span]:
-        """Lines of all statements of `key`: of a table from its header to its last key, and a blank line."""
+        """Yield the lines of all statements of `key`; tables up to their last key and a blank line."""
         length = len(key)
         table: TomlHeader | None = None
         end = 0
@@ -506,12 +460,12 @@ class _TomlWriter:
             end = each.span.end if each is not None else end
 
     def _span_of(self, key: tree.Path) -> Span:
-        """From the first to the last line of `key`."""
+        """Return the span from the first to the last line of `key`."""
         spans = list(self._spans_of(key))
         return Span(spans[0].start, spans[-1].end)
 
     def _with_blank(self, start: int, end: int) -> int:
-        """`end`, or the end of the blank line there, if one is before `start` too, or nothing does."""
+        """Return `end`, or the end of the blank line there if one is before `start` too, or nothing is."""
         lines = self._lines
         behind = lines.line_at(end) if end < len(self._text) else 0
         before = lines.line_at(start) - 1
@@ -521,7 +475,7 @@ class _TomlWriter:
         )
 
     def _end(self) -> int:
-        """Offset after the last line that is not blank."""
+        """Return the offset after the last line that is not blank."""
         line = self._lines.count
         while line and not self._lines.content(line).strip(" \t"):
             line -= 1
@@ -546,5 +500,5 @@ def _map_of(value: object) -> dict[str, Any]:
 
 
 def _names(path: tree.Path) -> Iterator[str]:
-    """The names in `path`, which a header or dotted key has; numbers of tables are not written."""
+    """Return the names in `path`, which a header or dotted key has; indexes of tables are not written."""
     return (each for each in path if isinstance(each, str))

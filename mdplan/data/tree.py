@@ -1,4 +1,4 @@
-"""A file of keys and values as a tree of nodes with places."""
+"""Keys and values as a tree of nodes with places, and changes of them as values."""
 
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ class Language(StrEnum):
 
 
 class DataError(ValueError):
-    """A text cannot be read, or a change cannot be made: at `offset` of the text, for a `reason`."""
+    """A text cannot be read or changed: at `offset` of the text, for a `reason`."""
 
     def __init__(self, reason: str, offset: int | None = None) -> None:
         super().__init__(reason)
@@ -38,7 +38,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Unnamed:
-    """The name of a key that no path of texts can name: one of several equal ones, or one that is no text."""
+    """The name of a key that no path can name: one of several equal keys, or one that is not a string."""
 
     text: str
     index: int
@@ -54,7 +54,7 @@ Path = tuple[Element, ...]
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """A value that means something to its own program alone: a tagged one, an alias, an odd date."""
+    """A value that only its own program understands: a tagged one, an alias, an odd date."""
 
     kind: str
     value: object
@@ -81,11 +81,11 @@ class Node:
 
     @property
     def span(self) -> Span:
-        """Its text."""
+        """Return the span of its text."""
         return Span(self.start, self.end)
 
     def entry(self, name: Element) -> "Entry | None":
-        """The entry of the key `name`, or with that index; None where there is none."""
+        """Return the entry of the key or index `name`, if any."""
         if self.kind is Kind.LIST:
             return self.entries[name] if isinstance(name, int) and 0 <= name < len(self.entries) else None
         if self.kind is Kind.MAP and not isinstance(name, int):
@@ -99,13 +99,13 @@ class Node:
 
     def at(self, path: Path) -> "Entry | None":
         """Return the entry at `path`, which is not empty; None where there is none."""
-        node, found = self, None
+        node, entry = self, None
         for name in path:
-            found = node.entry(name)
-            if found is None:
+            entry = node.entry(name)
+            if entry is None:
                 return None
-            node = found.node
-        return found
+            node = entry.node
+        return entry
 
 
 @dataclass(slots=True)
@@ -123,25 +123,26 @@ class Entry:
 
     @property
     def end(self) -> int:
-        """Where its key and value end."""
+        """Return where its key and value end."""
         return max(self.node.end, self.key.end if self.key else 0)
 
 
 def values_of(node: Node | None) -> Any:  # noqa: ANN401 (any value)
-    """What `node` says: dicts and lists of scalars. Keys without a name stay as `Unnamed`."""
+    """Return the value of `node`: dicts and lists of scalars. Keys without a name stay as `Unnamed`."""
     if node is None:
         return None
     if node.kind is Kind.SCALAR:
         return node.value
+    values: Any
     if node.kind is Kind.LIST:
-        found: Any = [values_of(each.node) for each in node.entries]
+        values = [values_of(entry.node) for entry in node.entries]
     else:
-        found = {each.name: values_of(each.node) for each in node.entries}
-    return found if node.value is None else Opaque(str(node.value), found)
+        values = {entry.name: values_of(entry.node) for entry in node.entries}
+    return values if node.value is None else Opaque(str(node.value), values)
 
 
 def aliased(root: Node | None) -> list[tuple[str, Any]]:
-    """What the values with an anchor say that an alias repeats."""
+    """Return the anchors that aliases repeat, with their values."""
     nodes: list[Node] = [] if root is None else [root]
     for node in nodes:
         nodes += (each for entry in node.entries for each in (entry.key, entry.node) if each is not None)
@@ -152,19 +153,18 @@ def aliased(root: Node | None) -> list[tuple[str, Any]]:
 
 
 def named(entries: "list[Entry]") -> None:
-    """Give `entries`, which are those of a map, names that are unique."""
-    seen: dict[str, list[Entry]] = {}
-    for each in entries:
-        if isinstance(each.name, str):
-            seen.setdefault(each.name, []).append(each)
-    for text, equal in seen.items():
-        if len(equal) > 1:
-            for index, each in enumerate(equal):
-                each.name = Unnamed(text, index)
+    """Give the `entries` of a map unique names."""
+    by_name: dict[str, list[Entry]] = {}
+    for entry in entries:
+        if isinstance(entry.name, str):
+            by_name.setdefault(entry.name, []).append(entry)
+    for name, equal in by_name.items():
+        for index, entry in enumerate(equal if len(equal) > 1 else ()):
+            entry.name = Unnamed(name, index)
 
 
 def places_of(node: Node | None, parent: Path = ()) -> Iterator[tuple[Path, Span]]:
-    """Paths of all keys and items of `node`, each with the place of its key and value."""
+    """Yield the paths of all keys and items of `node`, each with the span of its key and value."""
     for index, each in enumerate(node.entries if node else ()):
         name = index if node is not None and node.kind is Kind.LIST else each.name
         if isinstance(name, Unnamed):
@@ -174,12 +174,10 @@ def places_of(node: Node | None, parent: Path = ()) -> Iterator[tuple[Path, Span
         yield from places_of(each.node, path)
 
 
-# --- Changes of keys and items as values: what becomes of which, and what the text then says.
+# --- Changes of keys and items as values, and what they make of a value.
 #
-# Keys are paths of key texts, and of indexes of list items, from the outermost map inward; `yes: 1` has
-# the key
-# `yes`, whatever YAML makes of it. Values are those of JSON, and dates and times where a text has them.
-# All
+# Keys are paths of key texts, and of indexes of list items, from the outermost map inward; `yes: 1` has the
+# key `yes`, whatever YAML makes of it. Values are those of JSON, and dates and times if a text has them. All
 # paths are of the text before any change.
 
 
@@ -197,7 +195,7 @@ REMOVED: Final = KeyMarker.REMOVED
 
 @dataclass(frozen=True, slots=True)
 class DateText:
-    """A date or time that is to be written as `text`, which reads as `value`."""
+    """A date or time to write as `text`, which reads as `value`."""
 
     text: str
     value: object
@@ -205,7 +203,7 @@ class DateText:
 
 @dataclass(frozen=True, slots=True)
 class KeyChange:
-    """`key` gets `value`: JSON, a `DateText`, or `REMOVED`. What is missing on its way is made."""
+    """Set `key` to `value`: JSON, a `DateText`, or `REMOVED`. Missing maps around it are created."""
 
     key: Path
     value: object
@@ -213,7 +211,7 @@ class KeyChange:
 
 @dataclass(frozen=True, slots=True)
 class NewEntry:
-    """The list or map at `key` gets an entry before its entry number `place`; at its end without.
+    """Insert an entry into the list or map at `key`, before its entry number `place` or at its end.
 
     A map gets one with that `name`. With `source` it is the entry of that name or index, which moves.
     """
@@ -227,7 +225,7 @@ class NewEntry:
 
 @dataclass(frozen=True, slots=True)
 class NewName:
-    """The key at the end of the path `key` gets another `name`."""
+    """Rename the key at the end of the path `key` to `name`."""
 
     key: Path
     name: str
@@ -262,29 +260,29 @@ class ChangeTree:
 
     @property
     def is_removed(self) -> bool:
-        """Whether the key goes."""
+        """Return True if the change removes the key."""
         return self.value is REMOVED
 
     @property
     def is_inside(self) -> bool:
-        """Whether only entries of the value change."""
+        """Return True if only entries of the value change."""
         return self.value is KEPT
 
     @property
     def as_value(self) -> object:
-        """The value of a key that was not there before, or of which nothing stays."""
+        """Return the value of a key that did not exist before, or of which nothing stays."""
         if self.value is not KEPT:
             return self.value
         if self.inserted and self.inserted[0].name is None:
             return [each.value for each in self.inserted]
-        found: dict[Any, object] = {
+        values: dict[Any, object] = {
             key: each.as_value for key, each in self.inner.items() if not each.is_removed
         }
-        return found | {each.name: each.value for each in self.inserted}
+        return values | {each.name: each.value for each in self.inserted}
 
 
 def change_tree(changes: Sequence[Change]) -> ChangeTree:
-    """`changes`, no key of which lies inside another's, as one of the outermost value."""
+    """Combine `changes`, no key of which is inside another's, into one of the outermost value."""
     top = ChangeTree()
     for index, change in enumerate(changes):
         branch = top
@@ -311,13 +309,13 @@ LAST: Final = 1 << 60
 
 
 def map_changes(value: Mapping[Any, object], old: Mapping[Any, object], changes: list[int]) -> ChangeTree:
-    """The map `value` in place of the map `old`, as changes of its keys."""
+    """Return the changes of keys that turn the map `old` into `value`."""
     gone: dict[Hashable, ChangeTree] = {key: ChangeTree(changes, REMOVED) for key in old if key not in value}
     return ChangeTree(changes, inner=gone | {key: ChangeTree(changes, each) for key, each in value.items()})
 
 
 def list_changes(value: Sequence[object], old: Sequence[object], changes: list[int]) -> ChangeTree | None:
-    """The list `value` in place of the list `old`, as changes of its items; None where none can stay."""
+    """Return the changes of items that turn the list `old` into `value`; None if no item can stay."""
     kept = kept_items(old, value)
     if not kept:
         return None
@@ -329,7 +327,7 @@ def list_changes(value: Sequence[object], old: Sequence[object], changes: list[i
 
 
 def value_after(value: Any, branch: ChangeTree) -> Any:  # noqa: ANN401 (any value)
-    """What a text that says `value` says after the changes of `branch`. A map that loses all stays, empty."""
+    """Return `value` after the changes of `branch`. A map that loses all keys stays, empty."""
     if branch.value is not KEPT:
         return as_read(branch.value)
     if isinstance(value, list):
@@ -373,12 +371,9 @@ def _map_after(value: dict[Any, Any], branch: ChangeTree) -> dict[Any, Any]:
         if at and at.is_removed:
             continue
         new_name = at.name if at and at.name is not None else name
-        result[new_name] = value_after(value[name], at) if at and _has_changes(at) else value[name]
+        is_changed = at and (at.value is not KEPT or at.inner or at.inserted)
+        result[new_name] = value_after(value[name], at) if at and is_changed else value[name]
     return result
-
-
-def _has_changes(branch: ChangeTree) -> bool:
-    return branch.value is not KEPT or bool(branch.inner) or bool(branch.inserted)
 
 
 def _insert(result: dict[Any, Any], value: dict[Any, Any], new: NewItem) -> None:
@@ -391,7 +386,7 @@ def _insert(result: dict[Any, Any], value: dict[Any, Any], new: NewItem) -> None
 
 
 def as_read(value: object) -> object:
-    """What `value`, once it is written, reads as: dates in place of each `DateText` in it."""
+    """Return `value` as it reads once written: with a date for each `DateText` in it."""
     match value:
         case DateText():
             return value.value
@@ -406,7 +401,7 @@ def as_read(value: object) -> object:
 def without_emptied(
     values: dict[Any, Any], changes: Sequence[Change], like: Mapping[Any, Any]
 ) -> dict[Any, Any]:
-    """`values` without the maps that lost their last key by `changes` and are not in `like` either."""
+    """Remove maps from `values` that lost their last key by `changes` and are not in `like`."""
     for change in changes:
         if not isinstance(change, KeyChange) or change.value is not REMOVED:
             continue
@@ -419,18 +414,17 @@ def without_emptied(
 
 
 def value_at(values: Any, key: Path) -> Any:  # noqa: ANN401 (any value)
-    """Value of `key`; `REMOVED` where it is not there."""
-    found = values
+    """Return the value of `key`; `REMOVED` if there is none."""
     for element in key:
-        is_item = isinstance(found, list) and isinstance(element, int) and 0 <= element < len(found)
-        if not is_item and not (isinstance(found, dict) and element in found):
+        is_item = isinstance(values, list) and isinstance(element, int) and 0 <= element < len(values)
+        if not is_item and not (isinstance(values, dict) and element in values):
             return REMOVED
-        found = found[element]
-    return found
+        values = values[element]
+    return values
 
 
 def depth_of(value: object) -> int:
-    """How many maps and lists lie in each other in `value`; without recursion, for that is the question."""
+    """Return how deep maps and lists are nested in `value`, without recursion, since it may be deep."""
     depth, level = 0, [value]
     while level:
         depth += 1
@@ -444,9 +438,9 @@ def depth_of(value: object) -> int:
 
 
 def values_equal(left: object, right: object, *, in_order: bool = False) -> bool:
-    """Whether two values are equal and of one type all through: true is not 1, and 1 is not 1.0.
+    """Return True if two values and their types are equal: true is not 1, and 1 is not 1.0.
 
-    With `in_order` maps also have their keys in one order.
+    With `in_order` the keys of maps must have the same order, too.
     """
     if type(left) is not type(right):
         return False
@@ -459,26 +453,26 @@ def values_equal(left: object, right: object, *, in_order: bool = False) -> bool
         )
     if isinstance(left, float) and isinstance(right, float) and math.isnan(left):
         return math.isnan(right)
-    # Two times of day are equal in different zones; here they are not, for they are written differently.
+    # Python compares times across zones; here they differ, since they are written differently.
     return left == right and getattr(left, "tzinfo", None) == getattr(right, "tzinfo", None)
 
 
 def kept_items(old: Sequence[object], new: Sequence[object]) -> tuple[int, ...]:
-    """Indexes of the items of `old` that `new` begins with, in their order; others lie between them."""
+    """Return the indexes of the items of `old` that `new` begins with, in order; others may be between."""
     kept: list[int] = []
-    at = 0
+    start = 0
     for item in new:
-        found = next((index for index in range(at, len(old)) if values_equal(old[index], item)), None)
-        if found is None:
+        index = next((at for at in range(start, len(old)) if values_equal(old[at], item)), None)
+        if index is None:
             break
-        kept.append(found)
-        at = found + 1
+        kept.append(index)
+        start = index + 1
     return tuple(kept)
 
 
 @dataclass(frozen=True, slots=True)
 class Splice:
-    """`edit` is in the offsets of the text that is changed; `changes` are their indexes."""
+    """An `edit` of the text that is changed, and the indexes of the `changes` that it makes."""
 
     edit: TextEdit
     changes: tuple[int, ...]

@@ -1,9 +1,9 @@
-"""YAML as nodes with places, read with care: files are written by strangers.
+"""Read untrusted YAML as nodes with their places, write values as YAML, and edit it by cutting at the nodes.
 
-The nodes are made of the parser's events, so that aliases stay what they are and cannot make a few bytes
-explode. Front matter is read strictly: blocks with anchors, aliases, tags, merge keys or a key that occurs
-twice are refused there, as are deep and large ones. In files these are left as they are: an alias or a tagged
-value has no keys that could be changed, and what occurs twice has no name.
+The nodes are made from the events of the parser, so that aliases are not expanded, with which a few bytes
+could fill the memory. Front matter is read strictly: anchors, aliases, tags, merge keys, duplicate keys, and
+deep or large blocks are refused. Files may have these: an alias or tagged value has no keys that an edit
+could change, and a duplicate key has no name.
 """
 
 import datetime as dt
@@ -39,16 +39,14 @@ _FAST_LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def read_yaml(text: str, lines: LineIndex, *, is_strict: bool = False) -> tree.Node | None:
-    """The one value of the YAML `text`; None where there is nothing but comments.
+    """Read the one value of the YAML `text`; None if it only has comments.
 
-    Several documents are a list of them. Raises `DataError` for what cannot be read.
+    Several documents become a list. Raises `DataError` for what cannot be read.
     """
     try:
         documents = _EventReader(text, lines, is_strict=is_strict).documents()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        if "nesting depth" in (error.problem or ""):
-            raise tree.DataError("it is nested too deeply", mark.index if mark else None) from error
         raise tree.DataError(_reason(error), mark.index if mark else None) from error
     except yaml.reader.ReaderError as error:
         raise tree.DataError("it contains a character that YAML forbids", error.position) from error
@@ -69,7 +67,7 @@ class _EventReader:
         self._text = text
         self._lines = lines
         self._is_strict = is_strict
-        # The parser in C is forty times as fast, and worded otherwise; its events come without recursion.
+        # The parser in C is forty times as fast, has other messages, and gives events without recursion.
         loader = yaml.SafeLoader if is_strict else _FAST_LOADER
         self._events: Iterator[Any] = yaml.parse(text, Loader=loader)
         self._count = 0
@@ -77,17 +75,18 @@ class _EventReader:
         self._constructor = yaml.constructor.SafeConstructor()
 
     def documents(self) -> list[tree.Node]:
-        found: list[tree.Node] = []
+        documents: list[tree.Node] = []
         for event in self._events:
             if not isinstance(event, yaml.DocumentStartEvent):
                 continue
             self._anchors.clear()
-            if found and self._is_strict:
+            if documents and self._is_strict:
                 raise tree.DataError("it is not valid YAML", _start(event))
             node = self._node(next(self._events), 0)
-            if not _is_nothing(node) or event.explicit:
-                found.append(node)
-        return found[:1] if len(found) == 1 and _is_nothing(found[0]) and self._is_strict else found
+            is_empty = node.kind is tree.Kind.SCALAR and node.value is None and node.start == node.end
+            if not is_empty or event.explicit:
+                documents.append(node)
+        return documents
 
     def _node(self, event: Any, depth: int) -> tree.Node:  # noqa: ANN401 (yaml has no types for events)
         self._check(event, depth)
@@ -134,21 +133,18 @@ class _EventReader:
             raise tree.DataError("it is nested too deeply, or has too many values", at)
 
     def _without_properties(self, event: Any) -> tuple[int, int]:  # noqa: ANN401 (as above)
-        """Where a value starts after its anchor and tag; and the same, but with the tag that it has."""
+        """Return where a value starts after its anchor and tag, and where it starts with its tag."""
         at: int = _start(event)
+        limit = _end(event) if isinstance(event, yaml.ScalarEvent) else len(self._text)
         with_tag: int | None = None
         for _ in range((event.anchor is not None) + (event.tag is not None)):
-            found = _PROPERTY.match(self._text, at)
-            if found is None:
+            anchor_or_tag = _PROPERTY.match(self._text, at)
+            if anchor_or_tag is None:
                 break
-            with_tag = at if found[0][0] == "!" else with_tag
-            between = _BETWEEN.match(self._text, found.end())
-            at = min(between.end() if between else found.end(), self._limit_of(event))
+            with_tag = at if anchor_or_tag[0][0] == "!" else with_tag
+            between = _BETWEEN.match(self._text, anchor_or_tag.end())
+            at = min(between.end() if between else anchor_or_tag.end(), limit)
         return at, at if with_tag is None else with_tag
-
-    def _limit_of(self, event: Any) -> int:  # noqa: ANN401 (as above)
-        is_scalar = isinstance(event, yaml.ScalarEvent)
-        return _end(event) if is_scalar else len(self._text)
 
     def _scalar(self, event: Any, start: int, tag: str | None) -> tree.Node:  # noqa: ANN401 (as above)
         style = event.style or ""
@@ -185,8 +181,9 @@ class _EventReader:
             event = next(self._events)
             if isinstance(event, yaml.MappingEndEvent):
                 tree.named(node.entries)
-                if self._is_strict and any(isinstance(each.name, tree.Unnamed) for each in node.entries):
-                    self._refuse_unnamed(node)
+                for entry in node.entries if self._is_strict else ():
+                    if isinstance(entry.name, tree.Unnamed) and entry.name.index == 1:
+                        raise tree.DataError("a key occurs twice", entry.start)
                 return _end(event)
             start = _start(event)
             key = self._node(event, depth)
@@ -201,12 +198,6 @@ class _EventReader:
             name = event.value if has_name else tree.Unnamed("", start)
             node.entries.append(tree.Entry(name, key, self._node(next(self._events), depth), start))
 
-    def _refuse_unnamed(self, node: tree.Node) -> None:
-        second = next(
-            each for each in node.entries if isinstance(each.name, tree.Unnamed) and each.name.index == 1
-        )
-        raise tree.DataError("a key occurs twice", second.start)
-
     def _add_items(self, node: tree.Node, depth: int) -> int:
         while True:
             event = next(self._events)
@@ -219,9 +210,9 @@ class _EventReader:
             node.entries.append(tree.Entry(len(node.entries), None, item, start))
 
     def _dash_before(self, node: tree.Node, start: int) -> int:
-        """Where the dash of an item is whose value has the start `start`.
+        """Return where the dash of the item is whose value starts at `start`.
 
-        The first is where the list starts, and the others are in its column.
+        The first dash is where the list starts, and the others are in its column.
         """
         if not node.entries:
             return node.start
@@ -232,16 +223,16 @@ class _EventReader:
             if self._text[at : at + 1] == "-" and not self._text[lines.start(line) : at].strip(" "):
                 return at
             line -= 1
-        # Columns are those of YAML, to which some more characters end a line.
+        # In YAML, more characters end a line than in `LineIndex`.
         raise tree.DataError("the dash of an item is somewhere else", start)
 
     def _find_commas(self, node: tree.Node) -> None:
         if not node.entries:
             return
         ends = [*(each.start for each in node.entries[1:]), node.end]
-        for each, end in zip(node.entries, ends, strict=True):
-            found = _FLOW_COMMA.match(self._text, each.end, end)
-            each.comma = found.end() - 1 if found else None
+        for entry, end in zip(node.entries, ends, strict=True):
+            comma = _FLOW_COMMA.match(self._text, entry.end, end)
+            entry.comma = comma.end() - 1 if comma else None
 
 
 _FLOW_COMMA: Final = lazy_pattern(r"(?:[ \t\r\n]|(?<=[ \t\r\n])#[^\r\n]*)*,")
@@ -255,25 +246,19 @@ def _end(event: Any) -> int:  # noqa: ANN401 (as above)
     return int(event.end_mark.index)
 
 
-def _is_nothing(node: tree.Node) -> bool:
-    """Whether `node` is that of a document with nothing in it."""
-    return node.kind is tree.Kind.SCALAR and node.value is None and node.start == node.end
-
-
 def _reason(error: yaml.MarkedYAMLError) -> str:
-    """What PyYAML says of a place, unless that repeats text of the file."""
+    """Return the problem in the words of PyYAML, unless these repeat text of the file."""
     problem = error.problem or ""
-    if "maximum nesting depth" in problem:  # the parser in C has a limit of its own since PyYAML 6.0.4
+    if "nesting depth" in problem:  # The parser in C has a limit of its own since PyYAML 6.0.4.
         return "it is nested too deeply"
     quotes = not problem or any(mark in problem for mark in "'\"")
     return "it is not valid YAML" if quotes else f"it is not valid YAML: {problem}"
 
 
-# --- YAML, edited by cutting at node marks: all bytes that belong to no changed key stay.
+# --- Editing YAML by cutting at nodes: all bytes that belong to no changed key stay.
 #
-# A value has a head, which is after its colon or dash, and may have whole lines below it. Comments after
-# a
-# head, and between keys, belong to neither.
+# A value has a head, after its colon or dash, and may have whole lines below that. Comments after a head, and
+# between keys, belong to neither.
 
 _BLOCK_STYLES: Final = frozenset({"|", ">"})
 
@@ -281,10 +266,10 @@ _BLOCK_STYLES: Final = frozenset({"|", ">"})
 def yaml_edits(
     text: str, lines: LineIndex, root: tree.Node | None, branch: tree.ChangeTree, *, is_block: bool
 ) -> list[tree.Splice]:
-    """What makes the changes of `branch` in the YAML `text` with the value `root`; new lines end in LF.
+    """Return splices that make the changes of `branch` in the YAML `text` with the value `root`.
 
-    A file that loses its last key says `{}`; front matter, which `is_block`, has nothing in it. Raises
-    `DataError` where that cannot be done by cutting.
+    New lines end in LF. A file that loses its last key becomes `{}`; front matter, which `is_block`, becomes
+    empty. Raises `DataError` if cutting cannot make the changes.
     """
     writer = _BlockWriter(text, lines, root, is_block=is_block)
     if root is None:
@@ -302,13 +287,13 @@ def yaml_edits(
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A value: what is after the colon, and the whole lines below it, without line ends."""
+    """A value: what is after the colon, and the whole lines below it, without newlines."""
 
     head: str
     lines: tuple[str, ...] = ()
 
 
-# --- New values as YAML, laid out as the text does it: indentation, dashes, brackets.
+# --- The layout of a text, by which new values are written: indentation, dashes, brackets.
 
 _INDENT: Final = 2
 
@@ -327,7 +312,7 @@ class Layout:
 
     @classmethod
     def of(cls, root: tree.Node | None) -> "Layout":
-        """Layout of the block `root`; the first of its kind decides on indentation, most lists on theirs."""
+        """Take the indentation of the first map and list in `root`, and the style of most lists."""
         maps: list[int] = []
         lists: list[int] = []
         styles: Counter[bool] = Counter()
@@ -347,7 +332,7 @@ class Layout:
         )
 
     def written(self, value: object, column: int, quote: str = "", *, in_flow: bool = False) -> Written:
-        """`value` of a key that starts at `column`; `quote` as in `scalar_text`."""
+        """Write `value` of a key that starts at `column`; `quote` as in `scalar_text`."""
         if in_flow or not isinstance(value, list | dict | str):
             return Written(flow_text(value, quote, in_flow=in_flow))
         if isinstance(value, str):
@@ -360,7 +345,7 @@ class Layout:
         return Written("", tuple(line for item in value for line in self.item_lines(item, at, quote)))
 
     def map_lines(self, value: Mapping[str, object], column: int) -> Iterator[str]:
-        """Lines of the keys and values of a map that starts at `column`."""
+        """Yield the lines of a map that starts at `column`."""
         for key, each in value.items():
             written = self.written(each, column)
             head = f" {written.head}" if written.head else ""
@@ -368,7 +353,7 @@ class Layout:
             yield from written.lines
 
     def item_lines(self, item: object, column: int, quote: str = "", gap: int = 1) -> Iterator[str]:
-        """Lines of a list item whose dash is at `column`, `gap` blanks before its text."""
+        """Yield the lines of a list item whose dash is at `column`, `gap` spaces before its text."""
         lead = " " * column + "-" + " " * gap
         if isinstance(item, dict) and item:
             first, *rest = self.map_lines(item, len(lead))
@@ -382,7 +367,7 @@ class Layout:
             yield lead + flow_text(item, quote)
 
     def _string(self, value: str, column: int, quote: str) -> Written:
-        """A string on one line; several lines that are not quoted become a literal block at `column`."""
+        """Write a string on one line; unquoted, several lines become a literal block at `column`."""
         if quote or not self.literals or not can_be_literal(value):
             return Written(string_text(value, quote))
         ends = value.endswith("\n")
@@ -403,7 +388,7 @@ class _BlockWriter:
         self._flow = FlowWriter(text, lines, FlowText(), self.splices)
 
     def write_whole(self, branch: tree.ChangeTree) -> None:
-        """The value of a text that has none."""
+        """Write the value of a text that has none."""
         value = branch.as_value
         if not isinstance(value, dict):
             raise tree.DataError("the file is empty")
@@ -411,7 +396,7 @@ class _BlockWriter:
             self._insert_lines(self._behind_text(0), self._layout.map_lines({key: each}, 0), branch.changes)
 
     def edit_root(self, node: tree.Node, branch: tree.ChangeTree, *, is_only: bool) -> None:
-        """Changes of the outermost value."""
+        """Edit the outermost value."""
         if not branch.is_inside:
             raise tree.DataError("the whole file is not set as a value", node.start)
         if node.is_flow:
@@ -420,20 +405,16 @@ class _BlockWriter:
             raise tree.DataError("its outermost value is not a map or list", node.start)
         else:
             end = self._end_of(node)
-            end = self._behind_text(end) if is_only and self._is_open() else end
+            starts = (self._lines.content(line)[:3] for line in range(2, self._lines.count + 1))
+            if is_only and not any(start in {"...", "---"} for start in starts):
+                end = self._behind_text(end)
             self._edit_entries(node, branch, end)
             if not self._is_block and not tree.value_after(tree.values_of(node), branch):
                 empty = "{}" if node.kind is tree.Kind.MAP else "[]"
                 self._insert_lines(end, [empty], branch.changes)
 
-    def _is_open(self) -> bool:
-        """Whether nothing marks the end of the only document."""
-        return not any(
-            self._lines.content(line).startswith(("...", "---")) for line in range(2, self._lines.count + 1)
-        )
-
     def _behind_text(self, least: int) -> int:
-        """Offset after the last line that is not blank, or `least` where that is further."""
+        """Return the offset after the last line that is not blank, at least `least`."""
         lines = self._lines
         line = lines.count
         while line and lines.start(line) >= least and not lines.content(line).strip(" \t"):
@@ -441,7 +422,7 @@ class _BlockWriter:
         return max(lines.end(line) if line else 0, least)
 
     def _edit_entries(self, node: tree.Node, branch: tree.ChangeTree, end: int) -> None:
-        """Changes of the keys or items of a value on lines of its own, after which `end` is."""
+        """Edit the keys or items of a value on lines of its own, which end at `end`."""
         before = node.entries[0]
         moved = {each.source for each in branch.inserted}
         for index, entry in enumerate(node.entries):
@@ -462,7 +443,7 @@ class _BlockWriter:
             self._insert_lines(offset, self._entry_lines(node, each, offset), each.changes)
 
     def _insert_first(self, node: tree.Node, first: tree.Entry, new: tree.NewItem) -> None:
-        """A new entry before the `first` one, which may be after the dash of a list around it."""
+        """Insert an entry before the `first` one, which may be after the dash of a list around it."""
         line = self._lines.start(self._lines.line_at(first.start))
         lines = self._entry_lines(node, new, first.start)
         if self._text[line : first.start].strip(" "):
@@ -474,9 +455,12 @@ class _BlockWriter:
             self._insert_lines(line, lines, new.changes)
 
     def _entry_lines(self, node: tree.Node, new: tree.NewItem, offset: int) -> list[str]:
-        """Lines of a new entry, laid out as those around it are."""
+        """Return the lines of a new entry in the layout of those around it."""
         if new.source is not None:
-            return self._moved_lines(node, new.source)
+            moved = node.entry(new.source)
+            assert moved is not None, "what moves is there"
+            text = to_lf(self._text[self._above(moved) : self._end_of(moved.node)])
+            return text.removesuffix("\n").split("\n")
         layout = self._layout_at(offset)
         if node.kind is tree.Kind.MAP:
             assert new.name is not None, "an entry of a map has a name"
@@ -486,11 +470,6 @@ class _BlockWriter:
         gap = len(between) if between and not between.strip(" ") else 1
         quote = quote_of([each.node for each in node.entries])
         return list(layout.item_lines(new.value, node.column, quote, gap))
-
-    def _moved_lines(self, node: tree.Node, source: Any) -> list[str]:  # noqa: ANN401 (a name or index)
-        entry = node.entry(source)
-        assert entry is not None, "what moves is there"
-        return to_lf(self._text[self._above(entry) : self._end_of(entry.node)]).removesuffix("\n").split("\n")
 
     def _edit_entry(self, node: tree.Node, entry: tree.Entry, branch: tree.ChangeTree) -> None:
         if branch.name is not None and entry.key is not None:
@@ -529,7 +508,7 @@ class _BlockWriter:
         self._add(key.span, string_text(branch.name, quote_of([key])), branch.changes)
 
     def _replace_item(self, node: tree.Node, entry: tree.Entry, value: object, changes: list[int]) -> None:
-        """A list item in place of another, from its dash to its end."""
+        """Replace a list item, from its dash to its end."""
         quote = quote_of([entry.node]) or quote_of([each.node for each in node.entries])
         layout = self._layout_at(self._end_of(entry.node))
         between = self._text[entry.start + 1 : entry.node.start]
@@ -547,16 +526,16 @@ class _BlockWriter:
         self._add(Span(entry.start, end), text, changes)
 
     def _replace_value(self, node: tree.Node, entry: tree.Entry, value: object, changes: list[int]) -> None:
-        """The head of the new value in place of the old one's, and its lines in place of the old lines."""
+        """Replace the head of a value, and the lines below it."""
         assert entry.key is not None, "it is one of a map"
         colon = self._text.find(":", entry.key.end) + 1
         line = self._lines.start(self._lines.line_at(entry.start))
         if not colon or self._text[line : entry.start].strip(" -"):
             raise tree.DataError("a key does not begin its line", entry.start)
         if entry.node.anchor is not None:
-            # What is after the colon begins with the anchor, which stays.
-            found = self._text.find(f"&{entry.node.anchor}", colon)
-            colon = found + 1 + len(entry.node.anchor) if found >= 0 else colon
+            # The anchor after the colon stays.
+            anchor = self._text.find(f"&{entry.node.anchor}", colon)
+            colon = anchor + 1 + len(entry.node.anchor) if anchor >= 0 else colon
         head, lines = self._parts_of(entry.node, colon)
         written = self._written(node, entry, value, self._layout_at(lines.end))
         if written.head and len(head):
@@ -580,7 +559,7 @@ class _BlockWriter:
         return layout.written(value, parent.column, quote)
 
     def _layout_at(self, offset: int) -> Layout:
-        """Layout of lines before `offset`: a literal block would swallow indented comments after it."""
+        """Return the layout before `offset`: a literal block would swallow indented comments after it."""
         lines = self._lines
         line = lines.line_at(offset) if offset < len(self._text) else lines.count + 1
         while line <= lines.count and not lines.content(line):
@@ -590,7 +569,7 @@ class _BlockWriter:
         return replace(self._layout, literals=not is_indented or not (behind == "" or behind[0] == "#"))
 
     def _parts_of(self, node: tree.Node, colon: int) -> tuple[Span, Span]:
-        """Spans of head and lines of a value; an empty span is where new ones go."""
+        """Return the spans of head and lines of a value; empty ones are where new ones go."""
         below = self._lines.end(self._lines.line_at(colon))
         if _is_block_scalar(node):
             start = node.start
@@ -606,7 +585,7 @@ class _BlockWriter:
         return node.span, Span(below, below)
 
     def _above(self, entry: tree.Entry) -> int:
-        """Start of the line that `entry` begins, or of the comments right above it in its column."""
+        """Return the start of the line of `entry`, or of the comments right above it in its column."""
         start = self._lines.start(self._lines.line_at(entry.start))
         if self._text[start : entry.start].strip(" "):
             raise tree.DataError("a key does not begin its line", entry.start)
@@ -616,7 +595,7 @@ class _BlockWriter:
         return self._lines.start(line)
 
     def _end_of(self, node: tree.Node) -> int:
-        """Offset after the last line of a value, with a comment on that line, without blank lines below."""
+        """Return the offset after the last line of a value, without blank lines below."""
         leaf = node
         while _is_block_collection(leaf):
             leaf = leaf.entries[-1].node
@@ -631,13 +610,11 @@ class _BlockWriter:
         return self._lines.end(last)
 
     def _delete(self, node: tree.Node, index: int, changes: list[int], *, moves: bool) -> None:
-        """Delete the lines of an entry; the first one of a map after a dash goes up to the next one."""
+        """Delete the lines of an entry; of the first one of a map after a dash, all up to the next one."""
         entry = node.entries[index]
         start = self._lines.start(self._lines.line_at(entry.start))
-        if moves and not self._text[start : entry.start].strip(" "):
-            self._add(Span(self._above(entry), self._end_of(entry.node)), "", changes)
-            return
         if not self._text[start : entry.start].strip(" "):
+            start = self._above(entry) if moves else start
             self._add(Span(start, self._end_of(entry.node)), "", changes)
             return
         following = node.entries[index + 1] if index + 1 < len(node.entries) else None
@@ -652,7 +629,7 @@ class _BlockWriter:
         self._replace_lines(Span(offset, offset), lines, changes)
 
     def _replace_lines(self, span: Span, lines: Iterable[str], changes: Sequence[int]) -> None:
-        """`lines` in place of those of `span`; after a last line without a line end one is put first."""
+        """Replace the lines of `span` by `lines`, after a newline if the line before has none."""
         text = "".join(f"{line}\n" for line in lines)
         start = span.start
         is_cut = start == len(self._text) and start and self._text[start - 1] not in "\r\n"
@@ -671,23 +648,23 @@ def _is_block_collection(node: tree.Node) -> bool:
 
 
 class FlowText:
-    """Writes what is in brackets and braces."""
+    """Writes keys and values in brackets and braces."""
 
     sign = ": "
     comment_signs: tuple[str, ...] = ("#",)
 
     def key(self, name: str, like: tree.Node | None) -> str:
-        """The key `name`, in the quotes of `like`."""
-        return string_text(name, _quote(like), in_flow=True)
+        """Write the key `name` in the quotes of `like`."""
+        return string_text(name, quote_of([like]), in_flow=True)
 
     def value(self, value: object, like: tree.Node | None, indent: str | None) -> str:
-        """`value` on one line, in the quotes of `like`."""
+        """Write `value` on one line, in the quotes of `like`."""
         del indent
-        return flow_text(value, _quote(like), in_flow=True)
+        return flow_text(value, quote_of([like]), in_flow=True)
 
 
 def flow_text(value: object, quote: str = "", *, in_flow: bool = False) -> str:
-    """`value` on one line; lists and maps in brackets and braces."""
+    """Write `value` on one line; lists and maps in brackets and braces."""
     if isinstance(value, dict):
         pairs = (
             f"{string_text(key, in_flow=True)}: {flow_text(each, in_flow=True)}"
@@ -699,35 +676,32 @@ def flow_text(value: object, quote: str = "", *, in_flow: bool = False) -> str:
     return scalar_text(value, quote, in_flow=in_flow)
 
 
-def quote_of(nodes: Sequence[tree.Node]) -> str:
-    """The mark that the last string among `nodes` is in; none where it is plain, or there is none."""
-    styles = [node.style for node in nodes if node.kind is tree.Kind.SCALAR and isinstance(node.value, str)]
+def quote_of(nodes: Sequence[tree.Node | None]) -> str:
+    """Return the quote of the last string among `nodes`; the empty text if it is plain, or there is none."""
+    styles = [
+        node.style for node in nodes if node and node.kind is tree.Kind.SCALAR and isinstance(node.value, str)
+    ]
     return styles[-1] if styles and styles[-1] in {"'", '"'} else ""
 
 
-def _quote(like: tree.Node | None) -> str:
-    return "" if like is None else quote_of([like])
-
-
 def _pairs(node: tree.Node | None) -> Iterator[tuple[tree.Node, tree.Node]]:
-    """Every map with each list or map that is the value of one of its keys."""
+    """Yield every map with each list or map that is the value of one of its keys."""
     for entry in node.entries if node else ():
         if node is not None and node.kind is tree.Kind.MAP and entry.node.kind is not tree.Kind.SCALAR:
             yield node, entry.node
         yield from _pairs(entry.node)
 
 
-# --- Scalars as YAML: plain where every reader takes that for the same string, quoted where not.
+# --- Writing scalars: plain if every reader would read the same string, else quoted.
 #
-# What PyYAML resolves is YAML 1.1; texts that YAML 1.2 or Go's reader would take for a number, a boolean
-# or a
-# date are quoted too.
+# PyYAML resolves YAML 1.1. Texts that YAML 1.2 or Go's reader would read as a number, a boolean or a date are
+# quoted, too.
 
 _INDICATORS: Final = frozenset("?:,[]{}#&*!|>'\"%@`")
 
 _FLOW_INDICATORS: Final = lazy_pattern(r"[,\[\]{}]")
 
-# Everything else must be escaped: controls, line ends of YAML, byte order marks, surrogates.
+# Everything else must be escaped: controls, newlines of YAML, byte order marks, surrogates.
 _UNPRINTABLE: Final = lazy_pattern(
     "[^\\x20-\\x7e\\xa0-\\u2027\\u202a-\\ud7ff\\ue000-\\ufefe\\uff00-\\ufffd\\U00010000-\\U0010ffff]"
 )
@@ -739,13 +713,11 @@ _OTHERWISE: Final = lazy_pattern(
 
 _ESCAPES: Final = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
 
-_STRING: Final = "tag:yaml.org,2002:str"
-
 
 def scalar_text(value: object, quote: str = "", *, in_flow: bool = False) -> str:
-    """`value`, which is not a list or map, on one line.
+    """Write `value`, which is not a list or map, on one line.
 
-    `quote` is the mark that strings should stand in, if it can carry them: ``'``, ``"``, or none.
+    `quote` is the quote for strings, if it can hold them: ``'``, ``"``, or none.
     """
     match value:
         case str():
@@ -755,7 +727,9 @@ def scalar_text(value: object, quote: str = "", *, in_flow: bool = False) -> str
         case bool():
             text = "true" if value else "false"
         case float():
-            text = _float_text(value)
+            # YAML 1.1 requires a point before an exponent.
+            text = repr(value)
+            text = text if "." in text else text.replace("e", ".0e", 1)
         case tree.DateText():
             text = value.text
         case dt.date():
@@ -766,7 +740,7 @@ def scalar_text(value: object, quote: str = "", *, in_flow: bool = False) -> str
 
 
 def string_text(value: str, quote: str = "", *, in_flow: bool = False) -> str:
-    """The string `value` on one line; see `scalar_text`."""
+    """Write the string `value` on one line; see `scalar_text`."""
     if quote == "" and _is_plain(value, in_flow=in_flow):
         return value
     can_be_single = _UNPRINTABLE.search(value) is None
@@ -777,7 +751,7 @@ def string_text(value: str, quote: str = "", *, in_flow: bool = False) -> str:
 
 
 def can_be_literal(value: str) -> bool:
-    """Whether a literal block can carry `value`: lines of text, the first of which shows the indentation."""
+    """Return True if a literal block can hold `value`: lines, the first of which shows the indentation."""
     lines = value.split("\n")
     return (
         len(lines) > 1
@@ -800,13 +774,7 @@ def _is_plain(value: str, *, in_flow: bool) -> bool:
     if (in_flow and _FLOW_INDICATORS.search(value)) or _OTHERWISE.fullmatch(value):
         return False
     tag: str = _RESOLVER.resolve(yaml.ScalarNode, value, (True, False))  # type: ignore[no-untyped-call]
-    return tag == _STRING
-
-
-def _float_text(value: float) -> str:
-    """The shortest text of `value`; YAML 1.1 wants a point before an exponent."""
-    text = repr(value)
-    return text if "." in text else text.replace("e", ".0e", 1)
+    return tag == f"{_TAG}str"
 
 
 def _escape(match: re.Match[str]) -> str:
