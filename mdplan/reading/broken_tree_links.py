@@ -1,4 +1,4 @@
-"""Links of a document that name nothing in it, or in the other files of its root."""
+"""Find the links of a document that lead to nothing in it, or in the other files of its root."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,8 @@ from mdplan.markdown.destinations import (
     has_anchor,
 )
 from mdplan.markdown.outline import Outline
-from mdplan.reading.inventories import FindBroken, broken_in_document
+from mdplan.reading.inventories import broken_in_document
+from mdplan.reading.stat import FindBroken
 from mdplan.reports.stat import BrokenLink
 from mdplan.text.lines import Span
 from mdplan.text.source import DocumentFormat
@@ -21,24 +22,23 @@ Anchors = Callable[[str], frozenset[str] | None]
 
 
 def broken_in_tree(tree: FileTree, anchors: Anchors, path: str) -> FindBroken:
-    """Finds those of the document `path` (from the root), and those to other files of `tree`.
+    """Return a function that finds the broken links of the document `path` (from the root of `tree`).
 
-    `anchors` gives those of a file, as `target_key` writes them, or None where they are not known. What has a
-    scheme or a host, images, paths from the root of a site (``/…``), paths out of this root and wiki links to
-    pages that are not there are not examined.
+    `anchors` gives those of a file, as `target_key` writes them, or None if they are not known. URLs with a
+    scheme or a host, images, paths from the root of a site (``/…``), paths out of this root, and wiki links
+    to missing pages are not examined.
     """
 
     def find(outline: Outline, area: Span) -> list[BrokenLink]:
         if outline.format is not DocumentFormat.MARKDOWN:
             return []
-        found = broken_in_document(outline, area)
+        links = broken_in_document(outline, area)
         for destination in destinations(outline, [area]):
             if destination.path and not _resolves(tree, anchors, path, destination):
                 line = outline.source.lines.line_at(destination.span.start)
-                found.append(
-                    BrokenLink(line=line, target=escape_for_message(outline.text_of(destination.span)))
-                )
-        return sorted(found, key=lambda link: link.line)
+                target = escape_for_message(outline.text_of(destination.span))
+                links.append(BrokenLink(line=line, target=target))
+        return sorted(links, key=lambda link: link.line)
 
     return find
 

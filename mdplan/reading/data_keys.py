@@ -1,4 +1,4 @@
-"""Keys and items of a YAML, JSON or TOML file, or of an INI file, as places to read: never values."""
+"""Find and list the keys and items of a data file or of front matter by their places, never values."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from mdplan.reports.stat import KeyEntry
 from mdplan.text.lines import Span
 from mdplan.text.source import DocumentFormat, sha256_hex
 
-# As many levels are listed as give no more entries than this.
+# By default, as many levels are listed as have at most this many entries.
 _FEW: Final = 40
 _HASH: Final = 16
 
@@ -24,10 +24,9 @@ _HASH: Final = 16
 def key_entries(
     outline: Outline, under: str | Sequence[str] | None, depth: int | None
 ) -> list[KeyEntry] | Diagnostic:
-    """Keys and items of the file of `outline`, or of the one that `under` names, `depth` levels deep.
+    """List keys and items of the file of `outline`, or below the key `under`, `depth` levels deep.
 
-    None as `depth` are as many levels as give few entries. Errors: those of `unreadable`, and of finding a
-    key.
+    If `depth` is None, as many levels as have few entries. Errors: those of `unreadable` and of finding keys.
     """
     content = data_content(outline)
     if not isinstance(content, DataContent):
@@ -44,7 +43,7 @@ def key_entries(
 
 
 def key_span(outline: Outline, key: str | Sequence[Any]) -> Span | Diagnostic:
-    """Where the key or item `key`, with its value, is in the file of `outline`, or in its front matter.
+    """Return the span of the key or item `key` with its value, in the file of `outline` or its front matter.
 
     Errors: INVALID_ARGUMENT, KEY_NOT_FOUND, FRONT_MATTER_NOT_FOUND, those of `unreadable`.
     """
@@ -66,12 +65,12 @@ def key_span(outline: Outline, key: str | Sequence[Any]) -> Span | Diagnostic:
 
 
 def key_at(outline: Outline, offset: int) -> str | None:
-    """The innermost key or item that has the text at `offset`; None where there is none."""
+    """Return the innermost key or item around `offset`, if any."""
     content = data_content(outline) if has_keys(outline) or outline.format is DocumentFormat.INI else None
     if not isinstance(content, DataContent):
         return None
     ranges = content.ranges
-    for path, span in reversed(ranges[: bisect_right(ranges, offset, key=lambda each: each[1].start)]):
+    for path, span in reversed(ranges[: bisect_right(ranges, offset, key=lambda item: item[1].start)]):
         if offset < span.end:
             return shown(path, whole=True)
     return None
@@ -88,9 +87,9 @@ def _find(content: DataContent, key: str | Sequence[Any]) -> Path | Diagnostic:
 
 
 def _levels(depths: Sequence[int]) -> int:
-    """The most levels that have few entries together; at least one."""
+    """Return the most levels that have few entries together, at least one."""
     levels = 1
-    while levels < max(depths, default=1) and sum(each <= levels + 1 for each in depths) <= _FEW:
+    while levels < max(depths, default=1) and sum(depth <= levels + 1 for depth in depths) <= _FEW:
         levels += 1
     return levels
 

@@ -1,4 +1,4 @@
-"""Conditions of a search on front matter or a data file: `where`, `has` and `min`."""
+"""Test the conditions `where`, `has` and `min` of a search on front matter or a data file."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -14,57 +14,55 @@ _MOST_TEXT: Final = 200
 
 
 def matching_values(outline: Outline, request: SearchRequest) -> dict[str, Any] | None:
-    """The values of the keys that `request` asks about, as JSON; None where one is not as it asks.
+    """Return the values of the keys in the conditions of `request`, as JSON; None if they do not all hold.
 
-    Keys are addresses, such as `a.b` or `nav[0].Home`. `where` gives values, of which a list has one where
-    it has such an item, and a single value is one of the list that is given; `has` keys that must be there;
-    `min` the least number of items, 1 for a value that is no list.
+    Keys are addresses, such as `a.b` or `nav[0].Home`. `where` gives values: a list matches if it has such an
+    item, and a single value if it is in a given list. `has` lists keys that must exist; `min` gives the least
+    number of items, which is 1 for a value that is not a list.
     """
-    found = _values(outline, request)
-    if found is None or any(_count(found[key]) < least for key, least in request.min.items()):
+    values = _values(outline, request)
+    if values is None or any(_count(values[key]) < least for key, least in request.min.items()):
         return None
-    return {key: _short(as_json(value)) for key, value in found.items()}
+    return {key: _short(as_json(value)) for key, value in values.items()}
 
 
 def uncounted_keys(outline: Outline, request: SearchRequest) -> tuple[str, ...]:
-    """Keys with `min` above 1 whose value is not a list; empty if `where` does not match."""
-    found = _values(outline, request) or {}
-    counted = request.min.items() if found else ()
-    return tuple(key for key, least in counted if least > 1 and not isinstance(found[key], list | Mapping))
+    """Return keys with `min` above 1 whose value is not a list; none if `where` does not match."""
+    values = _values(outline, request) or {}
+    counted = request.min.items() if values else ()
+    return tuple(key for key, least in counted if least > 1 and not isinstance(values[key], list | Mapping))
 
 
 def other_values(outline: Outline, request: SearchRequest) -> dict[str, Any] | None:
-    """Values, as JSON, that keys of `where` have in place of those that it gives; None where a key lacks."""
+    """Return the values of keys in `where` that do not match, as JSON; None if a key does not exist."""
     content = data_content(outline)
     if not isinstance(content, DataContent):
         return None
-    found = {key: _value_at(content.values, key) for key in request.where}
-    if any(value is REMOVED for value in found.values()):
+    values = {key: _value_at(content.values, key) for key in request.where}
+    if any(value is REMOVED for value in values.values()):
         return None
     return {
         key: _short(as_json(value))
-        for key, value in found.items()
+        for key, value in values.items()
         if not _has_value(content, value, request.where[key])
     }
 
 
 def _values(outline: Outline, request: SearchRequest) -> dict[str, Any] | None:
-    """The values of the keys that `request` asks about; None where one lacks, or is not as `where` says."""
+    """Return the values of the keys in the conditions; None if one is missing, or not as `where` says."""
     content = data_content(outline)
     if not isinstance(content, DataContent):
         return None
-    found: dict[str, Any] = {}
-    for key in dict.fromkeys([*request.where, *request.has, *request.min]):
-        value = _value_at(content.values, key)
-        if value is REMOVED:
-            return None
-        found[key] = value
-    is_match = all(_has_value(content, found[key], expected) for key, expected in request.where.items())
-    return found if is_match else None
+    keys = dict.fromkeys([*request.where, *request.has, *request.min])
+    values = {key: _value_at(content.values, key) for key in keys}
+    if any(value is REMOVED for value in values.values()):
+        return None
+    is_match = all(_has_value(content, values[key], expected) for key, expected in request.where.items())
+    return values if is_match else None
 
 
 def _value_at(values: object, key: str) -> object:
-    """The value of the address `key`; `REMOVED` for none, and for one that cannot be read."""
+    """Return the value of the address `key`; `REMOVED` if there is none, or the address is invalid."""
     plain = value_at(values, tuple(key.split(".")))
     if plain is not REMOVED:
         return plain

@@ -1,39 +1,27 @@
-"""Inventories of a document as entries of a report."""
+"""List the code blocks, tables, lists, tasks, anchors, regions and links of a document for a report."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict
-from typing import Final, TypedDict, TypeVar, cast
+from typing import Any, Final, TypeVar
 
-from mdplan.markdown.links import local_links
+from mdplan.markdown.links import count_links, local_links
 from mdplan.markdown.outline import Outline, find_code_blocks, find_tables, find_tasks
 from mdplan.markdown.targets import find_anchors
+from mdplan.reading.stat import FindBroken
 from mdplan.reports import stat
 from mdplan.text.lines import Span
 from mdplan.text.visible import escape_for_message, shown_names
-
-
-class InventoryFields(TypedDict, total=False):
-    """Fields of `StatReport` that inventories fill."""
-
-    code_blocks: tuple[stat.CodeBlockEntry, ...]
-    tables: tuple[stat.TableEntry, ...]
-    lists: tuple[stat.ListEntry, ...]
-    tasks: stat.TaskCounts
-    anchors: tuple[stat.AnchorEntry, ...]
-    regions: tuple[stat.RegionEntry, ...]
-    links: stat.LinkCounts
-    inventory_totals: dict[str, int]
-
 
 _Entry = TypeVar("_Entry")
 
 
 def inventories(
-    outline: Outline, names: Collection[str], area: Span, limit: int, find_broken: "FindBroken | None" = None
-) -> InventoryFields:
-    """The inventories `names` of what starts in `area`, each list with at most `limit` entries.
+    outline: Outline, names: Collection[str], area: Span, limit: int, find_broken: FindBroken | None = None
+) -> dict[str, Any]:
+    """Return the inventories `names` of what starts in `area`, as fields of `StatReport`.
 
-    `names` are wire names, as in `INVENTORIES`. `find_broken` says which links are broken.
+    `names` are wire names, as in `INVENTORIES`. Each list has at most `limit` entries. `find_broken` finds
+    broken links; without it, only links into the document itself are examined.
     """
     totals: dict[str, int] = {}
 
@@ -42,13 +30,14 @@ def inventories(
             totals[name] = len(entries)
         return tuple(entries[:limit])
 
-    found = {field: cut(name, find(outline, area)) for name, field, find in _LISTED if name in names}
-    fields = cast("InventoryFields", found)
+    fields: dict[str, Any] = {
+        field: cut(name, find(outline, area)) for name, field, find in _LISTED if name in names
+    }
     if "tasks" in names:
         fields["tasks"] = _tasks(outline, area)
     if "links" in names:
-        counts, broken = _links(outline, area, find_broken)
-        fields["links"] = stat.LinkCounts(**counts, broken=cut("brokenLinks", broken))
+        broken = cut("brokenLinks", (find_broken or broken_in_document)(outline, area))
+        fields["links"] = stat.LinkCounts(**asdict(count_links(outline, area)), broken=broken)
     if totals:
         fields["inventory_totals"] = totals
     return fields
@@ -61,30 +50,30 @@ def _contains(area: Span, span: Span) -> bool:
 def _code_blocks(outline: Outline, area: Span) -> list[stat.CodeBlockEntry]:
     return [
         stat.CodeBlockEntry(
-            start_line=found.block.first_line,
-            end_line=found.block.last_line,
-            fenced=found.index is not None,
-            index=found.index,
-            language=escape_for_message(found.language) if found.language else None,
-            section_id=outline.section_at(found.block.span.start).section_id,
+            start_line=code.block.first_line,
+            end_line=code.block.last_line,
+            fenced=code.index is not None,
+            index=code.index,
+            language=escape_for_message(code.language) if code.language else None,
+            section_id=outline.section_at(code.block.span.start).section_id,
         )
-        for found in find_code_blocks(outline)
-        if _contains(area, found.block.span)
+        for code in find_code_blocks(outline)
+        if _contains(area, code.block.span)
     ]
 
 
 def _tables(outline: Outline, area: Span) -> list[stat.TableEntry]:
     return [
         stat.TableEntry(
-            index=found.index,
-            start_line=found.block.first_line,
-            end_line=found.block.last_line,
-            columns=shown_names(found.columns),
-            rows=found.rows,
-            section_id=outline.section_at(found.block.span.start).section_id,
+            index=table.index,
+            start_line=table.block.first_line,
+            end_line=table.block.last_line,
+            columns=shown_names(table.columns),
+            rows=table.rows,
+            section_id=outline.section_at(table.block.span.start).section_id,
         )
-        for found in find_tables(outline)
-        if _contains(area, found.block.span)
+        for table in find_tables(outline)
+        if _contains(area, table.block.span)
     ]
 
 
@@ -92,14 +81,14 @@ def _lists(outline: Outline, area: Span) -> list[stat.ListEntry]:
     return [
         stat.ListEntry(
             index=index,
-            start_line=found.block.first_line,
-            end_line=found.last_line,
-            marker=found.sign,
-            items=len(found.items),
-            section_id=outline.section_at(found.block.span.start).section_id,
+            start_line=listing.block.first_line,
+            end_line=listing.last_line,
+            marker=listing.sign,
+            items=len(listing.items),
+            section_id=outline.section_at(listing.block.span.start).section_id,
         )
-        for index, found in enumerate(outline.lists.outermost)
-        if _contains(area, found.block.span)
+        for index, listing in enumerate(outline.lists.outermost)
+        if _contains(area, listing.block.span)
     ]
 
 
@@ -119,41 +108,23 @@ def _anchors(outline: Outline, area: Span) -> list[stat.AnchorEntry]:
 
 
 def _regions(outline: Outline, area: Span) -> list[stat.RegionEntry]:
-    """Regions in the order of their first line, those with one marker among them."""
+    """List regions in the order of their first line, also those with only one marker."""
     if "<!--" not in outline.source.text:
         return []
     from mdplan.markdown.enclosure_search import find_regions
 
     regions = find_regions(outline)
-    found = [
-        (
-            region.start.span,
-            stat.RegionEntry(
-                name=escape_for_message(region.name), start_line=region.start.line, end_line=region.end.line
-            ),
-        )
-        for region in regions.pairs
+    markers: list[tuple[Span, str, int | None, int | None]] = [
+        (region.start.span, region.name, region.start.line, region.end.line) for region in regions.pairs
     ]
     for marker in regions.unpaired:
         start, end = (marker.line, None) if marker.is_start else (None, marker.line)
-        found.append(
-            (
-                marker.span,
-                stat.RegionEntry(name=escape_for_message(marker.name), start_line=start, end_line=end),
-            )
-        )
-    found.sort(key=lambda entry: entry[0])
-    return [entry for span, entry in found if _contains(area, span)]
-
-
-def _links(
-    outline: Outline, area: Span, find_broken: "FindBroken | None"
-) -> tuple[dict[str, int], list[stat.BrokenLink]]:
-    """Links by kind, and those that lead to nothing."""
-    from mdplan.markdown.links import count_links
-
-    count = count_links(outline, area)
-    return asdict(count), (find_broken or broken_in_document)(outline, area)
+        markers.append((marker.span, marker.name, start, end))
+    return [
+        stat.RegionEntry(name=escape_for_message(name), start_line=start, end_line=end)
+        for span, name, start, end in sorted(markers, key=lambda marker: marker[0])
+        if _contains(area, span)
+    ]
 
 
 # Wire name and field of each inventory that is a list of entries.
@@ -166,13 +137,8 @@ _LISTED: Final[Sequence[tuple[str, str, Callable[[Outline, Span], Sequence[objec
 )
 
 
-# --- Links of a document into itself that name nothing.
-
-FindBroken = Callable[[Outline, Span], list[stat.BrokenLink]]
-
-
 def broken_in_document(outline: Outline, area: Span) -> list[stat.BrokenLink]:
-    """Links in `area` into the document itself that resolve to nothing."""
+    """List the links in `area` into the document itself that resolve to nothing."""
     return [
         stat.BrokenLink(line=link.line, target=escape_for_message(link.target))
         for link in local_links(outline, [area])

@@ -1,7 +1,7 @@
-"""The inventory of INI files and plain text: sections, keys, comments and blank lines, never values."""
+"""List the sections, keys, comments and blank lines of INI files and plain text, never values."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from mdplan.markdown.outline import Outline, of_source
 from mdplan.reports import stat
@@ -9,18 +9,9 @@ from mdplan.text.lines import Lines
 from mdplan.text.source import DocumentFormat, visible
 from mdplan.text.visible import escape_for_message
 
-# A stat of Markdown, which is most of them, comes by here and needs none of this.
+# Most calls of stat are for Markdown, which does not need this.
 if TYPE_CHECKING:
     from mdplan.data.ini import IniKey, IniOutline
-
-
-class PlainTextFields(TypedDict, total=False):
-    """Fields of `StatReport` that are of INI files and plain text."""
-
-    ini_sections: tuple[stat.IniSectionEntry, ...]
-    text_sections: tuple[stat.TextSectionEntry, ...]
-    comment_blocks: tuple[stat.CommentBlockEntry, ...]
-    blank_line_groups: tuple[Lines, ...]
 
 
 _Entry = TypeVar("_Entry")
@@ -29,12 +20,12 @@ _DATA: Final = frozenset({DocumentFormat.YAML, DocumentFormat.JSON, DocumentForm
 
 
 def has_keys(outline: Outline) -> bool:
-    """Whether the file of `outline` is YAML, JSON or TOML."""
+    """Return True if the file of `outline` is YAML, JSON or TOML."""
     return outline.format in _DATA
 
 
 def ini_section_count(outline: Outline) -> int:
-    """How many sections an INI file has, with what is before the first one; 0 for other formats."""
+    """Count the sections of an INI file, with what is before the first one; 0 for other formats."""
     if outline.format is not DocumentFormat.INI:
         return 0
     return len(_ini(outline).sections)
@@ -48,17 +39,18 @@ def _ini(outline: Outline) -> "IniOutline":
 
 def plain_text_fields(
     outline: Outline, limit: int, *, is_full: bool
-) -> tuple[PlainTextFields, dict[str, int]]:
-    """Fields with at most `limit` entries a list, and the real numbers of those that were cut, by wire name.
+) -> tuple[dict[str, Any], dict[str, int]]:
+    """Return fields of `StatReport` with at most `limit` entries, and the lengths of cut lists by wire name.
 
-    Brief detail has the sections alone, without keys. Markdown has none of it.
+    Brief detail has only sections, without keys. Markdown has none of these fields.
     """
-    fields, totals = PlainTextFields(), dict[str, int]()
+    fields: dict[str, Any] = {}
+    totals: dict[str, int] = {}
 
-    def cut(name: str, found: Sequence[_Entry]) -> Sequence[_Entry]:
-        if len(found) > limit:
-            totals[name] = len(found)
-        return found[:limit]
+    def cut(name: str, entries: Sequence[_Entry]) -> Sequence[_Entry]:
+        if len(entries) > limit:
+            totals[name] = len(entries)
+        return entries[:limit]
 
     if outline.format is DocumentFormat.MARKDOWN:
         return fields, totals
@@ -91,7 +83,7 @@ def plain_text_fields(
 def _ini_sections(
     outline: Outline, limit: int, totals: dict[str, int], *, is_full: bool
 ) -> tuple[stat.IniSectionEntry, ...]:
-    """Sections that have lines; of all their keys together at most `limit`."""
+    """List sections that have lines, with at most `limit` keys in all."""
     ini = _ini(outline)
     sections = [section for section in ini.sections if section.last_line >= section.first_line]
     if len(sections) > limit:
@@ -121,23 +113,21 @@ def _key(key: "IniKey") -> stat.IniKeyEntry:
     return stat.IniKeyEntry(key=escape_for_message(key.name), line=key.first_line, end_line=end_line)
 
 
-# --- The inventory of INI files and plain text as lines of text.
+# --- The inventory as lines of text.
 
 
 def plain_text_lines(report: stat.StatReport) -> Iterator[str]:
-    """Lines for the INI sections, marked sections, comments and blank lines of `report`."""
+    """Yield lines for the INI sections, keys, marked sections, comments and blank lines of `report`."""
     totals = report.inventory_totals or {}
+    is_full = report.detail == "full"
     if report.ini_sections:
-        shown = len(report.ini_sections)
-        total = totals.get("iniSections", shown)
-        columns = "lines [section]" + (" sectionSha256: keys" if report.detail == "full" else "")
-        yield f"{'' if shown == total else f'{shown} of '}{total} INI sections: {columns}"
+        columns = "lines [section]" + (" sectionSha256: keys" if is_full else "")
+        yield f"{_shown(report.ini_sections, totals.get('iniSections'))} INI sections: {columns}"
         yield from map(_ini_section, report.ini_sections)
         yield from _total(totals, "iniKeys", "keys")
     if report.keys is not None:
-        shown, total = len(report.keys), totals.get("keys", len(report.keys))
-        columns = "lines key (entries)" + (" sha256" if report.detail == "full" else "")
-        yield f"{'' if shown == total else f'{shown} of '}{total} keys: {columns}"
+        columns = "lines key (entries)" + (" sha256" if is_full else "")
+        yield f"{_shown(report.keys, totals.get('keys'))} keys: {columns}"
         yield from key_lines(report.keys)
     for section in report.text_sections or ():
         yield f"section {_lines(section.start_line, section.end_line)} {section.marker}"
@@ -153,7 +143,7 @@ def plain_text_lines(report: stat.StatReport) -> Iterator[str]:
 
 
 def key_lines(keys: Iterable[stat.KeyEntry]) -> Iterator[str]:
-    """One line for each of `keys`: its lines, its address, and how many entries it has."""
+    """Yield one line for each of `keys`: its lines, its address, and the number of its entries."""
     for each in keys:
         items = "" if each.items is None else f" ({each.items})"
         sha256 = f" {each.sha256}" if each.sha256 else ""
@@ -164,18 +154,19 @@ def _ini_section(section: stat.IniSectionEntry) -> str:
     name = "(before the first section)" if section.name is None else f"[{section.name}]"
     parts = [_lines(section.start_line, section.end_line), name]
     parts += [section.section_sha256] if section.section_sha256 else []
-    keys = f": {', '.join(map(_ini_key, section.keys))}" if section.keys else ""
-    return " ".join(parts) + keys
+    keys = [f"{key.key} {_lines(key.line, key.end_line or key.line)}" for key in section.keys or ()]
+    return " ".join(parts) + (f": {', '.join(keys)}" if keys else "")
 
 
-def _ini_key(key: stat.IniKeyEntry) -> str:
-    return f"{key.key} {_lines(key.line, key.end_line or key.line)}"
+def _shown(entries: Sequence[object], total: int | None) -> str:
+    """Return how many entries there are: ``7``, or ``5 of 7`` if only some are shown."""
+    return str(len(entries)) if total is None else f"{len(entries)} of {total}"
 
 
 def _lines(start: int, end: int) -> str:
     return str(start) if start == end else f"{start}-{end}"
 
 
-def _total(totals: Mapping[str, int], name: str, what: str) -> Iterator[str]:
+def _total(totals: Mapping[str, int], name: str, noun: str) -> Iterator[str]:
     if name in totals:
-        yield f"{what}: {totals[name]} in all"
+        yield f"{noun}: {totals[name]} in all"

@@ -1,4 +1,4 @@
-"""Content of one place, with what guards an edit of it, within a budget of characters."""
+"""Read one place of a document with the hashes that guard edits of it, and write reports as text."""
 
 import json
 from bisect import bisect_right
@@ -11,7 +11,7 @@ from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.addresses import find_by_anchor, find_by_id, find_by_path
 from mdplan.markdown.blocks import Block, BlockKind
 from mdplan.markdown.enclosure_search import find_regions
-from mdplan.markdown.outline import CodeBlock, Outline, find_code_blocks, has_language
+from mdplan.markdown.outline import Outline, find_code_blocks, has_language
 from mdplan.markdown.pattern_problem import pattern_problem
 from mdplan.markdown.sections import Section
 from mdplan.markdown.tables import NodeKind, tables_with_header
@@ -31,14 +31,6 @@ _BASE_DIGITS: Final = 16
 _MOST_LEFT_OUT: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class _Start:
-    """Where a reading goes on: `offset` in the text, in the line `line`."""
-
-    line: int
-    offset: int
-
-
 def read_target(
     file: str,
     outline: Outline,
@@ -48,38 +40,39 @@ def read_target(
     *,
     addresses: bool = False,
 ) -> ReadResult | Diagnostic:
-    """What `target` names in the document `outline`, which is in `file`: at most `budget` characters.
+    """Read what `target` names in the document `outline`, which is in `file`: at most `budget` characters.
 
-    With `addresses` each line begins with its own, such as ``12:a3f``.
+    With `addresses` each line begins with its address, such as ``12:a3f``.
 
-    Where it is longer it is cut at the end of a block, else of a line, else inside a line. Errors: those
-    of `find_place`; INVALID_ARGUMENT for a cursor that is none of this place, STALE_BASE for one of another
-    version of the file.
+    A longer place is cut at the end of a block, else of a line, else inside a line. Errors: those of
+    `find_place`; INVALID_ARGUMENT for a cursor of another place, STALE_BASE for one of another version of the
+    file.
     """
     place = find_place(outline, target)
     if isinstance(place, Diagnostic):
         return place
     lines = outline.source.lines
     whole = lines.span(place.first, place.last) if place.last >= place.first else Span(0, 0)
-    start = _start(outline, place, whole, cursor)
+    start = whole.start if cursor is None else _read_cursor(outline, place, whole, cursor)
     if isinstance(start, Diagnostic):
         return start
-    end = whole.end if whole.end - start.offset <= budget else _cut(outline, start.offset, budget)
-    text = outline.source.text[start.offset : end]
+    start_line = place.first if cursor is None else lines.line_at(start)
+    end = whole.end if whole.end - start <= budget else _cut(outline, start, budget)
+    text = outline.source.text[start:end]
     rest = Span(end, whole.end) if end < whole.end else None
     section, source = place.section, outline.source
     return ReadResult(
         file=file,
         base_sha256=source.sha256,
-        start_line=start.line,
-        end_line=lines.line_at(end - 1) if end > start.offset else start.line - 1,
+        start_line=start_line,
+        end_line=lines.line_at(end - 1) if end > start else start_line - 1,
         total_lines=lines.count,
-        content=_addressed(outline, start.line, visible(text)) if addresses else visible(text),
+        content=_addressed(outline, start_line, visible(text)) if addresses else visible(text),
         addressed=True if addresses else None,
         content_exact=source.is_exact or visible(text) == text,
         section_id=section.section_id if section else None,
         heading_path=shown_names(section.path) if section else None,
-        section_sha256=_hash(outline, place),
+        section_sha256=_section_sha256(outline, place),
         language=place.language,
         match_line=place.match_line,
         truncated=True if rest else None,
@@ -89,7 +82,7 @@ def read_target(
 
 
 def _addressed(outline: Outline, first: int, text: str) -> str:
-    """`text`, which begins in the line `first`, with the address of each line in front of it."""
+    """Put the address of each line of `text` in front of it; the first is the line `first`."""
     lines, hashes = LineIndex(text), outline.line_hashes
     return "".join(
         f"{hashes.address(first - 1 + number)} {lines.content(number)}{lines.ending(number)}"
@@ -97,14 +90,11 @@ def _addressed(outline: Outline, first: int, text: str) -> str:
     )
 
 
-# --- A place that was found in a document.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadLocation:
-    """Whole lines `first` to `last` (1-based, inclusive; `last` is ``first - 1`` where there is none).
+    """Whole lines `first` to `last` (1-based, inclusive; `last` is ``first - 1`` if there are none).
 
-    `section` is the one that was asked for, and `own_body` whether only that part of it.
+    `section` is the requested one, `own_body` is true if only that part of it was requested.
     """
 
     first: int
@@ -115,7 +105,7 @@ class ReadLocation:
     match_line: int | None = None
 
 
-def _hash(outline: Outline, place: ReadLocation) -> str | None:
+def _section_sha256(outline: Outline, place: ReadLocation) -> str | None:
     if place.section is None or place.section.nested:
         return None
     if place.own_body:
@@ -124,7 +114,7 @@ def _hash(outline: Outline, place: ReadLocation) -> str | None:
 
 
 def _cut(outline: Outline, start: int, budget: int) -> int:
-    """The last place after `start`, at most `budget` characters on, at which a text can be cut."""
+    """Return the last offset after `start` at which to cut the text, at most `budget` characters on."""
     limit = start + budget
     blocks = outline.tree.roots_backwards(limit)
     # A heading stays with its text.
@@ -143,26 +133,19 @@ def _cursor(outline: Outline, offset: int) -> str:
     return f"{line}{inside}-{outline.source.sha256[:_BASE_DIGITS]}"
 
 
-def _start(outline: Outline, place: ReadLocation, whole: Span, cursor: str | None) -> _Start | Diagnostic:
-    if cursor is None:
-        return _Start(place.first, whole.start)
-    found = _CURSOR.fullmatch(cursor)
-    if found is None:
-        return _invalid_cursor()
-    if not outline.source.sha256.startswith(found["base"]):
+def _read_cursor(outline: Outline, place: ReadLocation, whole: Span, cursor: str) -> int | Diagnostic:
+    """Return the offset at which `cursor` continues `place`, whose span is `whole`."""
+    match = _CURSOR.fullmatch(cursor)
+    if match is not None and not outline.source.sha256.startswith(match["base"]):
         return Diagnostic(
             code=Code.STALE_BASE,
             message="the file has changed since the cursor was given",
             hint="read the place again without cursor",
         )
-    line = int(found["line"])
-    if not place.first <= line <= place.last:
-        return _invalid_cursor()
-    offset = outline.source.lines.start(line) + int(found["col"] or 0)
-    return _Start(line, offset) if offset < whole.end else _invalid_cursor()
-
-
-def _invalid_cursor() -> Diagnostic:
+    if match is not None and place.first <= int(match["line"]) <= place.last:
+        offset = outline.source.lines.start(int(match["line"])) + int(match["col"] or 0)
+        if offset < whole.end:
+            return offset
     return Diagnostic.invalid(
         "the cursor is not one of this place", "send nextCursor with the target that it came with"
     )
@@ -186,13 +169,13 @@ def _left_out(outline: Outline, rest: Span) -> tuple[OutlineRow, ...]:
     return tuple(rows)
 
 
-# --- Where in a document a target of `read` is.
+# --- Finding a target in a document.
 
 _MOST_LISTED: Final = 10
 
 
 def find_place(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
-    """Lines of `target`.
+    """Find the lines of `target`.
 
     Errors: those of finding a section; ANCHOR_NOT_FOUND, CODE_BLOCK_NOT_FOUND, TABLE_NOT_FOUND,
     LIST_NOT_FOUND, REGION_NOT_FOUND, FRONT_MATTER_NOT_FOUND, KEY_NOT_FOUND, DATA_INVALID,
@@ -203,7 +186,8 @@ def find_place(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnosti
     if target.anchor is not None:
         return _behind_anchor(outline, target)
     if target.names_section:
-        return _section_location(outline, target)
+        section = _named_section(outline, target)
+        return section if isinstance(section, Diagnostic) else _of_section(outline, section, target)
     finders: tuple[tuple[object, Callable[[Outline, ReadTarget], ReadLocation | Diagnostic]], ...] = (
         (target.lines, _lines),
         (target.region, _region),
@@ -220,7 +204,7 @@ def find_place(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnosti
 
 
 def _block(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
-    """A code block, table or list; in the section with its subsections, if one is named."""
+    """Find a code block, table or list, in a section with its subsections if one is named."""
     scope = Span(0, len(outline.source.text))
     if target.names_section:
         section = find_by_anchor(outline, target.anchor) if target.anchor else _named_section(outline, target)
@@ -228,11 +212,11 @@ def _block(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
             return section
         scope = section.span
     if target.code_block is not None:
-        return code_block(outline, target.code_block, scope)
+        return _code_block(outline, target.code_block, scope)
     if target.table is not None:
-        return table(outline, target.table, scope)
+        return _table(outline, target.table, scope)
     assert target.list is not None
-    return listing(outline, target.list, scope)
+    return _list(outline, target.list, scope)
 
 
 def _named_section(outline: Outline, target: ReadTarget) -> Section | Diagnostic:
@@ -242,13 +226,8 @@ def _named_section(outline: Outline, target: ReadTarget) -> Section | Diagnostic
     return find_by_path(outline, path, target.occurrence)
 
 
-def _section_location(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
-    section = _named_section(outline, target)
-    return section if isinstance(section, Diagnostic) else _of_section(outline, section, target)
-
-
 def _of_section(outline: Outline, section: Section, target: ReadTarget) -> ReadLocation:
-    """The whole section, or its heading and own body; of a nested heading its own lines."""
+    """Return the whole section, or its heading and own body; for a nested heading its own lines."""
     if section.is_root:
         return _covering(outline, section.body, section, own_body=True)
     if section.nested or target.subsections:
@@ -267,12 +246,12 @@ def _covering(
 
 
 def _behind_anchor(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
-    """The section of a heading's anchor; after another anchor the lines to the next heading (DESIGN 15)."""
+    """Find the section of a heading's anchor, or the lines from another anchor to the next heading."""
     section = find_by_anchor(outline, target.anchor or "")
     if not isinstance(section, Diagnostic):
         return _of_section(outline, section, target)
-    wanted = target_key((target.anchor or "").removeprefix("#"))
-    line = next((each.line for each in find_anchors(outline) if target_key(each.id) == wanted), None)
+    key = target_key((target.anchor or "").removeprefix("#"))
+    line = next((anchor.line for anchor in find_anchors(outline) if target_key(anchor.id) == key), None)
     if line is None:
         return section
     around = outline.section_at(outline.source.lines.start(line))
@@ -289,17 +268,18 @@ def _lines(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
 
 
 def _region(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
-    """Lines between the two markers."""
+    """Find the lines between the two markers."""
     regions = find_regions(outline)
-    found = regions.by_name.get(target.region or "", ())
-    if len(found) != 1:
+    matches = regions.by_name.get(target.region or "", ())
+    if len(matches) != 1:
         names = ", ".join(f"`{name}`" for name in list(regions.by_name)[:_MOST_LISTED])
         return Diagnostic(
             code=Code.REGION_NOT_FOUND,
-            message=f"{'several' if found else 'no'} regions have that name",
+            message=f"{'several' if matches else 'no'} regions have that name",
             hint=f"regions of the file: {names}" if names else "the file has no regions",
         )
-    return ReadLocation(first=found[0].start.line + 1, last=max(found[0].end.line - 1, found[0].start.line))
+    start, end = matches[0].start.line, matches[0].end.line
+    return ReadLocation(first=start + 1, last=max(end - 1, start))
 
 
 def _front_matter(outline: Outline, _: ReadTarget) -> ReadLocation | Diagnostic:
@@ -313,7 +293,7 @@ def _front_matter(outline: Outline, _: ReadTarget) -> ReadLocation | Diagnostic:
 
 
 def _key(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
-    # Most reads are of Markdown, and need no YAML.
+    # Most reads are of Markdown, and do not need YAML.
     from mdplan.reading.data_keys import key_span
 
     span = key_span(outline, target.key or "")
@@ -321,23 +301,23 @@ def _key(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
 
 
 def _around_match(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
-    """The first match with `context` lines on both sides."""
+    """Find the first match, with `context` lines on both sides."""
     pattern = Pattern(
         text=lf_pattern(target.match or "", is_regex=target.match_type is MatchType.REGEX),
         match_type=target.match_type,
         case_sensitive=target.case_sensitive,
     )
     view = outline.view
-    found = pattern.find(view.text, Span(0, len(view.text)), outline.limits.pattern_seconds)
-    if isinstance(found, PatternProblem):
-        return pattern_problem(found)
-    if not found:
+    matches = pattern.find(view.text, Span(0, len(view.text)), outline.limits.pattern_seconds)
+    if isinstance(matches, PatternProblem):
+        return pattern_problem(matches)
+    if not matches:
         return Diagnostic(
             code=Code.TEXT_MISMATCH,
             message="match occurs nowhere in the file",
             hint="look for a part of it, or with caseSensitive: false",
         )
-    span = view.span_in_text(found[0].span)
+    span = view.span_in_text(matches[0].span)
     lines = outline.source.lines
     first, last = lines.line_at(span.start), lines.line_at(max(span.end - 1, span.start))
     return ReadLocation(
@@ -351,7 +331,7 @@ def _last_lines(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnost
 
 
 def _until_pattern(outline: Outline, target: ReadTarget) -> ReadLocation | Diagnostic:
-    """From a line to the one before the next that begins with a match of `until` (requirement 03)."""
+    """Find the lines from one on up to the next that begins with a match of `until`."""
     first, count = target.start_line or 1, outline.source.lines.count
     if first > count:
         return _out_of_bounds(first, count)
@@ -364,9 +344,9 @@ def _until_pattern(outline: Outline, target: ReadTarget) -> ReadLocation | Diagn
 
 
 def lines_like(outline: Outline, pattern: str, first: int = 1) -> list[int] | Diagnostic:
-    """The lines from `first` on that begin with a match of the regular expression `pattern`, in order.
+    """Return the lines from `first` on that begin with a match of the regular expression `pattern`, in order.
 
-    Each line is matched by itself, without its line end. Errors: INVALID_REGEX, REGEX_TIMEOUT,
+    Each line is matched by itself, without its newline. Errors: INVALID_REGEX, REGEX_TIMEOUT,
     BATCH_TOO_LARGE.
     """
     seconds = outline.limits.pattern_seconds
@@ -376,22 +356,22 @@ def lines_like(outline: Outline, pattern: str, first: int = 1) -> list[int] | Di
     lines, view = outline.source.lines, outline.view
     if first > lines.count:
         return []
-    # One search over the rest finds all lines that may match: `\A` would be the start of the file. A match
-    # takes no text there, for it may reach into the next line, which is then examined as well.
+    # One search over the rest finds all lines that may match: `\A` would be the start of the file. Matches
+    # are empty, since they could reach into the next line, which must be examined, too.
     anchored = Pattern(text=rf"^(?=(?:{pattern}))", match_type=MatchType.REGEX)
     within = view.span_in_view(Span(lines.start(first), len(outline.source.text)))
-    found = anchored.find(view.text, within, seconds)
-    if isinstance(found, PatternProblem):
-        return pattern_problem(found)
-    like = []
-    alone = Pattern(text=rf"\A(?:{pattern})", match_type=MatchType.REGEX)
-    for line in dict.fromkeys(lines.line_at(view.span_in_text(match.span).start) for match in found):
+    candidates = anchored.find(view.text, within, seconds)
+    if isinstance(candidates, PatternProblem):
+        return pattern_problem(candidates)
+    matching = []
+    in_line = Pattern(text=rf"\A(?:{pattern})", match_type=MatchType.REGEX)
+    for line in dict.fromkeys(lines.line_at(view.span_in_text(match.span).start) for match in candidates):
         text = lines.content(line)
-        matches = alone.find(text, Span(0, len(text)), seconds)
+        matches = in_line.find(text, Span(0, len(text)), seconds)
         if isinstance(matches, PatternProblem):
             return pattern_problem(matches)
-        like += [line] if matches else []
-    return like
+        matching += [line] if matches else []
+    return matching
 
 
 def _out_of_bounds(line: int, count: int) -> Diagnostic:
@@ -402,33 +382,29 @@ def _out_of_bounds(line: int, count: int) -> Diagnostic:
     )
 
 
-# --- Where in a document a code block, table or list is that a target of `read` names, also within a
-# section.
-
-
-def code_block(outline: Outline, wanted: CodeBlockName, scope: Span) -> ReadLocation | Diagnostic:
-    """Lines between the fences of a code block that starts in `scope`, where indexes count from 0."""
+def _code_block(outline: Outline, name: CodeBlockName, scope: Span) -> ReadLocation | Diagnostic:
+    """Find the lines between the fences of a code block that starts in `scope`; indexes count from 0."""
     fenced = [
-        block
-        for block in find_code_blocks(outline)
-        if block.index is not None and scope.start <= block.block.span.start < scope.end
+        code
+        for code in find_code_blocks(outline)
+        if code.index is not None and scope.start <= code.block.span.start < scope.end
     ]
-    found = [block for block in fenced if wanted.language in {None, block.language}]
-    if not found and wanted.language is not None:
-        found = [block for block in fenced if has_language(block.language, wanted.language)]
-    if wanted.index is not None:
-        found = found[wanted.index : wanted.index + 1]
-    if len(found) != 1:
+    matches = [code for code in fenced if name.language in {None, code.language}]
+    if not matches and name.language is not None:
+        matches = [code for code in fenced if has_language(code.language, name.language)]
+    if name.index is not None:
+        matches = matches[name.index : name.index + 1]
+    if len(matches) != 1:
         listed = ", ".join(
-            _block_name(fenced.index(block), block) for block in (found or fenced)[:_MOST_LISTED]
+            f"{fenced.index(code)} (line {code.block.first_line})"
+            for code in (matches or fenced)[:_MOST_LISTED]
         )
-        what = "several" if found else "no"
         return Diagnostic(
             code=Code.CODE_BLOCK_NOT_FOUND,
-            message=f"there are {what} fenced code blocks like that",
+            message=f"there are {'several' if matches else 'no'} fenced code blocks like that",
             hint=f"give the index of one: {listed}" if fenced else "there are none here",
         )
-    block = found[0].block
+    block = matches[0].block
     closing = outline.source.lines.content(block.last_line).lstrip(" \t>").rstrip(" \t")
     is_closed = (
         block.last_line > block.first_line
@@ -436,58 +412,47 @@ def code_block(outline: Outline, wanted: CodeBlockName, scope: Span) -> ReadLoca
         and not closing.strip(block.markup[:1])
     )
     return ReadLocation(
-        first=block.first_line + 1, last=block.last_line - is_closed, language=found[0].language
+        first=block.first_line + 1, last=block.last_line - is_closed, language=matches[0].language
     )
 
 
-def _block_name(index: int, block: CodeBlock) -> str:
-    return f"{index} (line {block.block.first_line})"
-
-
-def table(outline: Outline, wanted: Indexed, scope: Span) -> ReadLocation | Diagnostic:
-    """Lines of a table that starts in `scope`, by its index from 0, or the only one with a header cell."""
+def _table(outline: Outline, name: Indexed, scope: Span) -> ReadLocation | Diagnostic:
+    """Find a table that starts in `scope`, by its index from 0, or as the only one with a header cell."""
     tables = outline.tables_in(scope)
-    if wanted.header is not None:
-        found = [each.block for each in tables_with_header(tables, wanted.header)]
+    if name.header is not None:
+        matches = [table.block for table in tables_with_header(tables, name.header)]
     else:
-        index = wanted.index or 0
-        found = [each.block for each in tables[index : index + 1]]
-    return _only(found, [each.block for each in tables], Code.TABLE_NOT_FOUND, "table")
+        index = name.index or 0
+        matches = [table.block for table in tables[index : index + 1]]
+    if len(matches) == 1:
+        return ReadLocation(first=matches[0].first_line, last=matches[0].last_line)
+    blocks = [table.block for table in tables]
+    return _not_found(Code.TABLE_NOT_FOUND, "table", blocks, has_several=bool(matches))
 
 
-def listing(outline: Outline, wanted: Indexed, scope: Span) -> ReadLocation | Diagnostic:
-    """Lines of a list that starts in `scope` and is in no other list, by its index from 0."""
+def _list(outline: Outline, name: Indexed, scope: Span) -> ReadLocation | Diagnostic:
+    """Find a list that starts in `scope` and is in no other list, by its index from 0."""
     lists = outline.lists.outermost_in(scope)
-    index = wanted.index or 0
-    place = _only(
-        [each.block for each in lists[index : index + 1]],
-        [each.block for each in lists],
-        Code.LIST_NOT_FOUND,
-        "list",
-    )
-    # The block of a list has the blank lines after it.
-    return (
-        place
-        if isinstance(place, Diagnostic)
-        else ReadLocation(first=place.first, last=lists[index].last_line)
-    )
+    index = name.index or 0
+    if index < len(lists):
+        # The block of a list has the blank lines after it.
+        return ReadLocation(first=lists[index].block.first_line, last=lists[index].last_line)
+    blocks = [listing.block for listing in lists]
+    return _not_found(Code.LIST_NOT_FOUND, "list", blocks, has_several=False)
 
 
-def _only(found: list[Block], every: list[Block], code: Code, what: str) -> ReadLocation | Diagnostic:
-    if len(found) == 1:
-        return ReadLocation(first=found[0].first_line, last=found[0].last_line)
+def _not_found(code: Code, noun: str, blocks: Sequence[Block], *, has_several: bool) -> Diagnostic:
     listed = ", ".join(
-        f"{index} (line {block.first_line})" for index, block in enumerate(every[:_MOST_LISTED])
+        f"{index} (line {block.first_line})" for index, block in enumerate(blocks[:_MOST_LISTED])
     )
     return Diagnostic(
         code=code,
-        message=f"there is {'more than one' if found else 'no'} {what} like that",
-        hint=f"give the index of one: {listed}" if every else f"there is no {what} here",
+        message=f"there is {'more than one' if has_several else 'no'} {noun} like that",
+        hint=f"give the index of one: {listed}" if blocks else f"there is no {noun} here",
     )
 
 
-# --- Read and search reports as text: all that a reader, or a model that sees text alone, needs to go
-# on.
+# --- Reports of read and search as text, with all that a reader of the text needs for the next step.
 
 _HASH_DIGITS: Final = 16
 
@@ -495,12 +460,12 @@ _ID_DIGITS: Final = 8
 
 
 def read_text(report: ReadReport) -> str:
-    """For each place a line with its lines and what pins it, then its content as it is."""
-    return visible("".join(_result(result) for result in report.results))
+    """Write each place: a line with its line numbers and hashes, then its content as it is."""
+    return visible("".join(map(_result_text, report.results)))
 
 
 def place_line(result: ReadResult, *, hashes: bool = True) -> str:
-    """What was read, in one line: ``a.md 12-25 of 90, baseSha256 …, section Install sectionSha256 …``.
+    """Describe what was read, in one line: ``a.md 12-25 of 90, baseSha256 …, section Install …``.
 
     Without `hashes` it is ``a.md 12-25 of 90, section Install``.
     """
@@ -521,7 +486,7 @@ def place_line(result: ReadResult, *, hashes: bool = True) -> str:
 
 
 def rest_lines(result: ReadResult) -> Iterator[str]:
-    """How to go on where content was cut, and which sections begin in the rest."""
+    """Say how to continue if the content was cut, and which sections begin in the rest."""
     if result.truncated:
         yield f"(cut here: cursor {result.next_cursor} goes on)"
         for row in result.left_out or ():
@@ -529,7 +494,7 @@ def rest_lines(result: ReadResult) -> Iterator[str]:
             yield f"  {row.start_line}-{row.end_line} {row.heading} {digits}"
 
 
-def _result(result: ReadResult) -> str:
+def _result_text(result: ReadResult) -> str:
     if result.problem is not None:
         return f"{result.file}: {_problem_text(result.problem)}\n"
     content = result.content or ""
@@ -538,16 +503,16 @@ def _result(result: ReadResult) -> str:
 
 
 def search_text(report: SearchReport, *, brief: bool = False, hashes: bool = True) -> str:
-    """By file and section, the matches with their places.
+    """Write the matches with their places, by file and section.
 
     `brief` names sections by their own heading; without `hashes` neither files nor sections have any.
     """
     lines = [_summary(report)]
-    if report.files and not any(found.groups or found.front_matter for found in report.files):
+    if report.files and not any(file.groups or file.front_matter for file in report.files):
         lines += file_listing(report.files)
     else:
-        for found in report.files:
-            lines += _file(found, brief=brief, hashes=hashes)
+        for file in report.files:
+            lines += _file_lines(file, brief=brief, hashes=hashes)
     if report.next_cursor is not None:
         lines.append(f"(more: cursor {report.next_cursor})")
     lines += (f"{warning.file or 'warning'}: {_problem_text(warning)}" for warning in report.warnings)
@@ -563,33 +528,32 @@ def _summary(report: SearchReport) -> str:
     return f"{_count(matches, 'match', 'matches')} in {_count(files, 'file')}"
 
 
-def _file(found: SearchedFile, *, brief: bool, hashes: bool) -> Iterator[str]:
-    matches = _count(found.matches, "match", "matches")
-    counted = f", {matches}" if found.matches else ""
-    # Without matches, or with their number alone, the file was not shown.
-    pin = f" baseSha256 {found.base_sha256[:_HASH_DIGITS]}" if found.groups and hashes else ""
-    yield f"{found.file}{pin}{counted}"
-    for key, value in (found.front_matter or {}).items():
+def _file_lines(file: SearchedFile, *, brief: bool, hashes: bool) -> Iterator[str]:
+    matches = f", {_count(file.matches, 'match', 'matches')}" if file.matches else ""
+    # Without matches, or with only their number, the file was not shown.
+    pin = f" baseSha256 {file.base_sha256[:_HASH_DIGITS]}" if file.groups and hashes else ""
+    yield f"{file.file}{pin}{matches}"
+    for key, value in (file.front_matter or {}).items():
         yield f"  {key}: {json.dumps(value, ensure_ascii=False)}"
-    yield from (f"  {line}" for line in hit_lines(found, brief=brief, hashes=hashes))
+    yield from (f"  {line}" for line in hit_lines(file, brief=brief, hashes=hashes))
 
 
 def file_listing(files: Sequence[SearchedFile]) -> Iterator[str]:
-    """Files and their numbers of matches, the names of those of one folder below its own."""
-    for folder, those in groupby(files, key=lambda found: found.file.rpartition("/")[0]):
+    """List files with their numbers of matches, the names of those in a folder below its name."""
+    for folder, in_folder in groupby(files, key=lambda file: file.file.rpartition("/")[0]):
         if folder:
             yield f"{folder}/"
-        for found in those:
-            yield f"{' ' if folder else ''}{found.file.rpartition('/')[2]} {found.matches}"
+        for file in in_folder:
+            yield f"{' ' if folder else ''}{file.file.rpartition('/')[2]} {file.matches}"
 
 
-def hit_lines(found: SearchedFile, *, brief: bool = False, hashes: bool = True) -> Iterator[str]:
-    """The matches of one file, those of a section below its own line."""
-    for group in found.groups:
+def hit_lines(file: SearchedFile, *, brief: bool = False, hashes: bool = True) -> Iterator[str]:
+    """List the matches of one file, those of a section below its line."""
+    for group in file.groups:
         is_front_matter = all(hit.within == NodeKind.FRONT_MATTER for hit in group.hits)
-        if is_front_matter and len(found.groups) > 1:
+        if is_front_matter and len(file.groups) > 1:
             yield "front matter"
-        elif group.level or len(found.groups) > 1:
+        elif group.level or len(file.groups) > 1:
             yield _section_heading(group, brief=brief, hashes=hashes)
         for hit in group.hits:
             within = f" [{hit.within}]" if hit.within else ""

@@ -1,4 +1,4 @@
-"""Matches of a pattern in one document, grouped by the sections that they stand in."""
+"""Search one document for a pattern, and group the matches by section."""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ _EVERY_KIND: Final = frozenset(NodeKind)
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Which matches of a search are listed: `count` of them, after the first `skipped`."""
+    """The matches of a search to list: `count` of them, after the first `skipped`."""
 
     skipped: int
     count: int
@@ -35,30 +35,30 @@ class Window:
 def search_document(
     file: str, outline: Outline, pattern: Pattern, request: SearchRequest, window: Window
 ) -> SearchedFile | Diagnostic:
-    """Matches in `outline`, of which those in `window` are listed.
+    """Search `outline`, and list the matches in `window`.
 
     `matches` of the result counts all of them. Errors: INVALID_REGEX, REGEX_TIMEOUT, BATCH_TOO_LARGE.
     """
     excluded = frozenset(request.exclude)
-    found = find_matches(outline, pattern, Span(0, len(outline.source.text)), excluded)
-    if isinstance(found, PatternProblem):
-        return pattern_problem(found).at(file=file)
+    matches = find_matches(outline, pattern, Span(0, len(outline.source.text)), excluded)
+    if isinstance(matches, PatternProblem):
+        return pattern_problem(matches).at(file=file)
     ends = _SectionEnds.of(outline, request.section_patterns)
     if isinstance(ends, Diagnostic):
         return ends.at(file=file)
-    listed = found.eligible[window.skipped : window.skipped + window.count]
+    listed = matches.eligible[window.skipped : window.skipped + window.count]
     return SearchedFile(
         file=file,
         base_sha256=outline.source.sha256,
-        matches=len(found.eligible),
+        matches=len(matches.eligible),
         groups=tuple(_groups(outline, listed, request, ends)),
-        undecided=found.excluded.get(UNDECIDED),
+        undecided=matches.excluded.get(UNDECIDED),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _SectionEnds:
-    """The lines that patterns of section starts match, by pattern, in the order of their preference."""
+    """The lines that patterns of section starts match, by pattern, the preferred one first."""
 
     starts: Mapping[str, Sequence[int]]
 
@@ -73,7 +73,7 @@ class _SectionEnds:
         return cls(starts)
 
     def behind(self, line: int) -> tuple[int, str] | tuple[None, None]:
-        """The last line of the section that `line` is in, and the pattern that says so."""
+        """Return the last line of the section that `line` is in, and the pattern that matches after it."""
         for pattern, lines in self.starts.items():
             index = bisect_right(lines, line)
             if index < len(lines):
@@ -124,14 +124,14 @@ def _hit(outline: Outline, span: Span, request: SearchRequest, ends: _SectionEnd
 def _key(outline: Outline, span: Span) -> str | None:
     if outline.format in {DocumentFormat.MARKDOWN, DocumentFormat.TEXT}:
         return None
-    # Most searches are of Markdown, and need no YAML.
+    # Most searches are of Markdown, and do not need YAML.
     from mdplan.reading.data_keys import key_at
 
     return key_at(outline, span.start)
 
 
 def _text_of_hit(outline: Outline, span: Span, line: int, col: int) -> str:
-    """The lines of the match, joined by LF, up to ten of them."""
+    """Return the lines of the match, joined by LF, up to ten of them."""
     lines = outline.source.lines
     last = max(line, lines.line_at(max(span.end - 1, span.start)))
     shown = [_line(outline, line, col)]
@@ -140,7 +140,7 @@ def _text_of_hit(outline: Outline, span: Span, line: int, col: int) -> str:
 
 
 def _line(outline: Outline, line: int, col: int) -> str:
-    """The line, or 200 characters of it around the column."""
+    """Return the line, or 200 characters of it around the column."""
     text = outline.source.lines.content(line)
     if len(text) <= _MOST_TEXT:
         return visible(text)

@@ -1,4 +1,4 @@
-"""The structure of one document as `stat` reports it: never content."""
+"""Report the structure of a document, or of the files of a folder, as `stat` does: never content."""
 
 import re
 from bisect import bisect_left
@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from mdplan.diagnostics import Code, Diagnostic
+from mdplan.diagnostics import Code, Diagnostic, Severity
 from mdplan.markdown.headings import section_id_digits
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
-from mdplan.reading.plain_text import PlainTextFields, has_keys, ini_section_count, plain_text_fields
+from mdplan.reading.plain_text import has_keys, ini_section_count, plain_text_fields
 from mdplan.reports.base import refusal
 from mdplan.reports.stat import BrokenLink, FileRow, FrontMatterEntry, KeyEntry, SectionEntry, StatReport
 from mdplan.requests.queries import USUAL_INVENTORIES, StatRequest
@@ -37,11 +37,11 @@ _LINE_END_NAMES: Final = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}
 def stat_report(
     file: str, outline: Outline, request: StatRequest, find_broken: FindBroken | None = None
 ) -> StatReport:
-    """Report of the document `outline`, which is in `file`.
+    """Report on the document `outline`, which is in `file`.
 
-    `find_broken` says which links are broken; without it only those into the document itself are examined.
-    Errors: those of `find_by_id` and `find_by_path` for `under`; INVALID_ARGUMENT for a cursor that none of
-    ours looks like, STALE_BASE for one of another version of the file.
+    `find_broken` finds broken links; without it, only links into the document itself are examined.
+    Errors: those of `find_by_id` and `find_by_path` for `under`; INVALID_ARGUMENT for a malformed cursor,
+    STALE_BASE for one of another version of the file.
     """
     is_data = has_keys(outline)
     scope = _scope(outline, request.under if not is_data else None)
@@ -49,7 +49,12 @@ def stat_report(
     if isinstance(scope, Diagnostic) or isinstance(start, Diagnostic):
         problems = (each for each in (scope, start) if isinstance(each, Diagnostic))
         return refusal(StatReport, [problem.at(file=file) for problem in problems])
-    keys = _keys(outline, request) if is_data else None
+    keys: list[KeyEntry] | Diagnostic | None = None
+    if is_data:
+        # Most calls of stat are for Markdown, which does not need this.
+        from mdplan.reading.data_keys import key_entries
+
+        keys = key_entries(outline, request.under, request.depth)
     if isinstance(keys, Diagnostic) and request.under:
         return refusal(StatReport, [keys.at(file=file)])
     listed = _listed(outline, scope, request.depth) if not isinstance(keys, list) else ()
@@ -60,20 +65,19 @@ def stat_report(
     page = _page(outline, listed, start, limit, scope.span)
     firsts = _first_of_path(outline) if is_full else {}
     entry = partial(_full_entry, outline, firsts) if is_full else partial(_brief_entry, outline)
-    fields, totals = PlainTextFields(), dict[str, int]()
-    if not isinstance(keys, list):
-        fields, totals = plain_text_fields(outline, limit, is_full=is_full)
-    names = _inventories(outline, request, is_full=is_full)
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
+    totals: dict[str, int] = {}
     if isinstance(keys, list):
-        found["keys"] = tuple(each if is_full else replace(each, sha256=None) for each in keys[:limit])
+        fields["keys"] = tuple(key if is_full else replace(key, sha256=None) for key in keys[:limit])
         totals |= {"keys": len(keys)} if len(keys) > limit else {}
-    if names:
+    else:
+        fields, totals = plain_text_fields(outline, limit, is_full=is_full)
+    if names := _inventory_names(outline, request, is_full=is_full):
         from mdplan.reading.inventories import inventories
 
-        found.update(inventories(outline, names, page.area, limit, find_broken))
+        fields |= inventories(outline, names, page.area, limit, find_broken)
     if totals:
-        found["inventory_totals"] = totals | found.get("inventory_totals", {})
+        fields["inventory_totals"] = totals | fields.get("inventory_totals", {})
     source = outline.source
     ends = source.lines.line_ends
     return StatReport(
@@ -96,26 +100,14 @@ def stat_report(
         next_cursor=page.next_cursor,
         warnings=(
             *((_nesting_limit(),) if outline.tree.nesting_limit else ()),
-            *((_as_warning(keys),) if isinstance(keys, Diagnostic) else ()),
+            *((replace(keys, severity=Severity.WARNING),) if isinstance(keys, Diagnostic) else ()),
         ),
-        **found,
         **fields,
     )
 
 
-def _keys(outline: Outline, request: StatRequest) -> list[KeyEntry] | Diagnostic:
-    # A stat of Markdown, which is most of them, needs none of this.
-    from mdplan.reading.data_keys import key_entries
-
-    return key_entries(outline, request.under, request.depth)
-
-
-def _as_warning(problem: Diagnostic) -> Diagnostic:
-    return Diagnostic.warning(problem.code, problem.message, problem.hint, place=problem.place)
-
-
 class _Scope(NamedTuple):
-    """What is asked for: a section (the preamble stands for the document) and all of its text."""
+    """What the request is about: a section (the preamble for the whole document) and all its text."""
 
     section: Section
     span: Span
@@ -129,8 +121,8 @@ def _scope(outline: Outline, under: str | Sequence[str] | None) -> _Scope | Diag
 
 
 def _find(outline: Outline, under: str | Sequence[str]) -> Section | Diagnostic:
-    """Section by its path; by its ID or, where that names none, by one heading: hex digits can be a word."""
-    # A stat of a whole document looks for none.
+    """Find a section by its path, or by its ID, else by one heading: hex digits can be a word."""
+    # A stat of a whole document does not need this.
     from mdplan.markdown.addresses import find_by_id, find_by_path
 
     if not isinstance(under, str):
@@ -143,7 +135,7 @@ def _find(outline: Outline, under: str | Sequence[str]) -> Section | Diagnostic:
 
 
 def _listed(outline: Outline, scope: _Scope, depth: int | None) -> Sequence[int]:
-    """Places of the sections to be listed, in document order; the preamble only when it has text."""
+    """Return the indexes of the sections to list, in document order; the preamble only if it has text."""
     top, order = scope.section, outline.in_order
     places: Sequence[int] = range(len(order))
     if not top.is_root:
@@ -160,13 +152,13 @@ def _listed(outline: Outline, scope: _Scope, depth: int | None) -> Sequence[int]
 
 
 def _depth_below(outline: Outline, section: Section, top: Section) -> int:
-    """How many steps of parents lead from `section` to `top`, which contains it."""
-    steps = 0
-    here: Section | None = section
-    while here is not None and here is not top:
-        here = outline.parent(here)
-        steps += 1
-    return steps
+    """Count the parents from `section` to `top`, which contains it."""
+    depth = 0
+    ancestor: Section | None = section
+    while ancestor is not None and ancestor is not top:
+        ancestor = outline.parent(ancestor)
+        depth += 1
+    return depth
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +183,7 @@ def _page(outline: Outline, listed: Sequence[int], start: int, limit: int, scope
 
 
 def _read_cursor(outline: Outline, cursor: str | None) -> int | Diagnostic:
-    """Place of the first section of the page; 0 without cursor."""
+    """Return the index of the first section of the page; 0 without cursor."""
     if cursor is None:
         return 0
     match = re.fullmatch(_CURSOR, cursor)
@@ -223,7 +215,7 @@ def _brief_entry(outline: Outline, section: Section) -> SectionEntry:
 
 
 def _has_own_heading(outline: Outline, section: Section) -> bool:
-    """Whether the heading of `section`, without those above it, names it alone."""
+    """Return True if the heading of `section`, without those above it, names no other section."""
     canonical = section.canonical_path
     return bool(canonical) and len(outline.named(canonical[-1])) == 1
 
@@ -248,7 +240,7 @@ def _full_entry(outline: Outline, firsts: dict[tuple[str, ...], Section], sectio
 
 
 def _first_of_path(outline: Outline) -> dict[tuple[str, ...], Section]:
-    """The first section of each canonical path; top-level ones come before nested ones."""
+    """Return the first section of each canonical path; top-level ones come before nested ones."""
     firsts: dict[tuple[str, ...], Section] = {}
     for section in outline.every_section():
         firsts.setdefault(section.canonical_path, section)
@@ -277,8 +269,8 @@ def _trailing_definitions(outline: Outline) -> Lines | None:
     return Lines(start=lines.line_at(outline.content_end), end=lines.count)
 
 
-def _inventories(outline: Outline, request: StatRequest, *, is_full: bool) -> tuple[str, ...]:
-    """Names of the inventories to give."""
+def _inventory_names(outline: Outline, request: StatRequest, *, is_full: bool) -> tuple[str, ...]:
+    """Return the names of the inventories to list."""
     names: tuple[str, ...] | None = request.include
     if names is None:
         names = USUAL_INVENTORIES if is_full and outline.format is DocumentFormat.MARKDOWN else ()
@@ -293,7 +285,7 @@ def _nesting_limit() -> Diagnostic:
     )
 
 
-# --- Folders and globs: one row a file, so that an agent can find its way in a tree.
+# --- Folders and globs: one row per file, so that an agent can find its way in a tree.
 
 _LIMIT: Final = 200
 
@@ -310,12 +302,12 @@ def folder_report(
     read: Callable[[str], Outline | Diagnostic],
     broken: Callable[[str, Outline], Sequence[BrokenLink]] | None = None,
 ) -> StatReport:
-    """Rows of `files`, all that `request.file` names, sorted by path; only those of the page are read.
+    """Report one row for each of `files`, which `request.file` names, by path; reads only those of the page.
 
-    `broken` gives the links of a file that lead to nothing; None where no one asks.
+    `broken` finds the broken links of a file, if requested.
 
     The cursor is the last path of the page before, so that files may come and go concurrently.
-    Errors: INVALID_ARGUMENT for what can be asked of one file alone.
+    Errors: INVALID_ARGUMENT for fields that only one file can have.
     """
     problems = tuple(_of_one_file(request))
     if problems:
@@ -339,16 +331,16 @@ def _row(
     row = file_row(path, outline)
     if broken is None or isinstance(outline, Diagnostic):
         return row
-    found = broken(path, outline)
+    links = broken(path, outline)
     return replace(
         row,
-        broken_links=tuple(found[:_MOST_BROKEN]),
-        total_broken_links=len(found) if len(found) > _MOST_BROKEN else None,
+        broken_links=tuple(links[:_MOST_BROKEN]),
+        total_broken_links=len(links) if len(links) > _MOST_BROKEN else None,
     )
 
 
 def file_row(file: str, outline: Outline | Diagnostic) -> FileRow:
-    """Row of `file`: its outline, or why there is none.
+    """Return the row of `file`: its outline, or why there is none.
 
     `sections` counts headings at top level, and in an INI file those of its sections.
     """
@@ -366,7 +358,7 @@ def file_row(file: str, outline: Outline | Diagnostic) -> FileRow:
 
 
 def _title(outline: Outline) -> str | None:
-    """`title` of the front matter, which names the page where there is one; else the first heading."""
+    """Return `title` of the front matter, else the first heading."""
     text, front_matter = outline.source.text, outline.front_matter
     if front_matter and text.find(_TITLE, front_matter.content.start, front_matter.content.end) >= 0:
         from mdplan.markdown.front_matter import read_values

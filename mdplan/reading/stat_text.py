@@ -1,4 +1,4 @@
-"""A stat report as text: all that a reader, or a model that sees text alone, needs for the next step."""
+"""Write a stat report as text, with all that a reader of the text needs for the next step."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
@@ -24,12 +24,12 @@ _LABELS: Final = {
 
 
 def stat_text(report: StatReport, *, is_short: bool = False) -> str:
-    """Text of `report`, lines ended by LF.
+    """Write `report` as lines that end in LF.
 
-    If it `is_short`, a section has its first line alone, and no ID where its heading names it.
+    If it `is_short`, a section has only its first line number, and no ID if its heading names it.
 
-    In brief one line a section, ``12-25 ## Install 3fa9c1d2``: its lines, its heading, and as many digits of
-    its ID as name it. Full detail adds the section's hash, tokens and anchor, and the inventories.
+    Brief detail has one line per section, ``12-25 ## Install 3fa9c1d2``: its lines, its heading, and as many
+    digits of its ID as name it. Full detail adds the section's hash, tokens and anchor, and the inventories.
     """
     if not report.ok:
         lines = _problems(report)
@@ -56,7 +56,7 @@ def _folder(report: StatReport, rows: Sequence[FileRow]) -> Iterator[str]:
 
 
 def row_line(row: FileRow) -> Iterator[str]:
-    """The line of one file of a folder; under it links that lead to nothing, if they were asked for."""
+    """Write the line of one file of a folder, and below it its broken links, if requested."""
     if row.problem is not None:
         yield f"{row.file}: {row.problem}"
         return
@@ -71,9 +71,9 @@ def _document(report: StatReport, *, is_short: bool) -> Iterator[str]:
     yield f"{report.file} baseSha256 {(report.base_sha256 or '')[:_SHORT_HASH]}"
     yield ", ".join(_facts(report))
     if report.front_matter:
-        found = report.front_matter
-        keys = "keys cannot be read" if found.keys is None else ", ".join(found.keys) or "no keys"
-        yield f"front matter {found.start_line}-{found.end_line} {found.format}: {keys}"
+        entry = report.front_matter
+        keys = "keys cannot be read" if entry.keys is None else ", ".join(entry.keys) or "no keys"
+        yield f"front matter {entry.start_line}-{entry.end_line} {entry.format}: {keys}"
     if report.sections and report.ini_sections is None:
         total = report.total_sections or 0
         shown = "" if len(report.sections) == total else f"{len(report.sections)} of "
@@ -109,7 +109,7 @@ def _facts(report: StatReport) -> Iterator[str]:
 
 
 def section_line(section: SectionEntry, length: int, *, is_short: bool = False) -> str:
-    """The line of one section, its ID with so many digits; `is_short` as in `stat_text`."""
+    """Write the line of one section, its ID with `length` digits; `is_short` as in `stat_text`."""
     title = section.heading_path[-1] if section.heading_path else section.title
     heading = f"{'#' * section.level} {title}" if section.level else "(preamble)"
     lines = str(section.start_line) if is_short else f"{section.start_line}-{section.end_line}"
@@ -128,12 +128,11 @@ def section_line(section: SectionEntry, length: int, *, is_short: bool = False) 
 
 
 def inventory_lines(report: StatReport) -> Iterator[str]:
-    """A line for each kind of thing, or for each table, and the kinds that are not there."""
+    """Write a line for each kind of element, or for each table, and list the kinds that are missing."""
     totals = report.inventory_totals or {}
     code = [
-        " ".join(
-            filter(None, (_index(block.index), block.language, _lines(block.start_line, block.end_line)))
-        )
+        f"{'indented' if block.index is None else block.index}"
+        f"{f' {block.language}' if block.language else ''} {_lines(block.start_line, block.end_line)}"
         for block in report.code_blocks or ()
     ]
     yield from _list("code blocks", code, totals.get("codeBlocks"))
@@ -166,7 +165,7 @@ def inventory_lines(report: StatReport) -> Iterator[str]:
 
 
 def _is_empty(inventory: object) -> bool:
-    """Whether an inventory was asked for and has nothing in it."""
+    """Return True if an inventory was requested and is empty."""
     match inventory:
         case TaskCounts():
             return inventory.total == 0
@@ -181,12 +180,8 @@ def _list(label: str, entries: Sequence[str], total: int | None) -> Iterator[str
         yield f"{label}: {', '.join(entries)}" + (f"; {total} in all" if total else "")
 
 
-def _index(index: int | None) -> str:
-    return "indented" if index is None else str(index)
-
-
 def _lines(start: int | None, end: int | None) -> str:
-    """Lines of something; of a region that misses one of its markers, the other."""
+    """Write a range of lines; for a region with only one marker, its line."""
     if start is None:
         return f"{end} (start missing)"
     return f"{start} (end missing)" if end is None else f"{start}-{end}"
@@ -198,7 +193,7 @@ def _more(report: StatReport) -> Iterator[str]:
 
 
 def unique_length(sections: Iterable[SectionEntry]) -> int:
-    """How many digits of section IDs tell `sections` apart, at least 8."""
+    """Return how many digits of section IDs distinguish `sections`, at least 8."""
     digits = {_digits(section.section_id, _ID) for section in sections}
     return next(
         length
