@@ -12,7 +12,7 @@ class Client:
 
     @property
     def is_mdplan(self) -> bool:
-        """Whether it is a part of mdplan, and so says little of who made the plan."""
+        """Return True if it is a part of mdplan, and so says little about who made the plan."""
         return self.name.startswith("mdplan ")
 
     def __str__(self) -> str:

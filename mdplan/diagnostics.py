@@ -1,7 +1,4 @@
-"""Problems as values.
-
-A diagnostic has a code, a message with its place, and a hint: the next step.
-"""
+"""Diagnostics: problems as values with a code, a message with its place, and a hint at the next step."""
 
 from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum

@@ -1,7 +1,4 @@
-"""Field names in requests.
-
-Other spellings are folded; an unknown name is an error that suggests the nearest one.
-"""
+"""Fold the spellings of field names in requests, and report unknown names with the nearest known one."""
 
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -15,7 +12,7 @@ FILE_SYNONYMS: Final = {"path": "file", "filePath": "file"}
 EDIT_SYNONYMS: Final = {"content": "markdown", "text": "markdown"}
 BATCH_SYNONYMS: Final = {**FILE_SYNONYMS, "allowOverlappingEdits": "sequential"}
 _SYNONYMS: Final = {**BATCH_SYNONYMS, **EDIT_SYNONYMS}
-# For names that people try, the fields that can be meant, the likeliest first.
+# For names that people try, the fields that they can mean, the likeliest first.
 _MEANT: Final[Mapping[str, tuple[str, ...]]] = {
     "after": ("position", "line"),
     "before": ("position", "line"),
@@ -75,7 +72,7 @@ _FORMS: Final = {
     "lines": ', as in `"lines": {"start": 7, "end": 8}`',
     "matchType": ': `"matchType": "regex"`',
 }
-# By a name that people try, a field that must be known, and what to send instead; {} is the given value.
+# For names that people try, a field that must be known, and what to send instead; {} is the given value.
 _INSTEAD: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     "after": (
         ("toHeadingPath", '`"toHeadingPath": [{}], "position": "after"`'),
@@ -113,7 +110,7 @@ _LONGEST_VALUE: Final = 60
 
 
 def fold_names(data: Mapping[str, Any], synonyms: Mapping[str, str]) -> dict[str, Any]:
-    """`data` with camelCase names and `synonyms` folded; a name that is there already is kept apart."""
+    """Return `data` with camelCase names and `synonyms` folded, unless that would repeat a name."""
     folded: dict[str, Any] = {}
     for name, value in data.items():
         camel = camel_case(name)
@@ -126,10 +123,10 @@ def fold_names(data: Mapping[str, Any], synonyms: Mapping[str, str]) -> dict[str
 def unknown_fields(
     fields: Mapping[str, Any], known: Sequence[str], where: str, outer: Container[str] = ()
 ) -> Iterator[Diagnostic]:
-    """UNKNOWN_FIELD for each of `fields` that is not `known`, with the nearest known name.
+    """Yield UNKNOWN_FIELD for each of `fields` that is not `known`, with the nearest known name.
 
-    `outer` are those of the request around the edit that has the `fields`. A second spelling of a field that
-    is there already is INVALID_ARGUMENT.
+    `outer` are the fields of the request around the edit with the `fields`. A second spelling of a given
+    field is INVALID_ARGUMENT.
     """
     for name in fields:
         if name in known:
@@ -148,7 +145,7 @@ def unknown_fields(
 
 
 def _instead(name: str, value: object, known: Sequence[str]) -> str:
-    """What to send in place of the field `name` with its `value`; empty where the table does not say."""
+    """Say what to send instead of the field `name` with its `value`; empty if the table does not say."""
     written = json.dumps(value, ensure_ascii=False) if isinstance(value, str | int) else "…"
     written = written if len(written) <= _LONGEST_VALUE else "…"
     forms = (form for field, form in _INSTEAD.get(camel_case(name), ()) if field in known)
@@ -159,7 +156,7 @@ def _instead(name: str, value: object, known: Sequence[str]) -> str:
 def _unknown(name: str, known: Sequence[str], where: str, advice: str) -> Diagnostic:
     import difflib
 
-    meant = next((each for each in _MEANT.get(camel_case(name), ()) if each in known), None)
+    meant = next((field for field in meant_fields(name) if field in known), None)
     near = [meant] if meant else difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     if camel_case(name) == "previewOnly":
         hint = 'op "preview_match" lists matches and replaces nothing'
@@ -178,12 +175,12 @@ def _unknown(name: str, known: Sequence[str], where: str, advice: str) -> Diagno
 
 
 def meant_fields(name: str) -> tuple[str, ...]:
-    """The fields that can be meant by `name`, which people try, the likeliest first."""
+    """Return the fields that `name`, which people try, can mean, the likeliest first."""
     return _MEANT.get(camel_case(name), ())
 
 
 def camel_case(name: str) -> str:
-    """`name` as it is on the wire: ``sectionId`` for `section_id`; without underscores it stays as it is."""
+    """Return `name` as on the wire: ``sectionId`` for `section_id`; unchanged without underscores."""
     if "_" not in name:
         return name
     first, *rest = name.split("_")
@@ -191,9 +188,9 @@ def camel_case(name: str) -> str:
 
 
 def spelled_as(name: str, known: Iterable[str]) -> str:
-    """The one of `known` that `name` spells another way (``code_blocks``, ``CODE-BLOCKS``), else `name`."""
+    """Return the one of `known` that `name` spells (``code_blocks``, ``CODE-BLOCKS``), else `name`."""
     plain = _plain(name)
-    return next((each for each in known if _plain(each) == plain), name)
+    return next((known_name for known_name in known if _plain(known_name) == plain), name)
 
 
 def _plain(name: str) -> str:
@@ -201,18 +198,18 @@ def _plain(name: str) -> str:
 
 
 def snake_case(name: str) -> str:
-    """`name` as Python has it: ``section_id`` for `sectionId`."""
+    """Return `name` as in Python: ``section_id`` for `sectionId`."""
     return _CAPITAL.sub(lambda match: "_" + match[0].lower(), name)
 
 
 def value_has_surrogate(value: object) -> bool:
-    """Whether `value`, a text or several, has a lone surrogate in it, which is no Unicode text."""
+    """Return True if `value`, a text or several, has a lone surrogate, which is not valid Unicode."""
     texts = value if isinstance(value, tuple) else (value,)
     return any(isinstance(text, str) and has_surrogate(text) for text in texts)
 
 
 def has_surrogate(text: str) -> bool:
-    """Whether `text` has a lone surrogate in it."""
+    """Return True if `text` has a lone surrogate."""
     try:
         text.isascii() or text.encode("utf-8")
     except UnicodeEncodeError:
@@ -221,6 +218,6 @@ def has_surrogate(text: str) -> bool:
 
 
 def short_name(name: object) -> str:
-    """`name`, which may be anything that a caller sent, for messages: at most 60 characters, all Unicode."""
+    """Cut `name`, anything that a caller sent, to 60 characters of valid Unicode for messages."""
     text = str(name).encode("utf-8", "backslashreplace").decode()
     return text if len(text) <= 60 else text[:57] + "..."

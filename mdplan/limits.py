@@ -1,4 +1,4 @@
-"""How much work one document may make."""
+"""Limits of one document and of one batch, and the command options that set limits."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -33,9 +33,6 @@ class DocumentLimits:
 DEFAULT_DOCUMENT_LIMITS: Final = DocumentLimits()
 
 
-# --- How much one batch may hold.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """How much one batch may contain; `glob_files` is how many files one glob of it may represent.
@@ -53,10 +50,10 @@ class Limits:
 DEFAULT_LIMITS: Final = Limits()
 
 
-# --- Limits as command options.
+# --- Limits as command options: their names, also in the environment, and their help texts.
 #
-# Their names, also in the environment, and their help texts. The module has no default value: what is not
-# given is left to `Settings`. It imports nothing of the engine, so that a command starts fast.
+# A limit that is not given keeps its value in `Settings`. This module imports nothing of the engine, so that
+# commands start fast.
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +73,17 @@ class LimitOption:
 
     @property
     def parameter(self) -> str:
-        """The name under which a command gets the value."""
+        """Return the name of the parameter of a command."""
         return self.name.replace("-", "_")
 
     @property
     def variable(self) -> str:
-        """The variable of the environment."""
+        """Return the name of the environment variable."""
         return f"MDPLAN_{self.parameter.upper()}"
 
     @property
     def is_duration(self) -> bool:
-        """Whether it is a time, of which there are fractions."""
+        """Return True if it is a time, which may be a fraction."""
         return self.metavar in _DURATIONS
 
 
@@ -150,5 +147,5 @@ ALL_LIMITS: Final = (*FILES, *PATTERNS, *BATCHES, *COMMITS, *HISTORY, *REPORTS)
 
 
 def in_words(number: float) -> str:
-    """A limit as help texts name it: ``16 MiB``, ``400000``, ``1``."""
+    """Write a limit as help texts do: ``16 MiB``, ``400000``, ``1``."""
     return f"{number / _MIB:g} MiB" if number >= _MIB else f"{number:.12g}"

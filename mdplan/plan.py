@@ -11,7 +11,7 @@ from typing import Any, Final, NewType
 from mdplan.diagnostics import Diagnostic
 from mdplan.text.edit import EditList, Overlap, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.lines import Lines, Position, Span
+from mdplan.text.lines import Lines, Position, Span, to_lf
 
 PlanId = NewType("PlanId", str)
 
@@ -39,29 +39,29 @@ class Intent:
 
     @classmethod
     def of(cls, title: str, description: str) -> "Intent":
-        """What a caller gave, with one kind of white space: equal texts give equal plan IDs."""
+        """Normalize the whitespace of what a caller gave, so that equal texts give equal plan IDs."""
         return cls(one_line(title), plain_text(description))
 
     @property
     def is_short(self) -> bool:
-        """Whether both are as short as they have to be."""
+        """Return True if neither is too long."""
         return len(self.title) <= MOST_TITLE and len(self.description) <= MOST_DESCRIPTION
 
     @property
     def fields(self) -> dict[str, str]:
-        """The fields of a batch or a document that say something."""
+        """Return the fields of a batch or a document that are not empty."""
         given = {"title": self.title, "description": self.description}
         return {name: text for name, text in given.items() if text}
 
 
 def one_line(text: str) -> str:
-    """`text` with single blanks for all white space."""
+    """Return `text` with single spaces for all whitespace."""
     return " ".join(text.split())
 
 
 def plain_text(text: str) -> str:
-    """`text` with LF as its line ends, and without white space at its ends."""
-    return text.replace("\r\n", "\n").replace("\r", "\n").strip()
+    """Return `text` with LF as its newlines, and without whitespace at its ends."""
+    return to_lf(text).strip()
 
 
 NO_INTENT: Final = Intent()
@@ -158,12 +158,11 @@ class FileChange:
 
     @property
     def is_no_op(self) -> bool:
-        """Whether the file stays as it is."""
+        """Return True if the file stays as it is."""
         return self.base_sha256 == self.result_sha256 and self.new_path is None
 
 
-# --- Edits as people count them: in each file from 1, where reports count through the whole batch from
-# 0.
+# --- Numbers of edits as people count them: in each file from 1. Reports count through the batch from 0.
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,26 +235,26 @@ class Plan:
 
     @property
     def edit_numbers(self) -> EditNumbers:
-        """How people count the edits."""
+        """Return the numbers of its edits as people count them."""
         return EditNumbers(
             tuple((file.path, len(edits)) for file, edits in zip(self.files, self.requested, strict=True))
         )
 
     @property
     def is_no_op(self) -> bool:
-        """Whether every file stays as it is."""
+        """Return True if every file stays as it is."""
         return all(change.is_no_op for change in self.files)
 
     @property
     def undoes(self) -> str | None:
-        """The transaction that it undoes; None for a plan that was made of a batch."""
+        """Return the transaction that it undoes; None for the plan of a batch."""
         first = next((edit for edits in self.requested for edit in edits), {})
         transaction = first.get("transaction")
         return str(transaction) if first.get("op") == UNDO and transaction is not None else None
 
 
 def canonical_json(value: object) -> bytes:
-    """`value` as JSON with sorted keys and no white space, in UTF-8: equal values give equal bytes.
+    """Write `value` as JSON with sorted keys and no whitespace, in UTF-8: equal values give equal bytes.
 
     Lone surrogates, which represent bytes that are not text, are escaped: they cannot be UTF-8.
     """
@@ -267,12 +266,12 @@ def canonical_json(value: object) -> bytes:
 
 
 def edit_list_to_json(edits: EditList) -> list[list[object]]:
-    """`edits` as ``[start, end, new text]`` triples; offsets are code points."""
+    """Convert `edits` to ``[start, end, new text]`` triples; offsets are code points."""
     return [[edit.span.start, edit.span.end, edit.new_text] for edit in edits]
 
 
 def edit_list_from_json(triples: object) -> EditList | None:
-    """The edit list that `edit_list_to_json` wrote; None for anything else."""
+    """Read the edit list that `edit_list_to_json` wrote; None for anything else."""
     if not isinstance(triples, list):
         return None
     edits: list[TextEdit] = []
@@ -287,5 +286,5 @@ def edit_list_from_json(triples: object) -> EditList | None:
 
 
 def _joined(parts: list[str]) -> str:
-    """``a``, ``a and b``, or ``a, b and c``."""
+    """Join `parts` as ``a``, ``a and b``, or ``a, b and c``."""
     return " and ".join(part for part in (", ".join(parts[:-1]), parts[-1]) if part)

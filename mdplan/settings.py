@@ -1,4 +1,4 @@
-"""Limits and choices of one engine."""
+"""Limits and choices of one engine, and the callback for its progress."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -45,7 +45,7 @@ class Settings:
 
     @property
     def of_documents(self) -> DocumentLimits:
-        """The limits inside one document."""
+        """Return the limits of one document."""
         return DocumentLimits(
             front_matter_characters=self.front_matter_characters,
             pattern_seconds=self.pattern_seconds,
@@ -55,7 +55,7 @@ class Settings:
         )
 
     def limited(self, given: Mapping[LimitOption, Any]) -> "Settings":
-        """These settings with the limits that options gave; None where one was not given."""
+        """Return these settings with the limits `given` by options; None for those not given."""
         changed: dict[str, Any] = {}
         batch: dict[str, Any] = {}
         for limit, number in given.items():
@@ -68,11 +68,9 @@ class Settings:
 DEFAULT_SETTINGS: Final = Settings()
 
 
-# --- Progress callbacks.
-
-# Takes how many parts are done, and of how many where that is known. What it raises ends the work.
+# Called with the number of parts that are done, and their total if it is known. An exception ends the work.
 ProgressCallback: TypeAlias = Callable[[int, int | None], None]
 
 
 def no_progress(_done: int, _total: int | None) -> None:
-    """For callers that do not ask."""
+    """Ignore progress."""

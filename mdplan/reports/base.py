@@ -1,6 +1,6 @@
 """The base class of all reports, and their JSON form.
 
-The shapes are one for each verb, for success and refusal alike. On the wire names are camelCase, absent
+Each verb has one class, for success and refusal alike. On the wire names are camelCase, absent
 values are omitted, and every string is valid Unicode.
 """
 
@@ -32,7 +32,7 @@ class Report:
     left_out: Mapping[str, int] | None = None
 
     def unwrap(self) -> Self:
-        """The same report, if it is `ok`. Raises `Refused`, which has all diagnostics, if it is not."""
+        """Return the report if it is `ok`. Raises `Refused`, which has all diagnostics, if it is not."""
         if not self.ok:
             raise Refused(self.diagnostics)
         return self
@@ -46,14 +46,14 @@ AnyReport = TypeVar("AnyReport", bound=Report)
 
 
 def refusal(shape: type[AnyReport], problems: Sequence[Diagnostic]) -> AnyReport:
-    """Report of the given `shape` that says no: all `problems`, the first error in front."""
+    """Make a report of the class `shape` that refuses: all `problems`, the first error in front."""
     error = next((problem for problem in problems if problem.severity is Severity.ERROR), None)
     assert error is not None, "a refusal names its error"
     return shape(ok=False, error=error, diagnostics=tuple(problems))
 
 
 def to_wire(value: object) -> Any:  # noqa: ANN401 (any JSON)
-    """`value` as decoded JSON: dataclasses as objects in camelCase without absent fields, enums as values.
+    """Convert `value` to JSON: dataclasses to objects in camelCase without absent fields, enums to values.
 
     >>> to_wire(engine.search({"pattern": "nightly", "file": "guide.md"}))["totalMatches"]
     2
@@ -70,7 +70,7 @@ def to_wire(value: object) -> Any:  # noqa: ANN401 (any JSON)
             for name, wire_name in names
             if (item := getattr(value, name)) is not None and (item != "" or name != "hint")
         }
-    # To ask whether it is any mapping takes longer than all else.
+    # The test for any mapping takes longer than all else.
     if not isinstance(value, tuple) and isinstance(value, Mapping):
         return {to_wire(key): to_wire(item) for key, item in value.items()}
     assert isinstance(value, Sequence), type(value)
@@ -79,8 +79,8 @@ def to_wire(value: object) -> Any:  # noqa: ANN401 (any JSON)
 
 @cache
 def _names(shape: type) -> tuple[tuple[str, str], ...] | None:
-    """Names of the fields of a dataclass, and what they are called on the wire; None for what is none."""
+    """Return the names of the fields of a dataclass, each with its wire name; None for another class."""
     if not is_dataclass(shape):
         return None
-    on_wire = [each.name for each in fields(shape) if each.metadata.get("wire", True)]
+    on_wire = (field.name for field in fields(shape) if field.metadata.get("wire", True))
     return tuple((name, camel_case(name)) for name in on_wire)

@@ -1,21 +1,19 @@
-"""Hints in the words of the caller: a tool of agents, a command of the shell, or a method of a document.
+"""Adapt hints to the caller: a tool for agents, a command in the shell, or a method of a document.
 
-A hint of the engine names its next step once: a tool with its arguments, as in ``md_stat {"file": "a.md"}``,
-a command for people, or an option that raises a limit. What is quoted in it comes from files and stays.
+A hint of the engine names the next step: a tool with its arguments, as in ``md_stat {"file": "a.md"}``, a
+command for people, or an option that raises a limit. Quoted parts come from files and stay.
 """
 
 import json
 import re
 from dataclasses import dataclass, fields, replace
 from enum import Enum
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from mdplan.diagnostics import Diagnostic
 from mdplan.field_names import snake_case
-from mdplan.reports.base import Report
+from mdplan.reports.base import AnyReport
 from mdplan.text.lazy_pattern import lazy_pattern
-
-AnyReport = TypeVar("AnyReport", bound=Report)
 
 
 class Caller(Enum):
@@ -28,7 +26,7 @@ class Caller(Enum):
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """What a step is called: for an agent, in the shell with ``{}`` for its values, and for a document."""
+    """The name of a step: for an agent, in the shell with ``{}`` for its values, and for a document."""
 
     agent: str
     shell: str
@@ -69,7 +67,7 @@ _STEPS: Final = {
     ),
     '`"encoding"`': _Step('`"encoding"`', '`"encoding"`', "encoding to `Document.from_bytes`"),
 }
-# A tool in quotes is a word of a file.
+# A quoted tool is text of a file.
 _STEP: Final = lazy_pattern(
     r'(?<![`"\w])(?P<tool>md_[a-z]+)(?: (?P<arguments>\{.*?"\}))?(?![\w`"])|'
     + "|".join(re.escape(name) for name in _STEPS if not name.startswith(("md_", "undo")))
@@ -85,19 +83,19 @@ _COMMAND: Final = lazy_pattern(r"(?<!to )run (?=`mdplan )")
 
 
 def in_words_of(caller: Caller, text: str) -> str:
-    """`text` with steps as `caller` can take them."""
-    text = _STEP.sub(lambda found: _step(caller, found), text)
+    """Replace the steps in `text` by those that `caller` can take."""
+    text = _STEP.sub(lambda match: _step(caller, match), text)
     if caller is Caller.SHELL:
         return text
-    # Only who starts the program can give it options.
+    # Only a person who starts the program can give it options.
     text = _OPTIONS.sub("", text)
     if caller is Caller.AGENT:
         return _COMMAND.sub("ask the user to run ", text)
-    return _FIELD.sub(lambda found: f"`{snake_case(found['name'])}={json.loads(found['value'])!r}`", text)
+    return _FIELD.sub(lambda match: f"`{snake_case(match['name'])}={json.loads(match['value'])!r}`", text)
 
 
 def with_hints_for(caller: Caller, report: AnyReport) -> AnyReport:
-    """`report` with hints for `caller`."""
+    """Return `report` with hints for `caller`."""
     names = {field.name for field in fields(report)} & {"diagnostics", "warnings"}
     changed: dict[str, Any] = {
         name: tuple(hint_for(caller, each) for each in getattr(report, name)) for name in names
@@ -108,23 +106,21 @@ def with_hints_for(caller: Caller, report: AnyReport) -> AnyReport:
 
 
 def hint_for(caller: Caller, problem: Diagnostic) -> Diagnostic:
-    """`problem` with its hint for `caller`."""
+    """Return `problem` with its hint for `caller`."""
     hint = in_words_of(caller, problem.hint)
     if caller is Caller.AGENT and problem.candidates:
-        # They say it as well, and an agent pays for both.
+        # The candidates say it as well, and an agent pays for both.
         hint = _NEAREST.sub("one of these may be meant", hint)
     return problem if hint == problem.hint else replace(problem, hint=hint)
 
 
-def _step(caller: Caller, found: re.Match[str]) -> str:
-    arguments: dict[str, str] = json.loads(found["arguments"] or "{}")
+def _step(caller: Caller, match: re.Match[str]) -> str:
+    arguments: dict[str, str] = json.loads(match["arguments"] or "{}")
     is_undo = arguments.pop("action", None) == "undo"
-    step = _STEPS["undo" if is_undo else found["tool"] or found[0]]
-    match caller:
-        case Caller.AGENT:
-            return found[0] if found["tool"] else step.agent
-        case Caller.SHELL:
-            values = (_PLAN_ID.sub(r"\1", value) for value in arguments.values())
-            return step.shell.format("".join(f" {value}" for value in values))
-        case Caller.DOCUMENT:
-            return step.document
+    step = _STEPS["undo" if is_undo else match["tool"] or match[0]]
+    if caller is Caller.AGENT:
+        return match[0] if match["tool"] else step.agent
+    if caller is Caller.DOCUMENT:
+        return step.document
+    values = (_PLAN_ID.sub(r"\1", value) for value in arguments.values())
+    return step.shell.format("".join(f" {value}" for value in values))

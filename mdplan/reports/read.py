@@ -69,7 +69,7 @@ class SearchHit:
     that the match is in, as edits of a file of keys name it.
 
     `within` is the kind of node that the match lies in or cuts, by its name in `exclude`.
-    `before` and `after` are the lines around it, as many as were asked for. `section_end_hint` is the line
+    `before` and `behind` are the lines around it, as many as were asked for. `section_end_hint` is the line
     before the next one that begins with a match of `section_pattern`, the first of the patterns that were
     asked for that matches later in the file.
     """
