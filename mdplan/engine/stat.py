@@ -2,18 +2,21 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mdplan.diagnostics import Diagnostic, Problems
 from mdplan.documents.files import OutlinedFiles
 from mdplan.engine.interrupted import with_interrupted
 from mdplan.markdown.outline import Outline
-from mdplan.reading.stat import FindBroken, stat_report
+from mdplan.reading.stat import stat_report
 from mdplan.reports.base import refusal
 from mdplan.reports.stat import BrokenLink, StatReport
 from mdplan.requests.queries import StatRequest
 from mdplan.storage.root import Root
 from mdplan.text.lines import Span
+
+if TYPE_CHECKING:
+    from mdplan.reading.inventories import FindBroken
 
 
 def stat_files(files: OutlinedFiles, request: StatRequest | Mapping[str, Any]) -> StatReport:
@@ -75,7 +78,7 @@ def _stat_folder(files: OutlinedFiles, request: StatRequest) -> StatReport:
     return folder_report(shown, by_path, read, broken if request.links else None)
 
 
-def _link_finder(files: OutlinedFiles, root: Root) -> Callable[[str], FindBroken]:
+def _link_finder(files: OutlinedFiles, root: Root) -> "Callable[[str], FindBroken]":
     """What finds the links of a file of `root` that lead to nothing; each linked file is parsed once."""
     # Links to other files are examined if asked for, and then more of the engine is needed.
     from mdplan.documents.documents import LinkIndex

@@ -11,8 +11,7 @@ from mdplan.markdown.destinations import (
     has_anchor,
 )
 from mdplan.markdown.outline import Outline
-from mdplan.reading.inventories import broken_in_document
-from mdplan.reading.stat import FindBroken
+from mdplan.reading.inventories import FindBroken, broken_in_document
 from mdplan.reports.stat import BrokenLink
 from mdplan.text.lines import Span
 from mdplan.text.source import DocumentFormat

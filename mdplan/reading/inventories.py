@@ -7,10 +7,12 @@ from typing import Any, Final, TypeVar
 from mdplan.markdown.links import count_links, local_links
 from mdplan.markdown.outline import Outline, find_code_blocks, find_tables, find_tasks
 from mdplan.markdown.targets import find_anchors
-from mdplan.reading.stat import FindBroken
 from mdplan.reports import stat
 from mdplan.text.lines import Span
 from mdplan.text.visible import escape_for_message, shown_names
+
+# Finds the links in a span of a document that lead to nothing.
+FindBroken = Callable[[Outline, Span], list[stat.BrokenLink]]
 
 _Entry = TypeVar("_Entry")
 

@@ -5,7 +5,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mdplan.diagnostics import Code, Diagnostic, Severity
 from mdplan.markdown.headings import section_id_digits
@@ -19,8 +19,9 @@ from mdplan.text.lines import Lines, Span
 from mdplan.text.source import DocumentFormat
 from mdplan.text.visible import escape_for_message, shown_names
 
-# Finds the links in a span of a document that lead to nothing.
-FindBroken = Callable[[Outline, Span], list[BrokenLink]]
+# Loaded when it is needed.
+if TYPE_CHECKING:
+    from mdplan.reading.inventories import FindBroken
 
 _FULL_UP_TO: Final = 40
 
@@ -35,7 +36,7 @@ _LINE_END_NAMES: Final = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}
 
 
 def stat_report(
-    file: str, outline: Outline, request: StatRequest, find_broken: FindBroken | None = None
+    file: str, outline: Outline, request: StatRequest, find_broken: "FindBroken | None" = None
 ) -> StatReport:
     """Report on the document `outline`, which is in `file`.
 
