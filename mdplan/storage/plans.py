@@ -495,7 +495,8 @@ def _is_running(process: int) -> bool:
 #
 # Each event is a file of its own, named by the plan and a number. Only one event can get a number, so of
 # two
-# decisions that saw the same version one is refused. An event names the hash of the one before it.
+# decisions that saw the same version one is refused. An event names the hash of the one before it, and the
+# first one a hash of the root and the plan.
 #
 # Decisions are in the user's state directory, outside every root, in files and folders that only the user
 # can
@@ -679,6 +680,7 @@ class DecisionStore:
     def __init__(
         self, root_path: str, directory: str | None = None, filesystem: FileSystem | None = None
     ) -> None:
+        self._root_path = root_path
         self._place = PrivateFolder(root_path, _DECISIONS_FOLDER, directory, filesystem)
 
     def add(self, plan_id: str, event: Event, version: str) -> AddOutcome:
@@ -695,7 +697,8 @@ class DecisionStore:
                 if standing.version != version:
                     return AddOutcome.STALE
                 number = len(standing.events) + 1
-                data = _encoded(plan_id, number, version, event)
+                after = version if standing.events else self._first_version(plan_id)
+                data = _encoded(plan_id, number, after, event)
                 self._place.write_new(folder, f"{named[1]}.{number}.json", data)
         except FileExistsError:
             return AddOutcome.STALE
@@ -785,7 +788,8 @@ class DecisionStore:
 
     def _read(self, folder: int, digits: str) -> Iterator[tuple[Event, str] | None]:
         """The events with their hashes, each after the one before; None for the first that is damaged."""
-        number, version = 1, UNDECIDED
+        plan_id = f"sha256-{digits}"
+        number, version = 1, self._first_version(plan_id)
         while True:
             name = f"{digits}.{number}.json"
             leaf = read_regular_file(self._place.filesystem, folder, name, name, _MOST_EVENT_BYTES)
@@ -793,11 +797,18 @@ class DecisionStore:
                 return
             is_private = not isinstance(leaf, Diagnostic) and not leaf.status.st_mode & _OPEN_TO_OTHERS
             data = leaf.data if not isinstance(leaf, Diagnostic) and is_private else b""
-            found = _read_event(data, (f"sha256-{digits}", number, version))
-            yield found
-            if found is None:
+            event = _read_event(data, (plan_id, number, version))
+            yield event
+            if event is None:
                 return
-            number, version = number + 1, found[1]
+            number, version = number + 1, event[1]
+
+    def _first_version(self, plan_id: str) -> str:
+        """Return what the first event names in place of an event before it.
+
+        It differs by root, so that the copied log of another root is damaged from its first event on.
+        """
+        return hashlib.sha256(b"\0".join((os.fsencode(self._root_path), plan_id.encode()))).hexdigest()
 
 
 def _read_event(data: bytes, expected: tuple[str, int, str]) -> tuple[Event, str] | None:
