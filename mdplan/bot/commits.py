@@ -43,6 +43,7 @@ from mdplan.plan import NO_INTENT, Intent, Plan
 from mdplan.planning.replay import Replay, bases_of
 from mdplan.planning.results import report_fields
 from mdplan.reports.base import refusal
+from mdplan.requests.batch import OnStale
 from mdplan.storage.commit import StagedFile
 from mdplan.storage.files import visible
 from mdplan.storage.filesystem import StorageRefused, storage_errors
@@ -58,18 +59,18 @@ class GitCommit:
     """Options of the commit of a plan: its branch (None for the branch that was read), author and message.
 
     `author` is ``Name <address>`` and `message` its text; None for what git and the manifest say. With
-    `rebases` the manifest is planned again on a branch that moved concurrently. With `rebuilds` a branch
-    whose own commits are all of this bot begins again at the commit that was read. With `merges` a branch
-    with commits by others gets a merge of its own commits with those of the plan. `forge` is the committer
-    of commits that a forge makes for the bot; where it `is_by_forge`, a branch stays only if that made it.
+    `on_stale` ``rebase`` the manifest is planned again on a branch that moved concurrently; with ``merge`` a
+    branch with commits by others gets a merge of its own commits with those of the plan. With `rebuilds` a
+    branch whose own commits are all of this bot begins again at the commit that was read. `forge` is the
+    committer of commits that a forge makes for the bot; where it `is_by_forge`, a branch stays only if that
+    made it.
     """
 
     branch: str | None = None
     author: str | None = None
     message: str | None = None
-    rebases: bool = False
+    on_stale: OnStale = "refuse"
     rebuilds: bool = False
-    merges: bool = False
     forge: bytes | None = None
     is_by_forge: bool = False
 
@@ -102,14 +103,14 @@ def apply_to_branch(
     """
     try:
         place = repository.RepositoryLocation.of(engine.workspace)
-        for attempt in range(MOST_ATTEMPTS if wanted.rebases else 1):
+        for attempt in range(MOST_ATTEMPTS if wanted.on_stale == "rebase" else 1):
             report = _Attempt(engine, loaded, options, place, ref, wanted).report()
             if report is not None:
                 return replace(report, rebased=True) if attempt and report.applied else report
             options.on_event("rebasing", {"attempt": attempt + 1})
     except StorageRefused as problem:
         return refusal(BotReport, problem.problems)
-    return refusal(BotReport, (_moved(ref, wanted.rebases),))
+    return refusal(BotReport, (_moved(ref, wanted.on_stale),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,7 @@ class _Attempt:
         must_be_free(self.place, branch)
         text = self._signatures()
         foreign = self._foreign(branch, at, base, text[1])
-        if foreign is not None and not self.wanted.merges:
+        if foreign is not None and self.wanted.on_stale != "merge":
             raise foreign
         with ExitStack() as resources:
             result = _bot(self.engine, self.loaded, self.options, self.place, base).plan(resources)
@@ -319,7 +320,8 @@ def _elsewhere(branch: str, at: str, base: repository.BaseCommit, ref: str) -> t
     return Code.STALE_BASE, message, hint
 
 
-def _moved(ref: str, rebases: bool) -> Diagnostic:  # noqa: FBT001 (what the caller asked for)
+def _moved(ref: str, on_stale: OnStale) -> Diagnostic:
+    rebases = on_stale == "rebase"
     times = f" {MOST_ATTEMPTS} times" if rebases else ""
     return Diagnostic(
         code=Code.STALE_BASE,

@@ -26,6 +26,7 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.engine.engine import Engine
 from mdplan.git.repository import BRANCHES, git_failed, run_git
 from mdplan.reports.base import Report
+from mdplan.requests.batch import OnStale
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -114,7 +115,7 @@ class Fleet:
     """What to do in each repository: apply the manifest `loaded`, on branches that begin with `branch`.
 
     Clones lie in the folder `work`; `key` is that of the manifest with its values. With `github` each branch
-    has a pull request. `signed_by_forge` and `merges` are as in `PullOptions`.
+    has a pull request. `signed_by_forge` and `on_stale` are as in `PullOptions`.
     """
 
     loaded: LoadedManifest
@@ -128,7 +129,7 @@ class Fleet:
     labels: tuple[str, ...] = ()
     keep_going: bool = False
     signed_by_forge: bool = False
-    merges: bool = False
+    on_stale: OnStale = "refuse"
 
     def forge(self, member: FleetMember) -> Callable[[str], Forge] | None:
         """Makes the forge of `member`; None where branches are pushed alone."""
@@ -268,7 +269,7 @@ def _open(fleet: Fleet, visit: Visit) -> FleetRepository:
             labels=fleet.labels,
             forge=fleet.forge(member),
             signed_by_forge=fleet.signed_by_forge,
-            merges=fleet.merges,
+            on_stale=fleet.on_stale,
         )
         options = RunOptions(jobs=1, keep_going=fleet.keep_going)
         with Engine.open([clone], settings=fleet.settings) as engine:

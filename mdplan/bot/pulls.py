@@ -25,6 +25,7 @@ from mdplan.git.tree import CommitTree
 from mdplan.markdown.front_matter import FrontMatterContent
 from mdplan.markdown.headings import heading_slug
 from mdplan.reports.base import refusal
+from mdplan.requests.batch import OnStale
 from mdplan.settings import Settings
 from mdplan.storage.files import visible
 from mdplan.storage.filesystem import StorageRefused
@@ -40,9 +41,9 @@ class PullOptions:
     """The pull request of a manifest: from `branch` into `base`, on `remote`.
 
     `title` is None for what the manifest says; the name of the `part` of a split follows it. `forge` makes
-    the forge of the address of the remote; None for a branch without a pull request. With `merges` a branch
-    with commits by others is kept, and merged with the commit of the plan. With `signed_by_forge` the forge
-    makes the commit again, and signs it.
+    the forge of the address of the remote; None for a branch without a pull request. With `on_stale`
+    ``merge`` a branch with commits by others is kept, and merged with the commit of the plan. With
+    `signed_by_forge` the forge makes the commit again, and signs it.
     """
 
     base: str
@@ -53,7 +54,7 @@ class PullOptions:
     labels: Sequence[str] = ()
     author: str | None = None
     forge: Callable[[str], Forge] | None = None
-    merges: bool = False
+    on_stale: OnStale = "refuse"
     signed_by_forge: bool = False
 
 
@@ -78,7 +79,7 @@ def run_pull_request(
             message=message,
             author=wanted.author,
             rebuilds=True,
-            merges=wanted.merges,
+            on_stale=wanted.on_stale,
             forge=forge.committer if forge is not None else None,
             is_by_forge=wanted.signed_by_forge,
         )

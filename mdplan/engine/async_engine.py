@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from mdplan.engine.engine import Engine
 from mdplan.reports.plan import ApplyReport, PlanReport
+from mdplan.requests.batch import OnStale
 
 if TYPE_CHECKING:
     from mdplan.reports.history import DoctorReport, HistoryReport, RecoverReport
@@ -84,17 +85,10 @@ class AsyncEngine:
         return await _in_thread(self.engine.apply, data)
 
     async def undo(
-        self,
-        transaction: str | None = None,
-        *,
-        dry_run: bool = False,
-        rebases: bool = False,
-        merges: bool = False,
+        self, transaction: str | None = None, *, dry_run: bool = False, on_stale: OnStale = "refuse"
     ) -> ApplyReport:
         """As `Engine.undo`."""
-        return await _in_thread(
-            self.engine.undo, transaction, dry_run=dry_run, rebases=rebases, merges=merges
-        )
+        return await _in_thread(self.engine.undo, transaction, dry_run=dry_run, on_stale=on_stale)
 
     async def history(self, limit: int = 20, file: str | None = None) -> "HistoryReport":
         """As `Engine.history`."""

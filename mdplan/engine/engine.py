@@ -260,7 +260,7 @@ class Engine(EngineServices):
             return refusal(PlanReport, (loaded,))
         undone = loaded[0].undoes
         if undone is not None:
-            report = self.undo(undone, dry_run=True, rebases=True)
+            report = self.undo(undone, dry_run=True, on_stale="rebase")
             self.library.derive(report.plan_id, *loaded)
             return report
         from mdplan.planning.replan import plan_on_new_base
@@ -324,20 +324,14 @@ class Engine(EngineServices):
             return refusal(ApplyReport, refused.problems)
 
     def undo(
-        self,
-        transaction: str | None = None,
-        *,
-        dry_run: bool = False,
-        rebases: bool = False,
-        merges: bool = False,
+        self, transaction: str | None = None, *, dry_run: bool = False, on_stale: OnStale = "refuse"
     ) -> ApplyReport:
         """Undo a transaction, by its ID or the beginning of one; without, the caller's last.
 
-        Undo the undo to redo. With `dry_run` its plan is stored and nothing is written. With `rebases` it
-        is carried over changes of other lines, with `merges` merged with what others changed since. Errors:
+        Undo the undo to redo. With `dry_run` its plan is stored and nothing is written. Where
+        files changed since, `on_stale` rebases it over changes of other lines, or merges it. Errors:
         NOT_UNDOABLE, STALE_BASE, MERGE_CONFLICT, FILE_EXISTS, FILE_NOT_FOUND; of reading and storage.
         """
-        on_stale: OnStale = "merge" if merges else "rebase" if rebases else "refuse"
         try:
             past = self.undoing.find(transaction, self.committing.caller.actor())
             if isinstance(past, Diagnostic):

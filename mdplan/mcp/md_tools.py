@@ -374,12 +374,7 @@ def _caller(engine: Engine, fields: Mapping[str, Schema]) -> Callable[..., ToolR
         if isinstance(request, tuple):
             return _answer(refusal(HistoryReport, request), most, full=full)
         if request.action == "undo" and "action" in fields:
-            undone = engine.undo(
-                request.transaction,
-                dry_run=request.dry_run,
-                rebases=request.on_stale == "rebase",
-                merges=request.on_stale == "merge",
-            )
+            undone = engine.undo(request.transaction, dry_run=request.dry_run, on_stale=request.on_stale)
             note_written(engine, undone)
             report = with_hints_for(Caller.AGENT, undone)
             return answers.plan_answer(report, most) if full else compact.compact_plan_answer(report, most)

@@ -37,7 +37,7 @@ def main(path: str, name: str, count: int) -> None:
                 tell("planned")
                 waited.append(sys.stdin.readline())
 
-        wanted = GitCommit(rebases=True, message=line)
+        wanted = GitCommit(on_stale="rebase", message=line)
         report = apply_to_branch(
             engine, load(str(manifest)), RunOptions(jobs=1, on_event=wait), "main", wanted
         )

@@ -163,7 +163,7 @@ def test_rebase_replans_on_the_commits_of_others(bare: Repository, manifest: Pat
             advance(bare, f"docs/new{events.count(event)}.md")
 
     how = RunOptions(jobs=1, on_event=move_twice)
-    report = apply_to_branch(bare.engine(), load(str(manifest)), how, "main", GitCommit(rebases=True))
+    report = apply_to_branch(bare.engine(), load(str(manifest)), how, "main", GitCommit(on_stale="rebase"))
 
     assert (report.applied, report.rebased) == (True, True)
     assert events.count("rebasing") == 2
@@ -184,7 +184,7 @@ def test_rebase_gives_up_after_a_limited_number_of_attempts(bare: Repository, ma
             advance(bare, f"docs/new{len(moved)}.md")
 
     how = RunOptions(jobs=1, on_event=always_move)
-    report = apply_to_branch(bare.engine(), load(str(manifest)), how, "main", GitCommit(rebases=True))
+    report = apply_to_branch(bare.engine(), load(str(manifest)), how, "main", GitCommit(on_stale="rebase"))
 
     assert codes(report) == ["STALE_BASE"]
     assert len(moved) == MOST_ATTEMPTS

@@ -176,8 +176,8 @@ def test_commit_of_a_person_on_the_branch_is_merged_on_request(
     text = remote.files(BRANCH)["docs/one.md"]
     by_hand = people.push_by_hand(BRANCH, {"docs/one.md": text + b"\nBy hand.\n"})
     people.push({"docs/two.md": b"nightly\n"})
-    report = bot.run("2", merges=True)
-    again = bot.run("3", merges=True)
+    report = bot.run("2", on_stale="merge")
+    again = bot.run("3", on_stale="merge")
 
     assert codes(report) == codes(again) == []
     assert remote.at(BRANCH) == report.commit == again.commit
@@ -187,7 +187,7 @@ def test_commit_of_a_person_on_the_branch_is_merged_on_request(
     assert by_hand in remote.git("rev-list", BRANCH).split()
     # Nothing is left to do, and the branch has the commit by hand: it is not deleted.
     people.push({"docs/one.md": b"stable\n", "docs/two.md": b"stable\n"})
-    assert codes(bot.run("4", merges=True)) == ["STALE_BASE"]
+    assert codes(bot.run("4", on_stale="merge")) == ["STALE_BASE"]
     assert remote.at(BRANCH) == report.commit
 
 
@@ -197,7 +197,7 @@ def test_conflict_with_a_commit_of_a_person_leaves_the_branch(
     bot.run("1")
     by_hand = people.push_by_hand(BRANCH, {"docs/one.md": b"# One\n\nAnother build by hand.\n"})
     people.push({"docs/one.md": b"# One\n\nThe nightly build is new.\n"})
-    report = bot.run("2", merges=True)
+    report = bot.run("2", on_stale="merge")
 
     assert codes(report) == ["MERGE_CONFLICT"]
     assert remote.at(BRANCH) == by_hand

@@ -373,7 +373,7 @@ WAYS_BY_ID: dict[str, Callable[[Engine, Ids], object]] = {
     "undo": lambda engine, ids: engine.undo(ids.commit),
     "undo of both": lambda engine, ids: engine.undo(ids.partial),
     "undo of the last": lambda engine, _: engine.undo(),
-    "rebased undo of both": lambda engine, ids: engine.undo(ids.partial, rebases=True),
+    "rebased undo of both": lambda engine, ids: engine.undo(ids.partial, on_stale="rebase"),
     "list of reviews": lambda engine, _: ReviewService(engine).entries(),
     "review of a plan": lambda engine, ids: ReviewService(engine).open(ids.plan),
     "review of a committed plan": lambda engine, ids: ReviewService(engine).open(ids.committed_plan),

@@ -116,8 +116,8 @@ def test_undo_is_merged_with_what_was_changed_since(engine: Engine, file: Path) 
     base = engine.stat({"file": "guide.md"}).base_sha256
     assert engine.apply({"file": "guide.md", "baseSha256": base, "edits": [ADD]}).ok
     file.write_text(file.read_text().replace("- of the plan\n", "- of the plan\n- of a person\n"))
-    assert engine.undo(rebases=True).diagnostics[0].code is Code.STALE_BASE
-    assert engine.undo(merges=True).ok
+    assert engine.undo(on_stale="rebase").diagnostics[0].code is Code.STALE_BASE
+    assert engine.undo(on_stale="merge").ok
     assert file.read_text() == GUIDE.replace("- a task\n", "- a task\n- of a person\n")
 
 

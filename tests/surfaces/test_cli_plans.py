@@ -262,21 +262,35 @@ def test_stale_base_is_refused_and_explained(project: Path) -> None:
     assert (project / "guide.md").read_text() == theirs
 
 
+@pytest.mark.parametrize(
+    "option", [["--rebase"], ["--on-stale", "rebase"], ["--rebase", "--on-stale=rebase"]]
+)
 @pytest.mark.parametrize("named", [plan_id_of, lambda: "plan.json"], ids=["plan ID", "plan file"])
-def test_stale_plan_is_rebased_when_that_is_asked_for(project: Path, named: Callable[[], str]) -> None:
+def test_stale_plan_is_rebased_when_that_is_asked_for(
+    project: Path, named: Callable[[], str], option: list[str]
+) -> None:
     mdplan("plan", "--output", "plan.json", stdin=BATCH)
     plan = named()
     (project / "guide.md").write_text(GUIDE.replace("Use it.", "Use it well."))
 
-    run = mdplan("apply", "--rebase", plan)
+    run = mdplan("apply", *option, plan)
 
     assert run.code == 0
     assert run.err.startswith("Applied: 1 file, 2 edits: +3 -1 lines, on the files as they are now, as plan ")
     assert (project / "guide.md").read_text() == RESULT.replace("Use it.", "Use it well.")
 
 
-def test_dry_run_is_not_rebased(project: Path) -> None:
-    assert mdplan("apply", "--check", "--rebase", plan_id_of()).code == 2
+@pytest.mark.parametrize("option", ["--rebase", "--on-stale=rebase"])
+def test_dry_run_is_not_rebased(project: Path, option: str) -> None:
+    assert mdplan("apply", "--check", option, plan_id_of()).code == 2
+
+
+@pytest.mark.parametrize("options", [["--rebase", "--merge"], ["--on-stale", "refuse", "--merge"]])
+def test_only_one_way_for_stale_files_is_taken(project: Path, options: list[str]) -> None:
+    run = mdplan("apply", *options, plan_id_of())
+
+    assert run.code == 2
+    assert "--merge cannot be combined with" in run.err
 
 
 @pytest.mark.parametrize("arguments", [["batch.json"], ["-"], []], ids=["file", "dash", "piped in"])

@@ -13,7 +13,7 @@ from mdplan.engine.engine import Engine
 from mdplan.plan import Plan
 from mdplan.reports.base import Report, to_wire
 from mdplan.reports.plan import ApplyReport
-from mdplan.requests.batch import Batch
+from mdplan.requests.batch import Batch, OnStale
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import Durability
 from mdplan.storage.root import Root
@@ -112,7 +112,7 @@ def test_undo_with_rebase_keeps_changes_of_other_lines(engine: Engine, folder: P
     for old, new in theirs.items():
         (folder / "a.md").write_bytes((folder / "a.md").read_bytes().replace(old, new))
 
-    report = engine.undo(transaction, rebases=True)
+    report = engine.undo(transaction, on_stale="rebase")
 
     assert (report.applied, report.rebased) == (True, True)
     kept = GUIDE
@@ -143,14 +143,14 @@ def test_stored_undo_is_rebased_when_applied(engine: Engine, folder: Path) -> No
         (batch({"op": "rename_file", "newFile": "c.md"}), ("c.md", None), Code.FILE_NOT_FOUND),
     ],
 )
-@pytest.mark.parametrize("rebases", [False, True])
+@pytest.mark.parametrize("on_stale", ["refuse", "rebase"])
 def test_undo_neither_overwrites_nor_deletes_foreign_files(
     engine: Engine,
     folder: Path,
     request_: Mapping[str, Any],
     meanwhile: tuple[str, bytes | None],
     code: Code | None,
-    rebases: bool,
+    on_stale: OnStale,
 ) -> None:
     transaction = commit(engine, request_)
     name, data = meanwhile
@@ -160,7 +160,7 @@ def test_undo_neither_overwrites_nor_deletes_foreign_files(
         (folder / name).write_bytes(data)
     before = read_tree(folder)
 
-    report = engine.undo(transaction, rebases=rebases)
+    report = engine.undo(transaction, on_stale=on_stale)
 
     assert codes(report) == ([code] if code else [])
     assert bool(report.already_applied) is (code is None)

@@ -290,10 +290,10 @@ def test_rebased_undo_past_the_deadline_is_refused(patient: Engine, hurried: Eng
         file.write(b"c\n")
     written = (tmp_path / "long.md").read_bytes()
 
-    assert codes(hurried.undo(rebases=True).diagnostics) == [Code.PARSE_TIMEOUT]
+    assert codes(hurried.undo(on_stale="rebase").diagnostics) == [Code.PARSE_TIMEOUT]
 
     assert (tmp_path / "long.md").read_bytes() == written
-    assert patient.undo(rebases=True).applied
+    assert patient.undo(on_stale="rebase").applied
 
 
 def test_stale_plan_past_the_deadline_is_refused(patient: Engine, hurried: Engine, tmp_path: Path) -> None:

@@ -421,7 +421,7 @@ def pr(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
         author=given["author"],
         forge=GitHub.of_environment if given["forge"] == "github" else None,
         signed_by_forge=given["commits"] == "forge",
-        merges=given["on_stale"] == "merge",
+        on_stale=given["on_stale"],
     )
     engine = session.open_engine(require_approval=given["require_approval"])
     report = (
@@ -470,8 +470,7 @@ def _applied(
         return apply_manifest(engine, loaded, options)
     from mdplan.bot.commits import GitCommit, apply_to_branch
 
-    on_stale, rebuilds = wanted.pop("on_stale"), bool(wanted.pop("rebuilds"))
-    commit = GitCommit(**wanted, rebases=on_stale == "rebase", rebuilds=rebuilds, merges=on_stale == "merge")
+    commit = GitCommit(**{name: value for name, value in wanted.items() if value is not None})
     return apply_to_branch(engine, loaded, options, ref, commit)
 
 

@@ -141,7 +141,7 @@ def _visited(session: Session, given: dict[str, Any], task: "VisitTask | None") 
         labels=tuple(given["labels"]),
         keep_going=given["keep_going"],
         signed_by_forge=given["commits"] == "forge",
-        merges=given["on_stale"] == "merge",
+        on_stale=given["on_stale"],
     )
     listed = [each for each in members if isinstance(each, FleetMember)]
     if task is None:

@@ -105,9 +105,13 @@ def validate(session: Session, *, batch: str, form: str, **overrides: bool | str
 @click.option("--yes", "-y", is_flag=True, help="Without PLAN: apply the pending plan without asking.")
 @click.option("--check", is_flag=True, help="Apply nothing; exit with 1 if anything would change.")
 @click.option(
-    "--rebase", is_flag=True, help="If a file has changed, apply when every edit still has the same effect."
+    "--on-stale",
+    type=click.Choice(["refuse", "rebase", "merge"]),
+    help="If a file has changed. rebase: apply when every edit still has the same effect; merge: merge the"
+    " change into it, as a new plan.  [default: refuse]",
 )
-@click.option("--merge", is_flag=True, help="If a file has changed, merge the change into it, as a new plan.")
+@click.option("--rebase", is_flag=True, help="Short for `--on-stale rebase`.")
+@click.option("--merge", is_flag=True, help="Short for `--on-stale merge`.")
 @approval_option
 @batches.override_options
 @engine_command(ApplyReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY, tells_people=True)
@@ -117,6 +121,7 @@ def apply(  # noqa: PLR0913 (one parameter for each option)
     plan: str | None,
     yes: bool,
     check: bool,
+    on_stale: OnStale | None,
     rebase: bool,
     merge: bool,
     require_approval: bool,
@@ -132,10 +137,9 @@ def apply(  # noqa: PLR0913 (one parameter for each option)
     from mdplan.engine.plans import PlanRef, read_apply_request, with_options
     from mdplan.requests.batch import Batch
 
-    if rebase and (check or merge):
-        other = "--check" if check else "--merge"
-        hint = "--check is about the files as planned" if check else "give one of them"
-        raise Misuse(f"{other} cannot be combined with --rebase", hint)
+    on_stale = _on_stale(on_stale, rebase=rebase, merge=merge)
+    if check and on_stale == "rebase":
+        raise Misuse("--check cannot be combined with --rebase", "--check is about the files as planned")
     engine = session.open_engine(require_approval=require_approval)
     data = _data(session, engine, plan)
     if isinstance(data, batches.BadInput):
@@ -153,12 +157,25 @@ def apply(  # noqa: PLR0913 (one parameter for each option)
         code = _confirm(session, engine, str(data))
         if code is not None:
             return code
-    options = {**overrides, "dry_run": check, "on_stale": "merge" if merge else "rebase" if rebase else None}
+    options = {**overrides, "dry_run": check, "on_stale": on_stale}
     report = engine.apply(with_options(request, options))
     code = _finish(session, engine, report, data, check=check)
     if is_asked and report.receipt is not None:
         session.console.note(f"To undo: {session.command_line('undo', report.receipt.transaction)}")
     return code
+
+
+def _on_stale(word: OnStale | None, *, rebase: bool, merge: bool) -> OnStale | None:
+    """Return what `--on-stale` or one of its short forms says. Raises `Misuse` where they differ."""
+    given: dict[OnStale, str] = {} if word is None else {word: f"--on-stale {word}"}
+    if rebase:
+        given.setdefault("rebase", "--rebase")
+    if merge:
+        given.setdefault("merge", "--merge")
+    if len(given) > 1:
+        first, second, *_ = given.values()
+        raise Misuse(f"{second} cannot be combined with {first}", "give one of them")
+    return next(iter(given), None)
 
 
 def _finish(session: Session, engine: "Engine", report: ApplyReport, data: object, *, check: bool) -> Exit:
@@ -247,9 +264,7 @@ def undo(
     transaction = None if transaction in _LAST else transaction
     past = engine.undoing.find(transaction, engine.committing.caller.actor())
     is_redo = not isinstance(past, Diagnostic) and engine.undoing.is_redo(past)
-    report = engine.undo(
-        transaction, dry_run=dry_run, rebases=on_stale == "rebase", merges=on_stale == "merge"
-    )
+    report = engine.undo(transaction, dry_run=dry_run, on_stale=on_stale)
     plan_output.print_recovered(session, report)
     if not report.ok:
         return session.finish(report)
