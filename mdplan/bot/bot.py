@@ -172,7 +172,7 @@ def propose(
         result = _bot(engine, loaded, options).plan(resources)
         report = bot_report(result, {})
         if result.plan is not None and keeps:
-            report = replace(report, stored=engine.keep(result.plan))
+            report = replace(report, stored=engine.library.save(result.plan))
         yield Proposal(report=with_interrupted(report, engine.workspace), result=result)
 
 

@@ -189,7 +189,7 @@ class _Attempt:
     def _signatures(self) -> tuple[Signature, Signature]:
         """Who is author and committer, asked before anything is planned."""
         config = self.place.config()
-        now = self.engine.committing.clock()
+        now = self.engine.clock()
         found = (signature("author", config, now, self.wanted.author), signature("committer", config, now))
         problems = tuple(dict.fromkeys(each for each in found if isinstance(each, Diagnostic)))
         author, committer = found
@@ -213,11 +213,7 @@ class _Attempt:
         """
         text = CommitText(
             message=commit_message(
-                self.wanted.message,
-                self.loaded.name,
-                plan.plan_id,
-                plan.intent,
-                self.engine.committing.caller.client(),
+                self.wanted.message, self.loaded.name, plan.plan_id, plan.intent, self.engine.caller.client()
             ),
             author=people[0],
             committer=people[1],
@@ -253,7 +249,7 @@ class _Attempt:
         return clearance
 
     def _use(self, clearance: Clearance, plan: Plan, commit: str) -> None:
-        root, now = self.engine.workspace.roots[0], self.engine.committing.clock()
+        root, now = self.engine.workspace.roots[0], self.engine.clock()
         problems = self.engine.gate.use(clearance, plan.plan_id, root, commit, now)
         if problems:
             raise StorageRefused(problems)

@@ -311,7 +311,7 @@ def _merged(engine: Engine, remote: Remote, wanted: BranchMerge) -> BranchMerged
     if made.conflicts:
         problems = tuple(commits.conflicts_of(made))
         return BranchMerged(replace(report, ok=False, error=problems[0], diagnostics=problems), files)
-    config, now = place.config(), engine.committing.clock()
+    config, now = place.config(), engine.clock()
     author, committer = (
         commits.signature("author", config, now, wanted.author),
         commits.signature("committer", config, now),

@@ -167,7 +167,7 @@ def _kind_in_words(kind: str) -> str:
 def _stored(engine: "Engine", draft: "PlanResult") -> "PlanResult":
     """`draft` with its plan stored; as it is where that cannot be stored."""
     assert draft.planned is not None
-    stored = engine.keep(draft.planned, draft.document)
+    stored = engine.library.save(draft.planned, draft.document)
     return replace(draft, report=replace(draft.report, stored=stored))
 
 

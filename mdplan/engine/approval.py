@@ -301,25 +301,22 @@ class Feedback:
     past: History
     client: Callable[[], Client]
 
-    def revise(self, plan: Plan, root: Root, revises: str | None) -> Problems:
+    def record_revision(self, plan: Plan, revises: str | None) -> Problems:
         """Record that `plan` was made in place of the plan `revises`.
 
         Where none is given, it is the one of the same client and files that a person commented last, unless a
         plan was committed in its place already. Errors: those of loading the plan.
         """
+        root = self.library.root_of(plan)
         if revises is not None:
             loaded = self.library.load(revises)
             if isinstance(loaded, Diagnostic):
                 return (loaded,)
             old: str | None = loaded[0].plan_id
         else:
-            found = (
-                (decision, other)
-                for decision, other in self._open_requests(root)
-                if _are_same_files(plan, other)
-            )
-            old = next((other.plan_id for _, other in found), None)
-        if old is not None and old != plan.plan_id:
+            open_requests = (other for _, other in self._open_requests(root))
+            old = next((other.plan_id for other in open_requests if _are_same_files(plan, other)), None)
+        if old is not None:
             Revisions(root.path).add(plan.plan_id, old)
         return ()
 

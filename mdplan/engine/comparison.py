@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 from mdplan.diagnostics import LINK_CODES, Code, Diagnostic, Problems
 from mdplan.documents.documents import Documents
-from mdplan.engine.plans import PlanDocument, PlanLibrary, PlanRef
+from mdplan.engine.plans import PlanDocument, PlanLibrary, Planner, PlanRef
 from mdplan.engine.undo import PlannedUndo, UndoService
 from mdplan.limits import Limits
 from mdplan.plan import FileChange, Plan
@@ -187,8 +187,6 @@ def compare_plans(
 # the part
 # that a reviewer reads, and hash that. So every member that follows from the others is computed again.
 
-Planner: TypeAlias = Callable[[Batch], PlannedBatch | Problems]
-
 
 @dataclass(frozen=True, slots=True)
 class DocumentCheck:
@@ -248,7 +246,7 @@ class DocumentCheck:
 
     def _planned_again(self, plan: Plan, batch: Batch) -> Plan | None:
         """The plan of the same edits, if it has the same ID."""
-        planned = self.planner(batch)
+        planned = self.planner.plan(batch)
         if not isinstance(planned, PlannedBatch):
             return None
         again = planned.plan

@@ -5,8 +5,7 @@ Every surface is a thin adapter onto this class; none of them edits text by itse
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
-from functools import cached_property, partial, wraps
+from functools import cached_property, wraps
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -25,12 +24,12 @@ from mdplan.reports.plan import ApplyReport, PlanReport, as_apply_report
 from mdplan.requests.batch import Batch, OnStale, read_batch
 from mdplan.settings import DEFAULT_SETTINGS, ProgressCallback, Settings, no_progress
 from mdplan.storage.filesystem import StorageRefused
-from mdplan.storage.root import Root, Workspace
+from mdplan.storage.root import Workspace
 from mdplan.text.source import Source
 
 # Each verb loads what it needs when it is called: making the classes of all reports takes longer than a plan.
 if TYPE_CHECKING:
-    from mdplan.engine.commit import Committer, PlanCommitter
+    from mdplan.engine.commit import Committer
     from mdplan.engine.comparison import DocumentCheck, PlanComparer
     from mdplan.engine.undo import Recovery, UndoService
     from mdplan.reports.history import DoctorReport, HistoryReport, RecoverReport
@@ -43,11 +42,8 @@ if TYPE_CHECKING:
     from mdplan.storage.recovery import Keep
 
 
-# --- What an engine is made of: its services, each made when a verb first needs it.
-
-
 class EngineServices:
-    """The services over one workspace, and what several of them share."""
+    """The services of an engine; most are made when a verb first needs them."""
 
     def __init__(
         self,
@@ -65,7 +61,7 @@ class EngineServices:
         self.settings = settings
         self.documents = Documents.of(workspace, settings)
         self.past = History(workspace)
-        self.library = plans.PlanLibrary(workspace, self.past, settings.plans_kept_days, caller.client)
+        self.library = plans.PlanLibrary(workspace, self.past, settings.plans_kept_days, caller.client, clock)
         self.planner = plans.Planner(self.documents, settings.batch)
         self.stored = plans.StoredPlans(self.documents, self.library)
         self.gate = ApprovalGate.of(
@@ -75,8 +71,8 @@ class EngineServices:
         self.feedback = Feedback(
             self.library, plans.PlanCache(self.library), lambda: self.comparer, self.past, caller.client
         )
-        self._clock = clock
-        self._caller = caller
+        self.clock = clock
+        self.caller = caller
 
     @cached_property
     def undoing(self) -> "UndoService":
@@ -97,9 +93,7 @@ class EngineServices:
         """The check of plan documents that callers send."""
         from mdplan.engine.comparison import DocumentCheck
 
-        return DocumentCheck(
-            self.documents, self.library, self.planner.plan, self.undoing, self.settings.batch
-        )
+        return DocumentCheck(self.documents, self.library, self.planner, self.undoing, self.settings.batch)
 
     @cached_property
     def recovery(self) -> "Recovery":
@@ -109,50 +103,24 @@ class EngineServices:
         return Recovery(self.workspace, self.settings.lock_timeout)
 
     @cached_property
-    def committing(self) -> "Committer":
-        """Commits of plans."""
+    def committer(self) -> "Committer":
+        """Commits of batches, plans and undos."""
         from mdplan.engine.commit import Committer
 
         return Committer(
             documents=self.documents,
             library=self.library,
-            undoing=self.undoing,
-            settings=self.settings,
-            clock=self._clock,
-            gate=self.gate,
-            caller=self._caller,
-        )
-
-    @cached_property
-    def commits(self) -> "PlanCommitter":
-        """Commits of plans and undos that may need to be planned again."""
-        from mdplan.engine.commit import PlanCommitter
-
-        return PlanCommitter(
-            documents=self.documents,
+            stored=self.stored,
             planner=self.planner,
-            undoing=self.undoing,
             merging=self.merging,
-            committing=self.committing,
-            limits=self.settings.batch,
-            save=lambda planned, origin: self.keep(planned, origin=origin),
-            revise=self.revise,
+            undoing=self.undoing,
+            recovery=self.recovery,
+            feedback=self.feedback,
+            gate=self.gate,
+            settings=self.settings,
+            caller=self.caller,
+            clock=self.clock,
         )
-
-    def keep(self, planned: PlannedBatch | Plan, document: bytes = b"", origin: Plan | None = None) -> bool:
-        """Store what was just planned, perhaps derived from `origin`; False where that is impossible."""
-        plan, bases = (planned, ()) if isinstance(planned, Plan) else (planned.plan, planned.bases)
-        return self.library.save(plan, self.root_of(plan), self._clock(), document or None, origin, bases)
-
-    def revise(self, plan: Plan, batch: Batch) -> Problems:
-        """Record in whose place `plan` of `batch` was made. Errors: those of loading that plan."""
-        return self.feedback.revise(plan, self.root_of(plan), batch.revises)
-
-    def root_of(self, plan: Plan) -> Root:
-        """Root of a plan whose files were located before."""
-        root = self.documents.root_of(plan)
-        assert isinstance(root, Root)
-        return root
 
 
 class Engine(EngineServices):
@@ -162,7 +130,7 @@ class Engine(EngineServices):
     ...     engine.stat({"file": "guide.md"}).sections[1].heading_path
     ('Kettle guide', 'Install')
 
-    `draft`, `source`, `keep`, `commit` and the attributes are for the surfaces of mdplan: they may change.
+    `draft`, `source`, `commit` and the attributes are for the surfaces of mdplan: they may change.
     """
 
     @classmethod
@@ -236,7 +204,7 @@ class Engine(EngineServices):
         *,
         stores: bool = True,
     ) -> PlanResult:
-        """Plan of a batch with diff and document; `overrides` are fields of the batch. `keep` stores it."""
+        """Plan of a batch with diff and document; `overrides` are fields of the batch."""
         batch = self._read_batch(data)
         if not isinstance(batch, Batch):
             return PlanResult(with_interrupted(refusal(PlanReport, batch), self.workspace))
@@ -268,7 +236,7 @@ class Engine(EngineServices):
         planned = plan_on_new_base(self.planner.plan, loaded[0], self.settings.batch)
         if not isinstance(planned, PlannedBatch):
             return refusal(PlanReport, planned)
-        stored = self.keep(planned, origin=loaded[0])
+        stored = self.library.save(planned, origin=loaded[0])
         return PlanReport(ok=True, stored=stored, **planned.report_fields())
 
     def export(self, plan_id: str) -> bytes | Problems:
@@ -308,8 +276,7 @@ class Engine(EngineServices):
     def commit(self, plan: Plan) -> ApplyReport:
         """Commit `plan`; the report has no diff. Errors: STALE_BASE, PLAN_TAMPERED; those of storage."""
         try:
-            work = partial(self.commits.commit_plan, plan=plan, with_diff=False)
-            return self.committing.locked(self.root_of(plan), work)
+            return self.committer.commit(plan)
         except StorageRefused as refused:
             return refusal(ApplyReport, refused.problems)
 
@@ -319,7 +286,7 @@ class Engine(EngineServices):
         if not isinstance(batch, Batch):
             return refusal(ApplyReport, batch)
         try:
-            return self.commits.commit_batch(self.recovery, lambda: self.planner.plan(batch))
+            return self.committer.commit_batch(lambda: self.planner.plan(batch))
         except StorageRefused as refused:
             return refusal(ApplyReport, refused.problems)
 
@@ -333,15 +300,10 @@ class Engine(EngineServices):
         NOT_UNDOABLE, STALE_BASE, MERGE_CONFLICT, FILE_EXISTS, FILE_NOT_FOUND; of reading and storage.
         """
         try:
-            past = self.undoing.find(transaction, self.committing.caller.actor())
+            past = self.undoing.find(transaction, self.caller.actor())
             if isinstance(past, Diagnostic):
                 return refusal(ApplyReport, (past,))
-            if dry_run:
-                report = self.commits.preview_undo(past, self.stored, on_stale)
-            else:
-                work = partial(self.commits.commit_undo, transaction=past.id, on_stale=on_stale)
-                report = self.committing.locked(past.root, work)
-            return replace(report, undone=past.named()) if report.ok else report
+            return self.committer.undo(past, on_stale, dry_run=dry_run)
         except StorageRefused as refused:
             return refusal(ApplyReport, refused.problems)
 
@@ -394,12 +356,16 @@ class Engine(EngineServices):
 
     def _draft(self, batch: Batch, tick: ProgressCallback, *, stores: bool = True) -> PlanResult:
         planned = self.merging.plan(batch, tick)
-        problems = planned if isinstance(planned, tuple) else self.revise(planned.plan, batch)
+        problems = (
+            planned
+            if isinstance(planned, tuple)
+            else self.feedback.record_revision(planned.plan, batch.revises)
+        )
         if not isinstance(planned, PlannedBatch) or problems:
             return PlanResult(with_interrupted(refusal(PlanReport, problems), self.workspace))
         document = write_document(planned.plan)
-        stored = stores and self.keep(planned, document)
-        review = self.feedback.of(planned.plan, self.root_of(planned.plan))
+        stored = stores and self.library.save(planned, document)
+        review = self.feedback.of(planned.plan, self.library.root_of(planned.plan))
         report = PlanReport(ok=True, stored=stored, review=review, **planned.report_fields())
         return PlanResult(with_interrupted(report, self.workspace), planned.diff, document, planned)
 
@@ -409,13 +375,13 @@ class Engine(EngineServices):
             return refusal(ApplyReport, batch)
         if batch.dry_run:
             return as_apply_report(self._draft(batch, tick).report)
-        return self.commits.apply_batch(batch, self.recovery, self.stored, tick, seen)
+        return self.committer.apply_batch(batch, tick, seen)
 
     def _apply_plan(self, request: plans.PlanRef | plans.PlanDocument) -> ApplyReport:
         loaded = self.document_check.named(request)
         if isinstance(loaded, Diagnostic):
             return refusal(ApplyReport, (loaded,))
-        return self.commits.apply_plan(*loaded, request, self.stored)
+        return self.committer.apply_plan(*loaded, request)
 
 
 # --- Refusals as exceptions, for callers who ask for that.

@@ -11,7 +11,6 @@ from mdplan.engine.plans import MergeService
 from mdplan.merge.documents import Choice, ConflictPlace
 from mdplan.plan import Plan
 from mdplan.planning.replay import FoundFile, PlannedBatch
-from mdplan.storage.root import Root
 from mdplan.text.source import sha256_hex
 
 if TYPE_CHECKING:
@@ -78,10 +77,7 @@ def plan_merge(
     planned = merging.of_plan(loaded.plan, loaded.found, choices)
     if not isinstance(planned, PlannedBatch):
         return planned
-    root = merging.documents.root_of(planned.plan)
-    assert isinstance(root, Root)
-    now = engine.committing.clock()
-    merging.library.save(planned.plan, root, now, None, loaded.plan, planned.bases)
+    merging.library.save(planned, origin=loaded.plan)
     return planned.plan.plan_id
 
 

@@ -4,6 +4,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from threading import Lock
+from time import time
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
@@ -65,32 +66,34 @@ class PlanLibrary:
         history: History,
         kept_days: float,
         client: Callable[[], Client] = library_client,
+        clock: Callable[[], float] = time,
     ) -> None:
         """Keep one store for each root of `workspace`, which forgets plans after `kept_days`.
 
-        `client` gives the program that makes plans now.
+        `client` gives the program that makes plans now; `clock` gives seconds since the epoch.
         """
         kept = kept_days * _SECONDS_OF_A_DAY
         self._stores = [(root, PlanStore(root.path, kept_seconds=kept)) for root in workspace.roots]
         self._history = history
         self._workspace = workspace
         self._client = client
+        self._clock = clock
         self._clients: dict[str, Client] = {}
 
     def save(
         self,
-        plan: Plan,
-        root: Root,
-        now: float,
-        document: bytes | None = None,
+        planned: PlannedBatch | Plan,
+        document: bytes = b"",
         origin: Plan | None = None,
         bases: Sequence[Source] = (),
     ) -> bool:
-        """Store `plan`, or its `document` that was written before; False where nothing can be stored.
+        """Store what was planned, or its `document` if that is written; False if nothing can be stored.
 
-        `origin` is the plan that it was derived from, which keeps its client; `bases` are what its files
-        contain, for a merge.
+        `origin` is the plan that it was derived from, which keeps its client; `bases` are what the files of a
+        plan contain, for a merge.
         """
+        plan, bases = (planned, bases) if isinstance(planned, Plan) else (planned.plan, planned.bases)
+        root = self.root_of(plan)
         if origin is not None:
             self.derive(plan.plan_id, origin, root)
         # What is decided about the same edits under another title counts for this plan, and for its parts.
@@ -98,7 +101,13 @@ class PlanLibrary:
         client = (self.client_of(origin.plan_id, root) if origin is not None else None) or self._client()
         contents = (base.data for base in bases)
         parts = (document,) if document else document_parts(plan, with_sections=True)
-        return self._store_of(root).save_plan(plan.plan_id, parts, now, contents, client)
+        return self._store_of(root).save_plan(plan.plan_id, parts, self._clock(), contents, client)
+
+    def root_of(self, plan: Plan) -> Root:
+        """Return the root of a plan whose files were located before."""
+        name = self._workspace.locate(plan.files[0].path)
+        assert isinstance(name, FileName)
+        return self._workspace.root_of(name)
 
     def client_of(self, plan_id: str, root: Root) -> Client | None:
         """The program that made a stored plan of `root`, as far as it is known."""

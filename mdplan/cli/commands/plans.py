@@ -262,7 +262,7 @@ def undo(
             problem, f"`mdplan history {shlex.quote(transaction)}` lists the IDs of those that changed it"
         )
     transaction = None if transaction in _LAST else transaction
-    past = engine.undoing.find(transaction, engine.committing.caller.actor())
+    past = engine.undoing.find(transaction, engine.caller.actor())
     is_redo = not isinstance(past, Diagnostic) and engine.undoing.is_redo(past)
     report = engine.undo(transaction, dry_run=dry_run, on_stale=on_stale)
     plan_output.print_recovered(session, report)
