@@ -1,4 +1,4 @@
-"""The one gate before every commit: decisions of people about plans, and the setting that requires them."""
+"""Approval of plans: the gate before every commit, and what people said for the authors of plans."""
 
 import os
 import posixpath
@@ -84,7 +84,7 @@ class Clearance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalGate:
-    """Whether plans may be committed: asked for every commit, also of an undo, by every surface.
+    """Decides for every commit, also of an undo, whether its plan may be committed.
 
     A rejection always refuses, and so does a request for changes. With `is_required` only approved plans
     pass. `own_check` is a further check of the program that uses the engine. `on_pending` is called with
@@ -97,13 +97,13 @@ class ApprovalGate:
 
     @classmethod
     def of(cls, *, required: bool, own_check: Approval, on_pending: OnPending) -> "ApprovalGate":
-        """The gate for an engine that was opened with `required`, in the environment of this process."""
+        """Return the gate of an engine opened with `required`, in the environment of this process."""
         variable = os.environ.get(REQUIRE_APPROVAL_VARIABLE, "")
         is_required = required or variable.strip().lower() not in _OFF
         return cls(is_required=is_required, own_check=own_check, on_pending=on_pending)
 
     def check(self, plan: Plan, root: Root) -> Clearance | Problems:
-        """Whether `plan` may be committed now, under the lock of `root`.
+        """Clear `plan` for a commit under the lock of `root`, or return why it must not be committed.
 
         Errors: those of `rejection`; APPROVAL_REQUIRED where an approval is required, and there is none or it
         was used.
@@ -129,7 +129,7 @@ class ApprovalGate:
         return Clearance(approved=answer if isinstance(answer, Approved) else None, version=None)
 
     def rejection(self, plan: Plan, root: Root) -> Problems:
-        """Why a person keeps `plan` from being committed, or a plan that it was derived from, also in part.
+        """Return why a person refused `plan`, or a plan that it was derived from, also in part.
 
         Errors: PLAN_REJECTED, CHANGES_REQUESTED.
         """
@@ -152,7 +152,7 @@ class ApprovalGate:
 
 
 def rejection_of(root_path: str, plan: Plan, standing: DecisionHistory) -> Decision | None:
-    """The decision that keeps `plan` from being committed; None where there is none.
+    """Return the decision that keeps `plan` from being committed, if there is one.
 
     It is on the plan itself, or on one that it was derived from, or that makes the same edits under another
     title; an approval of the plan itself comes first.
@@ -163,13 +163,13 @@ def rejection_of(root_path: str, plan: Plan, standing: DecisionHistory) -> Decis
     if standing.is_approved or standing.used_by is not None:
         return None
     store, origins, same = DecisionStore(root_path), Origins(root_path), untitled_id(plan)
-    found = {same, *origins.of(plan.plan_id), *(origins.of(same) if same != plan.plan_id else ())}
-    decisions = (store.of(origin) for origin in sorted(found - {plan.plan_id}))
-    return next((each for each in decisions if each is not None and not each.approves), None)
+    related = {same, *origins.of(plan.plan_id), *(origins.of(same) if same != plan.plan_id else ())}
+    decisions = map(store.of, sorted(related - {plan.plan_id}))
+    return next((decision for decision in decisions if decision is not None and not decision.approves), None)
 
 
 def decision_problems(outcome: AddOutcome) -> Problems:
-    """What is wrong when a decision was not added. Errors: STALE_DECISION, IO_ERROR."""
+    """Return why a decision was not added. Errors: STALE_DECISION, IO_ERROR."""
     if outcome is AddOutcome.STALE:
         return (STALE_DECISION,)
     return (_NOT_STORED,) if outcome is AddOutcome.FAILED else ()
@@ -187,7 +187,7 @@ def _required(plan_id: str, standing: DecisionHistory) -> Diagnostic:
 
 
 def shown_part(decision: Decision, plan: Plan, root: Root) -> tuple[Decision, EditNumbers]:
-    """`decision` without what it says of files that `--allow` or `--deny` exclude, and the numbers of edits.
+    """Return `decision` without files that `--allow` or `--deny` exclude, and the numbers of its edits.
 
     It can be on another plan than `plan`, which is shown: one with more files.
     """
@@ -196,13 +196,13 @@ def shown_part(decision: Decision, plan: Plan, root: Root) -> tuple[Decision, Ed
         return decision, numbers
     shown = replace(
         decision,
-        rejected=tuple(each for each in decision.rejected if _is_shown(numbers.place(each)[0], root)),
+        rejected=tuple(index for index in decision.rejected if _is_shown(numbers.place(index)[0], root)),
         edit_comments={
             index: text
             for index, text in decision.edit_comments.items()
             if _is_shown(numbers.place(index)[0], root)
         },
-        line_comments=tuple(each for each in decision.line_comments if _is_shown(each.file, root)),
+        line_comments=tuple(comment for comment in decision.line_comments if _is_shown(comment.file, root)),
     )
     return shown, numbers
 
@@ -215,13 +215,13 @@ def _is_shown(path: str | None, root: Root) -> bool:
 
 
 def _numbers(decision: Decision, plan: Plan, root: Root) -> EditNumbers:
-    """How people count the edits that `decision` names: of the plan that was reviewed."""
+    """Return the numbers of edits in the plan that was reviewed, which `decision` means."""
     reviewed = decision.part_of or decision.plan_id
     if reviewed == plan.plan_id:
         return plan.edit_numbers
     document = PlanStore(root.path).load_plan(reviewed)
-    known = None if document is None else read_document(document)
-    return known.edit_numbers if isinstance(known, Plan) else EditNumbers()
+    reviewed_plan = None if document is None else read_document(document)
+    return reviewed_plan.edit_numbers if isinstance(reviewed_plan, Plan) else EditNumbers()
 
 
 def _rejected(decision: Decision, numbers: EditNumbers, plan_id: str) -> Diagnostic:
@@ -246,21 +246,21 @@ def _rejected(decision: Decision, numbers: EditNumbers, plan_id: str) -> Diagnos
 
 
 def _comments(decision: Decision, numbers: EditNumbers) -> Iterator[str]:
-    """The comments, each on one line."""
+    """Yield the comments, each on one line."""
     if decision.comment:
         yield f'"{_line(decision.comment)}"'
     whole = f" in the plan {decision.part_of[:_SHORT]}" if decision.part_of else ""
-    for index, comment in sorted(decision.edit_comments.items()):
-        if comment:
-            yield f'on {numbers.named(index)}{whole}: "{_line(comment)}"'
+    for index, text in sorted(decision.edit_comments.items()):
+        if text:
+            yield f'on {numbers.named(index)}{whole}: "{_line(text)}"'
     shown = decision.line_comments[:_MOST_LINE_COMMENTS]
-    yield from (f'on {place_of(each)}: "{_line(each.text)}"' for each in shown)
+    yield from (f'on {place_of(comment)}: "{_line(comment.text)}"' for comment in shown)
     if len(shown) < len(decision.line_comments):
         yield f"and {len(decision.line_comments) - len(shown)} more comments on lines"
 
 
 def place_of(comment: LineComment) -> str:
-    """The lines that `comment` is on, in words: ``guide.md lines 3-5``, of the text after the plan."""
+    """Return the lines of `comment` in words: ``guide.md lines 3-5``, of the text after the plan."""
     lines = (
         f"line {comment.start}" if comment.start == comment.end else f"lines {comment.start}-{comment.end}"
     )
@@ -285,15 +285,15 @@ _NOT_STORED: Final = Diagnostic(
 )
 
 
-# --- Feedback for the authors of plans: comments by edit, and the diff to a revised plan.
+# --- Feedback for the authors of plans.
 
-# Decisions that are looked through for the one that a plan was made in answer to: the last ones.
+# A plan can answer one of the last decisions, of which so many are examined.
 _MOST_DECISIONS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """Decisions on plans of `library`, told to the program that `client` names."""
+    """What people decided about plans of `library`, for the program `client` that made the plans."""
 
     library: PlanLibrary
     plans: PlanCache
@@ -321,7 +321,7 @@ class Feedback:
         return ()
 
     def of(self, plan: Plan, root: Root) -> "ReviewReport | None":
-        """What people said of `plan`; else of the plan in whose place it was made, and what differs."""
+        """Return what people said of `plan`, else of the plan that it replaces, and how they differ."""
         standing = DecisionStore(root.path).history(plan.plan_id)
         decision = rejection_of(root.path, plan, standing) or standing.decision
         if decision is not None:
@@ -329,7 +329,7 @@ class Feedback:
         return self.earlier(plan, root)
 
     def earlier(self, plan: Plan, root: Root) -> "ReviewReport | None":
-        """What people said of the plan in whose place `plan` was made, and what differs."""
+        """Return what people said of the plan that `plan` replaces, and how they differ."""
         old_id = Revisions(root.path).last_of(plan.plan_id)
         loaded = self.plans.load(old_id) if old_id is not None else None
         if loaded is None or isinstance(loaded, Diagnostic):
@@ -349,14 +349,14 @@ class Feedback:
         return replace(report, comments=comments, comparison=compared.comparison)
 
     def pending(self, root: Root) -> "Iterator[ReviewReport]":
-        """What people said of plans of this client, and nothing was made in their place yet."""
+        """Yield what people said of plans of this client that no plan replaces yet."""
         revisions = Revisions(root.path)
         for decision, plan in self._open_requests(root):
             if not revisions.derived_from(plan.plan_id):
                 yield self._report(decision, plan, root)
 
     def _open_requests(self, root: Root) -> Iterator[tuple[Decision, Plan]]:
-        """Plans of this client that a person rejected or asked changes to, the last first."""
+        """Yield the plans of this client that a person rejected or wants changed, the last one first."""
         client, revisions = self.client(), Revisions(root.path)
         for decision in DecisionStore(root.path).all(_MOST_DECISIONS):
             if not decision.is_rejection:
@@ -364,14 +364,11 @@ class Feedback:
             made_by = self.library.client_of(decision.plan_id, root)
             if made_by is None or made_by.name != client.name:
                 continue
-            if any(map(self._is_committed, revisions.derived_from(decision.plan_id))):
+            if any(map(self.past.of_plan, revisions.derived_from(decision.plan_id))):
                 continue
             loaded = self.plans.load(decision.plan_id)
             if not isinstance(loaded, Diagnostic):
                 yield decision, loaded[0]
-
-    def _is_committed(self, plan_id: str) -> bool:
-        return self.past.of_plan(plan_id) is not None
 
     def _report(self, decision: Decision, plan: Plan, root: Root) -> "ReviewReport":
         from mdplan.reports.plan import ReviewComment, ReviewReport
@@ -384,16 +381,16 @@ class Feedback:
         ]
         on_lines = [
             ReviewComment(
-                text=each.text,
-                edit_index=each.edit_index,
-                edit=numbers.named(each.edit_index) if each.edit_index is not None else None,
-                file=each.file,
-                side=each.side.value,
-                start_line=each.start,
-                end_line=each.end,
-                quote=each.quote,
+                text=comment.text,
+                edit_index=comment.edit_index,
+                edit=numbers.named(comment.edit_index) if comment.edit_index is not None else None,
+                file=comment.file,
+                side=comment.side.value,
+                start_line=comment.start,
+                end_line=comment.end,
+                quote=comment.quote,
             )
-            for each in decision.line_comments
+            for comment in decision.line_comments
         ]
         return ReviewReport(
             plan_id=decision.plan_id,
@@ -407,13 +404,13 @@ class Feedback:
 
 
 def reviews_report(feedback: Feedback, workspace: Workspace, plan_id: str | None) -> "HistoryReport":
-    """The reviews of one plan, or of those that wait for their author. Errors: of loading the plan."""
+    """Return the reviews of one plan, or of all that wait for their author. Errors: of loading the plan."""
     from mdplan.reports.history import HistoryReport
     from mdplan.reports.plan import ReviewReport
 
     if plan_id is None:
-        found = tuple(review for root in workspace.roots for review in feedback.pending(root))
-        return HistoryReport(ok=True, reviews=found)
+        pending = (review for root in workspace.roots for review in feedback.pending(root))
+        return HistoryReport(ok=True, reviews=tuple(pending))
     loaded = feedback.library.load(plan_id)
     if isinstance(loaded, Diagnostic):
         return refusal(HistoryReport, (loaded,))
@@ -436,6 +433,6 @@ def _dated(comment: "ReviewComment", compared: "ComparedResults") -> "ReviewComm
 
 
 def _are_same_files(one: Plan, other: Plan) -> bool:
-    """Whether the files of one plan are among those of the other."""
-    left, right = ({change.path for change in plan.files} for plan in (one, other))
-    return left <= right or right <= left
+    """Return True if the files of one plan are among those of the other."""
+    paths, other_paths = ({change.path for change in plan.files} for plan in (one, other))
+    return paths <= other_paths or other_paths <= paths

@@ -1,4 +1,4 @@
-"""Plan against plan: what one leaves in files that the other leaves otherwise."""
+"""Comparison of plans by their results, and the check of plan documents that callers send."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -48,8 +48,7 @@ class PlanComparer:
 
         Errors: STALE_BASE for a file whose text at the time of a plan is no longer known; PLAN_TAMPERED.
         """
-        sides = [self._sides(plan) for plan in (old, new)]
-        before, after = sides
+        before, after = self._sides(old), self._sides(new)
         if not isinstance(before, dict):
             return before
         if not isinstance(after, dict):
@@ -59,8 +58,8 @@ class PlanComparer:
         changed: dict[str, frozenset[int]] = {}
         for path in dict.fromkeys((*after, *before)):
             theirs, ours = before.get(path), after.get(path)
-            old_state = _State.result(theirs) if theirs is not None else _State.base(ours)
-            new_state = _State.result(ours) if ours is not None else _State.base(theirs)
+            old_state = _PlanState.result(theirs) if theirs is not None else _PlanState.base(ours)
+            new_state = _PlanState.result(ours) if ours is not None else _PlanState.base(theirs)
             if old_state == new_state:
                 continue
             hunks, lines = _difference(old_state.text or "", new_state.text or "")
@@ -86,26 +85,26 @@ class PlanComparer:
 
     def _sides(self, plan: Plan) -> dict[str, FileSides] | Problems:
         """Both sides of each file that `plan` changes, by its path before."""
-        found = self.documents.read_current(plan)
-        if not isinstance(found, list):
-            return found
+        current_files = self.documents.read_current(plan)
+        if not isinstance(current_files, list):
+            return current_files
         kept = self.library.bases_of(plan.plan_id)
         sides: dict[str, FileSides] = {}
-        for change, now in zip(plan.files, found, strict=True):
+        for change, current in zip(plan.files, current_files, strict=True):
             if change.is_no_op:
                 continue
-            base = self._base(change, now, kept)
-            made = FileSides.of(change, base) if isinstance(base, Source) else base
-            if isinstance(made, Diagnostic):
-                return (made,)
-            sides[change.path] = made
+            base = self._base(change, current, kept)
+            file_sides = FileSides.of(change, base) if isinstance(base, Source) else base
+            if isinstance(file_sides, Diagnostic):
+                return (file_sides,)
+            sides[change.path] = file_sides
         return sides
 
-    def _base(self, change: FileChange, now: FoundFile, kept: Mapping[str, bytes]) -> Source | Diagnostic:
+    def _base(self, change: FileChange, current: FoundFile, kept: Mapping[str, bytes]) -> Source | Diagnostic:
         if change.base_sha256 is None:
             return no_text(change.encoding)
-        if now.sha256 == change.base_sha256:
-            source = now.read()
+        if current.sha256 == change.base_sha256:
+            source = current.read()
             if source is not None and source.sha256 == change.base_sha256:
                 return source
         name = self.documents.workspace.locate(change.path)
@@ -117,21 +116,21 @@ class PlanComparer:
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
+class _PlanState:
     """A file in one state: its path and text, None where it is not there."""
 
     path: str | None
     text: str | None
 
     @classmethod
-    def result(cls, sides: FileSides) -> "_State":
+    def result(cls, sides: FileSides) -> "_PlanState":
         change = sides.change
         if change.result_sha256 is None:
             return cls(None, None)
         return cls(change.new_path or change.path, sides.result_text)
 
     @classmethod
-    def base(cls, sides: FileSides | None) -> "_State":
+    def base(cls, sides: FileSides | None) -> "_PlanState":
         assert sides is not None, "one of the plans has the file"
         if sides.change.base_sha256 is None:
             return cls(None, None)
@@ -172,7 +171,7 @@ def compare_plans(
     Errors: those of loading, and of `PlanComparer.compare`.
     """
     new, old = library.load(plan_id), library.load(against)
-    problems = tuple(each for each in (new, old) if isinstance(each, Diagnostic))
+    problems = tuple(loaded for loaded in (new, old) if isinstance(loaded, Diagnostic))
     if isinstance(new, Diagnostic) or isinstance(old, Diagnostic):
         return refusal(ComparisonReport, problems)
     compared = comparer.compare(new[0], old[0])
@@ -181,11 +180,10 @@ def compare_plans(
     return ComparisonReport(ok=True, comparison=compared.comparison)
 
 
-# --- Plan documents that callers send: believed only where this engine comes to the same plan.
+# --- Plan documents that callers send.
 #
-# A plan ID proves that a document is whole, not that it is honest: its author can leave an edit out of
-# the part
-# that a reviewer reads, and hash that. So every member that follows from the others is computed again.
+# A plan ID proves that a document is whole, not that it is honest: its author can leave an edit out of the
+# part that a reviewer reads, and hash that. So every member that follows from the others is computed again.
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,15 +232,15 @@ class DocumentCheck:
         undone = plan.undoes
         batch = read_batch(request_of(plan, with_bases=True), self.limits) if undone is None else None
         if isinstance(batch, tuple):
-            return _DISHONEST
-        found = self.documents.read_current(plan)
-        if not isinstance(found, list):
-            return found[0]
+            return _FORGED_PLAN
+        current_files = self.documents.read_current(plan)
+        if not isinstance(current_files, list):
+            return current_files[0]
         bare = _without_derived(plan)
-        if is_applied(plan, found) or self.documents.stale(bare, found):
+        if is_applied(plan, current_files) or self.documents.stale(bare, current_files):
             return bare
         again = self._planned_again(plan, batch) if batch else self._undone_again(plan, undone or "")
-        return again or _DISHONEST
+        return again or _FORGED_PLAN
 
     def _planned_again(self, plan: Plan, batch: Batch) -> Plan | None:
         """The plan of the same edits, if it has the same ID."""
@@ -255,16 +253,15 @@ class DocumentCheck:
         as_manifest = with_plan_id(
             ready_to_merge(replace(again, warnings=_with_link_warnings(again.warnings, plan.warnings)))
         )
-        return next((each for each in (again, as_manifest) if each.plan_id == plan.plan_id), None)
+        return next((made for made in (again, as_manifest) if made.plan_id == plan.plan_id), None)
 
     def _undone_again(self, plan: Plan, transaction: str) -> Plan | None:
         """The plan that undoes the same transaction, if it has the same ID."""
         past = self.undoing.find(transaction)
-        if isinstance(past, Diagnostic):
+        planned = past if isinstance(past, Diagnostic) else self.undoing.plan(past, "rebase")
+        if not isinstance(planned, PlannedUndo) or planned.plan.plan_id != plan.plan_id:
             return None
-        planned = self.undoing.plan(past, "rebase")
-        is_same = isinstance(planned, PlannedUndo) and planned.plan.plan_id == plan.plan_id
-        return planned.plan if isinstance(planned, PlannedUndo) and is_same else None
+        return planned.plan
 
 
 def _without_derived(plan: Plan) -> Plan:
@@ -275,11 +272,11 @@ def _without_derived(plan: Plan) -> Plan:
 
 def _with_link_warnings(warnings: Problems, claimed: Problems) -> Problems:
     """`claimed` if it says the same as `warnings`, and of links perhaps more."""
-    rest = tuple(each for each in claimed if each in warnings or each.code not in LINK_CODES)
+    rest = tuple(warning for warning in claimed if warning in warnings or warning.code not in LINK_CODES)
     return claimed if rest == warnings else warnings
 
 
-_DISHONEST = Diagnostic(
+_FORGED_PLAN = Diagnostic(
     code=Code.PLAN_TAMPERED,
     message="planning the edits of this document does not give the plan that it describes",
     hint="plan the batch again; a change of a file that links to these files has the same effect",

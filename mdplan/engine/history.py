@@ -1,4 +1,4 @@
-"""The past transactions of a workspace, as the engine wrote them into their records.
+"""The history of a workspace: past transactions, their records, and who made them.
 
 The record of a transaction is durable with its commit, so it is the one truth about what was committed:
 receipts, repeated batches and undo are read from it, and nothing else has to be written.
@@ -104,8 +104,8 @@ class PastTransaction:
     @property
     def committed_at(self) -> float | None:
         """When, in seconds since the epoch."""
-        found = self.stored.note.get("committedAt")
-        return float(found) if isinstance(found, int | float) and 0 <= found < _LATEST else None
+        seconds = self.stored.note.get("committedAt")
+        return float(seconds) if isinstance(seconds, int | float) and 0 <= seconds < _LATEST else None
 
     @property
     def durability(self) -> str | None:
@@ -125,23 +125,23 @@ class PastTransaction:
     @property
     def client(self) -> Client | None:
         """The program that made its plan; None where the record does not say."""
-        found = self.stored.note.get("client")
-        name = _text(found, "name") if isinstance(found, Mapping) else None
-        return Client(name, _text(found, "version") or "") if name and isinstance(found, Mapping) else None
+        client = self.stored.note.get("client")
+        name = _text(client, "name") if isinstance(client, Mapping) else None
+        return Client(name, _text(client, "version") or "") if name and isinstance(client, Mapping) else None
 
     @property
     def approved(self) -> Approved | None:
         """The approval that it used."""
-        found = self.stored.note.get("approved")
-        if not isinstance(found, Mapping):
+        approval = self.stored.note.get("approved")
+        if not isinstance(approval, Mapping):
             return None
-        decided_at = found.get("decidedAt")
+        decided_at = approval.get("decidedAt")
         return Approved(
-            decided_by=_text(found, "decidedBy") or "",
+            decided_by=_text(approval, "decidedBy") or "",
             decided_at=decided_at if isinstance(decided_at, int | float) else 0.0,
-            channel=_text(found, "channel"),
-            comment=_text(found, "comment") or "",
-            overrides=found.get("overrides") is True or None,
+            channel=_text(approval, "channel"),
+            comment=_text(approval, "comment") or "",
+            overrides=approval.get("overrides") is True or None,
         )
 
     @property
@@ -216,28 +216,32 @@ class History:
 
         A newer record that cannot be read is returned in its place.
         """
-        for each in self.newest_first():
-            if isinstance(each, Diagnostic):
-                return each
-            if each.is_committed and (actor is None or each.actor == actor):
-                return each
+        for past in self.newest_first():
+            if isinstance(past, Diagnostic):
+                return past
+            if past.is_committed and (actor is None or past.actor == actor):
+                return past
         return None
 
     def find(self, transaction: str) -> PastTransaction | None:
         """The transaction of that ID, or the only one whose ID begins so (4 digits or more)."""
         if len(transaction) < _LEAST_DIGITS:
             return None
-        found = [past for past in self._readable() if past.id.startswith(transaction.lower())]
-        exact = [past for past in found if past.id == transaction.lower()]
-        return exact[0] if exact else found[0] if len(found) == 1 else None
+        matches = [past for past in self._readable() if past.id.startswith(transaction.lower())]
+        exact = [past for past in matches if past.id == transaction.lower()]
+        return exact[0] if exact else matches[0] if len(matches) == 1 else None
 
     def of_plan(self, plan_id: str) -> PastTransaction | None:
         """The newest transaction that committed the plan of that ID, or the only plan whose ID begins so."""
         digits = plan_id.removeprefix(PREFIX).lower()
         if len(digits) < _LEAST_PLAN_DIGITS:
             return None
-        found = [past for past in self._committed() if (past.plan_id or "").startswith(PREFIX + digits)]
-        return found[0] if len({past.plan_id for past in found}) == 1 else None
+        commits = [
+            past
+            for past in self._readable()
+            if past.is_committed and (past.plan_id or "").startswith(PREFIX + digits)
+        ]
+        return commits[0] if len({past.plan_id for past in commits}) == 1 else None
 
     def has_applied(self, plan_id: str, saved_at: float) -> bool:
         """Whether a plan was committed since it was saved, in seconds since the epoch, also if undone."""
@@ -264,23 +268,20 @@ class History:
     def _readable(self) -> Iterator[PastTransaction]:
         return (past for past in self.newest_first() if not isinstance(past, Diagnostic))
 
-    def _committed(self) -> Iterator[PastTransaction]:
-        return (past for past in self._readable() if past.is_committed)
-
 
 def list_root(root: Root) -> Iterator[PastTransaction | Diagnostic]:
     """The transactions of `root` with a file that may be shown, the newest first."""
     from mdplan.storage.transactions import transactions
 
-    for found in transactions(root):
-        past = found if isinstance(found, Diagnostic) else PastTransaction(root, found)
+    for stored in transactions(root):
+        past = stored if isinstance(stored, Diagnostic) else PastTransaction(root, stored)
         if isinstance(past, Diagnostic) or past.shown_paths or not past.stored.files:
             yield past
 
 
-def _age(found: PastTransaction | Diagnostic) -> float:
+def _age(past: PastTransaction | Diagnostic) -> float:
     """A key that sorts the newest first; what cannot be read comes before what is older than it."""
-    return float("-inf") if isinstance(found, Diagnostic) else -(found.committed_at or 0.0)
+    return float("-inf") if isinstance(past, Diagnostic) else -(past.committed_at or 0.0)
 
 
 def changed_paths(change: FileChange) -> tuple[str, ...]:
@@ -289,12 +290,11 @@ def changed_paths(change: FileChange) -> tuple[str, ...]:
 
 
 def _text(note: Mapping[str, Any], name: str) -> str | None:
-    found = note.get(name)
-    return found if isinstance(found, str) else None
+    value = note.get(name)
+    return value if isinstance(value, str) else None
 
 
-# --- Who calls an engine: the actor that its transactions name, and who hears of plans that need an
-# approval.
+# --- Who calls an engine.
 
 # Called with a plan that a person has to approve before it is committed.
 OnPending: TypeAlias = Callable[[Plan, Root], None]

@@ -28,11 +28,11 @@ def list_transactions(workspace: Workspace, limit: int, file: str | None) -> His
         return with_interrupted(refusal(HistoryReport, (name,)), workspace)
     warnings: list[Diagnostic] = []
     entries: list[TransactionEntry] = []
-    for found in _entries(workspace, name):
-        if isinstance(found, Diagnostic):
-            warnings.append(replace(found, severity=Severity.WARNING))
+    for entry in _entries(workspace, name):
+        if isinstance(entry, Diagnostic):
+            warnings.append(replace(entry, severity=Severity.WARNING))
         else:
-            entries.append(found)
+            entries.append(entry)
         if len(entries) > limit:
             break
     foreign = _foreign(workspace) if name is None else ()
@@ -52,7 +52,7 @@ def show_transaction(workspace: Workspace, transaction: str, diff: bytes | Probl
     if not isinstance(diff, bytes):
         return with_interrupted(refusal(HistoryReport, diff), workspace)
     past = History(workspace).find(transaction)
-    entries = (each for each in _entries(workspace, None) if isinstance(each, TransactionEntry))
+    entries = (entry for entry in _entries(workspace, None) if isinstance(entry, TransactionEntry))
     entry = next(entry for entry in entries if past is not None and entry.transaction == past.id)
     shown = DiffText.of(diff)
     report = HistoryReport(ok=True, transactions=(entry,), diff=shown.text, diff_exact=shown.exact)
@@ -61,14 +61,14 @@ def show_transaction(workspace: Workspace, transaction: str, diff: bytes | Probl
 
 def _foreign(workspace: Workspace) -> tuple[ForeignTransaction, ...]:
     """All foreign records; none in a root whose journal cannot be read, which is a warning already."""
-    found: tuple[ForeignTransaction, ...] = ()
+    foreign: tuple[ForeignTransaction, ...] = ()
     for root in workspace.roots:
         with suppress(StorageRefused):
-            found += tuple(
+            foreign += tuple(
                 ForeignTransaction(transaction=transaction, root=root.name or None)
                 for transaction in foreign_transactions(root)
             )
-    return found
+    return foreign
 
 
 def _entries(workspace: Workspace, name: FileName | None) -> Iterator[TransactionEntry | Diagnostic]:

@@ -25,8 +25,10 @@ def with_interrupted(report: AnyReport, workspace: Workspace) -> AnyReport:
 
     The warnings have the codes of `pending`.
     """
-    found = (problem for root in workspace.roots for problem in _interrupted(root))
-    warnings = (replace(each, severity=Severity.WARNING) for each in without_hidden(workspace, found))
+    problems = (problem for root in workspace.roots for problem in _interrupted(root))
+    warnings = (
+        replace(problem, severity=Severity.WARNING) for problem in without_hidden(workspace, problems)
+    )
     return replace(report, warnings=(*report.warnings, *warnings))
 
 

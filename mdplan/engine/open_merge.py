@@ -1,4 +1,4 @@
-"""A stale plan and its files as they are now: what both changed, and the plan of a person's choices."""
+"""Merges of stale plans that a person decides: the conflicts, and the plan of the choices."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -35,28 +35,29 @@ class OpenMerge:
 
     @property
     def places(self) -> int:
-        """How many places need a person."""
-        return sum(len(each.places) for each in self.files)
+        """Number of places that need a person."""
+        return sum(len(file.places) for file in self.files)
 
 
 def open_merge(engine: Engine, plan_id: str) -> OpenMerge | Problems:
-    """What both the plan and others changed since. Errors: those of loading a plan; STALE_BASE."""
+    """Return what both the plan and others changed since. Errors: those of loading a plan; STALE_BASE."""
     merging = engine.merging
-    loaded = _loaded(merging, plan_id)
-    if not isinstance(loaded, _Loaded):
-        return loaded
+    opened = _open_sides(merging, plan_id)
+    if not isinstance(opened, _OpenedSides):
+        return opened
     from mdplan.planning.merging import conflict_places
 
     files: list[MergedFile] = []
-    for sides in loaded.sides:
-        found = merging.documents.with_timeout(sides.path, partial(conflict_places, sides))
-        if isinstance(found, Diagnostic):
-            return (found,)
-        problems = tuple(each for each in found if isinstance(each, Diagnostic))
+    for sides in opened.sides:
+        places = merging.documents.with_timeout(sides.path, partial(conflict_places, sides))
+        if isinstance(places, Diagnostic):
+            return (places,)
+        problems = tuple(place for place in places if isinstance(place, Diagnostic))
         if problems:
             return problems
-        files.append(MergedFile(sides.path, tuple(each for each in found if isinstance(each, ConflictPlace))))
-    return OpenMerge(loaded.plan, files, loaded.version)
+        conflicts = tuple(place for place in places if isinstance(place, ConflictPlace))
+        files.append(MergedFile(sides.path, conflicts))
+    return OpenMerge(opened.plan, files, opened.version)
 
 
 def plan_merge(
@@ -64,44 +65,44 @@ def plan_merge(
 ) -> str | Problems:
     """Save the plan that merges `plan_id` into its files, with `choices` for the conflicts of each path.
 
-    Its ID comes back. Errors: INVALID_ARGUMENT where `version` is not that of the files any more;
+    Returns the ID of that plan. Errors: INVALID_ARGUMENT where `version` is not that of the files any more;
     MERGE_CONFLICT without a choice for each conflict; those of planning.
     """
     merging = engine.merging
-    loaded = _loaded(merging, plan_id)
-    if not isinstance(loaded, _Loaded):
-        return loaded
-    if loaded.version != version:
+    opened = _open_sides(merging, plan_id)
+    if not isinstance(opened, _OpenedSides):
+        return opened
+    if opened.version != version:
         message = "a file has changed again since the conflicts were shown"
         return (Diagnostic.invalid(message, "look at the conflicts again"),)
-    planned = merging.of_plan(loaded.plan, loaded.found, choices)
+    planned = merging.of_plan(opened.plan, opened.current_files, choices)
     if not isinstance(planned, PlannedBatch):
         return planned
-    merging.library.save(planned, origin=loaded.plan)
+    merging.library.save(planned, origin=opened.plan)
     return planned.plan.plan_id
 
 
 @dataclass(frozen=True, slots=True)
-class _Loaded:
+class _OpenedSides:
     plan: Plan
-    found: Sequence[FoundFile]
+    current_files: Sequence[FoundFile]
     sides: "Sequence[Sides]"
 
     @property
     def version(self) -> str:
-        hashes = [f"{each.path} {each.ours.sha256}" for each in self.sides]
+        hashes = [f"{sides.path} {sides.ours.sha256}" for sides in self.sides]
         return sha256_hex("\n".join(hashes).encode("utf-8", "surrogatepass"))
 
 
-def _loaded(merging: MergeService, plan_id: str) -> _Loaded | Problems:
+def _open_sides(merging: MergeService, plan_id: str) -> _OpenedSides | Problems:
     loaded = merging.library.load(plan_id)
     if isinstance(loaded, Diagnostic):
         return (loaded,)
     plan = loaded[0]
     if plan.undoes is not None:
         return (Diagnostic.invalid("an undo is not merged here", "undo again with onStale: merge"),)
-    found = merging.documents.read_current(plan)
-    if not isinstance(found, list):
-        return found
-    sides = merging.sides_of(plan, found)
-    return _Loaded(plan, found, sides) if isinstance(sides, list) else sides
+    current_files = merging.documents.read_current(plan)
+    if not isinstance(current_files, list):
+        return current_files
+    sides = merging.sides_of(plan, current_files)
+    return _OpenedSides(plan, current_files, sides) if isinstance(sides, list) else sides

@@ -1,4 +1,4 @@
-"""Plans of a workspace by ID: pending ones from the user's state directory, and committed ones."""
+"""Plans: stored ones by ID, planning of batches, merges into changed files, and requests to apply."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -50,8 +50,8 @@ _MOST_CLIENTS: Final = 10_000
 
 _SECONDS_OF_A_DAY: Final = 24 * 3600.0
 
-# How much is held, in text edits, matches and files; a plan of one edit of one file is 2 or 3 of it.
-_MOST: Final = 200_000
+# The size of a plan cache in text edits, matches and files; a plan of one edit of one file has 2 or 3.
+_MOST_CACHED: Final = 200_000
 
 
 class PlanLibrary:
@@ -122,7 +122,7 @@ class PlanLibrary:
 
     def bases_of(self, plan_id: str) -> dict[str, bytes]:
         """What the files of a stored plan contained, by hash, as far as that is kept."""
-        return {sha256_hex(each): each for _, store in self._stores for each in store.load_bases(plan_id)}
+        return {sha256_hex(base): base for _, store in self._stores for base in store.load_bases(plan_id)}
 
     def derive(self, plan_id: str | None, origin: Plan, root: Root) -> None:
         """Record that the plan `plan_id` was derived from the plan `origin`: a rejection covers both."""
@@ -153,8 +153,8 @@ class PlanLibrary:
 
     def pending(self) -> list[tuple[StoredPlan, Root]]:
         """The plans in the stores, with their roots, the last saved first."""
-        found = [(plan, root) for root, store in self._stores for plan in store.list_plans()]
-        return sorted(found, key=lambda each: (-each[0].saved_at, each[0].plan_id))
+        pending = ((plan, root) for root, store in self._stores for plan in store.list_plans())
+        return sorted(pending, key=lambda entry: (-entry[0].saved_at, entry[0].plan_id))
 
     def last_commit_on(self, files: Sequence[str]) -> PastTransaction | None:
         """The last transaction that changed one of `files`, paths of one root as callers write them."""
@@ -215,11 +215,11 @@ class StoredPlans:
 
     def report(self, plan: Plan) -> PlanReport:
         """Report on `plan`: with its diff, or saying that it is applied."""
-        found = self._documents.read_current(plan)
-        if not isinstance(found, list):
-            return refusal(PlanReport, found)
+        current_files = self._documents.read_current(plan)
+        if not isinstance(current_files, list):
+            return refusal(PlanReport, current_files)
         stored = not isinstance(self._library.load(plan.plan_id), Diagnostic)
-        if is_applied(plan, found):
+        if is_applied(plan, current_files):
             return PlanReport(ok=True, stored=stored, applied=True, **report_fields(plan, None))
         replayed = self.replayed(plan)
         if not isinstance(replayed, Replay):
@@ -231,13 +231,13 @@ class StoredPlans:
 
         Errors: STALE_BASE, PLAN_TAMPERED, PARSE_TIMEOUT.
         """
-        found = self._documents.read_current(plan)
-        if not isinstance(found, list):
-            return found
-        stale = self._documents.stale(plan, found)
+        current_files = self._documents.read_current(plan)
+        if not isinstance(current_files, list):
+            return current_files
+        stale = self._documents.stale(plan, current_files)
         if stale:
             return stale
-        return self._documents.replay(plan, bases_of(plan, found))
+        return self._documents.replay(plan, bases_of(plan, current_files))
 
     def repeated(self, batch: Batch) -> Plan | None:
         """Plan of the last commit on the files of `batch`, if it was this batch and its result is."""
@@ -246,12 +246,12 @@ class StoredPlans:
         plan = last.plan() if last is not None else None
         if last is None or plan is None or not is_same_request(plan, batch):
             return None
-        now, state = last.plan_now(), self._documents.state_of(batch)
-        if now is None or state is None or result_id(now) != state_id(state):
+        committed, state = last.plan_now(), self._documents.state_of(batch)
+        if committed is None or state is None or result_id(committed) != state_id(state):
             return None
         # Files that no edit names are not in that state.
-        found = self._documents.read_current(plan)
-        return plan if isinstance(found, list) and is_applied(plan, found) else None
+        current_files = self._documents.read_current(plan)
+        return plan if isinstance(current_files, list) and is_applied(plan, current_files) else None
 
 
 class PlanCache:
@@ -275,7 +275,7 @@ class PlanCache:
                 self._cached.move_to_end(plan_id)
                 return cached
         loaded = self._library.load(plan_id)
-        if not isinstance(loaded, Diagnostic) and _size(loaded[0]) <= _MOST:
+        if not isinstance(loaded, Diagnostic) and _size(loaded[0]) <= _MOST_CACHED:
             self._cache(loaded)
         return loaded
 
@@ -284,7 +284,7 @@ class PlanCache:
             if loaded[0].plan_id not in self._cached:
                 self._cached[loaded[0].plan_id] = loaded
                 self._size += _size(loaded[0])
-            while self._size > _MOST:
+            while self._size > _MOST_CACHED:
                 _, (gone, _) = self._cached.popitem(last=False)
                 self._size -= _size(gone)
 
@@ -294,7 +294,7 @@ def _size(plan: Plan) -> int:
     return len(plan.files) + len(plan.results) + matches + sum(len(change.edits) for change in plan.files)
 
 
-# --- The part of the line that plans: decode, parse, resolve, check, build, verify, derive.
+# --- Planning of batches.
 
 
 class Planner:
@@ -350,23 +350,24 @@ class Planner:
         made = self._documents.within_limits(made, self._limits) if isinstance(made, BuildResult) else made
         if not isinstance(made, BuildResult):
             return made
-        found = tuple(schema_problems(self._documents, made.files, batch.json_schema))
-        errors = tuple(each for each in found if each.severity is Severity.ERROR)
+        violations = tuple(schema_problems(self._documents, made.files, batch.json_schema))
+        errors = tuple(violation for violation in violations if violation.severity is Severity.ERROR)
         if errors:
             return errors
         self._prime_cache(made.files)
-        return BuildResult(made.files, (*made.warnings, *found)) if found else made
+        return BuildResult(made.files, (*made.warnings, *violations)) if violations else made
 
     def _prime_cache(self, files: Sequence[BuiltFile]) -> None:
         """Keep the outlines of results, which the next call will ask for if these are committed."""
         for built in files:
-            asked = built.file.requested
+            requested = built.file.requested
             if built.edits and not built.file.is_deleted and built.file.new_path is None:
-                self._documents.prime_cache(built.file.path, built.result, asked.encoding, asked.format)
+                self._documents.prime_cache(
+                    built.file.path, built.result, requested.encoding, requested.format
+                )
 
 
-# --- `onStale: "merge"`: a change of files that others changed since becomes a new plan on them as they
-# are.
+# --- Merges of plans into files that others changed: `onStale: "merge"`.
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,9 +379,9 @@ class _PastWorkspace(Workspace):
     def read(self, name: FileName, max_bytes: int) -> FileBytes | Diagnostic:
         """Read a file. Errors: those of `Workspace.read`."""
         # Two arguments: the class is made again with slots.
-        found = super(_PastWorkspace, self).read(name, max_bytes)
+        content = super(_PastWorkspace, self).read(name, max_bytes)
         data = self.past.get(name)
-        return found if data is None or isinstance(found, Diagnostic) else replace(found, data=data)
+        return content if data is None or isinstance(content, Diagnostic) else replace(content, data=data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,17 +404,17 @@ class MergeService:
         return self._of_batch(batch)
 
     def of_plan(
-        self, stale: Plan, found: Sequence[FoundFile], choices: "Choices" = MappingProxyType({})
+        self, stale: Plan, current_files: Sequence[FoundFile], choices: "Choices" = MappingProxyType({})
     ) -> PlannedBatch | Problems:
-        """The plan that does what `stale` did, on its files as they were `found`, with `choices`.
+        """The plan that does what `stale` did, on its files as they were `current_files`, with `choices`.
 
         Errors: MERGE_CONFLICT, STALE_BASE; those of planning.
         """
-        return self._merged(stale, found, self.library.bases_of(stale.plan_id), choices)
+        return self._merged(stale, current_files, self.library.bases_of(stale.plan_id), choices)
 
-    def sides_of(self, stale: Plan, found: Sequence[FoundFile]) -> "list[Sides] | Problems":
-        """The files of `stale` that are merged, as they were `found`. Errors: STALE_BASE."""
-        return self._all_sides(stale, found, self.library.bases_of(stale.plan_id))
+    def sides_of(self, stale: Plan, current_files: Sequence[FoundFile]) -> "list[Sides] | Problems":
+        """The files of `stale` that are merged, as they were `current_files`. Errors: STALE_BASE."""
+        return self._all_sides(stale, current_files, self.library.bases_of(stale.plan_id))
 
     def _of_batch(self, batch: Batch) -> PlannedBatch | Problems:
         from mdplan.planning.merging import not_kept
@@ -423,8 +424,8 @@ class MergeService:
             name = self.documents.workspace.locate(file.file)
             if isinstance(name, Diagnostic) or file.base_sha256 is None:
                 continue
-            now = self.documents.read(name, file.encoding)
-            if isinstance(now, Source) and not now.sha256.startswith(file.base_sha256.lower()):
+            current = self.documents.read(name, file.encoding)
+            if isinstance(current, Source) and not current.sha256.startswith(file.base_sha256.lower()):
                 data = self.past(name, file.base_sha256.lower(), {})
                 if data is None:
                     return (not_kept(file.file),)
@@ -434,21 +435,25 @@ class MergeService:
         planned = planner.plan(batch)
         if not isinstance(planned, PlannedBatch):
             return planned
-        found = self.documents.read_current(planned.plan)
+        current_files = self.documents.read_current(planned.plan)
         kept = {sha256_hex(base.data): base.data for base in planned.bases}
-        return self._merged(planned.plan, found, kept) if isinstance(found, list) else found
+        return (
+            self._merged(planned.plan, current_files, kept)
+            if isinstance(current_files, list)
+            else current_files
+        )
 
     def _merged(
         self,
         stale: Plan,
-        found: Sequence[FoundFile],
+        current_files: Sequence[FoundFile],
         kept: Mapping[str, bytes],
         choices: "Choices" = MappingProxyType({}),
     ) -> PlannedBatch | Problems:
         from mdplan.planning.merging import merged_request
         from mdplan.requests.batch import read_batch
 
-        files = self._all_sides(stale, found, kept)
+        files = self._all_sides(stale, current_files, kept)
         if isinstance(files, tuple):
             return files
         request = self.documents.with_timeout_of(stale, lambda: merged_request(files, stale, choices))
@@ -459,29 +464,31 @@ class MergeService:
         return replace(planned, rebased=True) if isinstance(planned, PlannedBatch) else planned
 
     def _all_sides(
-        self, stale: Plan, found: Sequence[FoundFile], kept: Mapping[str, bytes]
+        self, stale: Plan, current_files: Sequence[FoundFile], kept: Mapping[str, bytes]
     ) -> "list[Sides] | Problems":
         files: list[Sides] = []
-        for change, now in zip(stale.files, found, strict=True):
-            problem = stale_file(change, now)
+        for change, current in zip(stale.files, current_files, strict=True):
+            problem = stale_file(change, current)
             is_text = change.base_sha256 and change.result_sha256 and change.new_path is None
             if not is_text:
                 if problem is not None:
                     return (problem,)
                 continue
-            sides = self._sides(change, now, kept)
+            sides = self._sides(change, current, kept)
             if isinstance(sides, Diagnostic):
                 return (sides,)
             files.append(sides)
         return files
 
-    def _sides(self, change: FileChange, now: FoundFile, kept: Mapping[str, bytes]) -> "Sides | Diagnostic":
+    def _sides(
+        self, change: FileChange, current: FoundFile, kept: Mapping[str, bytes]
+    ) -> "Sides | Diagnostic":
         from mdplan.planning.merging import Sides, not_kept, theirs_of
 
-        ours = now.read()
+        ours = current.read()
         name = self.documents.workspace.locate(change.path)
         if ours is None or isinstance(name, Diagnostic):
-            problem = stale_file(change, now)
+            problem = stale_file(change, current)
             return problem or not_kept(change.path)
         is_base = ours.sha256 == change.base_sha256
         data = ours.data if is_base else self.past(name, change.base_sha256 or "", kept)
@@ -508,14 +515,14 @@ class MergeService:
         from mdplan.git.tree import CommitTree
 
         try:
-            place = RepositoryLocation.of(self.documents.workspace)
-            commit = find_base(place, "HEAD").commit
+            repository = RepositoryLocation.of(self.documents.workspace)
+            commit = find_base(repository, "HEAD").commit
             scope = self.documents.workspace.root_of(name).scope
-            with CommitTree(place, commit, scope.allow, scope.deny).open() as workspace:
-                found = workspace.read(name, self.documents.max_file_bytes)
+            with CommitTree(repository, commit, scope.allow, scope.deny).open() as workspace:
+                content = workspace.read(name, self.documents.max_file_bytes)
         except StorageRefused:
             return None
-        return None if isinstance(found, Diagnostic) else found.data
+        return None if isinstance(content, Diagnostic) else content.data
 
 
 def _are_stale(problems: Problems) -> bool:
@@ -523,7 +530,7 @@ def _are_stale(problems: Problems) -> bool:
     return bool(problems) and all(problem.code is Code.STALE_BASE for problem in problems)
 
 
-# --- Requests to apply: a stored plan, a plan document, or a batch. They are recognized only here.
+# --- Requests to apply: a stored plan, a plan document, or a batch.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -562,14 +569,16 @@ def read_apply_request(data: object, limits: Limits) -> ApplyRequest | Problems:
     if not isinstance(data, Mapping):
         return read_batch(data, limits)
     if is_document(data):
-        options = {name: value for name, value in _given(data).items() if name in wire_names(_NamedPlan)}
+        options = {
+            name: value for name, value in _given_fields(data).items() if name in wire_names(_NamedPlan)
+        }
         return _read(PlanDocument, {**options, "body": data})
     if not any(camel_case(str(name)) == "planId" for name in data):
         return read_batch(data, limits)
-    given = _given(data)
+    named = _given_fields(data)
     known = wire_names(PlanRef)
-    problems = tuple(_strangers(given, known))
-    return problems or _read(PlanRef, {name: value for name, value in given.items() if name in known})
+    problems = tuple(_unknown_fields(named, known))
+    return problems or _read(PlanRef, {name: value for name, value in named.items() if name in known})
 
 
 AnyApplyRequest = TypeVar("AnyApplyRequest", bound=PlanRef | PlanDocument | Batch)
@@ -577,14 +586,14 @@ AnyApplyRequest = TypeVar("AnyApplyRequest", bound=PlanRef | PlanDocument | Batc
 
 def with_options(request: AnyApplyRequest, options: Mapping[str, Any]) -> AnyApplyRequest:
     """`request` with those of `options`, values of its fields by name, that are not empty."""
-    given = {name: value for name, value in options.items() if value}
+    changes = {name: value for name, value in options.items() if value}
     changed: Any = (
-        request.model_copy(update=given) if isinstance(request, Batch) else replace(request, **given)
+        request.model_copy(update=changes) if isinstance(request, Batch) else replace(request, **changes)
     )
     return changed  # type: ignore[no-any-return]
 
 
-def _given(data: Mapping[str, Any]) -> dict[str, Any]:
+def _given_fields(data: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fold_names(data, {}).items() if value is not None}
 
 
@@ -595,8 +604,8 @@ def _read(model: type[PlanRef | PlanDocument], given: Mapping[str, Any]) -> Plan
     return request
 
 
-def _strangers(given: Mapping[str, Any], known: tuple[str, ...]) -> Iterator[Diagnostic]:
-    """What may not go with a plan ID: edits, which would be ignored, and unknown names."""
+def _unknown_fields(given: Mapping[str, Any], known: tuple[str, ...]) -> Iterator[Diagnostic]:
+    """Yield what may not go with a plan ID: edits, which would be ignored, and unknown names."""
     files = given.get("files")
     entries = files if isinstance(files, list) else []
     if "edits" in given or any(isinstance(entry, Mapping) and "edits" in entry for entry in entries):
@@ -605,7 +614,7 @@ def _strangers(given: Mapping[str, Any], known: tuple[str, ...]) -> Iterator[Dia
             "send planId to apply the preview, or edits to plan again",
         )
         return
-    of_reports = {camel_case(each.name) for each in fields(ApplyReport)}
+    of_reports = {camel_case(field.name) for field in fields(ApplyReport)}
     unknown = {name: None for name in given if name not in of_reports}
     yield from unknown_fields(unknown, known, "a request with planId")
 

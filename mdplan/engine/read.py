@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, TypeAlias
 
-from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.diagnostics import Diagnostic
 from mdplan.documents.files import OutlinedFiles
 from mdplan.markdown.outline import Outline
 from mdplan.reading.read import read_target
@@ -17,21 +17,17 @@ _Outlines: TypeAlias = dict[tuple[FileName, str | None, str | None], Outline | D
 
 
 def read_files(files: OutlinedFiles, request: ReadRequest | Mapping[str, Any]) -> ReadReport:
-    """Content of one or several places, each with the hash that guards an edit of it.
+    """Read one or several places, each with the hash that guards an edit of it.
 
     `ok` is true when all were read. Decoded JSON is read first, with the errors of that.
     """
-    asked = _read_request(request) if isinstance(request, Mapping) else request
-    return _read_all(files, asked) if isinstance(asked, ReadRequest) else refusal(ReadReport, asked)
+    if isinstance(request, Mapping):
+        from mdplan.requests.query_reader import read_read_request
 
-
-def _read_request(data: Mapping[str, Any]) -> ReadRequest | Problems:
-    from mdplan.requests.query_reader import read_read_request
-
-    return read_read_request(data)
-
-
-def _read_all(files: OutlinedFiles, request: ReadRequest) -> ReadReport:
+        parsed = read_read_request(request)
+        if not isinstance(parsed, ReadRequest):
+            return refusal(ReadReport, parsed)
+        request = parsed
     outlines: _Outlines = {}
     results: list[ReadResult] = []
     left = request.max_characters
@@ -58,7 +54,7 @@ def _read(
 
 
 def _opened(files: OutlinedFiles, target: ReadTarget, known: _Outlines) -> tuple[str, Outline | Diagnostic]:
-    """Name of the file of `target`, and its outline, which is parsed once for all targets."""
+    """Return the name of the file of `target`, and its outline, which is parsed once for all targets."""
     name = files.workspace.locate(target.file)
     if isinstance(name, Diagnostic):
         return target.file, name

@@ -1,6 +1,6 @@
-"""Review over one engine: the plans that wait, what is in them, and what people decide.
+"""Review of plans: those that wait, what is in them, and what people decide.
 
-Every place of review (terminal, page, comment on a pull request) is a thin picture of this.
+The terminal, the page and comments on pull requests only show this.
 """
 
 import time
@@ -55,7 +55,7 @@ class DecisionTerms:
 
 
 class ReviewState(StrEnum):
-    """Where a plan is. A plan that was approved in part is approved; its part is a plan of its own."""
+    """The state of a plan. A plan that was approved in part is approved; its part is a plan of its own."""
 
     PENDING = "waiting"
     APPROVED = "approved"
@@ -80,9 +80,9 @@ class ReviewEntry:
     client: Client | None
 
 
-# --- A plan under review, as every user interface shows it, and the states of plans.
+# --- A plan under review.
 
-_Seen = TypeVar("_Seen")
+_Part = TypeVar("_Part")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,21 +137,21 @@ class OpenPlan:
         """
         return self._with_timeout(index, lambda sides: plan_review.unchanged_lines(sides, first, last))
 
-    def found(self, index: int, wanted: str, limit: int) -> list[plan_review.FoundLine] | Problems:
-        """The first `limit` lines of the diff of a file that contain `wanted`. Errors: those of `file`."""
+    def found(self, index: int, text: str, limit: int) -> list[plan_review.FoundLine] | Problems:
+        """The first `limit` lines of the diff of a file that contain `text`. Errors: those of `file`."""
         return self._with_timeout(
-            index, lambda sides: list(islice(plan_review.found_lines(sides, wanted), limit))
+            index, lambda sides: list(islice(plan_review.found_lines(sides, text), limit))
         )
 
-    def _with_timeout(self, index: int, read: Callable[[FileSides], _Seen]) -> _Seen | Problems:
+    def _with_timeout(self, index: int, read: Callable[[FileSides], _Part]) -> _Part | Problems:
         """What `read` returns for the file at `index`. Errors: as above."""
 
-        def seen() -> _Seen | Problems:
+        def read_file() -> _Part | Problems:
             sides = self._sides(index)
             return read(sides) if isinstance(sides, FileSides) else sides
 
-        found = self.documents.with_timeout(self.plan.files[index].path, seen)
-        return (found,) if isinstance(found, Diagnostic) else found
+        part = self.documents.with_timeout(self.plan.files[index].path, read_file)
+        return (part,) if isinstance(part, Diagnostic) else part
 
     def _sides(self, index: int) -> FileSides | Problems:
         if self.bases is None:
@@ -186,10 +186,10 @@ class ReviewService:
                 continue
             plan = loaded[0]
             decided = _DecisionState.of(root, plan)
-            found = self.engine.documents.read_current(plan)
+            current_files = self.engine.documents.read_current(plan)
             entries.append(
                 ReviewEntry(
-                    state=_state(plan, decided, found if isinstance(found, list) else None, committed),
+                    state=_state(plan, decided, current_files, committed),
                     saved_at=stored.saved_at,
                     root=root.name,
                     review=plan_review.review_plan(plan),
@@ -206,13 +206,12 @@ class ReviewService:
             return (loaded,)
         plan, root = loaded
         decided = _DecisionState.of(root, plan)
-        found = self.engine.documents.read_current(plan)
-        known = found if isinstance(found, list) else None
+        current_files = self.engine.documents.read_current(plan)
         opened = OpenPlan(
             plan=plan,
             root=root,
             review=plan_review.review_plan(plan),
-            state=_state(plan, decided, known, self._committed()),
+            state=_state(plan, decided, current_files, self._committed()),
             decision=shown_part(decided.decision, plan, root)[0] if decided.decision is not None else None,
             decisions=decided.standing,
             stale=(),
@@ -222,9 +221,13 @@ class ReviewService:
             client=self.engine.library.client_of(plan.plan_id, root),
             revises=Revisions(root.path).last_of(plan.plan_id),
         )
-        stale = self.engine.documents.stale(plan, found) if isinstance(found, list) else found
-        if isinstance(found, list) and not stale:
-            return replace(opened, bases=bases_of(plan, found))
+        stale = (
+            self.engine.documents.stale(plan, current_files)
+            if isinstance(current_files, list)
+            else current_files
+        )
+        if isinstance(current_files, list) and not stale:
+            return replace(opened, bases=bases_of(plan, current_files))
         if opened.state is not ReviewState.APPLIED:
             opened = replace(opened, stale=stale)
         past = self.engine.past.of_plan(plan.plan_id)
@@ -406,10 +409,9 @@ class ReviewService:
 
     def _committed(self) -> frozenset[str]:
         """The plans that were committed and not forgotten."""
-        found = self.engine.past.newest_first()
         return frozenset(
             past.plan_id
-            for past in found
+            for past in self.engine.past.newest_first()
             if not isinstance(past, Diagnostic) and past.is_committed and past.plan_id is not None
         )
 
@@ -439,14 +441,14 @@ class _DecisionState:
 
 
 def _state(
-    plan: Plan, decided: _DecisionState, found: Sequence[FoundFile] | None, committed: frozenset[str]
+    plan: Plan, decided: _DecisionState, current_files: list[FoundFile] | Problems, committed: frozenset[str]
 ) -> ReviewState:
-    """The state of `plan`, whose files are as `found`; None where they cannot be read."""
-    if found is not None and is_applied(plan, found):
+    """Return the state of `plan`; `current_files` may say why they cannot be read."""
+    if isinstance(current_files, list) and is_applied(plan, current_files):
         return ReviewState.APPLIED
-    is_base = found is not None and all(
+    is_base = isinstance(current_files, list) and all(
         change.base_sha256 == file.sha256 and file.renamed_sha256 is None
-        for change, file in zip(plan.files, found, strict=True)
+        for change, file in zip(plan.files, current_files, strict=True)
     )
     approved = decided.decision.approved_plan_id if decided.decision is not None else None
     if not is_base and not committed.isdisjoint({plan.plan_id, approved}):
@@ -518,7 +520,7 @@ def _lines(text: str) -> list[str]:
     return lines if lines[-1] else lines[:-1]
 
 
-# --- Comments on lines of a plan: checked against its files, and tied to the edits that made the lines.
+# --- Comments on lines of a plan.
 
 # The lines that a comment quotes, and the characters of them.
 _MOST_LINES: Final = 20
@@ -537,10 +539,10 @@ def placed_comments(
         return Diagnostic.invalid(f"there are more than {MOST_LINE_COMMENTS} comments on lines", "say less")
     placed: list[LineComment] = []
     for comment in comments:
-        found = _placed(opened, comment)
-        if isinstance(found, Diagnostic):
-            return found
-        placed.append(found)
+        with_quote = _placed(opened, comment)
+        if isinstance(with_quote, Diagnostic):
+            return with_quote
+        placed.append(with_quote)
     return tuple(placed)
 
 

@@ -31,7 +31,7 @@ _Finding: TypeAlias = "tuple[Check, Problems]"
 def examine(workspace: Workspace, settings: Settings) -> DoctorReport:
     """Check every root of `workspace`. Probe files are created and removed; nothing else changes."""
     findings = [finding for root in workspace.roots for finding in _findings(root, workspace, settings)]
-    problems = tuple(problem for _, found in findings for problem in found)
+    problems = tuple(problem for _, errors in findings for problem in errors)
     return DoctorReport(
         ok=not problems,
         error=problems[0] if problems else None,
@@ -110,7 +110,7 @@ def _journal(root: Root, workspace: Workspace) -> _Finding:
     problems = without_hidden(workspace, pending(root))
     if problems:
         return _problem(root, "journal", problems)
-    broken = sum(isinstance(found, Diagnostic) for found in transactions(root))
+    broken = sum(isinstance(record, Diagnostic) for record in transactions(root))
     if broken:
         return _note(
             root,
@@ -122,8 +122,8 @@ def _journal(root: Root, workspace: Workspace) -> _Finding:
 
 
 def _stray_files(root: Root) -> _Finding:
-    found = (path for path in orphan_files(root) if root.scope.refusal(path) is None)
-    listed = list(islice(found, _LISTED + 1))
+    paths = (path for path in orphan_files(root) if root.scope.refusal(path) is None)
+    listed = list(islice(paths, _LISTED + 1))
     if not listed:
         return _ok(root, "stray files", "none")
     names = ", ".join(f"`{root.show(path)}`" for path in listed[:_LISTED])
@@ -159,14 +159,14 @@ def _history(root: Root, settings: Settings) -> _Finding:
         return _problem(root, "history", refused.problems)
     except OSError as error:
         return _problem(root, "history", (of_error(error, root.show(STATE_FOLDER), "looking at"),))
-    found = (
+    usage = (
         f"{size.transactions} of {settings.history_transactions} transactions, "
         f"{size.bytes / _MIB:.1f} of {settings.history_bytes / _MIB:.0f} MiB"
     )
     if size.foreign:
         hint = "they came with this folder, or from another machine or key; to discard them, remove `.mdplan`"
-        return _note(root, "history", f"{found}; foreign records ignored: {size.foreign}", hint)
-    return _ok(root, "history", found)
+        return _note(root, "history", f"{usage}; foreign records ignored: {size.foreign}", hint)
+    return _ok(root, "history", usage)
 
 
 def _ok(root: Root, check: str, found: str) -> _Finding:

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, Final
 
-from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
+from mdplan.diagnostics import Code, Diagnostic, Severity
 from mdplan.documents.files import OutlinedFiles
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.pattern_problem import pattern_problem
@@ -31,25 +31,20 @@ _BOMS: Final = (b"\xff\xfe", b"\xfe\xff")
 def search_files(
     files: OutlinedFiles, request: SearchRequest | Mapping[str, Any], tick: ProgressCallback = no_progress
 ) -> SearchReport:
-    """Matches of a pattern in one file, or in those of a folder or glob; the totals are exact.
+    """Search one file, or those of a folder or glob, for a pattern; the totals are exact.
 
-    `tick` is called for each file that was searched.
-    A file that cannot be read is a warning, unless it was asked for by its name. Errors: INVALID_REGEX,
-    REGEX_TIMEOUT, BATCH_TOO_LARGE; INVALID_ARGUMENT for a cursor that is none; those of listing; those of
-    reading a request that is decoded JSON.
+    `tick` is called for each file that was searched. A file that cannot be read is a warning, unless it was
+    asked for by its name. Errors: INVALID_REGEX, REGEX_TIMEOUT, BATCH_TOO_LARGE; INVALID_ARGUMENT for a
+    cursor that is none; those of listing; those of reading a request that is decoded JSON.
     """
-    asked = _read_request(request) if isinstance(request, Mapping) else request
-    return _search(files, asked, tick) if isinstance(asked, SearchRequest) else refusal(SearchReport, asked)
+    if isinstance(request, Mapping):
+        from mdplan.requests.query_reader import read_search_request
 
-
-def _read_request(data: Mapping[str, Any]) -> SearchRequest | Problems:
-    from mdplan.requests.query_reader import read_search_request
-
-    return read_search_request(data)
-
-
-def _search(files: OutlinedFiles, request: SearchRequest, tick: ProgressCallback) -> SearchReport:
-    names = _searched(files, request)
+        parsed = read_search_request(request)
+        if not isinstance(parsed, SearchRequest):
+            return refusal(SearchReport, parsed)
+        request = parsed
+    names = _names_of(files, request)
     cursor = request.cursor or "0"
     skipped = int(cursor) if cursor.isascii() and cursor.isdecimal() else None
     if isinstance(names, Diagnostic) or skipped is None:
@@ -57,17 +52,17 @@ def _search(files: OutlinedFiles, request: SearchRequest, tick: ProgressCallback
         return refusal(SearchReport, (problem,))
     search = _Search(request, skipped)
     for name in names:
-        found = files.with_timeout(str(name), partial(_search_file, files, name, search))
-        if isinstance(found, Diagnostic) and (
-            found.code in _PATTERN_CODES or not files.workspace.is_several(request.file)
+        result = files.with_timeout(str(name), partial(_search_file, files, name, search))
+        if isinstance(result, Diagnostic) and (
+            result.code in _PATTERN_CODES or not files.workspace.is_several(request.file)
         ):
-            return refusal(SearchReport, (found,))
-        search.add(found)
+            return refusal(SearchReport, (result,))
+        search.add(result)
         tick(search.searched, None)
     return search.report()
 
 
-def _searched(files: OutlinedFiles, request: SearchRequest) -> Iterable[FileName] | Diagnostic:
+def _names_of(files: OutlinedFiles, request: SearchRequest) -> Iterable[FileName] | Diagnostic:
     if files.workspace.is_several(request.file):
         return files.workspace.iter_files(request.file, respect_gitignore=request.respect_gitignore)
     name = files.workspace.locate(request.file)
@@ -75,13 +70,13 @@ def _searched(files: OutlinedFiles, request: SearchRequest) -> Iterable[FileName
 
 
 def _search_file(files: OutlinedFiles, name: FileName, search: "_Search") -> SearchedFile | Diagnostic | None:
-    """Matches in one file; None where there are none. Only a file that has some is parsed."""
-    found = files.workspace.read(name, files.max_file_bytes)
-    if isinstance(found, Diagnostic):
-        return found
-    if not search.may_match(found.data):
+    """Search one file; return None if it has no match. Only a file that has some is parsed."""
+    content = files.workspace.read(name, files.max_file_bytes)
+    if isinstance(content, Diagnostic):
+        return content
+    if not search.may_match(content.data):
         return None
-    source = files.decode(name, found.data, search.request.encoding)
+    source = files.decode(name, content.data, search.request.encoding)
     if isinstance(source, Diagnostic):
         return source
     if search.request.asks_front_matter:
@@ -103,8 +98,8 @@ def _search_source(
 
 
 def _search_chosen(file: str, outline: Outline, search: "_Search") -> SearchedFile | Diagnostic | None:
-    """Hits in a file whose front matter meets the request; without a pattern the file itself."""
-    # Most searches ask nothing of the kind.
+    """Search a file whose front matter meets the request; without a pattern return the file itself."""
+    # Most searches have no conditions on front matter.
     from mdplan.reading.front_matter_conditions import matching_values, other_values, uncounted_keys
 
     values = matching_values(outline, search.request)
@@ -115,8 +110,8 @@ def _search_chosen(file: str, outline: Outline, search: "_Search") -> SearchedFi
     if not search.request.pattern:
         sha256 = outline.source.sha256
         return SearchedFile(file=file, base_sha256=sha256, matches=0, groups=(), front_matter=values)
-    found = search_document(file, outline, search.pattern, search.request, search.window)
-    return replace(found, front_matter=values) if isinstance(found, SearchedFile) else found
+    searched = search_document(file, outline, search.pattern, search.request, search.window)
+    return replace(searched, front_matter=values) if isinstance(searched, SearchedFile) else searched
 
 
 class _Search:
@@ -141,18 +136,18 @@ class _Search:
         return Window(max(self._skipped - self._matches, 0), self.request.limit - self._listed)
 
     def may_match(self, data: bytes) -> bool:
-        """Whether a file of these bytes can have a match: looked at before anything is decoded."""
+        """Return True if a file of these bytes can have a match; called before anything is decoded."""
         return self._needed is None or self._needed in data or data.startswith(_BOMS)
 
-    def add(self, found: SearchedFile | Diagnostic | None) -> None:
-        """Take what one file gave."""
+    def add(self, result: SearchedFile | Diagnostic | None) -> None:
+        """Add the result of one file."""
         self.searched += 1
-        if isinstance(found, Diagnostic):
-            self._warnings.append(replace(found, severity=Severity.WARNING))
-        elif found is not None and (found.matches or not self.request.pattern):
-            self._matches += found.matches
-            self._listed += sum(len(group.hits) for group in found.groups)
-            self._files.append(replace(found, groups=()) if self.request.files_only else found)
+        if isinstance(result, Diagnostic):
+            self._warnings.append(replace(result, severity=Severity.WARNING))
+        elif result is not None and (result.matches or not self.request.pattern):
+            self._matches += result.matches
+            self._listed += sum(len(group.hits) for group in result.groups)
+            self._files.append(replace(result, groups=()) if self.request.files_only else result)
 
     def note_uncounted(self, file: str, keys: tuple[str, ...]) -> None:
         """Note that `file` was skipped, in which `min` cannot count what these `keys` have."""
@@ -166,7 +161,7 @@ class _Search:
             self._others.setdefault(key, {})[json.dumps(value, ensure_ascii=False)] = None
 
     def _other_warnings(self) -> Iterator[Diagnostic]:
-        """What the keys of `where` have instead, where no file has what it gives."""
+        """Yield the values that files have for the keys of `where`, if no file has those of `where`."""
         for key, values in self._others.items() if not (self._files or self._where_is_met) else ():
             more = ", …" if len(values) > _MOST_VALUES else ""
             yield Diagnostic.warning(
@@ -187,7 +182,7 @@ class _Search:
             )
 
     def report(self) -> SearchReport:
-        """What was found; of files only those of which matches are listed."""
+        """Report the matches; lists the files with listed matches only."""
         end = min(self._skipped, self._matches) + self._listed
         names_files = self.request.files_only or not self.request.pattern
         is_cut = not names_files and end < self._matches
@@ -197,7 +192,7 @@ class _Search:
             total_matches=self._matches,
             total_files=len(self._files),
             searched_files=self.searched,
-            files=tuple(found for found in self._files if found.groups or names_files),
+            files=tuple(file for file in self._files if file.groups or names_files),
             truncated=True if is_cut else None,
             next_cursor=str(end) if is_cut else None,
             warnings=(*self._other_warnings(), *self._uncounted_warnings(), *self._warnings[:_MOST_WARNINGS]),

@@ -1,10 +1,11 @@
-"""`stat`: the structure of files, which is examined and not changed."""
+"""`stat`: the structure of files."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mdplan.diagnostics import Diagnostic, Problems
+from mdplan.diagnostics import Diagnostic
 from mdplan.documents.files import OutlinedFiles
 from mdplan.engine.interrupted import with_interrupted
 from mdplan.markdown.outline import Outline
@@ -20,26 +21,22 @@ if TYPE_CHECKING:
 
 
 def stat_files(files: OutlinedFiles, request: StatRequest | Mapping[str, Any]) -> StatReport:
-    """Structure of one file of `files`, or one row for each file of a folder or glob; never content.
+    """Return the structure of one file, or one row for each file of a folder or glob; never content.
 
     A commit that was interrupted is a warning. Decoded JSON is read first, with the errors of that.
     """
-    asked = _read_request(request) if isinstance(request, Mapping) else request
-    return _stat(files, asked) if isinstance(asked, StatRequest) else refusal(StatReport, asked)
+    if isinstance(request, Mapping):
+        from mdplan.requests.query_reader import read_stat_request
 
-
-def _read_request(data: Mapping[str, Any]) -> StatRequest | Problems:
-    from mdplan.requests.query_reader import read_stat_request
-
-    return read_stat_request(data)
-
-
-def _stat(files: OutlinedFiles, request: StatRequest) -> StatReport:
+        parsed = read_stat_request(request)
+        if not isinstance(parsed, StatRequest):
+            return refusal(StatReport, parsed)
+        request = parsed
     if files.workspace.is_several(request.file):
         report = _stat_folder(files, request)
     else:
-        found = files.with_timeout(request.file, lambda: _stat_file(files, request))
-        report = refusal(StatReport, (found,)) if isinstance(found, Diagnostic) else found
+        result = files.with_timeout(request.file, partial(_stat_file, files, request))
+        report = refusal(StatReport, (result,)) if isinstance(result, Diagnostic) else result
     return with_interrupted(report, files.workspace)
 
 
@@ -69,7 +66,7 @@ def _stat_folder(files: OutlinedFiles, request: StatRequest) -> StatReport:
         return files.with_timeout(path, lambda: files.open(name, request.encoding, request.format))
 
     def broken(path: str, outline: Outline) -> list[BrokenLink]:
-        """The links of the file `path` that lead to nothing."""
+        """Return the broken links of the file `path`."""
         return find(by_path[path].path)(outline, Span(0, len(outline.source.text)))
 
     root = next((files.workspace.root_of(name) for name in by_path.values()), files.workspace.roots[0])
@@ -79,8 +76,8 @@ def _stat_folder(files: OutlinedFiles, request: StatRequest) -> StatReport:
 
 
 def _link_finder(files: OutlinedFiles, root: Root) -> "Callable[[str], FindBroken]":
-    """What finds the links of a file of `root` that lead to nothing; each linked file is parsed once."""
-    # Links to other files are examined if asked for, and then more of the engine is needed.
+    """Return a finder of broken links in the files of `root`; it parses each linked file once."""
+    # Only a request for links needs this much more of the engine.
     from mdplan.documents.documents import LinkIndex
     from mdplan.reading.broken_tree_links import broken_in_tree
 

@@ -1,9 +1,9 @@
-"""Transactions of the history as plans: what takes them back, and the diff of what they did."""
+"""Undo of past transactions, their diffs, and recovery of interrupted commits."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
 from mdplan.documents.documents import Documents
@@ -26,7 +26,7 @@ from mdplan.text.source import Source
 # Every commit asks whether one before was interrupted; few were.
 if TYPE_CHECKING:
     from mdplan.reports.history import ForeignTransaction, RecoverReport
-    from mdplan.storage.recovery import ForeignTransactionState
+    from mdplan.storage.recovery import ForeignTransactionState, Keep
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +65,9 @@ class UndoService:
         """
         if transaction is not None:
             return self._history.find(transaction) or _unknown(transaction)
-        found = self._history.last(actor)
-        if found is not None:
-            return found
+        last = self._history.last(actor)
+        if last is not None:
+            return last
         newest = self._history.last()
         return _of_others(newest, actor) if isinstance(newest, PastTransaction) else _unknown(None)
 
@@ -88,22 +88,28 @@ class UndoService:
         plan = _plan_of(past, self._undone(past, committed))
         if not isinstance(plan, Plan):
             return plan
-        found = self._documents.read_current(plan)
-        if not isinstance(found, list):
-            return found
-        if is_applied(plan, found):
+        current_files = self._documents.read_current(plan)
+        if not isinstance(current_files, list):
+            return current_files
+        if is_applied(plan, current_files):
             return PlannedUndo(plan, (), is_applied=True)
-        stale = self._documents.stale(plan, found)
+        stale = self._documents.stale(plan, current_files)
         if not stale:
-            return PlannedUndo(plan, bases_of(plan, found))
+            return PlannedUndo(plan, bases_of(plan, current_files))
         if on_stale == "refuse":
             return tuple(map(_with_rebase_hint, stale))
         rebase = merge_undone if on_stale == "merge" else rebase_undone
         undone = self._undone(past, committed)
         plan = _plan_of(
-            past, (_on_current_file(each, now, rebase) for each, now in zip(undone, found, strict=True))
+            past,
+            (
+                _on_current_file(file, current, rebase)
+                for file, current in zip(undone, current_files, strict=True)
+            ),
         )
-        return PlannedUndo(plan, bases_of(plan, found), rebased=True) if isinstance(plan, Plan) else plan
+        return (
+            PlannedUndo(plan, bases_of(plan, current_files), rebased=True) if isinstance(plan, Plan) else plan
+        )
 
     def is_redo(self, past: PastTransaction) -> bool:
         """Whether taking back `past` is a redo: it is an undo, and not one that was a redo itself."""
@@ -155,10 +161,8 @@ class UndoService:
             return
         for change in plan.files:
             if not change.is_no_op:
-                before = (
-                    before_image(past.root, change.base_sha256) if change.base_sha256 is not None else None
-                )
-                undone = undo_file(change, before)
+                sha256 = change.base_sha256
+                undone = undo_file(change, before_image(past.root, sha256) if sha256 is not None else None)
                 yield undone if isinstance(undone, UndoneFile) else (undone,)
 
     def _base(self, past: PastTransaction, change: FileChange) -> Source | Diagnostic:
@@ -188,19 +192,19 @@ def _plan_of(past: PastTransaction, files: Iterable[UndoneFile | Problems]) -> P
 
 def _on_current_file(
     undone: UndoneFile | Problems,
-    now: FoundFile,
+    current: FoundFile,
     rebase: Callable[[UndoneFile, Source], UndoneFile | Problems],
 ) -> UndoneFile | Problems:
-    """`undone` on the file as it is `now`, where `carry` brings it."""
+    """Place `undone` on the current file, with `rebase` if the file changed."""
     if not isinstance(undone, UndoneFile):
         return undone
     change = undone.change
-    if now.renamed_sha256 is None and now.sha256 == change.base_sha256:
+    if current.renamed_sha256 is None and current.sha256 == change.base_sha256:
         return undone
-    source = now.read()
-    if source is not None and change.base_sha256 is not None and now.renamed_sha256 is None:
+    source = current.read()
+    if source is not None and change.base_sha256 is not None and current.renamed_sha256 is None:
         return rebase(undone, source)
-    problem = stale_file(change, now)
+    problem = stale_file(change, current)
     assert problem is not None, "it is not the base"
     return (problem,)
 
@@ -209,8 +213,7 @@ def _with_rebase_hint(problem: Diagnostic) -> Diagnostic:
     """What keeps an undo from files that changed, with the next step where there is one."""
     if problem.code is not Code.STALE_BASE:
         return problem
-    hint = '`"onStale": "rebase"` undoes it if other lines have changed'
-    return replace(problem, hint=hint)
+    return replace(problem, hint='`"onStale": "rebase"` undoes it if other lines have changed')
 
 
 def _unknown(transaction: str | None) -> Diagnostic:
@@ -248,7 +251,7 @@ def _without_plan(past: PastTransaction) -> Diagnostic:
     )
 
 
-# --- Interrupted commits: reported by every verb, recovered by those that commit and by `recover`.
+# --- Recovery of interrupted commits, by verbs that commit and by `recover`.
 
 AnyApplied = TypeVar("AnyApplied", bound=ApplyReport)
 
@@ -273,9 +276,7 @@ class Recovery:
                     recovered.append(self._shown(recover(lock, settles=False)))
         return recovered
 
-    def recover(
-        self, keep: Literal["current", "base"] | None, foreign: Collection[str] = ()
-    ) -> "RecoverReport":
+    def recover(self, keep: "Keep | None", foreign: Collection[str] = ()) -> "RecoverReport":
         """Recover all roots from this user's interrupted commits, and from those of the IDs in `foreign`.
 
         `keep` settles conflicts: the files as they are, or as they were before. Errors: those of recovery,
@@ -294,7 +295,7 @@ class Recovery:
                     recovered.append(self._shown(done))
             except StorageRefused as refused:
                 problems += without_hidden(self._workspace, refused.problems)
-        problems += (problem for each in recovered for problem in each.problems)
+        problems += (problem for result in recovered for problem in result.problems)
         errors = tuple(problem for problem in problems if problem.severity is Severity.ERROR)
         return RecoverReport(
             ok=not errors,
@@ -312,11 +313,11 @@ class Recovery:
         """
         from mdplan.storage.recovery import foreign_commits
 
-        found: list[ForeignTransaction] = []
+        transactions: list[ForeignTransaction] = []
         for root in self._workspace.roots:
             with suppress(StorageRefused):
-                found += (_foreign_of(root, commit) for commit in foreign_commits(root))
-        return tuple(found)
+                transactions += (_foreign_of(root, commit) for commit in foreign_commits(root))
+        return tuple(transactions)
 
     def _shown(self, recovered: RecoveryResult) -> RecoveryResult:
         """`recovered` without the names of files that `--allow` or `--deny` excludes."""
@@ -340,14 +341,14 @@ def _foreign_of(root: Root, commit: "ForeignTransactionState") -> "ForeignTransa
 
 def with_recovered(report: AnyApplied, recovered: Iterable[RecoveryResult]) -> AnyApplied:
     """`report` of a commit, with what recovery did before it."""
-    did = [each for each in recovered if _did(each)]
-    if not did:
+    results = [result for result in recovered if _did(result)]
+    if not results:
         return report
     warnings = tuple(
-        problem for each in did for problem in each.problems if problem.severity is Severity.WARNING
+        problem for result in results for problem in result.problems if problem.severity is Severity.WARNING
     )
     before = report.recovered or RecoveredTransactions()
-    after = _merged(did)
+    after = _merged(results)
     return replace(
         report,
         recovered=RecoveredTransactions(
@@ -365,9 +366,9 @@ def _did(recovered: RecoveryResult) -> bool:
 
 
 def _merged(recovered: Iterable[RecoveryResult]) -> RecoveredTransactions:
-    each = list(recovered)
+    results = list(recovered)
     return RecoveredTransactions(
-        rolled_back=tuple(transaction for one in each for transaction in one.rolled_back),
-        finished=tuple(transaction for one in each for transaction in one.finished),
-        files=tuple(file for one in each for file in one.files),
+        rolled_back=tuple(transaction for result in results for transaction in result.rolled_back),
+        finished=tuple(transaction for result in results for transaction in result.finished),
+        files=tuple(file for result in results for file in result.files),
     )
