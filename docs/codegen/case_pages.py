@@ -251,7 +251,7 @@ def _messages_of(tree: ast.AST) -> Iterator[tuple[str, str, str]]:
             names = _named_texts(nodes)
             for node in nodes:
                 match node:
-                    case ast.Call() if ast.unparse(node.func) in _CONSTRUCTORS:
+                    case ast.Call() if ast.unparse(node.func).removeprefix("filesystem.") in _CONSTRUCTORS:
                         given = dict(zip(("code", "message", "hint"), node.args, strict=False))
                         given |= {each.arg: each.value for each in node.keywords if each.arg}
                         yield from _message(given.get("code"), given.get("message"), given.get("hint"), names)

@@ -30,15 +30,10 @@ from mdplan.storage.lock import RootLock, locked_alone, roots_between
 from mdplan.storage.state_folder import RecordName, State, make_lasting
 from mdplan.storage.transactions import RootState, StagedPlace, touched_folders
 
-# --- Put the results in place, and examine what each of them displaced.
-#
-# Where two files can change places, that is one step, and what another program wrote at the last moment
-# comes
-# out of it unharmed. Elsewhere the old content gets a second name first, and a write in the moment
-# between the
-# last look and the renaming could be lost: the guard against other writers is weak there.
-
-Guard = Literal["strong", "weak"]
+# "strong" where two files can change places in one step, from which the last-moment write of another program
+# comes out unharmed. Elsewhere the old content gets a second name first, and a write between the last look
+# and the renaming could be lost: "weak".
+SwapStrength = Literal["strong", "weak"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +45,7 @@ class CommitResult:
     says whether the history has the old content of every file. `warnings` change nothing about the success.
     """
 
-    cas: Guard
+    cas: SwapStrength
     durable: bool
     undoable: bool
     warnings: Problems
@@ -72,7 +67,7 @@ class Staged:
         self.visible = False
 
     def discard(self) -> Problems:
-        """Take everything back; what a person has to know of that. Does not raise."""
+        """Take everything back, and return what a person has to know of that. Does not raise."""
         try:
             if self.record is None or self.name is None:
                 return ()
@@ -130,12 +125,19 @@ class StagedFile:
 
     @property
     def size(self) -> int:
-        """How many bytes the result has; 0 where there is none."""
+        """Size of the result in bytes; 0 without a result."""
         result = self.result
         return result.size if isinstance(result, LaterContent) else len(result or b"")
 
+    @property
+    def known_base(self) -> KnownContent | None:
+        """The content and digest of the base, if its bytes are held."""
+        if self.base is None or self.base_sha256 is None:
+            return None
+        return KnownContent(self.base, self.base_sha256)
+
     def content(self) -> bytes:
-        """The bytes of the result. Raises `StorageRefused` where they cannot be made any more."""
+        """Return the bytes of the result. Raises `StorageRefused` where they cannot be made any more."""
         result = self.result
         return result.make() if isinstance(result, LaterContent) else result or b""
 
@@ -157,15 +159,15 @@ def stage(  # noqa: PLR0913 - Each says another thing about the one commit, by i
     created files need are made; `removed_folders`, which another commit made, are removed after the commit if
     they are empty then.
     Raises `StorageRefused` with the problems of all files, and leaves nothing after then: those of
-    `unsettled` and `find_bases`, what `LaterContent` raises,
-    LOCK_TIMEOUT, NO_SPACE, OWNER_CHANGE, PERMISSION_DENIED, IO_ERROR.
+    `blocking_transactions` and `check_bases`, what `LaterContent` raises, LOCK_TIMEOUT,
+    NO_SPACE, OWNER_CHANGE, PERMISSION_DENIED, IO_ERROR.
     """
     assert TRANSACTION.fullmatch(transaction), "the ID of a transaction is 8 to 32 hex digits"
     staged = Staged(lock, durability)
     try:
         _lock_roots_between(staged, files)
         _refuse_blocked(staged, files)
-        bases = find_bases(staged.state.folders, files, max_bytes)
+        bases = check_bases(staged.state.folders, files, max_bytes)
         staged.record = JournalRecord(
             transaction=transaction,
             entries=tuple(base.entry for base in bases.files),
@@ -222,7 +224,7 @@ def publish(staged: Staged) -> CommitResult:
 
 
 def _lock_roots_between(staged: Staged, files: Sequence[StagedFile]) -> None:
-    """Lock what lies between the root and its files, and see that nothing was cut off there or above."""
+    """Lock the roots between the root and its files; refuse if a commit was interrupted there or above."""
     paths = [file.name.path for file in files]
     problems = [recovery.blocking_transactions_elsewhere(lock.root) for lock in staged.lock.outer]
     for root in roots_between(staged.state.folders, paths):
@@ -243,7 +245,7 @@ def _refuse_blocked(staged: Staged, files: Sequence[StagedFile]) -> None:
 
 
 def _write_record(staged: Staged, record: JournalRecord) -> None:
-    """From here on a crash means undo: what follows is found and taken away, whatever part of it happened."""
+    """Write the journal record: from here on a crash means undo, whatever part of the rest happened."""
     if len(record.note) > MAX_RECORD_BYTES // 2:
         message = "the plan is too large for the journal"
         hint = "send the edits in several batches"
@@ -256,15 +258,15 @@ def _write_record(staged: Staged, record: JournalRecord) -> None:
     staged.durable &= state.sync(state.journal.sync)
 
 
-# --- Checks the files of a commit before anything is written, and reports all problems at once.
+# --- Checks of the files before anything is written; all problems are reported at once.
 
 
 @dataclass(frozen=True, slots=True)
-class FilePrecondition:
+class CheckedFile:
     """A checked file of a commit: its journal entry, and its status if there is a base.
 
     `missing` are folders that a created file needs. `problem` is why the commit cannot use the file; it is
-    None in `Preconditions`.
+    None in `CheckedFiles`.
     """
 
     file: StagedFile
@@ -287,18 +289,16 @@ class TemplateFile:
 class StagedTarget:
     """A file of a commit where it was found. `status` is that of its base, None where there is none.
 
-    `model` is what a new file is made like; where there is none it becomes an ordinary file of the user.
+    A new file is made like `template`; without one it becomes an ordinary file of the user.
     """
 
     file: StagedFile
     place: StagedPlace
     status: os.stat_result | None
-    model: TemplateFile | None
+    template: TemplateFile | None
 
 
-def _targets(
-    staged: Staged, record: JournalRecord, bases: Sequence[FilePrecondition]
-) -> tuple[StagedTarget, ...]:
+def _targets(staged: Staged, record: JournalRecord, bases: Sequence[CheckedFile]) -> tuple[StagedTarget, ...]:
     with filesystem.storage_errors(staged.lock.root.show("."), "looking at the folders of"):
         places = [staged.state.place(record, index) for index in range(len(bases))]
     problems = tuple(place for place in places if isinstance(place, Diagnostic))
@@ -312,23 +312,17 @@ def _targets(
     return tuple(
         StagedTarget(
             file=base.file,
-            place=replace(place, base=_known_content(base.file)),
+            place=replace(place, base=base.file.known_base),
             status=base.status,
-            model=_model(staged.state, base, own),
+            template=_template(staged.state, base, own),
         )
         for base, place in zip(bases, places, strict=True)
         if not isinstance(place, Diagnostic)
     )
 
 
-def _known_content(file: StagedFile) -> KnownContent | None:
-    if file.base is None or file.base_sha256 is None:
-        return None
-    return KnownContent(file.base, file.base_sha256)
-
-
-def _model(state: RootState, base: FilePrecondition, own: Mapping[str, TemplateFile]) -> TemplateFile | None:
-    """What the new file is made like: its base, the file that it was, or itself before it was deleted."""
+def _template(state: RootState, base: CheckedFile, own: Mapping[str, TemplateFile]) -> TemplateFile | None:
+    """Return what the new file is made like: its base, its old name, or itself before it was deleted."""
     if base.status is not None:
         return own[base.entry.path]
     if base.file.like is not None:
@@ -348,7 +342,7 @@ def _confirm(staged: Staged) -> None:
 
 
 def _finished(
-    staged: Staged, record: JournalRecord, done: RecordName, synced: set[str], cas: Guard
+    staged: Staged, record: JournalRecord, done: RecordName, synced: set[str], cas: SwapStrength
 ) -> CommitResult:
     """Clean up; nothing that fails now makes the commit a failure."""
     state = staged.state
@@ -393,38 +387,38 @@ def _weak() -> Diagnostic:
 
 
 @dataclass(frozen=True, slots=True)
-class Preconditions:
+class CheckedFiles:
     """All files of a commit, in the order of the batch, and the folders to be made, the outer ones first."""
 
-    files: tuple[FilePrecondition, ...]
+    files: tuple[CheckedFile, ...]
     made_folders: tuple[str, ...]
 
 
-def find_bases(folders: Folders, files: Sequence[StagedFile], max_bytes: int) -> Preconditions:
+def check_bases(folders: Folders, files: Sequence[StagedFile], max_bytes: int) -> CheckedFiles:
     """Read every base once, and check that it is unchanged since the plan and may be replaced.
 
     Raises `StorageRefused` with the problems of all files: STALE_BASE, FILE_EXISTS, ALIAS_CONFLICT (two names
     of one file), what `Root.read` and `Root.write_refusal` give.
     """
-    found = [_find(folders, file, max_bytes) for file in files]
+    results = [_check(folders, file, max_bytes) for file in files]
     names = Counter(
-        identity for base in found if isinstance(base, FilePrecondition) for identity in _identities(base)
+        identity for result in results if isinstance(result, CheckedFile) for identity in _identities(result)
     )
     problems: list[Diagnostic] = []
-    bases: list[FilePrecondition] = []
+    checked: list[CheckedFile] = []
     missing: set[str] = set()
-    for each in found:
-        base = each
-        if isinstance(base, FilePrecondition):
-            missing.update(base.missing)
-            base = _alias_problem(folders, base, names) or base.problem or base
-        if isinstance(base, Diagnostic):
-            problems.append(base)
+    for result in results:
+        if isinstance(result, CheckedFile):
+            missing.update(result.missing)
+            checked.append(result)
+            problem = _alias_problem(folders, result, names) or result.problem
         else:
-            bases.append(base)
+            problem = result
+        if problem is not None:
+            problems.append(problem)
     if problems:
         raise filesystem.StorageRefused(tuple(problems))
-    return Preconditions(tuple(bases), tuple(sorted(missing)))
+    return CheckedFiles(tuple(checked), tuple(sorted(missing)))
 
 
 def check_again(targets: Sequence[StagedTarget]) -> None:
@@ -434,49 +428,49 @@ def check_again(targets: Sequence[StagedTarget]) -> None:
         raise filesystem.StorageRefused(tuple(problems))
 
 
-def _find(folders: Folders, file: StagedFile, max_bytes: int) -> FilePrecondition | Diagnostic:
+def _check(folders: Folders, file: StagedFile, max_bytes: int) -> CheckedFile | Diagnostic:
     path = file.name.path
     folder = folders.open(folder_of(path))
     if file.base_sha256 is None:
-        return _find_created(folders, file, path, folder)
+        return _check_created(folders, file, path, folder)
     if isinstance(folder, Diagnostic):
         return replace(folder, file=folders.root.show(path))
-    return _find_based(folders, file, path, folder, max_bytes)
+    return _check_based(folders, file, path, folder, max_bytes)
 
 
-def _find_created(
+def _check_created(
     folders: Folders, file: StagedFile, path: str, folder: int | Diagnostic
-) -> FilePrecondition | Diagnostic:
-    """A file that must not be there; neither must its folder."""
+) -> CheckedFile | Diagnostic:
+    """Check that a file is missing; its folder may be missing as well."""
     shown = folders.root.show(path)
     if isinstance(folder, Diagnostic):
         missing = folders.missing(folder_of(path))
         if isinstance(missing, Diagnostic):
             return replace(missing, file=shown)
-        return FilePrecondition(file, _entry(file, path), missing=missing)
+        return CheckedFile(file, _entry(file, path), missing=missing)
     try:
         folders.root.filesystem.status_of(folder, path.rpartition("/")[2])
     except FileNotFoundError:
-        return FilePrecondition(file, _entry(file, path))
+        return CheckedFile(file, _entry(file, path))
     except OSError as error:
         return filesystem.of_error(error, shown, "looking at")
     return Diagnostic.file_exists(shown)
 
 
-def _find_based(
+def _check_based(
     folders: Folders, file: StagedFile, path: str, folder: int, max_bytes: int
-) -> FilePrecondition | Diagnostic:
-    """A file that must be as the plan saw it."""
+) -> CheckedFile | Diagnostic:
+    """Check that a file is as the plan saw it, and may be replaced."""
     root, leaf = folders.root, path.rpartition("/")[2]
     shown = root.show(path)
-    read = read_regular_file(root.filesystem, folder, leaf, shown, max_bytes)
-    if isinstance(read, Diagnostic):
-        return root.explained(read, folder, path)
+    content = read_regular_file(root.filesystem, folder, leaf, shown, max_bytes)
+    if isinstance(content, Diagnostic):
+        return root.explained(content, folder, path)
     stale = None
-    if file.base is None or read.data != file.base:
-        stale = _stale_problem(shown, hashlib.sha256(read.data).hexdigest(), file.base_sha256)
-    problem = stale or write_refusal(root.filesystem, folder, leaf, shown, read.status)
-    return FilePrecondition(file, _entry(file, path, len(read.data)), read.status, problem=problem)
+    if file.base is None or content.data != file.base:
+        stale = _stale_problem(shown, hashlib.sha256(content.data).hexdigest(), file.base_sha256)
+    problem = stale or write_refusal(root.filesystem, folder, leaf, shown, content.status)
+    return CheckedFile(file, _entry(file, path, len(content.data)), content.status, problem=problem)
 
 
 def _entry(file: StagedFile, path: str, base_bytes: int = 0) -> JournalEntry:
@@ -489,14 +483,14 @@ def _entry(file: StagedFile, path: str, base_bytes: int = 0) -> JournalEntry:
     )
 
 
-def _identities(base: FilePrecondition) -> list[object]:
-    """What no two files of a commit may share: a path, or the device and inode of a base."""
+def _identities(base: CheckedFile) -> list[object]:
+    """Return what no two files of a commit may share: the path, and the device and inode of a base."""
     if base.status is None:
         return [base.entry.path]
     return [base.entry.path, (base.status.st_dev, base.status.st_ino)]
 
 
-def _alias_problem(folders: Folders, base: FilePrecondition, names: Counter[object]) -> Diagnostic | None:
+def _alias_problem(folders: Folders, base: CheckedFile, names: Counter[object]) -> Diagnostic | None:
     count = max(names[identity] for identity in _identities(base))
     if count == 1:
         return None
@@ -521,14 +515,14 @@ def _changed_since(target: StagedTarget) -> Diagnostic | None:
         return Diagnostic.file_exists(place.shown)
     if _traits(status) == _traits(target.status):
         return None
-    read = read_regular_file(disk, place.folder, place.leaf, place.shown, place.entry.at_most)
-    if isinstance(read, Diagnostic):
-        return read if read.code is not Code.FILE_TOO_LARGE else _changed_meanwhile(place.shown, "")
-    return _stale_problem(place.shown, hashlib.sha256(read.data).hexdigest(), target.file.base_sha256)
+    content = read_regular_file(disk, place.folder, place.leaf, place.shown, place.entry.at_most)
+    if isinstance(content, Diagnostic):
+        return content if content.code is not Code.FILE_TOO_LARGE else _changed_meanwhile(place.shown, "")
+    return _stale_problem(place.shown, hashlib.sha256(content.data).hexdigest(), target.file.base_sha256)
 
 
 def _traits(status: os.stat_result) -> tuple[int, ...]:
-    """Fields that change when another program writes a file, within the resolution of the clock."""
+    """Return what changes when another program writes a file, within the resolution of the clock."""
     return (
         status.st_dev,
         status.st_ino,
@@ -539,10 +533,10 @@ def _traits(status: os.stat_result) -> tuple[int, ...]:
     )
 
 
-def _stale_problem(shown: str, found_sha256: str, base_sha256: str | None) -> Diagnostic | None:
-    if found_sha256 == base_sha256:
+def _stale_problem(shown: str, sha256: str, base_sha256: str | None) -> Diagnostic | None:
+    if sha256 == base_sha256:
         return None
-    return _changed_meanwhile(shown, f"; its content now has the SHA-256 {found_sha256}")
+    return _changed_meanwhile(shown, f"; its content now has the SHA-256 {sha256}")
 
 
 def _changed_meanwhile(shown: str, now: str) -> Diagnostic:
@@ -554,7 +548,7 @@ def _changed_meanwhile(shown: str, now: str) -> Diagnostic:
     )
 
 
-# --- Files that are written next to their targets and not visible yet.
+# --- Writing of the results next to their targets.
 
 # So many results are written before the first of them is synced: the disk takes them together.
 _OPEN_AT_ONCE: Final = 32
@@ -586,12 +580,12 @@ def _write_some(
             with filesystem.storage_errors(target.place.shown, "reading the attributes of"):
                 attributes = _attributes(disk, target, durability)
             with filesystem.storage_errors(target.place.shown, "writing beside"):
-                mode = _ORDINARY_MODE if target.model is None else UNFINISHED_MODE
+                mode = _ORDINARY_MODE if target.template is None else UNFINISHED_MODE
                 descriptor = disk.create(target.place.folder, target.place.temporary, mode)
                 opened.append((target, descriptor))
                 disk.write(descriptor, target.file.content())
-                if target.model is not None:
-                    _make_like(disk, descriptor, target, target.model.status, attributes)
+                if target.template is not None:
+                    _make_like(disk, descriptor, target, target.template.status, attributes)
                 if durability is filesystem.Durability.FULL and len(targets) > 1:
                     disk.start_writing(descriptor)
         if durability is filesystem.Durability.FULL:
@@ -619,10 +613,10 @@ def _sync_base(disk: filesystem.FileSystem, target: StagedTarget) -> None:
 def _attributes(
     disk: filesystem.FileSystem, target: StagedTarget, durability: filesystem.Durability
 ) -> dict[str, bytes]:
-    """The extended attributes that the target gets; on the way its own base, our way back, is synced."""
-    if target.model is None:
+    """Return the extended attributes that the target gets; sync its base, which an undo needs."""
+    if target.template is None:
         return {}
-    descriptor = disk.open_file(target.model.folder, target.model.name)
+    descriptor = disk.open_file(target.template.folder, target.template.name)
     try:
         if durability is filesystem.Durability.FULL and target.status is not None:
             disk.sync(descriptor)
@@ -635,14 +629,14 @@ def _make_like(
     disk: filesystem.FileSystem,
     descriptor: int,
     target: StagedTarget,
-    model: os.stat_result,
+    template: os.stat_result,
     attributes: dict[str, bytes],
 ) -> None:
-    """Give the new file owner, attributes and mode of its model; the mode, which says it is whole, last."""
+    """Give a new file owner, attributes and mode of its template; the mode, which says it is whole, last."""
     made = disk.status(descriptor)
-    if (made.st_uid, made.st_gid) != (model.st_uid, model.st_gid):
+    if (made.st_uid, made.st_gid) != (template.st_uid, template.st_gid):
         try:
-            disk.set_owner(descriptor, model.st_uid, model.st_gid)
+            disk.set_owner(descriptor, template.st_uid, template.st_gid)
         except OSError as error:
             if error.errno not in (errno.EPERM, errno.EINVAL):
                 raise
@@ -654,10 +648,15 @@ def _make_like(
             )
             raise filesystem.StorageRefused((problem,)) from error
     disk.set_attributes(descriptor, attributes)
-    disk.set_mode(descriptor, model.st_mode)
+    disk.set_mode(descriptor, template.st_mode)
 
 
-def swap_all(state: RootState, targets: Sequence[StagedTarget], durability: filesystem.Durability) -> Guard:
+# --- Putting the results in place, and examining what each of them displaced.
+
+
+def swap_all(
+    state: RootState, targets: Sequence[StagedTarget], durability: filesystem.Durability
+) -> SwapStrength:
     """Put the results of all targets in place: what is new or changed first, what is deleted last.
 
     So a renamed file is never missing. Raises `StorageRefused` at the first problem; what was done until then
@@ -701,7 +700,7 @@ def _exchange(state: RootState, target: StagedTarget) -> None:
 
 
 def _keep_superseded(state: RootState, place: StagedPlace) -> None:
-    """Where the other program wrote on, an older version of its file came out: into the history with it."""
+    """Put an older version of the other program's file, if it wrote on, into the history."""
     content = place.whole_content(place.temporary)
     if content != place.entry.result and is_digest(content):
         state.images.take(place.folder, place.temporary, content)

@@ -165,9 +165,9 @@ def write_refusal(
         permitted = filesystem.may_write(folder, leaf)
         folder_permitted = filesystem.may_write(folder, ".")
         sticky = _is_kept_by_its_folder(filesystem, folder, status)
-        links = status.st_nlink - (
-            _owner_or_mode_problem(filesystem, folder, status) if status.st_nlink > 1 else 0
-        )
+        links = status.st_nlink
+        if links > 1:
+            links -= _temporary_name_count(filesystem, folder, status)
     except OSError as error:
         return of_error(error, shown, "checking")
     user = os.geteuid()
@@ -209,8 +209,8 @@ def _is_kept_by_its_folder(filesystem: FileSystem, folder: int, status: os.stat_
     return bool(folder_status.st_mode & stat.S_ISVTX) and user != folder_status.st_uid
 
 
-def _owner_or_mode_problem(filesystem: FileSystem, folder: int, status: os.stat_result) -> int:
-    """How many names of the file in `folder` are those that a killed commit gave it."""
+def _temporary_name_count(filesystem: FileSystem, folder: int, status: os.stat_result) -> int:
+    """Count the names in `folder` that a killed commit gave the file."""
     names = [entry.name for entry in filesystem.list(folder) if is_temporary_name(entry.name)]
     return sum(os.path.samestat(filesystem.status_of(folder, name), status) for name in names)
 
@@ -220,9 +220,9 @@ def _read_whole(filesystem: FileSystem, descriptor: int, expected: int, at_most:
 
     To ask for more costs a large buffer; to ask for one more shows whether it has grown.
     """
-    wanted = min(expected + 1, at_most)
-    data = filesystem.read(descriptor, wanted)
-    return data if len(data) < wanted else data + filesystem.read(descriptor, at_most - wanted)
+    size = min(expected + 1, at_most)
+    data = filesystem.read(descriptor, size)
+    return data if len(data) < size else data + filesystem.read(descriptor, at_most - size)
 
 
 def _digest(
@@ -238,15 +238,15 @@ def _digest(
     while size <= at_most:
         # One byte more than is expected shows whether it has grown; a larger buffer costs more than that.
         rest = expected - size + 1 if size <= expected else _HASHED_AT_ONCE
-        wanted = min(_HASHED_AT_ONCE, rest, at_most + 1 - size)
-        part = filesystem.read(descriptor, wanted)
+        asked_for = min(_HASHED_AT_ONCE, rest, at_most + 1 - size)
+        part = filesystem.read(descriptor, asked_for)
         if unchanged is not None and not unchanged.startswith(part, size):
             digest.update(unchanged[:size])
             unchanged = None
         if unchanged is None:
             digest.update(part)
         size += len(part)
-        if len(part) == wanted:
+        if len(part) == asked_for:
             continue
         if unchanged is not None and known is not None and size == expected:
             return known.sha256
@@ -311,26 +311,25 @@ def file_stamps(roots: Mapping[str, str], paths: Collection[str]) -> dict[str, s
     """
     latest = time.time_ns() - _RACY_NS
     is_real: dict[str, bool] = {}
-    found: dict[str, str] = {}
+    stamps: dict[str, str] = {}
     for path in paths:
-        name, _, below = ("", "", path) if "" in roots else path.partition(":")
-        full = f"{roots.get(name, '')}/{below}"
-        folder = os.path.dirname(full)
+        root_name, _, relative = ("", "", path) if "" in roots else path.partition(":")
+        path_on_disk = f"{roots.get(root_name, '')}/{relative}"
+        folder = os.path.dirname(path_on_disk)
         if folder not in is_real:
             is_real[folder] = os.path.realpath(folder) == os.path.normpath(folder)
         with suppress(OSError, ValueError):
-            status = os.lstat(full)
+            status = os.lstat(path_on_disk)
             if is_real[folder] and stat.S_ISREG(status.st_mode):
                 times = (status.st_mtime_ns, status.st_ctime_ns)
                 facts = (status.st_dev, status.st_ino, status.st_size, *times)
-                found[path] = ".".join(map(str, facts)) if max(times) < latest else ""
-    return found
+                stamps[path] = ".".join(map(str, facts)) if max(times) < latest else ""
+    return stamps
 
 
-# --- Names of files, checked as text: what is not a plain relative path below a root gets no further.
+# --- Names of files: only plain relative paths below a root pass.
 #
-# The rules are those of every system at once, so that a batch that is accepted here is accepted
-# elsewhere.
+# The rules are those of every system at once, so that a batch that is accepted here is accepted elsewhere.
 
 MAX_PATH_BYTES: Final = 4096
 
@@ -473,7 +472,7 @@ def _refused(code: Code, path: str, reason: str, hint: str) -> Diagnostic:
     return Diagnostic(code=code, message=f"the path `{shown}` is refused: {reason}", hint=hint, file=shown)
 
 
-# --- Which files of a root may be touched: globs with git's rules, as in a `.gitignore`.
+# --- The scope of a root: which files may be touched, by globs as in a `.gitignore`.
 _GLOBS_SHOWN: Final = 5
 
 _MAX_STARS: Final = 3

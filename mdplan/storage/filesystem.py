@@ -105,7 +105,7 @@ class FileSystem:
             except OSError:
                 continue
 
-    def reach(self, step: Step) -> None:
+    def before(self, step: Step) -> None:
         """Called before every operation; a test overrides it to fail there."""
         if step is self._failpoint:
             self._countdown -= 1
@@ -116,7 +116,7 @@ class FileSystem:
 
     def open_root(self, path: str) -> int:
         """Open the directory `path`, whose links are followed: the user chose it."""
-        self.reach(Step.OPEN_ROOT)
+        self.before(Step.OPEN_ROOT)
         if os.open not in os.supports_dir_fd or os.rename not in os.supports_dir_fd:
             raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
         root = os.open(path, _DIRECTORY)
@@ -125,32 +125,32 @@ class FileSystem:
 
     def status_at(self, path: str) -> os.stat_result:
         """The status of what the absolute `path` leads to, whose links are followed."""
-        self.reach(Step.STATUS)
+        self.before(Step.STATUS)
         return os.stat(path)
 
     def is_there(self, path: str) -> bool:
         """Whether the absolute `path`, whose links are followed, leads to anything that can be seen."""
-        self.reach(Step.STATUS)
+        self.before(Step.STATUS)
         return os.access(path, os.F_OK)
 
     def open_directory(self, directory: int, name: str) -> int:
         """Open the directory `name`; a link in its place is ENOTDIR or ELOOP."""
-        self.reach(Step.OPEN_DIRECTORY)
+        self.before(Step.OPEN_DIRECTORY)
         return os.open(name, _DIRECTORY | _NO_FOLLOW, dir_fd=directory)
 
     def open_file(self, directory: int, name: str) -> int:
         """Open `name` for reading without waiting for a FIFO's writer; a link in its place is ELOOP."""
-        self.reach(Step.OPEN_FILE)
+        self.before(Step.OPEN_FILE)
         return os.open(name, _LEAF, dir_fd=directory)
 
     def open_lock(self, directory: int, name: str) -> int:
         """Open `name` to take the lock of it, made for its owner alone if missing; a link is ELOOP."""
-        self.reach(Step.OPEN_FILE)
+        self.before(Step.OPEN_FILE)
         return os.open(name, _LOCK, 0o600, dir_fd=directory)
 
     def status(self, descriptor: int) -> os.stat_result:
         """The status of an open file or directory."""
-        self.reach(Step.STATUS)
+        self.before(Step.STATUS)
         return os.fstat(descriptor)
 
     def identity(self, descriptor: int) -> tuple[int, int]:
@@ -160,12 +160,12 @@ class FileSystem:
 
     def status_of(self, directory: int, name: str) -> os.stat_result:
         """The status of `name`, of the link itself where it is one."""
-        self.reach(Step.STATUS)
+        self.before(Step.STATUS)
         return os.stat(name, dir_fd=directory, follow_symlinks=False)
 
     def read(self, descriptor: int, size: int) -> bytes:
         """Read up to `size` bytes; fewer only at the end of the file."""
-        self.reach(Step.READ)
+        self.before(Step.READ)
         parts: list[bytes] = []
         while size > 0 and (part := os.read(descriptor, min(size, _READ_AT_ONCE))):
             parts.append(part)
@@ -174,18 +174,18 @@ class FileSystem:
 
     def read_link(self, directory: int, name: str) -> str:
         """Where the link `name` points to, as it is written in it."""
-        self.reach(Step.READ_LINK)
+        self.before(Step.READ_LINK)
         return os.readlink(name, dir_fd=directory)
 
     def list_files(self, directory: int) -> list[str]:
         """The names of the regular files in the directory, in no order."""
-        self.reach(Step.LIST)
+        self.before(Step.LIST)
         with os.scandir(directory) as entries:
             return [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
 
     def list(self, directory: int) -> list[DirectoryEntry]:
         """What the directory holds, without `.` and `..`, in no order."""
-        self.reach(Step.LIST)
+        self.before(Step.LIST)
         with os.scandir(directory) as entries:
             return [
                 DirectoryEntry(
@@ -196,17 +196,17 @@ class FileSystem:
 
     def may_write(self, directory: int, name: str) -> bool:
         """Whether permissions allow this process to write `name` (`.` is the directory itself)."""
-        self.reach(Step.MAY_WRITE)
+        self.before(Step.MAY_WRITE)
         return os.access(name, os.W_OK, dir_fd=directory, effective_ids=True, follow_symlinks=False)
 
     def make_directory(self, directory: int, name: str, mode: int = 0o700) -> None:
         """Make the directory `name`, for its owner alone or with what the user's mask leaves of `mode`."""
-        self.reach(Step.MAKE_DIRECTORY)
+        self.before(Step.MAKE_DIRECTORY)
         os.mkdir(name, mode, dir_fd=directory)
 
     def make_directories(self, path: str) -> None:
         """Make the directory `path` for its owner alone, and those above it that are missing."""
-        self.reach(Step.MAKE_DIRECTORY)
+        self.before(Step.MAKE_DIRECTORY)
         os.makedirs(path, 0o700, exist_ok=True)
 
     def create(self, directory: int, name: str, mode: int = 0o600) -> int:
@@ -214,19 +214,19 @@ class FileSystem:
 
         It is for its owner alone, or has what the user's mask leaves of `mode`.
         """
-        self.reach(Step.CREATE)
+        self.before(Step.CREATE)
         return os.open(name, _NEW, mode, dir_fd=directory)
 
     def write(self, descriptor: int, data: bytes) -> None:
         """Write all of `data`."""
         rest = memoryview(data)
         while rest:
-            self.reach(Step.WRITE)
+            self.before(Step.WRITE)
             rest = rest[os.write(descriptor, rest) :]
 
     def attributes(self, descriptor: int) -> dict[str, bytes]:
         """The extended attributes, ACLs among them; none where the system has none."""
-        self.reach(Step.READ_ATTRIBUTES)
+        self.before(Step.READ_ATTRIBUTES)
         if not _HAS_ATTRIBUTES:
             return {}
         try:
@@ -238,7 +238,7 @@ class FileSystem:
 
     def set_attributes(self, descriptor: int, attributes: Mapping[str, bytes]) -> None:
         """Make `attributes` the file's extended attributes, removing what it inherited beyond them."""
-        self.reach(Step.SET_ATTRIBUTES)
+        self.before(Step.SET_ATTRIBUTES)
         present = self.attributes(descriptor)
         for name, content in attributes.items():
             if present.get(name) != content:
@@ -248,12 +248,12 @@ class FileSystem:
 
     def set_owner(self, descriptor: int, user: int, group: int) -> None:
         """Give the open file to `user` and `group`."""
-        self.reach(Step.SET_OWNER)
+        self.before(Step.SET_OWNER)
         os.fchown(descriptor, user, group)
 
     def set_mode(self, descriptor: int, mode: int) -> None:
         """Set the permission bits; last of all, since a new owner or ACL changes them."""
-        self.reach(Step.SET_MODE)
+        self.before(Step.SET_MODE)
         os.fchmod(descriptor, stat.S_IMODE(mode))
 
     def start_writing(self, descriptor: int) -> None:
@@ -268,12 +268,12 @@ class FileSystem:
         Never tried again after a failure: the system has then forgotten what was not written, and a second
         call would report a success that did not happen.
         """
-        self.reach(Step.SYNC)
+        self.before(Step.SYNC)
         os.fsync(descriptor)
 
     def sync_directory(self, directory: int) -> bool:
         """Wait until the directory's names are on the disk; False where the file system cannot do that."""
-        self.reach(Step.SYNC_DIRECTORY)
+        self.before(Step.SYNC_DIRECTORY)
         try:
             os.fsync(directory)
         except OSError as error:
@@ -284,12 +284,12 @@ class FileSystem:
 
     def link(self, directory: int, name: str, other: str) -> None:
         """Give the file `name` the second name `other`, which must not exist, in the same directory."""
-        self.reach(Step.LINK)
+        self.before(Step.LINK)
         os.link(name, other, src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
 
     def rename(self, directory: int, name: str, target: str) -> None:
         """Rename `name` to `target` in the same directory, replacing what is there."""
-        self.reach(Step.RENAME)
+        self.before(Step.RENAME)
         os.rename(name, target, src_dir_fd=directory, dst_dir_fd=directory)
 
     def rename_new(self, directory: int, name: str, target_directory: int, target: str) -> None:
@@ -298,7 +298,7 @@ class FileSystem:
         Where the system or the file system cannot do that at once, the file has both names for a moment;
         where a file can have one name only, another program's file of that moment could be replaced.
         """
-        self.reach(Step.RENAME_NEW)
+        self.before(Step.RENAME_NEW)
         try:
             rename_with(NO_REPLACE, directory, name, target_directory, target)
         except OSError as error:
@@ -323,7 +323,7 @@ class FileSystem:
 
     def move(self, directory: int, name: str, target_directory: int, target: str) -> None:
         """Rename `name` to `target` in `target_directory`, both open, replacing what is there."""
-        self.reach(Step.MOVE)
+        self.before(Step.MOVE)
         os.rename(name, target, src_dir_fd=directory, dst_dir_fd=target_directory)
 
     def exchange(self, directory: int, name: str, other: str) -> None:
@@ -331,23 +331,23 @@ class FileSystem:
 
         ENOSYS where the system cannot (all but Linux), EINVAL where the file system cannot.
         """
-        self.reach(Step.EXCHANGE)
+        self.before(Step.EXCHANGE)
         rename_with(EXCHANGE, directory, name, directory, other)
 
     def unlink(self, directory: int, name: str) -> None:
         """Remove the name of a file."""
-        self.reach(Step.UNLINK)
+        self.before(Step.UNLINK)
         os.unlink(name, dir_fd=directory)
 
     def remove_directory(self, directory: int, name: str) -> None:
         """Remove the directory `name`; ENOTEMPTY when it contains something."""
-        self.reach(Step.REMOVE_DIRECTORY)
+        self.before(Step.REMOVE_DIRECTORY)
         os.rmdir(name, dir_fd=directory)
 
     def close(self, descriptor: int) -> None:
         """Close a file that was written; it is closed even when this fails, which says that data is lost."""
         try:
-            self.reach(Step.CLOSE)
+            self.before(Step.CLOSE)
         finally:
             os.close(descriptor)
 

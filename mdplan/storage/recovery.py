@@ -231,40 +231,37 @@ def restore(places: Sequence[transactions.StagedPlace], keep: Keep | None = None
             inspected.append((place, place.found()))
         except OSError as error:
             problems.append(_failed(error, place))
-    for place, found in reversed(inspected):
-        way = plan_restore(place.entry, found, known=place.known)
-        if way is RestoreAction.NOTHING or (way is RestoreAction.CONFLICT and keep == "current"):
+    for place, contents in reversed(inspected):
+        action = plan_restore(place.entry, contents, known=place.known)
+        if action is RestoreAction.NOTHING or (action is RestoreAction.CONFLICT and keep == "current"):
             continue
         try:
-            went = (
-                _force_back(place, found)
-                if way is RestoreAction.CONFLICT and keep
-                else _run_action(place, found, way)
-            )
+            is_forced = action is RestoreAction.CONFLICT and keep
+            done = _force_back(place, contents) if is_forced else _run_action(place, contents, action)
         except OSError as error:
             problems.append(_failed(error, place))
         else:
-            (restored if went else conflicts).append(place)
+            (restored if done else conflicts).append(place)
     return RestoreResult(tuple(restored), tuple(conflicts), tuple(problems))
 
 
 def plan_restore(
-    entry: JournalEntry, found: transactions.FoundContents, *, known: bool = True
+    entry: JournalEntry, contents: transactions.FoundContents, *, known: bool = True
 ) -> RestoreAction:
-    """The way back for a file of which `found` is there.
+    """Return what restores a file whose three names have `contents`.
 
     A file that someone changed on top of the transaction, so that neither that nor the old content may be
     thrown away, is a conflict. So is one that would get other content than its base, where the transaction
     is not `known` to be this user's: a stranger could have put that there.
     """
     if entry.base is None:
-        return _plan_for_created(entry, found)
-    way = _plan_for_deleted(found) if entry.result is None else _plan_for_replaced(entry, found)
-    if way in (RestoreAction.PUT_BACK, RestoreAction.RESTORE) and not (
-        known or _displaced_content(entry, found) == entry.base
+        return _plan_for_created(entry, contents)
+    action = _plan_for_deleted(contents) if entry.result is None else _plan_for_replaced(entry, contents)
+    if action in (RestoreAction.PUT_BACK, RestoreAction.RESTORE) and not (
+        known or _displaced_content(entry, contents) == entry.base
     ):
         return RestoreAction.CONFLICT
-    return way
+    return action
 
 
 def exchange_back(place: transactions.StagedPlace, source: str) -> bool:
@@ -284,72 +281,74 @@ def exchange_back(place: transactions.StagedPlace, source: str) -> bool:
     return False
 
 
-def _plan_for_replaced(entry: JournalEntry, found: transactions.FoundContents) -> RestoreAction:
-    if found.target == entry.base:
+def _plan_for_replaced(entry: JournalEntry, contents: transactions.FoundContents) -> RestoreAction:
+    if contents.target == entry.base:
         return RestoreAction.NOTHING
-    source = _displaced(entry, found)
+    source = _displaced(entry, contents)
     if source is None:
         # The result waits, or was never written: the target was not replaced, and is someone's own. But a
         # result in place whose old content is gone is no work of ours, and cannot be put back.
-        is_staged = found.temporary is not None
-        return RestoreAction.NOTHING if is_staged or found.target != entry.result else RestoreAction.CONFLICT
+        is_staged = contents.temporary is not None
+        return (
+            RestoreAction.NOTHING if is_staged or contents.target != entry.result else RestoreAction.CONFLICT
+        )
     # What was displaced goes back also where it is not the base: someone wrote it at the last moment.
-    if found.target == entry.result:
+    if contents.target == entry.result:
         return RestoreAction.PUT_BACK
-    return RestoreAction.NOTHING if found.temporary == entry.result else RestoreAction.CONFLICT
+    return RestoreAction.NOTHING if contents.temporary == entry.result else RestoreAction.CONFLICT
 
 
-def _plan_for_created(entry: JournalEntry, found: transactions.FoundContents) -> RestoreAction:
-    if found.target is None:
+def _plan_for_created(entry: JournalEntry, contents: transactions.FoundContents) -> RestoreAction:
+    if contents.target is None:
         return RestoreAction.NOTHING
-    if found.target == entry.result and found.temporary in (None, entry.result):
+    if contents.target == entry.result and contents.temporary in (None, entry.result):
         return RestoreAction.TAKE_AWAY
-    return RestoreAction.CONFLICT if found.temporary is None else RestoreAction.NOTHING
+    return RestoreAction.CONFLICT if contents.temporary is None else RestoreAction.NOTHING
 
 
-def _plan_for_deleted(found: transactions.FoundContents) -> RestoreAction:
-    if found.aside is None or found.target == found.aside:
+def _plan_for_deleted(contents: transactions.FoundContents) -> RestoreAction:
+    if contents.aside is None or contents.target == contents.aside:
         return RestoreAction.NOTHING
-    return RestoreAction.RESTORE if found.target is None else RestoreAction.CONFLICT
+    return RestoreAction.RESTORE if contents.target is None else RestoreAction.CONFLICT
 
 
 def _displaced(
-    entry: JournalEntry, found: transactions.FoundContents
+    entry: JournalEntry, contents: transactions.FoundContents
 ) -> Literal["aside", "temporary"] | None:
-    """Under which of the two names the old content of a replaced file is."""
-    if found.aside not in (None, entry.result):
+    """Return the name that the old content of a replaced file has."""
+    if contents.aside not in (None, entry.result):
         return "aside"
-    return None if found.temporary in (None, entry.result, UNFINISHED) else "temporary"
+    return None if contents.temporary in (None, entry.result, UNFINISHED) else "temporary"
 
 
-def _displaced_content(entry: JournalEntry, found: transactions.FoundContents) -> str | None:
-    if entry.result is None or _displaced(entry, found) == "aside":
-        return found.aside
-    return found.temporary
+def _displaced_content(entry: JournalEntry, contents: transactions.FoundContents) -> str | None:
+    if entry.result is None or _displaced(entry, contents) == "aside":
+        return contents.aside
+    return contents.temporary
 
 
 def _run_action(
-    place: transactions.StagedPlace, found: transactions.FoundContents, way: RestoreAction
+    place: transactions.StagedPlace, contents: transactions.FoundContents, action: RestoreAction
 ) -> bool:
     """Put a file back; False where that turns out to be a conflict. Raises `OSError`."""
-    match way:
-        case RestoreAction.PUT_BACK if _displaced(place.entry, found) == "temporary" and place.exchanges:
+    match action:
+        case RestoreAction.PUT_BACK if _displaced(place.entry, contents) == "temporary" and place.exchanges:
             return exchange_back(place, place.temporary)
         case RestoreAction.PUT_BACK:
-            _rename_back(place, found)
+            _rename_back(place, contents)
             return True
         case RestoreAction.RESTORE:
             return _restore(place, place.aside)
         case RestoreAction.TAKE_AWAY:
-            return _take_away(place, found)
+            return _take_away(place, contents)
         case RestoreAction.CONFLICT | RestoreAction.NOTHING:
-            return way is RestoreAction.NOTHING
+            return action is RestoreAction.NOTHING
 
 
-def _rename_back(place: transactions.StagedPlace, found: transactions.FoundContents) -> None:
+def _rename_back(place: transactions.StagedPlace, contents: transactions.FoundContents) -> None:
     """Put the displaced content of a replaced file back where two files cannot change places."""
     disk = place.folders.root.filesystem
-    source, other = _names(place, found)
+    source, other = _names(place, contents)
     # The result keeps a second name where it can have one; its plan is in the record in any case.
     with suppress(OSError):
         disk.link(place.folder, place.leaf, other)
@@ -365,17 +364,17 @@ def _restore(place: transactions.StagedPlace, source: str) -> bool:
     return True
 
 
-def _names(place: transactions.StagedPlace, found: transactions.FoundContents) -> tuple[str, str]:
-    """The name under which the old content is, and the other one."""
-    if place.entry.result is None or _displaced(place.entry, found) == "aside":
+def _names(place: transactions.StagedPlace, contents: transactions.FoundContents) -> tuple[str, str]:
+    """Return the name of the old content, and the other name."""
+    if place.entry.result is None or _displaced(place.entry, contents) == "aside":
         return place.aside, place.temporary
     return place.temporary, place.aside
 
 
-def _take_away(place: transactions.StagedPlace, found: transactions.FoundContents) -> bool:
+def _take_away(place: transactions.StagedPlace, contents: transactions.FoundContents) -> bool:
     """Let a created file disappear to the name `temporary`; False when it was changed at the last moment."""
     disk = place.folders.root.filesystem
-    if found.temporary is not None:
+    if contents.temporary is not None:
         # Two names mean a rename that was stopped halfway, or another file of the same content.
         names = [disk.status_of(place.folder, name) for name in (place.leaf, place.temporary)]
         if os.path.samestat(*names):
@@ -388,7 +387,7 @@ def _take_away(place: transactions.StagedPlace, found: transactions.FoundContent
     return False
 
 
-def _force_back(place: transactions.StagedPlace, found: transactions.FoundContents) -> bool:
+def _force_back(place: transactions.StagedPlace, contents: transactions.FoundContents) -> bool:
     """Put the base in the place of what someone wrote on top; that goes to one of the other names.
 
     False where the base is gone, or someone writes on.
@@ -397,12 +396,12 @@ def _force_back(place: transactions.StagedPlace, found: transactions.FoundConten
     if place.entry.base is None:
         disk.rename(place.folder, place.leaf, place.temporary)
         return True
-    if place.entry.result is not None and _displaced(place.entry, found) is None:
+    if place.entry.result is not None and _displaced(place.entry, contents) is None:
         return False
-    if not place.known and _displaced_content(place.entry, found) != place.entry.base:
+    if not place.known and _displaced_content(place.entry, contents) != place.entry.base:
         return False
-    source, other = _names(place, found)
-    if found.target is not None:
+    source, other = _names(place, contents)
+    if contents.target is not None:
         disk.rename(place.folder, place.leaf, other)
     return _restore(place, source)
 

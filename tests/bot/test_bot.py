@@ -162,7 +162,7 @@ class Counting(FileSystem):
         self.opened[name] += 1
         return super().open_file(directory, name)
 
-    def reach(self, step: Step) -> None:
+    def before(self, step: Step) -> None:
         self.wrote |= step in {Step.CREATE, Step.WRITE, Step.MAKE_DIRECTORY, Step.UNLINK}
 
 

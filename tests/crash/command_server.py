@@ -74,15 +74,15 @@ def run(request: dict[str, Any], work: Path) -> NoReturn:
 
 def count_steps(steps: list[Step], signals: dict[int, int]) -> None:
     """Write down the disk operations of this process, of any disk; get `signals` before the n-th (from 1)."""
-    reach = FileSystem.reach
+    before = FileSystem.before
 
     def counted(disk: FileSystem, step: Step) -> None:
         steps.append(step)
         if len(steps) in signals:
             os.kill(os.getpid(), signals[len(steps)])
-        reach(disk, step)
+        before(disk, step)
 
-    FileSystem.reach = counted  # type: ignore[assignment,method-assign]
+    FileSystem.before = counted  # type: ignore[assignment,method-assign]
 
 
 if __name__ == "__main__":

@@ -100,14 +100,14 @@ class ModelDisk(FileSystem):
     # The seam: folders.
 
     def open_root(self, path: str) -> int:
-        self.reach(Step.OPEN_ROOT)
+        self.before(Step.OPEN_ROOT)
         number = ROOT
         for name in self._below(path):
             number = self._folder_at(number, name)
         return self._open(number)
 
     def status_at(self, path: str) -> os.stat_result:
-        self.reach(Step.STATUS)
+        self.before(Step.STATUS)
         number = ROOT
         for name in self._below(path):
             number = self._at(number, name)
@@ -124,20 +124,20 @@ class ModelDisk(FileSystem):
 
     def open_lock(self, directory: int, name: str) -> int:
         """A real file at the mount point: locks are the system's."""
-        self.reach(Step.OPEN_FILE)
+        self.before(Step.OPEN_FILE)
         real = Path(self.mounted_at) / ".mdplan" / name
         return os.open(real, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def open_directory(self, directory: int, name: str) -> int:
-        self.reach(Step.OPEN_DIRECTORY)
+        self.before(Step.OPEN_DIRECTORY)
         return self._open(self._folder_at(self.opened[directory], name))
 
     def make_directory(self, directory: int, name: str, mode: int = 0o700) -> None:
-        self.reach(Step.MAKE_DIRECTORY)
+        self.before(Step.MAKE_DIRECTORY)
         self._make(self.opened[directory], name, stat.S_IFDIR | (mode & ~self.mask), is_folder=True)
 
     def make_directories(self, path: str) -> None:
-        self.reach(Step.MAKE_DIRECTORY)
+        self.before(Step.MAKE_DIRECTORY)
         number = ROOT
         for name in self._below(path):
             if name not in self.volume.names[number]:
@@ -145,7 +145,7 @@ class ModelDisk(FileSystem):
             number = self._folder_at(number, name)
 
     def remove_directory(self, directory: int, name: str) -> None:
-        self.reach(Step.REMOVE_DIRECTORY)
+        self.before(Step.REMOVE_DIRECTORY)
         folder = self._folder_at(self.opened[directory], name)
         if self.volume.names[folder]:
             raise failure(errno.ENOTEMPTY, name)
@@ -155,7 +155,7 @@ class ModelDisk(FileSystem):
         return [entry.name for entry in self.list(directory) if entry.is_file]
 
     def list(self, directory: int) -> list[DirectoryEntry]:
-        self.reach(Step.LIST)
+        self.before(Step.LIST)
         names = self.volume.names
         return [
             DirectoryEntry(name, number in names, number not in names)
@@ -163,26 +163,26 @@ class ModelDisk(FileSystem):
         ]
 
     def sync_directory(self, directory: int) -> bool:
-        self.reach(Step.SYNC_DIRECTORY)
+        self.before(Step.SYNC_DIRECTORY)
         self.happens(Synced(self.opened[directory]))
         return True
 
     # The seam: what an open file or a name tells.
 
     def open_file(self, directory: int, name: str) -> int:
-        self.reach(Step.OPEN_FILE)
+        self.before(Step.OPEN_FILE)
         return self._open(self._at(self.opened[directory], name))
 
     def status(self, descriptor: int) -> os.stat_result:
-        self.reach(Step.STATUS)
+        self.before(Step.STATUS)
         return self._status(self.opened[descriptor])
 
     def status_of(self, directory: int, name: str) -> os.stat_result:
-        self.reach(Step.STATUS)
+        self.before(Step.STATUS)
         return self._status(self._at(self.opened[directory], name))
 
     def read(self, descriptor: int, size: int) -> bytes:
-        self.reach(Step.READ)
+        self.before(Step.READ)
         number = self.opened[descriptor]
         if number in self.volume.names:
             raise failure(errno.EISDIR)
@@ -192,23 +192,23 @@ class ModelDisk(FileSystem):
         return part
 
     def read_link(self, directory: int, name: str) -> str:
-        self.reach(Step.READ_LINK)
+        self.before(Step.READ_LINK)
         self._at(self.opened[directory], name)
         raise failure(errno.EINVAL, name)
 
     def may_write(self, directory: int, name: str) -> bool:
-        self.reach(Step.MAY_WRITE)
+        self.before(Step.MAY_WRITE)
         mode = self.volume.content[self._at(self.opened[directory], name)].mode
         return os.geteuid() == 0 or bool(mode & stat.S_IWUSR)
 
     def attributes(self, descriptor: int) -> dict[str, bytes]:
-        self.reach(Step.READ_ATTRIBUTES)
+        self.before(Step.READ_ATTRIBUTES)
         return dict(self.volume.content[self.opened[descriptor]].attributes)
 
     # The seam: files that are written.
 
     def create(self, directory: int, name: str, mode: int = 0o600) -> int:
-        self.reach(Step.CREATE)
+        self.before(Step.CREATE)
         made = self._make(self.opened[directory], name, stat.S_IFREG | (mode & ~self.mask), is_folder=False)
         descriptor = self._open(made)
         self._written_to.add(descriptor)
@@ -217,24 +217,24 @@ class ModelDisk(FileSystem):
     def write(self, descriptor: int, data: bytes) -> None:
         if not data:
             return
-        self.reach(Step.WRITE)
+        self.before(Step.WRITE)
         if descriptor not in self._written_to:
             raise failure(errno.EBADF)
         content = self.volume.content[self.opened[descriptor]]
         self._change(descriptor, content._replace(data=content.data + data))
 
     def set_attributes(self, descriptor: int, attributes: Mapping[str, bytes]) -> None:
-        self.reach(Step.SET_ATTRIBUTES)
+        self.before(Step.SET_ATTRIBUTES)
         content = self.volume.content[self.opened[descriptor]]
         self._change(descriptor, content._replace(attributes=tuple(sorted(attributes.items()))))
 
     def set_owner(self, descriptor: int, user: int, group: int) -> None:
-        self.reach(Step.SET_OWNER)
+        self.before(Step.SET_OWNER)
         content = self.volume.content[self.opened[descriptor]]
         self._change(descriptor, content._replace(owner=(user, group)))
 
     def set_mode(self, descriptor: int, mode: int) -> None:
-        self.reach(Step.SET_MODE)
+        self.before(Step.SET_MODE)
         content = self.volume.content[self.opened[descriptor]]
         self._change(descriptor, content._replace(mode=stat.S_IFMT(content.mode) | stat.S_IMODE(mode)))
 
@@ -244,7 +244,7 @@ class ModelDisk(FileSystem):
     def sync(self, descriptor: int) -> None:
         number = self.opened[descriptor]
         try:
-            self.reach(Step.SYNC)
+            self.before(Step.SYNC)
         except OSError:
             self._forgotten.add(number)
             raise
@@ -253,7 +253,7 @@ class ModelDisk(FileSystem):
 
     def close(self, descriptor: int) -> None:
         try:
-            self.reach(Step.CLOSE)
+            self.before(Step.CLOSE)
         finally:
             self.release(descriptor)
 
@@ -268,7 +268,7 @@ class ModelDisk(FileSystem):
     # The seam: names.
 
     def link(self, directory: int, name: str, other: str) -> None:
-        self.reach(Step.LINK)
+        self.before(Step.LINK)
         folder = self.opened[directory]
         number = self._at(folder, name)
         if other in self.volume.names[folder]:
@@ -278,15 +278,15 @@ class ModelDisk(FileSystem):
         self._name((folder, other, number))
 
     def rename(self, directory: int, name: str, target: str) -> None:
-        self.reach(Step.RENAME)
+        self.before(Step.RENAME)
         self._rename(self.opened[directory], name, self.opened[directory], target)
 
     def move(self, directory: int, name: str, target_directory: int, target: str) -> None:
-        self.reach(Step.MOVE)
+        self.before(Step.MOVE)
         self._rename(self.opened[directory], name, self.opened[target_directory], target)
 
     def rename_new(self, directory: int, name: str, target_directory: int, target: str) -> None:
-        self.reach(Step.RENAME_NEW)
+        self.before(Step.RENAME_NEW)
         folder, target_folder = self.opened[directory], self.opened[target_directory]
         number = self._at(folder, name)
         if target in self.volume.names[target_folder]:
@@ -303,7 +303,7 @@ class ModelDisk(FileSystem):
         self._name((folder, name, None))
 
     def exchange(self, directory: int, name: str, other: str) -> None:
-        self.reach(Step.EXCHANGE)
+        self.before(Step.EXCHANGE)
         if not self.exchanges:
             raise failure(errno.EINVAL, name)
         folder = self.opened[directory]
@@ -312,7 +312,7 @@ class ModelDisk(FileSystem):
             self._name((folder, name, second), (folder, other, first))
 
     def unlink(self, directory: int, name: str) -> None:
-        self.reach(Step.UNLINK)
+        self.before(Step.UNLINK)
         folder = self.opened[directory]
         if self._at(folder, name) in self.volume.names:
             raise failure(errno.EISDIR, name)

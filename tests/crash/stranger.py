@@ -27,7 +27,7 @@ class SharedDisk(ModelDisk):
     # After how many events it had run.
     ran_at = -1
 
-    def reach(self, step: Step) -> None:
+    def before(self, step: Step) -> None:
         self.reached += 1
         if self.reached == self.nth:
             self._replace()

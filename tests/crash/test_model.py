@@ -187,7 +187,7 @@ class FaultyDisk(ModelDisk):
     lasting = False
     reached = 0
 
-    def reach(self, step: Step) -> None:
+    def before(self, step: Step) -> None:
         self.reached += 1
         if self.reached == self.nth or (self.lasting and self.reached > self.nth > 0):
             raise OSError(errno.EIO, "EIO")
@@ -409,7 +409,7 @@ def test_sync_after_a_failed_one_keeps_nothing() -> None:
     class Failing(ModelDisk):
         fails = True
 
-        def reach(self, step: object) -> None:
+        def before(self, step: object) -> None:
             if step == "sync" and self.fails:
                 raise OSError(errno.EIO, "EIO")
 

@@ -28,11 +28,11 @@ class FailingDisk(FileSystem):
         self._error = error
         self.reached: Counter[Step] = Counter()
 
-    def reach(self, step: Step) -> None:
+    def before(self, step: Step) -> None:
         self.reached[step] += 1
         if (step, self.reached[step]) == self._fault:
             raise OSError(self._error, os.strerror(self._error))
-        super().reach(step)
+        super().before(step)
 
 
 @contextmanager

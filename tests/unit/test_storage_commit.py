@@ -302,9 +302,9 @@ class Recorder(FileSystem):
         super().__init__()
         self.steps: list[Step] = []
 
-    def reach(self, step: Step) -> None:
+    def before(self, step: Step) -> None:
         self.steps.append(step)
-        super().reach(step)
+        super().before(step)
 
 
 LASTING = {Step.SYNC, Step.SYNC_DIRECTORY, Step.RENAME, Step.RENAME_NEW, Step.EXCHANGE, Step.LINK, Step.MOVE}
@@ -375,9 +375,9 @@ class CountingDisk(FileSystem):
         super().__init__()
         self.steps: Counter[Step] = Counter()
 
-    def reach(self, step: Step) -> None:
+    def before(self, step: Step) -> None:
         self.steps[step] += 1
-        super().reach(step)
+        super().before(step)
 
 
 def steps_of(folder: Path, count: int) -> Counter[Step]:

@@ -40,7 +40,7 @@ class NoExchange(FailingDisk):
     """A disk on which two files cannot change places."""
 
     def exchange(self, directory: int, name: str, other: str) -> None:
-        super().reach(Step.EXCHANGE)
+        super().before(Step.EXCHANGE)
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
 
 
@@ -207,9 +207,9 @@ def test_failed_cleanup_is_a_warning_on_success(tmp_path: Path, error: int) -> N
 class Interrupted(FailingDisk):
     """A disk on which the user presses Ctrl-C at an operation."""
 
-    def reach(self, step: Step) -> None:
+    def before(self, step: Step) -> None:
         try:
-            super().reach(step)
+            super().before(step)
         except OSError:
             raise KeyboardInterrupt from None
 

@@ -37,12 +37,12 @@ class Interfering(FileSystem):
         super().__init__()
         self._step, self._left, self._act = step, nth + 2 * (step is Step.EXCHANGE), act
 
-    def reach(self, step: Step) -> None:
+    def before(self, step: Step) -> None:
         if step is self._step:
             self._left -= 1
             if self._left == 0:
                 self._act()
-        super().reach(step)
+        super().before(step)
 
 
 class NoExchange(Interfering):
@@ -130,8 +130,8 @@ def test_newest_version_of_a_repeated_writer_wins(folder: Path) -> None:
     """It writes before the exchange, and again before the exchange back: settled in the end."""
 
     class Persistent(FailingDisk):
-        def reach(self, step: Step) -> None:
-            super().reach(step)
+        def before(self, step: Step) -> None:
+            super().before(step)
             if step is Step.EXCHANGE and 3 <= self.reached[step] <= 6:
                 replace_by(folder / "a.md", b"late %d" % self.reached[step])()
 
@@ -145,8 +145,8 @@ def test_newest_version_of_a_repeated_writer_wins(folder: Path) -> None:
 
 def test_endless_writer_leaves_the_transaction_pending(folder: Path) -> None:
     class Tireless(FailingDisk):
-        def reach(self, step: Step) -> None:
-            super().reach(step)
+        def before(self, step: Step) -> None:
+            super().before(step)
             if step is Step.EXCHANGE and self.reached[step] >= 3:
                 replace_by(folder / "a.md", b"late %d" % self.reached[step])()
 
@@ -198,10 +198,10 @@ def test_write_over_new_content_is_kept_with_the_old_content(folder: Path) -> No
     """Both are kept, the file is blocked for commits, and other files are not."""
 
     class Disk(FailingDisk):
-        def reach(self, step: Step) -> None:
+        def before(self, step: Step) -> None:
             if step is Step.EXCHANGE and self.reached[step] == 3:
                 (folder / "a.md").write_bytes(b"on top")
-            super().reach(step)
+            super().before(step)
 
     with pytest.raises(StorageRefused) as refused:
         commit(folder, *ALL, disk=Disk(Step.EXCHANGE, 5, errno.EIO))
