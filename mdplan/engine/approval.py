@@ -13,17 +13,16 @@ from mdplan.engine.plans import PlanCache, PlanLibrary
 from mdplan.plan import PREFIX, EditNumbers, Plan
 from mdplan.planning.plan_document import read_document, untitled_id
 from mdplan.reports.base import refusal
-from mdplan.reports.plan import Approved
+from mdplan.reports.plan import Approved, ReviewComment, ReviewReport
 from mdplan.storage.plans import (
     AddOutcome,
     Decision,
     DecisionHistory,
     DecisionStore,
     LineComment,
-    Origins,
+    PlanLinks,
     PlanStore,
     PlanUsed,
-    Revisions,
     Side,
 )
 from mdplan.storage.root import Root, Workspace
@@ -32,7 +31,6 @@ from mdplan.storage.root import Root, Workspace
 if TYPE_CHECKING:
     from mdplan.engine.comparison import ComparedResults, PlanComparer
     from mdplan.reports.history import HistoryReport
-    from mdplan.reports.plan import ReviewComment, ReviewReport
 
 
 REQUIRE_APPROVAL_VARIABLE: Final = "MDPLAN_REQUIRE_APPROVAL"
@@ -162,7 +160,7 @@ def rejection_of(root_path: str, plan: Plan, standing: DecisionHistory) -> Decis
         return own
     if standing.is_approved or standing.used_by is not None:
         return None
-    store, origins, same = DecisionStore(root_path), Origins(root_path), untitled_id(plan)
+    store, origins, same = DecisionStore(root_path), PlanLinks(root_path, "derived"), untitled_id(plan)
     related = {same, *origins.of(plan.plan_id), *(origins.of(same) if same != plan.plan_id else ())}
     decisions = map(store.of, sorted(related - {plan.plan_id}))
     return next((decision for decision in decisions if decision is not None and not decision.approves), None)
@@ -317,10 +315,10 @@ class Feedback:
             open_requests = (other for _, other in self._open_requests(root))
             old = next((other.plan_id for other in open_requests if _are_same_files(plan, other)), None)
         if old is not None:
-            Revisions(root.path).add(plan.plan_id, old)
+            PlanLinks(root.path, "revises").add(plan.plan_id, old)
         return ()
 
-    def of(self, plan: Plan, root: Root) -> "ReviewReport | None":
+    def of(self, plan: Plan, root: Root) -> ReviewReport | None:
         """Return what people said of `plan`, else of the plan that it replaces, and how they differ."""
         standing = DecisionStore(root.path).history(plan.plan_id)
         decision = rejection_of(root.path, plan, standing) or standing.decision
@@ -328,14 +326,13 @@ class Feedback:
             return self._report(decision, plan, root)
         return self.earlier(plan, root)
 
-    def earlier(self, plan: Plan, root: Root) -> "ReviewReport | None":
+    def earlier(self, plan: Plan, root: Root) -> ReviewReport | None:
         """Return what people said of the plan that `plan` replaces, and how they differ."""
-        old_id = Revisions(root.path).last_of(plan.plan_id)
+        old_id = PlanLinks(root.path, "revises").last_of(plan.plan_id)
         loaded = self.plans.load(old_id) if old_id is not None else None
         if loaded is None or isinstance(loaded, Diagnostic):
             return None
         from mdplan.engine.comparison import ComparedResults
-        from mdplan.reports.plan import ReviewReport
 
         old = loaded[0]
         compared = self.comparer().compare(plan, old)
@@ -348,16 +345,16 @@ class Feedback:
         comments = tuple(_dated(comment, compared) for comment in report.comments)
         return replace(report, comments=comments, comparison=compared.comparison)
 
-    def pending(self, root: Root) -> "Iterator[ReviewReport]":
+    def pending(self, root: Root) -> Iterator[ReviewReport]:
         """Yield what people said of plans of this client that no plan replaces yet."""
-        revisions = Revisions(root.path)
+        revisions = PlanLinks(root.path, "revises")
         for decision, plan in self._open_requests(root):
             if not revisions.derived_from(plan.plan_id):
                 yield self._report(decision, plan, root)
 
     def _open_requests(self, root: Root) -> Iterator[tuple[Decision, Plan]]:
         """Yield the plans of this client that a person rejected or wants changed, the last one first."""
-        client, revisions = self.client(), Revisions(root.path)
+        client, revisions = self.client(), PlanLinks(root.path, "revises")
         for decision in DecisionStore(root.path).all(_MOST_DECISIONS):
             if not decision.is_rejection:
                 continue
@@ -370,9 +367,7 @@ class Feedback:
             if not isinstance(loaded, Diagnostic):
                 yield decision, loaded[0]
 
-    def _report(self, decision: Decision, plan: Plan, root: Root) -> "ReviewReport":
-        from mdplan.reports.plan import ReviewComment, ReviewReport
-
+    def _report(self, decision: Decision, plan: Plan, root: Root) -> ReviewReport:
         decision, numbers = shown_part(decision, plan, root)
         on_edits = [
             ReviewComment(text=text, edit_index=index, edit=numbers.named(index))
@@ -406,7 +401,6 @@ class Feedback:
 def reviews_report(feedback: Feedback, workspace: Workspace, plan_id: str | None) -> "HistoryReport":
     """Return the reviews of one plan, or of all that wait for their author. Errors: of loading the plan."""
     from mdplan.reports.history import HistoryReport
-    from mdplan.reports.plan import ReviewReport
 
     if plan_id is None:
         pending = (review for root in workspace.roots for review in feedback.pending(root))
@@ -418,12 +412,12 @@ def reviews_report(feedback: Feedback, workspace: Workspace, plan_id: str | None
     return HistoryReport(ok=True, reviews=(review or ReviewReport(plan_id=loaded[0].plan_id),))
 
 
-def _in_order(comment: "ReviewComment") -> tuple[bool, int, str, int]:
+def _in_order(comment: ReviewComment) -> tuple[bool, int, str, int]:
     index = comment.edit_index
     return index is None, index or 0, comment.file or "", comment.start_line or 0
 
 
-def _dated(comment: "ReviewComment", compared: "ComparedResults") -> "ReviewComment":
+def _dated(comment: ReviewComment, compared: "ComparedResults") -> ReviewComment:
     """`comment`, marked where its lines are others now."""
     if comment.file is None or comment.side != Side.AFTER or comment.start_line is None:
         return comment

@@ -20,7 +20,7 @@ from mdplan.plan import Plan
 from mdplan.planning.plan_document import write_document
 from mdplan.planning.replay import PlannedBatch, PlanResult
 from mdplan.reports.base import Report, refusal
-from mdplan.reports.plan import ApplyReport, PlanReport, as_apply_report
+from mdplan.reports.plan import ApplyReport, ComparisonReport, PlanReport, as_apply_report
 from mdplan.requests.batch import Batch, OnStale, read_batch
 from mdplan.settings import DEFAULT_SETTINGS, ProgressCallback, Settings, no_progress
 from mdplan.storage.filesystem import StorageRefused
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from mdplan.engine.comparison import DocumentCheck, PlanComparer
     from mdplan.engine.undo import Recovery, UndoService
     from mdplan.reports.history import DoctorReport, HistoryReport, RecoverReport
-    from mdplan.reports.plan import ComparisonReport
     from mdplan.reports.read import ReadReport, SearchReport
     from mdplan.reports.stat import StatReport
     from mdplan.requests.queries import StatRequest
@@ -324,7 +323,7 @@ class Engine(EngineServices):
         past = self.undoing.find(transaction)
         return (past,) if isinstance(past, Diagnostic) else self.undoing.diff(past)
 
-    def compare(self, plan_id: str, against: str) -> "ComparisonReport":
+    def compare(self, plan_id: str, against: str) -> ComparisonReport:
         """What the plan `plan_id` does otherwise than the plan `against`, from one result to the other.
 
         Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; STALE_BASE where the text of a file is no longer known.

@@ -37,7 +37,7 @@ from mdplan.requests.queries import Query
 from mdplan.settings import ProgressCallback, no_progress
 from mdplan.storage.files import FileBytes, FileName
 from mdplan.storage.filesystem import StorageRefused
-from mdplan.storage.plans import Origins, PlanStore, StoredPlan
+from mdplan.storage.plans import PlanLinks, PlanStore, StoredPlan
 from mdplan.storage.root import Root, Workspace
 from mdplan.text.source import Source, sha256_hex
 
@@ -97,7 +97,7 @@ class PlanLibrary:
         if origin is not None:
             self.derive(plan.plan_id, origin, root)
         # What is decided about the same edits under another title counts for this plan, and for its parts.
-        Origins(root.path).add(plan.plan_id, untitled_id(plan))
+        PlanLinks(root.path, "derived").add(plan.plan_id, untitled_id(plan))
         client = (self.client_of(origin.plan_id, root) if origin is not None else None) or self._client()
         contents = (base.data for base in bases)
         parts = (document,) if document else document_parts(plan, with_sections=True)
@@ -126,7 +126,7 @@ class PlanLibrary:
 
     def derive(self, plan_id: str | None, origin: Plan, root: Root) -> None:
         """Record that the plan `plan_id` was derived from the plan `origin`: a rejection covers both."""
-        Origins(root.path).add(plan_id or "", origin.plan_id)
+        PlanLinks(root.path, "derived").add(plan_id or "", origin.plan_id)
 
     def load(self, plan_id: str) -> tuple[Plan, Root] | Diagnostic:
         """The plan `plan_id`, and its root. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED.
@@ -451,7 +451,6 @@ class MergeService:
         choices: "Choices" = MappingProxyType({}),
     ) -> PlannedBatch | Problems:
         from mdplan.planning.merging import merged_request
-        from mdplan.requests.batch import read_batch
 
         files = self._all_sides(stale, current_files, kept)
         if isinstance(files, tuple):

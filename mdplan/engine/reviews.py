@@ -33,8 +33,7 @@ from mdplan.storage.plans import (
     DecisionRevoked,
     DecisionStore,
     LineComment,
-    Origins,
-    Revisions,
+    PlanLinks,
     Side,
     Verdict,
 )
@@ -219,7 +218,7 @@ class ReviewService:
             without_text=(),
             documents=self.engine.documents,
             client=self.engine.library.client_of(plan.plan_id, root),
-            revises=Revisions(root.path).last_of(plan.plan_id),
+            revises=PlanLinks(root.path, "revises").last_of(plan.plan_id),
         )
         stale = (
             self.engine.documents.stale(plan, current_files)
@@ -386,7 +385,7 @@ class ReviewService:
 
     def _revoke_derived(self, decision: Decision, opened: OpenPlan) -> Problems:
         """Revoke the approvals that a rejection takes back, or the part that an earlier decision approved."""
-        origins, store = Origins(opened.root.path), DecisionStore(opened.root.path)
+        origins, store = PlanLinks(opened.root.path, "derived"), DecisionStore(opened.root.path)
         if decision.is_rejection:
             # The same edits under another title are found through the plan that has none.
             origins.add(untitled_id(opened.plan), decision.plan_id)

@@ -17,7 +17,14 @@ from mdplan.requests.batch import OnStale
 from mdplan.storage.files import visible
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.lock import locked
-from mdplan.storage.recovery import RecoveryResult, pending, recover
+from mdplan.storage.recovery import (
+    ForeignTransactionState,
+    Keep,
+    RecoveryResult,
+    foreign_commits,
+    pending,
+    recover,
+)
 from mdplan.storage.root import Root, Workspace
 from mdplan.storage.state_folder import has_journal
 from mdplan.storage.transactions import before_image
@@ -26,7 +33,6 @@ from mdplan.text.source import Source
 # Every commit asks whether one before was interrupted; few were.
 if TYPE_CHECKING:
     from mdplan.reports.history import ForeignTransaction, RecoverReport
-    from mdplan.storage.recovery import ForeignTransactionState, Keep
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +282,7 @@ class Recovery:
                     recovered.append(self._shown(recover(lock, settles=False)))
         return recovered
 
-    def recover(self, keep: "Keep | None", foreign: Collection[str] = ()) -> "RecoverReport":
+    def recover(self, keep: Keep | None, foreign: Collection[str] = ()) -> "RecoverReport":
         """Recover all roots from this user's interrupted commits, and from those of the IDs in `foreign`.
 
         `keep` settles conflicts: the files as they are, or as they were before. Errors: those of recovery,
@@ -311,8 +317,6 @@ class Recovery:
 
         They are none in a root whose journal cannot be read, which `recover` reports.
         """
-        from mdplan.storage.recovery import foreign_commits
-
         transactions: list[ForeignTransaction] = []
         for root in self._workspace.roots:
             with suppress(StorageRefused):
@@ -328,7 +332,7 @@ class Recovery:
         )
 
 
-def _foreign_of(root: Root, commit: "ForeignTransactionState") -> "ForeignTransaction":
+def _foreign_of(root: Root, commit: ForeignTransactionState) -> "ForeignTransaction":
     from mdplan.reports.history import ForeignFile, ForeignTransaction
 
     files = (file for file in commit.files if root.scope.refusal(file.path) is None)

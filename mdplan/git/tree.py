@@ -263,7 +263,7 @@ class CommitFileSystem(FileSystem):
     def open_root(self, path: str) -> int:
         """Open the root folder; `path` is the repository. Releasing it ends the reading of objects."""
         del path
-        self.reach(Step.OPEN_ROOT)
+        self.before(Step.OPEN_ROOT)
         try:
             self._root = self._handle(self._root_tree())
         except OSError:
@@ -273,7 +273,7 @@ class CommitFileSystem(FileSystem):
 
     def open_directory(self, directory: int, name: str) -> int:
         """Open the folder `name`; a link or file in its place is ENOTDIR, a submodule EXDEV."""
-        self.reach(Step.OPEN_DIRECTORY)
+        self.before(Step.OPEN_DIRECTORY)
         if name == ".":
             return self._handle(self._folder(directory))
         found = self._find(directory, name)
@@ -285,7 +285,7 @@ class CommitFileSystem(FileSystem):
 
     def open_file(self, directory: int, name: str) -> int:
         """Open `name` for reading; a link in its place is ELOOP."""
-        self.reach(Step.OPEN_FILE)
+        self.before(Step.OPEN_FILE)
         found = self._find(directory, name)
         if not stat.S_ISREG(found.mode):
             raise _error(errno.ELOOP if stat.S_ISLNK(found.mode) else errno.EISDIR)
@@ -295,7 +295,7 @@ class CommitFileSystem(FileSystem):
 
     def status(self, descriptor: int) -> os.stat_result:
         """The status of an open file or folder."""
-        self.reach(Step.STATUS)
+        self.before(Step.STATUS)
         opened = self._files.get(descriptor)
         if opened is not None:
             return self._status(opened.mode, len(opened.data))
@@ -304,7 +304,7 @@ class CommitFileSystem(FileSystem):
 
     def status_of(self, directory: int, name: str) -> os.stat_result:
         """The status of `name`, of the link itself where it is one."""
-        self.reach(Step.STATUS)
+        self.before(Step.STATUS)
         found = self._find(directory, name)
         if stat.S_ISDIR(found.mode) or found.mode == _SUBMODULE:
             return self._status(_FOLDER_MODE, 0)
@@ -312,7 +312,7 @@ class CommitFileSystem(FileSystem):
 
     def read(self, descriptor: int, size: int) -> bytes:
         """Read up to `size` bytes; fewer only at the end of the file."""
-        self.reach(Step.READ)
+        self.before(Step.READ)
         opened = self._files[descriptor]
         data = opened.data[opened.read : opened.read + size]
         self._files[descriptor] = _OpenObject(opened.mode, opened.data, opened.read + len(data))
@@ -320,7 +320,7 @@ class CommitFileSystem(FileSystem):
 
     def read_link(self, directory: int, name: str) -> str:
         """Where the link `name` points to, as it is written in it."""
-        self.reach(Step.READ_LINK)
+        self.before(Step.READ_LINK)
         found = self._find(directory, name)
         if not stat.S_ISLNK(found.mode):
             raise _error(errno.EINVAL)
@@ -335,7 +335,7 @@ class CommitFileSystem(FileSystem):
 
         Raises `StorageRefused` (IO_ERROR) for a damaged or missing one, which nobody takes for an empty one.
         """
-        self.reach(Step.LIST)
+        self.before(Step.LIST)
         with storage_errors(visible(self._below or "."), "reading in the commit a folder of"):
             entries = self._objects.tree(self._folder(directory)).items()
         return [
@@ -346,7 +346,7 @@ class CommitFileSystem(FileSystem):
     def may_write(self, directory: int, name: str) -> bool:
         """Whether a commit could replace `name`: any."""
         del directory, name
-        self.reach(Step.MAY_WRITE)
+        self.before(Step.MAY_WRITE)
         return True
 
     def release(self, descriptor: int) -> None:

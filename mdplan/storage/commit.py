@@ -73,7 +73,7 @@ class Staged:
                 return ()
             if self.visible and self.state.journal.contains(replace(self.name, state=State.DONE)):
                 # The system reported a failure, or the user stopped us, at the commit point itself.
-                return (_in_doubt(),)
+                return (_IN_DOUBT,)
             return recovery.roll_back(
                 self.state, self.name, self.record, keeps=False, visible=self.visible
             ).problems
@@ -338,7 +338,7 @@ def _confirm(staged: Staged) -> None:
     try:
         staged.durable &= staged.state.sync(staged.state.journal.sync)
     except filesystem.StorageRefused as refused:
-        raise filesystem.StorageRefused((_in_doubt(), *refused.problems)) from refused
+        raise filesystem.StorageRefused((_IN_DOUBT, *refused.problems)) from refused
 
 
 def _finished(
@@ -349,9 +349,9 @@ def _finished(
     cleaned = recovery.clean_up_after(state, record, [target.place for target in staged.targets])
     warnings = [*cleaned.warnings]
     if not cleaned.complete:
-        warnings.append(_not_undoable())
+        warnings.append(_NOT_UNDOABLE)
     if cas == "weak":
-        warnings.append(_weak())
+        warnings.append(_WEAK)
     try:
         recovery.retire(state, staged.waiting, synced)
         if (record.removed_folders or not state.syncs) and not cleaned.warnings:
@@ -363,27 +363,22 @@ def _finished(
     return CommitResult(cas=cas, durable=staged.durable, undoable=cleaned.complete, warnings=tuple(warnings))
 
 
-def _in_doubt() -> Diagnostic:
-    return Diagnostic(
-        code=Code.COMMIT_IN_DOUBT,
-        message="all files are new, but the disk did not confirm the commit: a loss of power now may undo it",
-        hint="check the disk, then run `mdplan recover`; the next commit does it as well",
-    )
+_IN_DOUBT: Final = Diagnostic(
+    code=Code.COMMIT_IN_DOUBT,
+    message="all files are new, but the disk did not confirm the commit: a loss of power now may undo it",
+    hint="check the disk, then run `mdplan recover`; the next commit does it as well",
+)
 
+_NOT_UNDOABLE: Final = Diagnostic.warning(
+    Code.NOT_UNDOABLE,
+    "the old content of a file could not be put into the history, so this commit cannot be undone",
+    "keep a copy elsewhere if you need it",
+)
 
-def _not_undoable() -> Diagnostic:
-    return Diagnostic.warning(
-        Code.NOT_UNDOABLE,
-        "the old content of a file could not be put into the history, so this commit cannot be undone",
-        "keep a copy elsewhere if you need it",
-    )
-
-
-def _weak() -> Diagnostic:
-    return Diagnostic.warning(
-        Code.WEAK_CAS,
-        "this file system has no atomic swap: a concurrent write of another program could have been lost",
-    )
+_WEAK: Final = Diagnostic.warning(
+    Code.WEAK_CAS,
+    "this file system has no atomic swap: a concurrent write of another program could have been lost",
+)
 
 
 @dataclass(frozen=True, slots=True)

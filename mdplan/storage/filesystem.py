@@ -91,9 +91,9 @@ class FileSystem:
         self._roots: set[int] = set()
         self._failpoint: Step | None = None
         self._countdown = 0
-        wanted = os.environ.get(FAILPOINT_VARIABLE)
-        if wanted:
-            name, _, count = wanted.partition(":")
+        failpoint = os.environ.get(FAILPOINT_VARIABLE)
+        if failpoint:
+            name, _, count = failpoint.partition(":")
             self._failpoint, self._countdown = Step(name), int(count or 1)
 
     def __del__(self, close: Callable[[int], None] = os.close) -> None:

@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from itertools import chain
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import urlencode
 
 from mdplan.client import Client
@@ -219,9 +219,6 @@ def _packed(bases: Iterable[bytes], client: Client | None) -> bytes:
             break
         lines.append(base64.b64encode(zlib.compress(base, 1)) + b"\n")
     if client is not None:
-        # Reading a file loads this module, and needs no JSON.
-        import json
-
         lines.append(_CLIENT + json.dumps([client.name, client.version]).encode("ascii") + b"\n")
     return _BASES + b"".join(lines) if lines else b""
 
@@ -231,8 +228,6 @@ def _client_in(stored: bytes) -> Client | None:
     line = stored.rpartition(b"\n" + _CLIENT)[2]
     if len(line) == len(stored):
         return None
-    import json
-
     try:
         name, version = json.loads(line)
     except (ValueError, TypeError):
@@ -243,18 +238,27 @@ def _client_in(stored: bytes) -> Client | None:
 _LINK: Final = lazy_pattern(r"([0-9a-f]{64})-from-([0-9a-f]{64})")
 
 
-class Origins:
-    """The links between plans of the root whose real path is `root_path`."""
+# A plan is derived from another one by mdplan: what people decided about that counts for both. It revises
+# another one if its author made it in place of that: a decision on one says nothing of the other.
+LinkKind = Literal["derived", "revises"]
 
-    folder: ClassVar[str] = "origins"
+_LINK_FOLDERS: Final[Mapping[LinkKind, str]] = {"derived": "origins", "revises": "revisions"}
+
+
+class PlanLinks:
+    """The links of one kind between plans of the root whose real path is `root_path`."""
 
     def __init__(
-        self, root_path: str, directory: str | None = None, filesystem: FileSystem | None = None
+        self,
+        root_path: str,
+        kind: LinkKind,
+        directory: str | None = None,
+        filesystem: FileSystem | None = None,
     ) -> None:
-        self._place = PrivateFolder(root_path, self.folder, directory, filesystem)
+        self._place = PrivateFolder(root_path, _LINK_FOLDERS[kind], directory, filesystem)
 
     def add(self, plan_id: str, origin: str) -> bool:
-        """Record that the plan `plan_id` was derived from `origin`; False where nothing is stored."""
+        """Record that the plan `plan_id` was made from `origin`; False where nothing is stored."""
         child, parent = _PLAN_ID.fullmatch(plan_id), _PLAN_ID.fullmatch(origin)
         if child is None or parent is None:
             return False
@@ -268,40 +272,34 @@ class Origins:
         return True
 
     def of(self, plan_id: str) -> frozenset[str]:
-        """The plans that `plan_id` was derived from, at any distance."""
-        return self._reached(plan_id, [(child, parent) for child, parent in self._links()])
+        """Return the plans that `plan_id` was made from, at any distance."""
+        return self._connected(plan_id, self._links())
 
     def derived_from(self, plan_id: str) -> frozenset[str]:
-        """The plans that were derived from `plan_id`, at any distance."""
-        return self._reached(plan_id, [(parent, child) for child, parent in self._links()])
+        """Return the plans that were made from `plan_id`, at any distance."""
+        return self._connected(plan_id, [(parent, child) for child, parent in self._links()])
 
     def _links(self) -> list[tuple[str, str]]:
-        """Each derived plan with one that it was derived from."""
+        """Return each plan with one that it was made from."""
         try:
             with self._place.open() as folder:
-                found = [_LINK.fullmatch(entry.name) for entry in self._place.filesystem.list(folder)]
+                links = [_LINK.fullmatch(entry.name) for entry in self._place.filesystem.list(folder)]
         except OSError:
             return []
-        return [(f"sha256-{link[1]}", f"sha256-{link[2]}") for link in found if link is not None]
+        return [(f"sha256-{link[1]}", f"sha256-{link[2]}") for link in links if link is not None]
 
-    def _reached(self, plan_id: str, steps: list[tuple[str, str]]) -> frozenset[str]:
-        reached: set[str] = set()
+    def _connected(self, plan_id: str, links: list[tuple[str, str]]) -> frozenset[str]:
+        connected: set[str] = set()
         waiting = [plan_id]
         while waiting:
-            at = waiting.pop()
-            new = {end for start, end in steps if start == at} - reached
-            reached |= new
+            start = waiting.pop()
+            new = {end for first, end in links if first == start} - connected
+            connected |= new
             waiting += new
-        return frozenset(reached - {plan_id})
-
-
-class Revisions(Origins):
-    """Which plan its author made in place of which: a decision on one says nothing of the other."""
-
-    folder: ClassVar[str] = "revisions"
+        return frozenset(connected - {plan_id})
 
     def last_of(self, plan_id: str) -> str | None:
-        """The plan in whose place `plan_id` was made, as it was said last."""
+        """Return the plan that `plan_id` was made from according to the newest link."""
         digits = plan_id.partition("-")[2]
         try:
             with self._place.open() as folder:

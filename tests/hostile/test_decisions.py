@@ -28,15 +28,7 @@ from mdplan.mcp.server import build_server
 from mdplan.mcp.tool import mcp_caller
 from mdplan.settings import Settings
 from mdplan.storage import plans as decision_log
-from mdplan.storage.plans import (
-    UNDECIDED,
-    Channel,
-    Decision,
-    DecisionHistory,
-    DecisionStore,
-    Origins,
-    Revisions,
-)
+from mdplan.storage.plans import UNDECIDED, Channel, Decision, DecisionHistory, DecisionStore, PlanLinks
 from mdplan.storage.root import Workspace
 from mdplan.web.sessions import verdicts_key
 from tests.conftest import FULL
@@ -420,7 +412,7 @@ def an_approval_counts_for_what_was_derived(patch: Patch) -> None:
 
     def history(self: DecisionStore, plan_id: str) -> DecisionHistory:
         found = own(self, plan_id)
-        origins = (own(self, origin) for origin in Origins(roots[id(self)]).of(plan_id))
+        origins = (own(self, origin) for origin in PlanLinks(roots[id(self)], "derived").of(plan_id))
         approved = next((each for each in origins if each.is_approved), None)
         if found.events or approved is None:
             return found
@@ -505,7 +497,7 @@ def a_revision_inherits_the_approval(patch: Patch) -> None:
 
     def history(self: DecisionStore, plan_id: str) -> DecisionHistory:
         found = own(self, plan_id)
-        replaced = (own(self, old).decision for old in Revisions(roots[id(self)]).of(plan_id))
+        replaced = (own(self, old).decision for old in PlanLinks(roots[id(self)], "revises").of(plan_id))
         decision = next((each for each in replaced if each is not None and each.approves), None)
         if found.events or decision is None:
             return found
