@@ -258,8 +258,8 @@ Reports and diagnostics have their fields in snake_case; `to_wire` gives them as
 # Methods for mdplan's own modules, as the docstrings of their classes say.
 _INNER: Final = frozenset(
     {
-        *("commit", "draft", "file_exists", "invalid", "keep", "of", "source", "warning"),
-        *("commits", "committing", "comparer", "document_check", "recovery", "undoing"),
+        *("commit", "draft", "file_exists", "invalid", "of", "source", "warning"),
+        *("committer", "comparer", "document_check", "recovery", "undoing"),
     }
 )
 _CALLED: Final = frozenset({"classmethod", "property", "staticmethod"})

@@ -1,21 +1,32 @@
 """The engine for asynchronous callers, on asyncio or trio."""
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from mdplan.engine.engine import Engine
-from mdplan.reports.plan import ApplyReport, PlanReport
-from mdplan.requests.batch import OnStale
 
-if TYPE_CHECKING:
-    from mdplan.reports.history import DoctorReport, HistoryReport, RecoverReport
-    from mdplan.reports.read import ReadReport, SearchReport
-    from mdplan.reports.stat import StatReport
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
 
-_Given = ParamSpec("_Given")
-_Found = TypeVar("_Found")
+
+def _as_coroutine(
+    verb: Callable[Concatenate[Engine, _Arguments], _Result],
+) -> Callable[Concatenate["AsyncEngine", _Arguments], Coroutine[Any, Any, _Result]]:
+    """Return `verb` as a method of `AsyncEngine`, which calls it in a worker thread."""
+
+    @wraps(verb)
+    async def call(
+        engine: "AsyncEngine", /, *arguments: _Arguments.args, **named: _Arguments.kwargs
+    ) -> _Result:
+        from anyio import to_thread
+
+        # An engine that raises refusals has verbs of its own.
+        bound: Callable[_Arguments, _Result] = getattr(engine.engine, verb.__name__)
+        return await to_thread.run_sync(partial(bound, *arguments, **named))
+
+    return call
 
 
 class AsyncEngine:
@@ -52,60 +63,22 @@ class AsyncEngine:
     async def __aexit__(self, *exception: object) -> None:
         await self.close()
 
-    async def close(self) -> None:
-        """Close the roots, as the end of an `async with` block does."""
-        await _in_thread(self.engine.close)
-
-    async def stat(self, request: Mapping[str, Any]) -> "StatReport":
-        """As `Engine.stat`."""
-        return await _in_thread(self.engine.stat, request)
-
-    async def read(self, request: Mapping[str, Any]) -> "ReadReport":
-        """As `Engine.read`."""
-        return await _in_thread(self.engine.read, request)
-
-    async def search(self, request: Mapping[str, Any]) -> "SearchReport":
-        """As `Engine.search`."""
-        return await _in_thread(self.engine.search, request)
-
-    async def plan(self, data: object) -> PlanReport:
-        """As `Engine.plan`."""
-        return await _in_thread(self.engine.plan, data)
-
-    async def show(self, plan_id: str) -> PlanReport:
-        """As `Engine.show`."""
-        return await _in_thread(self.engine.show, plan_id)
-
-    async def replan(self, plan_id: str) -> PlanReport:
-        """As `Engine.replan`."""
-        return await _in_thread(self.engine.replan, plan_id)
-
-    async def apply(self, data: object) -> ApplyReport:
-        """As `Engine.apply`."""
-        return await _in_thread(self.engine.apply, data)
-
-    async def undo(
-        self, transaction: str | None = None, *, dry_run: bool = False, on_stale: OnStale = "refuse"
-    ) -> ApplyReport:
-        """As `Engine.undo`."""
-        return await _in_thread(self.engine.undo, transaction, dry_run=dry_run, on_stale=on_stale)
-
-    async def history(self, limit: int = 20, file: str | None = None) -> "HistoryReport":
-        """As `Engine.history`."""
-        return await _in_thread(self.engine.history, limit, file)
-
-    async def recover(self) -> "RecoverReport":
-        """As `Engine.recover`, for this user's interrupted commits."""
-        return await _in_thread(self.engine.recover)
-
-    async def doctor(self) -> "DoctorReport":
-        """As `Engine.doctor`."""
-        return await _in_thread(self.engine.doctor)
-
-
-async def _in_thread(
-    verb: Callable[_Given, _Found], *arguments: _Given.args, **named: _Given.kwargs
-) -> _Found:
-    from anyio import to_thread
-
-    return await to_thread.run_sync(partial(verb, *arguments, **named))
+    stat = _as_coroutine(Engine.stat)
+    read = _as_coroutine(Engine.read)
+    search = _as_coroutine(Engine.search)
+    plan = _as_coroutine(Engine.plan)
+    show = _as_coroutine(Engine.show)
+    replan = _as_coroutine(Engine.replan)
+    export = _as_coroutine(Engine.export)
+    diff_bytes = _as_coroutine(Engine.diff_bytes)
+    apply = _as_coroutine(Engine.apply)
+    write = _as_coroutine(Engine.write)
+    undo = _as_coroutine(Engine.undo)
+    history = _as_coroutine(Engine.history)
+    transaction = _as_coroutine(Engine.transaction)
+    transaction_diff = _as_coroutine(Engine.transaction_diff)
+    compare = _as_coroutine(Engine.compare)
+    reviews = _as_coroutine(Engine.reviews)
+    recover = _as_coroutine(Engine.recover)
+    doctor = _as_coroutine(Engine.doctor)
+    close = _as_coroutine(Engine.close)

@@ -25,8 +25,8 @@ NAMES = [name for name in mdplan.__all__ if name != "__version__"]
 SNAPSHOT = REPOSITORY / "tests" / "snapshots" / "public_names.txt"
 # For mdplan's own modules, as the docstrings of their classes say.
 INNER = {
-    *("draft", "source", "keep", "commit", "invalid", "warning", "file_exists", "of"),
-    *("commits", "committing", "comparer", "document_check", "recovery", "undoing"),
+    *("draft", "source", "commit", "invalid", "warning", "file_exists", "of"),
+    *("committer", "comparer", "document_check", "recovery", "undoing"),
 }
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
@@ -103,6 +103,13 @@ def test_public_signatures_match_the_snapshot(*, update_cases: bool) -> None:
         SNAPSHOT.write_text(lines, encoding="utf-8")
 
     assert lines == SNAPSHOT.read_text(encoding="utf-8")
+
+
+def test_async_engine_has_every_verb_of_the_engine() -> None:
+    verbs = {line.split("(")[0].removeprefix("def ") for line in fields_and_methods(mdplan.Engine)}
+
+    assert {"plan", "apply", "reviews"} < verbs
+    assert [verb for verb in sorted(verbs) if not hasattr(mdplan.AsyncEngine, verb)] == []
 
 
 def test_stub_declares_exactly_the_public_names() -> None:
