@@ -9,7 +9,7 @@ from typing import TypeAlias
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.documents.documents import BACKUP_SUFFIX, Documents, Seen, with_seen_bases
 from mdplan.engine.approval import ApprovalGate, Clearance, Feedback
-from mdplan.engine.history import CallerIdentity, CommitFacts, PastTransaction, note_of
+from mdplan.engine.history import CallerIdentity, PastTransaction, note_of
 from mdplan.engine.plans import MergeService, PlanDocument, PlanLibrary, Planner, PlanRef, StoredPlans
 from mdplan.engine.undo import PlannedUndo, Recovery, UndoService, with_recovered
 from mdplan.plan import FileChange, Plan
@@ -129,7 +129,11 @@ class Committer:
     def undo(self, past: PastTransaction, on_stale: OnStale, *, dry_run: bool) -> ApplyReport:
         """Commit the undo of `past`; with `dry_run`, store its plan."""
         if dry_run:
-            report = self._preview_undo(past, on_stale)
+            planned = self.undoing.plan(past, on_stale)
+            if not isinstance(planned, PlannedUndo):
+                return refusal(ApplyReport, planned)
+            self.library.save(planned.plan)
+            report = replace(as_apply_report(self.stored.report(planned.plan)), rebased=planned.rebased)
         else:
             report = self._locked(
                 past.root, partial(self._commit_undo, transaction=past.id, on_stale=on_stale)
@@ -202,14 +206,6 @@ class Committer:
             return self.merging.of_plan(plan, current_files)
         return plan_on_new_base(self.planner.plan, plan, self.settings.batch)
 
-    def _preview_undo(self, past: PastTransaction, on_stale: OnStale) -> ApplyReport:
-        """Store the plan that undoes `past`."""
-        planned = self.undoing.plan(past, on_stale)
-        if not isinstance(planned, PlannedUndo):
-            return refusal(ApplyReport, planned)
-        self.library.save(planned.plan)
-        return replace(as_apply_report(self.stored.report(planned.plan)), rebased=planned.rebased)
-
     def _commit_undo(self, lock: RootLock, transaction: str, on_stale: OnStale) -> ApplyReport:
         """Commit the undo of `transaction`, planned on the files as they are now."""
         past = self.undoing.find(transaction)
@@ -273,13 +269,11 @@ class Committer:
             note=note_of(
                 plan,
                 lock.root,
-                CommitFacts(
-                    committed_at=now,
-                    durability=durability,
-                    actor=self.caller.actor(),
-                    client=self.library.client_of(plan.plan_id, lock.root) or self.caller.client(),
-                    approved=clearance.approved,
-                ),
+                committed_at=now,
+                durability=durability,
+                actor=self.caller.actor(),
+                client=self.library.client_of(plan.plan_id, lock.root) or self.caller.client(),
+                approved=clearance.approved,
             ),
             max_bytes=self.settings.max_file_bytes,
             durability=durability,

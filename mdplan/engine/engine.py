@@ -18,7 +18,7 @@ from mdplan.engine.history import CallerIdentity, History
 from mdplan.engine.interrupted import with_interrupted
 from mdplan.plan import Plan
 from mdplan.planning.plan_document import write_document
-from mdplan.planning.replay import PlannedBatch, PlanResult
+from mdplan.planning.replay import PlannedBatch, PlanResult, Replay
 from mdplan.reports.base import Report, refusal
 from mdplan.reports.plan import ApplyReport, ComparisonReport, PlanReport, as_apply_report
 from mdplan.requests.batch import Batch, OnStale, read_batch
@@ -240,13 +240,17 @@ class Engine(EngineServices):
 
     def export(self, plan_id: str) -> bytes | Problems:
         """The document of a stored plan, which `apply` takes. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED."""
-        return self.stored.export(plan_id)
+        loaded = self.library.load(plan_id)
+        return (loaded,) if isinstance(loaded, Diagnostic) else write_document(loaded[0])
 
     def diff_bytes(self, plan_id: str) -> bytes | Problems:
         """The exact diff of a plan, or of the commit that applied it. Errors: as `show`; NOT_UNDOABLE."""
-        diff = self.stored.diff_bytes(plan_id)
-        past = None if isinstance(diff, bytes) else self.past.of_plan(plan_id)
-        return diff if past is None else self.undoing.diff(past)
+        loaded = self.library.load(plan_id)
+        replayed = (loaded,) if isinstance(loaded, Diagnostic) else self.stored.replayed(loaded[0])
+        if isinstance(replayed, Replay):
+            return replayed.diff
+        past = self.past.of_plan(plan_id)
+        return replayed if past is None else self.undoing.diff(past)
 
     def apply(
         self, data: object, tick: ProgressCallback = no_progress, seen: Seen | None = None

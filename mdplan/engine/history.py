@@ -35,35 +35,31 @@ _COMMITTED: Final = "committed"
 _LATEST: Final = 253_000_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommitFacts:
-    """When a plan is committed, in seconds since the epoch, how durably, by whom, and who approved it.
+def note_of(  # noqa: PLR0913 (one parameter for each fact)
+    plan: Plan,
+    root: Root,
+    *,
+    committed_at: float,
+    durability: str,
+    actor: str,
+    client: Client,
+    approved: Approved | None,
+) -> bytes:
+    """Return what the record of a transaction contains about the `plan` that it commits, as JSON.
 
-    `client` is the program that made the plan.
-    """
-
-    committed_at: float
-    durability: str
-    actor: str
-    client: Client
-    approved: Approved | None
-
-
-def note_of(plan: Plan, root: Root, facts: CommitFacts) -> bytes:
-    """What the record of a transaction contains about the `plan` that it commits, as JSON.
-
-    All paths are in the plan as callers wrote them, with the name that the root has now.
+    `committed_at` is in seconds since the epoch, and `client` the program that made the plan. All paths are
+    in the plan as callers wrote them, with the name that the root has now.
     """
     head = canonical_json(
         {
             "planId": plan.plan_id,
-            "committedAt": facts.committed_at,
-            "durability": facts.durability,
-            "actor": facts.actor,
-            "client": to_wire(facts.client),
+            "committedAt": committed_at,
+            "durability": durability,
+            "actor": actor,
+            "client": to_wire(client),
             "rootName": root.name,
             "undoes": plan.undoes,
-            **({} if facts.approved is None else {"approved": to_wire(facts.approved)}),
+            **({} if approved is None else {"approved": to_wire(approved)}),
         }
     )
     return b"".join((head.removesuffix(b"}"), b',"plan":', *document_parts(plan), b"}"))

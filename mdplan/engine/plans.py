@@ -20,13 +20,7 @@ from mdplan.plan import PREFIX, FileChange, Plan
 from mdplan.planning.batch import build_files, plan_batch
 from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile
 from mdplan.planning.links import derive_link_edits
-from mdplan.planning.plan_document import (
-    document_parts,
-    is_document,
-    read_document,
-    untitled_id,
-    write_document,
-)
+from mdplan.planning.plan_document import document_parts, is_document, read_document, untitled_id
 from mdplan.planning.replan import is_same_request, may_repeat, result_id, state_id
 from mdplan.planning.replay import FoundFile, PlannedBatch, Replay, bases_of, is_applied, stale_file
 from mdplan.planning.results import report_fields
@@ -199,19 +193,6 @@ class StoredPlans:
         if isinstance(loaded, Diagnostic):
             return refusal(PlanReport, (loaded,))
         return replace(self.report(loaded[0]), client=self._library.client_of(loaded[0].plan_id, loaded[1]))
-
-    def export(self, plan_id: str) -> bytes | Problems:
-        """The document of a plan. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED."""
-        loaded = self._library.load(plan_id)
-        return (loaded,) if isinstance(loaded, Diagnostic) else write_document(loaded[0])
-
-    def diff_bytes(self, plan_id: str) -> bytes | Problems:
-        """The exact diff of a plan. Errors: PLAN_NOT_FOUND, PLAN_TAMPERED; those of `replayed`."""
-        loaded = self._library.load(plan_id)
-        if isinstance(loaded, Diagnostic):
-            return (loaded,)
-        replayed = self.replayed(loaded[0])
-        return replayed.diff if isinstance(replayed, Replay) else replayed
 
     def report(self, plan: Plan) -> PlanReport:
         """Report on `plan`: with its diff, or saying that it is applied."""

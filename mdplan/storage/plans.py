@@ -491,16 +491,13 @@ def _is_running(process: int) -> bool:
 
 # --- Decisions of people about plans: an append-only log for each plan.
 #
-# Each event is a file of its own, named by the plan and a number. Only one event can get a number, so of
-# two
+# Each event is a file of its own, named by the plan and a number. Only one event can get a number, so of two
 # decisions that saw the same version one is refused. An event names the hash of the one before it, and the
 # first one a hash of the root and the plan.
 #
-# Decisions are in the user's state directory, outside every root, in files and folders that only the user
-# can
-# write. A program that runs as the same user can write them too: against that program, approval is a
-# guard rail
-# and a record, not a boundary.
+# Decisions are in the user's state directory, outside every root, in files and folders that only the user can
+# write. A program that runs as the same user can write them too: against that program, approval is a guard
+# rail and a record, not a boundary.
 
 # Longer than any comment that an agent should have to read.
 MOST_COMMENT_CHARACTERS: Final = 2000

@@ -7,7 +7,7 @@ ignored unless a person names its transaction.
 import errno
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import Final, Literal
@@ -52,27 +52,29 @@ def pending(root: Root) -> Problems:
     of a folder. Errors: RECOVERY_REQUIRED, RECOVERY_CONFLICT, JOURNAL_CORRUPT, STATE_DIR_UNSAFE.
     """
     try:
-        folder = open_existing(root, JOURNAL_FOLDER)
-        if folder is None:
-            return ()
-        with ExitStack() as opened:
-            opened.callback(root.filesystem.release, folder)
-            journal, folders = Journal(root, folder), Folders(root)
-            opened.callback(folders.close)
-            if not blocking_names(journal) or is_locked(root):
+        with _existing_journal(root) as journal, closing(Folders(root)) as folders:
+            if journal is None or not blocking_names(journal) or is_locked(root):
                 return ()
             return tuple(blocking_transactions(journal, folders))
     except StorageRefused as refused:
         return refused.problems
 
 
-# --- Put files back as they were before a transaction: the one way back, after a failure and after a
-# crash.
+@contextmanager
+def _existing_journal(root: Root) -> Iterator[Journal | None]:
+    """Open the journal of `root`; None if there is none yet. Raises `StorageRefused`."""
+    folder = open_existing(root, JOURNAL_FOLDER)
+    try:
+        yield None if folder is None else Journal(root, folder)
+    finally:
+        if folder is not None:
+            root.filesystem.release(folder)
+
+
+# --- Put files back as they were before a transaction, after a failure and after a crash.
 #
-# What is there under the three names of a place shows how far its file came, and so what to do. All
-# places are
-# examined before anything is changed, and every step can be repeated: who is stopped on the way back
-# starts over.
+# The contents under the three names of a place show how far its file came, and so what to do. All places are
+# examined before anything is changed, and every step can be repeated: if it is stopped, it starts over.
 
 Keep = Literal["current", "base"]
 
@@ -590,19 +592,13 @@ def foreign_commits(root: Root) -> tuple[ForeignTransactionState, ...]:
 
     Raises `StorageRefused`.
     """
-    folder = open_existing(root, JOURNAL_FOLDER)
-    if folder is None:
-        return ()
-    folders = Folders(root)
-    try:
-        journal = Journal(root, folder)
+    with _existing_journal(root) as journal, closing(Folders(root)) as folders:
+        if journal is None:
+            return ()
         names = journal.foreign(State.PENDING, State.CONFLICT)[:MAX_TRANSACTIONS]
         records = (journal.read(name) for name in names)
-        found = (_described(folders, record) for record in records if isinstance(record, JournalRecord))
-        return tuple(commit for commit in found if commit is not None)
-    finally:
-        folders.close()
-        root.filesystem.release(folder)
+        commits = (_described(folders, record) for record in records if isinstance(record, JournalRecord))
+        return tuple(commit for commit in commits if commit is not None)
 
 
 def foreign_transactions(root: Root) -> tuple[str, ...]:
@@ -610,13 +606,8 @@ def foreign_transactions(root: Root) -> tuple[str, ...]:
 
     Raises `StorageRefused`.
     """
-    folder = open_existing(root, JOURNAL_FOLDER)
-    if folder is None:
-        return ()
-    try:
-        names = Journal(root, folder).foreign()
-    finally:
-        root.filesystem.release(folder)
+    with _existing_journal(root) as journal:
+        names = journal.foreign() if journal is not None else []
     return tuple(dict.fromkeys(name.transaction for name in names))
 
 
@@ -652,8 +643,7 @@ def _exists(place: transactions.StagedPlace, name: str) -> bool:
 
 # --- Transactions that block the next one: interrupted, in conflict, or unreadable.
 #
-# Foreign records block nothing. Where the user has no key, no record can be told from a foreign one, and
-# then
+# Foreign records block nothing. Where the user has no key, no record can be told from a foreign one, and then
 # all of them block.
 
 
@@ -688,15 +678,9 @@ def blocking_transactions_elsewhere(root: Root) -> Diagnostic | None:
 
     Raises `StorageRefused`.
     """
-    folder = open_existing(root, JOURNAL_FOLDER)
-    if folder is None:
-        return None
-    try:
-        names = blocking_names(Journal(root, folder))
-    finally:
-        root.filesystem.release(folder)
-    if not names:
-        return None
+    with _existing_journal(root) as journal:
+        if journal is None or not blocking_names(journal):
+            return None
     shown = visible(root.given)
     return Diagnostic(
         code=Code.RECOVERY_REQUIRED,
@@ -740,8 +724,7 @@ def _conflicts(folders: Folders, record: JournalRecord, paths: Collection[str] |
 # --- After the commit point: displaced files go into the history, and then the record is retired.
 #
 # A failure here is a warning. Removing the names next to the targets is not synced. So the record stays
-# `done`,
-# and is examined again, until a later commit has synced the same folders. No commit waits for its own
+# `done`, and is examined again, until a later commit has synced the same folders. No commit waits for its own
 # cleanup.
 
 # Older ones are so old that they are on the disk.

@@ -170,7 +170,7 @@ def test_wrong_value_in_a_record_never_ends_in_a_traceback(
     own_commit(place)
     if sealed:
         # What this user's key sealed, an older or newer version wrote.
-        monkeypatch.setattr("mdplan.engine.commit.note_of", lambda *_: note)
+        monkeypatch.setattr("mdplan.engine.commit.note_of", lambda *_, **__: note)
         own_commit(place)
     else:
         plant_record(place.root, state="kept", note=note)
