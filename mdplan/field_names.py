@@ -158,9 +158,7 @@ def _unknown(name: str, known: Sequence[str], where: str, advice: str) -> Diagno
 
     meant = next((field for field in meant_fields(name) if field in known), None)
     near = [meant] if meant else difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    if camel_case(name) == "previewOnly":
-        hint = 'op "preview_match" lists matches and replaces nothing'
-    elif name == "where":
+    if name == "where":
         hint = "send as `files` the names that search with where finds"
     elif advice:
         hint = advice

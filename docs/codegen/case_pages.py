@@ -27,8 +27,9 @@ An edit is one JSON object: `op`, a target, a payload, guards.
 `mdplan help OPERATION` says the same in a terminal, and `mdplan schema op OPERATION` as a JSON Schema.
 [Rules](semantics-rules.md) describes what all operations share, such as how places are counted and sections named."""
 _SPELLINGS: Final = """\
-Batches may call some operations by the names that they had when front matter and INI files had their own.
-Their fields are those of the operation that they are read as, and reports call each edit as the batch does.
+Batches may call some operations by the names that they had when front matter, INI files and previews had their own.
+`preview_match` is `replace_match` with `"preview": true`, and takes no `replacement`.
+Fields of the others are those of the operation that they are read as, and reports call each edit as the batch does.
 In the keys of front matter only dots count: `a[0]` is one name. A `null` counts as absent there, so that a null is set with `values`.
 In INI files `section` is the name of the section, absent for what is before the first one, and `key` is one name."""
 _EFFECTS: Final = {

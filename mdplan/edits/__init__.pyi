@@ -470,37 +470,6 @@ class PrependToSection(Edit):
         section: Section | str | None = ...,
     ) -> None: ...
 
-class PreviewMatch(Edit):
-    r"""List the matches of a pattern and change nothing.
-
-    It takes the options of `replace_match` and reports what that would replace. Any number of matches will
-    do, unless a count is given.
-    """
-    def __init__(
-        self,
-        *,
-        pattern: str,
-        section_id: str | None = ...,
-        heading_path: Sequence[str] | None = ...,
-        heading: str | None = ...,
-        anchor: str | None = ...,
-        occurrence: int | None = ...,
-        section_sha256: str | None = ...,
-        match_type: MatchType = ...,
-        case_sensitive: bool = ...,
-        multiline: bool = ...,
-        dot_all: bool = ...,
-        lines: Lines | Mapping[str, Any] | None = ...,
-        soft_breaks: bool = ...,
-        include: Sequence[NodeKind] = ...,
-        exclude: Sequence[NodeKind] = ...,
-        match_selection: str | None = ...,
-        expected_match_count: int | None = ...,
-        min_matches: int | None = ...,
-        max_matches: int | None = ...,
-        section: Section | str | None = ...,
-    ) -> None: ...
-
 class Range(Value):
     r"""Half-open range: `end` is the place after the last character."""
     def __init__(self, start: Position | Mapping[str, Any], end: Position | Mapping[str, Any]) -> None: ...
@@ -647,6 +616,7 @@ class ReplaceMatch(Edit):
     HTML do not count by default: see `include` and `exclude`. The replacement is literal; with
     `matchType: "regex"` the groups ``\1`` and ``\g<name>`` are filled in. With `softBreaks` a name that is
     wrapped over a line end is found too, also in quotes and lists, and the new text keeps the break.
+    With `preview` nothing is replaced: the report lists the matches, any number of them.
     """
     def __init__(
         self,
@@ -671,6 +641,7 @@ class ReplaceMatch(Edit):
         expected_match_count: int | None = ...,
         min_matches: int | None = ...,
         max_matches: int | None = ...,
+        preview: bool = ...,
         section: Section | str | None = ...,
     ) -> None: ...
 

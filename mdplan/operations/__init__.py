@@ -23,7 +23,7 @@ _MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "tables": ("upsert_table_row", "delete_table_row"),
     "blocks": ("replace_region", "update_toc", "replace_code_block"),
     "keys": ("set_value", "delete_value", "rename_key", "add_to_list", "remove_from_list", "move_item"),
-    "matches": ("replace_match", "preview_match"),
+    "matches": ("replace_match",),
     "lines": ("replace_range", "insert_lines", "replace_lines", "delete_lines"),
     "diffs": ("apply_diff",),
     "files": ("create_file", "create_page", "append_to_file", "rename_file", "delete_file"),

@@ -1,4 +1,8 @@
-"""replace_match: replace text that a pattern finds."""
+"""replace_match: replace text that a pattern finds; near misses for text that an edit expects.
+
+`text_in_line` fits new text into the block around it, and `with_nearest_lines` and `with_nearest_ranges`
+explain an `expectedText` that is not where it should be: other operations use them too.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,6 +39,16 @@ _OPTIONAL_FIELDS: Final = frozenset(
     {"op", "pattern", "replacement", "matchSelection", "include", "exclude", "nodeExclusions", "comment"}
     | {"matchType", "multiline", "dotAll", "softBreaks"}
 )
+_SELECTION: Final = lazy_pattern(r"all|([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?")
+_LINE_BREAK: Final = lazy_pattern(r"[ \t]*\n[ \t]*")
+_ONE: Final = "expected exactly 1"
+# How many matches a message lists.
+_LISTED: Final = 10
+_ONLY_CASE: Final = lazy_pattern(r"case at column \d+(?: and \d+ other places?)?")
+_LONGEST_SHOWN: Final = 60
+_CELL_END: Final = lazy_pattern(r"(?<!\\)\|")
+_CONTAINER_MARKS: Final = lazy_pattern(r"[ \t]*(?:(?:>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t]))[ \t]*)*")
+_TEXT_BLOCKS: Final = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +61,11 @@ class MatchSelection:
 
     @property
     def chosen(self) -> list[Eligible]:
-        """The selected matches."""
+        """Return the selected matches."""
         return [self.matches.eligible[index] for index in self.selected]
 
     def report(self, *, replaced: int) -> MatchReport:
-        """What the caller hears of the matches."""
+        """Return what the report says of the matches."""
         return MatchReport(
             found=len(self.matches.eligible),
             replaced=replaced,
@@ -70,16 +84,29 @@ class MatchSelection:
         return (_undecided(undecided),) if undecided else ()
 
 
-class MatchOperation(SectionTargeted):
-    """An operation on the matches of a pattern, in the whole file, in a section, or in lines."""
+class ReplaceMatch(SectionTargeted):
+    r"""Replace text that a pattern finds, in the whole file, in a section, or in lines.
 
+    Exactly one match is required unless `matchSelection`, `expectedMatchCount`, `minMatches` or
+    `maxMatches` says otherwise. Matches inside code, link destinations, image sources, front matter and
+    HTML do not count by default: see `include` and `exclude`. The replacement is literal; with
+    `matchType: "regex"` the groups ``\1`` and ``\g<name>`` are filled in. With `softBreaks` a name that is
+    wrapped over a line end is found too, also in quotes and lists, and the new text keeps the break.
+    With `preview` nothing is replaced: the report lists the matches, any number of them.
+    """
+
+    example: ClassVar[dict[str, object]] = {
+        "op": "replace_match",
+        "pattern": "nightly",
+        "replacement": "stable",
+    }
     target_is_required: ClassVar = False
     accepts_root: ClassVar = True
     accepts_nested: ClassVar = True
     needs_markdown: ClassVar = False
-    needs_one_match: ClassVar[bool] = True
-    finds_text: ClassVar[bool] = True
+    finds_text: ClassVar = True
 
+    op: Literal["replace_match"]
     pattern: Annotated[str, Field(min_length=1)] = Field(description="Text or regular expression to find.")
     match_type: MatchType = Field(default=MatchType.LITERAL, description="literal or regex.")
     case_sensitive: bool = Field(default=True, description="Whether case matters.")
@@ -97,6 +124,8 @@ class MatchOperation(SectionTargeted):
     expected_match_count: Count | None = Field(default=None, description="Exact number of matches.")
     min_matches: Count | None = Field(default=None, description="Least number of matches.")
     max_matches: Count | None = Field(default=None, description="Greatest number of matches.")
+    replacement: str = Field(description="New text; may be empty.")
+    preview: bool = Field(default=False, description="List the matches, any number, and replace nothing.")
 
     @field_validator("match_selection")
     @classmethod
@@ -111,7 +140,7 @@ class MatchOperation(SectionTargeted):
         return value
 
     @model_validator(mode="after")
-    def _check_combination(self) -> "MatchOperation":
+    def _check_combination(self) -> "ReplaceMatch":
         both = set(self.include) & set(self.exclude)
         counts = self.min_matches, self.max_matches
         problems = (
@@ -130,6 +159,87 @@ class MatchOperation(SectionTargeted):
             if wrong:
                 raise ValueError(msg)
         return self
+
+    @classmethod
+    def required_texts(cls, edit: Mapping[str, Any]) -> tuple[str, ...] | None:
+        """The pattern, where it may be absent; of a regular expression its literals."""
+        pattern, kind = edit.get("pattern"), edit.get("matchType", MatchType.LITERAL)
+        if not isinstance(pattern, str) or not {"replacement"} <= set(edit) <= _OPTIONAL_FIELDS:
+            return None
+        if edit.get("softBreaks", False) is not False:
+            # A blank may be a line end in the file.
+            pattern = longest_word(pattern) if kind == MatchType.LITERAL else pattern.replace(" ", r"\s")
+        if kind == MatchType.REGEX:
+            compiled = Pattern(text=to_lf(pattern), match_type=MatchType.REGEX)
+            is_sound = compiled.unknown_group(str(edit.get("replacement"))) is None
+            return required_texts(compiled.text) if is_sound else None
+        return (pattern,) if kind == MatchType.LITERAL and pattern else None
+
+    def already_satisfied(self, problem: Diagnostic, outline: Outline) -> bool:
+        """Whether nothing matches, and the edit does not say how many matches there must be.
+
+        Where there are too many matches, the problem has a place.
+        """
+        del outline
+        counts = (self.expected_match_count, self.min_matches, self.max_matches)
+        return (
+            problem.code is Code.MATCH_COUNT_MISMATCH
+            and problem.place is None
+            and counts == (None, None, None)
+            and not self.preview
+        )
+
+    def resolve(self, outline: Outline) -> Resolution | Problems:
+        """One replacement a selected match.
+
+        Errors: those of the target, RANGE_OUT_OF_BOUNDS, INVALID_REGEX, REGEX_TIMEOUT, BATCH_TOO_LARGE,
+        MATCH_COUNT_MISMATCH, INVALID_ARGUMENT for a group that the pattern does not have, and for a line
+        break in a cell of a table or inside a heading.
+        """
+        selection = self.find(outline)
+        group = self.compiled().unknown_group(self.replacement)
+        problems = selection if not isinstance(selection, MatchSelection) else ()
+        if group is not None:
+            problems += (_unknown_group(group),)
+        if problems or not isinstance(selection, MatchSelection):
+            return problems
+        replaced = () if self.preview else selection.chosen
+        edits = self._edits(outline, replaced)
+        if isinstance(edits, Diagnostic):
+            return (edits,)
+        return Resolution(
+            claims=tuple(
+                Claim(span=match.span, owner=outline.section_at(match.span.start).index) for match in replaced
+            ),
+            edits=edits,
+            section=selection.section,
+            matches=selection.report(replaced=len(replaced)),
+            warnings=selection.warnings,
+            is_evidence=self.preview or self.is_evidence,
+        )
+
+    def _edits(self, outline: Outline, replaced: Sequence[Eligible]) -> tuple[TextEdit, ...] | Diagnostic:
+        expand = self.compiled().expander(to_lf(self.replacement))
+        edits: list[TextEdit] = []
+        # A short pattern and replacement can represent any amount of text.
+        most = outline.limits.result_characters
+        written = 0
+        for match in replaced:
+            new_text = expand(match.found)
+            written += len(new_text)
+            if written > most:
+                return _too_much(most)
+            span = match.span
+            if match.breaks:
+                span, new_text = _with_breaks(outline, match, new_text, edits)
+            if new_text != to_lf(outline.text_of(span)):
+                fitting = text_in_line(outline, span, new_text)
+                if isinstance(fitting, Diagnostic):
+                    return fitting
+                new_text = fitting
+                line_end = outline.view.line_end_around(span.start)
+                edits.append(TextEdit(span, with_line_ends(new_text, line_end)))
+        return tuple(edits)
 
     def find(self, outline: Outline) -> MatchSelection | Problems:
         """The matches of the pattern, and which of them are selected.
@@ -190,7 +300,7 @@ class MatchOperation(SectionTargeted):
             return least <= found and (self.max_matches is None or found <= self.max_matches)
         if self.match_selection is not None:
             return found > 0
-        return found == 1 or not self.needs_one_match
+        return found == 1 or self.preview
 
     def _selected(self, found: int) -> range | None:
         """Indexes (0-based) of the selected matches; None when one of them does not exist."""
@@ -264,7 +374,7 @@ class MatchOperation(SectionTargeted):
 
     def _as_written(self, outline: Outline, near: tuple[NearMiss, ...]) -> str:
         """Advice to send the nearest place as it is written, where that differs in case alone."""
-        if not near or not _CASE_ALONE.fullmatch(near[0].differs):
+        if not near or not _ONLY_CASE.fullmatch(near[0].differs):
             return ""
         start = outline.source.lines.start(near[0].line) + near[0].col - 1
         written = outline.source.text[start : start + len(self.pattern)]
@@ -295,106 +405,6 @@ class MatchOperation(SectionTargeted):
         if near:
             return describe_near_misses(near)
         return "check spelling and case against the file" if not found else "correct the expected count"
-
-
-class ReplaceMatch(MatchOperation):
-    r"""Replace text that a pattern finds, in the whole file, in a section, or in lines.
-
-    Exactly one match is required unless `matchSelection`, `expectedMatchCount`, `minMatches` or
-    `maxMatches` says otherwise. Matches inside code, link destinations, image sources, front matter and
-    HTML do not count by default: see `include` and `exclude`. The replacement is literal; with
-    `matchType: "regex"` the groups ``\1`` and ``\g<name>`` are filled in. With `softBreaks` a name that is
-    wrapped over a line end is found too, also in quotes and lists, and the new text keeps the break.
-    """
-
-    example: ClassVar[dict[str, object]] = {
-        "op": "replace_match",
-        "pattern": "nightly",
-        "replacement": "stable",
-    }
-
-    op: Literal["replace_match"]
-    replacement: str = Field(description="New text; may be empty.")
-
-    @classmethod
-    def required_texts(cls, edit: Mapping[str, Any]) -> tuple[str, ...] | None:
-        """The pattern, where it may be absent; of a regular expression its literals."""
-        pattern, kind = edit.get("pattern"), edit.get("matchType", MatchType.LITERAL)
-        if not isinstance(pattern, str) or not set(edit) <= _OPTIONAL_FIELDS:
-            return None
-        if edit.get("softBreaks", False) is not False:
-            # A blank may be a line end in the file.
-            pattern = longest_word(pattern) if kind == MatchType.LITERAL else pattern.replace(" ", r"\s")
-        if kind == MatchType.REGEX:
-            compiled = Pattern(text=to_lf(pattern), match_type=MatchType.REGEX)
-            is_sound = compiled.unknown_group(str(edit.get("replacement"))) is None
-            return required_texts(compiled.text) if is_sound else None
-        return (pattern,) if kind == MatchType.LITERAL and pattern else None
-
-    def already_satisfied(self, problem: Diagnostic, outline: Outline) -> bool:
-        """Whether nothing matches, and the edit does not say how many matches there must be.
-
-        Where there are too many matches, the problem has a place.
-        """
-        del outline
-        counts = (self.expected_match_count, self.min_matches, self.max_matches)
-        return (
-            problem.code is Code.MATCH_COUNT_MISMATCH
-            and problem.place is None
-            and counts == (None, None, None)
-        )
-
-    def resolve(self, outline: Outline) -> Resolution | Problems:
-        """One replacement a selected match.
-
-        Errors: those of the target, RANGE_OUT_OF_BOUNDS, INVALID_REGEX, REGEX_TIMEOUT, BATCH_TOO_LARGE,
-        MATCH_COUNT_MISMATCH, INVALID_ARGUMENT for a group that the pattern does not have, and for a line
-        break in a cell of a table or inside a heading.
-        """
-        selection = self.find(outline)
-        group = self.compiled().unknown_group(self.replacement)
-        problems = selection if not isinstance(selection, MatchSelection) else ()
-        if group is not None:
-            problems += (_unknown_group(group),)
-        if problems or not isinstance(selection, MatchSelection):
-            return problems
-        edits = self._edits(outline, selection)
-        if isinstance(edits, Diagnostic):
-            return (edits,)
-        return Resolution(
-            claims=tuple(
-                Claim(span=match.span, owner=outline.section_at(match.span.start).index)
-                for match in selection.chosen
-            ),
-            edits=edits,
-            section=selection.section,
-            matches=selection.report(replaced=len(selection.chosen)),
-            warnings=selection.warnings,
-            is_evidence=self.is_evidence,
-        )
-
-    def _edits(self, outline: Outline, selection: MatchSelection) -> tuple[TextEdit, ...] | Diagnostic:
-        expand = self.compiled().expander(to_lf(self.replacement))
-        edits: list[TextEdit] = []
-        # A short pattern and replacement can represent any amount of text.
-        most = outline.limits.result_characters
-        written = 0
-        for match in selection.chosen:
-            new_text = expand(match.found)
-            written += len(new_text)
-            if written > most:
-                return _too_much(most)
-            span = match.span
-            if match.breaks:
-                span, new_text = _with_breaks(outline, match, new_text, edits)
-            if new_text != to_lf(outline.text_of(span)):
-                fitting = text_in_line(outline, span, new_text)
-                if isinstance(fitting, Diagnostic):
-                    return fitting
-                new_text = fitting
-                line_end = outline.view.line_end_around(span.start)
-                edits.append(TextEdit(span, with_line_ends(new_text, line_end)))
-        return tuple(edits)
 
 
 def _with_breaks(
@@ -433,51 +443,6 @@ def _unknown_group(group: str) -> Diagnostic:
     )
 
 
-# --- preview_match: list what a pattern finds.
-
-
-class PreviewMatch(MatchOperation):
-    """List the matches of a pattern and change nothing.
-
-    It takes the options of `replace_match` and reports what that would replace. Any number of matches will
-    do, unless a count is given.
-    """
-
-    example: ClassVar[dict[str, object]] = {"op": "preview_match", "pattern": "nightly"}
-    needs_one_match: ClassVar = False
-
-    op: Literal["preview_match"]
-
-    def resolve(self, outline: Outline) -> Resolution | Problems:
-        """No edit. Errors: those of `replace_match` but for its replacement."""
-        selection = self.find(outline)
-        if not isinstance(selection, MatchSelection):
-            return selection
-        return Resolution(
-            claims=(),
-            section=selection.section,
-            matches=selection.report(replaced=0),
-            warnings=selection.warnings,
-            is_evidence=True,
-        )
-
-
-# --- Shared parts of operations on matches: the pattern, its scope, and the expected count and
-# selection.
-
-_SELECTION: Final = lazy_pattern(r"all|([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?")
-
-_LISTED: Final = 10
-
-_LINE_BREAK: Final = lazy_pattern(r"[ \t]*\n[ \t]*")
-
-_ONE: Final = "expected exactly 1"
-
-_CASE_ALONE: Final = lazy_pattern(r"case at column \d+(?: and \d+ other places?)?")
-
-_LONGEST_SHOWN: Final = 60
-
-
 def _literal(outline: Outline, found: Span) -> NearMiss:
     """The place `found` in the view at which a regular expression without a match occurs as text."""
     span, lines = outline.view.span_in_text(found), outline.source.lines
@@ -499,12 +464,6 @@ def _undecided(count: int) -> Diagnostic:
 
 # --- New text for a part of a line: what the block of the line lets it be.
 
-_CELL_END: Final = lazy_pattern(r"(?<!\\)\|")
-
-_MARKS: Final = lazy_pattern(r"[ \t]*(?:(?:>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t]))[ \t]*)*")
-
-_LEAVES: Final = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING})
-
 
 def text_in_line(outline: Outline, span: Span, new_text: str) -> str | Diagnostic:
     """`new_text`, with LF line ends, as it can replace the text of `span`.
@@ -524,7 +483,7 @@ def text_in_line(outline: Outline, span: Span, new_text: str) -> str | Diagnosti
     line = lines.line_at(span.start)
     if leaf.kind is BlockKind.TABLE:
         return new_text if _CELL_END.search(old) else _in_cell(line, new_text)
-    if "\n" not in new_text or leaf.kind not in _LEAVES:
+    if "\n" not in new_text or leaf.kind not in _TEXT_BLOCKS:
         return new_text
     behind = outline.source.text[span.end : lines.content_end(line)]
     if leaf.kind is BlockKind.HEADING and behind.strip(" \t#") and line == leaf.last_line:
@@ -546,7 +505,7 @@ def _no_break(line: int, where: str, hint: str) -> Diagnostic:
 
 def _in_containers(outline: Outline, leaf: Block, line: int, span: Span, new_text: str) -> str:
     start = outline.source.lines.start(line)
-    marks = _MARKS.match(outline.source.text, start, span.start)
+    marks = _CONTAINER_MARKS.match(outline.source.text, start, span.start)
     if not leaf.depth or marks is None or marks.end() > span.start:
         return new_text
     prefix = prefix_after(marks[0])

@@ -449,27 +449,32 @@ def _read_edit(edit: object, index: int, wishes: ReferenceScopeReader) -> Operat
     model = operation_named(op)
     if model is None:
         return (_unknown_operation(op, edit).at(edit_index=index),)
-    known = wire_names(model)
+    spelling = SPELLINGS.get(str(op))
+    fixed = spelling.fixed if spelling is not None else {}
+    known = tuple(name for name in wire_names(model) if name not in fixed)
     fields = field_names.fold_names({"op": op, **edit}, _edit_synonyms(model))
     fields = with_decoded_fields(model, fields)
+    problems: Problems = ()
     if "matchType" in known:
         folded = fold_match_options(fields)
         if isinstance(folded, Diagnostic):
-            return (folded.at(edit_index=index),)
-        fields = with_decoded_fields(model, folded)
-    problems = (*wishes.take(fields, index), *field_names.unknown_fields(fields, known, str(op), _OUTER))
+            problems = (folded,)
+        else:
+            fields = with_decoded_fields(model, folded)
+    problems = problems or (
+        *wishes.take(fields, index),
+        *field_names.unknown_fields(fields, known, str(op), _OUTER),
+    )
     if problems:
         return tuple(problem.at(edit_index=index) for problem in problems)
-    spelling = SPELLINGS.get(str(op))
-    meant = fields if spelling is None else {**spelling.translated(fields), "op": spelling.op}
+    meant = fields if spelling is None else {**spelling.translated(fields), **fixed, "op": spelling.op}
     operation = validated(model, meant, "")
-    if isinstance(operation, Operation):
-        return (
-            operation
-            if spelling is None
-            else operation.written_as({name: value for name, value in fields.items() if value is not None})
-        )
-    return tuple(problem.at(edit_index=index) for problem in operation)
+    if not isinstance(operation, Operation):
+        return tuple(problem.at(edit_index=index) for problem in operation)
+    if spelling is None:
+        return operation
+    written = operation.wire_form if fixed else fields
+    return operation.written_as({name: written[name] for name in written if name not in fixed} | {"op": op})
 
 
 # A class; to mypy a class has no hash.

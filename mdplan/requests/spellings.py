@@ -1,12 +1,12 @@
-"""Other spellings of operations: an edit by one of these names is read as one by the operation that it means.
+"""Names of operations: other spellings that batches may use, and what an unknown name can mean.
 
-They are of versions in which front matter and INI files had operations of their own.
+The spellings are from versions in which front matter, INI files and previews had operations of their own.
 """
 
 import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from mdplan.field_names import EDIT_SYNONYMS, camel_case
@@ -22,10 +22,14 @@ Fields = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """The operation `op` that is meant, and what makes its fields of those that the caller sent."""
+    """The operation `op` that is meant, and the function that makes its fields of those that the caller sent.
+
+    `fixed` are fields, by their wire names, to which the spelling gives a value: callers cannot.
+    """
 
     op: str
-    translated: Callable[[Fields], dict[str, Any]]
+    translated: Callable[[Fields], dict[str, Any]] = dict
+    fixed: Fields = field(default_factory=dict)
 
 
 def _of_front_matter(fields: Fields) -> dict[str, Any]:
@@ -57,6 +61,7 @@ SPELLINGS: Final[Mapping[str, Spelling]] = {
     "set_ini_key": Spelling("set_value", _of_ini),
     "delete_ini_key": Spelling("delete_value", _of_ini),
     "replace_ini_section": Spelling("set_value", _of_ini),
+    "preview_match": Spelling("replace_match", fixed={"replacement": "", "preview": True}),
 }
 
 

@@ -13,7 +13,7 @@ from mdplan.operations.base import Operation, SectionTargeted
 from mdplan.operations.keys import DataOperation
 from mdplan.operations.lines import LineOperation
 from mdplan.operations.lists import ListOperation
-from mdplan.operations.matches import MatchOperation
+from mdplan.operations.matches import ReplaceMatch
 from mdplan.operations.tables import TableOperation
 from mdplan.requests.spellings import operation_named
 from mdplan.text.source import DocumentFormat
@@ -65,14 +65,14 @@ OWN: dict[str, Edits] = {
 BY_BASE: tuple[tuple[type[Operation], Edits], ...] = (
     (ListOperation, list_edits),
     (TableOperation, table_edits),
-    (MatchOperation, match_edits),
+    (ReplaceMatch, match_edits),
     (SectionTargeted, section_edits),
     (DataOperation, data_edits),
     (LineOperation, place_edits),
 )
 
 
-# Other spellings of operations, in Markdown and in INI files.
+# Other spellings of operations, in Markdown and in INI files; `preview_match` is for any.
 FRONT_MATTER = (
     "set_front_matter",
     "delete_front_matter",
@@ -94,6 +94,7 @@ _IN_FILES = {op: edits for op, edits in DRAWN.items() if op not in OF_FILES}
 IN_INI: dict[str, Edits] = dict.fromkeys(INI, ini_edits)
 IN_MARKDOWN = {op: edits for op, edits in _IN_FILES.items() if OPERATIONS[op].needs_markdown}
 EVERYWHERE = {op: edits for op, edits in _IN_FILES.items() if op not in IN_MARKDOWN}
+EVERYWHERE["preview_match"] = match_edits
 IN_MARKDOWN |= dict.fromkeys(FRONT_MATTER, front_matter_edits)
 
 _OPTIONS: dict[str, SearchStrategy[Any]] = {

@@ -338,7 +338,13 @@ def test_document_is_folded_once_for_all_edits(monkeypatch: pytest.MonkeyPatch) 
     document = Outline(Source.from_text(PROSE))
     edits = [
         {"op": "replace_match", "pattern": "the line 9 of", "replacement": "x"},
-        {"op": "preview_match", "pattern": "THE LINE 9 OF", "expectedMatchCount": 1},
+        {
+            "op": "replace_match",
+            "pattern": "THE LINE 9 OF",
+            "replacement": "",
+            "preview": True,
+            "expectedMatchCount": 1,
+        },
         {"op": "delete_lines", "lines": {"start": 1, "end": 1}, "expectedText": "The line 1"},
     ]
 
