@@ -87,7 +87,9 @@ def merge_data(
             swapped = merge_values(base_value, other, own)
             merged = None if swapped.conflicts else _by_keys(language, (base, theirs, ours), swapped)
         if merged is not None:
-            return Merge(merged, (), decisions=(MergedText((), BY_KEYS, _new_lines(texts, merged)),))
+            known = {*texts.ours, *texts.theirs}
+            new_lines = "".join(line for line in lines_of(merged) if line not in known)
+            return Merge(merged, (), decisions=(MergedText((), BY_KEYS, new_lines),))
     if by_lines.is_clean:
         pieces = [each if each.origin is Origin.BOTH else conflict(each, _WRONG) for each in pieces]
         by_lines = _by_lines(texts, pieces, sides, style)
@@ -203,17 +205,14 @@ def _by_keys(language: tree.Language, sides: tuple[str, str, str], found: ValueM
             if isinstance(edits, Overlap):
                 continue
             text = edits.apply(ours.text)
-            if not _is_json_of(language, text, found.value):
+            # JSON that says the value to any reader needs no other proof.
+            is_json = language is tree.Language.JSON
+            if not is_json or not tree.values_equal(_values(language, text), found.value):
                 verify_edits(ours, edits, changes)
         except (tree.DataError, RecursionError):
             continue
         return text if _keeps_comments(language, sides, text) else None
     return None
-
-
-def _is_json_of(language: tree.Language, text: str, value: object) -> bool:
-    """Whether `text` is JSON that says `value` to any reader, which needs no other proof."""
-    return language is tree.Language.JSON and tree.values_equal(_values(language, text), value)
 
 
 def _at_the_end(changes: Sequence[tree.Change]) -> Iterator[tree.Change]:
@@ -238,11 +237,6 @@ def _keeps_comments(language: tree.Language, sides: Sequence[str], text: str) ->
     )
 
 
-def _new_lines(texts: Texts, text: str) -> str:
-    known = {*texts.ours, *texts.theirs}
-    return "".join(line for line in lines_of(text) if line not in known)
-
-
 def _named(found: ValueConflict, contents: Sequence[DataContent]) -> Conflict:
     base, ours, theirs = (
         _text_at(content, path)
@@ -261,8 +255,7 @@ def _text_at(content: DataContent, path: tree.Path | None) -> str:
     return content.text if place is None else content.text[place.start : place.end]
 
 
-# --- Merge of three trees of keys and values: what theirs changed, as changes of ours, and what both
-# changed.
+# --- The merge of values: what theirs changed, as changes of ours, and what both changed
 
 _BOTH: Final = "both sides changed it"
 

@@ -1,4 +1,4 @@
-"""The merge of three documents: lines first, then units where lines conflict, then the guards."""
+"""Merge of three documents: lines first, then parts where lines conflict, then checks of the result."""
 
 import re
 from collections import Counter
@@ -174,13 +174,7 @@ def _declared(texts: Texts, pieces: Sequence[Piece]) -> frozenset[str] | None:
         return None
     merged = [piece for piece in pieces if piece.origin is Origin.MERGED]
     return frozenset(
-        line
-        for piece in merged
-        for lines in (
-            piece.merged,
-            *(texts.part(side, where) for side, where in zip(texts, piece.ranges, strict=True)),
-        )
-        for line in lines
+        line for piece in merged for lines in (piece.merged, *texts.parts(*piece.ranges)) for line in lines
     )
 
 
@@ -195,13 +189,13 @@ def _blamed(texts: Texts, pieces: Sequence[Piece], number: int, lost: str) -> in
         if pieces[index].origin not in {Origin.BOTH, Origin.CONFLICT}
         and (pieces[index].ours or pieces[index].theirs)
     ]
-    guilty = (index for index in changed if lost and lost in _all_lines(texts, pieces[index]))
+    guilty = (
+        index
+        for index in changed
+        if lost
+        and any(unpadded(line) == lost for part in texts.parts(*pieces[index].ranges) for line in part)
+    )
     return next(guilty, next(iter(changed), None))
-
-
-def _all_lines(texts: Texts, piece: Piece) -> set[str]:
-    parts = (texts.part(side, where) for side, where in zip(texts, piece.ranges, strict=True))
-    return {unpadded(line) for part in parts for line in part}
 
 
 def _path(ours: DocumentTree, line: int) -> tuple[str, ...]:
@@ -490,7 +484,8 @@ def _repeated(ours: MatchedSide, theirs: MatchedSide, result: DocumentTree) -> I
         path = section.canonical_path
         if section.ordinal > most[path]:
             yield Flaw(section.heading_line - 1, "the heading would be repeated")
-    labels = _labels(ours.units) | _labels(theirs.units)
+    own, other = (Counter(node.label for node in _definitions(side.units)) for side in (ours, theirs))
+    labels = own | other
     seen: Counter[str] = Counter()
     for node in _definitions(result):
         seen[node.label] += 1
@@ -500,10 +495,6 @@ def _repeated(ours: MatchedSide, theirs: MatchedSide, result: DocumentTree) -> I
 
 def _definitions(document: DocumentTree) -> Iterator[MergeNode]:
     return (node for node in document.root.walk() if node.kind is MergeNodeKind.DEFINITION)
-
-
-def _labels(document: DocumentTree) -> Counter[str]:
-    return Counter(node.label for node in _definitions(document))
 
 
 def _lost_or_doubled(texts: Texts, lines: Sequence[ResultLine], declared: frozenset[str]) -> Iterator[Flaw]:
@@ -560,8 +551,7 @@ def _is_only_item(document: DocumentTree, line: int) -> bool:
     return sum(line in document.item_starts for line in around) == 1
 
 
-# --- Three texts without what no side changed, so that the time of a merge is that of the changed
-# sections.
+# --- Three texts without what no side changed: a merge takes as long as the changed sections
 
 # Links into the document, which a changed heading may break, and definitions.
 _LOCAL: Final = lazy_pattern(r"\(<?#|\[\^|\[\[|\]:|href", re.IGNORECASE)

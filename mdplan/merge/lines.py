@@ -50,16 +50,18 @@ class Texts(NamedTuple):
     ours: Sequence[str]
     theirs: Sequence[str]
 
-    def part(self, lines: Sequence[str], where: range) -> list[str]:
-        """The lines `where` of one of the texts."""
-        return list(lines[where.start : where.stop])
+    def parts(self, base: range, ours: range, theirs: range) -> tuple[list[str], list[str], list[str]]:
+        """Return these lines of each text."""
+        return (
+            list(self.base[base.start : base.stop]),
+            list(self.ours[ours.start : ours.stop]),
+            list(self.theirs[theirs.start : theirs.stop]),
+        )
 
 
 def merge_lines(texts: Texts, base: range, ours: range, theirs: range) -> list[Piece]:
     """The pieces of the merge of these lines of `texts`, in order; changes that touch each other conflict."""
-    old, own, other = (
-        texts.part(lines, where) for lines, where in zip(texts, (base, ours, theirs), strict=True)
-    )
+    old, own, other = texts.parts(base, ours, theirs)
     own_changes, other_changes = _changes(old, own), _changes(old, other)
     pieces: list[Piece] = []
     at, ours_at, theirs_at = base.start, ours.start, theirs.start
@@ -72,7 +74,7 @@ def merge_lines(texts: Texts, base: range, ours: range, theirs: range) -> list[P
             ours_at, theirs_at = ours_at + length, theirs_at + length
         ours_range = range(ours_at, ours_at + end - start + _growth(own_group))
         theirs_range = range(theirs_at, theirs_at + end - start + _growth(other_group))
-        pieces += _changed(texts, range(start, end), ours_range, theirs_range)
+        pieces.append(_changed(texts, range(start, end), ours_range, theirs_range))
         at, ours_at, theirs_at = end, ours_range.stop, theirs_range.stop
     if at < base.stop:
         pieces.append(_kept(range(at, base.stop), ours_at, theirs_at))
@@ -136,16 +138,12 @@ def _groups(
         yield group
 
 
-def _changed(texts: Texts, base: range, ours: range, theirs: range) -> Iterator[Piece]:
-    old, own, other = (
-        texts.part(lines, where)
-        for lines, where in ((texts.base, base), (texts.ours, ours), (texts.theirs, theirs))
-    )
+def _changed(texts: Texts, base: range, ours: range, theirs: range) -> Piece:
+    old, own, other = texts.parts(base, ours, theirs)
     if own == other:
-        yield Piece(origin=Origin.BOTH, base=base, ours=ours, theirs=theirs)
-        return
+        return Piece(origin=Origin.BOTH, base=base, ours=ours, theirs=theirs)
     origin = Origin.THEIRS if own == old else Origin.OURS if other == old else Origin.CONFLICT
-    yield Piece(origin=origin, base=base, ours=ours, theirs=theirs, reason=BOTH_CHANGED)
+    return Piece(origin=origin, base=base, ours=ours, theirs=theirs, reason=BOTH_CHANGED)
 
 
 def split_conflict(texts: Texts, piece: Piece) -> Iterator[Piece]:
@@ -153,14 +151,14 @@ def split_conflict(texts: Texts, piece: Piece) -> Iterator[Piece]:
     if piece.origin is not Origin.CONFLICT or not piece.ours or not piece.theirs:
         yield piece
         return
-    own, other = texts.part(texts.ours, piece.ours), texts.part(texts.theirs, piece.theirs)
+    _, own, other = texts.parts(*piece.ranges)
     at, other_at = piece.ours.start, piece.theirs.start
     base, nothing = piece.base, range(piece.base.stop, piece.base.stop)
     # Compared in one order, so that swapped sides conflict in the same lines.
     is_swapped = other < own
     pair = (other, own) if is_swapped else (own, other)
-    for found in LineComparison(_COMPARISONS).differing(*pair):
-        here, there = range(found.old_start, found.old_end), range(found.new_start, found.new_end)
+    for block in LineComparison(_COMPARISONS).differing(*pair):
+        here, there = range(block.old_start, block.old_end), range(block.new_start, block.new_end)
         here, there = (there, here) if is_swapped else (here, there)
         start, other_start = piece.ours.start + here.start, piece.theirs.start + there.start
         if start > at:
@@ -182,7 +180,7 @@ def _common(base: range, ours: range, theirs: range) -> Piece:
     return Piece(origin=Origin.BOTH, base=base, ours=ours, theirs=theirs)
 
 
-# --- Pieces of the three texts of a merge, in the order of the result.
+# --- The result of a merge, piece by piece
 
 # The reason of a conflict that no rule for Markdown asked for.
 BOTH_CHANGED: Final = "both sides changed these lines"
@@ -227,8 +225,8 @@ def marked_lines(pieces: Iterable[Piece]) -> int:
 
 
 def conflict(piece: Piece, reason: str) -> Piece:
-    """`piece` as a conflict."""
-    return Piece(origin=Origin.CONFLICT, base=piece.base, ours=piece.ours, theirs=piece.theirs, reason=reason)
+    """Return `piece` as a conflict."""
+    return replace(piece, origin=Origin.CONFLICT, merged=(), reason=reason, note="")
 
 
 _SWAPPED: Final = {Origin.OURS: Origin.THEIRS, Origin.THEIRS: Origin.OURS}
@@ -240,7 +238,7 @@ def swapped(piece: Piece) -> Piece:
     return replace(piece, origin=origin, ours=piece.theirs, theirs=piece.ours)
 
 
-# --- Renders a merge as text, with conflict markers where a person must decide.
+# --- The result as text, with conflict markers
 
 # The path of the section, or of the key, around a 0-based line of ours.
 PathAt = Callable[[int], tuple[str, ...]]
@@ -321,32 +319,29 @@ def rendered(
         if piece.origin is not Origin.CONFLICT:
             parts += (line.text for line in result_lines(texts, [piece]))
             continue
-        found = _conflict(texts, piece, path_at)
-        conflicts.append(found)
-        parts += _marked(found, style)
+        conflicts.append(_conflict(texts, piece, path_at))
+        parts += _marked(conflicts[-1], style)
     text = "".join(parts)
     text = text if has_final_end or conflicts else text.removesuffix("\n")
     return Merge(text, tuple(conflicts), decisions=tuple(decisions))
 
 
 def _conflict(texts: Texts, piece: Piece, path_at: PathAt) -> Conflict:
-    base, own, other = (
-        "".join(texts.part(lines, where)) for lines, where in zip(texts, piece.ranges, strict=True)
-    )
+    base, own, other = map("".join, texts.parts(*piece.ranges))
     line = min(piece.ours.start, max(len(texts.ours) - 1, 0))
     return Conflict(path_at(piece.ours.start), piece.reason, line + 1, base, own, other)
 
 
-def _marked(found: Conflict, style: MarkerStyle) -> Iterator[str]:
-    where = f": {' / '.join(found.path)}" if found.path else ""
+def _marked(place: Conflict, style: MarkerStyle) -> Iterator[str]:
+    where = f": {' / '.join(place.path)}" if place.path else ""
     yield f"{'<' * style.size} {style.ours}{where}\n"
-    yield found.ours
+    yield place.ours
     yield f"{'=' * style.size}\n"
-    yield found.theirs
+    yield place.theirs
     yield f"{'>' * style.size} {style.theirs}{where}\n"
 
 
-# --- git's own merge of the same texts: when it is used in place of ours.
+# --- When git's own merge of the same texts is used instead
 
 GIT_IS_CLEAN: Final = "git's result is used: no rule for Markdown asks for another one"
 
@@ -377,20 +372,18 @@ class GitResult:
         return count
 
 
-def compared_with_git(found: Merge, git: GitResult, why_not: Callable[[str], str], marker_size: int) -> Merge:
-    """`found` or, where nothing speaks against it, the result of git for the same texts.
+def compared_with_git(own: Merge, git: GitResult, why_not: Callable[[str], str], marker_size: int) -> Merge:
+    """`own` or, where nothing speaks against it, the result of git for the same texts.
 
     `why_not` says what is wrong with a clean result of git. Where both conflict, git's markers are used if
-    they mark fewer lines; `conflicts` stay those of `found`.
+    they mark fewer lines; `conflicts` stay those of `own`.
     """
-    if git.text == found.text:
-        return found
+    if git.text == own.text:
+        return own
     if git.is_clean:
         reason = why_not(git.text)
-        return (
-            replace(found, note=GIT_IS_WRONG.format(reason)) if reason else Merge(git.text, (), GIT_IS_CLEAN)
-        )
-    marked = sum(each.ours.count("\n") + each.theirs.count("\n") for each in found.conflicts)
+        return replace(own, note=GIT_IS_WRONG.format(reason)) if reason else Merge(git.text, (), GIT_IS_CLEAN)
+    marked = sum(each.ours.count("\n") + each.theirs.count("\n") for each in own.conflicts)
     if marked > git.marked_lines(marker_size):
-        return Merge(git.text, found.conflicts, GIT_IS_SMALLER)
-    return found
+        return Merge(git.text, own.conflicts, GIT_IS_SMALLER)
+    return own

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
-from itertools import chain, pairwise, takewhile
+from itertools import pairwise, takewhile
 from typing import Final, NamedTuple
 
 from rapidfuzz import fuzz
@@ -33,8 +33,6 @@ from mdplan.text.source import Source
 _NOTHING: Final = range(0)
 
 _WITH_DELETED: Final = "deleted and changed"
-
-_NEARLY_SAME: Final = "both sides added nearly the same"
 
 _ADDED_HERE: Final = "both sides added text at this place"
 
@@ -355,11 +353,7 @@ class TreeMerge:
             return self._deleted(three)
         if not ours.children and not theirs.children and not (base and base.children):
             return merge_leaf(self.texts, three)
-        head = (
-            []
-            if ours.kind in SETS
-            else merge_leaf(self.texts, Three(*(_head(each) if each else None for each in three)))
-        )
+        head = [] if ours.kind in SETS else merge_leaf(self.texts, _heads(three))
         pieces = [*head, *self._siblings(*(each.children if each else () for each in three))]
         if ours.kind is MergeNodeKind.LIST:
             pieces = renumbered(self.texts, three, pieces)
@@ -387,7 +381,7 @@ class TreeMerge:
             return []
         if not (base.children and kept.children):
             return [_piece(Origin.CONFLICT, three, _WITH_DELETED)]
-        pieces = [] if kept.kind in SETS else [_conflict_of_head(three)]
+        pieces = [] if kept.kind in SETS else [_piece(Origin.CONFLICT, _heads(three), _WITH_DELETED)]
         found = matches(base.children, kept.children)
         back = {new: old for old, new in found.items()}
         for index, child in enumerate(kept.children):
@@ -398,7 +392,7 @@ class TreeMerge:
         return pieces
 
     def _raw(self, index: int, node: MergeNode | None) -> list[str] | None:
-        return None if node is None else self.texts.part(self.texts[index], node.lines)
+        return None if node is None else list(self.texts[index][node.lines.start : node.stop])
 
 
 def _known(
@@ -449,18 +443,14 @@ def _lines(nodes: Sequence[MergeNode]) -> range:
     return range(nodes[0].lines.start, nodes[-1].stop) if nodes else _NOTHING
 
 
-def _head(node: MergeNode) -> MergeNode:
-    return MergeNode(node.kind, node.head, node.head.stop, node.text, node.style, node.label)
+def _heads(three: Three) -> Three:
+    """Return `three` without what is below them."""
+    return Three(*(replace(each, stop=each.head.stop, children=()) if each else None for each in three))
 
 
 def _piece(origin: Origin, three: Three, reason: str = BOTH_CHANGED) -> Piece:
     base, ours, theirs = (each.lines if each else _NOTHING for each in three)
     return Piece(origin=origin, base=base, ours=ours, theirs=theirs, reason=reason)
-
-
-def _conflict_of_head(three: Three) -> Piece:
-    base, ours, theirs = (each.head if each else _NOTHING for each in three)
-    return Piece(origin=Origin.CONFLICT, base=base, ours=ours, theirs=theirs, reason=_WITH_DELETED)
 
 
 # Members of a set: both sides may add some at one place.
@@ -517,11 +507,7 @@ _SENTENCE: Final = lazy_pattern(r"(?<=[.!?])(?=[ ]+\S)")
 # Lines of which a sentence cannot be told from its neighbours.
 _NO_PROSE: Final = ("|", "#", "<", "[")
 
-_REWRITTEN: Final = "both sides changed it"
-
 _BOTH_NEW: Final = "both sides added nearly the same"
-
-_OTHER_COLUMNS: Final = "one side changed the columns of the table"
 
 
 def merge_leaf(texts: Texts, three: Three) -> list[Piece]:
@@ -529,40 +515,26 @@ def merge_leaf(texts: Texts, three: Three) -> list[Piece]:
     base, ours, theirs = three
     if ours is None or theirs is None:
         return []
-    lines = tuple(each.lines if each else range(0) for each in three)
-    old, own, other = (texts.part(text, where) for text, where in zip(texts, lines, strict=True))
-    whole = Piece(
-        origin=Origin.CONFLICT,
-        base=lines[0],
-        ours=lines[1],
-        theirs=lines[2],
-        reason=_REWRITTEN if base else _BOTH_NEW,
-    )
+    ranges = _piece(Origin.BOTH, three).ranges
+    old, own, other = texts.parts(*ranges)
     if own == other:
-        return [_as(whole, Origin.BOTH)]
+        return [_piece(Origin.BOTH, three)]
     if old in (own, other):
-        return [_as(whole, Origin.THEIRS if own == old else Origin.OURS)]
+        return [_piece(Origin.THEIRS if own == old else Origin.OURS, three)]
     if base is None:
-        return [whole]
-    if ours.text == base.text != theirs.text or theirs.text == base.text:
+        return [_piece(Origin.CONFLICT, three, _BOTH_NEW)]
+    if base.text in (ours.text, theirs.text):
         # One side changed nothing but padding or the number.
-        return [_as(whole, Origin.THEIRS if ours.text == base.text else Origin.OURS)]
-    return [part for piece in merge_lines(texts, *lines) for part in [_by_parts(texts, ours.kind, piece)]]
-
-
-def _as(piece: Piece, origin: Origin) -> Piece:
-    return Piece(origin=origin, base=piece.base, ours=piece.ours, theirs=piece.theirs, reason=BOTH_CHANGED)
+        return [_piece(Origin.THEIRS if ours.text == base.text else Origin.OURS, three)]
+    return [_by_parts(texts, ours.kind, piece) for piece in merge_lines(texts, *ranges)]
 
 
 def _by_parts(texts: Texts, kind: MergeNodeKind, piece: Piece) -> Piece:
     """A conflict about one line as the line that has the changes of both sides, if they are independent."""
     if not is_conflict(piece) or not len(piece.base) == len(piece.ours) == len(piece.theirs) == 1:
         return piece
-    base, ours, theirs = (
-        text[where.start] for text, where in zip(texts, (piece.base, piece.ours, piece.theirs), strict=True)
-    )
     merge, note = _PARTS.get(kind, (None, ""))
-    merged = merge(base, ours, theirs) if merge else None
+    merged = merge(*map("".join, texts.parts(*piece.ranges))) if merge else None
     if merged is None:
         return piece
     return replace(piece, origin=Origin.MERGED, merged=(merged,), note=note)
@@ -617,14 +589,7 @@ def _sentences(base: str, ours: str, theirs: str) -> str | None:
     pieces = merge_lines(texts, *(range(len(each)) for each in texts))
     if any(is_conflict(piece) for piece in pieces):
         return None
-    return "".join(
-        chain.from_iterable(
-            texts.part(texts.theirs, piece.theirs)
-            if piece.origin is Origin.THEIRS
-            else texts.part(texts.ours, piece.ours)
-            for piece in pieces
-        )
-    )
+    return "".join(line.text for line in result_lines(texts, pieces))
 
 
 # How one line of a kind is merged, and what the merge says of it.
@@ -779,19 +744,19 @@ def renumbered(texts: Texts, lists: Sequence[MergeNode | None], pieces: Sequence
     base, ours, theirs = (each[0] if each else None for each in numbers)
     number = (theirs if ours == base else ours) or 0
     starts = [{item.lines.start for item in each.children} if each else set() for each in lists]
-    found: list[Piece] = []
+    result: list[Piece] = []
     for piece in pieces:
         if is_conflict(piece):
             number += max(
                 len(starts[side].intersection(where)) for side, where in enumerate(piece.ranges) if side
             )
-            found.append(piece)
+            result.append(piece)
             continue
         for part in _items(texts, piece, starts):
             changed, is_item = _with_number(texts, part, starts, number)
             number += is_item
-            found.append(changed)
-    return found
+            result.append(changed)
+    return result
 
 
 def _numbers(lines: Sequence[str], node: MergeNode | None) -> list[int]:
@@ -826,11 +791,11 @@ def _with_number(texts: Texts, piece: Piece, starts: Sequence[set[int]], number:
     lines = list(result_lines(texts, [piece]))
     if not lines or not (lines[0].ours in starts[1] or lines[0].theirs in starts[2]):
         return piece, False
-    found = _NUMBER.match(lines[0].text)
-    if not found or int(found[2]) == number:
+    match = _NUMBER.match(lines[0].text)
+    if not match or int(match[2]) == number:
         return piece, True
-    growth = len(str(number)) - len(found[2])
-    merged = [f"{found[1]}{number}{found[3]}", *(_indented(line.text, growth) for line in lines[1:])]
+    growth = len(str(number)) - len(match[2])
+    merged = [f"{match[1]}{number}{match[3]}", *(_indented(line.text, growth) for line in lines[1:])]
     return replace(piece, origin=Origin.MERGED, merged=tuple(merged), note=RENUMBERED), True
 
 
@@ -944,7 +909,7 @@ def with_gaps(texts: Texts, documents: Sequence[DocumentTree], pieces: Sequence[
     Between others are those next to them: none between members of a tight list. Before the first piece and
     after the last one are those at that end of the sides.
     """
-    found: list[Piece] = []
+    result: list[Piece] = []
     stops: _Places = (0, 0, 0)
     at = [0, 0, 0]
     for piece in pieces:
@@ -952,35 +917,35 @@ def with_gaps(texts: Texts, documents: Sequence[DocumentTree], pieces: Sequence[
         placed = replace(piece, base=ranges[0], ours=ranges[1], theirs=ranges[2])
         if _has_lines(placed):
             base, ours, theirs = ((where.start if where else None) for where in ranges)
-            found += _gap_piece(_gap(texts, documents, stops, (base, ours, theirs)), at)
+            result += _gap_piece(_gap(texts, documents, stops, (base, ours, theirs)), at)
             base, ours, theirs = ((where.stop if where else None) for where in ranges)
             stops = (base, ours, theirs)
         at = [where.stop for where in ranges]
-        found.append(placed)
+        result.append(placed)
     ends = (len(texts.base), len(texts.ours), len(texts.theirs))
-    return [*found, *_gap_piece(_gap(texts, documents, stops, ends), at)]
+    return [*result, *_gap_piece(_gap(texts, documents, stops, ends), at)]
 
 
 def joined(texts: Texts, pieces: Sequence[Piece]) -> list[Piece]:
     """`pieces` with one conflict for those that nothing but blank lines part."""
-    found: list[Piece] = []
+    result: list[Piece] = []
     blanks: list[Piece] = []
     for piece in pieces:
-        if found and is_conflict(found[-1]):
+        if result and is_conflict(result[-1]):
             if piece.origin is Origin.MERGED and not "".join(piece.merged).strip():
                 blanks.append(piece)
                 continue
-            if is_conflict(piece) and _touch(texts, found[-1], piece):
-                last = found.pop()
+            if is_conflict(piece) and _touch(texts, result[-1], piece):
+                last = result.pop()
                 base, ours, theirs = (
                     range(left.start if left else right.start, right.stop if right else left.stop)
                     for left, right in zip(last.ranges, piece.ranges, strict=True)
                 )
                 piece = replace(last, base=base, ours=ours, theirs=theirs)  # noqa: PLW2901
                 blanks = []
-        found += [*blanks, piece]
+        result += [*blanks, piece]
         blanks = []
-    return [*found, *blanks]
+    return [*result, *blanks]
 
 
 def _touch(texts: Texts, left: Piece, right: Piece) -> bool:
