@@ -1,4 +1,4 @@
-"""Batches: edits of one or many files."""
+"""Batches, which are edits of one or many files: their models, and how decoded JSON is read into them."""
 
 import hashlib
 import json
@@ -88,14 +88,11 @@ class FileEdits(WireModel):
     def _check_file_operations(self) -> "FileEdits":
         whole = [edit.op for edit in self.edits if edit.file_effect != "edit"]
         if len(whole) > 1:
-            msg = f"one operation on the file as a whole is possible, not {' and '.join(whole)}"
-            raise ValueError(msg)
+            raise ValueError(f"one operation on the file as a whole is possible, not {' and '.join(whole)}")
         if self.file_effect in {"create", "delete"} and len(self.edits) > 1:
-            msg = f"{whole[0]} must be alone: no other edit of the file goes with it"
-            raise ValueError(msg)
+            raise ValueError(f"{whole[0]} must be alone: no other edit of the file goes with it")
         if self.file_effect == "create" and self.base_sha256 is not None:
-            msg = "baseSha256 is of a file that exists, and create_file makes one that does not"
-            raise ValueError(msg)
+            raise ValueError("baseSha256 is of a file that exists, and create_file makes one that does not")
         return self
 
 
@@ -200,11 +197,10 @@ def normalized_edits(file: FileEdits) -> tuple[dict[str, Any], ...]:
 
 # --- From decoded JSON to a `Batch`, or to everything that is wrong with it.
 #
-# Accepted spellings are folded here and nowhere else: snake_case, a few synonyms, the richer forms of
-# match
+# Accepted spellings are folded here and nowhere else: snake_case, a few synonyms, the richer forms of match
 # options, and arrays or objects that came as JSON text. Unknown fields are refused with the nearest name.
 
-_FIELD: Final = "updateReferences"
+_REFERENCES: Final = "updateReferences"
 
 _SCOPES: Final[dict[str, ReferenceScope]] = {"none": "none", "file": "file", "workspace": "workspace"}
 
@@ -240,8 +236,8 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
                 "files is given together with file or edits", "send one file, or a list of files"
             ),
         )
-    wishes = ReferenceScopeReader()
-    problems = [*wishes.take(fields), *field_names.unknown_fields(fields, known, "the batch")]
+    scope_reader = ReferenceScopeReader()
+    problems = [*scope_reader.take(fields), *field_names.unknown_fields(fields, known, "the batch")]
     entries = list(map(_decoded_entry, files)) if isinstance(files, list) else []
     counts = list(map(_edit_count, entries))
     problem = too_large(len(entries), sum(counts), limits) if isinstance(files, list) else _NO_LIST
@@ -250,17 +246,17 @@ def read_batch(data: object, limits: Limits = DEFAULT_LIMITS) -> Batch | Problem
     read: list[FileEdits] = []
     first_index = 0
     for number, entry in enumerate(entries):
-        file = _read_file(entry, "" if is_one_file else f"files[{number}]", first_index, wishes)
+        file = _read_file(entry, "" if is_one_file else f"files[{number}]", first_index, scope_reader)
         if isinstance(file, FileEdits):
             read.append(file)
             problems += _path_problems(file, first_index)
         else:
             problems += file
         first_index += counts[number]
-    problems += wishes.problems()
+    problems += scope_reader.problems()
     if problems:
         return tuple(problems)
-    fields = {**with_decoded_fields(Batch, fields), "updateReferences": wishes.scope}
+    fields = {**with_decoded_fields(Batch, fields), "updateReferences": scope_reader.scope}
     batch: Batch | Problems = validated(Batch, {**fields, "files": tuple(read)}, "")
     return batch
 
@@ -334,39 +330,39 @@ class ReferenceScopeReader:
 
     def __init__(self) -> None:
         """Start with nothing said."""
-        self._wishes: dict[ReferenceScope, int | None] = {}
+        self._scopes: dict[ReferenceScope, int | None] = {}
 
     def take(self, fields: dict[str, Any], edit_index: int | None = None) -> Iterator[Diagnostic]:
-        """Take the wish out of `fields`, those of the batch or of one edit. Errors: INVALID_ARGUMENT."""
-        if _FIELD not in fields:
+        """Take the scope out of `fields`, those of the batch or of one edit. Errors: INVALID_ARGUMENT."""
+        if _REFERENCES not in fields:
             return
-        scope = _scope(fields.pop(_FIELD))
+        scope = _scope(fields.pop(_REFERENCES))
         if scope is None:
             yield Diagnostic.invalid(
-                f"`{_FIELD}` is not one of 'none', 'file' and 'workspace'",
+                f"`{_REFERENCES}` is not one of 'none', 'file' and 'workspace'",
                 "use one of them; true means file, false means none",
             )
         else:
-            self._wishes.setdefault(scope, edit_index)
+            self._scopes.setdefault(scope, edit_index)
 
     @property
     def scope(self) -> ReferenceScope:
         """The requested scope; none by default."""
-        return next(iter(self._wishes), "none")
+        return next(iter(self._scopes), "none")
 
     def problems(self) -> Iterator[Diagnostic]:
         """INVALID_ARGUMENT where different things were said: links are updated once, for the whole batch."""
-        if len(self._wishes) > 1:
-            said = " and ".join(f"`{scope}`" for scope in sorted(self._wishes))
+        if len(self._scopes) > 1:
+            said = " and ".join(f"`{scope}`" for scope in sorted(self._scopes))
             yield Diagnostic.invalid(
-                f"{_FIELD} is {said} in one batch, and all links are updated at once",
+                f"{_REFERENCES} is {said} in one batch, and all links are updated at once",
                 "say it once, next to the edits",
-                edit_index=list(self._wishes.values())[-1],
+                edit_index=list(self._scopes.values())[-1],
             )
 
 
 def _read_file(
-    entry: object, where: str, first_index: int, wishes: ReferenceScopeReader
+    entry: object, where: str, first_index: int, scope_reader: ReferenceScopeReader
 ) -> FileEdits | Problems:
     """Edits of one file. `where` names the entry in the list of files; it is empty for a batch of one."""
     if not isinstance(entry, dict):
@@ -382,7 +378,7 @@ def _read_file(
     operations: list[Operation] = []
     if isinstance(edits, list):
         for offset, edit in enumerate(edits):
-            operation = _read_edit(edit, first_index + offset, wishes)
+            operation = _read_edit(edit, first_index + offset, scope_reader)
             if isinstance(operation, Operation):
                 operations.append(operation)
             else:
@@ -441,7 +437,7 @@ def read_edit(edit: object) -> Operation | Problems:
     return tuple(replace(problem, edit_index=None) for problem in operation)
 
 
-def _read_edit(edit: object, index: int, wishes: ReferenceScopeReader) -> Operation | Problems:
+def _read_edit(edit: object, index: int, scope_reader: ReferenceScopeReader) -> Operation | Problems:
     edit = decoded_json(edit)
     if not isinstance(edit, dict):
         return (Diagnostic.invalid("the edit is not an object", 'send {"op": …}').at(edit_index=index),)
@@ -462,7 +458,7 @@ def _read_edit(edit: object, index: int, wishes: ReferenceScopeReader) -> Operat
         else:
             fields = with_decoded_fields(model, folded)
     problems = problems or (
-        *wishes.take(fields, index),
+        *scope_reader.take(fields, index),
         *field_names.unknown_fields(fields, known, str(op), _OUTER),
     )
     if problems:
