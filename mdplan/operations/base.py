@@ -354,17 +354,13 @@ class SectionTargeted(Operation):
     def _check_target(self) -> "SectionTargeted":
         given = self._given_targets()
         if len(given) > 1:
-            msg = f"give exactly one target, not {' and '.join(to_camel(name) for name in given)}"
-            raise ValueError(msg)
+            raise ValueError(f"give exactly one target, not {' and '.join(to_camel(name) for name in given)}")
         if not given and self.target_is_required:
-            msg = "give a target: one of sectionId, headingPath, heading, anchor"
-            raise ValueError(msg)
+            raise ValueError("give a target: one of sectionId, headingPath, heading, anchor")
         if self.occurrence is not None and self.heading is None and self.heading_path is None:
-            msg = "occurrence requires heading or headingPath"
-            raise ValueError(msg)
+            raise ValueError("occurrence requires heading or headingPath")
         if self.section_sha256 is not None and not given:
-            msg = "sectionSha256 requires a section: sectionId, headingPath, heading or anchor"
-            raise ValueError(msg)
+            raise ValueError("sectionSha256 requires a section: sectionId, headingPath, heading or anchor")
         return self
 
     def _given_targets(self) -> list[str]:
@@ -405,9 +401,9 @@ class SectionTargeted(Operation):
         return find_by_path(outline, path, self.occurrence)
 
     def needs_precondition(self, resolution: Resolution) -> bool:
-        """Whether the address counts equal headings, so that an edit elsewhere could shift it.
+        """Return True if the address counts equal headings, so that an edit elsewhere could shift it.
 
-        DESIGN section 5: an edit through such an ID needs `baseSha256` or `sectionSha256`.
+        An edit through such an ID needs `baseSha256` or `sectionSha256`.
         """
         is_one_of_several = resolution.section is not None and resolution.section.repeats > 1
         return is_one_of_several and self.section_id is not None and self.section_sha256 is None
@@ -470,8 +466,7 @@ class CodeBlockField(WireModel):
     @model_validator(mode="after")
     def _check_one(self) -> "CodeBlockField":
         if self.index is None and self.language is None:
-            msg = "give index, language or both"
-            raise ValueError(msg)
+            raise ValueError("give index, language or both")
         return self
 
 
@@ -495,8 +490,7 @@ class LinesField(WireModel):
     @model_validator(mode="after")
     def _check_order(self) -> "LinesField":
         if self.end < self.start:
-            msg = "end is before start"
-            raise ValueError(msg)
+            raise ValueError("end is before start")
         hashes = (self.start_hash or "").count(",") + 1
         if hashes > 1 and hashes != self.end - self.start + 1:
             lines = self.end - self.start + 1
@@ -506,12 +500,19 @@ class LinesField(WireModel):
             raise ValueError(msg)
         return self
 
+    def outside(self, count: int) -> Diagnostic:
+        """Return RANGE_OUT_OF_BOUNDS for lines that a file of `count` lines does not have."""
+        return Diagnostic(
+            code=Code.RANGE_OUT_OF_BOUNDS,
+            message=f"lines {self.start}-{self.end} are not in the file",
+            hint=f"the file has {count} lines",
+        )
+
 
 # --- Lines as callers write them in one text: ``12:a3f-14:b07``, numbers and the beginnings of hashes.
 #
 # ``12:a3f,c41,b07`` gives the first number and a hash of each line; in such a list nothing stands for an
-# empty
-# line, as in ``12:a3f,,b07``.
+# empty line, as in ``12:a3f,,b07``.
 
 _HASH: Final = "[0-9a-fA-F]{3,64}"
 
@@ -573,7 +574,7 @@ def with_line_hash(given: object) -> object:
     return {**given, **between, "line": found["start"], **hashes}
 
 
-# --- The richer forms of match options, folded into the flat ones (requirement 05, sections 2 and 5).
+# --- The richer forms of match options, folded into the flat ones
 
 _FLAGS: Final = {"i": ("caseSensitive", False), "m": ("multiline", True), "s": ("dotAll", True)}
 
@@ -612,8 +613,7 @@ def fold_match_options(fields: Mapping[str, Any]) -> dict[str, Any] | Diagnostic
 
 def _set(fields: dict[str, Any], name: str, value: object, form: str) -> None:
     if fields.get(name) is not None and fields[name] != value:
-        msg = f"{form} and {name} contradict each other"
-        raise _ContradictionError(msg)
+        raise _ContradictionError(f"{form} and {name} contradict each other")
     fields[name] = value
 
 
@@ -646,16 +646,14 @@ def _fold_literal_and_flags(fields: dict[str, Any]) -> None:
     literal = fields.pop("literal", None)
     if literal is not None:
         if not isinstance(literal, bool):
-            msg = "literal is neither true nor false"
-            raise _ContradictionError(msg)
+            raise _ContradictionError("literal is neither true nor false")
         _set(fields, "matchType", "literal" if literal else "regex", "literal")
     flags = fields.pop("flags", None)
     if flags is None:
         return
     for flag in flags if isinstance(flags, str | list) else ("?",):
         if not isinstance(flag, str) or flag not in _FLAGS:
-            msg = "flags contains something other than i, m and s"
-            raise _ContradictionError(msg)
+            raise _ContradictionError("flags contains something other than i, m and s")
         _set(fields, *_FLAGS[flag], "flags")
 
 
@@ -666,15 +664,13 @@ def _fold_exclusions(fields: dict[str, Any]) -> None:
     if not isinstance(exclusions, dict) or any(
         choice not in ("include", "exclude") for choice in exclusions.values()
     ):
-        msg = "nodeExclusions is not an object of include and exclude"
-        raise _ContradictionError(msg)
+        raise _ContradictionError("nodeExclusions is not an object of include and exclude")
     lists = {choice: _list_in(fields, choice) for choice in ("include", "exclude")}
     for name, choice in exclusions.items():
         kind = to_camel(name)
         other = "exclude" if choice == "include" else "include"
         if kind in lists[other]:
-            msg = f"nodeExclusions and {other} contradict each other"
-            raise _ContradictionError(msg)
+            raise _ContradictionError(f"nodeExclusions and {other} contradict each other")
         if kind not in lists[choice]:
             lists[choice].append(kind)
     fields |= lists
@@ -683,8 +679,7 @@ def _fold_exclusions(fields: dict[str, Any]) -> None:
 def _list_in(fields: Mapping[str, Any], name: str) -> list[Any]:
     value = fields.get(name, [])
     if not isinstance(value, list):
-        msg = f"{name} is not a list"
-        raise _ContradictionError(msg)
+        raise _ContradictionError(f"{name} is not a list")
     return list(value)
 
 
@@ -697,5 +692,4 @@ def _fold_scope(fields: dict[str, Any]) -> None:
         for name, value in scope.items():
             _set(fields, to_camel(name), value, "scope")
     else:
-        msg = "scope is neither a section, lines, nor the document"
-        raise _ContradictionError(msg)
+        raise _ContradictionError("scope is neither a section, lines, nor the document")

@@ -1,4 +1,4 @@
-"""replace_region: replace what is between a pair of marker comments."""
+"""Operations on regions between marker comments, tables of contents and fenced code blocks."""
 
 import re
 from collections.abc import Sequence
@@ -114,8 +114,6 @@ class ReplaceRegion(Operation):
         return [with_nearest_lines(outline, problem, self.expected_text, old.region.inside)]
 
 
-# --- update_toc: write the list of headings into its region.
-
 _Level = Annotated[int, Field(strict=True, ge=1, le=MAX_LEVEL)]
 
 
@@ -197,8 +195,6 @@ class UpdateToc(Operation):
         )
         return region_edits.head_of(found.content) + region_edits.contents_list(outline, listed, form)
 
-
-# --- replace_code_block: replace the code in a fenced code block.
 
 _FENCE: Final = lazy_pattern(r"[ ]{0,3}(?:`{3,}|~{3,})")
 

@@ -1,4 +1,4 @@
-"""apply_diff: a unified diff as an edit."""
+"""apply_diff: apply a unified diff as an edit."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property

@@ -1,4 +1,4 @@
-"""create_file: make a new file."""
+"""Operations on whole files: create, append, rename, delete, and create_page with its navigation entry."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
@@ -55,9 +55,6 @@ class CreateFile(NewFileOperation):
 
     example: ClassVar[dict[str, object]] = {"op": "create_file", "markdown": "# Changelog\n\nNothing yet.\n"}
     op: Literal["create_file"]
-
-
-# --- create_page: make a new page, with its entry in the navigation of the site.
 
 
 class CreatePage(NewFileOperation):
@@ -121,13 +118,10 @@ class CreatePage(NewFileOperation):
         return given if isinstance(given, str) and given else next(iter(headings), name)
 
 
-# --- append_to_file: add lines to the end of a file.
-
-
 class AppendToFile(Operation):
     """Add whole lines to the very end of a file, as they are: no blank lines are added.
 
-    They start on a their own line. The final newline of the file is left as it was. Where the file ends in
+    They start on their own line. The final newline of the file is left as it was. Where the file ends in
     a code block or comment that is not closed, they must close it. For text that belongs to a section use
     append_to_section, which knows where that ends.
     """
@@ -178,9 +172,6 @@ def _swallowing(block: Block) -> Diagnostic:
 _EMPTY = Diagnostic(code=Code.EMPTY_CONTENT, message="markdown is empty", hint="give the lines to add")
 
 
-# --- rename_file: give a file another name or folder.
-
-
 class RenameFile(Operation):
     """Give the file another name, or put it into another folder; missing folders are made.
 
@@ -211,9 +202,6 @@ class RenameFile(Operation):
         """No text edit: the planner takes the new path from here."""
         del outline  # Whatever the file contains, it stays.
         return Resolution(claims=())
-
-
-# --- delete_file: remove a file.
 
 
 class DeleteFile(Operation):

@@ -1,4 +1,4 @@
-"""rename_heading: give a heading another text."""
+"""Operations on headings and whole sections: rename, change the level, move, order and delete."""
 
 from collections.abc import Sequence
 from typing import Annotated, ClassVar, Final, Literal
@@ -109,9 +109,6 @@ def _title_problem(title: str) -> Diagnostic | None:
     return None
 
 
-# --- set_heading_level: bring a section to another level.
-
-
 class SetHeadingLevel(SectionTargeted):
     """Bring a heading to another level, its subsections with it.
 
@@ -169,9 +166,6 @@ class SetHeadingLevel(SectionTargeted):
             section=section,
             may_change_outline=True,
         )
-
-
-# --- move_section: take a section to another place of the file, or to another file.
 
 
 class MoveSection(LevelFitting):
@@ -350,8 +344,6 @@ def _no_section_there(to: Section, position: SectionPosition) -> Diagnostic | No
     )
 
 
-# --- order_sections: bring the subsections of a section into an order.
-
 _LINE_END: Final = lazy_pattern(r"\r\n?|\n")
 
 
@@ -499,9 +491,6 @@ def _changed_sections(
         hint="look for a code block or comment in one of them that does not end",
         place=outline.source.lines.position(edits[0].span.start),
     )
-
-
-# --- delete_section: remove a section, its heading, or its body.
 
 
 class DeleteSection(SectionTargeted):

@@ -1,4 +1,4 @@
-"""set_value: give keys of a YAML, JSON, TOML or INI file, or of front matter, a value."""
+"""Operations on keys and list items of YAML, JSON, TOML and INI files, and of front matter."""
 
 import json
 import math
@@ -88,8 +88,7 @@ class DataOperation(Operation):
     @model_validator(mode="after")
     def _check_section(self) -> "DataOperation":
         if self.section is not None and not isinstance(self.key, str | None):
-            msg = "with section, key is one name"
-            raise ValueError(msg)
+            raise ValueError("with section, key is one name")
         return self
 
     @property
@@ -174,10 +173,13 @@ class DataOperation(Operation):
 
         return section_changed(outline, target.content, found, self.section_sha256)
 
-    def find_there(self, outline: Outline, target: Target) -> tree.Path | Diagnostic:
-        """The path that `key` names, which must be there. Errors: those of `find`."""
+    def find_existing(self, outline: Outline) -> tuple[Target, tree.Path] | Diagnostic:
+        """Return what the file says, and the path that `key` names. Errors: those of `read` and `find`."""
+        target = self.read(outline)
+        if isinstance(target, Diagnostic):
+            return target
         found = self.find(outline, target, self.key)
-        return found.path if isinstance(found, Found) else found
+        return (target, found.path) if isinstance(found, Found) else found
 
     def resolution(
         self,
@@ -252,8 +254,7 @@ class CreatingOperation(DataOperation):
     @model_validator(mode="after")
     def _check_format(self) -> "CreatingOperation":
         if self.front_matter_format is not None and not self.create_if_missing:
-            msg = "frontMatterFormat requires createIfMissing"
-            raise ValueError(msg)
+            raise ValueError("frontMatterFormat requires createIfMissing")
         return self
 
     def _created_format(self) -> FrontMatterFormat | None:
@@ -275,8 +276,7 @@ class PlacedOperation(DataOperation):
     def _check_place(self) -> "PlacedOperation":
         given = (self.before is not None) + (self.after is not None) + self.in_order
         if given > 1 or (not given and not self.may_stay_last):
-            msg = "give one of before, after and inOrder"
-            raise ValueError(msg)
+            raise ValueError("give one of before, after and inOrder")
         return self
 
     def place_in(
@@ -334,8 +334,9 @@ def readable_key(given: object) -> object:
         for each in given
     )
     if not is_array:
-        msg = 'send a dotted key such as "nav[0].Home", a JSON Pointer, or an array of names and numbers'
-        raise ValueError(msg)
+        raise ValueError(
+            'send a dotted key such as "nav[0].Home", a JSON Pointer, or an array of names and numbers'
+        )
     return given
 
 
@@ -391,14 +392,11 @@ def _claims(
 def checked(value: object) -> object:
     """`value`, which a text of keys can contain. Raises `ValueError`."""
     if tree.depth_of(value) > MAX_DEPTH:
-        msg = f"it is nested deeper than {MAX_DEPTH} levels"
-        raise ValueError(msg)
+        raise ValueError(f"it is nested deeper than {MAX_DEPTH} levels")
     if any(isinstance(each, float) and not math.isfinite(each) for each in scalars_of(value)):
-        msg = "it contains a number that JSON does not have"
-        raise ValueError(msg)
+        raise ValueError("it contains a number that JSON does not have")
     if isinstance(value, str) and value.lstrip()[:1] in {"[", "{"} and _is_json(value):
-        msg = "a string that contains JSON: send that array or object itself"
-        raise ValueError(msg)
+        raise ValueError("a string that contains JSON: send that array or object itself")
     return value
 
 
@@ -474,8 +472,7 @@ class SetValue(PlacedOperation, CreatingOperation):
         keys = {steps_of(str(readable_key(name))): name for name in given or {}}
         inside = [key for key in keys for length in range(1, len(key)) if key[:length] in keys]
         if inside:
-            msg = f"`{keys[inside[0]]}` lies in another of the keys"
-            raise ValueError(msg)
+            raise ValueError(f"`{keys[inside[0]]}` lies in another of the keys")
         for each in (given or {}).values():
             checked(each if isinstance(each, dict | list | float) else None)
         return given
@@ -485,18 +482,14 @@ class SetValue(PlacedOperation, CreatingOperation):
         is_one = "value" in self.model_fields_set
         ways = is_one + (self.values is not None) + (self.markdown is not None)
         if ways != 1 or (self.key is not None) != is_one:
-            msg = "give key and value, or values"
-            raise ValueError(msg)
+            raise ValueError("give key and value, or values")
         if self.markdown is not None and (self.section is None or self.expected_value is not None):
-            msg = "markdown goes with section, and sectionSha256 guards it"
-            raise ValueError(msg)
+            raise ValueError("markdown goes with section, and sectionSha256 guards it")
         if self.expected_value is not None and len(self._wanted) != 1:
-            msg = "expectedValue requires one key"
-            raise ValueError(msg)
+            raise ValueError("expectedValue requires one key")
         strange = [name for name in self.dates or () if name not in dict(self._wanted)]
         if strange:
-            msg = f"dates names `{strange[0]}`, which is none of the keys"
-            raise ValueError(msg)
+            raise ValueError(f"dates names `{strange[0]}`, which is none of the keys")
         return self
 
     @property
@@ -655,9 +648,6 @@ class _Wanted:
     change: tree.Change | None
 
 
-# --- delete_value: delete a key or list item of a YAML, JSON, TOML or INI file, or front matter.
-
-
 class DeleteValue(DataOperation):
     """Delete a key with its value, or a list item, of a YAML, JSON, TOML or INI file, or of front matter.
 
@@ -680,21 +670,19 @@ class DeleteValue(DataOperation):
     @model_validator(mode="after")
     def _check_choice(self) -> "DeleteValue":
         if (self.key is None) == (not self.whole_block):
-            msg = "give a key, or `wholeBlock: true`"
-            raise ValueError(msg)
+            raise ValueError("give a key, or `wholeBlock: true`")
         if self.whole_block and self.expected_value is not None:
-            msg = "expectedValue requires key"
-            raise ValueError(msg)
+            raise ValueError("expectedValue requires key")
         return self
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """Deletion of lines, or of the text between commas. Errors: those of `read` and `find`."""
         if self.whole_block:
             return self._without_block(outline)
-        target = self.read(outline)
-        path = target if isinstance(target, Diagnostic) else self.find_there(outline, target)
-        if isinstance(target, Diagnostic) or isinstance(path, Diagnostic):
-            return tuple(each for each in (path,) if isinstance(each, Diagnostic))
+        existing = self.find_existing(outline)
+        if isinstance(existing, Diagnostic):
+            return (existing,)
+        target, path = existing
         if not path:
             return (Diagnostic.invalid("delete_value needs a key", "a whole file goes with delete_file"),)
         return self.resolution(outline, target, [(path, "")], [tree.KeyChange(path, tree.REMOVED)])
@@ -710,9 +698,6 @@ class DeleteValue(DataOperation):
         )
 
 
-# --- rename_key: give a key of a YAML, JSON, TOML or INI file, or of front matter, another name.
-
-
 class RenameKey(DataOperation):
     """Give a key another name, in a YAML, JSON, TOML or INI file, or in front matter.
 
@@ -726,10 +711,10 @@ class RenameKey(DataOperation):
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """One replacement. Errors: those of `read` and `find`; INVALID_ARGUMENT."""
-        target = self.read(outline)
-        path = target if isinstance(target, Diagnostic) else self.find_there(outline, target)
-        if isinstance(target, Diagnostic) or isinstance(path, Diagnostic):
-            return tuple(each for each in (path,) if isinstance(each, Diagnostic))
+        existing = self.find_existing(outline)
+        if isinstance(existing, Diagnostic):
+            return (existing,)
+        target, path = existing
         if not path or not isinstance(path[-1], str):
             return (Diagnostic.invalid("rename_key needs the key of a map", "list items have no names"),)
         if self.new_name != path[-1] and self.new_name in tree.value_at(target.content.values, path[:-1]):
@@ -737,9 +722,6 @@ class RenameKey(DataOperation):
             return (Diagnostic.invalid(f"`{taken}` is there already", "choose another name"),)
         changes = [] if self.new_name == path[-1] else [tree.NewName(path, self.new_name)]
         return self.resolution(outline, target, [(path, "")], changes)
-
-
-# --- Shared parts of operations on lists in data files: their items.
 
 
 class DataListOperation(DataOperation):
@@ -755,8 +737,7 @@ class DataListOperation(DataOperation):
     @model_validator(mode="after")
     def _check_items(self) -> "DataListOperation":
         if self.value == []:
-            msg = "give an item, or an array of items"
-            raise ValueError(msg)
+            raise ValueError("give an item, or an array of items")
         return self
 
     def list_at(self, outline: Outline, target: Target, path: tree.Path) -> list[Any] | Diagnostic:
@@ -768,9 +749,6 @@ class DataListOperation(DataOperation):
     def items(self) -> list[Any]:
         """The items that are meant."""
         return self.value if isinstance(self.value, list) else [self.value]
-
-
-# --- add_to_list: add items to a list in a YAML, JSON or TOML file, or in front matter.
 
 
 class AddToList(PlacedOperation, CreatingOperation, DataListOperation):
@@ -833,15 +811,13 @@ class AddToList(PlacedOperation, CreatingOperation, DataListOperation):
         problems = tuple(each for each in places if isinstance(each, Diagnostic))
         if problems:
             return problems[:1]
-        numbers = [each for each in places if not isinstance(each, Diagnostic)]
         changes: list[tree.Change] = [
-            tree.NewEntry(path, place, item) for place, item in zip(numbers, new, strict=True)
+            tree.NewEntry(path, place, item)
+            for place, item in zip(places, new, strict=True)
+            if not isinstance(place, Diagnostic)
         ]
         parts = [(path, item_text(item)) for item in self.items]
         return self.resolution(outline, target, parts, changes)
-
-
-# --- remove_from_list: remove items of a list in a YAML, JSON or TOML file, or in front matter.
 
 
 class RemoveFromList(DataListOperation):
@@ -859,10 +835,10 @@ class RemoveFromList(DataListOperation):
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """Deletions; none where no item is in the list. Errors: those of `read` and `find`."""
-        target = self.read(outline)
-        path = target if isinstance(target, Diagnostic) else self.find_there(outline, target)
-        if isinstance(target, Diagnostic) or isinstance(path, Diagnostic):
-            return tuple(each for each in (path,) if isinstance(each, Diagnostic))
+        existing = self.find_existing(outline)
+        if isinstance(existing, Diagnostic):
+            return (existing,)
+        target, path = existing
         old = self.list_at(outline, target, path)
         if isinstance(old, Diagnostic):
             return (old,)
@@ -873,9 +849,6 @@ class RemoveFromList(DataListOperation):
         ]
         changes: list[tree.Change] = [tree.KeyChange(each, tree.REMOVED) for each in gone]
         return self.resolution(outline, target, [(each, "") for each in gone] or [(path, "")], changes)
-
-
-# --- move_item: give a key or list item of a YAML, JSON, TOML or INI file another place.
 
 
 class MoveItem(PlacedOperation):
@@ -893,10 +866,10 @@ class MoveItem(PlacedOperation):
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """A deletion and an insertion. Errors: those of `read`, `find` and `place_in`."""
-        target = self.read(outline)
-        path = target if isinstance(target, Diagnostic) else self.find_there(outline, target)
-        if isinstance(target, Diagnostic) or isinstance(path, Diagnostic):
-            return tuple(each for each in (path,) if isinstance(each, Diagnostic))
+        existing = self.find_existing(outline)
+        if isinstance(existing, Diagnostic):
+            return (existing,)
+        target, path = existing
         values = target.content.values
         # A key that is alone in the map of a list item is that item, as in navigation.
         if len(path) > 1 and isinstance(path[-2], int) and len(tree.value_at(values, path[:-1])) == 1:

@@ -1,4 +1,4 @@
-"""insert_lines: add whole lines before or after a line."""
+"""Operations on whole lines, and replace_range for the text between two places."""
 
 from typing import Any, ClassVar, Final, Literal
 
@@ -15,24 +15,13 @@ from mdplan.text.lines import Position, Span, common_start, line_end_around, to_
 class LineOperation(base.Operation):
     """An operation on whole lines."""
 
-    edits_source: ClassVar[bool] = True
-    finds_text: ClassVar[bool] = True
+    needs_markdown: ClassVar = False
+    edits_source: ClassVar = True
+    finds_text: ClassVar = True
 
     expected_text: str | None = Field(
         default=None, description="What these lines contain now; the last line end is optional."
     )
-
-    def with_lines(self, outline: Outline, lines: base.LinesField) -> "LineOperation | Diagnostic":
-        """The same edit with the numbers of its `lines`; proven lines as guard.
-
-        Errors: those of `located_lines`.
-        """
-        found = located_lines(outline, lines)
-        if isinstance(found, Diagnostic):
-            return found
-        numbers, is_proven = found
-        guard = self.guard_of(outline, numbers) if is_proven else {}
-        return self.model_copy(update={"lines": numbers, **guard})
 
     def guard_of(self, outline: Outline, lines: base.LinesField) -> dict[str, Any]:
         """The text of `lines` as the field that guards it, unless the edit has that."""
@@ -46,12 +35,7 @@ class LineOperation(base.Operation):
         """Span of `lines`, with their line ends. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH."""
         table = outline.source.lines
         if lines.end > table.count:
-            problem = Diagnostic(
-                code=Code.RANGE_OUT_OF_BOUNDS,
-                message=f"lines {lines.start}-{lines.end} are not in the file",
-                hint=f"the file has {table.count} lines",
-            )
-            return with_nearest_lines(outline, problem, self.expected_text or "", None)
+            return with_nearest_lines(outline, lines.outside(table.count), self.expected_text or "", None)
         span = table.span(lines.start, lines.end)
         current = to_lf(outline.text_of(Span(span.start, table.content_end(lines.end))))
         if self.expected_text is not None and to_lf(self.expected_text) not in {current, current + "\n"}:
@@ -82,7 +66,6 @@ class InsertLines(LineOperation):
         "position": "after",
         "markdown": "A second line.",
     }
-    needs_markdown: ClassVar = False
     repeats: ClassVar = True
 
     op: Literal["insert_lines"]
@@ -159,10 +142,29 @@ _NOTHING_TO_INSERT = Diagnostic(
 )
 
 
-# --- replace_lines: replace whole lines.
+class WholeLinesOperation(LineOperation):
+    """An operation on the lines that it names."""
+
+    lines: base.LinesField = Field(
+        description='1-based {start, end}, inclusive; or "12:a3f-14:b07" from md_read.'
+    )
+
+    def located(self, outline: Outline) -> "LineOperation | Diagnostic":
+        """Return the edit with line numbers instead of line hashes; lines that these prove are its guard.
+
+        Errors: those of `located_lines`.
+        """
+        if not (self.lines.start_hash or self.lines.end_hash):
+            return self
+        located = located_lines(outline, self.lines)
+        if isinstance(located, Diagnostic):
+            return located
+        numbers, is_proven = located
+        guard = self.guard_of(outline, numbers) if is_proven else {}
+        return self.model_copy(update={"lines": numbers, **guard})
 
 
-class ReplaceLines(LineOperation):
+class ReplaceLines(WholeLinesOperation):
     """Replace whole lines, as they are: no blank lines are added, no levels fitted.
 
     Lines are 1-based and inclusive. The last line end stays as it is, whether the payload has one or not.
@@ -175,18 +177,9 @@ class ReplaceLines(LineOperation):
         "expectedText": "Plans are made before edits.",
         "markdown": "Edits are planned before they are made.",
     }
-    needs_markdown: ClassVar = False
 
     op: Literal["replace_lines"]
-    lines: base.LinesField = Field(
-        description='1-based {start, end}, inclusive; or "12:a3f-14:b07" from md_read.'
-    )
     markdown: str = Field(description="New lines.")
-
-    def located(self, outline: Outline) -> "LineOperation | Diagnostic":
-        """The edit with line numbers instead of line hashes. Errors: TEXT_MISMATCH."""
-        is_hashed = self.lines.start_hash or self.lines.end_hash
-        return self.with_lines(outline, self.lines) if is_hashed else self
 
     def resolve(self, outline: Outline) -> base.Resolution | Problems:
         """One replacement. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH, EMPTY_CONTENT."""
@@ -218,10 +211,7 @@ _NOTHING_TO_REPLACE = Diagnostic(
 )
 
 
-# --- delete_lines: remove whole lines.
-
-
-class DeleteLines(LineOperation):
+class DeleteLines(WholeLinesOperation):
     """Delete whole lines, as they are: no blank lines are added or removed.
 
     Lines are 1-based and inclusive. `expectedText` proves that these are the lines you mean. The final
@@ -229,18 +219,9 @@ class DeleteLines(LineOperation):
     """
 
     example: ClassVar[dict[str, object]] = {"op": "delete_lines", "lines": {"start": 3, "end": 4}}
-    needs_markdown: ClassVar = False
     repeats: ClassVar = True
 
     op: Literal["delete_lines"]
-    lines: base.LinesField = Field(
-        description='1-based {start, end}, inclusive; or "12:a3f-14:b07" from md_read.'
-    )
-
-    def located(self, outline: Outline) -> "LineOperation | Diagnostic":
-        """The edit with line numbers instead of line hashes. Errors: TEXT_MISMATCH."""
-        is_hashed = self.lines.start_hash or self.lines.end_hash
-        return self.with_lines(outline, self.lines) if is_hashed else self
 
     def resolve(self, outline: Outline) -> base.Resolution | Problems:
         """One deletion. Errors: RANGE_OUT_OF_BOUNDS, TEXT_MISMATCH."""
@@ -257,9 +238,6 @@ class DeleteLines(LineOperation):
             section=section,
             is_evidence=self.expected_text is not None,
         )
-
-
-# --- replace_range: replace the text between two places.
 
 
 class ReplaceRange(base.Operation):
@@ -292,8 +270,7 @@ class ReplaceRange(base.Operation):
     def _check_guard(self) -> "ReplaceRange":
         is_hashed = self.range.start.line_hash and self.range.end.line_hash
         if self.expected_text is None and not self.allow_insecure_range and not is_hashed:
-            msg = "expectedText is required: give the text of the range as it is now"
-            raise ValueError(msg)
+            raise ValueError("expectedText is required: give the text of the range as it is now")
         return self
 
     def located(self, outline: Outline) -> "ReplaceRange | Diagnostic":

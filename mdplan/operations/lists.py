@@ -1,4 +1,4 @@
-"""add_list_item: add an item to a list."""
+"""Operations on lists and tasks: add, remove, check and sort items."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -190,14 +190,11 @@ class AddListItem(ItemOperation):
     def _check_place(self) -> "AddListItem":
         places = [name for name in ("after", "before", "under") if getattr(self, name) is not None]
         if len(places) > 1:
-            msg = f"give one place, not {' and '.join(places)}"
-            raise ValueError(msg)
+            raise ValueError(f"give one place, not {' and '.join(places)}")
         if self.position is not None and places and places != ["under"]:
-            msg = f"give position or {places[0]}, not both"
-            raise ValueError(msg)
+            raise ValueError(f"give position or {places[0]}, not both")
         if self.item_occurrence is not None and not places:
-            msg = "itemOccurrence requires after, before or under"
-            raise ValueError(msg)
+            raise ValueError("itemOccurrence requires after, before or under")
         return self
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
@@ -290,12 +287,11 @@ class AddListItem(ItemOperation):
         if isinstance(inserted, Diagnostic):
             return (inserted,)
         start = inserted.edit.span.start
-        section = scope.section or outline.section_at(start if inserted.leads else start - 1)
-        owner = outline.section_at(start if inserted.leads else start - 1).index
+        owner = outline.section_at(start if inserted.leads else start - 1)
         return Resolution(
-            claims=(Claim(span=inserted.edit.span, owner=owner, part=part),),
+            claims=(Claim(span=inserted.edit.span, owner=owner.index, part=part),),
             edits=(inserted.edit,),
-            section=section,
+            section=scope.section or owner,
             comes_last=inserted.leads,
         )
 
@@ -306,9 +302,6 @@ class _Place:
 
     listing: MarkdownList
     position: int
-
-
-# --- remove_list_item: remove an item from a list.
 
 
 class RemoveListItem(ItemOperation):
@@ -372,9 +365,6 @@ class RemoveListItem(ItemOperation):
         return found.is_exact and not removal.edits and whole == to_lf(self.item).strip("\n")
 
 
-# --- set_task: check or uncheck the box of a task.
-
-
 class SetTask(ItemOperation):
     """Check or uncheck the box of a task.
 
@@ -431,9 +421,6 @@ def _no_box(outline: Outline, found: FoundItem) -> Diagnostic:
         "add `[ ]` after its marker first, with replace_match or replace_range",
         place=outline.source.lines.position(item.block.span.start),
     )
-
-
-# --- sort_list: sort the items of a list.
 
 
 class SortList(ListOperation):

@@ -132,11 +132,9 @@ class ReplaceMatch(SectionTargeted):
     def _check_selection(cls, value: str | None) -> str | None:
         match = _SELECTION.fullmatch(value) if value is not None else None
         if value is not None and match is None:
-            msg = 'use "all", "1" for the first match, or a range such as "2-4"'
-            raise ValueError(msg)
+            raise ValueError('use "all", "1" for the first match, or a range such as "2-4"')
         if match and match[2] and int(match[2]) < int(match[1]):
-            msg = "the range runs backwards"
-            raise ValueError(msg)
+            raise ValueError("the range runs backwards")
         return value
 
     @model_validator(mode="after")
@@ -285,11 +283,7 @@ class ReplaceMatch(SectionTargeted):
             return Span(0, len(outline.source.text))
         count = outline.source.lines.count
         if self.lines.end > count:
-            return Diagnostic(
-                code=Code.RANGE_OUT_OF_BOUNDS,
-                message=f"lines {self.lines.start}-{self.lines.end} are not in the file",
-                hint=f"the file has {count} lines",
-            )
+            return self.lines.outside(count)
         return outline.source.lines.span(self.lines.start, self.lines.end)
 
     def _count_is_expected(self, found: int) -> bool:

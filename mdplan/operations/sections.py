@@ -1,4 +1,4 @@
-"""append_to_section: add text to the end of a section."""
+"""Operations that write sections: append, prepend, insert, replace, upsert and format."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -198,9 +198,6 @@ class AppendToSection(PayloadOperation):
         return self.write_into(outline, found, "lastChild", "very end" if self.extent == "subtree" else "end")
 
 
-# --- prepend_to_section: add text to the start of a section.
-
-
 class PrependToSection(PayloadOperation):
     """Add Markdown to the start of a section.
 
@@ -234,9 +231,6 @@ class PrependToSection(PayloadOperation):
 # --- Shared parts of operations that write sections: the payload, its levels, and its position.
 
 SectionPosition = Literal["before", "after", "firstChild", "lastChild"]
-
-
-# --- insert_section: add a new section next to or inside another one.
 
 
 class InsertSection(PayloadOperation):
@@ -292,9 +286,6 @@ _BESIDE_ROOT = Diagnostic.invalid(
 )
 
 
-# --- replace_section: replace the text of a section.
-
-
 class ReplaceSection(PayloadOperation):
     """Replace the text of a section.
 
@@ -328,9 +319,6 @@ class ReplaceSection(PayloadOperation):
         if not isinstance(found, Addressed):
             return found
         return replace_section(self, outline, found.section, found.payload, self.keep_subsections)
-
-
-# --- upsert_section: write a section, and make it where it is missing.
 
 
 class UpsertSection(PayloadOperation):
@@ -454,9 +442,6 @@ _NO_TITLE = Diagnostic.invalid(
 _NESTED_PARENT = Diagnostic.invalid(
     "parentPath names a heading in a quote or list, which has no sections", "name a section of the document"
 )
-
-
-# --- format_section: write a section the way mdformat does.
 
 
 class FormatSection(SectionTargeted):

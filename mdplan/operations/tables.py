@@ -1,4 +1,4 @@
-"""upsert_table_row: change the row of a table that has a key, or add it."""
+"""Operations on the table row that has a key: upsert and delete."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -41,8 +41,7 @@ class TableField(WireModel):
     @model_validator(mode="after")
     def _check_one(self) -> "TableField":
         if (self.index is None) == (self.header is None):
-            msg = "give either index or header"
-            raise ValueError(msg)
+            raise ValueError("give either index or header")
         return self
 
 
@@ -64,8 +63,7 @@ class TableOperation(SectionTargeted):
     @classmethod
     def _check_text(cls, value: str) -> str:
         if not value.strip():
-            msg = "it is blank, and names no row"
-            raise ValueError(msg)
+            raise ValueError("it is blank, and names no row")
         return value
 
     def find_table(self, outline: Outline) -> AddressedTable | Problems:
@@ -178,8 +176,7 @@ class UpsertTableRow(TableOperation):
     @model_validator(mode="after")
     def _check_place(self) -> "UpsertTableRow":
         if self.before is not None and self.after is not None:
-            msg = "give one of before and after"
-            raise ValueError(msg)
+            raise ValueError("give one of before and after")
         return self
 
     def resolve(self, outline: Outline) -> Resolution | Problems:
@@ -259,9 +256,6 @@ class UpsertTableRow(TableOperation):
         """Whether `value` is the key, as written or as a reader sees it."""
         wanted, given = (unescaped(cell_source(text)) for text in (self.key, value))
         return given == wanted or heading_title(given) in {heading_title(wanted), wanted}
-
-
-# --- delete_table_row: delete the row of a table that has a key.
 
 
 class DeleteTableRow(TableOperation):
