@@ -92,7 +92,7 @@ class AddToList(Edit):
 class AppendToFile(Edit):
     r"""Add whole lines to the very end of a file, as they are: no blank lines are added.
 
-    They start on a their own line. The final newline of the file is left as it was. Where the file ends in
+    They start on their own line. The final newline of the file is left as it was. Where the file ends in
     a code block or comment that is not closed, they must close it. For text that belongs to a section use
     append_to_section, which knows where that ends.
     """
