@@ -19,7 +19,7 @@ from mdplan.markdown.targets import resolvable_targets
 from mdplan.operations.base import Operation
 from mdplan.plan import EditNumbers, Plan
 from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile, too_long
-from mdplan.planning.link_changes import may_link_to, may_list, text_of_bytes
+from mdplan.planning.link_changes import may_list, may_name, possible_links, text_of_bytes
 from mdplan.planning.navigation import is_navigation
 from mdplan.planning.replay import CACHED_BYTES, FoundFile, Replay, replay, stale_base, stale_files
 from mdplan.requests.batch import Batch, FileEdits, GlobEdits, MatchingEdits, too_large
@@ -611,7 +611,7 @@ class LinkIndex:
 
         A file that cannot be read is a warning.
         """
-        yield from self._parsed(self._markdown, lambda text: may_link_to(text, names))
+        yield from self._parsed(self._markdown, lambda text: may_name(possible_links(text), names))
 
     def navigation(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
         """Files that list the pages of a site and may name one of `names`, in the same way."""

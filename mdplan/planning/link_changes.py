@@ -39,8 +39,6 @@ from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span, common_edges
 from mdplan.text.source import DocumentFormat
 
-# --- Anchors of a file before and after a batch.
-
 
 @dataclass(frozen=True, slots=True)
 class AnchorPlace:
@@ -67,7 +65,7 @@ class CurrentTarget:
 AnchorChanges = Mapping[str, AnchorPlace | None]
 
 
-# --- The files of a root as a batch leaves them.
+# --- The files of a root as a batch leaves them
 
 
 @dataclass(frozen=True)
@@ -83,7 +81,7 @@ class ResultTree:
 
     @classmethod
     def of(cls, base: destinations.FileTree, built_files: Iterable[BuiltFile]) -> "ResultTree":
-        """What `built_files` make of `base`."""
+        """Return what `built_files` make of `base`."""
         files = [built.file for built in built_files]
         return cls(
             base,
@@ -96,7 +94,7 @@ class ResultTree:
         )
 
     def at(self, path: str) -> destinations.TargetKind:
-        """What is at `path`."""
+        """Return what is at `path`."""
         if path in self._new:
             return destinations.TargetKind.FILE
         if path in self._folders:
@@ -104,7 +102,7 @@ class ResultTree:
         return destinations.TargetKind.NOTHING if path in self.paths else self.base.at(path)
 
     def pages(self, key: str) -> Sequence[str]:
-        """Markdown files whose `page_key` is `key`, sorted."""
+        """Return the Markdown files whose `page_key` is `key`, sorted."""
         stay = (path for path in self.base.pages(key) if path not in self.paths)
         new = (
             path for path in self._new if page_key(path) == key and path.lower().endswith(MARKDOWN_SUFFIXES)
@@ -112,12 +110,12 @@ class ResultTree:
         return sorted({*stay, *new})
 
     def spelled(self, path: str) -> str | None:
-        """The one path that is `path` but for case; None where there is none, or there are several."""
-        wanted = path.casefold()
-        new = {each for each in self._new if each.casefold() == wanted}
+        """Return the only path that equals `path` apart from case; None if there is none, or several."""
+        folded = path.casefold()
+        new = {each for each in self._new if each.casefold() == folded}
         old = self.base.spelled(path)
-        found = new if old is None or old in self.paths else {*new, old}
-        return next(iter(found)) if len(found) == 1 else None
+        paths = new if old is None or old in self.paths else {*new, old}
+        return next(iter(paths)) if len(paths) == 1 else None
 
     @property
     def rules(self) -> SiteRules:
@@ -145,7 +143,7 @@ class LinkChanges:
 
     @classmethod
     def of(cls, built_files: Sequence[BuiltFile], tree: destinations.FileTree) -> "LinkChanges":
-        """What `built_files` do to the files of `tree`."""
+        """Return what `built_files` do to the files of `tree`."""
         arrived = {item.index: built for built in built_files for item in built.arriving_edits}
         anchors = {built.file.relative: changed_anchors(built, arrived) for built in built_files}
         return cls(
@@ -168,19 +166,19 @@ class LinkChanges:
     def places(self) -> Mapping[str, frozenset[str] | None]:
         """Keys of changed anchors by the `page_key` of their file; None where the path changed."""
         indexes = {name.lower() for name in (*self.before.rules.index_names, *NEAR.index_names)}
-        found: dict[str, frozenset[str] | None] = {}
+        places: dict[str, frozenset[str] | None] = {}
         for path in self.affected:
             keys = None if path in self.after.paths else frozenset(self.anchors[path])
             name, folder = page_key(path), folder_of(path)
-            for each in (name, page_key(folder)) if name in indexes and folder else (name,):
-                known = found.get(each, frozenset())
-                found[each] = None if keys is None or known is None else keys | known
-        return found
+            for key in (name, page_key(folder)) if name in indexes and folder else (name,):
+                known = places.get(key, frozenset())
+                places[key] = None if keys is None or known is None else keys | known
+        return places
 
     def target(self, document: str, destination: destinations.Destination) -> destinations.LinkedPath | None:
-        """What `destination` named in the file `document` of the base; None where no one knows.
+        """Return what `destination` named in the file `document` of the base; None if unknown.
 
-        Only where it may be one of the affected files does it matter what else there is.
+        Looks at the tree only if the target may be an affected file.
         """
         if not destination.path:
             return destinations.LinkedPath(document, destinations.TargetKind.FILE)
@@ -199,22 +197,20 @@ class LinkChanges:
         return first or destinations.LinkedPath("", destinations.TargetKind.OTHER)
 
     def near(self, document: str, destination: destinations.Destination) -> str | None:
-        """The file that `destination` may mean, though no rule says so; None where it stays as it is.
+        """Return the affected file that `destination` may mean, though no rule says so; else None.
 
-        The file moves or goes, or the anchor that `destination` names in it changes. A destination that names
-        something as it is written means that.
+        The file moves or goes, or the anchor that `destination` names in it changes. A destination that
+        names a file as it is written means that file.
         """
         if not destination.path or destination.form is destinations.DestinationForm.WIKI or not self.affected:
             return None
         near = destinations.find_near(self.before, document, destination.path)
-        if near is None or not self._is_changed(near, destination):
+        if near is None or (
+            near not in self.after.paths and self.key(destination, self.anchors.get(near, {})) is None
+        ):
             return None
-        found = destinations.find_target(self.before, document, destination)
-        return near if found is not None and found.kind is not destinations.TargetKind.FILE else None
-
-    def _is_changed(self, path: str, destination: destinations.Destination) -> bool:
-        """Whether the file `path` moves or goes, or what the fragment of `destination` names in it."""
-        return path in self.after.paths or self.key(destination, self.anchors.get(path, {})) is not None
+        target = destinations.find_target(self.before, document, destination)
+        return near if target is not None and target.kind is not destinations.TargetKind.FILE else None
 
     def _may_name_affected(self, path: str, rules: SiteRules) -> bool:
         forms = [path, *(form for form, _ in rules.forms(path, PLAIN))]
@@ -227,22 +223,22 @@ class LinkChanges:
         return frozenset(map(str.casefold, self.affected))
 
     def now(self, target: destinations.LinkedPath, destination: destinations.Destination) -> CurrentTarget:
-        """Where `target`, with the fragment of `destination`, is in the result."""
+        """Return where `target`, with the fragment of `destination`, is in the result."""
         path = self.after.paths.get(target.path, target.path)
         changes = self.anchors.get(target.path, {})
         key = self.key(destination, changes)
         if key is None:
             return CurrentTarget(path, is_removed=path is None)
-        place = changes[key]
-        return CurrentTarget(path, is_removed=True) if place is None else CurrentTarget(place.path, place)
+        anchor = changes[key]
+        return CurrentTarget(path, is_removed=True) if anchor is None else CurrentTarget(anchor.path, anchor)
 
     def file_now(self, document: str, destination: destinations.Destination) -> str | None:
-        """The file of the result that `destination` names in the file `document` of it; None for no file."""
+        """Return the file that `destination` names in the file `document` of the result; None for no file."""
         target = destinations.find_target(self.after, document, destination)
         return target.path if target is not None and target.kind is destinations.TargetKind.FILE else None
 
     def key(self, destination: destinations.Destination, changes: AnchorChanges) -> str | None:
-        """Key in `changes` of the fragment of `destination`; None where it has none, or it did not change."""
+        """Return the key in `changes` of the fragment of `destination`; None if it did not change."""
         if not destination.fragment:
             return None
         key = target_key(destination.fragment)
@@ -256,7 +252,7 @@ class LinkChanges:
         return slug if slug in changes else None
 
 
-# --- Footnotes and labels that a plan breaks: in the same file, whatever the edits were.
+# --- Footnotes and labels that a plan breaks, in the same file
 
 _FOOTNOTE: Final = "[^"
 
@@ -264,22 +260,22 @@ _LABEL_END: Final = "]:"
 
 
 def broken_labels(built: BuiltFile) -> Problems:
-    """BROKEN_LINK warnings; their lines are those of the result.
+    """Return BROKEN_LINK warnings for labels and footnotes; their lines are those of the result.
 
-    For labels and footnotes that resolved in the base and no longer do, and for footnotes in written text
-    that are not defined. Inline nodes are costly, so the whole document is examined only when a definition
+    They are for those that resolved in the base and no longer do, and for footnotes in written text that
+    are not defined. Inline nodes are costly, so the whole document is examined only when a definition
     or a footnote of the base is gone or changed.
     """
     if not built.edits or built.base.format is not DocumentFormat.MARKDOWN:
         return ()
     broken = {link.span.start: link for link in _in_written_text(built)}
-    if _loses_footnotes(built):
+    if any(_FOOTNOTE in built.base.text_of(edit.span) for edit in built.edits):
         broken |= {link.span.start: link for link in _no_longer_resolved(built)}
     return (*(_footnote_warning(built, broken[start]) for start in sorted(broken)), *undefined_labels(built))
 
 
 def retargeted_labels(built: BuiltFile) -> Problems:
-    """LINK_RETARGETED warnings for uses of a label or footnote that another definition defines now.
+    """Return LINK_RETARGETED for uses of a label or footnote that another definition defines now.
 
     The first definition of a label counts. One that an edit changes in its place is meant: its uses follow.
     """
@@ -293,7 +289,7 @@ def retargeted_labels(built: BuiltFile) -> Problems:
         and built.edits.map_offset(was.start, after=True) != after[label].start
         and built.base.text_of(was).strip() != built.result.text_of(after[label]).strip()
     }
-    lines = built.result.source.lines
+    lines, written = built.result.source.lines, [span for span in built.edits.result_spans if len(span)]
     return tuple(
         Diagnostic.warning(
             Code.LINK_RETARGETED,
@@ -304,18 +300,14 @@ def retargeted_labels(built: BuiltFile) -> Problems:
             place=lines.position(use.span.start),
         )
         for use in label_uses(built.result)
-        if use.label in other and not _is_written(built, use.span)
+        if use.label in other and not any(span.overlaps(use.span) for span in written)
     )
 
 
 def _touches_labels(built: BuiltFile) -> bool:
-    """Whether an edit may add, delete or move a definition."""
+    """Return True if an edit may add, delete or move a definition."""
     removed = any(_LABEL_END in built.base.text_of(edit.span) for edit in built.edits)
     return removed or any(_LABEL_END in edit.new_text for edit in built.edits)
-
-
-def _is_written(built: BuiltFile, span: Span) -> bool:
-    return any(each.overlaps(span) for each in built.edits.result_spans if len(each))
 
 
 def _in_written_text(built: BuiltFile) -> Iterator[LocalLink]:
@@ -327,24 +319,19 @@ def _in_written_text(built: BuiltFile) -> Iterator[LocalLink]:
 
 
 def _near_footnotes(outline: Outline, spans: Sequence[Span]) -> Iterator[Span]:
-    """Those of `spans`, which are in order, in whose lines an edit may have completed a reference."""
+    """Yield those of the sorted `spans` in whose lines an edit may have completed a reference."""
     text, lines = outline.source.text, outline.source.lines
     end = lines.end(lines.line_at(spans[-1].end)) if spans else 0
     at = 0
     while at < len(spans):
-        found = text.find(_FOOTNOTE, lines.start(lines.line_at(spans[at].start)), end)
-        if found < 0:
+        footnote = text.find(_FOOTNOTE, lines.start(lines.line_at(spans[at].start)), end)
+        if footnote < 0:
             return
-        line = lines.span(lines.line_at(found), lines.line_at(found))
+        line = lines.span(lines.line_at(footnote), lines.line_at(footnote))
         at = bisect_left(spans, line.start, lo=at, key=lambda span: span.end)
         while at < len(spans) and spans[at].start < line.end:
             yield spans[at]
             at += 1
-
-
-def _loses_footnotes(built: BuiltFile) -> bool:
-    """Whether a footnote of the base may be gone in the result."""
-    return any(_FOOTNOTE in built.base.text_of(edit.span) for edit in built.edits if len(edit.span))
 
 
 def _no_longer_resolved(built: BuiltFile) -> Iterator[LocalLink]:
@@ -369,7 +356,7 @@ def _footnote_warning(built: BuiltFile, link: LocalLink) -> Diagnostic:
 
 
 def changed_anchors(built: BuiltFile, arrived: Mapping[int, BuiltFile]) -> AnchorChanges:
-    """By `target_key` of an anchor of the base, where what had it is now; None where it is gone.
+    """Return the new places of anchors of the base, by their `target_key`; None for one that is gone.
 
     Anchors that still name what they named are omitted. A heading is the same while something of its line
     stays or its title alone is rewritten, when an edit moves it, and when an edit writes a heading of the
@@ -387,14 +374,14 @@ def changed_anchors(built: BuiltFile, arrived: Mapping[int, BuiltFile]) -> Ancho
     places |= dict(_departed(built, arrived))
     keys = {target_key(anchor) for anchor, _ in places.values()}
     # Of equal anchors the first counts. Slugs of headings are keys, but for what a prefix can hide.
-    found_by_key = (built.base.with_anchor(key) for key in keys)
-    for heading in (*filter(None, found_by_key), *built.base.with_prefix):
+    named_headings = (built.base.with_anchor(key) for key in keys)
+    for heading in (*filter(None, named_headings), *built.base.with_prefix):
         anchor = heading.anchor or ""
         places.setdefault(heading.heading_start, (anchor, AnchorPlace(path, anchor)))
     explicit = explicit_anchors(built.base) if _may_have_explicit(built, keys) else ()
-    for (anchor, span), found in zip(explicit, _explicit_now(built, explicit), strict=True):
-        if found is not None or span.start not in places:
-            places[span.start] = (anchor, None if found is None else AnchorPlace(path, found))
+    for (anchor, span), anchor_now in zip(explicit, _explicit_now(built, explicit), strict=True):
+        if anchor_now is not None or span.start not in places:
+            places[span.start] = (anchor, None if anchor_now is None else AnchorPlace(path, anchor_now))
     changes: dict[str, AnchorPlace | None] = {}
     for start in sorted(places):
         anchor, place = places[start]
@@ -407,7 +394,7 @@ def changed_anchors(built: BuiltFile, arrived: Mapping[int, BuiltFile]) -> Ancho
 
 
 def _may_have_explicit(built: BuiltFile, keys: AbstractSet[str]) -> bool:
-    """Whether anchors that HTML names may change, or are before those of headings that do, with `keys`."""
+    """Return True if anchors in HTML may change, or come before changed ones of headings, `keys`."""
     if built.changed is None:
         return True
     base, result = built.base.source.text, built.result.source.text
@@ -418,7 +405,7 @@ def _may_have_explicit(built: BuiltFile, keys: AbstractSet[str]) -> bool:
 
 
 def _explicit_now(built: BuiltFile, explicit: Sequence[tuple[str, Span]]) -> Iterator[str | None]:
-    """What the anchors `explicit` of the base, which HTML names, are called now; None for one that is gone.
+    """Yield the current names of the HTML anchors `explicit` of the base; None for one that is gone.
 
     A tag is the same while no edit takes its brackets, and when edits write one of the same name in its place
     or elsewhere, as those of a section that moves.
@@ -438,7 +425,7 @@ def _explicit_now(built: BuiltFile, explicit: Sequence[tuple[str, Span]]) -> Ite
 
 
 def _place_of_tag(built: BuiltFile, tag: Span, starts: Sequence[int]) -> int | None:
-    """Where `tag` of the base is in the result, whose tags begin at `starts`; None where an edit takes it."""
+    """Return where `tag` of the base is in the result, whose tags begin at `starts`; None if it is gone."""
     start = built.edits.map_offset(tag.start)
     if start is not None:
         return start
@@ -447,14 +434,14 @@ def _place_of_tag(built: BuiltFile, tag: Span, starts: Sequence[int]) -> int | N
     replaced = built.base.text_of(built.edits.edits[index].span)
     if "<" in replaced or ">" in replaced:
         return None
-    found = next(iter(starts[bisect_left(starts, spans[index].start) :]), None)
-    return found if found is not None and found < spans[index].end else None
+    place = next(iter(starts[bisect_left(starts, spans[index].start) :]), None)
+    return place if place is not None and place < spans[index].end else None
 
 
 def _headings(built: BuiltFile) -> Iterator[tuple[Section, Section | None]]:
-    """The headings of the base with themselves in the result; None where they are gone.
+    """Yield headings of the base with themselves in the result; None if they are gone.
 
-    Left out are headings with the same anchor outside what the edits touch.
+    Leaves out headings with the same anchor outside what the edits touch.
     """
     base, fresh = _touched(built)
     yield from _renumbered(built)
@@ -463,21 +450,21 @@ def _headings(built: BuiltFile) -> Iterator[tuple[Section, Section | None]]:
         now |= dict(_moved(built, item))
     for section in base:
         start = built.edits.map_offset(section.heading_start, after=True)
-        found = built.result.heading_at(start)
-        if section.heading_start not in now and found is not None:
-            now[section.heading_start] = found
+        heading = built.result.heading_at(start)
+        if section.heading_start not in now and heading is not None:
+            now[section.heading_start] = heading
     taken = {section.heading_start for section in now.values()}
     for section in base:
-        found = _retitled(built, section) if section.heading_start not in now else None
-        if found is not None and found.span.start not in taken:
-            now[section.heading_start] = found
+        heading = _retitled(built, section) if section.heading_start not in now else None
+        if heading is not None and heading.span.start not in taken:
+            now[section.heading_start] = heading
     lost = [section for section in base if section.heading_start not in now]
     now |= dict(_reappeared(lost, fresh, now.values()))
     yield from ((section, now.get(section.heading_start)) for section in base)
 
 
 def _touched(built: BuiltFile) -> tuple[Sequence[Section], Sequence[Section]]:
-    """Headings of base and result around the edits, or all where nobody knows what these are."""
+    """Return headings of base and result around the edits, or all if what changed is unknown."""
     base, result = built.base, built.result
     if built.changed is None:
         return base.headings, result.headings
@@ -488,7 +475,7 @@ def _touched(built: BuiltFile) -> tuple[Sequence[Section], Sequence[Section]]:
 
 
 def _renumbered(built: BuiltFile) -> Iterator[tuple[Section, Section]]:
-    """The other headings of which the anchor is another one: it counts those of equal text before it."""
+    """Yield headings whose anchor got another number, because an equal heading came or went."""
     base, result = built.base, built.result
     pieces = built.changed
     first = first_now = 0
@@ -503,7 +490,7 @@ def _renumbered(built: BuiltFile) -> Iterator[tuple[Section, Section]]:
 
 
 def _retitled(built: BuiltFile, section: Section) -> Section | None:
-    """The heading that was written in place of that of `section`, and of nothing else."""
+    """Return the heading that was written in place of that of `section`, and of nothing else."""
     start = built.edits.map_offset(section.heading_start)
     if start is None or built.edits.map_offset(section.body.start) is None:
         return None
@@ -511,34 +498,37 @@ def _retitled(built: BuiltFile, section: Section) -> Section | None:
 
 
 def _moved(built: BuiltFile, item: ResolvedEdit) -> Iterator[tuple[int, Section]]:
-    """The headings that `item` moves inside the file, by where they started."""
+    """Yield the headings that `item` moves inside the file, by where they started."""
     if item.resolution.destination is None or item.outline is not built.base:
         return
-    section = item.resolution.section
-    written = built.written.get(item.index, ())
-    if section is None or len(written) == 0:
-        return
+    if item.resolution.section is not None:
+        pairs = _moved_headings(built, item.resolution.section, built, item.index)
+        yield from ((before.heading_start, after) for before, after in pairs)
+
+
+def _moved_headings(
+    built: BuiltFile, section: Section, there: BuiltFile, index: int
+) -> Iterator[tuple[Section, Section]]:
+    """Yield the headings of `section` with those that the edit `index` wrote for them in `there`."""
     old = built.base.headings_in(section.span)
-    new = [heading for span in written for heading in built.result.headings_in(span)]
+    written = there.written.get(index, ())
+    new = [heading for span in written for heading in there.result.headings_in(span)]
     if len(old) == len(new):
-        yield from ((before.heading_start, after) for before, after in zip(old, new, strict=True))
+        yield from zip(old, new, strict=True)
 
 
 def _departed(
     built: BuiltFile, arrived: Mapping[int, BuiltFile]
 ) -> Iterator[tuple[int, tuple[str, AnchorPlace | None]]]:
-    """The headings and explicit anchors that went to another file, by where they started."""
+    """Yield the headings and explicit anchors that went to another file, by where they started."""
     for item in built.resolved:
         there, section = arrived.get(item.index), item.resolution.section
         if there is None or section is None:
             continue
         path, written = there.file.result_path, there.written.get(item.index, ())
-        old = built.base.headings_in(section.span)
-        new = [heading for span in written for heading in there.result.headings_in(span)]
-        if len(old) == len(new):
-            for before, after in zip(old, new, strict=True):
-                place = AnchorPlace(path, after.anchor or "", after.title)
-                yield before.heading_start, (before.anchor or "", place)
+        for before, after in _moved_headings(built, section, there, item.index):
+            place = AnchorPlace(path, after.anchor or "", after.title)
+            yield before.heading_start, (before.anchor or "", place)
         now = {anchor for anchor, span in explicit_anchors(there.result) if any(map(span.overlaps, written))}
         for anchor, span in explicit_anchors(built.base):
             if section.span.contains(span) and anchor in now:
@@ -546,14 +536,14 @@ def _departed(
 
 
 def _reappeared(
-    lost: list[Section], found: Iterable[Section], known: Iterable[Section]
+    lost: list[Section], candidates: Iterable[Section], known: Iterable[Section]
 ) -> Iterator[tuple[int, Section]]:
-    """`lost` headings with those `found` of the same text, where it is clear which is which."""
+    """Pair `lost` headings with `candidates` of the same text, if it is clear which is which."""
     if not lost:
         return
     taken = {section.heading_start for section in known}
     fresh: defaultdict[str, list[Section]] = defaultdict(list)
-    for section in found:
+    for section in candidates:
         if section.heading_start not in taken:
             fresh[folded(section.title)].append(section)
     gone: defaultdict[str, list[Section]] = defaultdict(list)
@@ -575,9 +565,9 @@ _LINKS: Final = frozenset({InlineKind.LINK, InlineKind.IMAGE})
 
 
 def undefined_labels(built: BuiltFile) -> Iterator[Diagnostic]:
-    """BROKEN_LINK for links and images that had a definition in the base, and have none in the result.
+    """Yield BROKEN_LINK for links and images that had a definition in the base, and have none now.
 
-    The parser of the result takes them as text. A link whose brackets an edit replaced is another link.
+    The parser of the result reads them as text. A link whose brackets an edit replaced is another link.
     """
     if _LABEL_END not in built.base.source.text:
         return
@@ -585,13 +575,13 @@ def undefined_labels(built: BuiltFile) -> Iterator[Diagnostic]:
     uses = reference_uses(built.base) if _loses_definitions(built) else _relabelled(built.base, edits)
     labels = _Labels(built, edits)
     for use in uses:
-        place = _kept_label(edits, use)
-        if place is not None and labels.has_none_for(place):
-            yield labels.warning(use, place)
+        label_span = _kept_label(edits, use)
+        if label_span is not None and labels.has_none_for(label_span):
+            yield labels.warning(use, label_span)
 
 
 def _relabelled(base: Outline, edits: EditList) -> Iterator[ReferenceUse]:
-    """Links and images of `base` inside whose labels an edit begins and ends, each once."""
+    """Yield links and images of `base` inside whose labels an edit begins and ends, each once."""
     text = base.source.text
     last = -1
     for edit in edits:
@@ -606,7 +596,7 @@ def _relabelled(base: Outline, edits: EditList) -> Iterator[ReferenceUse]:
 
 
 def _kept_label(edits: EditList, use: ReferenceUse) -> Span | None:
-    """Where the label of `use` is in the result; None when one of its brackets is gone."""
+    """Return where the label of `use` is in the result; None if one of its brackets is gone."""
     opening = edits.map_offset(use.span.start - 1, after=True)
     closing = edits.map_offset(use.span.end, after=True)
     return None if opening is None or closing is None else Span(opening + 1, closing)
@@ -627,39 +617,39 @@ class _Labels:
     def _after(self) -> dict[str, Definition]:
         return definitions(self.built.result)
 
-    def has_none_for(self, place: Span) -> bool:
-        """Whether `place` of the result is the label of a link that has no definition."""
+    def has_none_for(self, label_span: Span) -> bool:
+        """Return True if `label_span` of the result is the label of a link that has no definition."""
         result = self.built.result
-        label = normalized(result, place)
+        label = normalized(result, label_span)
         if not label or label.startswith("^") or label in self._after:
             return False
-        block = result.tree.leaf_at(place.start)
+        block = result.tree.leaf_at(label_span.start)
         if block is None or block.kind not in INLINE_KINDS:
             return False
-        if result.source.text[: place.start - 1].endswith("\\"):
+        if result.source.text[: label_span.start - 1].endswith("\\"):
             return False
-        for node in result.inline.nodes_in(place):
+        for node in result.inline.nodes_in(label_span):
             if node.kind in _LINKS:
-                if place in (node.label, node.text):
+                if label_span in (node.label, node.text):
                     return False
-            elif node.span.start < place.start and place.end < node.span.end:
+            elif node.span.start < label_span.start and label_span.end < node.span.end:
                 return False
         return True
 
-    def warning(self, use: ReferenceUse, place: Span) -> Diagnostic:
-        """BROKEN_LINK for `use`, whose label is at `place` of the result."""
+    def warning(self, use: ReferenceUse, label_span: Span) -> Diagnostic:
+        """Return BROKEN_LINK for `use`, whose label is at `label_span` of the result."""
         base, result = self.built.base, self.built.result
-        position = result.source.lines.position(place.start)
-        old, new = base.text_of(use.span), result.text_of(place)
+        position = result.source.lines.position(label_span.start)
+        old, new = base.text_of(use.span), result.text_of(label_span)
         change, hint = "was deleted", "keep the definition, or change the link too"
-        if normalized(result, place) == use.label:
-            now = self._renamed(use.label)
-            if now is not None:
-                change = f"now {_label_name(now.label)}, line {self._line(now)}"
-                hint = f"rename the link too, or write {self._with_label(place, now.label)}"
+        if normalized(result, label_span) == use.label:
+            renamed = self._renamed(use.label)
+            if renamed is not None:
+                change = f"now {_label_name(renamed.label)}, line {self._line(renamed)}"
+                hint = f"rename the link too, or write {self._with_label(label_span, renamed.label)}"
         elif use.label in self._after:
             change = f"was {_label_name(old)}, line {self._line(self._after[use.label])}"
-            hint = f"rename that too, or write {self._with_label(place, old)}"
+            hint = f"rename that too, or write {self._with_label(label_span, old)}"
         else:
             change, hint = f"was {_label_name(old)}", "give the link and its definition the same label"
         return Diagnostic.warning(
@@ -670,28 +660,30 @@ class _Labels:
         )
 
     def _renamed(self, label: str) -> Definition | None:
-        """The definition of the result that had `label` in the base."""
+        """Return the definition of the result that had `label` in the base."""
         start = self.edits.map_offset(self._before[label].span.start, after=True)
-        return next((each for each in self._after.values() if each.span.start == start), None)
+        return next(
+            (definition for definition in self._after.values() if definition.span.start == start), None
+        )
 
     def _line(self, definition: Definition) -> int:
         return self.built.result.source.lines.line_at(definition.span.start)
 
-    def _with_label(self, place: Span, label: str) -> str:
-        """Markdown for the link with its label at `place` and the definition of `label`."""
+    def _with_label(self, label_span: Span, label: str) -> str:
+        """Return Markdown for the link with its label at `label_span` and the definition of `label`."""
         text = self.built.result.source.text
-        is_full = text.endswith("][", 0, place.start)
-        shown = "…" if is_full else short_name(text[place.start : place.end])
+        is_full = text.endswith("][", 0, label_span.start)
+        shown = "…" if is_full else short_name(text[label_span.start : label_span.end])
         return f"[{shown}][{short_name(label)}]"
 
 
 def _label_name(label: str) -> str:
-    """`label` for a message: one in code needs no more marks."""
+    """Format `label` for a message; a label with code in it gets no backquotes."""
     return short_name(label) if "`" in label else f"`{short_name(label)}`"
 
 
 def _trimmed(edit: TextEdit, text: str) -> TextEdit:
-    """`edit` without what its old and new text begin and end with alike, if both are short."""
+    """Return `edit` without the common start and end of its old and new text, if both are short."""
     old, new = text[edit.span.start : edit.span.end], edit.new_text
     if max(len(old), len(new)) > _LONGEST_TRIMMED:
         return edit
@@ -700,7 +692,7 @@ def _trimmed(edit: TextEdit, text: str) -> TextEdit:
 
 
 def _loses_definitions(built: BuiltFile) -> bool:
-    """Whether a definition of the base is not in the result as it was."""
+    """Return True if a definition of the base is not in the result as it was."""
     if built.changed is not None:
         before = _definitions(built.base, [old for old, _ in built.changed])
         if before <= _definitions(built.result, [new for _, new in built.changed]):
@@ -709,7 +701,7 @@ def _loses_definitions(built: BuiltFile) -> bool:
 
 
 def _definitions(outline: Outline, areas: Sequence[Span] | None = None) -> set[str]:
-    """Definitions in `areas`, or all, as they are written."""
+    """Return the definitions in `areas`, or all, as they are written."""
     if areas is None:
         return {outline.text_of(block.span).strip() for block in outline.tree.definitions}
     return {
@@ -721,10 +713,10 @@ def _definitions(outline: Outline, areas: Sequence[Span] | None = None) -> set[s
     }
 
 
-# --- Which files a text may link to, found without parsing it.
+# --- Which files a text may link to, found without parsing it
 
-# What is before a destination, and what that may be: one may be within what only reads like another's.
-# A bare one ends at white space, or before the next one: what else ends it is sorted out below.
+# What comes before a destination, and the destination itself in a lookahead: matches may overlap.
+# A bare destination ends at whitespace, or before the next one; `_readings` handles what else ends it.
 _DESTINATION: Final = lazy_pattern(
     r"\][(:][\s>]*+(?=<(?P<angle>[^<>\r\n]*+)|(?P<bare>(?:[^\s<\]]++|\](?!\())++))"
 )
@@ -741,10 +733,10 @@ _LONGEST_NAME: Final = 6
 
 _FEW: Final = 8
 
-# What a fragment begins with; an escape or an entity can be its sign.
+# What a fragment begins with; the `#` may be written as an escape or an entity.
 _OWN: Final = frozenset("#&\\")
 
-# Of a destination with one of these no one knows what it means before it is parsed.
+# A destination with one of these must be parsed to know what it means.
 _MEANS_MORE: Final = lazy_pattern(r"[\\&%]")
 
 _ESCAPE: Final = lazy_pattern(r"\\([!-/:-@\[-`{-~])")
@@ -755,45 +747,35 @@ _UTF_16: Final = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16
 
 
 def linked_places(text: str, places: Mapping[str, frozenset[str] | None]) -> frozenset[str]:
-    """Names of `places` (as `page_key` writes them) that `text` may link to, and some that it does not.
+    """Return the names of `places` (as of `page_key`) that `text` may link to, and some that it does not.
 
-    Of a name with keys (as of `target_key`) only links to one of these fragments count, of None all links.
-    It costs one pass over the text.
+    For a name with keys (as of `target_key`) only links to one of these fragments count, for None all links.
+    Takes one pass over the text.
     """
     return frozenset(
         name
-        for match in _destinations(text)
+        for match in possible_links(text)
         for name, written in _named(match)
         if name in places and ((keys := places[name]) is None or not keys.isdisjoint(_fragments(written)))
     )
 
 
-def may_link_to(text: str, names: frozenset[str]) -> bool:
-    """Whether `text` may link to one of `names`, as `page_key` writes them."""
-    return may_name(_destinations(text), names)
-
-
 def may_list(text: str, names: frozenset[str]) -> bool:
-    """Whether `text`, a file of keys, may name one of `names`, as `page_key` writes them."""
+    """Return True if `text`, a file of keys, may name one of `names`, as `page_key` writes them."""
     plain = text.lower().replace(" ", "-")
     return "\\" in text or any(name in plain for name in names)
 
 
-def possible_links(text: str) -> list[re.Match[str]]:
-    """Everything in `text` that may be a destination, for several questions about all of it."""
-    return list(_destinations(text))
-
-
 def may_name(links: Iterable[re.Match[str]], names: frozenset[str]) -> bool:
-    """As `may_link_to`, of `possible_links`."""
+    """Return True if one of `links` may lead to one of `names`, as `page_key` writes them."""
     # After a name is a suffix, or what ends a path.
     few = rf"/(?:{'|'.join(map(re.escape, names))})(?![^\W_])" if len(names) <= _FEW else ""
     may_hold_one = re.compile(few).search
     for match in links:
         written = match[match.lastgroup or 0]
-        # What is spelled plainly holds the name, and looking for it costs less than making one of it.
+        # A plain spelling contains the name: searching for that costs less than making the name of each link.
         may_be_one = may_hold_one(f"/{written.lower().replace(' ', '-')}") or not _is_plain(written)
-        if may_be_one and not names.isdisjoint(_names(match)):
+        if may_be_one and not names.isdisjoint(name for name, _ in _named(match)):
             return True
     return False
 
@@ -803,28 +785,28 @@ def _is_plain(written: str) -> bool:
 
 
 def places_of_fragments(links: Iterable[re.Match[str]], keys: Container[str]) -> Iterator[int]:
-    """Where `links` may lead to a fragment of their own text that is one of `keys` (as of `target_key`).
+    """Yield where `links` may lead to a fragment of their own text that is one of `keys` (`target_key`).
 
-    Fragments of several lines, which no heading has, are omitted.
+    Omits fragments of several lines, which no heading has.
     """
     for match in links:
         written = match[match.lastgroup or 0]
         if match.lastgroup == "wiki":
             is_meant = "#" in written
         else:
-            is_meant = written[:1] in _OWN and any(_may_be_own(each, keys) for each in _readings(match))
+            is_meant = written[:1] in _OWN and any(_may_be_own(reading, keys) for reading in _readings(match))
         if is_meant:
             yield match.start(match.lastgroup or 0)
 
 
 def keys_in_html(text: str) -> frozenset[str]:
-    """Anchors that HTML in `text` may name, as `target_key` writes them; of those without quotes in them."""
+    """Return anchors without quotes that HTML in `text` may name, as `target_key` writes them."""
     values = _attribute_values(text, ("id", "name"))
     return frozenset(target_key(unescape(written)) for match in values for written in _readings(match))
 
 
-def _destinations(text: str) -> Iterator[re.Match[str]]:
-    """Everything that may be a destination: those of Markdown, wiki links, Hugo, HTML and front matter."""
+def possible_links(text: str) -> Iterator[re.Match[str]]:
+    """Yield what may be a destination: those of Markdown, wiki links, Hugo, HTML and front matter."""
     yield from _DESTINATION.finditer(text)
     yield from _PAGE.finditer(text)
     yield from destinations.REF_SHORTCODE.finditer(text)
@@ -834,7 +816,7 @@ def _destinations(text: str) -> Iterator[re.Match[str]]:
 
 
 def _attribute_values(text: str, names: tuple[str, ...]) -> Iterator[re.Match[str]]:
-    """Values of what may be attributes with these names, or with names that end so."""
+    """Yield values of what may be attributes with these names, or with names that end so."""
     at = text.find("=")
     while at >= 0:
         end = at
@@ -848,31 +830,27 @@ def _attribute_values(text: str, names: tuple[str, ...]) -> Iterator[re.Match[st
 
 
 def text_of_bytes(data: bytes) -> str:
-    """The text of a file, near enough to look for names in it."""
+    """Decode a file well enough to look for names in it."""
     return data.decode(
         _UTF_16.get(data[:2], "utf-8"), "surrogateescape" if data[:2] not in _UTF_16 else "replace"
     )
 
 
 def _may_be_own(written: str, keys: Container[str]) -> bool:
-    """Whether `written`, which begins with one of `_OWN`, may be a fragment that is one of `keys`."""
+    """Return True if `written`, which begins with one of `_OWN`, may be a fragment in `keys`."""
     means_more = written[0] != "#" or _MEANS_MORE.search(written) is not None
     return means_more or target_key(written[1:]) in keys
 
 
-def _names(match: re.Match[str]) -> Iterator[str]:
-    return (name for name, _ in _named(match))
-
-
 def _named(match: re.Match[str]) -> Iterator[tuple[str, str]]:
-    """Names that `match` may mean, each with the text that it was read from."""
+    """Yield the names that `match` may mean, each with the text that it was read from."""
     for written in _readings(match):
         if match.lastgroup == "wiki" or not destinations.is_external(written):
             yield _page_name(written), written
 
 
 def _fragments(written: str) -> Iterator[str]:
-    """Keys of the fragment of `written`, whichever form of link it is."""
+    """Yield keys of the fragment of `written`, whichever form of link it is."""
     for text in (written, unescape(_ESCAPE.sub(r"\1", written))):
         # A heading path of a wiki link ends with the heading.
         for fragment in (text.partition("#")[2], text.rpartition("#")[2]):
@@ -881,7 +859,7 @@ def _fragments(written: str) -> Iterator[str]:
 
 
 def _readings(match: re.Match[str]) -> Iterator[str]:
-    """What the text of `match` may be: all of it, or what is before a sign that may end it."""
+    """Yield what the destination in `match` may be: all of it, or what comes before its possible end."""
     written = match[match.lastgroup or 0]
     yield written
     if match.lastgroup == "bare":
@@ -896,7 +874,7 @@ def _page_name(written: str) -> str:
 
 
 def _within_parentheses(written: str) -> str:
-    """`written` up to the first parenthesis that closes none of its own (CommonMark 0.31.2, section 6.3)."""
+    """Return `written` up to its first unmatched closing parenthesis (CommonMark 0.31.2, section 6.3)."""
     if "(" not in written:
         return written.partition(")")[0]
     depth = 0

@@ -1,7 +1,6 @@
-"""Links of one document, after a batch: how they are rewritten, and which of them are broken.
+"""Update links after a batch: rewrite those whose target moved, and warn about broken ones.
 
-DESIGN section 6, References. A link of the base goes on naming what it named; one that an edit wrote is
-taken as its author wrote it.
+A link of the base keeps its target; a link that an edit wrote stays as its author wrote it.
 """
 
 from bisect import bisect_right
@@ -109,27 +108,27 @@ class LinkUpdates:
 def update_links(
     document: LinkedDocument, changes: link_changes.LinkChanges, anchors: Anchors
 ) -> LinkUpdates:
-    """What becomes of the links of `document`.
+    """Return what becomes of the links of `document`.
 
     `anchors` gives those of a file of the result, as `target_key` writes them, or None where they are not
     known. Only blocks that may hold a link of interest are parsed for inline nodes.
     """
-    judge = _LinkChecker(document, changes, anchors)
+    checker = _LinkChecker(document, changes, anchors)
     edits: list[TextEdit] = []
     broken: list[UnresolvedLink] = []
     retargeted: list[RetargetedLink] = []
     uncertain: list[UncertainLink] = []
     rewritten = 0
-    for destination in judge.destinations():
-        found = judge.outcome(destination)
-        edits += found.edits
-        rewritten += bool(found.edits)
-        if found.is_broken:
-            broken.append(judge.unresolved(destination, found))
-        elif found.is_retargeted:
-            retargeted.append(judge.retargeted(destination, found))
-        elif found.near is not None:
-            uncertain.append(UncertainLink(destination.span.start, found.near))
+    for destination in checker.destinations():
+        outcome = checker.outcome(destination)
+        edits += outcome.edits
+        rewritten += bool(outcome.edits)
+        if outcome.is_broken:
+            broken.append(checker.unresolved(destination, outcome))
+        elif outcome.is_retargeted:
+            retargeted.append(checker.retargeted(destination, outcome))
+        elif outcome.near is not None:
+            uncertain.append(UncertainLink(destination.span.start, outcome.near))
     return LinkUpdates(tuple(edits), rewritten, tuple(broken), tuple(retargeted), tuple(uncertain))
 
 
@@ -158,56 +157,58 @@ class _LinkChecker:
         self._moves_away = folder_of(document.path) != folder_of(document.old_path)
 
     def destinations(self) -> Sequence[Destination]:
-        """The destinations that may have to change, or that an edit wrote."""
+        """Return the destinations that may have to change, or that an edit wrote."""
         outline, changes, document = self._outline, self.changes, self.document
         if self._moves_away:
             return destinations(outline, [whole(outline)], ANY_LINK)
-        links = link_changes.possible_links(outline.source.text) if changes.names else []
+        links = list(link_changes.possible_links(outline.source.text)) if changes.names else []
         if link_changes.may_name(links, changes.names):
             return destinations(outline, [whole(outline)], ANY_LINK)
         areas = _blocks(outline, [*document.written, *self._moved])
-        found = {each.span: each for each in destinations(outline, areas)}
+        by_span = {link.span: link for link in destinations(outline, areas)}
         if document.old_path in changes.anchors:
             places = sorted(link_changes.places_of_fragments(links, changes.anchors[document.old_path]))
             areas = _blocks(outline, [Span(place, place + 1) for place in places])
-            found |= {each.span: each for each in destinations(outline, areas)}
-        return [found[span] for span in sorted(found, key=BY_PLACE)]
+            by_span |= {link.span: link for link in destinations(outline, areas)}
+        return [by_span[span] for span in sorted(by_span, key=BY_PLACE)]
 
     def outcome(self, destination: Destination) -> _Outcome:
-        """What becomes of `destination`."""
+        """Return what becomes of `destination`."""
         if _holding(self.document.written, destination.span) is not None:
             return self._written(destination)
         moved = _holding(self._moved, destination.span)
         origin = self.document.old_path if moved is None else self.document.moved[moved]
         target = self.changes.target(origin, destination)
-        if target is None or self._is_page_name(destination, target, origin):
+        # Hugo looks for a shortcode's page in all of the site.
+        is_by_name = destination.form is DestinationForm.SHORTCODE
+        if target is None or (is_by_name and not self._existed(target, origin, destination)):
             return _FINE
         if target.kind is not TargetKind.FILE and moved is None:
             near = self.changes.near(origin, destination)
             if near is not None:
                 return _Outcome(near=near)
-        now = self.changes.now(target, destination)
-        edits = self._edits(destination, target, now)
+        target_now = self.changes.now(target, destination)
+        edits = self._edits(destination, target, target_now)
         may_rewrite = self.document.may_rewrite or moved is not None
         if may_rewrite and edits is not None:
-            is_broken = now.is_removed and not self._has_place(destination, now)
+            is_broken = target_now.is_removed and not self._has_place(destination, target_now)
             return _Outcome(
                 edits,
                 is_broken=is_broken and not destination.is_shown,
-                is_retargeted=now.is_removed and not is_broken and self._names_a_place(destination),
-                now=now,
+                is_retargeted=target_now.is_removed and not is_broken and self._names_a_place(destination),
+                now=target_now,
             )
-        if (edits == () and not now.is_removed) or not self._existed(target, origin, destination):
+        if (edits == () and not target_now.is_removed) or not self._existed(target, origin, destination):
             return _FINE
         return _Outcome(
             is_broken=not self._resolves(destination, was_there=self._was_file(target, origin, destination)),
             is_retargeted=self._names_a_place(destination),
-            now=now,
-            could_follow=edits is not None and not now.is_removed,
+            now=target_now,
+            could_follow=edits is not None and not target_now.is_removed,
         )
 
     def unresolved(self, destination: Destination, outcome: _Outcome) -> UnresolvedLink:
-        """How `destination` is written, why it names nothing, and what to do about it."""
+        """Return how `destination` is written, why it names nothing, and what to do about it."""
         return UnresolvedLink(
             destination.span.start,
             self._outline.text_of(destination.span),
@@ -224,7 +225,7 @@ class _LinkChecker:
         return f"`{target.path}` has no heading with the anchor `{short_name(destination.fragment or '')}`"
 
     def _hint(self, destination: Destination, outcome: _Outcome) -> str:
-        """What to do about a link whose target is somewhere else now, or nowhere."""
+        """Return what to do about a link whose target is somewhere else now, or nowhere."""
         now = outcome.now
         follow = '; `"updateReferences": "workspace"` updates links to it' if outcome.could_follow else ""
         if now is not None and not now.is_removed and now.path is not None:
@@ -246,14 +247,14 @@ class _LinkChecker:
         return "correct the link, or add what it names"
 
     def _near_anchor(self, destination: Destination) -> str | None:
-        """The anchor of the file that `destination` names which is most like its own."""
+        """Return the anchor of the file that `destination` names which is most like its own."""
         path = self.changes.file_now(self.document.path, destination)
         anchors = self.anchors(path) if path is not None else None
         near = get_close_matches(target_key(destination.fragment or ""), anchors or (), n=1)
         return near[0] if near else None
 
     def retargeted(self, destination: Destination, outcome: _Outcome) -> RetargetedLink:
-        """What `destination` named, and what it names now."""
+        """Return what `destination` named, and what it names now."""
         nodes = self._outline.inline.nodes_in(destination.span)
         text = next((self._outline.text_of(node.text) for node in nodes if node.text is not None), "")
         follow = 'send `"updateReferences": "file"` and the link follows, or correct it in the same batch'
@@ -266,21 +267,21 @@ class _LinkChecker:
         )
 
     def _place_now(self, now: link_changes.CurrentTarget | None) -> str:
-        """Where the target that a link had is now, in words."""
+        """Say where the target that a link had is now."""
         if now is None or now.path is None or now.is_removed:
             return "a place that is deleted"
         file = "" if now.path == self.document.path else link_between(folder_of(self.document.path), now.path)
         return f"what is now `{file}{'#' + now.place.anchor if now.place is not None else ''}`"
 
     def _heading_named(self, destination: Destination) -> str:
-        """The line and title of the heading of this document that `destination` names, in words."""
+        """Say which heading of this document `destination` names: its title and line."""
         section = self._outline.with_anchor(target_key(destination.fragment or ""))
         if destination.path or section is None:
             return ""
         return f', the heading "{short_name(section.title)}" at line {section.heading_line}'
 
     def _written(self, destination: Destination) -> _Outcome:
-        """What an author wrote is not rewritten, and has to name something."""
+        """Check a link that an edit wrote: it is not rewritten, and must name something."""
         if self._resolves(destination, is_new=True) or self._is_in_form_of_a_site(destination):
             return _FINE
         target = self.changes.target(self.document.old_path, destination)
@@ -288,35 +289,29 @@ class _LinkChecker:
         return _Outcome(is_broken=True, now=now)
 
     def _is_in_form_of_a_site(self, destination: Destination) -> bool:
-        """Whether `destination` names a file without its suffix, its index name or its first folder."""
+        """Return True if `destination` omits the suffix, index name or first folder of a file."""
         near = find_near(self.changes.after, self.document.path, destination.path)
         meant = followed(folder_of(self.document.path), destination.path)
         return near not in {None, self.document.path} and near.casefold() != meant.casefold()
 
     def _existed(self, target: LinkedPath, origin: str, destination: Destination) -> bool:
-        """Whether there was something in the base where `destination` of the file `origin` points to."""
+        """Return True if `destination` of the file `origin` pointed to something in the base."""
         if target.kind is TargetKind.FILE:
             return True
-        found = find_target(self.changes.before, origin, destination)
-        return found is not None and found.kind is not TargetKind.NOTHING
+        base_target = find_target(self.changes.before, origin, destination)
+        return base_target is not None and base_target.kind is not TargetKind.NOTHING
 
     def _was_file(self, target: LinkedPath, origin: str, destination: Destination) -> bool:
-        """Whether `destination` of the file `origin` named a file of the base for certain."""
-        found = find_target(self.changes.before, origin, destination)
-        return TargetKind.FILE in {target.kind, found.kind if found else None}
-
-    def _is_page_name(self, destination: Destination, target: LinkedPath, origin: str) -> bool:
-        """Whether `destination` is one that Hugo looks for in all of the site: no file is where it points."""
-        return destination.form is DestinationForm.SHORTCODE and not self._existed(
-            target, origin, destination
-        )
+        """Return True if `destination` of the file `origin` named a file of the base for certain."""
+        base_target = find_target(self.changes.before, origin, destination)
+        return TargetKind.FILE in {target.kind, base_target.kind if base_target else None}
 
     def _moved_to(self, target: LinkedPath, destination: Destination) -> link_changes.CurrentTarget | None:
         now = self.changes.now(target, destination)
         return now if now.place is not None or target.path in self.changes.after.paths else None
 
     def _resolves(self, destination: Destination, *, is_new: bool = False, was_there: bool = False) -> bool:
-        """Whether `destination`, as it is written, names something in the result, or no one can say.
+        """Return False if `destination`, as it is written, certainly names nothing in the result.
 
         One by name that `is_new` may name a page that is to be written one day, or that only the site knows;
         a site may make an image, unless it `was_there` as a file.
@@ -335,7 +330,7 @@ class _LinkChecker:
         return anchors is None or has_anchor(destination, anchors)
 
     def _names_a_place(self, destination: Destination) -> bool:
-        """Whether it is certain that `destination`, as it is written, names something in the result."""
+        """Return True if `destination`, as it is written, certainly names something in the result."""
         path = self.changes.file_now(self.document.path, destination)
         is_unknown = destination.is_from_root and not self.changes.before.rules.roots
         if path is None or destination.is_shown or is_unknown:
@@ -344,86 +339,80 @@ class _LinkChecker:
         return anchors is not None and has_anchor(destination, anchors)
 
     def _has_place(self, destination: Destination, now: link_changes.CurrentTarget) -> bool:
-        """Whether something else has the anchor of `destination` in the file that it names `now`."""
+        """Return True if something else has the anchor of `destination` in the file that it names `now`."""
         anchors = self.anchors(now.path) if now.path is not None else frozenset()
         return now.path is not None and (anchors is None or has_anchor(destination, anchors))
 
     def _edits(
         self, old: Destination, target: LinkedPath, now: link_changes.CurrentTarget
     ) -> tuple[TextEdit, ...] | None:
-        """Edits that make `old` name what `target` is `now`; None where its form cannot."""
+        """Return edits that make `old` name what `target` is `now`; None if its form cannot."""
         edits: list[TextEdit | None] = []
         if now.path is not None and self._leads_elsewhere(old, target, now.path):
             path = self._new_path(old, target, now.path)
             edits.append(None if path is None else with_path(self._outline, old, path))
-        if now.place is not None and old.fragment is not None and not self._names(old, now):
-            edits.append(with_fragment(self._outline, old, now.place.anchor, now.place.title))
+        place = now.place if old.fragment is not None else None
+        if place is not None and not has_anchor(old, frozenset({place.anchor.lower()})):
+            edits.append(with_fragment(self._outline, old, place.anchor, place.title))
         if None in edits:
             return None
         return tuple(edit for edit in edits if edit is not None)
 
-    def _names(self, old: Destination, now: link_changes.CurrentTarget) -> bool:
-        """Whether the fragment of `old` is already that of its place."""
-        return now.place is not None and has_anchor(old, frozenset({now.place.anchor.lower()}))
-
     def _leads_elsewhere(self, old: Destination, target: LinkedPath, path: str) -> bool:
-        """Whether the path of `old` must change to name `path`, which was that of `target`."""
+        """Return True if the path of `old` must change to name `path`, which was that of `target`."""
         here, rules = self.document.path, self.changes.before.rules
-        if target.style.is_name:
-            return path != target.path
-        if not old.path:
+        if not old.path and not target.style.is_name:
             return path != here
-        if target.style.prefix is not None:
+        if target.style.is_name or target.style.prefix is not None:
             return path != target.path
-        wanted = rules.written(path, target.style, old.path)
+        new_path = rules.written(path, target.style, old.path)
         leads = followed(self._start(target), old.path)
-        return leads.casefold() != (wanted or "").casefold() if rules.ignores_case else leads != wanted
+        return leads.casefold() != (new_path or "").casefold() if rules.ignores_case else leads != new_path
 
     def _new_path(self, old: Destination, target: LinkedPath, path: str) -> str | None:
-        """What must be written in place of the path of `old`; None where the site has no path for it."""
+        """Return what must be written in place of the path of `old`; None if the site has no path for it."""
         here = self.document.path
         if old.form is DestinationForm.WIKI or target.style.is_name:
             return wiki_page(old.path, path, is_path="/" in old.path)
         if not old.path:
             return link_between(folder_of(here), path)
-        wanted = self.changes.before.rules.written(path, target.style, old.path)
-        if wanted is None or target.style.prefix is not None:
-            return wanted
-        return self._as_before(old, target, wanted)
+        new_path = self.changes.before.rules.written(path, target.style, old.path)
+        if new_path is None or target.style.prefix is not None:
+            return new_path
+        return self._as_before(old, target, new_path)
 
     def _start(self, target: LinkedPath) -> str:
-        """The folder from which a relative link to `target` leads."""
+        """Return the folder from which a relative link to `target` leads."""
         here, rules = self.document.path, self.changes.before.rules
         return rules.page_folder(here) if target.style.is_from_page else folder_of(here)
 
-    def _as_before(self, old: Destination, target: LinkedPath, wanted: str) -> str:
-        """A path that leads to `wanted`, written as that of `old`: from the root, or with ``./``."""
+    def _as_before(self, old: Destination, target: LinkedPath, new_path: str) -> str:
+        """Return a path that leads to `new_path`, written as that of `old`: from the root, or with ``./``."""
         here = self.document.path
         if old.is_from_root:
-            return f"/{wanted}/" if old.path.endswith("/") else f"/{wanted}"
-        if wanted == here and old.fragment is not None:
+            return f"/{new_path}/" if old.path.endswith("/") else f"/{new_path}"
+        if new_path == here and old.fragment is not None:
             return ""
-        new = link_between(self._start(target), wanted)
+        new = link_between(self._start(target), new_path)
         new = f"./{new}" if old.path.startswith("./") and not new.startswith(".") else new
         return f"{new}/" if old.path.endswith("/") else new
 
 
 def _holding(spans: Sequence[Span], span: Span) -> Span | None:
-    """The one of `spans`, which are sorted and disjoint, that shares a code point with `span`."""
-    before = bisect_right(spans, span.end - 1, key=lambda each: each.start) - 1
+    """Return the one of `spans`, which are sorted and disjoint, that shares a code point with `span`."""
+    before = bisect_right(spans, span.end - 1, key=lambda candidate: candidate.start) - 1
     return spans[before] if before >= 0 and spans[before].overlaps(span) else None
 
 
 def _blocks(outline: Outline, spans: Sequence[Span]) -> list[Span]:
-    """The blocks that hold a code point of `spans`, each once, without those that can hold no link."""
+    """Return the blocks that hold a code point of `spans`, each once, without those that can hold no link."""
     text, tree = outline.source.text, outline.tree
-    found = {block.span.start: block.span for span in spans for block in tree.leaves_in(span)}
-    blocks = (found[start] for start in sorted(found))
+    by_start = {block.span.start: block.span for span in spans for block in tree.leaves_in(span)}
+    blocks = (by_start[start] for start in sorted(by_start))
     return [block for block in blocks if _LINK_OR_ATTRIBUTE.search(text, block.start, block.end)]
 
 
-# --- The planner step after all edits: links go on naming what they named (DESIGN section 6,
-# References).
+# --- The planner step after all edits
 
 
 class LinkSource(FileTree, Protocol):
@@ -436,10 +425,10 @@ class LinkSource(FileTree, Protocol):
         """
 
     def navigation(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
-        """Files that list the pages of a site and may name one of `names`, in the same way."""
+        """Yield files that list the pages of a site and may name one of `names`, in the same way."""
 
     def refusal(self, file: SnapshotFile) -> Diagnostic | None:
-        """Why `file` could not be replaced now; None when it could."""
+        """Return why `file` could not be replaced now; None if it could."""
 
     @property
     def rules_problem(self) -> Diagnostic | None:
@@ -455,7 +444,7 @@ _MOST_PLACES: Final = 5
 def derive_link_edits(
     built_files: Sequence[BuiltFile], scope: ReferenceScope, linked: LinkSource
 ) -> BuildResult | Problems:
-    """`built_files` with their links rewritten as `scope` says, and further files whose links were rewritten.
+    """Rewrite the links of `built_files` as `scope` says, and those of other files that must change.
 
     Entries of files that list the pages of a site are links too. Links that came with text from another file
     are corrected whatever `scope` says. What breaks is reported as BROKEN_LINK warnings: of the files of the
@@ -473,14 +462,17 @@ def derive_link_edits(
     known = {built.file.relative for built in built_files}
     problems: list[Diagnostic] = []
     warnings: list[Diagnostic] = []
-    for found in chain(linked.linking_to(changes.names), linked.navigation(changes.names)):
-        if isinstance(found, Diagnostic):
-            warnings.append(found)
-        elif found.relative not in known:
-            other = _updated(_untouched(found), changes, anchors, uncertain, may_rewrite=True)
+    for file in chain(linked.linking_to(changes.names), linked.navigation(changes.names)):
+        if isinstance(file, Diagnostic):
+            warnings.append(file)
+        elif file.relative not in known:
+            untouched = BuiltFile(
+                file=file, resolved=(), edits=EditList(), byte_edits=(), result=file.outline, written={}
+            )
+            other = _updated(untouched, changes, anchors, uncertain, may_rewrite=True)
             if not other.edits:
                 warnings += other.warnings
-            elif (refused := linked.refusal(found)) is not None:
+            elif (refused := linked.refusal(file)) is not None:
                 problems.append(refused)
             else:
                 files.append(other)
@@ -491,7 +483,7 @@ def derive_link_edits(
 def _site_warnings(
     changes: link_changes.LinkChanges, linked: LinkSource, uncertain: _Uncertain
 ) -> Iterator[Diagnostic]:
-    """What the rules of the site leave open: one warning for each file that links may mean."""
+    """Yield one warning for each affected file that links may mean, though no rule says so."""
     if (changes.after.paths or uncertain) and linked.rules_problem is not None:
         yield linked.rules_problem
     for path, places in sorted(uncertain.items()):
@@ -508,7 +500,7 @@ def _site_warnings(
 
 
 def _what_changes(changes: link_changes.LinkChanges, path: str) -> str:
-    """What the plan does to the file `path`, or to anchors in it, in words."""
+    """Say what the plan does to the file `path`, or to anchors in it."""
     if path not in changes.after.paths:
         return f"headings of `{path}` whose anchors this plan changes or deletes"
     now = changes.after.paths[path]
@@ -530,10 +522,6 @@ class _Anchors:
         return self._known[path]
 
 
-def _untouched(file: SnapshotFile) -> BuiltFile:
-    return BuiltFile(file=file, resolved=(), edits=EditList(), byte_edits=(), result=file.outline, written={})
-
-
 def _updated(
     built: BuiltFile,
     changes: link_changes.LinkChanges,
@@ -542,7 +530,7 @@ def _updated(
     *,
     may_rewrite: bool,
 ) -> BuiltFile:
-    """`built` with its links rewritten, and with warnings about those that are broken.
+    """Return `built` with its links rewritten, and with warnings about those that are broken.
 
     Links that may mean another file are added to `uncertain`.
     """
@@ -579,12 +567,12 @@ def _updated(
     return replace(
         updated,
         references_updated=built.references_updated + updates.rewritten,
-        warnings=(*built.warnings, *(found.at(file=built.file.path) for found in warnings)),
+        warnings=(*built.warnings, *(warning.at(file=built.file.path) for warning in warnings)),
     )
 
 
 def _broken_warning(updated: BuiltFile, link: UnresolvedLink, edits: EditList) -> Diagnostic:
-    """BROKEN_LINK for `link`, which `edits` moved to its place in the result."""
+    """Return BROKEN_LINK for `link`, which `edits` moved to its place in the result."""
     place = _place(updated, link.offset, edits)
     return Diagnostic.warning(
         Code.BROKEN_LINK,
@@ -606,7 +594,7 @@ def _retargeted_warning(updated: BuiltFile, link: RetargetedLink, edits: EditLis
 
 
 def _place(updated: BuiltFile, offset: int, edits: EditList) -> Position:
-    """Where in the result `offset` is, after `edits`."""
+    """Return where in the result `offset` is, after `edits`."""
     moved = edits.map_offset(offset)
     return updated.result.source.lines.position(offset if moved is None else moved)
 

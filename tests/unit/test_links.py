@@ -30,7 +30,7 @@ from mdplan.markdown.targets import target_key
 from mdplan.memory import Document
 from mdplan.plan import Plan
 from mdplan.planning.build import BuildResult, BuiltFile, SnapshotFile, build_file, resolve_edits
-from mdplan.planning.link_changes import linked_places, may_link_to, text_of_bytes
+from mdplan.planning.link_changes import linked_places, may_name, possible_links, text_of_bytes
 from mdplan.planning.links import derive_link_edits
 from mdplan.planning.plan_document import read_document, write_document
 from mdplan.reports.base import to_wire
@@ -446,8 +446,8 @@ def test_rewritten_path_parses_back_and_passes_the_prefilter(place: str, path: s
     assert followed("", new.path) == followed("", path)
     assert result[: new.path_span.start] + "old.md" + result[new.path_span.end :] == text
     assert linked_places(text_of_bytes(result.encode()), {page_key(path): None}) == {page_key(path)}
-    assert may_link_to(result, frozenset({page_key(path)}))
-    assert not may_link_to(result, frozenset({page_key(path) + "-not"}))
+    assert may_name(possible_links(result), frozenset({page_key(path)}))
+    assert not may_name(possible_links(result), frozenset({page_key(path) + "-not"}))
 
 
 @given(st.sampled_from(PLACES), _NAME)
