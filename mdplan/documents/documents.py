@@ -1,4 +1,4 @@
-"""The documents of a workspace, as what batches and plans are made of."""
+"""Open the documents that batches and plans name: snapshots, current files, globs and linked files."""
 
 import json
 from collections import defaultdict
@@ -44,9 +44,9 @@ class Documents(OutlinedFiles):
     def snapshot(
         self, batch: Batch, tick: ProgressCallback = no_progress
     ) -> tuple[list[SnapshotFile], list[Diagnostic]]:
-        """Every file of `batch`, parsed, and what is wrong with the others.
+        """Return the files of `batch`, parsed, and what is wrong with the others.
 
-        After them come the other files that edits write into. `tick` is called for each file. Errors: those
+        After them come the other files that edits write into. Calls `tick` for each file. Errors: those
         of opening; INVALID_ARGUMENT for a file that is named twice, and for several roots; STALE_BASE.
         """
         files: list[SnapshotFile] = []
@@ -83,7 +83,7 @@ class Documents(OutlinedFiles):
         return files, problems
 
     def write_refusal(self, built: BuiltFile) -> Diagnostic | None:
-        """Why the file of `built` could not be replaced now; None when it could, or nothing changes in it.
+        """Return why the file of `built` could not be replaced now; None if it could, or does not change.
 
         Errors: those of `Workspace.write_refusal`; READ_ONLY for a pointer of Git LFS.
         """
@@ -95,67 +95,67 @@ class Documents(OutlinedFiles):
             return name
         return self.workspace.write_refusal(name) or _lfs_refusal(name, file.outline.source.data)
 
-    def within_limits(self, made: BuildResult, limits: Limits) -> BuildResult | Problems:
-        """`made`, unless it has too many files, or results that no one could read again.
+    def within_limits(self, built: BuildResult, limits: Limits) -> BuildResult | Problems:
+        """Return `built`, unless it has too many files, or results that would be too large to read again.
 
         Errors: BATCH_TOO_LARGE, FILE_TOO_LARGE.
         """
-        if len(made.files) > limits.files:
+        if len(built.files) > limits.files:
             return (
                 Diagnostic(
                     code=Code.BATCH_TOO_LARGE,
-                    message=f"links change in {len(made.files)} files, and the limit is {limits.files}",
+                    message=f"links change in {len(built.files)} files, and the limit is {limits.files}",
                     hint="update references in the files of the batch alone, or raise `--max-files`",
                 ),
             )
-        problems = (self._too_large(built) for built in made.files)
-        return tuple(problem for problem in problems if problem is not None) or made
+        problems = (self._too_large(file) for file in built.files)
+        return tuple(problem for problem in problems if problem is not None) or built
 
     def read_current(self, plan: Plan) -> list[FoundFile] | Problems:
-        """The files of `plan` as they are now, in its order. Errors: those of reading."""
-        found: list[FoundFile] = []
+        """Return the files of `plan` as they are now, in its order. Errors: those of reading."""
+        files: list[FoundFile] = []
         problems: list[Diagnostic] = []
         room = CACHED_BYTES
         for change in plan.files:
             source = self._read_if_there(change.path, change.encoding)
             renamed = self._read_if_there(change.new_path, change.encoding) if change.new_path else None
-            problems += (each for each in (source, renamed) if isinstance(each, Diagnostic))
+            problems += (problem for problem in (source, renamed) if isinstance(problem, Diagnostic))
             if isinstance(source, Diagnostic) or isinstance(renamed, Diagnostic):
                 continue
             renamed_sha256 = renamed.sha256 if renamed is not None else None
             room -= len(source.data) if source is not None else 0
             if source is None or room >= 0:
-                found.append(FoundFile.of(source, renamed_sha256))
+                files.append(FoundFile.of(source, renamed_sha256))
             else:
                 again = partial(self._read_again, change.path, change.encoding)
-                found.append(FoundFile(source.sha256, again, renamed_sha256))
-        return tuple(problems) or found
+                files.append(FoundFile(source.sha256, again, renamed_sha256))
+        return tuple(problems) or files
 
     def are_bases(self, files: Sequence[BuiltFile]) -> bool:
-        """Whether `files` are what they were planned on; bytes are compared, and nothing is decoded.
+        """Return True if `files` are still what they were planned on; compares bytes without decoding them.
 
-        No one examines their new names: a commit refuses those that are taken.
+        Does not examine new names: a commit refuses those that are taken.
         """
         return all(map(self._is_base, files))
 
     def with_timeout_of(self, plan: Plan, read: Callable[[], _Found]) -> _Found | Problems:
-        """What `read` returns, which parses the files of `plan`. Errors: PARSE_TIMEOUT."""
-        found = self.with_timeout(plan.files[0].path, read, len(plan.files))
-        return (found,) if isinstance(found, Diagnostic) else found
+        """Return what `read` returns, which parses the files of `plan`. Errors: PARSE_TIMEOUT."""
+        outcome = self.with_timeout(plan.files[0].path, read, len(plan.files))
+        return (outcome,) if isinstance(outcome, Diagnostic) else outcome
 
-    def stale(self, plan: Plan, found: Sequence[FoundFile]) -> Problems:
-        """What is not as `plan` saw it. Errors: those of `stale_files`; PARSE_TIMEOUT."""
-        return self.with_timeout_of(plan, lambda: stale_files(plan, found))
+    def stale(self, plan: Plan, files: Sequence[FoundFile]) -> Problems:
+        """Return what is not as `plan` saw it. Errors: those of `stale_files`; PARSE_TIMEOUT."""
+        return self.with_timeout_of(plan, lambda: stale_files(plan, files))
 
     def replay(self, plan: Plan, bases: Sequence[Source], *, with_diff: bool = True) -> Replay | Problems:
-        """The text edits of `plan` on its bases. Errors: those of `replay`; PARSE_TIMEOUT."""
+        """Apply the text edits of `plan` to its bases. Errors: those of `replay`; PARSE_TIMEOUT."""
         paths = [(old.path, new.path if new else None) for old, new in self.names_of(plan)]
         return self.with_timeout_of(plan, lambda: replay(plan, paths, bases, with_diff=with_diff))
 
     def state_of(self, batch: Batch) -> list[tuple[str, str | None]] | None:
-        """Path and SHA-256 (None for no file) of every file of `batch` as it is now, in its order.
+        """Return path and SHA-256 (None for no file) of every file of `batch` as it is now, in its order.
 
-        None where one cannot be read, or is the very base that the batch names for it.
+        Returns None if one cannot be read, or is the very base that the batch names for it.
         """
         state: list[tuple[str, str | None]] = []
         for file in batch.files:
@@ -177,10 +177,10 @@ class Documents(OutlinedFiles):
         ]
 
     def backups_of(self, plan: Plan) -> dict[FileName, str | None]:
-        """Where the old content of the files of `plan` is kept, if it is asked to keep it.
+        """Return the names of the backups that `plan` asks for, with the SHA-256 of what is there now.
 
-        The SHA-256 of what is there now (None for no file), by name. Raises `StorageRefused` where something
-        else than a file that can be read is in the way.
+        The hash is None if there is no file. Raises `StorageRefused` if something other than a readable
+        file is in the way.
         """
         backups: dict[FileName, str | None] = {}
         for change in plan.files if plan.options.get("backup") else ():
@@ -189,16 +189,15 @@ class Documents(OutlinedFiles):
             name = self.workspace.locate(change.path + BACKUP_SUFFIX)
             if isinstance(name, Diagnostic):
                 raise StorageRefused((name,))
-            found = self.workspace.read(name, self.max_file_bytes)
-            if isinstance(found, Diagnostic) and found.code is not Code.FILE_NOT_FOUND:
-                raise StorageRefused((found,))
-            backups[name] = None if isinstance(found, Diagnostic) else sha256_hex(found.data)
+            content = self.workspace.read(name, self.max_file_bytes)
+            if isinstance(content, Diagnostic) and not _is_missing(content):
+                raise StorageRefused((content,))
+            backups[name] = None if isinstance(content, Diagnostic) else sha256_hex(content.data)
         return backups
 
-    def root_of(self, plan: Plan) -> Root | Diagnostic:
-        """The root that the files of `plan` lie in. Errors: those of `Workspace.locate`."""
-        name = self.workspace.locate(plan.files[0].path)
-        return name if isinstance(name, Diagnostic) else self.workspace.root_of(name)
+    def root_of(self, plan: Plan) -> Root:
+        """Return the root of the files of `plan`, which were located before."""
+        return self.workspace.root_of(self._located(plan.files[0].path))
 
     def _too_large(self, built: BuiltFile) -> Diagnostic | None:
         result, path = built.result.source, built.file.path
@@ -215,20 +214,21 @@ class Documents(OutlinedFiles):
             return self._new_file(name, requested, first_edit)
         outline = self.open(name, requested.encoding, requested.format)
         if isinstance(outline, Diagnostic):
-            is_glob = outline.code is Code.FILE_NOT_FOUND and self.workspace.is_several(requested.file)
-            return replace(outline, hint=_glob_hint(requested.file)) if is_glob else outline
+            if _is_missing(outline) and self.workspace.is_several(requested.file):
+                glob = json.dumps(requested.file)
+                hint = f'`file` names one file; for all that match, send `"files": {glob}` beside `edits`'
+                return replace(outline, hint=hint)
+            return outline
         expected = requested.base_sha256
         if expected is not None and not outline.source.sha256.startswith(expected.lower()):
             return stale_base(str(name), expected, outline)
-        file = SnapshotFile(
-            path=str(name), relative=name.path, requested=requested, outline=outline, first_edit=first_edit
-        )
+        file = _snapshot_of(name, requested, outline, first_edit)
         return file if requested.new_file is None else self._renamed(file, name, requested.new_file)
 
     def _with_other_files(
         self, files: list[SnapshotFile], names: set[FileName], problems: list[Diagnostic]
     ) -> list[SnapshotFile]:
-        """`files` and the other files that their edits write into; `names` and `problems` grow with them."""
+        """Return `files` and the other files that their edits write into; adds to `names` and `problems`."""
         others: list[SnapshotFile] = []
         for position, file in enumerate(files):
             paths: dict[int, str] = {}
@@ -247,31 +247,27 @@ class Documents(OutlinedFiles):
                 if isinstance(other, SnapshotFile):
                     others.append(other)
                 problems += (
-                    each.at(edit_index=index) for each in (name, other) if isinstance(each, Diagnostic)
+                    problem.at(edit_index=index)
+                    for problem in (name, other)
+                    if isinstance(problem, Diagnostic)
                 )
             if paths:
                 files[position] = replace(file, other_paths=paths)
         return files + others
 
     def _new_file(self, name: FileName, requested: FileEdits, first_edit: int) -> SnapshotFile | Diagnostic:
-        """A file that is to be created. Errors: FILE_EXISTS, ENCODING_UNKNOWN, those of looking there."""
+        """Return a file to create. Errors: FILE_EXISTS, ENCODING_UNKNOWN, those of `status_of`."""
         problem = self._occupied(name)
         if problem is not None:
             return problem
         empty = decode_document(str(name), b"", requested.encoding, self.max_lines)
         if isinstance(empty, Diagnostic):
             return empty
-        return SnapshotFile(
-            path=str(name),
-            relative=name.path,
-            requested=requested,
-            outline=self.outline(name, empty, requested.format),
-            first_edit=first_edit,
-            exists=False,
-        )
+        file = _snapshot_of(name, requested, self.outline(name, empty, requested.format), first_edit)
+        return replace(file, exists=False)
 
     def _renamed(self, file: SnapshotFile, name: FileName, new_file: str) -> SnapshotFile | Diagnostic:
-        """`file` with its new name. Errors: those of locating it, FILE_EXISTS, INVALID_ARGUMENT."""
+        """Return `file` with its new name. Errors: those of locating it, FILE_EXISTS, INVALID_ARGUMENT."""
         new = self.workspace.locate(new_file)
         if isinstance(new, Diagnostic):
             return new
@@ -282,27 +278,26 @@ class Documents(OutlinedFiles):
         return self._occupied(new) or replace(file, new_path=str(new), new_relative=new.path)
 
     def _occupied(self, name: FileName) -> Diagnostic | None:
-        """Why no file can be made under `name`; None when it can."""
-        found = self.workspace.status_of(name)
-        if not isinstance(found, Diagnostic):
+        """Return why no file can be made under `name`; None if one can."""
+        status = self.workspace.status_of(name)
+        if not isinstance(status, Diagnostic):
             return Diagnostic.file_exists(str(name))
-        return None if found.code is Code.FILE_NOT_FOUND else found
+        return None if _is_missing(status) else status
 
     def _read_if_there(self, path: str, encoding: str | None) -> Source | Diagnostic | None:
         name = self.workspace.locate(path)
         source = name if isinstance(name, Diagnostic) else self.read(name, encoding)
-        is_removed = isinstance(source, Diagnostic) and source.code is Code.FILE_NOT_FOUND
-        return None if is_removed else source
+        return None if _is_missing(source) else source
 
     def _is_base(self, built: BuiltFile) -> bool:
         file, name = built.file, self.workspace.locate(built.file.path)
-        found = name if isinstance(name, Diagnostic) else self.workspace.read(name, self.max_file_bytes)
-        if isinstance(found, Diagnostic):
-            return found.code is Code.FILE_NOT_FOUND and not file.exists
-        return file.exists and found.data == built.base.source.data
+        content = name if isinstance(name, Diagnostic) else self.workspace.read(name, self.max_file_bytes)
+        if isinstance(content, Diagnostic):
+            return _is_missing(content) and not file.exists
+        return file.exists and content.data == built.base.source.data
 
     def _read_again(self, path: str, encoding: str | None) -> Source | None:
-        """A file that was read before; None where it cannot be read any more."""
+        """Read a file that was read before; None if it cannot be read any more."""
         source = self._read_if_there(path, encoding)
         return None if isinstance(source, Diagnostic) else source
 
@@ -312,12 +307,18 @@ class Documents(OutlinedFiles):
         return name
 
 
+def _snapshot_of(name: FileName, requested: FileEdits, outline: Outline, first_edit: int) -> SnapshotFile:
+    return SnapshotFile(
+        path=str(name), relative=name.path, requested=requested, outline=outline, first_edit=first_edit
+    )
+
+
 def _is_missing(file: object) -> TypeGuard[Diagnostic]:
     return isinstance(file, Diagnostic) and file.code is Code.FILE_NOT_FOUND
 
 
 def _lfs_refusal(name: FileName, data: bytes) -> Diagnostic | None:
-    """READ_ONLY for a pointer of Git LFS: an edit of it would lose the content it points to."""
+    """Return READ_ONLY for a pointer of Git LFS: an edit of it would lose the content it points to."""
     if not data.startswith(_LFS_POINTER):
         return None
     return Diagnostic(
@@ -326,10 +327,6 @@ def _lfs_refusal(name: FileName, data: bytes) -> Diagnostic | None:
         hint="skip it, in a manifest by `exclude`; or fetch the content with `git lfs pull`",
         file=str(name),
     )
-
-
-def _glob_hint(glob: str) -> str:
-    return f'`file` names one file; for all that match, send `"files": {json.dumps(glob)}` beside `edits`'
 
 
 def _named_twice(name: str) -> Diagnostic:
@@ -346,7 +343,8 @@ _SEVERAL_ROOTS: Final = Diagnostic.invalid(
     "the batch has files of several roots, and a commit lives in one", "send one batch for each root"
 )
 
-# --- The files that a glob of a batch or of a manifest matches.
+# --- The files that a glob of a batch or of a manifest matches
+
 _MOST_LISTED: Final = 20
 
 _MOST_BYTES: Final = 1 << 30
@@ -355,12 +353,12 @@ _MOST_BYTES: Final = 1 << 30
 def files_of(
     workspace: Workspace, glob: str, *, exclude: Sequence[str] = (), git_ignored: bool = False
 ) -> Iterator[FileName] | Diagnostic:
-    """The files that match `glob` and none of `exclude`, sorted; without `git_ignored` none that git ignores.
+    """Yield the files that match `glob` and none of `exclude`, sorted; git-ignored ones if `git_ignored`.
 
     Errors: those of `Workspace.iter_files`; INVALID_ARGUMENT for an `exclude` that is not a glob.
     """
-    for each in exclude:
-        problem = cost_problem(each) or glob_problem(each)
+    for pattern in exclude:
+        problem = cost_problem(pattern) or glob_problem(pattern)
         if problem is not None:
             return problem
     if not workspace.is_several(glob):
@@ -373,7 +371,7 @@ def files_of(
 
 
 def _the_file(workspace: Workspace, path: str) -> Iterator[FileName] | Diagnostic:
-    """The file that a glob without wildcards names, if it is there."""
+    """Yield the file that a glob without wildcards names, if it is there."""
     name = workspace.locate(path)
     if isinstance(name, Diagnostic):
         return name
@@ -381,9 +379,9 @@ def _the_file(workspace: Workspace, path: str) -> Iterator[FileName] | Diagnosti
 
 
 def expand_globs(batch: Batch, documents: OutlinedFiles, limits: Limits) -> Batch | Problems:
-    """`batch` with each glob replaced by the files that match, and that git does not ignore.
+    """Return `batch` with each glob replaced by the files that match, and that git does not ignore.
 
-    Where all edits of a glob in `files` are replace_match, its files are those in which one of them has a
+    If all edits of a glob in `files` are replace_match, its files are those in which one of them has a
     match.
 
     Errors: those of `files_of`; FILE_NOT_FOUND for a glob that no file matches, BATCH_TOO_LARGE for one that
@@ -394,11 +392,11 @@ def expand_globs(batch: Batch, documents: OutlinedFiles, limits: Limits) -> Batc
     files: list[FileEdits] = []
     problems: list[Diagnostic] = []
     for entry in batch.files:
-        found = _matching(entry, documents, limits) if isinstance(entry, GlobEdits) else [entry]
-        if isinstance(found, Diagnostic):
-            problems.append(found)
+        expansion = _matching(entry, documents, limits) if isinstance(entry, GlobEdits) else [entry]
+        if isinstance(expansion, Diagnostic):
+            problems.append(expansion)
         else:
-            files += found
+            files += expansion
     problem = too_large(len(files), sum(len(file.edits) for file in files), limits)
     if problem is not None:
         problems.append(problem)
@@ -407,7 +405,7 @@ def expand_globs(batch: Batch, documents: OutlinedFiles, limits: Limits) -> Batc
 
 
 def _other_count(batch: Batch) -> Problems:
-    """MATCH_COUNT_MISMATCH where `batch` is for more or less files than it says itself."""
+    """Return MATCH_COUNT_MISMATCH if `batch` is for more or fewer files than it says itself."""
     if batch.expected_files in {None, len(batch.files)}:
         return ()
     named = ", ".join(file.file for file in batch.files[:_MOST_LISTED])
@@ -429,8 +427,8 @@ def _matching(entry: GlobEdits, documents: OutlinedFiles, limits: Limits) -> lis
     if isinstance(names, Diagnostic):
         return names
     texts = _needed_texts(entry.edits) if isinstance(entry, MatchingEdits) else ()
-    wanted = (name for name in names if _has_one(workspace, name, texts))
-    paths = [str(name) for name in islice(wanted, limits.glob_files + 1)]
+    matching = (name for name in names if _has_one(workspace, name, texts))
+    paths = [str(name) for name in islice(matching, limits.glob_files + 1)]
     if not paths:
         return Diagnostic(
             code=Code.FILE_NOT_FOUND,
@@ -452,7 +450,7 @@ def _matching(entry: GlobEdits, documents: OutlinedFiles, limits: Limits) -> lis
 
 
 def _has_match(file: FileEdits, documents: OutlinedFiles) -> bool:
-    """Whether an edit of `file` finds what it looks for, or is not a replace_match."""
+    """Return True if an edit of `file` finds what it looks for, or is not a replace_match."""
     name = documents.workspace.locate(file.file)
     outline = name if isinstance(name, Diagnostic) else documents.open(name, file.encoding, file.format)
     return isinstance(outline, Diagnostic) or any(not _finds_nothing(edit, outline) for edit in file.edits)
@@ -461,18 +459,18 @@ def _has_match(file: FileEdits, documents: OutlinedFiles) -> bool:
 def _finds_nothing(edit: Operation, outline: Outline) -> bool:
     from mdplan.operations.matches import ReplaceMatch
 
-    found = edit.resolve(outline) if isinstance(edit, ReplaceMatch) else None
-    return isinstance(found, tuple) and all(
+    problems = edit.resolve(outline) if isinstance(edit, ReplaceMatch) else None
+    return isinstance(problems, tuple) and all(
         edit.already_satisfied(problem, outline)
         or (problem.code is Code.SECTION_NOT_FOUND and not problem.candidates)
-        for problem in found
+        for problem in problems
     )
 
 
 def _needed_texts(edits: Sequence[Operation]) -> tuple[bytes, ...]:
-    """Texts of which a file must have one so that an edit finds its own; none where that is not known.
+    """Return texts of which a file must have one to have a match; none if that is not known.
 
-    A line end in a text stands for any, so only its longest line counts.
+    A newline in a pattern matches any line end, so only its longest line counts.
     """
     from mdplan.operations.matches import ReplaceMatch
     from mdplan.text.pattern import MatchType
@@ -491,12 +489,12 @@ def _needed_texts(edits: Sequence[Operation]) -> tuple[bytes, ...]:
 def _has_one(workspace: Workspace, name: FileName, texts: Sequence[bytes]) -> bool:
     if not texts:
         return True
-    found = workspace.read(name, _MOST_BYTES)
+    content = workspace.read(name, _MOST_BYTES)
     # A file that cannot be read is left to the plan, which says so.
-    return isinstance(found, Diagnostic) or any(text in found.data for text in texts)
+    return isinstance(content, Diagnostic) or any(text in content.data for text in texts)
 
 
-# --- Versions of files that a client was shown, as guards of what it writes.
+# --- Guards from the versions of files that a client was shown
 
 # The SHA-256 of the version of a file, by its path as reports write it, that the caller saw last.
 Seen = Callable[[str], str | None]
@@ -505,7 +503,7 @@ Seen = Callable[[str], str | None]
 def with_seen_bases(
     batch: Batch, workspace: Workspace, seen: Seen, unguarded: Collection[str | None] = ()
 ) -> Batch:
-    """`batch`, in which each file without a base hash has that of the version that was `seen`, if one was.
+    """Return `batch` in which each file without a base hash gets that of the version that was `seen`, if any.
 
     Files at the paths `unguarded`, as reports write them, stay without one.
     """
@@ -529,8 +527,7 @@ def with_seen_bases(
     return batch.model_copy(update={"files": tuple(map(guarded, batch.files))})
 
 
-# --- The files of a root next to those of a batch, looked at where links lead: the second pass of a
-# snapshot.
+# --- The other files of a root, read as far as links lead there
 
 
 class LinkIndex:
@@ -548,44 +545,40 @@ class LinkIndex:
 
     @classmethod
     def for_file(cls, file: SnapshotFile, documents: OutlinedFiles) -> "LinkIndex":
-        """The files of the root that `file` of `documents` lies in."""
+        """Return the index of the root that `file` of `documents` lies in."""
         name = documents.workspace.locate(file.path)
         assert isinstance(name, FileName), "the files of a snapshot were located before"
         return cls(documents, documents.workspace.root_of(name))
 
     def at(self, path: str) -> TargetKind:
-        """What is at `path`, from the root; links and what must not be examined count as something."""
+        """Return what is at `path`, from the root; links and what must not be examined count as something."""
         if self._root.scope.is_limited and self._root.scope.refusal(path) is not None:
             return TargetKind.OTHER
         folder = folder_of(path)
-        if folder not in self._folders:
-            self._folders[folder] = self._listed(folder)
-        names = self._folders[folder]
+        names = self._names_in(folder)
         if names is not None:
             return names.get(path.rpartition("/")[2], TargetKind.NOTHING)
         # A folder that is not there holds nothing; of one that cannot be opened no one knows.
         return TargetKind.NOTHING if folder and self.at(folder) is not TargetKind.OTHER else TargetKind.OTHER
 
     def pages(self, key: str) -> Sequence[str]:
-        """Markdown files whose `page_key` is `key`, sorted."""
+        """Return the Markdown files whose `page_key` is `key`, sorted."""
         return self._pages.get(key, ())
 
     def spelled(self, path: str) -> str | None:
-        """The one path that is `path` but for case; None where there is none, or there are several."""
+        """Return the only path that equals `path` apart from case; None if there is none, or several."""
         here = ""
         for component in path.split("/"):
-            if here not in self._folders:
-                self._folders[here] = self._listed(here)
-            wanted = component.casefold()
-            found = [name for name in self._folders[here] or () if name.casefold() == wanted]
-            if len(found) != 1:
+            folded = component.casefold()
+            names = [name for name in self._names_in(here) or () if name.casefold() == folded]
+            if len(names) != 1:
                 return None
-            here = f"{here}/{found[0]}" if here else found[0]
+            here = f"{here}/{names[0]}" if here else names[0]
         return here
 
     @property
     def rules(self) -> SiteRules:
-        """How links of the site name its files; none where they cannot be read."""
+        """Rules by which links of the site name its files; none if they cannot be read."""
         return self._site if isinstance(self._site, SiteRules) else NO_RULES
 
     @property
@@ -598,7 +591,7 @@ class LinkIndex:
         return self._documents.site_rules(self._root)
 
     def anchors(self, path: str) -> frozenset[str] | None:
-        """Anchors of the Markdown file `path`, as `target_key` writes them; None for what cannot be read.
+        """Return anchors of the Markdown file `path`, as `target_key` writes them; None if unreadable.
 
         Each file is parsed once.
         """
@@ -607,34 +600,34 @@ class LinkIndex:
         return self._anchors[path]
 
     def linking_to(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
-        """Markdown files that may link to a file of one of `names`, sorted; only these are parsed.
+        """Yield Markdown files that may link to a file of one of `names`, sorted; only these are parsed.
 
-        A file that cannot be read is a warning.
+        Yields a warning for a file that cannot be read.
         """
         yield from self._parsed(self._markdown, lambda text: may_name(possible_links(text), names))
 
     def navigation(self, names: frozenset[str]) -> Iterator[SnapshotFile | Diagnostic]:
-        """Files that list the pages of a site and may name one of `names`, in the same way."""
-        yield from self._parsed(self._lists_of_pages, lambda text: may_list(text, names))
+        """Yield files that list the pages of a site and may name one of `names`, in the same way."""
+        yield from self._parsed(filter(is_navigation, self._files), lambda text: may_list(text, names))
 
     def _parsed(
-        self, paths: Iterable[str], may_name: Callable[[str], bool]
+        self, paths: Iterable[str], is_relevant: Callable[[str], bool]
     ) -> Iterator[SnapshotFile | Diagnostic]:
         for path in paths:
             name = FileName(self._root.name, path)
-            found = self._documents.workspace.read(name, self._documents.max_file_bytes)
-            if isinstance(found, Diagnostic):
-                yield _not_looked_at(name, found)
-            elif may_name(text_of_bytes(found.data)):
-                source = self._documents.decode(name, found.data, None)
-                yield (
-                    self._snapshot(name, source)
-                    if isinstance(source, Source)
-                    else _not_looked_at(name, source)
-                )
+            content = self._documents.workspace.read(name, self._documents.max_file_bytes)
+            if isinstance(content, Diagnostic):
+                yield _not_looked_at(name, content)
+            elif is_relevant(text_of_bytes(content.data)):
+                source = self._documents.decode(name, content.data, None)
+                if isinstance(source, Diagnostic):
+                    yield _not_looked_at(name, source)
+                else:
+                    outline = self._documents.outline(name, source, None)
+                    yield _snapshot_of(name, FileEdits.none_of(str(name)), outline, first_edit=0)
 
     def refusal(self, file: SnapshotFile) -> Diagnostic | None:
-        """Why `file` could not be replaced now; None when it could."""
+        """Return why `file` could not be replaced now; None if it could."""
         return self._documents.workspace.write_refusal(FileName(self._root.name, file.relative))
 
     def _read_anchors(self, path: str) -> frozenset[str] | None:
@@ -645,8 +638,13 @@ class LinkIndex:
         outline = name if isinstance(name, Diagnostic) else self._documents.open(name, None, None)
         return None if isinstance(outline, Diagnostic) else resolvable_targets(outline)
 
-    def _listed(self, folder: str) -> dict[str, TargetKind] | None:
-        """What the names in `folder` are; None where it cannot be opened."""
+    def _names_in(self, folder: str) -> dict[str, TargetKind] | None:
+        """Return the kinds of the names in `folder`; None if it cannot be opened. Each is listed once."""
+        if folder not in self._folders:
+            self._folders[folder] = self._list(folder)
+        return self._folders[folder]
+
+    def _list(self, folder: str) -> dict[str, TargetKind] | None:
         opened = self._root.open_folder(folder)
         if isinstance(opened, Diagnostic):
             return None
@@ -663,10 +661,6 @@ class LinkIndex:
         return [path for path in self._files if path.lower().endswith(MARKDOWN_SUFFIXES)]
 
     @cached_property
-    def _lists_of_pages(self) -> list[str]:
-        return [path for path in self._files if is_navigation(path)]
-
-    @cached_property
     def _files(self) -> list[str]:
         everything = f"{self._root.name}:." if self._root.name else "."
         names = self._documents.workspace.iter_files(everything, respect_gitignore=True)
@@ -677,15 +671,6 @@ class LinkIndex:
             for name in names
             if name.path.lower().endswith(MARKDOWN_SUFFIXES) or is_navigation(name.path)
         ]
-
-    def _snapshot(self, name: FileName, source: Source) -> SnapshotFile:
-        return SnapshotFile(
-            path=str(name),
-            relative=name.path,
-            requested=FileEdits.none_of(str(name)),
-            outline=self._documents.outline(name, source, None),
-            first_edit=0,
-        )
 
     @cached_property
     def _pages(self) -> dict[str, list[str]]:

@@ -1,4 +1,4 @@
-"""The files of a workspace, read and parsed: what looking needs, and all else is built on."""
+"""Read and parse the files of a workspace, with a cache of outlines and the rules of their site."""
 
 import re
 from _thread import allocate_lock
@@ -48,25 +48,25 @@ class OutlineCache:
         self._lock = allocate_lock()
 
     def get(self, key: Hashable, data: bytes) -> Outline | None:
-        """The outline of `data` that was kept under `key`, if it still is."""
-        place = (key, len(data))
+        """Return the outline of `data` that was kept under `key`, if it still is."""
+        entry = (key, len(data))
         with self._lock:
-            outline = self._outlines.get(place)
+            outline = self._outlines.get(entry)
             if outline is None or outline.source.data != data:
                 return None
-            self._outlines.move_to_end(place)
+            self._outlines.move_to_end(entry)
             return outline
 
     def keep(self, key: Hashable, outline: Outline) -> None:
         """Keep `outline`, unless it is too big; those that were asked for longest ago make room for it."""
         size = len(outline.source.data)
-        place = (key, size)
+        entry = (key, size)
         with self._lock:
             if size > self._max_bytes:
                 return
-            self._bytes += 0 if place in self._outlines else size
-            self._outlines[place] = outline
-            self._outlines.move_to_end(place)
+            self._bytes += 0 if entry in self._outlines else size
+            self._outlines[entry] = outline
+            self._outlines.move_to_end(entry)
             while self._bytes > self._max_bytes or len(self._outlines) > self._max_outlines:
                 _, old = self._outlines.popitem(last=False)
                 self._bytes -= len(old.source.data)
@@ -88,32 +88,31 @@ class OutlinedFiles:
 
     @classmethod
     def of(cls, workspace: Workspace, settings: Settings) -> Self:
-        """Files of `workspace`, with the limits that `settings` set."""
+        """Return files of `workspace`, with the limits that `settings` set."""
         return cls(workspace, settings.max_file_bytes, settings.max_lines, settings.of_documents)
 
     def read(self, name: FileName, encoding: str | None) -> Source | Diagnostic:
-        """A file, decoded. Errors: those of `Workspace.read` and `decode_document`."""
-        found = self.workspace.read(name, self.max_file_bytes)
-        if isinstance(found, Diagnostic):
-            return found
-        known = self.outlines.get((str(name), encoding, None, self._slugs_of(name)), found.data)
-        return self.decode(name, found.data, encoding) if known is None else known.source
+        """Return a file, decoded. Errors: those of `Workspace.read` and `decode_document`."""
+        content = self.workspace.read(name, self.max_file_bytes)
+        if isinstance(content, Diagnostic):
+            return content
+        known = self.outlines.get((str(name), encoding, None, self._slugs_of(name)), content.data)
+        return self.decode(name, content.data, encoding) if known is None else known.source
 
     def decode(self, name: FileName, data: bytes, encoding: str | None) -> Source | Diagnostic:
-        """The bytes of a file, decoded. Errors: those of `decode_document`."""
+        """Return the bytes of a file, decoded. Errors: those of `decode_document`."""
         return decode_document(str(name), data, encoding, self.max_lines)
 
     def open(self, name: FileName, encoding: str | None, given_format: str | None) -> Outline | Diagnostic:
-        """A file, parsed; `given_format` is what the caller says it is, None to go by its name."""
-        found = self.workspace.read(name, self.max_file_bytes)
-        if isinstance(found, Diagnostic):
-            return found
-        # All else that an outline depends on.
+        """Return a file, parsed; `given_format` is what the caller says it is, None to go by its name."""
+        content = self.workspace.read(name, self.max_file_bytes)
+        if isinstance(content, Diagnostic):
+            return content
         key = (str(name), encoding, given_format, self._slugs_of(name))
-        known = self.outlines.get(key, found.data)
+        known = self.outlines.get(key, content.data)
         if known is not None:
             return known
-        source = self.decode(name, found.data, encoding)
+        source = self.decode(name, content.data, encoding)
         if isinstance(source, Diagnostic):
             return source
         outline = self.outline(name, source, given_format)
@@ -130,7 +129,7 @@ class OutlinedFiles:
             self.outlines.keep((path, encoding, given_format, outline.slugs), outline)
 
     def with_timeout(self, file: str, read: Callable[[], _Found], count: int = 1) -> _Found | Diagnostic:
-        """What `read` returns, which parses `file`, or `count` files. Errors: PARSE_TIMEOUT."""
+        """Return what `read` returns, which parses `file`, or `count` files. Errors: PARSE_TIMEOUT."""
         seconds = self.limits.parse_seconds
         try:
             # The time of this thread: others, and waiting for disks, are no fault of a document.
@@ -145,13 +144,13 @@ class OutlinedFiles:
             )
 
     def outline(self, name: FileName, source: Source, given_format: str | None) -> Outline:
-        """The file `name`, which was read as `source`, parsed with the limits of these files."""
-        found = document_format(str(name), source.text, given_format)
+        """Return the file `name`, which was read as `source`, parsed with the limits of these files."""
+        actual_format = document_format(str(name), source.text, given_format)
         is_mdx, slugs = has_mdx_name(str(name)), self._slugs_of(name)
-        return Outline(source, found, self.limits, is_mdx=is_mdx, slugs=slugs)
+        return Outline(source, actual_format, self.limits, is_mdx=is_mdx, slugs=slugs)
 
     def site_rules(self, root: Root) -> SiteRules | Diagnostic:
-        """How the site in `root` names files and headings; a warning about rules that cannot be read."""
+        """Return how the site in `root` names files and headings, or a warning about unreadable rules."""
         return self.given_rules or read_site_rules(root)
 
     def _slugs_of(self, name: FileName) -> SlugStyle:
@@ -159,12 +158,10 @@ class OutlinedFiles:
         return rules.slugs_of(name.path) if isinstance(rules, SiteRules) else GITHUB
 
 
-# --- Rules for links, as a repository configures them: `[links]` of `mdplan.toml`, or of
-# `pyproject.toml`.
+# --- Rules for links: `[links]` of `mdplan.toml`, or of `pyproject.toml`
 #
-# Without them `mkdocs.yml` says how MkDocs makes anchors. All of these come with the repository, so that
-# a
-# stranger may have written them: they describe links, and can never widen what may be read or written.
+# Without them `mkdocs.yml` says how MkDocs makes anchors. All of these come with the repository, so anybody
+# may have written them: they describe links, and can never widen what may be read or written.
 
 FILE: Final = "mdplan.toml"
 
@@ -186,7 +183,7 @@ _SLUGS: Final = {
 
 
 def read_site_rules(root: Root) -> SiteRules | Diagnostic:
-    """The rules of the site in `root`, none where nothing configures them; a warning about wrong ones.
+    """Return the rules of the site in `root`, none where nothing configures them; a warning about wrong ones.
 
     `mdplan.toml` goes before `[tool.mdplan]` of `pyproject.toml`, and that before `mkdocs.yml`.
     """
@@ -202,21 +199,21 @@ def read_site_rules(root: Root) -> SiteRules | Diagnostic:
 
 
 def _data(root: Root, name: str) -> bytes | None:
-    """The content of the file `name` of `root`; None where it cannot be read."""
+    """Return the content of the file `name` of `root`; None if it cannot be read."""
     try:
         # Cheap, and most roots have no such file.
         root.filesystem.status_of(root.descriptor, name)
     except OSError:
         return None
     located = root.locate(name)
-    found = located if isinstance(located, Diagnostic) else root.read(located, _MOST_BYTES)
-    return None if isinstance(found, Diagnostic) else found.data
+    content = located if isinstance(located, Diagnostic) else root.read(located, _MOST_BYTES)
+    return None if isinstance(content, Diagnostic) else content.data
 
 
 # Every document that is opened asks for the rules: what did not change is read once.
 @lru_cache(maxsize=16)
 def _rules_in(name: str, data: bytes, table: tuple[str, ...]) -> SiteRules | Diagnostic | None:
-    """The rules that `table` of the file `name` contains; None where it contains none."""
+    """Return the rules that `table` of the file `name` contains; None if it contains none."""
     import tomllib
 
     try:
@@ -231,15 +228,15 @@ def _rules_in(name: str, data: bytes, table: tuple[str, ...]) -> SiteRules | Dia
 
 @lru_cache(maxsize=16)
 def _rules_of_mkdocs(data: bytes) -> SiteRules:
-    """How MkDocs makes the anchors of its pages: what its links mean, mdplan is not told."""
+    """Return how MkDocs makes the anchors of its pages: what its links mean, mdplan is not told."""
     text = data.decode("utf-8", "replace")
-    folder = found[1].strip() if (found := _DOCS_FOLDER.search(text)) else "docs"
+    folder = match[1].strip() if (match := _DOCS_FOLDER.search(text)) else "docs"
     name = next((name for name, pattern in _SLUGS.items() if pattern.search(text)), "python-markdown")
     return SiteRules(slugs=STYLES[name], slug_folders=(followed("", folder),))
 
 
 def _rules_of(value: object, file: str, table: tuple[str, ...]) -> SiteRules | Diagnostic:
-    """The rules that `value` says, which `table` of `file` has."""
+    """Return the rules that `value` says, which `table` of `file` has."""
     # Few repositories configure links: the others need no pydantic to plan.
     from pydantic import ValidationError
 

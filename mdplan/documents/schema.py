@@ -1,4 +1,4 @@
-"""Results of a batch checked against the JSON Schema that the batch or a file names."""
+"""Check results of a batch against the JSON Schema that the batch or a file names."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -17,8 +17,8 @@ from mdplan.text.source import DocumentFormat
 
 _MOST_LISTED: Final = 10
 
-# What a file that names its schema contains: many documents have another `schema` in their front matter.
-_SIGNS: Final = ("$schema", "#:schema")
+# One of these is in every file that names its schema; a plain `schema` in front matter means something else.
+_MARKERS: Final = ("$schema", "#:schema")
 
 _IN_BATCH: Final = "jsonSchema"
 
@@ -26,21 +26,21 @@ _IN_BATCH: Final = "jsonSchema"
 def schema_problems(
     documents: Documents, files: Sequence[BuiltFile], named: str | None
 ) -> Iterator[Diagnostic]:
-    """What the results `files` violate that their bases did not: errors, and warnings.
+    """Yield what the results `files` violate that their bases did not: errors, and warnings.
 
     The schema is the one that is `named`, and the one that a file names. Errors: SCHEMA_VIOLATION; those of
     reading the one that is `named`, and DATA_INVALID where it cannot be used. What a file names and cannot be
     used is a warning; what is not there, or on the web, is passed over.
     """
-    given = _Schema(documents, files, named) if named is not None else None
+    batch_schema = _Schema(documents, files, named) if named is not None else None
     for built in files:
         if built.file.is_deleted or not built.edits:
             continue
-        if given is not None and _is_data(built.result):
-            yield from _checked(built, given, is_asked=True)
-        own = _own_schema(documents, files, built)
-        if own is not None and (given is None or own.path != given.path):
-            yield from _checked(built, own, is_asked=False)
+        if batch_schema is not None and _is_data(built.result):
+            yield from _checked(built, batch_schema, is_asked=True)
+        own_schema = _own_schema(documents, files, built)
+        if own_schema is not None and (batch_schema is None or own_schema.path != batch_schema.path):
+            yield from _checked(built, own_schema, is_asked=False)
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class _Schema:
         name = self.documents.workspace.locate(self.path)
         if not isinstance(name, FileName):
             return name
-        now = {each.file.new_path or each.file.path: each.result for each in self.files}
-        outline = now.get(str(name))
+        results = {built.file.new_path or built.file.path: built.result for built in self.files}
+        outline = results.get(str(name))
         source = self.documents.read(name, None) if outline is None else outline.source
         if isinstance(source, Diagnostic):
             return source
@@ -88,7 +88,7 @@ def _values(path: str, text: str) -> object:
 
 def _own_schema(documents: Documents, files: Sequence[BuiltFile], built: BuiltFile) -> _Schema | None:
     text = built.result.source.text
-    if not any(sign in text for sign in _SIGNS) or built.result.format is DocumentFormat.TEXT:
+    if not any(marker in text for marker in _MARKERS) or built.result.format is DocumentFormat.TEXT:
         return None
     # Few files name a schema: what reads data is loaded for these.
     from mdplan.data.content import DataContent
@@ -123,19 +123,20 @@ def _checked(built: BuiltFile, schema: _Schema, *, is_asked: bool) -> Iterator[D
     except DataError as error:
         yield _as(_unusable(schema.path, error.reason), path, is_asked=is_asked)
         return
-    found = new_violations(before, after)
+    new = new_violations(before, after)
     shown = short_name(schema.path)
-    for each in found[:_MOST_LISTED]:
+    for violation in new[:_MOST_LISTED]:
         yield Diagnostic(
             code=Code.SCHEMA_VIOLATION,
-            message=f"{place_of(each)} would violate `{short_name(each.rule)}` of the schema `{shown}`",
+            message=f"{place_of(violation)} would violate `{short_name(violation.rule)}` "
+            f"of the schema `{shown}`",
             hint="send a value that the schema allows",
             file=path,
         )
-    if len(found) > _MOST_LISTED:
+    if len(new) > _MOST_LISTED:
         yield Diagnostic(
             code=Code.SCHEMA_VIOLATION,
-            message=f"and {len(found) - _MOST_LISTED} more violations of the schema `{shown}`",
+            message=f"and {len(new) - _MOST_LISTED} more violations of the schema `{shown}`",
             hint="send values that the schema allows",
             file=path,
         )
@@ -164,7 +165,7 @@ def _unusable(path: str, reason: str) -> Diagnostic:
 
 
 def _as(problem: Diagnostic, file: str, *, is_asked: bool) -> Diagnostic:
-    """An error where the batch asked for the check, else a warning."""
+    """Return an error where the batch asked for the check, else a warning."""
     return problem if is_asked else replace(problem, severity=Severity.WARNING, file=file)
 
 

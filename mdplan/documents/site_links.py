@@ -44,7 +44,7 @@ class SiteLinks(BaseModel):
     ) = Field(default=None, description="How the site makes anchors of headings.")
 
     def rules(self) -> SiteRules:
-        """The rules that it describes."""
+        """Return the rules that it describes."""
         preset = PRESETS[self.preset] if self.preset else NO_RULES
         return SiteRules.of(
             dict(preset.roots) if self.roots is None else self.roots,

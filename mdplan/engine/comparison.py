@@ -218,14 +218,15 @@ class DocumentCheck:
         plan = read_document(data)
         if isinstance(plan, Diagnostic):
             return plan
-        root = self.documents.root_of(plan)
-        if isinstance(root, Diagnostic):
-            return root
+        workspace = self.documents.workspace
+        name = workspace.locate(plan.files[0].path)
+        if isinstance(name, Diagnostic):
+            return name
         stored = self.library.load(plan.plan_id)
         if not isinstance(stored, Diagnostic):
             return stored
         proven = self._proven(plan)
-        return proven if isinstance(proven, Diagnostic) else (proven, root)
+        return proven if isinstance(proven, Diagnostic) else (proven, workspace.root_of(name))
 
     def _proven(self, plan: Plan) -> Plan | Diagnostic:
         """`plan` with nothing in it that the files do not confirm."""
