@@ -1,4 +1,4 @@
-"""A change of files that others changed since, merged three-way: a new plan on the files as they are now."""
+"""Merge a change three-way into files that others changed since, and plans of several files into one."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import accumulate, groupby
 from types import MappingProxyType
-from typing import Any, Final, Protocol, TypeVar, overload
+from typing import Any, Final, Protocol
 
 from mdplan.diagnostics import Candidate, Code, Diagnostic, Problems
 from mdplan.markdown.addresses import candidate
@@ -16,7 +16,7 @@ from mdplan.merge.documents import Choice, ConflictPlace, marker_style, merge_te
 from mdplan.merge.lines import Conflict
 from mdplan.plan import NO_INTENT, EditResult, Effect, FileChange, Intent, Plan
 from mdplan.planning.plan_document import new_plan
-from mdplan.planning.replay import ReplayedFile, replay_file, request_of
+from mdplan.planning.replay import Entry, LazySequence, ReplayedFile, replay_file, request_of
 from mdplan.text.diff import LineDrift, file_diff, find_hunks
 from mdplan.text.edit import EditList
 from mdplan.text.lines import Position, to_lf
@@ -25,6 +25,8 @@ from mdplan.text.source import DocumentFormat, EncodeProblem, Source, visible
 _MOST_CONFLICTS: Final = 20
 
 _MOST_CHARACTERS: Final = 1_000
+
+_MIXED: Final = "it has mixed line ends, or conflict markers"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +46,7 @@ class Sides:
 
     @classmethod
     def of(cls, change: FileChange, base: Source, ours: Source, theirs: str) -> "Sides":
-        """The sides of a `change` that has a result."""
+        """Return the sides of a `change` that has a result."""
         return cls(
             path=change.path,
             base=base,
@@ -61,7 +63,7 @@ Choices = Mapping[str, Sequence[Choice]]
 
 
 def merged_edits(sides: Sides, choices: Sequence[Choice] = ()) -> EditList | Problems:
-    """The text edits that bring the change into the file as it is now, with `choices` for its conflicts.
+    """Merge the change into the file as it is now, with `choices` for its conflicts.
 
     Errors: MERGE_CONFLICT for each place that both changed, unless there is a choice for all of them;
     STALE_BASE for a file that is not merged.
@@ -70,31 +72,31 @@ def merged_edits(sides: Sides, choices: Sequence[Choice] = ()) -> EditList | Pro
     named = document_format(sides.path, ours.text, sides.format)
     texts = sides.base.text, ours.text, sides.theirs
     style = marker_style(texts)
-    found = merge_texts(named, texts, style)
-    if found is None:
-        return (_not_merged(sides.path, "it has mixed line ends, or conflict markers"),)
-    if found.conflicts and choices and len(choices) == len(places(found, style)):
-        return LineDrift.between(ours.text, resolved(found, style, choices)).edits
-    if found.conflicts:
+    merged = merge_texts(named, texts, style)
+    if merged is None:
+        return (_not_merged(sides.path, _MIXED),)
+    if merged.conflicts and choices and len(choices) == len(places(merged, style)):
+        return LineDrift.between(ours.text, resolved(merged, style, choices)).edits
+    if merged.conflicts:
         outline = Outline(ours, named) if named is DocumentFormat.MARKDOWN else None
-        return tuple(map(partial(_conflict, sides, outline), found.conflicts[:_MOST_CONFLICTS]))
-    return LineDrift.between(ours.text, found.text).edits
+        return tuple(map(partial(_conflict, sides, outline), merged.conflicts[:_MOST_CONFLICTS]))
+    return LineDrift.between(ours.text, merged.text).edits
 
 
 def conflict_places(sides: Sides) -> tuple[ConflictPlace, ...] | Problems:
-    """The places that both changed, in order. Errors: STALE_BASE for a file that is not merged."""
+    """Return the places that both changed, in order. Errors: STALE_BASE for a file that is not merged."""
     texts = sides.base.text, sides.ours.text, sides.theirs
     style = marker_style(texts)
-    found = merge_texts(document_format(sides.path, sides.ours.text, sides.format), texts, style)
-    if found is None:
-        return (_not_merged(sides.path, "it has mixed line ends, or conflict markers"),)
-    return places(found, style)
+    merged = merge_texts(document_format(sides.path, sides.ours.text, sides.format), texts, style)
+    if merged is None:
+        return (_not_merged(sides.path, _MIXED),)
+    return places(merged, style)
 
 
 def merged_request(
     files: Sequence[Sides], stale: Plan | None = None, choices: Choices = MappingProxyType({})
 ) -> dict[str, Any] | Problems:
-    """The batch that merges the changes of `files` into them as they are now, with `choices`.
+    """Return the batch that merges the changes of `files` into them as they are now, with `choices`.
 
     What the plan `stale` does to other files as a whole is in it, too.
 
@@ -110,23 +112,23 @@ def merged_request(
             (changed if edits else unchanged).append(_as_diff(sides, edits))
         else:
             problems += edits
-    whole = _whole_files(stale) if stale is not None else []
+    whole_files = _whole_files(stale) if stale is not None else []
     kept = stale.options if stale is not None else {}
     options: dict[str, Any] = {name: kept[name] for name in ("backup", "jsonSchema") if name in kept}
     options |= stale.intent.fields if stale is not None else {}
     guards = {"allowOutlineChange": True, "allowDuplicateHeadings": True}
     # A batch has a file: where all have the change already, it changes nothing in one of them.
-    wanted = [*whole, *changed] or unchanged[:1]
-    return tuple(problems) or {"files": wanted, **options, **guards}
+    entries = [*whole_files, *changed] or unchanged[:1]
+    return tuple(problems) or {"files": entries, **options, **guards}
 
 
 def not_kept(path: str) -> Diagnostic:
-    """STALE_BASE for the file `path`, whose text at the time of the change is not known any more."""
+    """Return STALE_BASE for the file `path`, whose text at the time of the change is not known any more."""
     return _not_merged(path, "the text that the change was made for is not kept")
 
 
 def _whole_files(plan: Plan) -> list[dict[str, Any]]:
-    """The files that `plan` creates, deletes or renames, as it was asked."""
+    """Return the files that `plan` creates, deletes or renames, as it was asked."""
     edited = [change for change, edits in zip(plan.files, plan.requested, strict=True) if edits]
     return [
         file
@@ -136,7 +138,7 @@ def _whole_files(plan: Plan) -> list[dict[str, Any]]:
 
 
 def _as_diff(sides: Sides, edits: EditList) -> dict[str, Any]:
-    """`edits` of ours as a file of a batch."""
+    """Return `edits` of ours as a file of a batch, with one diff."""
     path, ours = sides.path, Source.from_text(sides.ours.text)
     byte_edits = ours.planned_byte_edits(edits)
     assert not isinstance(byte_edits, EncodeProblem), "UTF-8 has all characters"
@@ -146,36 +148,39 @@ def _as_diff(sides: Sides, edits: EditList) -> dict[str, Any]:
         hunks = f"@@ -1 +1 @@\n {first_line}\n"
     hashes = sides.base.sha256, sides.ours.sha256, sides.theirs_sha256
     head = "Merge of base {}, ours {} and theirs {}\n".format(*hashes)
-    given = (("encoding", sides.encoding), ("format", sides.format))
+    options = (("encoding", sides.encoding), ("format", sides.format))
     return {
         "file": path,
         "baseSha256": sides.ours.sha256,
-        **{name: value for name, value in given if value is not None},
+        **{name: value for name, value in options if value is not None},
         "edits": [{"op": "apply_diff", "diff": head + hunks}],
     }
 
 
 def theirs_of(change: FileChange, base: Source) -> str | None:
-    """What the text edits of `change` make of `base`; None where that is not what the plan says."""
+    """Return what the text edits of `change` make of `base`; None if that is not what the plan says."""
     replayed = replay_file(change, base) if base.sha256 == change.base_sha256 else None
     if not isinstance(replayed, ReplayedFile) or replayed.result is None:
         return None
     return change.edits.apply(base.text)
 
 
-def _conflict(sides: Sides, outline: Outline | None, found: Conflict) -> Diagnostic:
-    section = outline.section_at(sides.ours.lines.start(found.line)) if outline else None
-    count = max(found.ours.count("\n"), 1)
+def _conflict(sides: Sides, outline: Outline | None, conflict: Conflict) -> Diagnostic:
+    section = outline.section_at(sides.ours.lines.start(conflict.line)) if outline else None
+    count = max(conflict.ours.count("\n"), 1)
     path = candidate(section) if section else None
-    place = path or Candidate(heading_path=found.path, start_line=found.line, end_line=found.line + count - 1)
+    target = path or Candidate(
+        heading_path=conflict.path, start_line=conflict.line, end_line=conflict.line + count - 1
+    )
     return Diagnostic(
         code=Code.MERGE_CONFLICT,
-        message=f"`{sides.path}` line {found.line}: {found.reason}",
-        hint=f"the file has {_quoted(found.ours)} there now, and the change writes {_quoted(found.theirs)}: "
+        message=f"`{sides.path}` line {conflict.line}: {conflict.reason}",
+        hint=f"the file has {_quoted(conflict.ours)} there now, and the change writes "
+        f"{_quoted(conflict.theirs)}: "
         f'send the text that is right as an edit, with `"baseSha256": "{sides.ours.sha256[:16]}"`',
         file=sides.path,
-        place=Position(line=found.line, col=1),
-        candidates=(place,),
+        place=Position(line=conflict.line, col=1),
+        candidates=(target,),
     )
 
 
@@ -200,25 +205,25 @@ class PlansByNumber(Protocol):
     """Plans by their number, from 0. Each counts its edits from 0."""
 
     def sizes(self) -> Iterable[tuple[int, int]]:
-        """How many files and edits each has."""
+        """Return how many files and edits each has."""
 
     def changes(self, number: int) -> Sequence[tuple[FileChange, Sequence[Mapping[str, Any]]]]:
-        """The files of a plan, each with the edits that were requested."""
+        """Return the files of a plan, each with the edits that were requested."""
 
     def effects(self, number: int) -> Sequence[tuple[Effect, ...]]:
-        """What its edits remove and insert."""
+        """Return what its edits remove and insert."""
 
     def results(self, number: int) -> Sequence[EditResult]:
-        """What its edits do."""
+        """Return what its edits do."""
 
 
-# --- Plans of different files as one plan.
+# --- Plans of different files as one plan
 
 
 def merge_plans(
     plans: PlansByNumber, warnings: Problems, options: Mapping[str, bool | str], intent: Intent = NO_INTENT
 ) -> Plan | Problems:
-    """One plan that does what all of `plans` do, in their order, asked with `options`, for `intent`.
+    """Make one plan that does what all of `plans` do, in their order, asked with `options`, for `intent`.
 
     The indexes of edits go through all of it. `warnings` are those of all `plans`. The plan loads its files
     and edits when they are read. Errors: INVALID_ARGUMENT for a path that two of `plans` change.
@@ -228,7 +233,16 @@ def merge_plans(
     # Who reads a file reads what was requested for it, too.
     changes = lru_cache(maxsize=1)(plans.changes)
     changed = StoredEntries(files, lambda number: [change for change, _ in changes(number)])
-    problems = tuple(_duplicate_file(path) for path in _repeated(changed))
+    paths = sorted(path for change in changed for path in (change.path, change.new_path) if path is not None)
+    problems = tuple(
+        Diagnostic.invalid(
+            f"`{path}` would be changed twice, by edits of different files",
+            "let one file write into it; a new name must be free",
+            file=path,
+        )
+        for path, same in groupby(paths)
+        if len(list(same)) > 1
+    )
     return problems or new_plan(
         files=changed,
         requested=StoredEntries(files, lambda number: [requested for _, requested in changes(number)]),
@@ -241,7 +255,7 @@ def merge_plans(
 
 
 def ready_to_merge(plan: Plan) -> Plan:
-    """`plan` without the files that stay as they are, which are not all of them; with the ID of `plan`.
+    """Return `plan`, which changes some file, without the unchanged files, under the same ID.
 
     It knows no sections of its bases, which only show what made a base stale, and no single matches, which no
     report on several files has: these two are most of a plan.
@@ -257,7 +271,7 @@ def ready_to_merge(plan: Plan) -> Plan:
             files.append(replace(change, base_sections={}))
             requested.append(edits)
             effects += plan.effects[first:end]
-            bare = [replace(each, matches=()) for each in plan.results[first:end]]
+            bare = [replace(result, matches=()) for result in plan.results[first:end]]
             results += _numbered(bare, len(results))
         first = end
     return replace(
@@ -266,7 +280,7 @@ def ready_to_merge(plan: Plan) -> Plan:
 
 
 def _numbered(results: Iterable[EditResult], first: int) -> list[EditResult]:
-    """`results` with indexes of edits that begin at `first`."""
+    """Return `results` with indexes of edits that begin at `first`."""
     return [_at(result, index) for index, result in enumerate(results, start=first)]
 
 
@@ -277,49 +291,18 @@ def _at(result: EditResult, index: int) -> EditResult:
     return replace(result, edit_index=index, warnings=warnings)
 
 
-def _repeated(changes: Iterable[FileChange]) -> list[str]:
-    paths = sorted(path for change in changes for path in (change.path, change.new_path) if path is not None)
-    return [path for path, same in groupby(paths) if len(list(same)) > 1]
+class StoredEntries(LazySequence[Entry]):
+    """Entries of several stored plans, one plan after the other; keeps those of one plan in memory.
 
-
-def _duplicate_file(path: str) -> Diagnostic:
-    return Diagnostic.invalid(
-        f"`{path}` would be changed twice, by edits of different files",
-        "let one file write into it; a new name must be free",
-        file=path,
-    )
-
-
-# --- Plans that are not in memory: what is asked of them is loaded, file by file.
-
-Entry = TypeVar("Entry")
-
-
-class StoredEntries(Sequence[Entry]):
-    """The entries of several plans one after the other, of which those of one plan are in memory.
-
-    `counts` are the numbers of entries of the plans, and `load` gives the entries of one of them.
+    `counts` are the numbers of entries of the plans, and `load` returns the entries of one of them.
     """
 
     def __init__(self, counts: Iterable[int], load: Callable[[int], Sequence[Entry]]) -> None:
-        self._starts = [0, *accumulate(counts)]
-        self._load = load
-        self._last: tuple[int, Sequence[Entry]] = (-1, ())
+        starts = [0, *accumulate(counts)]
+        entries_of = lru_cache(maxsize=1)(load)
 
-    def __len__(self) -> int:
-        return self._starts[-1]
+        def entry_at(index: int) -> Entry:
+            number = bisect_right(starts, index) - 1
+            return entries_of(number)[index - starts[number]]
 
-    @overload
-    def __getitem__(self, at: int) -> Entry: ...
-    @overload
-    def __getitem__(self, at: slice) -> tuple[Entry, ...]: ...
-
-    def __getitem__(self, at: int | slice) -> Entry | tuple[Entry, ...]:
-        found = range(len(self))[at]
-        return self._entry(found) if isinstance(found, int) else tuple(map(self._entry, found))
-
-    def _entry(self, at: int) -> Entry:
-        number = bisect_right(self._starts, at) - 1
-        if self._last[0] != number:
-            self._last = (number, self._load(number))
-        return self._last[1][at - self._starts[number]]
+        super().__init__(starts[-1], entry_at)

@@ -1,8 +1,8 @@
-"""A plan on the bytes of today: are they its base or its result, and what do its text edits make of them."""
+"""Apply a plan to files as they are now, or say which of them changed."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, overload
+from typing import Any, Final, TypeVar, overload
 
 from mdplan.diagnostics import Candidate, Code, Diagnostic, Problems
 from mdplan.markdown.addresses import candidate
@@ -16,7 +16,9 @@ from mdplan.reports.plan import PlanReport
 from mdplan.text.diff import file_diff, find_hunks
 from mdplan.text.source import ByteEdit, EncodeProblem, Source, sha256_hex, splice
 
-# How many bytes of results a replay contains; beyond that a result is made again when it is asked for.
+Entry = TypeVar("Entry")
+
+# How many bytes of results a replay keeps; it makes other results again when they are read.
 CACHED_BYTES: Final = 1 << 20
 
 
@@ -33,7 +35,7 @@ class FoundFile:
 
     @classmethod
     def of(cls, source: Source | None, renamed_sha256: str | None = None) -> "FoundFile":
-        """A file whose text is held."""
+        """Return a file whose text is held."""
         return cls(source.sha256 if source else None, lambda: source, renamed_sha256)
 
 
@@ -52,69 +54,43 @@ class Replay:
     texts: Sequence[Source | None] | None = None
 
 
-class _Bases(Sequence[Source]):
-    """What the text edits of a plan start from, read when it is asked for."""
+class LazySequence(Sequence[Entry]):
+    """A sequence of `count` entries; `load` makes the one at an index each time it is read."""
 
-    def __init__(self, plan: Plan, found: Sequence[FoundFile]) -> None:
-        self._plan = plan
-        self._found = found
-
-    def __len__(self) -> int:
-        return len(self._found)
-
-    @overload
-    def __getitem__(self, at: int) -> Source: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[Source]: ...
-    def __getitem__(self, at: int | slice) -> Source | Sequence[Source]:
-        if isinstance(at, slice):
-            return [self[index] for index in range(*at.indices(len(self)))]
-        return self._found[at].read() or no_text(self._plan.files[at].encoding)
-
-
-class _Results(Sequence[bytes | None]):
-    """What a plan makes of `bases`; `cached` are some of the results, by position."""
-
-    def __init__(self, plan: Plan, bases: Sequence[Source], cached: Mapping[int, bytes]) -> None:
-        self._plan = plan
-        self._bases = bases
-        self._cached = cached
+    def __init__(self, count: int, load: Callable[[int], Entry]) -> None:
+        self._count, self._load = count, load
 
     def __len__(self) -> int:
-        return len(self._plan.files)
+        return self._count
 
     @overload
-    def __getitem__(self, at: int) -> bytes | None: ...
+    def __getitem__(self, at: int) -> Entry: ...
     @overload
-    def __getitem__(self, at: slice) -> Sequence[bytes | None]: ...
-    def __getitem__(self, at: int | slice) -> bytes | Sequence[bytes | None] | None:
-        if isinstance(at, slice):
-            return [self[index] for index in range(*at.indices(len(self)))]
-        if at in self._cached:
-            return self._cached[at]
-        replayed = replay_file(self._plan.files[at], self._bases[at])
-        return None if isinstance(replayed, Diagnostic) else replayed.result
+    def __getitem__(self, at: slice) -> tuple[Entry, ...]: ...
+    def __getitem__(self, at: int | slice) -> Entry | tuple[Entry, ...]:
+        index = range(len(self))[at]
+        return self._load(index) if isinstance(index, int) else tuple(map(self._load, index))
 
 
-def is_applied(plan: Plan, found: Sequence[FoundFile]) -> bool:
-    """Whether every file has its result already, and the plan changes something."""
+def is_applied(plan: Plan, files: Sequence[FoundFile]) -> bool:
+    """Return True if every file has its result already, and the plan changes something."""
     return not plan.is_no_op and all(
-        _is_result(change, file) for change, file in zip(plan.files, found, strict=True)
+        _is_result(change, file) for change, file in zip(plan.files, files, strict=True)
     )
 
 
-def stale_files(plan: Plan, found: Sequence[FoundFile]) -> Problems:
-    """What is not as `plan` saw it; only files that are not the base are parsed.
+def stale_files(plan: Plan, files: Sequence[FoundFile]) -> Problems:
+    """Return what is not as `plan` saw it; only files that are not the base are parsed.
 
     Errors: STALE_BASE; FILE_EXISTS where a file is in the way; FILE_NOT_FOUND where one is gone.
     """
-    problems = (stale_file(change, file) for change, file in zip(plan.files, found, strict=True))
+    problems = (stale_file(change, file) for change, file in zip(plan.files, files, strict=True))
     return tuple(problem for problem in problems if problem is not None)
 
 
-def bases_of(plan: Plan, found: Sequence[FoundFile]) -> Sequence[Source]:
-    """What the text edits of `plan` start from: the files as `found`, or no text where one is created."""
-    return _Bases(plan, found)
+def bases_of(plan: Plan, files: Sequence[FoundFile]) -> Sequence[Source]:
+    """Return what the text edits of `plan` start from: the current `files`, or no text for a new file."""
+    return LazySequence(len(files), lambda at: files[at].read() or no_text(plan.files[at].encoding))
 
 
 def replay(
@@ -124,7 +100,7 @@ def replay(
     *,
     with_diff: bool = True,
 ) -> Replay | Problems:
-    """The text edits of `plan` on its bases; `relative_paths` are old and new paths without the root's name.
+    """Apply the text edits of `plan` to its bases; `relative_paths` are paths without the root's name.
 
     Without `with_diff` there is none: that of many files is large. Errors: PLAN_TAMPERED where base and edits
     do not give the result hash that the plan names; STALE_BASE.
@@ -149,7 +125,15 @@ def replay(
         new = None if change.result_sha256 is None else new_path or path
         if with_diff:
             diff.append(file_diff(old, new, find_hunks(base.data, replayed.byte_edits)))
-    return Replay(results=_Results(plan, bases, cached), sizes=sizes, diff=b"".join(diff))
+
+    def result_at(index: int) -> bytes | None:
+        if index in cached:
+            return cached[index]
+        replayed = replay_file(plan.files[index], bases[index])
+        return None if isinstance(replayed, Diagnostic) else replayed.result
+
+    results = LazySequence(len(plan.files), result_at)
+    return Replay(results=results, sizes=sizes, diff=b"".join(diff))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +145,7 @@ class ReplayedFile:
 
 
 def replay_file(change: FileChange, base: Source) -> ReplayedFile | Diagnostic:
-    """The text edits of `change` on its base.
+    """Apply the text edits of `change` to its base.
 
     Errors: PLAN_TAMPERED where they do not give the result hash that the plan names.
     """
@@ -184,7 +168,7 @@ def _is_result(change: FileChange, file: FoundFile) -> bool:
 
 
 def stale_file(change: FileChange, file: FoundFile) -> Diagnostic | None:
-    """What is not as the plan of `change` saw it; None when `file` is its base. Errors: as `stale_files`."""
+    """Return how `file` differs from the base of `change`; None if it is. Errors: as `stale_files`."""
     if file.renamed_sha256 is not None:
         return Diagnostic.file_exists(change.new_path or change.path)
     if file.sha256 == change.base_sha256:
@@ -201,14 +185,14 @@ def stale_file(change: FileChange, file: FoundFile) -> Diagnostic | None:
 
 
 def _moved_on(change: FileChange, source: Source) -> Diagnostic:
-    """STALE_BASE: the file is `source` now."""
+    """Return STALE_BASE: the file is `source` now."""
     outline = Outline(source, document_format(change.path, source.text, change.format))
     # A plan that comes from the history does not know the sections of its base.
     return stale_base(change.path, change.base_sha256 or "", outline, change.base_sections or None)
 
 
 def no_text(encoding: str | None) -> Source:
-    """What the text edits of a file that is created start from."""
+    """Return what the text edits of a file that is created start from."""
     source = Source.decode(b"", encoding)
     return source if isinstance(source, Source) else Source.from_text("")
 
@@ -222,7 +206,7 @@ def _tampered(change: FileChange) -> Diagnostic:
     )
 
 
-# --- A plan together with what it was made of.
+# --- A plan together with what it was made of
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +242,7 @@ class PlannedBatch:
         return b"".join(built.diff for built in self.files)
 
     def replayed(self) -> Replay:
-        """What a replay of the plan on its bases would give: to plan it was to make it."""
+        """Return what a replay on the bases would give, from the results that planning made."""
         sources = [None if built.file.is_deleted else built.result.source for built in self.files]
         return Replay(
             results=[source.data if source else None for source in sources],
@@ -268,7 +252,7 @@ class PlannedBatch:
         )
 
     def report_fields(self) -> dict[str, Any]:
-        """What a report says of it."""
+        """Return what a report says of it."""
         fields = report_fields(self.plan, self.diff)
         return fields | {"accepted": self.chosen.accepted, "rejected": self.chosen.rejected}
 
@@ -284,7 +268,7 @@ class PlanResult:
     planned: PlannedBatch | None = None
 
 
-# --- A plan on a base that changed: the same edits, if they still do the same to the same text.
+# --- The same edits on a base that changed, if they still do the same to the same text
 
 _NUMERIC: Final = ("lines", "line", "range", "occurrence", "table", "list", "itemOccurrence")
 
@@ -296,7 +280,7 @@ _COUNTED: Final = ("codeBlock",)
 
 
 def request_of(plan: Plan, *, with_bases: bool) -> dict[str, Any]:
-    """The batch that `plan` was made of, as decoded JSON.
+    """Return the batch that `plan` was made of, as decoded JSON.
 
     `with_bases` adds the base hashes of the plan as preconditions. Files without edits are omitted, because
     planning derives their changes again.
@@ -317,7 +301,7 @@ def request_of(plan: Plan, *, with_bases: bool) -> dict[str, Any]:
 
 
 def numeric_addresses(plan: Plan) -> Problems:
-    """STALE_BASE for every edit that names its place by numbers, which mean nothing on another base."""
+    """Return STALE_BASE for edits that name places by numbers, which mean nothing on another base."""
     edits = [edit for file in plan.requested for edit in file]
     numbers = plan.edit_numbers
     return tuple(
@@ -334,25 +318,25 @@ def numeric_addresses(plan: Plan) -> Problems:
 
 
 def _numbers_in(edit: Mapping[str, Any]) -> Iterator[str]:
-    yield from (name for name in _NUMERIC if name in edit and not _has_hashes(name, edit))
+    yield from (field for field in _NUMERIC if field in edit and not _has_hashes(field, edit))
     if edit.get("matchSelection", "all") != "all":
         yield "matchSelection"
-    yield from (name for name in _COUNTED if "index" in (edit.get(name) or {}))
+    yield from (field for field in _COUNTED if "index" in (edit.get(field) or {}))
 
 
 def _has_hashes(name: str, edit: Mapping[str, Any]) -> bool:
-    """Whether lines are named by their hashes as well, so that they are found again."""
+    """Return True if lines are named by their hashes as well, so that they are found again."""
     if name == "line":
         return "lineHash" in edit
     if name not in _HASHED:
         return False
-    place = edit[name]
-    ends = (place.get("startHash"), place.get("endHash"))
-    return all(ends) or (name == "range" and all(place[end].get("lineHash") for end in ("start", "end")))
+    address = edit[name]
+    ends = (address.get("startHash"), address.get("endHash"))
+    return all(ends) or (name == "range" and all(address[end].get("lineHash") for end in ("start", "end")))
 
 
 def other_bases(whole: Plan, part: Plan) -> Problems:
-    """STALE_BASE for every file of `part` that is not the one on which `whole`, the whole plan, was made.
+    """Return STALE_BASE for every file of `part` whose base is not that of the whole plan, `whole`.
 
     Of files that no edit names the request does not say what they were.
     """
@@ -370,7 +354,7 @@ def other_bases(whole: Plan, part: Plan) -> Problems:
 
 
 def other_effects(plan: Plan, built_files: Sequence[BuiltFile]) -> Problems:
-    """STALE_BASE for every edit that would now remove or insert something else, or elsewhere."""
+    """Return STALE_BASE for every edit that would now remove or insert something else, or elsewhere."""
     now, numbers = effects_of(built_files), plan.edit_numbers
     return tuple(
         Diagnostic(
@@ -384,7 +368,7 @@ def other_effects(plan: Plan, built_files: Sequence[BuiltFile]) -> Problems:
     )
 
 
-# --- Saying that a file is not the one that was planned on, and which sections made the difference.
+# --- Which sections of a stale file changed
 
 _LISTED = 5
 
@@ -392,14 +376,14 @@ _LISTED = 5
 def stale_base(
     path: str, expected: str, current: Outline, base_sections: Mapping[str, str] | None = None
 ) -> Diagnostic:
-    """STALE_BASE for the file `path`, whose hash should have been `expected`.
+    """Return STALE_BASE for the file `path`, whose hash should have been `expected`.
 
     With `base_sections` (own hashes by section ID, as the plan saw them) the sections that changed since
     are candidates, and those that came or went are counted.
     """
-    found = current.source.sha256
+    sha256 = current.source.sha256
     message = (
-        f"`{path}` has changed since it was read: its SHA-256 is now {found[:16]}…, not {expected[:16]}…"
+        f"`{path}` has changed since it was read: its SHA-256 is now {sha256[:16]}…, not {expected[:16]}…"
     )
     changed: tuple[Candidate, ...] = ()
     if base_sections is not None:
