@@ -1,16 +1,16 @@
-"""From resolved edits to the result of one file."""
+"""Resolve the edits of one file, and build its result from them."""
 
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Final
 
 from mdplan.diagnostics import AND_MORE, MOST_PROBLEMS, Code, Diagnostic, Problems
 from mdplan.markdown.block_tree import is_left_open
-from mdplan.markdown.blocks import Block, BlockKind
+from mdplan.markdown.blocks import BlockKind
 from mdplan.markdown.format_detection import FrontMatterFormat
 from mdplan.markdown.headings import folded
 from mdplan.markdown.outline import Outline
@@ -37,9 +37,6 @@ if TYPE_CHECKING:
     from mdplan.data.tree import Change, Splice
 
 
-# --- Every edit against the base: its text edits, or what is wrong with it.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedEdit:
     """One edit with its text edits, against `outline`. `index` counts through the whole batch, from 0.
@@ -52,9 +49,6 @@ class ResolvedEdit:
     resolution: Resolution
     outline: Outline
     origin: str | None = None
-
-
-# --- The files of one batch as the planner saw them.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,17 +109,24 @@ class BuiltFile:
     warnings: Problems = ()
 
     def edits_before(self, index: int) -> EditList:
-        """Edits from the base to the document that the edit `index` saw."""
+        """Return the edits from the base to the document that the edit `index` saw."""
         return self.earlier.get(index, EditList())
 
     def edits_after(self, index: int) -> EditList:
-        """Edits from the document that the edit `index` saw to the result."""
+        """Return the edits from the document that the edit `index` saw to the result."""
         return self.later.get(index, self.edits)
 
     @cached_property
     def base(self) -> Outline:
         """Outline of the base."""
         return self.file.outline
+
+    @property
+    def changed_areas(self) -> Sequence[Span]:
+        """Pieces of the base outside which no block changed; all of it if that is not known."""
+        if self.changed is None:
+            return (Span(0, len(self.base.source.text)),)
+        return [old for old, _ in self.changed]
 
     @cached_property
     def hunks(self) -> tuple[Hunk, ...]:
@@ -153,7 +154,7 @@ class BuildResult:
 def build_file(
     file: SnapshotFile, resolved: Sequence[ResolvedEdit], arrivals: Sequence[ResolvedEdit] = ()
 ) -> BuiltFile | Problems:
-    """Result of `resolved` on `file`, and of edits of other files that write into it; parses the result once.
+    """Build the result of `resolved` on `file`, and of `arrivals` from other files; parse it once.
 
     Errors: CONFLICTING_EDITS, FILE_TOO_LARGE, DATA_INVALID, FRONT_MATTER_INVALID, UNENCODABLE_TEXT,
     ENCODING_UNKNOWN, NOT_A_TEXT_FILE.
@@ -169,10 +170,10 @@ def build_file(
     source = file.outline.source
     parts = without_joins(source.text, source.lines, parts)
     edits = EditList(tuple(part.edit for part in parts))
-    made = _make(file, edits, parts)
-    if isinstance(made, Diagnostic):
-        return (made,)
-    byte_edits, result = made
+    outcome = _make(file, edits, parts)
+    if isinstance(outcome, Diagnostic):
+        return (outcome,)
+    byte_edits, result = outcome
     outline = file.outline if result is source else file.outline.edited(edits, result)
     return BuiltFile(
         file=file,
@@ -186,9 +187,6 @@ def build_file(
     )
 
 
-# --- The text edits of a batch, and which of its edits wrote what in them.
-
-
 @dataclass(frozen=True, slots=True)
 class AttributedEdit:
     """A text edit, and where the new text of which batch edits is in it."""
@@ -200,7 +198,7 @@ class AttributedEdit:
 def _make(
     file: SnapshotFile, edits: EditList, parts: Sequence[AttributedEdit]
 ) -> tuple[tuple[ByteEdit, ...], Source] | Diagnostic:
-    """What `edits` are in bytes, and the result, if it keeps within the limits of the document."""
+    """Return `edits` in bytes, and the result, if it keeps within the limits of the document."""
     source, limits = file.outline.source, file.outline.limits
     # Looked at before anything is made of it: a few characters of a batch can represent any amount of text.
     length = len(source.text) + edits.growth
@@ -224,7 +222,7 @@ def _make(
 def result_source(
     file: SnapshotFile, edits: EditList, byte_edits: Sequence[ByteEdit]
 ) -> Source | DecodeProblem:
-    """The result's bytes as text, in the encoding of the base; one that was given allows NUL.
+    """Decode the bytes of the result in the encoding of the base; one that the caller gave allows NUL.
 
     The text must be the one that `edits` make: a byte order mark at the start, or bytes next to each other
     that were none of a character alone, would be read as something else.
@@ -276,7 +274,7 @@ def _shown_byte(
 
 
 def _edit_index(edits: EditList, edit: int, parts: Sequence[AttributedEdit]) -> int:
-    """Index in the batch of the edit `edit` of `edits`."""
+    """Return the index in the batch of the edit `edit` of `edits`."""
     return next(part.pieces[0][0] for part in parts if part.edit is edits.edits[edit])
 
 
@@ -311,10 +309,10 @@ def _no_text(file: SnapshotFile, problem: DecodeProblem) -> Diagnostic:
 
 
 def resolve_edits(file: SnapshotFile) -> tuple[tuple[ResolvedEdit, ...], Problems]:
-    """All edits of `file` against its base in one pass; it goes on after the first problem.
+    """Resolve all edits of `file` against its base, also those after the first problem.
 
-    But not after one that took all the time or memory that an edit may take: the time
-    and memory of a batch are those of one of its edits. Errors: those of the operations; FILE_TOO_LARGE;
+    Stops after a problem that took all the time or memory that an edit may take: a batch gets no more than
+    one edit. Errors: those of the operations; FILE_TOO_LARGE;
     INVALID_ARGUMENT for an operation on a file of another format; PRECONDITION_REQUIRED for an ID that counts
     equal headings and is not guarded.
     """
@@ -327,6 +325,7 @@ def resolve_edits(file: SnapshotFile) -> tuple[tuple[ResolvedEdit, ...], Problem
             resolved.append(
                 ResolvedEdit(index=index, operation=operation, resolution=outcome, outline=file.outline)
             )
+            written += sum(len(edit.new_text) for edit in outcome.edits)
         else:
             problems += (
                 _with_order(problem, operation, resolved, file.numbers).at(file=file.path, edit_index=index)
@@ -336,7 +335,6 @@ def resolve_edits(file: SnapshotFile) -> tuple[tuple[ResolvedEdit, ...], Problem
             problems[MOST_PROBLEMS:] = [AND_MORE]
         if has_run_long(problems) or problems[-1:] == [AND_MORE]:
             break
-        written += _characters(outcome)
         if written > file.outline.limits.result_characters + len(file.outline.source.text):
             most = f"{file.outline.limits.result_characters} bytes"
             problem = too_long(file.path, f"{written} characters or more", most)
@@ -348,14 +346,17 @@ def resolve_edits(file: SnapshotFile) -> tuple[tuple[ResolvedEdit, ...], Problem
 def _with_order(
     problem: Diagnostic, operation: Operation, before: Iterable[ResolvedEdit], numbers: EditNumbers
 ) -> Diagnostic:
-    """`problem`, with a hint to `sequential` where an edit `before` writes the heading that is missing."""
+    """Return `problem`, with a hint to `sequential` if an edit `before` writes the missing heading."""
     if problem.code is not Code.SECTION_NOT_FOUND or not isinstance(operation, SectionTargeted):
         return problem
     path = operation.heading_path or (operation.heading or "",)
     title = path[-1].lstrip("# \t")
     for earlier in before:
-        done = earlier.resolution
-        written = (*(edit.new_text for edit in done.edits), *(each.payload.text for each in done.insertions))
+        resolution = earlier.resolution
+        written = (
+            *(edit.new_text for edit in resolution.edits),
+            *(block.payload.text for block in resolution.insertions),
+        )
         if title and any(title in text for text in written):
             hint = f"{numbers.named(earlier.index)} writes it; with sequential: true it is seen"
             return replace(problem, hint=hint)
@@ -366,24 +367,18 @@ _COSTLY: Final = frozenset({Code.REGEX_TIMEOUT, Code.BATCH_TOO_LARGE, Code.FILE_
 
 
 def has_run_long(problems: Iterable[Diagnostic]) -> bool:
-    """Whether one of `problems` has taken all the time or memory that an edit may take."""
+    """Return True if one of `problems` has taken all the time or memory that an edit may take."""
     return any(problem.code in _COSTLY for problem in problems)
 
 
 def too_long(path: str, size: str, limit: str, option: str = "--max-file-bytes") -> Diagnostic:
-    """FILE_TOO_LARGE for a file whose result would have that size; `option` raises the limit."""
+    """Return FILE_TOO_LARGE for a file whose result would have that size; `option` raises the limit."""
     return Diagnostic(
         code=Code.FILE_TOO_LARGE,
         message=f"the result of `{path}` would have {size}, and the limit is {limit}",
         hint=f"write less, or raise `{option}`",
         file=path,
     )
-
-
-def _characters(outcome: Resolution | Problems) -> int:
-    if not isinstance(outcome, Resolution):
-        return 0
-    return sum(len(edit.new_text) for edit in outcome.edits)
 
 
 def _resolve(operation: Operation, file: SnapshotFile) -> Resolution | Problems:
@@ -394,7 +389,12 @@ def _resolve(operation: Operation, file: SnapshotFile) -> Resolution | Problems:
     if isinstance(located, Diagnostic):
         return (located,)
     outcome = located.resolve(file.outline)
-    if isinstance(outcome, Resolution) and _lacks_precondition(operation, outcome, file):
+    needs_guard = (
+        isinstance(outcome, Resolution)
+        and isinstance(operation, SectionTargeted)
+        and operation.needs_precondition(outcome)
+    )
+    if needs_guard and file.requested.base_sha256 is None:
         return (
             Diagnostic(
                 code=Code.PRECONDITION_REQUIRED,
@@ -434,14 +434,6 @@ _NAMES: Final = {
 }
 
 
-def _lacks_precondition(operation: Operation, resolution: Resolution, file: SnapshotFile) -> bool:
-    return (
-        isinstance(operation, SectionTargeted)
-        and file.requested.base_sha256 is None
-        and operation.needs_precondition(resolution)
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class _Gap:
     """Whole lines that go, and the indexes of the edits that delete them."""
@@ -454,15 +446,15 @@ _Insertion = tuple[BlockInsertion, int]
 
 
 def parts_of(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[AttributedEdit]:
-    """Text edits of all edits.
+    """Return the text edits of all `resolved`, apart from changes of keys.
 
-    What is inserted at one place, and what is deleted there, is one text edit, so that the blank lines
-    between what then is together are made once. Changes of keys are not among them.
+    Insertions and deletions at one place become one text edit, so that the blank lines between neighbours
+    are made once.
     """
     parts = _edits_of(item for item in resolved if not item.resolution.comes_last)
     insertions = sorted(
         ((insertion, item.index) for item in resolved for insertion in item.resolution.insertions),
-        key=lambda found: (found[0].offset, found[0].order, found[1]),
+        key=lambda insertion_index: (insertion_index[0].offset, insertion_index[0].order, insertion_index[1]),
     )
     offsets = [insertion.offset for insertion, _ in insertions]
     at = 0
@@ -486,7 +478,7 @@ def _edits_of(resolved: Iterable[ResolvedEdit]) -> list[AttributedEdit]:
 
 
 def _gaps(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[_Gap]:
-    """What is deleted, in order; deletions with nothing but blank lines between them are one."""
+    """Return the deletions in order; those with only blank lines between them are joined."""
     gaps: list[_Gap] = []
     for span, index in sorted((span, item.index) for item in resolved for span in item.resolution.deletions):
         last = gaps[-1] if gaps else None
@@ -499,33 +491,27 @@ def _gaps(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[_Gap]:
 
 
 def _reach(outline: Outline, gap: Span) -> int:
-    """First offset of insertions into `gap`; at the end of the file it takes the blank lines before it."""
+    """Return the first offset of insertions into `gap`; at the end of the file it follows the last text."""
     ends_file = gap.end == len(outline.source.text)
     return end_of_text_before(outline, gap.start) if ends_file else gap.start
 
 
 def _filled(outline: Outline, gap: _Gap, insertions: Sequence[_Insertion]) -> AttributedEdit:
-    """The edit that deletes the lines of `gap`, with what is inserted there in their place."""
+    """Return the edit that deletes the lines of `gap`, and inserts `insertions` in their place."""
     gone = tuple((index, Span(0, 0)) for index in gap.indexes)
     if not insertions:
         return AttributedEdit(delete_blocks(outline, gap.span), gone)
     start = min(gap.span.start, insertions[0][0].offset)
-    placed = place_blocks(outline, Span(start, gap.span.end), [each.payload for each, _ in insertions])
+    placed = place_blocks(outline, Span(start, gap.span.end), [block.payload for block, _ in insertions])
     return AttributedEdit(placed.edit, (*_pieces(insertions, placed.spans), *gone))
 
 
 def _inserted(outline: Outline, insertions: Sequence[_Insertion]) -> Iterator[AttributedEdit]:
-    """One text edit for all blocks that go to one place; `insertions` are in order."""
-    at = 0
-    while at < len(insertions):
-        offset = insertions[at][0].offset
-        end = at
-        while end < len(insertions) and insertions[end][0].offset == offset:
-            end += 1
-        here = insertions[at:end]
-        placed = place_blocks(outline, Span(offset, offset), [each.payload for each, _ in here])
+    """Yield one text edit for all blocks that go to one place; `insertions` are in order."""
+    for offset, group in groupby(insertions, key=lambda insertion: insertion[0].offset):
+        here = list(group)
+        placed = place_blocks(outline, Span(offset, offset), [block.payload for block, _ in here])
         yield AttributedEdit(placed.edit, _pieces(here, placed.spans))
-        at = end
 
 
 def _pieces(insertions: Sequence[_Insertion], spans: Sequence[Span]) -> tuple[tuple[int, Span], ...]:
@@ -533,9 +519,9 @@ def _pieces(insertions: Sequence[_Insertion], spans: Sequence[Span]) -> tuple[tu
 
 
 def without_joins(text: str, lines: LineIndex, parts: Sequence[AttributedEdit]) -> list[AttributedEdit]:
-    """`parts` of edits of `text`, in order; where one would leave a CR just before an LF it adds an LF.
+    """Return `parts` in order; an edit that would leave a CR right before an LF gets an LF too.
 
-    `lines` is the index of the text. So the line end before becomes CRLF, and the line after keeps its own.
+    `lines` is the index of `text`. So the line end before becomes CRLF, and the line after keeps its own.
     """
     ordered = sorted(parts, key=lambda part: BY_PLACE(part.edit.span))
     if not lines.has_cr and not any("\r" in part.edit.new_text for part in ordered):
@@ -551,8 +537,8 @@ def without_joins(text: str, lines: LineIndex, parts: Sequence[AttributedEdit]) 
         before = new_text[-1:] or before
         end = span.end
         is_joined = before == "\r" and text[end : end + 1] == "\n" and following.edit.span.start > end
-        # Between the CR and the LF of one line end nothing is lost: they were together before.
-        if is_joined and not _is_inside_line_end(text, span):
+        # An edit that ends between the CR and the LF of one line end joins nothing new.
+        if is_joined and text[end - 1 : end + 1] != "\r\n":
             kept.append(replace(part, edit=TextEdit(span, new_text + "\n")))
             before = "\n"
         else:
@@ -560,19 +546,14 @@ def without_joins(text: str, lines: LineIndex, parts: Sequence[AttributedEdit]) 
     return kept
 
 
-def _is_inside_line_end(text: str, span: Span) -> bool:
-    """Whether the last line end of `span` is cut in two."""
-    return text[span.end - 1 : span.end + 1] == "\r\n"
-
-
-# --- The changes of keys of all edits, made in one go and proven to be the only ones.
+# --- Changes of keys: all edits at once, proven to be the only changes
 
 
 def data_parts(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[AttributedEdit] | Problems:
-    """Text edits of all `resolved` that change keys of the file of `outline`, or of its front matter.
+    """Return the text edits of all `resolved` that change keys of `outline`, or of its front matter.
 
-    Several keys in one map, or in a block that is yet to be created, are one matter: braces and fences are
-    written once, and a map that loses all its keys is seen to be empty.
+    All changes are made together, so that braces and fences are written once, and a map that loses all its
+    keys becomes empty.
     Errors: DATA_INVALID, FRONT_MATTER_INVALID.
     """
     data_edits = [item for item in resolved if _changes_of(item)]
@@ -585,7 +566,7 @@ def data_parts(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[Attri
     except DataError as error:
         from mdplan.markdown.front_matter_edits import cannot_change
 
-        # Which edit it was is looked for only now, so that a sound batch is read again once.
+        # Only now find out which edit it was, so that a sound batch is read again once.
         sound = bisect_left(
             range(1, len(data_edits)), 1, key=lambda count: _fails(outline, data_edits[:count])
         )
@@ -593,7 +574,7 @@ def data_parts(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[Attri
 
 
 def created_twice(resolved: Sequence[ResolvedEdit], numbers: EditNumbers) -> Problems:
-    """CONFLICTING_EDITS for an edit that would create front matter in another format than the one before."""
+    """Return CONFLICTING_EDITS for an edit that creates front matter in another format than one before."""
     first: tuple[int, FrontMatterFormat] | None = None
     for item in resolved:
         creates = item.resolution.data.creates if item.resolution.data else None
@@ -617,7 +598,7 @@ def _changes_of(item: ResolvedEdit) -> "tuple[Change, ...]":
 
 
 def _fails(outline: Outline, data_edits: Sequence[ResolvedEdit]) -> int:
-    """1 where the changes of `asked` cannot be made together, else 0."""
+    """Return 1 if the changes of `data_edits` cannot be made together, else 0."""
     from mdplan.data.tree import DataError
 
     try:
@@ -628,14 +609,14 @@ def _fails(outline: Outline, data_edits: Sequence[ResolvedEdit]) -> int:
 
 
 def _parts(outline: Outline, data_edits: Sequence[ResolvedEdit]) -> list[AttributedEdit]:
-    """Raises `DataError` where the changes cannot be made, or not be proven."""
+    """Make all changes together. Raises `DataError` if they cannot be made, or not be proven."""
     from mdplan.data.tree import DataError
     from mdplan.markdown.front_matter_edits import data_splices, verify_splices
 
     changes = [change for item in data_edits for change in _changes_of(item)]
     owners = [item.index for item in data_edits for _ in _changes_of(item)]
     formats = (item.resolution.data.creates for item in data_edits if item.resolution.data is not None)
-    creates = next((each for each in formats if each is not None), None)
+    creates = next((created for created in formats if created is not None), None)
     splices = data_splices(outline, changes, creates)
     edits = EditList.of(splice.edit for splice in splices)
     if not isinstance(edits, EditList):
@@ -646,20 +627,17 @@ def _parts(outline: Outline, data_edits: Sequence[ResolvedEdit]) -> list[Attribu
 
 def _part(splice: "Splice", owners: Sequence[int]) -> AttributedEdit:
     indexes = sorted({owners[change] for change in splice.changes})
-    return AttributedEdit(
-        splice.edit, tuple((index, Span(0, len(splice.edit.new_text))) for index in indexes)
-    )
+    whole = Span(0, len(splice.edit.new_text))
+    return AttributedEdit(splice.edit, tuple((index, whole) for index in indexes))
 
 
-# --- Changes of the outline that the text of a line edit makes on purpose.
+# --- Changes of the outline that line edits make on purpose
 #
-# Line edits write Markdown source: an edit that writes or removes a heading changes what is below it, and
-# an
-# edit that writes both fences of a code block intends what is between them. An edit that writes only one
-# end
+# Line edits write Markdown source: an edit that writes or removes a heading changes what is below it, and an
+# edit that writes both fences of a code block intends what is between them. An edit that writes only one end
 # of a block swallows text by accident.
 
-_SWALLOWING: Final = frozenset({BlockKind.FENCE, BlockKind.HTML})
+SWALLOWING: Final = frozenset({BlockKind.FENCE, BlockKind.HTML})
 
 
 class IntendedChanges:
@@ -675,7 +653,7 @@ class IntendedChanges:
         self._written = [span for item in edits for span in built.written.get(item.index, ())]
 
     def explain_parent(self, now: Section | None) -> bool:
-        """Whether a heading may be below `now` in the result, and was below another one in the base.
+        """Return True if a heading may be below `now` in the result that was below another one in the base.
 
         It may if an edit wrote `now`, and not in place of the same heading at another level.
         """
@@ -686,29 +664,29 @@ class IntendedChanges:
         return all(folded(section.title) != title for section in taken)
 
     def explain_loss(self, start: int | None) -> bool:
-        """Whether the text at `start` of the result is in a block of which both ends were written."""
+        """Return True if the text at `start` of the result is in a block of which both ends were written."""
         block = None if start is None else self._result.tree.leaf_at(start)
-        if block is None or block.kind not in _SWALLOWING or is_left_open(block, self._result.source.text):
+        if block is None or block.kind not in SWALLOWING or is_left_open(block, self._result.source.text):
             return False
-        return all(self._writes(end) for end in _ends(self._result, block))
+        return all(self._writes(end) for end in _fences(self._result, block.span))
 
     def explain_gain(self, start: int | None) -> bool:
-        """Whether the text at `start` of the base was in a block of which both ends were taken, or left open.
+        """Return True if the text at `start` of the base was in a block that is gone, or that was left open.
 
-        A block that nothing closed swallowed what it did by mistake: who closes it means that.
+        An open block swallowed text by mistake: an edit that closes it means to free that text.
         """
         block = None if start is None else self._base.tree.leaf_at(start)
-        if block is None or block.kind not in _SWALLOWING:
+        if block is None or block.kind not in SWALLOWING:
             return False
         if is_left_open(block, self._base.source.text):
             last = self._result.tree.last_root
             return last is None or not is_left_open(last, self._result.source.text)
-        return all(self._takes(end) for end in _ends(self._base, block))
+        return all(self._takes(end) for end in _fences(self._base, block.span))
 
     def explain_front_matter(self) -> bool:
-        """Whether the front matter comes with a fence that was written, or goes with one that was taken.
+        """Return True if the front matter comes with a written fence, or goes with its fences.
 
-        What comes must be keys with values: between two thematic breaks is other text.
+        New front matter must have keys: text between two thematic breaks is something else.
         """
         had, has = self._base.front_matter, self._result.front_matter
         if has is not None and had is None:
@@ -727,12 +705,8 @@ class IntendedChanges:
         return any(written.contains(span) for written in self._written)
 
 
-def _ends(outline: Outline, block: Block) -> Sequence[Span]:
-    return [*_fences(outline, block.span)]
-
-
 def _fences(outline: Outline, span: Span) -> Iterator[Span]:
-    """The first and the last line of `span`, without line ends."""
+    """Yield the first and the last line of `span`, without line ends."""
     lines = outline.source.lines
     for offset in (span.start, span.end - 1):
         line = lines.line_at(offset)

@@ -1,4 +1,4 @@
-"""The result of each edit of a batch."""
+"""Describe a plan: the result of each edit, warnings about the whole, and reports after a write."""
 
 from bisect import bisect_right
 from collections import Counter
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from mdplan.diagnostics import Code, Diagnostic, Problems
+from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.blocks import Block, BlockKind
 from mdplan.markdown.enclosure_search import find_enclosures, may_have_tags
 from mdplan.markdown.headings import SectionId
@@ -34,19 +34,19 @@ _MATCH_TEXT = 200
 
 
 def edit_results(built_files: Sequence[BuiltFile]) -> tuple[EditResult, ...]:
-    """One result an edit of `built_files`, in batch order."""
-    there = {item.index: (built, item) for built in built_files for item in built.arriving_edits}
+    """Return one result for each edit of `built_files`, in batch order."""
+    arrived = {item.index: (built, item) for built in built_files for item in built.arriving_edits}
     results: list[EditResult] = []
     for built in built_files:
         after = map_sections(built, built.resolved)
         for item in built.resolved:
             result = _result(built, item, after.get(item.index))
-            results.append(_moved_here(result, *there[item.index]) if item.index in there else result)
+            results.append(_moved_here(result, *arrived[item.index]) if item.index in arrived else result)
     return tuple(results)
 
 
 def _moved_here(result: EditResult, built: BuiltFile, item: ResolvedEdit) -> EditResult:
-    """`result` of an edit that moves text to the file `built`, with what `item` does there."""
+    """Return `result` of an edit that moves text to the file `built`, with what `item` does there."""
     after = map_sections(built, (item,)).get(item.index)
     return replace(
         result,
@@ -56,12 +56,12 @@ def _moved_here(result: EditResult, built: BuiltFile, item: ResolvedEdit) -> Edi
         new_section_sha256=after.sha256 if after else None,
         warnings=(
             *result.warnings,
-            *(each.at(file=built.file.path, edit_index=item.index) for each in item.resolution.warnings),
+            *(
+                warning.at(file=built.file.path, edit_index=item.index)
+                for warning in item.resolution.warnings
+            ),
         ),
     )
-
-
-# --- Maps the section of each edit to the result, so that the next edit can address and guard it.
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def _result(built: BuiltFile, item: ResolvedEdit, after: MappedSection | None) -
 
 
 def _changes_file(built: BuiltFile, item: ResolvedEdit) -> bool:
-    """Whether the edit makes, removes or renames the file."""
+    """Return True if the edit makes, removes or renames the file."""
     effect = item.operation.file_effect
     return effect in {"create", "delete"} or (effect == "rename" and built.file.new_path is not None)
 
@@ -113,10 +113,12 @@ def _changes_file(built: BuiltFile, item: ResolvedEdit) -> bool:
 def _matches(base: Outline, report: MatchReport) -> tuple[MatchResult, ...]:
     results: list[MatchResult] = []
     for match in report.matches[:MOST_MATCHES]:
-        place = _range(base, match.span)
+        match_range = _range(base, match.span)
         text = base.source.text[match.span.start : min(match.span.end, match.span.start + _MATCH_TEXT)]
         results.append(
-            MatchResult(line=place.start.line, col=place.start.col, text=visible(text), range=place)
+            MatchResult(
+                line=match_range.start.line, col=match_range.start.col, text=visible(text), range=match_range
+            )
         )
     return tuple(results)
 
@@ -134,16 +136,16 @@ def _lines(result: Outline, written: Sequence[Span]) -> tuple[Lines, ...]:
     )
 
 
-# --- From built files to the plan, and from a plan to what its report says.
+# --- From built files to the plan, and from a plan to its report
 
 
-def plan_of(made: BuildResult, batch: Batch) -> Plan:
-    """The plan that makes the files `made` of `batch`, with the warnings that the whole of it gives."""
-    built_files = made.files
+def plan_of(build: BuildResult, batch: Batch) -> Plan:
+    """Return the plan that makes the files `build` of `batch`, with the warnings about the whole."""
+    built_files = build.files
     warnings: list[Diagnostic] = []
     for built in built_files:
         for find in (large_deletions, merged_lists, unbalanced_tags, broken_rows, broken_front_matter):
-            warnings += find(built)
+            warnings += (warning.at(file=built.file.path) for warning in find(built))
         warnings += built.warnings
     return new_plan(
         files=tuple(_change(built) for built in built_files),
@@ -151,28 +153,28 @@ def plan_of(made: BuildResult, batch: Batch) -> Plan:
         options=batch.options,
         effects=effects_of(built_files),
         results=edit_results(built_files),
-        warnings=(*warnings, *made.warnings),
+        warnings=(*warnings, *build.warnings),
         intent=batch.intent,
     )
 
 
 def report_fields(plan: Plan, diff: bytes | None) -> dict[str, Any]:
-    """What every report on `plan` says, as the fields of a `PlanReport`; None where there is no diff."""
+    """Return what every report on `plan` says, as the fields of a `PlanReport`; None if there is no diff."""
     files = tuple(FileReport.of(change) for change in plan.files)
-    shown = DiffText.of(diff) if diff is not None else None
+    diff_text = DiffText.of(diff) if diff is not None else None
     only = files[0] if len(files) == 1 else None
     excluded = Counter[str]()
     matches: list[MatchResult] = []
     warnings: list[Diagnostic] = []
-    applied = found = replaced = 0
+    applied_count = found_count = replaced_count = 0
     # Read once: the results of the plan of a manifest are on the disk.
     for result in plan.results:
         excluded.update(result.excluded_matches or {})
         matches += result.matches if only else ()
         warnings += result.warnings
-        applied += not result.no_op
-        found += result.matches_found or 0
-        replaced += result.matches_replaced or 0
+        applied_count += not result.no_op
+        found_count += result.matches_found or 0
+        replaced_count += result.matches_replaced or 0
     return {
         "plan_id": plan.plan_id,
         "title": plan.intent.title or None,
@@ -181,11 +183,11 @@ def report_fields(plan: Plan, diff: bytes | None) -> dict[str, Any]:
         "file": only.file if only else None,
         "base_sha256": only.base_sha256 if only else None,
         "files": files,
-        "diff": shown.text if shown else None,
-        "diff_exact": shown.exact if shown else None,
-        "edits_applied": applied,
-        "matches_found": found,
-        "matches_replaced": replaced,
+        "diff": diff_text.text if diff_text else None,
+        "diff_exact": diff_text.exact if diff_text else None,
+        "edits_applied": applied_count,
+        "matches_found": found_count,
+        "matches_replaced": replaced_count,
         "matches": tuple(matches[:MOST_MATCHES]) or None,
         "excluded_matches": dict(excluded),
         "edit_results": plan.results,
@@ -210,31 +212,27 @@ def _change(built: BuiltFile) -> FileChange:
     )
 
 
-# --- Warnings about a result: large deletions, merged lists, halves of tags, broken rows and front
-# matter.
+# --- Warnings about a result: deletions, merged lists, halves of tags, broken rows and front matter
 
 _MANY: Final = 100
 
 
-def large_deletions(built: BuiltFile) -> Problems:
-    """LARGE_DELETION where more than 100 lines of a file go, or more than half of them.
+def large_deletions(built: BuiltFile) -> Iterator[Diagnostic]:
+    """Yield LARGE_DELETION if more than 100 lines of a file go, or more than half of them.
 
-    Lines that are replaced by others do not count, nor those that the same plan writes elsewhere, also in
+    Does not count lines that are replaced by others, nor those that the same plan writes elsewhere, also in
     another file, nor a file that is deleted by name.
     """
     lines = built.base.source.lines
     if built.file.is_deleted or not _is_large(_most_that_go(built), lines.count):
-        return ()
+        return
     gone = _lines_that_go(built) - _lines_that_leave(built)
-    if not _is_large(gone, lines.count):
-        return ()
-    return (
-        Diagnostic.warning(
+    if _is_large(gone, lines.count):
+        yield Diagnostic.warning(
             Code.LARGE_DELETION,
             f"the file loses {gone} of its {lines.count} lines",
             "check in the diff that it removes only what you intended",
-        ).at(file=built.file.path),
-    )
+        )
 
 
 def _is_large(gone: int, count: int) -> bool:
@@ -254,13 +252,13 @@ def _lines_that_go(built: BuiltFile) -> int:
     growing = [change for change in changes if change.shrinks_by < 0]
     gone = sum(change.shrinks_by for change in shrinking)
     taken = Counter(text for change in shrinking for text in _texts(base, change.old_start, change.old_end))
-    given = Counter(text for change in growing for text in _texts(result, change.new_start, change.new_end))
+    written = Counter(text for change in growing for text in _texts(result, change.new_start, change.new_end))
     most_moved = -sum(change.shrinks_by for change in growing)
-    return gone - min((taken & given).total(), most_moved, gone)
+    return gone - min((taken & written).total(), most_moved, gone)
 
 
 def _lines_that_leave(built: BuiltFile) -> int:
-    """Lines that go to another file."""
+    """Count the lines that go to another file."""
     lines = built.base.source.lines
     return sum(
         lines.line_at(span.end) - lines.line_at(span.start)
@@ -271,7 +269,7 @@ def _lines_that_leave(built: BuiltFile) -> int:
 
 
 def _texts(lines: LineIndex, start: int, end: int) -> Iterator[tuple[str, bool]]:
-    """Lines ``[start, end)``. A blank one goes with the text before it, for blank lines all look alike."""
+    """Yield lines ``[start, end)``, blank ones with the text before them: blank lines all look alike."""
     text = ""
     for line in range(start, end):
         content = lines.content(line)
@@ -280,75 +278,59 @@ def _texts(lines: LineIndex, start: int, end: int) -> Iterator[tuple[str, bool]]
         yield text, is_blank
 
 
-def merged_lists(built: BuiltFile) -> Problems:
-    """LISTS_MERGED for each list of the result that contains several whole lists of the base."""
+def merged_lists(built: BuiltFile) -> Iterator[Diagnostic]:
+    """Yield LISTS_MERGED for each list of the result that contains several whole lists of the base."""
     if not built.edits or built.file.is_deleted:
-        return ()
-    starts = sorted(
-        start
-        for block in _lists(built)
-        if (start := built.edits.map_offset(block.span.start, after=True)) is not None
-    )
+        return
+    starts = (built.edits.map_offset(block.span.start, after=True) for block in _lists(built))
     lines = built.result.source.lines
-    found: dict[int, list[int]] = {}
-    for start in starts:
+    merged: dict[int, list[int]] = {}
+    for start in sorted(start for start in starts if start is not None):
         root = built.result.tree.root_at(start)
         if root is not None and root.kind is BlockKind.LIST:
-            found.setdefault(root.span.start, []).append(lines.line_at(start))
-    return tuple(
-        Diagnostic.warning(
-            Code.LISTS_MERGED,
-            f"the lists at lines {', '.join(map(str, several))} of the result are one list",
-            "put text between them, or the comment `<!-- -->` on a separate line, to keep them apart",
-            place=lines.position(start),
-        ).at(file=built.file.path)
-        for start, several in found.items()
-        if len(several) > 1
-    )
+            merged.setdefault(root.span.start, []).append(lines.line_at(start))
+    for start, first_lines in merged.items():
+        if len(first_lines) > 1:
+            yield Diagnostic.warning(
+                Code.LISTS_MERGED,
+                f"the lists at lines {', '.join(map(str, first_lines))} of the result are one list",
+                "put text between them, or the comment `<!-- -->` on a separate line, to keep them apart",
+                place=lines.position(start),
+            )
 
 
 def _lists(built: BuiltFile) -> Iterator[Block]:
-    """Lists of the base at top level that the edits may have changed."""
-    tree, whole = built.base.tree, Span(0, len(built.base.source.text))
+    """Yield lists of the base at top level that the edits may have changed."""
     seen: set[int] = set()
-    for old in (whole,) if built.changed is None else (old for old, _ in built.changed):
-        for block in tree.inside(old):
+    for area in built.changed_areas:
+        for block in built.base.tree.inside(area):
             if block.kind is BlockKind.LIST and not block.depth and block.span.start not in seen:
                 seen.add(block.span.start)
                 yield block
 
 
-def unbalanced_tags(built: BuiltFile) -> Problems:
-    """UNBALANCED_TAG for each tag of the result without its other half, where the base has fewer of it."""
-    if not built.edits or built.file.is_deleted or not _may_change_tags(built):
-        return ()
+def unbalanced_tags(built: BuiltFile) -> Iterator[Diagnostic]:
+    """Yield UNBALANCED_TAG for each tag of the result without its other half, if the base has fewer of it."""
+    changed_texts = (built.base.text_of(edit.span) + edit.new_text for edit in built.edits)
+    if built.file.is_deleted or not any(map(may_have_tags, changed_texts)):
+        return
     before = Counter(tag.name for tag in find_enclosures(built.base).unbalanced)
-    warnings: list[Diagnostic] = []
     for tag in find_enclosures(built.result).unbalanced:
         before[tag.name] -= 1
         if before[tag.name] < 0:
             half = "closing" if tag.opens else "opening"
-            warnings.append(
-                Diagnostic.warning(
-                    Code.UNBALANCED_TAG,
-                    f"the tag at line {tag.line} of the result has no {half} tag",
-                    f"write the {half} tag, or take this one away",
-                    place=built.result.source.lines.position(tag.start),
-                ).at(file=built.file.path)
+            yield Diagnostic.warning(
+                Code.UNBALANCED_TAG,
+                f"the tag at line {tag.line} of the result has no {half} tag",
+                f"write the {half} tag, or take this one away",
+                place=built.result.source.lines.position(tag.start),
             )
-    return tuple(warnings)
 
 
-def _may_change_tags(built: BuiltFile) -> bool:
-    """Whether an edit takes or writes a tag."""
-    pieces = [built.base.text_of(edit.span) + edit.new_text for edit in built.edits]
-    return any(map(may_have_tags, pieces))
-
-
-def broken_rows(built: BuiltFile) -> Problems:
-    """TABLE_TORN for each row that an edit wrote and that has more cells than its table has columns."""
+def broken_rows(built: BuiltFile) -> Iterator[Diagnostic]:
+    """Yield TABLE_TORN for each row that an edit wrote and that has more cells than its table has columns."""
     if built.file.is_deleted or not any("|" in edit.new_text for edit in built.edits):
-        return ()
+        return
     written = [span for span in built.edits.result_spans if len(span)]
     tables = [table for table in built.result.tables if _overlaps_one(written, table.block.span)]
     lines = built.base.source.lines
@@ -357,11 +339,11 @@ def broken_rows(built: BuiltFile) -> Problems:
         for table in (built.base.tables if tables else ())
         for line in range(table.block.first_line, table.block.last_line + 1)
     )
-    return tuple(each.at(file=built.file.path) for each in overlong_rows(built.result, tables, known))
+    yield from overlong_rows(built.result, tables, known)
 
 
 def _overlaps_one(spans: Sequence[Span], area: Span) -> bool:
-    """Whether one of `spans`, which are sorted and disjoint, shares a code point with `area`."""
+    """Return True if one of `spans`, which are sorted and disjoint, shares a code point with `area`."""
     index = bisect_right(spans, area.start, key=lambda span: span.end)
     return index < len(spans) and spans[index].overlaps(area)
 
@@ -369,7 +351,7 @@ def _overlaps_one(spans: Sequence[Span], area: Span) -> bool:
 def overlong_rows(
     outline: Outline, tables: "Iterable[TableSource]", known: Container[str]
 ) -> Iterator[Diagnostic]:
-    """TABLE_TORN for rows of `tables` with text in more cells than there are columns.
+    """Yield TABLE_TORN for rows of `tables` with text in more cells than there are columns.
 
     `known` are rows that are no news.
     """
@@ -388,22 +370,22 @@ def overlong_rows(
                 )
 
 
-def broken_front_matter(built: BuiltFile) -> Problems:
-    """FRONT_MATTER_INVALID where edits leave front matter that cannot be read any more."""
-    ends = [each.front_matter.span.end for each in (built.base, built.result) if each.front_matter]
-    if not ends or built.file.is_deleted or not any(each.span.start <= max(ends) for each in built.edits):
-        return ()
+def broken_front_matter(built: BuiltFile) -> Iterator[Diagnostic]:
+    """Yield FRONT_MATTER_INVALID if edits leave front matter that cannot be read any more."""
+    ends = [side.front_matter.span.end for side in (built.base, built.result) if side.front_matter]
+    if not ends or built.file.is_deleted or not any(edit.span.start <= max(ends) for edit in built.edits):
+        return
     # Most edits touch no front matter, and this loads a YAML parser.
     from mdplan.markdown.front_matter import Unreadable
 
     if isinstance(built.base.front_matter_content, Unreadable):
-        return ()
-    problem = unreadable_front_matter(built.base, built.result)
-    return (problem.at(file=built.file.path),) if problem is not None else ()
+        return
+    if (problem := unreadable_front_matter(built.base, built.result)) is not None:
+        yield problem
 
 
 def unreadable_front_matter(old: Outline | None, new: Outline) -> Diagnostic | None:
-    """FRONT_MATTER_INVALID for front matter of `new` that cannot be read, or that is text since `old`."""
+    """Return FRONT_MATTER_INVALID for unreadable front matter of `new`, or if it became text."""
     from mdplan.markdown.front_matter import Unreadable
 
     after = new.front_matter_content
@@ -433,20 +415,20 @@ def map_sections(built: BuiltFile, items: Iterable[ResolvedEdit]) -> dict[int, M
     after: dict[int, MappedSection] = {}
     hashes: dict[SectionId, str] = {}
     for item in items:
-        addressed, made = item.resolution.section, _made_section(built, item)
-        section = made or _same_section(built, item)
+        addressed, made_section = item.resolution.section, _made_section(built, item)
+        section = made_section or _same_section(built, item)
         if section is None:
             continue
         section_id = section.section_id
         if section_id not in hashes:
             hashes[section_id] = built.result.section_sha256(section)
-        is_other = made is not None or addressed is None or section_id != addressed.section_id
+        is_other = made_section is not None or addressed is None or section_id != addressed.section_id
         after[item.index] = MappedSection(section_id if is_other else None, hashes[section_id])
     return after
 
 
 def _made_section(built: BuiltFile, item: ResolvedEdit) -> Section | None:
-    """The first section that `item` makes, if it inserts blocks and replaces nothing."""
+    """Return the first section that `item` makes, if it inserts blocks and replaces nothing."""
     resolution = item.resolution
     if not resolution.insertions or resolution.edits or resolution.deletions:
         return None
@@ -454,7 +436,7 @@ def _made_section(built: BuiltFile, item: ResolvedEdit) -> Section | None:
 
 
 def _same_section(built: BuiltFile, item: ResolvedEdit) -> Section | None:
-    """The section that `item` addressed, as it is in the result; None where it is gone, or there was none.
+    """Return the section that `item` addressed, as it is in the result; None if gone, or without one.
 
     A section is the same while something of its heading's line stays; else it is the one with the heading
     that was written in place of the old one, or that `item` wrote where it moved the section to.
@@ -480,16 +462,16 @@ def _same_section(built: BuiltFile, item: ResolvedEdit) -> Section | None:
 
 def _first_written(built: BuiltFile, item: ResolvedEdit) -> Section | None:
     spans = built.written.get(item.index, ())
-    return next((found for span in spans if (found := _first_heading(built, span)) is not None), None)
+    return next((heading for span in spans if (heading := _first_heading(built, span)) is not None), None)
 
 
 def _first_heading(built: BuiltFile, span: Span) -> Section | None:
-    """The first section of the result whose heading starts in `span`."""
-    return next((found for found in built.result.headings_in(span) if not found.nested), None)
+    """Return the first section of the result whose heading starts in `span`."""
+    return next((heading for heading in built.result.headings_in(span) if not heading.nested), None)
 
 
 def _replacement(edits: EditList, offset: int) -> tuple[Span, Span]:
-    """Span of the one of `edits` that replaces the code point at `offset`, and of its text in the result."""
+    """Return the span of the edit that replaces the character at `offset`, and that of its new text."""
     index = bisect_right(edits.edits, offset, key=lambda edit: edit.span.start) - 1
     edit = edits.edits[index]
     end = edits.map_offset(edit.span.end)
@@ -497,7 +479,7 @@ def _replacement(edits: EditList, offset: int) -> tuple[Span, Span]:
     return edit.span, Span(end - len(edit.new_text), end)
 
 
-# --- Reports on files after a write, so that the next edit needs no new read.
+# --- Reports on files after a write, so that the next edit needs no new read
 
 # How many lines are shown on both sides of the first and of the last line of a change.
 _AROUND: Final = 3
@@ -511,7 +493,7 @@ _MOST_CHARACTERS: Final = 4000
 def written_files(
     plan: Plan, bases: Sequence[Source], results: Sequence[Source | None] | None = None
 ) -> tuple[WrittenFile, ...]:
-    """The files that `plan` changes, after it was written onto its `bases`; its `results` may be known."""
+    """Describe the files that `plan` changed, once it was written onto `bases`; `results` may be known."""
     ranges_left, characters_left = _MOST_RANGES, _MOST_CHARACTERS
     written: list[WrittenFile] = []
     for index, change in enumerate(plan.files):
@@ -563,7 +545,7 @@ def _written_file(
 def _context(
     text: str, lines: LineIndex, changes: Sequence[ChangedLines], most_characters: int
 ) -> tuple[tuple[ContextBlock, ...], bool]:
-    """The lines of `text` around `changes`, in `most_characters`; and whether there are more."""
+    """Return the lines of `text` around `changes`, in `most_characters`; and whether there are more."""
     blocks: list[ContextBlock] = []
     left = most_characters
     for start, end in _blocks_around(changes, lines.count):
@@ -581,7 +563,7 @@ def _context(
 
 
 def _blocks_around(changes: Sequence[ChangedLines], count: int) -> Iterator[tuple[int, int]]:
-    """Inclusive ranges of lines of the result near the edges of `changes`; near ranges are one."""
+    """Yield inclusive ranges of lines of the result near the edges of `changes`; near ranges are one."""
     current: tuple[int, int] | None = None
     for edge in (at for change in changes for at in (change.new_start, change.new_end)):
         start, end = max(edge - _AROUND, 1), min(edge + _AROUND - 1, count)

@@ -1,4 +1,4 @@
-"""Verifies the parsed result of a plan: the promises of DESIGN section 7."""
+"""Verify a plan: the result keeps its outline and tables, and no two edits contradict each other."""
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
@@ -13,7 +13,14 @@ from mdplan.markdown.headings import folded
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
 from mdplan.operations.base import Claim
-from mdplan.planning.build import BuiltFile, IntendedChanges, ResolvedEdit, SnapshotFile, created_twice
+from mdplan.planning.build import (
+    SWALLOWING,
+    BuiltFile,
+    IntendedChanges,
+    ResolvedEdit,
+    SnapshotFile,
+    created_twice,
+)
 from mdplan.requests.batch import Batch
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -25,13 +32,11 @@ _COMMENT = "<!--"
 
 _WHOLE = frozenset({"create", "delete"})
 
-_SWALLOWING = frozenset({BlockKind.FENCE, BlockKind.HTML})
-
 _FoldedPath = tuple[str, ...]
 
 
 def verify(built: BuiltFile, batch: Batch) -> Problems:
-    """Everything that the result loses, gains, moves or repeats without having been asked to.
+    """Return everything that the result loses, gains, moves or repeats without having been asked to.
 
     Errors: OUTLINE_CHANGED, DUPLICATE_HEADING; the batch's `allow…` options silence them.
     """
@@ -39,7 +44,7 @@ def verify(built: BuiltFile, batch: Batch) -> Problems:
 
 
 def verify_outline(built: BuiltFile, batch: Batch) -> Problems:
-    """OUTLINE_CHANGED for headings, front matter and regions that come, go or move unasked."""
+    """Return OUTLINE_CHANGED for headings, front matter and regions that come, go or move unasked."""
     # A file that comes or goes as a whole has no outline to keep.
     if not built.edits or batch.allow_outline_change or built.file.requested.file_effect in _WHOLE:
         return ()
@@ -57,7 +62,7 @@ def verify_outline(built: BuiltFile, batch: Batch) -> Problems:
 
 
 def verify_paths(built: BuiltFile, batch: Batch) -> Problems:
-    """DUPLICATE_HEADING for heading paths that repeat more often than in the base."""
+    """Return DUPLICATE_HEADING for heading paths that repeat more often than in the base."""
     if not built.edits or batch.allow_duplicate_headings or built.file.requested.file_effect in _WHOLE:
         return ()
     return tuple(problem.at(file=built.file.path) for problem in _repeated_paths(built, _PlaceIndex(built)))
@@ -82,7 +87,7 @@ class _PlaceIndex:
         )
 
     def is_touched(self, heading: Span) -> bool:
-        """Whether an edit replaces text of `heading`, or inserts strictly inside it."""
+        """Return True if an edit replaces text of `heading`, or inserts strictly inside it."""
         index = bisect_right(self._starts, heading.end) - 1
         while index >= 0 and self._spans[index].end >= heading.start:
             span = self._spans[index]
@@ -92,14 +97,16 @@ class _PlaceIndex:
         return False
 
     def in_result(self, offset: int) -> int | None:
-        """Where the start `offset` of a heading of the base is in the result.
+        """Return where the start `offset` of a heading of the base is in the result.
 
         It moves after text that is inserted there, unless that becomes a part of the heading: of its first
         line, since lines that are inserted above are not what the heading said.
         """
         after = self._edits.map_offset(offset, after=True)
-        if after is not None and (self._starts_a_line(after) or self.result.heading_at(after) is not None):
-            return after
+        if after is not None:
+            starts_line = after == 0 or self._result_text[after - 1] in "\r\n"
+            if starts_line or self.result.heading_at(after) is not None:
+                return after
         before = self._edits.map_offset(offset)
         grown = self.result.heading_at(before)
         if grown is None or grown.is_root:
@@ -108,24 +115,21 @@ class _PlaceIndex:
         is_whole = after is not None and grown.body.start <= after
         return after if is_whole else before
 
-    def _starts_a_line(self, offset: int) -> bool:
-        return offset == 0 or self._result_text[offset - 1] in "\r\n"
-
     def end_in_result(self, offset: int) -> int:
-        """Where the end `offset` of a heading of the base is in the result, at least."""
+        """Return where the end `offset` of a heading of the base is in the result, at least."""
         end = self._edits.map_offset(offset)
         if end is not None:
             return end
         return self._written[bisect_right(self._starts, offset) - 1].end
 
     def is_written(self, text: Span) -> bool:
-        """Whether all of `text`, in the result, was written by one edit."""
+        """Return True if all of `text`, in the result, was written by one edit."""
         index = bisect_right(self._written_starts, text.start) - 1
         return index >= 0 and text.end <= self._written[index].end
 
 
 def _compared_headings(built: BuiltFile, places: _PlaceIndex) -> tuple[Iterable[Section], Iterable[Section]]:
-    """Sections of the base and of the result that may have changed.
+    """Return sections of the base and of the result that may have changed.
 
     Outside what was scanned again a heading is what it was, and so is its parent while the headings that
     were scanned again are as many as before, with the same levels, each in the place of one.
@@ -167,21 +171,21 @@ def _headings_lost(
 
 def _is_kept_section(base: Outline, result: Outline, section: Section, places: _PlaceIndex) -> bool:
     start = places.in_result(section.heading_start)
-    found = result.heading_at(start)
-    if found is None or found.is_root:
+    heading = result.heading_at(start)
+    if heading is None or heading.is_root:
         return places.intended.explain_loss(start)
     may_be_relevelled = section.index in places.relevelled and not section.nested
-    if (found.level != section.level and not may_be_relevelled) or found.nested != section.nested:
+    if (heading.level != section.level and not may_be_relevelled) or heading.nested != section.nested:
         return False
     if places.parents_may_change:
         return True
-    parent, found_parent = base.parent(section), result.parent(found)
+    parent, parent_now = base.parent(section), result.parent(heading)
     has_none = parent is None or parent.is_root
-    if parent is None or found_parent is None or has_none or found_parent.is_root:
-        is_same = has_none and (found_parent is None or found_parent.is_root)
+    if parent is None or parent_now is None or has_none or parent_now.is_root:
+        is_same = has_none and (parent_now is None or parent_now.is_root)
     else:
-        is_same = places.in_result(parent.heading_start) == found_parent.heading_start
-    return is_same or places.intended.explain_parent(found_parent)
+        is_same = places.in_result(parent.heading_start) == parent_now.heading_start
+    return is_same or places.intended.explain_parent(parent_now)
 
 
 def _headings_gained(
@@ -211,16 +215,19 @@ def _headings_gained(
         )
 
 
-def _outline_changed(outline: Outline, sections: Sequence[Section], what: str, why: str) -> Diagnostic:
-    lines = [section.heading_line for section in sections]
-    listed = ", ".join(map(str, lines[:_LISTED])) + (", …" if len(lines) > _LISTED else "")
-    noun = "heading at line" if len(lines) == 1 else "headings at lines"
+def _outline_changed(outline: Outline, sections: Sequence[Section], problem: str, why: str) -> Diagnostic:
+    headings = _at_lines("heading", [section.heading_line for section in sections])
     return Diagnostic(
         code=Code.OUTLINE_CHANGED,
-        message=f"the {noun} {listed} {what}",
+        message=f"the {headings} {problem}",
         hint=f'{why}; if that is wanted, send `"allowOutlineChange": true`',
         place=outline.source.lines.position(sections[0].heading_start),
     )
+
+
+def _at_lines(noun: str, lines: Sequence[int]) -> str:
+    listed = ", ".join(map(str, lines[:_LISTED])) + (", …" if len(lines) > _LISTED else "")
+    return f"{noun} at line {listed}" if len(lines) == 1 else f"{noun}s at lines {listed}"
 
 
 def _swallowed(built: BuiltFile) -> Iterator[Diagnostic]:
@@ -233,7 +240,7 @@ def _swallowed(built: BuiltFile) -> Iterator[Diagnostic]:
             block = result.tree.root_at(span.start)
             if block is None or block.span.start >= span.start:
                 continue
-            if block.kind in _SWALLOWING:
+            if block.kind in SWALLOWING:
                 yield Diagnostic(
                     code=Code.OUTLINE_CHANGED,
                     message=f"the new text would be inside the {block.kind} that starts at line "
@@ -265,7 +272,7 @@ def _frame_changed(built: BuiltFile) -> Iterator[Diagnostic]:
     """Front matter or region markers that come or go."""
     had, has = built.base.front_matter, built.result.front_matter
     intended = [item.resolution.data for item in built.resolved if item.resolution.data]
-    may_go, may_come = any(each.removes for each in intended), any(each.creates for each in intended)
+    may_go, may_come = any(data.removes for data in intended), any(data.creates for data in intended)
     if had and has and may_go:
         yield Diagnostic(
             code=Code.OUTLINE_CHANGED,
@@ -297,7 +304,7 @@ def _frame_changed(built: BuiltFile) -> Iterator[Diagnostic]:
 
 
 def _may_change_comments(built: BuiltFile) -> bool:
-    """Whether a comment may have come or gone: all other text is what it was."""
+    """Return True if a comment may have come or gone: all other text is what it was."""
     if built.changed is None:
         return True
     base, result = built.base.source.text, built.result.source.text
@@ -344,7 +351,7 @@ def _folded_path(section: Section) -> _FoldedPath:
     return tuple(folded(element) for element in section.path)
 
 
-# --- Tables that edits around or inside their rows would tear.
+# --- Tables that edits around or inside their rows would tear
 
 _CELL_END: Final = lazy_pattern(r"(?<!\\)\|")
 
@@ -359,33 +366,25 @@ class _Row:
 
 
 def torn_tables(built: BuiltFile) -> Problems:
-    """OUTLINE_CHANGED for rows of tables that no edit replaces whole, and that would be none or lose cells.
+    """Return OUTLINE_CHANGED for rows that no edit replaces whole, and that would vanish or lose cells.
 
     A row that stays as it is must be a row of a table, and the header and the dashes what they were. A row
     that is changed in part must not get more cells than its table has columns, and no line break.
     """
-    lost = [row for block in _tables(built) for row in _lost_rows(built, block)]
+    tables = (block for area in built.changed_areas for block in built.base.tree.tables_in(area))
+    lost = [row for block in tables for row in _lost_rows(built, block)]
     if not lost:
         return ()
-    lines = [row.line for row in lost]
-    listed = ", ".join(map(str, lines[:_LISTED])) + (", …" if len(lines) > _LISTED else "")
-    noun = "row at line" if len(lines) == 1 else "rows at lines"
+    rows = _at_lines("row", [row.line for row in lost])
     return (
         Diagnostic(
             code=Code.OUTLINE_CHANGED,
-            message=f"the {noun} {listed} would fall out of the table, or lose cells",
+            message=f"the {rows} would fall out of the table, or lose cells",
             hint="keep header, dashes and one row in each line; write `\\|` for a pipe in a cell; if "
             'that is wanted, send `"allowOutlineChange": true`',
             place=built.base.source.lines.position(lost[0].span.start),
         ),
     )
-
-
-def _tables(built: BuiltFile) -> Iterator[Block]:
-    """The tables of the base that the edits may have changed."""
-    whole = Span(0, len(built.base.source.text))
-    for old in (whole,) if built.changed is None else (old for old, _ in built.changed):
-        yield from built.base.tree.tables_in(old)
 
 
 def _rows(outline: Outline, block: Block) -> Iterator[_Row]:
@@ -406,19 +405,18 @@ def _lost_rows(built: BuiltFile, block: Block) -> Iterator[_Row]:
         # A line without a pipe became a row because no blank line is above it: no harm if it is text again.
         if len(block.cells) > 1 and not _CELL_END.search(built.base.text_of(row.span)):
             continue
-        edits = [each for each in near if _touches(each.span, row.span)]
-        if any(_takes(each, row.span) for each in edits):
-            continue
-        if not _is_kept_row(built, block, row, edits):
+        touching = [
+            edit
+            for edit in near
+            if edit.span.overlaps(row.span) or row.span.start < edit.span.start < row.span.end
+        ]
+        is_replaced = any(_takes(edit, row.span) for edit in touching)
+        if not is_replaced and not _is_kept_row(built, block, row, touching):
             yield row
 
 
-def _touches(edit: Span, row: Span) -> bool:
-    return edit.overlaps(row) or row.start < edit.start < row.end
-
-
 def _takes(edit: TextEdit, row: Span) -> bool:
-    """Whether `edit` replaces the whole row, or an end of it with more than the row."""
+    """Return True if `edit` replaces the whole row, or an end of it with more than the row."""
     return edit.span.contains(row) or not row.contains(edit.span)
 
 
@@ -432,17 +430,17 @@ def _is_kept_row(built: BuiltFile, block: Block, row: _Row, edits: list[TextEdit
     if not edits and lines.start(line) != start:
         # Text was put before it, into its line.
         return True
-    found = result.tree.leaf_at(lines.start(line)) or result.tree.leaf_at(start)
-    if found is None or found.kind is not BlockKind.TABLE:
+    table = result.tree.leaf_at(lines.start(line)) or result.tree.leaf_at(start)
+    if table is None or table.kind is not BlockKind.TABLE:
         return False
-    if min(line - found.first_line, 2) != min(row.place, 2):
+    if min(line - table.first_line, 2) != min(row.place, 2):
         return False
     if not edits:
-        return len(found.cells) >= len(block.cells) or row.place > 0
+        return len(table.cells) >= len(block.cells) or row.place > 0
     before = _cells(built.base.text_of(row.span))
     after = _cells(lines.content(line))
     has_break = any("\n" in edit.new_text or "\r" in edit.new_text for edit in edits)
-    return not (after > max(before, len(found.cells)) or (has_break and after < before))
+    return not (after > max(before, len(table.cells)) or (has_break and after < before))
 
 
 def _cells(row: str) -> int:
@@ -450,18 +448,17 @@ def _cells(row: str) -> int:
     return len(_CELL_END.findall(text)) + 1 - text.startswith("|") - (text.endswith("|") and len(text) > 1)
 
 
-# --- Edits that cannot both be made, by what they claim rather than by the bytes that they happen to
-# change.
+# --- Edits that cannot both be made, by what they claim rather than by the bytes that they change
 
 
 def find_conflicts(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Problems:
-    """CONFLICTING_EDITS for every two edits that cannot both be made, naming both.
+    """Return CONFLICTING_EDITS for every two edits that cannot both be made, naming both.
 
     Their claims overlap; or one owns text in a section that the other deletes, replaces, moves or re-levels,
     or whose whole heading it replaces as text; or they name one part, or one of them a part of the other's.
     An insertion strictly inside another edit's span overlaps it; at its edge it does not.
     """
-    found: dict[frozenset[int], Diagnostic] = {}
+    by_pair: dict[frozenset[int], Diagnostic] = {}
     for conflict in (
         *_between_takers(file, resolved),
         *_of_owners(file, resolved),
@@ -469,9 +466,9 @@ def find_conflicts(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Prob
         *_of_parts(file, resolved),
         *_of_spans(file, resolved),
     ):
-        found.setdefault(frozenset((conflict.edit, conflict.other)), conflict.to_diagnostic(file))
+        by_pair.setdefault(frozenset((conflict.edit, conflict.other)), conflict.to_diagnostic(file))
     in_two_formats = (problem.at(file=file.path) for problem in created_twice(resolved, file.numbers))
-    return (*found.values(), *in_two_formats)
+    return (*by_pair.values(), *in_two_formats)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -495,7 +492,7 @@ class _Conflict:
 
 
 def _between_takers(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:
-    """Edits that want one whole section."""
+    """Yield edits that want one whole section."""
     takers: dict[int, tuple[int, Claim]] = {}
     for edit in resolved:
         for claim in edit.resolution.claims:
@@ -512,7 +509,7 @@ def _between_takers(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Ite
 
 
 def _of_owners(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:
-    """Edits that write into a section that another edit takes whole."""
+    """Yield edits that write into a section that another edit takes whole."""
     takers = {
         section: (edit.index, claim)
         for edit in reversed(resolved)
@@ -536,7 +533,7 @@ def _of_owners(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator
 
 def _of_headings(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:
     """Insertions that would land in another section, because the heading of their own is written over."""
-    written = [each for each in _claimed(resolved) if len(each[0])]
+    claimed = [claim_index for claim_index in _claimed(resolved) if len(claim_index[0])]
     for edit in resolved:
         if not edit.resolution.insertions:
             continue
@@ -545,9 +542,9 @@ def _of_headings(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterat
             if len(claim.span) or section is None or section.is_root:
                 continue
             span = file.outline.heading_span(section)
-            before = bisect_right(written, span.start, key=lambda written: written[0].start) - 1
-            if before >= 0 and written[before][1] != edit.index and written[before][0].contains(span):
-                other = written[before][1]
+            before = bisect_right(claimed, span.start, key=lambda claimed: claimed[0].start) - 1
+            if before >= 0 and claimed[before][1] != edit.index and claimed[before][0].contains(span):
+                other = claimed[before][1]
                 why = (
                     f"{file.numbers.named(other)} writes over the heading at line {section.heading_line}, "
                     f"and {file.numbers.named(edit.index)} writes into its section"
@@ -557,10 +554,10 @@ def _of_headings(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterat
 
 
 def _of_parts(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:
-    """Edits that want one part, or a part of what another edit wants."""
-    wanted = [(claim, edit.index) for edit in resolved for claim in edit.resolution.claims if claim.part]
+    """Yield edits that want one part, or a part of what another edit wants."""
+    claims = [(claim, edit.index) for edit in resolved for claim in edit.resolution.claims if claim.part]
     owners: dict[tuple[int | str, ...], int] = {}
-    for claim, index in sorted(wanted, key=lambda each: len(each[0].part)):
+    for claim, index in sorted(claims, key=lambda claim_index: len(claim_index[0].part)):
         for depth in range(1, len(claim.part) + 1):
             other = owners.get(claim.part[:depth])
             if other is not None and other != index:
@@ -573,7 +570,7 @@ def _of_parts(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[
 
 
 def _of_spans(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:
-    """Edits of one text: each with the one that reaches furthest of those that start before it."""
+    """Yield edits of one text: each with the one that reaches furthest of those that start before it."""
     widest: tuple[Span, int] | None = None
     for span, index in _claimed(resolved):
         if widest is not None and span.start < widest[0].end and index != widest[1]:
@@ -585,6 +582,6 @@ def _of_spans(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[
 
 
 def _claimed(resolved: Sequence[ResolvedEdit]) -> list[tuple[Span, int]]:
-    """What the edits claim, in the order of the text, each with the index of its edit."""
+    """Return what the edits claim, in the order of the text, each with the index of its edit."""
     claimed = [(claim.span, edit.index) for edit in resolved for claim in edit.resolution.claims]
-    return sorted(claimed, key=lambda each: (*BY_PLACE(each[0]), each[1]))
+    return sorted(claimed, key=lambda span_index: (*BY_PLACE(span_index[0]), span_index[1]))
