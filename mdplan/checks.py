@@ -1,14 +1,16 @@
-"""`check`: what a change did to documents, whoever made it."""
+"""`check`: find damage that a change did to documents, whoever made it.
+
+It compares two versions of each document; what was wrong in the older one already is no news.
+"""
 
 import datetime as dt
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from mdplan.data.address import shown
-from mdplan.data.content import DataContent
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.documents.documents import LinkIndex
 from mdplan.documents.files import OutlinedFiles
@@ -20,31 +22,33 @@ from mdplan.markdown.blocks import Block, BlockKind
 from mdplan.markdown.destinations import TargetKind, destinations, find_target
 from mdplan.markdown.enclosure_search import find_enclosures, find_regions
 from mdplan.markdown.front_matter import FrontMatterContent, Unreadable
-from mdplan.markdown.front_matter_edits import data_content
 from mdplan.markdown.links import all_definitions, label_uses, local_links
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.paths import MARKDOWN_SUFFIXES, folder_of, page_key
 from mdplan.markdown.sections import Section
-from mdplan.markdown.targets import resolvable_targets, target_key
-from mdplan.planning.navigation import beside_its_pages, navigation_of
-from mdplan.planning.navigation_entries import strings_of
+from mdplan.markdown.targets import resolvable_targets, target_key, whole
+from mdplan.planning.navigation_entries import read_navigation, strings_of
 from mdplan.planning.results import overlong_rows, unreadable_front_matter
 from mdplan.reading.broken_tree_links import broken_in_tree
 from mdplan.reports.history import CheckReport
 from mdplan.settings import Settings
-from mdplan.storage.root import Root, Workspace
+from mdplan.storage.root import Workspace
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.lines import Position, Span
+from mdplan.text.lines import Position
 from mdplan.text.source import DocumentFormat
 from mdplan.text.visible import escape_for_message
+
+_Item = TypeVar("_Item")
+
+_Key = TypeVar("_Key", bound=Hashable)
 
 
 def check_since(
     files: OutlinedFiles, settings: Settings, reference: str, paths: Sequence[str]
 ) -> CheckReport:
-    """What changed documents of the root of `files` lost since the commit `reference`.
+    """Report what documents of the root of `files` lost since the commit `reference`.
 
-    `paths` are files or folders, from the root; all documents without. Raises `StorageRefused` as
+    `paths` are files or folders, from the root; without them all documents count. Raises `StorageRefused` as
     `CommittedVersion` does.
     """
     version = CommittedVersion(files.workspace, reference)
@@ -59,35 +63,34 @@ def check_changes(
     changed: list[ChangedDocument] = []
     skipped: list[Diagnostic] = []
     for old, new in changes:
-        found = _document(before, after, old, new)
-        if isinstance(found, Diagnostic):
-            skipped.append(found.at(file=new))
+        document = _document(before, after, old, new)
+        if isinstance(document, Diagnostic):
+            skipped.append(document.at(file=new))
         else:
-            changed.append(found)
-    links = LinkCheck.of((before, before.workspace.roots[0]), (after, after.workspace.roots[0]))
+            changed.append(document)
+    links = LinkCheck(
+        LinkIndex(before, before.workspace.roots[0]), LinkIndex(after, after.workspace.roots[0])
+    )
     warnings: list[Diagnostic] = []
     for document in changed:
         if document.new is not None:
             problems = (*document_problems(document.old, document.new), *links.problems_in(document))
-            warnings += (each.at(file=document.path) for each in problems)
-    warnings += (each.at(file=path) for path, each in links.problems_elsewhere(changed))
-    warnings += (each.at(file=path) for path, each in links.retargeted_elsewhere(changed))
-    warnings += (each.at(file=path) for path, each in lost_pages(links.new, changed))
+            warnings += (warning.at(file=document.path) for warning in problems)
+    warnings += (warning.at(file=path) for path, warning in links.problems_elsewhere(changed))
+    warnings += (warning.at(file=path) for path, warning in links.retargeted_elsewhere(changed))
+    warnings += (warning.at(file=path) for path, warning in lost_pages(links.new, changed))
     return CheckReport(ok=True, checked=len(changed), warnings=tuple(warnings), skipped=tuple(skipped))
 
 
 def check_documents(path: str, old: Outline, new: Outline) -> CheckReport:
-    """What the later version `new` of the document `path` lost; links are checked inside it alone."""
+    """Report what the later version `new` of the document `path` lost; only links inside it are checked."""
     problems = (
         *document_problems(old, new),
         *retargeted(old, new),
         *retargeted_labels(old, new),
         *_broken_inside(old, new),
     )
-    return CheckReport(ok=True, checked=1, warnings=tuple(each.at(file=path) for each in problems))
-
-
-# --- Links of a folder that a change broke, or that now name another place.
+    return CheckReport(ok=True, checked=1, warnings=tuple(problem.at(file=path) for problem in problems))
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ class ChangedDocument:
 def _document(
     before: OutlinedFiles, after: OutlinedFiles, old_path: str | None, new_path: str | None
 ) -> ChangedDocument | Diagnostic:
-    """The document before and after; why it cannot be read now, for one that is not text or out of bounds."""
+    """Return the document before and after, or why its new version cannot be read."""
     new = _outline(after, new_path) if new_path is not None else None
     if isinstance(new, Diagnostic):
         return new
@@ -132,7 +135,7 @@ def _broken_inside(old: Outline, new: Outline) -> Iterator[Diagnostic]:
             yield broken_link(link.target, link.line)
 
 
-# --- Damage that a change did to one document, apart from its links.
+# --- Damage in one document, apart from its links
 
 _END_NAMES: Final = {"\n": "LF", "\r\n": "CRLF", "\r": "CR"}
 
@@ -150,9 +153,9 @@ _TYPES: Final[tuple[tuple[type, str], ...]] = (
 
 
 def document_problems(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
-    """Warnings about `new`, the later version of `old`; None for a file that is new.
+    """Yield warnings about `new`, the later version of `old`, which is None for a new file.
 
-    What is wrong in both is no news. Line numbers are those of `new`.
+    Line numbers are those of `new`.
     """
     if old is not None:
         yield from _byte_problems(old, new)
@@ -166,11 +169,11 @@ def document_problems(old: Outline | None, new: Outline) -> Iterator[Diagnostic]
     yield from (
         _unclosed(block)
         for block in open_blocks
-        if block.kind is not BlockKind.FENCE or not any(each.line < block.first_line for each in fences)
+        if block.kind is not BlockKind.FENCE or not any(fence.line < block.first_line for fence in fences)
     )
     yield from _unpaired_regions(old, new)
     yield from _unpaired_tags(old, new)
-    # What an unclosed block contains has one cause, which was said.
+    # The warning about an unclosed block covers what the block swallowed.
     swallowed = frozenset(
         line for block in open_blocks for line in range(block.first_line, block.last_line + 1)
     )
@@ -183,7 +186,7 @@ def document_problems(old: Outline | None, new: Outline) -> Iterator[Diagnostic]
 
 
 def _byte_problems(old: Outline, new: Outline) -> Iterator[Diagnostic]:
-    """Line ends, byte order mark and encoding: what no diff of a person shows."""
+    """Yield changes of line ends, byte order mark and encoding, which a diff on a screen does not show."""
     before, after = old.source, new.source
     had, has = before.lines.line_ends, after.lines.line_ends
     fresh = [end for end in _END_NAMES if has.get(end) and not had.get(end)]
@@ -239,17 +242,20 @@ def _type_name(value: Any) -> str:  # noqa: ANN401 (any value of front matter)
 
 
 def _newly_open_blocks(old: Outline | None, new: Outline) -> list[Block]:
-    known = (
-        Counter(_opening(old, block) for block in _open_blocks(old)) if old is not None else Counter[str]()
-    )
-    found = []
-    for block in _open_blocks(new):
-        opening = _opening(new, block)
-        if known[opening]:
-            known[opening] -= 1
+    known = Counter(_line(old, block.first_line) for block in _open_blocks(old)) if old is not None else None
+    return list(_unknown(known, _open_blocks(new), lambda block: _line(new, block.first_line)))
+
+
+def _unknown(
+    known: Counter[_Key] | None, items: Iterable[_Item], key: Callable[[_Item], _Key]
+) -> Iterator[_Item]:
+    """Yield those of `items` whose `key` occurs more often than in `known`, the counts of the old version."""
+    left = Counter(known)
+    for item in items:
+        if left[key(item)]:
+            left[key(item)] -= 1
         else:
-            found.append(block)
-    return found
+            yield item
 
 
 def _unclosed(block: Block) -> Diagnostic:
@@ -266,18 +272,14 @@ def _open_blocks(outline: Outline) -> Iterator[Block]:
     return (block for block in outline.blocks if is_left_open(block, outline.source.text))
 
 
-def _opening(outline: Outline, block: Block) -> str:
-    return outline.source.lines.content(block.first_line).strip()
-
-
 def _unpaired_regions(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
-    known = Counter(
-        (each.name, each.is_start) for each in (find_regions(old).unpaired if old is not None else ())
+    known = (
+        Counter((marker.name, marker.is_start) for marker in find_regions(old).unpaired)
+        if old is not None
+        else None
     )
-    for marker in find_regions(new).unpaired:
-        if known[marker.name, marker.is_start]:
-            known[marker.name, marker.is_start] -= 1
-            continue
+    markers = find_regions(new).unpaired
+    for marker in _unknown(known, markers, lambda marker: (marker.name, marker.is_start)):
         here, other = ("start", "end") if marker.is_start else ("end", "start")
         place = new.source.lines.position(marker.span.start)
         yield Diagnostic.warning(
@@ -289,11 +291,8 @@ def _unpaired_regions(old: Outline | None, new: Outline) -> Iterator[Diagnostic]
 
 
 def _unpaired_tags(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
-    known = Counter(tag.name for tag in (find_enclosures(old).unbalanced if old is not None else ()))
-    for tag in find_enclosures(new).unbalanced:
-        if known[tag.name]:
-            known[tag.name] -= 1
-            continue
+    known = Counter(tag.name for tag in find_enclosures(old).unbalanced) if old is not None else None
+    for tag in _unknown(known, find_enclosures(new).unbalanced, lambda tag: tag.name):
         half = "closing" if tag.opens else "opening"
         yield Diagnostic.warning(
             Code.UNBALANCED_TAG,
@@ -304,7 +303,7 @@ def _unpaired_tags(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
 
 
 def _torn_rows(old: Outline | None, new: Outline, swallowed: Container[int]) -> Iterator[Diagnostic]:
-    """Rows of a table that are text now, and rows with more cells than the table has columns."""
+    """Yield rows of tables that are text now, and rows with more cells than their table has columns."""
     had = _row_lines(old) if old is not None else {}
     torn = _lines_lost(old, new, had, _row_lines(new)) if old is not None and had else []
     for first, last in _ranges(number for number in torn if number not in swallowed):
@@ -319,7 +318,7 @@ def _torn_rows(old: Outline | None, new: Outline, swallowed: Container[int]) -> 
 
 
 def _ranges(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """First and last of each run of `numbers`, which are sorted; the line of dashes is in no list of rows."""
+    """Yield first and last of each run of the sorted `numbers`, in which the lines of dashes are missing."""
     first = last = 0
     for number in numbers:
         if first and number > last + 2:
@@ -331,14 +330,14 @@ def _ranges(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
 
 
 def _lines_lost(old: Outline, new: Outline, were: Mapping[int, str], are: Mapping[int, str]) -> Iterator[int]:
-    """Lines of `new` that have the text of one of the lines `were` of `old`, but are none of `are`.
+    """Yield lines of `new` that have the text of one of the lines `were` of `old`, but are not among `are`.
 
-    Those are texts of lines by their numbers. Lines that had such a text before, and were none of `were`,
-    are no news.
+    `were` and `are` are texts of lines by their numbers. Other lines of `old` with such a text excuse as
+    many lines of `new`.
     """
     lost = Counter(were.values()) - Counter(are.values())
     known = _texts_outside(old, were) if lost else Counter[str]()
-    for number in range(1, new.source.lines.count + 1) if lost else ():
+    for number in _numbers(new) if lost else ():
         text = _line(new, number)
         if number in are or not text or not lost[text]:
             continue
@@ -350,16 +349,20 @@ def _lines_lost(old: Outline, new: Outline, were: Mapping[int, str], are: Mappin
 
 
 def _texts_outside(outline: Outline, rows: Mapping[int, str]) -> Counter[str]:
-    """How often another line has the text of one of `rows`, which are texts of lines by their numbers."""
-    wanted = frozenset(rows.values())
-    others = (number for number in range(1, outline.source.lines.count + 1) if number not in rows)
-    return Counter(text for number in others if wanted and (text := _line(outline, number)) in wanted)
+    """Count other lines with the text of one of `rows`, which are texts of lines by their numbers."""
+    texts = frozenset(rows.values())
+    others = (number for number in _numbers(outline) if number not in rows)
+    return Counter(text for number in others if (text := _line(outline, number)) in texts)
 
 
 def _row_lines(outline: Outline) -> dict[int, str]:
-    """The rows of all tables by their lines, headers too; without the white space around them."""
+    """Return the stripped rows of all tables, headers too, by their line numbers."""
     lines = {row.line: "" for table in outline.tables for row in (table.header, *table.rows)}
     return {number: _line(outline, number) for number in lines}
+
+
+def _numbers(outline: Outline) -> range:
+    return range(1, outline.source.lines.count + 1)
 
 
 def _line(outline: Outline, number: int) -> str:
@@ -367,24 +370,27 @@ def _line(outline: Outline, number: int) -> str:
 
 
 def _swallowed_headings(old: Outline, new: Outline, swallowed: Container[int]) -> Iterator[Diagnostic]:
-    """Headings whose line is still there, but is no longer a heading."""
+    """Yield headings whose line is still there, but is no longer a heading."""
     for number in _lines_lost(old, new, _heading_lines(old), _heading_lines(new)):
         if number in swallowed:
             continue
         block = new.tree.leaf_at(new.source.lines.start(number))
         inside = f": it is in the {block.kind} that starts at line {block.first_line}" if block else ""
-        yield Diagnostic.warning(
-            Code.HEADING_LOST,
-            f"`{short_name(_line(new, number))}` at line {number} is no longer a heading{inside}",
-            "close what comes before it, or put a blank line there",
-            place=Position(number, 1),
-        )
+        hint = "close what comes before it, or put a blank line there"
+        yield _lost_line(Code.HEADING_LOST, new, number, f"a heading{inside}", hint)
+
+
+def _lost_line(code: Code, new: Outline, number: int, what_it_was: str, hint: str) -> Diagnostic:
+    message = f"`{short_name(_line(new, number))}` at line {number} is no longer {what_it_was}"
+    return Diagnostic.warning(code, message, hint, place=Position(number, 1))
 
 
 def _heading_lines(outline: Outline) -> dict[int, str]:
-    """The lines of headings that begin with ``#``; the text of other headings can be any text."""
-    lines = {section.heading_line: _line(outline, section.heading_line) for section in outline.headings}
-    return {number: text for number, text in lines.items() if text.startswith("#")}
+    """Return the lines of headings that begin with ``#``; the text of other headings can be any text."""
+    return {number: text for number, text in _heading_texts(outline).items() if text.startswith("#")}
+
+
+# --- Links that a change broke, or that now name something else
 
 
 class LinkCheck:
@@ -395,13 +401,8 @@ class LinkCheck:
         self._old = old
         self.new = new
 
-    @classmethod
-    def of(cls, old: tuple[OutlinedFiles, Root], new: tuple[OutlinedFiles, Root]) -> "LinkCheck":
-        """Compare the files of two roots."""
-        return cls(LinkIndex(*old), LinkIndex(*new))
-
     def problems_in(self, document: ChangedDocument) -> Iterator[Diagnostic]:
-        """Warnings about links of a changed document: broken ones that were fine or not there before."""
+        """Yield warnings about links of a changed document that were right or not there before."""
         if document.new is None or document.new.format is not DocumentFormat.MARKDOWN:
             return
         yield from retargeted(document.old, document.new)
@@ -409,43 +410,45 @@ class LinkCheck:
         yield from self._newly_broken(document)
 
     def problems_elsewhere(self, changed: Iterable[ChangedDocument]) -> Iterator[tuple[str, Diagnostic]]:
-        """Warnings about links in unchanged files to a changed one, with the path of each file."""
+        """Yield warnings about links from unchanged files to changed ones, with the path of each file."""
         documents = list(changed)
         names = frozenset(
-            page_key(each.old_path) for each in documents if each.old_path and _may_break_links(each)
+            page_key(document.old_path)
+            for document in documents
+            if document.old_path and _may_break_links(document)
         )
-        known = {each.path for each in documents}
-        for found in self.new.linking_to(names) if names else ():
-            if isinstance(found, Diagnostic) or found.relative in known:
+        known = {document.path for document in documents}
+        for file in self.new.linking_to(names) if names else ():
+            if isinstance(file, Diagnostic) or file.relative in known:
                 continue
-            same = ChangedDocument(found.relative, found.relative, found.outline, found.outline)
-            yield from ((found.relative, problem) for problem in self._newly_broken(same))
+            same = ChangedDocument(file.relative, file.relative, file.outline, file.outline)
+            yield from ((file.relative, problem) for problem in self._newly_broken(same))
 
     def retargeted_elsewhere(self, changed: Iterable[ChangedDocument]) -> Iterator[tuple[str, Diagnostic]]:
-        """Links from one file to a heading of another that name another heading there now, with their files.
+        """Yield warnings about links to a heading of another file that now name another heading there.
 
-        A link that is new in its file means what it names now.
+        Each comes with the path of its file. A link that is new in its file means what it names now.
         """
-        documents = {each.path: each for each in changed}
+        documents = {document.path: document for document in changed}
         shifted = {
             path: anchors
-            for path, each in documents.items()
-            if each.old is not None and each.new is not None
-            if (anchors := _shifted_anchors(each.old, each.new))
+            for path, document in documents.items()
+            if document.old is not None and document.new is not None
+            if (anchors := _shifted_anchors(document.old, document.new))
         }
         names = frozenset(page_key(name) for path in shifted for name in (path, folder_of(path)) if name)
-        for found in self.new.linking_to(names) if names else ():
-            if isinstance(found, Diagnostic):
+        for file in self.new.linking_to(names) if names else ():
+            if isinstance(file, Diagnostic):
                 continue
-            source, outline = documents.get(found.relative), found.outline
+            source, outline = documents.get(file.relative), file.outline
             written = None if source is None else _targets(source.old) if source.old else frozenset[str]()
-            for link in destinations(outline, [_whole(outline)]):
-                target = find_target(self.new, found.relative, link) if link.path and link.fragment else None
+            for link in destinations(outline, [whole(outline)]):
+                target = find_target(self.new, file.relative, link) if link.path and link.fragment else None
                 pair = shifted.get(target.path, {}).get(target_key(link.fragment or "")) if target else None
                 shown = escape_for_message(outline.text_of(link.span))
                 if pair is not None and (written is None or shown in written):
                     line = outline.source.lines.line_at(link.span.start)
-                    yield found.relative, _retargeted_link(shown, line, *pair)
+                    yield file.relative, _retargeted_link(shown, line, *pair)
 
     def _newly_broken(self, document: ChangedDocument) -> Iterator[Diagnostic]:
         assert document.new is not None
@@ -453,12 +456,12 @@ class LinkCheck:
         written: frozenset[str] = frozenset()
         if document.old is not None and document.old_path is not None:
             find = broken_in_tree(self._old, self._old.anchors, document.old_path)
-            known = frozenset(link.target for link in find(document.old, _whole(document.old)))
+            known = frozenset(link.target for link in find(document.old, whole(document.old)))
             written = _targets(document.old) - known
-        # Where targets of a kind led to nothing before, the site makes them: mdplan does not see those.
+        # If anchors led to nothing before, the site makes some that mdplan does not see.
         makes_anchors = any("#" in target for target in known)
         find = broken_in_tree(self.new, self.new.anchors, document.path)
-        for link in find(document.new, _whole(document.new)):
+        for link in find(document.new, whole(document.new)):
             is_new = link.target not in written
             if link.target in known or (is_new and not _names_a_document(link.target)):
                 continue
@@ -468,10 +471,10 @@ class LinkCheck:
         yield from self._lost_names(document)
 
     def _lost_names(self, document: ChangedDocument) -> Iterator[Diagnostic]:
-        """Names of pages that led to a file before, and lead to none now."""
+        """Yield names of pages that led to a file before, and lead to none now."""
         assert document.new is not None
         outline, old_path = document.new, document.old_path or document.path
-        for link in destinations(outline, [_whole(outline)]):
+        for link in destinations(outline, [whole(outline)]):
             if link.is_page_name:
                 was = find_target(self._old, old_path, link)
                 now = find_target(self.new, document.path, link)
@@ -482,7 +485,7 @@ class LinkCheck:
 
 
 def retargeted(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
-    """Links of a document into itself that name another heading than the same link did before."""
+    """Yield warnings about links of a document into itself that now name another heading."""
     if old is None:
         return
     before = {link.target for link in local_links(old) if link.target.startswith("#")}
@@ -493,17 +496,17 @@ def retargeted(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
             yield _retargeted_link(link.target, link.line, *pair)
 
 
-# The section that an anchor named, as it is in the new version, if it is; and the one that it names there.
+# The section that an anchor named, as it is in the new version (None if gone), and the one it names now.
 _Shift: TypeAlias = tuple[Section | None, Section]
 
 
 def _shifted_anchors(old: Outline, new: Outline) -> dict[str, _Shift]:
-    """Anchors that name another heading in `new`.
+    """Return anchors that name another heading in `new`, by their `target_key`.
 
-    What has no section of the same path in `new` was renamed, and its anchor with it: that is no shift.
-    Sections of equal paths are told apart by their own text; one that is edited has the place that it had.
+    A section without one of the same path in `new` was renamed, and its anchor with it: that is no shift.
+    The own text of sections tells equal paths apart; an edited section stays where it was.
     """
-    found: dict[str, _Shift] = {}
+    shifts: dict[str, _Shift] = {}
     for heading in old.headings:
         key = target_key(heading.anchor or "")
         was, now = (old.with_anchor(key), new.with_anchor(key)) if key else (None, None)
@@ -512,20 +515,27 @@ def _shifted_anchors(old: Outline, new: Outline) -> dict[str, _Shift]:
         if was.path == now.path:
             shift = _shift_of_equals(old, was, new, now) if was.repeats > 1 or now.repeats > 1 else None
         else:
-            moved = _same_place(was, new)
+            moved = next(
+                (
+                    section
+                    for section in new.headings
+                    if section.path == was.path and section.anchor != was.anchor
+                ),
+                None,
+            )
             shift = None if moved is None else (moved, now)
         if shift is not None:
-            found[key] = shift
-    return found
+            shifts[key] = shift
+    return shifts
 
 
 def _shift_of_equals(old: Outline, was: Section, new: Outline, now: Section) -> _Shift | None:
-    """The shift of an anchor from `was` to `now`, which have the same path; None for the same section."""
+    """Return the shift of an anchor from `was` to `now`, of equal path; None for the same section."""
     text, text_now = _own_text(old, was), _own_text(new, now)
     if text == text_now:
         return None
-    moved = next((each for each in new.headings if _is(new, each, was.path, text)), None)
-    was_elsewhere = any(_is(old, each, was.path, text_now) for each in old.headings)
+    moved = next((section for section in new.headings if _is(new, section, was.path, text)), None)
+    was_elsewhere = any(_is(old, section, was.path, text_now) for section in old.headings)
     return (moved, now) if moved is not None or was_elsewhere else None
 
 
@@ -547,17 +557,12 @@ def _retargeted_link(target: str, line: int, moved: Section | None, now: Section
     )
 
 
-def _same_place(was: Section, new: Outline) -> Section | None:
-    """The section of `new` that has the path of `was`, under another anchor; None where there is none."""
-    return next((each for each in new.headings if each.path == was.path and each.anchor != was.anchor), None)
-
-
 def _shown(section: Section) -> str:
     return f'"{short_name(" > ".join(section.path))}" (line {section.heading_line})'
 
 
 def broken_link(target: str, line: int) -> Diagnostic:
-    """BROKEN_LINK for a link to `target` that leads to nothing; `line` is 1-based."""
+    """Return BROKEN_LINK for a link to `target` that leads to nothing; `line` is 1-based."""
     return Diagnostic.warning(
         Code.BROKEN_LINK,
         f"the link to `{short_name(target)}` at line {line} leads to nothing",
@@ -567,23 +572,23 @@ def broken_link(target: str, line: int) -> Diagnostic:
 
 
 def _targets(outline: Outline) -> frozenset[str]:
-    """The destinations of `outline`, as they are written and shown."""
+    """Return the destinations of `outline`, as they are written and shown."""
     return frozenset(
-        escape_for_message(outline.text_of(each.span)) for each in destinations(outline, [_whole(outline)])
+        escape_for_message(outline.text_of(link.span)) for link in destinations(outline, [whole(outline)])
     ) | {escape_for_message(link.target) for link in local_links(outline)}
 
 
 def _names_a_document(target: str) -> bool:
-    """Whether `target` can mean nothing but a place of this document or a Markdown file.
+    """Return True if `target` can only mean a place of this document or a Markdown file.
 
-    What else a new link names, such as a route, the site decides when it is built.
+    Other targets, such as routes, depend on how the site is built.
     """
     path = target.partition("#")[0].partition("?")[0].lower()
     return not path or path.endswith(MARKDOWN_SUFFIXES)
 
 
 def _may_break_links(document: ChangedDocument) -> bool:
-    """Whether links from elsewhere to the old file may lead to nothing now."""
+    """Return True if links from elsewhere to the old file may lead to nothing now."""
     if document.old_path is None or document.old is None:
         return False
     if document.new is None or document.old_path != document.path:
@@ -591,17 +596,13 @@ def _may_break_links(document: ChangedDocument) -> bool:
     return not resolvable_targets(document.old) <= resolvable_targets(document.new)
 
 
-def _whole(outline: Outline) -> Span:
-    return Span(0, len(outline.source.text))
-
-
-# --- Labels and footnotes that name another definition after a change.
+# --- Labels and footnotes that name another definition after a change
 
 
 def retargeted_labels(old: Outline | None, new: Outline) -> Iterator[Diagnostic]:
-    """LINK_RETARGETED for labels of links and footnotes whose first definition is another one in `new`.
+    """Yield LINK_RETARGETED for labels of links and footnotes whose first definition is another one in `new`.
 
-    The first definition counts. One whose text alone is another was edited, and its uses are meant.
+    A definition that only changed its text was edited, and its uses are meant.
     """
     if old is None or new.format is not DocumentFormat.MARKDOWN:
         return
@@ -627,30 +628,27 @@ def retargeted_labels(old: Outline | None, new: Outline) -> Iterator[Diagnostic]
             )
 
 
-# --- Entries of navigation files, such as `mkdocs.yml`, whose pages a change took away.
+# --- Entries of navigation files, such as `mkdocs.yml`, whose pages are gone
 
 
 def lost_pages(new: LinkIndex, changed: Iterable[ChangedDocument]) -> Iterator[tuple[str, Diagnostic]]:
-    """BROKEN_LINK for entries of the files `new` that name a page which `changed` lost, with their files."""
+    """Yield BROKEN_LINK for entries of the files `new` that name a page `changed` lost, with their files."""
     gone = {
-        each.old_path
-        for each in changed
-        if each.old_path is not None and new.at(each.old_path) is TargetKind.NOTHING
+        document.old_path
+        for document in changed
+        if document.old_path is not None and new.at(document.old_path) is TargetKind.NOTHING
     }
-    for found in new.navigation(frozenset(map(page_key, gone))) if gone else ():
-        content = None if isinstance(found, Diagnostic) else data_content(found.outline)
-        if isinstance(found, Diagnostic) or not isinstance(content, DataContent):
+    for file in new.navigation(frozenset(map(page_key, gone))) if gone else ():
+        parsed = None if isinstance(file, Diagnostic) else read_navigation(file.relative, file.outline, new)
+        if isinstance(file, Diagnostic) or parsed is None:
             continue
-        navigation = navigation_of(found.relative, content.values)
-        if navigation is None:
-            continue
-        navigation = beside_its_pages(navigation, strings_of(content.values), new)
+        navigation, content = parsed
         for path, value in strings_of(content.values):
             if not gone.isdisjoint(navigation.page(path, value)):
                 span = content.places.get(path)
-                place = found.outline.source.lines.position(span.start) if span else None
+                place = file.outline.source.lines.position(span.start) if span else None
                 yield (
-                    found.relative,
+                    file.relative,
                     Diagnostic.warning(
                         Code.BROKEN_LINK,
                         f"the entry `{shown(path)}` names `{short_name(value)}`, which is gone",
@@ -660,9 +658,9 @@ def lost_pages(new: LinkIndex, changed: Iterable[ChangedDocument]) -> Iterator[t
                 )
 
 
-# --- Lines that lost a sign of their syntax in a change: a blank after ``##``, a backtick, a pipe.
+# --- Lines that lost a character of their syntax: a blank after ``##``, a backtick, a pipe
 #
-# A line counts where it is one of the old version but for that sign: what was rewritten is no damage.
+# Only lines that are otherwise the same as in the old version count: a line that was rewritten is no damage.
 
 _BLANKS: Final = lazy_pattern(r"[ \t]+")
 
@@ -685,37 +683,58 @@ class TornFence(NamedTuple):
 
 
 def torn_headings(old: Outline, new: Outline, swallowed: Container[int]) -> Iterator[Diagnostic]:
-    """HEADING_LOST for headings without the blank after their ``#``; not those of lines in `swallowed`."""
-    was = _lines(old, (each.heading_line for each in old.headings))
-    now = _lines(new, (each.heading_line for each in new.headings))
-    are = frozenset(now)
-    for number, before in _torn(new, _texts(was, _HEADING), Counter(now.values()), are):
-        if number not in swallowed and _is_text(new, number):
-            yield Diagnostic.warning(
-                Code.HEADING_LOST,
-                f"`{short_name(_line(new, number))}` at line {number} is no longer a heading",
-                f"write the blank after its marks again: `{short_name(before)}`",
-                place=Position(number, 1),
-            )
+    """Yield HEADING_LOST for headings without the blank after their ``#``; not for lines in `swallowed`."""
+    was, now = _heading_texts(old), _heading_texts(new)
+    for number, before in _torn(new, was, now, _HEADING, swallowed):
+        hint = f"write the blank after its marks again: `{short_name(before)}`"
+        yield _lost_line(Code.HEADING_LOST, new, number, "a heading", hint)
 
 
 def torn_tasks(old: Outline, new: Outline, swallowed: Container[int]) -> Iterator[Diagnostic]:
-    """TASK_LOST for tasks without a blank of ``- [ ]``; not those of lines in `swallowed`."""
+    """Yield TASK_LOST for tasks without a blank of ``- [ ]``; not for lines in `swallowed`."""
     if "[" not in old.source.text:
         return
-    was, now = _lines(old, _task_lines(old)), _lines(new, _task_lines(new))
-    for number, before in _torn(new, _texts(was, _TASK), Counter(now.values()), frozenset(now)):
-        if number not in swallowed and _is_text(new, number):
-            yield Diagnostic.warning(
-                Code.TASK_LOST,
-                f"`{short_name(_line(new, number))}` at line {number} is no longer a task",
-                f"write its blanks again: `{short_name(before)}`",
-                place=Position(number, 1),
-            )
+    for number, before in _torn(new, _task_texts(old), _task_texts(new), _TASK, swallowed):
+        hint = f"write its blanks again: `{short_name(before)}`"
+        yield _lost_line(Code.TASK_LOST, new, number, "a task", hint)
+
+
+def _heading_texts(outline: Outline) -> dict[int, str]:
+    return {section.heading_line: _line(outline, section.heading_line) for section in outline.headings}
+
+
+def _task_texts(outline: Outline) -> dict[int, str]:
+    items = (item for listing in outline.lists.all for item in listing.items if item.mark is not None)
+    return {item.first_line: _line(outline, item.first_line) for item in items}
+
+
+def _torn(
+    new: Outline,
+    was: Mapping[int, str],
+    now: Mapping[int, str],
+    form: re.Pattern[str],
+    swallowed: Container[int],
+) -> Iterator[tuple[int, str]]:
+    """Yield paragraph lines of `new` that differ only in blanks from a lost line of `form`, with its text.
+
+    `was` and `now` are the lines of such a kind in the old version and in `new`, by their numbers.
+    """
+    kept = frozenset(now.values())
+    by_text = {_BLANKS.sub("", text): text for text in was.values() if form.match(text)}
+    lost = {bare: text for bare, text in by_text.items() if text not in kept}
+    for number in _numbers(new) if lost else ():
+        text = _line(new, number)
+        before = lost.get(_BLANKS.sub("", text)) if text else None
+        if before is None or number in now or number in swallowed:
+            continue
+        block = new.tree.leaf_at(new.source.lines.content_end(number) - 1)
+        is_text = block is not None and block.kind is BlockKind.PARAGRAPH
+        if is_text and _BLANKS.sub(" ", text) != _BLANKS.sub(" ", before):
+            yield number, before
 
 
 def torn_fences(old: Outline, new: Outline) -> list[TornFence]:
-    """Opening lines of fences that have one mark too few now, while the closing line is still there."""
+    """Return opening lines of fences that have a mark too few now, while the closing line is still there."""
     openings: Counter[str] = Counter()
     closings: dict[str, str] = {}
     for block in old.blocks:
@@ -727,18 +746,23 @@ def torn_fences(old: Outline, new: Outline) -> list[TornFence]:
                 closings[opening[1:]] = _line(old, block.last_line)
     if not openings:
         return []
-    in_code = _lines_of_code(new)
+    fences = [block for block in new.blocks if block.kind is BlockKind.FENCE]
+    in_code = {number for block in fences for number in range(block.first_line, block.last_line + 1)}
+    known = frozenset(_line(old, number) for number in _numbers(old))
     torn = []
-    for number in range(1, new.source.lines.count + 1):
+    for number in _numbers(new):
         text = _line(new, number)
-        if openings[text] and number not in in_code and _has_below(new, number, closings[text]):
+        if not openings[text] or number in in_code or text in known:
+            continue
+        if any(
+            block.first_line > number and _line(new, block.first_line) == closings[text] for block in fences
+        ):
             torn.append(TornFence(number, closings[text][0] + text))
-    known = Counter(_line(old, number) for number in range(1, old.source.lines.count + 1))
-    return [each for each in torn if not known[each.opening[1:]]]
+    return torn
 
 
 def torn_fence(fence: TornFence) -> Diagnostic:
-    """BLOCK_UNCLOSED for `fence`: what was its end begins a fence now."""
+    """Return BLOCK_UNCLOSED for `fence`: what was its end begins a fence now."""
     return Diagnostic.warning(
         Code.BLOCK_UNCLOSED,
         f"line {fence.line} no longer opens a code block, and the end of that block opens one now",
@@ -748,7 +772,7 @@ def torn_fence(fence: TornFence) -> Diagnostic:
 
 
 def torn_cells(old: Outline, new: Outline) -> Iterator[Diagnostic]:
-    """TABLE_TORN for rows with fewer cells than columns that had all of them, and have the same text."""
+    """Yield TABLE_TORN for rows that lost a pipe, and now have fewer cells than columns."""
     full: set[str] = set()
     short: set[str] = set()
     for table in old.tables if new.tables else ():
@@ -768,63 +792,7 @@ def torn_cells(old: Outline, new: Outline) -> Iterator[Diagnostic]:
                 )
 
 
-def _torn(
-    new: Outline, was: Mapping[str, str], now: Counter[str], known: Container[int]
-) -> Iterator[tuple[int, str]]:
-    """Lines of `new` that differ in blanks alone from one of the texts `was`, none of which is in `now`.
-
-    `was` has these by their text without blanks; `known` are lines that are still what they were.
-    """
-    lost = {key: text for key, text in was.items() if not now[text]}
-    for number in range(1, new.source.lines.count + 1) if lost else ():
-        text = _line(new, number)
-        before = lost.get(_BLANKS.sub("", text)) if text else None
-        if before is not None and number not in known and _BLANKS.sub(" ", text) != _BLANKS.sub(" ", before):
-            yield number, before
-
-
-def _texts(lines: Mapping[int, str], form: re.Pattern[str]) -> dict[str, str]:
-    """Those of `lines` that have the `form`, by their text without blanks."""
-    return {_BLANKS.sub("", text): text for text in lines.values() if form.match(text)}
-
-
-def _lines(outline: Outline, numbers: Iterator[int]) -> dict[int, str]:
-    return {number: _line(outline, number) for number in numbers}
-
-
-def _task_lines(outline: Outline) -> Iterator[int]:
-    for listing in outline.lists.all:
-        for item in listing.items:
-            if item.mark is not None:
-                yield item.first_line
-
-
-def _is_text(outline: Outline, number: int) -> bool:
-    block = outline.tree.leaf_at(outline.source.lines.content_end(number) - 1)
-    return block is not None and block.kind is BlockKind.PARAGRAPH
-
-
-def _lines_of_code(outline: Outline) -> frozenset[int]:
-    return frozenset(
-        number
-        for block in outline.blocks
-        if block.kind is BlockKind.FENCE
-        for number in range(block.first_line, block.last_line + 1)
-    )
-
-
-def _has_below(outline: Outline, number: int, text: str) -> bool:
-    """Whether a line after line `number` is `text`, and begins a fence."""
-    return any(
-        block.kind is BlockKind.FENCE
-        and block.first_line > number
-        and _line(outline, block.first_line) == text
-        for block in outline.blocks
-    )
-
-
-# --- Which documents of a root differ from a commit: in the work tree, with files that git does not
-# track.
+# --- Documents that differ between a commit and the work tree, untracked files included
 
 _SUFFIXES: Final = (*MARKDOWN_SUFFIXES, ".txt")
 
@@ -843,13 +811,14 @@ class CommittedVersion:
         self._tree = CommitTree(self._place, self._commit, scope.allow, scope.deny)
 
     def open(self) -> Workspace:
-        """The files of the commit."""
+        """Return the files of the commit."""
         return self._tree.open()
 
     def changes(self, paths: Sequence[str]) -> Iterator[tuple[str | None, str | None]]:
-        """Old and new path, from the root, of each document below `paths` that differs; None for neither.
+        """Yield old and new path, from the root, of each document below `paths` that differs.
 
-        Without `paths` of all of them. Raises `StorageRefused` where git fails.
+        A path is None if the document is not in that version. Without `paths` all documents count. Raises
+        `StorageRefused` if git fails.
         """
         places = [f":(top,literal){self._place.within(path)}" for path in paths or [""]]
         words = self._place.diff("--name-status", "-M", self._commit, "--", *places)

@@ -1,6 +1,6 @@
-"""Which files list the pages of a site, and how each kind of them names a page.
+"""Know the navigation files of site generators, and how each kind of them names a page.
 
-A kind is known by the name of its file. Files that are programs (`sidebars.js`, `config.ts`) are no data.
+The name of a file decides its kind. Files that are programs (`sidebars.js`, `config.ts`) do not count.
 """
 
 import re
@@ -56,7 +56,7 @@ class Navigation:
     folder: str
 
     def page(self, path: "Path", value: object) -> Sequence[str]:
-        """Files that the `value` at `path` may name; none where it names no page."""
+        """Return files that the `value` at `path` may name; none if it names no page."""
         if not isinstance(value, str) or not self.kind.names_page(path) or EXTERNAL.match(value):
             return ()
         named = paths.followed(self.folder, TAIL.sub("", value).lstrip("/"))
@@ -65,7 +65,7 @@ class Navigation:
         return tuple(named + suffix for suffix in paths.MARKDOWN_SUFFIXES)
 
     def written(self, page: str, like: str = "") -> str | None:
-        """How the file names the `page`, in the style of the entry `like`; None where it cannot."""
+        """Return how the file names the `page`, in the style of the entry `like`; None if it cannot."""
         link = paths.link_between(self.folder, page)
         if paths.leads_out(link) and not self.kind.may_lead_out:
             return None
@@ -82,7 +82,7 @@ class Navigation:
 
 
 def navigation_of(path: str, values: Any) -> Navigation | None:  # noqa: ANN401 (any value)
-    """The navigation that the file `path` is, which says `values`; None for another file."""
+    """Return the navigation that the file `path` is, which says `values`; None for another file."""
     kind = _kind_of(path)
     folder = kind.folder(path, values) if kind else None
     return None if kind is None or folder is None else Navigation(path, kind, folder)
@@ -91,30 +91,29 @@ def navigation_of(path: str, values: Any) -> Navigation | None:  # noqa: ANN401 
 def beside_its_pages(
     navigation: Navigation, named: "Iterable[tuple[Path, str]]", tree: FileTree
 ) -> Navigation:
-    """`navigation`, whose strings are `named`, with its own folder as the start of entries where these do so.
+    """Return `navigation`, with entries that begin in its own folder if only those name files.
 
-    They do where the folder that the tool looks in is a default, none of them is a file below it, and one is
-    next to the navigation.
+    `named` are its strings. Leaves a navigation alone that sets its folder itself.
     """
     beside = replace(navigation, folder=paths.folder_of(navigation.path))
     strings = list(named)
     if any(path[-1:] == ("docs_dir",) for path, _ in strings):
         return navigation
 
-    def is_right(each: Navigation) -> bool:
-        pages = (page for path, value in strings for page in each.page(path, value))
+    def is_right(candidate: Navigation) -> bool:
+        pages = (page for path, value in strings for page in candidate.page(path, value))
         return any(tree.at(page) is TargetKind.FILE for page in pages)
 
     return beside if not is_right(navigation) and is_right(beside) else navigation
 
 
 def is_summary(path: str) -> bool:
-    """Whether a Markdown file of the name in `path` is a list of the pages of a book, as for mdBook."""
+    """Return True if the name in `path` is that of a list of the pages of a book, as for mdBook."""
     return path.rpartition("/")[2].lower() == "summary.md"
 
 
 def is_navigation(path: str) -> bool:
-    """Whether a file of the name in `path` lists the pages of a site."""
+    """Return True if a file of the name in `path` lists the pages of a site."""
     return _kind_of(path) is not None
 
 
@@ -128,18 +127,14 @@ def _own_folder(path: str, values: object) -> str | None:
     return paths.folder_of(path)
 
 
-def _mkdocs_folder(path: str, values: Any) -> str | None:  # noqa: ANN401 (any value)
-    from mdplan.data.tree import value_at
+def _configured_folder(*key: str) -> _FolderOf:
+    def folder(path: str, values: Any) -> str | None:  # noqa: ANN401 (any value)
+        from mdplan.data.tree import value_at
 
-    given = value_at(values, ("docs_dir",))
-    return paths.followed(paths.folder_of(path), given if isinstance(given, str) else "docs")
+        name = value_at(values, key)
+        return paths.followed(paths.folder_of(path), name if isinstance(name, str) else "docs")
 
-
-def _zensical_folder(path: str, values: Any) -> str | None:  # noqa: ANN401 (any value)
-    from mdplan.data.tree import value_at
-
-    given = value_at(values, ("project", "docs_dir"))
-    return paths.followed(paths.folder_of(path), given if isinstance(given, str) else "docs")
+    return folder
 
 
 def _sidebars_folder(path: str, values: object) -> str | None:
@@ -152,7 +147,7 @@ def _sidebars_folder(path: str, values: object) -> str | None:
 
 
 def _docs_above(path: str, values: object) -> str | None:
-    """The folder of the documents that `path` is in, of a version where it is of one."""
+    """Return the folder of the documents that `path` is in, of a version where it is of one."""
     del values
     components = paths.folder_of(path).split("/")
     for at in range(len(components) - 1, -1, -1):
@@ -171,33 +166,19 @@ def _at_key(*names: str) -> "Callable[[Path], bool]":
     return lambda path: bool(path) and path[-1] in names
 
 
-def _titled(title: str, page: str) -> object:
-    return {title: page}
-
-
-def _bare(title: str, page: str) -> object:
-    del title
-    return page
-
-
-def _named_href(title: str, page: str) -> object:
-    return {"name": title, "href": page}
-
-
-def _file(title: str, page: str) -> object:
-    del title
-    return {"file": page}
-
-
 _MKDOCS: Final = NavigationKind(
-    tool="MkDocs", folder=_mkdocs_folder, names_page=_below("nav"), entry=_titled, top=("nav",)
+    tool="MkDocs",
+    folder=_configured_folder("docs_dir"),
+    names_page=_below("nav"),
+    entry=lambda title, page: {title: page},
+    top=("nav",),
 )
 
 _ZENSICAL: Final = NavigationKind(
     tool="Zensical",
-    folder=_zensical_folder,
+    folder=_configured_folder("project", "docs_dir"),
     names_page=_below("project", "nav"),
-    entry=_titled,
+    entry=lambda title, page: {title: page},
     top=("project", "nav"),
 )
 
@@ -205,7 +186,7 @@ _MINTLIFY: Final = NavigationKind(
     tool="Mintlify",
     folder=_own_folder,
     names_page=lambda path: path[:1] == ("navigation",) or path[-1:] == (REDIRECT,),
-    entry=_bare,
+    entry=lambda _, page: page,
     top=("navigation", "pages"),
     pages_keys=frozenset({"pages"}),
     has_suffix=False,
@@ -215,7 +196,7 @@ _DOCFX: Final = NavigationKind(
     tool="docfx",
     folder=_own_folder,
     names_page=_at_key("href", "topicHref", "homepage", "tocHref"),
-    entry=_named_href,
+    entry=lambda title, page: {"name": title, "href": page},
     may_lead_out=True,
 )
 
@@ -223,7 +204,7 @@ _JUPYTER_BOOK: Final = NavigationKind(
     tool="Jupyter Book",
     folder=_own_folder,
     names_page=_at_key("file", "root"),
-    entry=_file,
+    entry=lambda _, page: {"file": page},
     top=("chapters",),
     pages_keys=frozenset({"chapters", "sections"}),
     has_suffix=False,
@@ -233,7 +214,7 @@ _MYST: Final = NavigationKind(
     tool="MyST",
     folder=_own_folder,
     names_page=_at_key("file"),
-    entry=_file,
+    entry=lambda _, page: {"file": page},
     top=("project", "toc"),
     pages_keys=frozenset({"toc", "children"}),
 )
@@ -242,7 +223,7 @@ _QUARTO: Final = NavigationKind(
     tool="Quarto",
     folder=_own_folder,
     names_page=_below("book"),
-    entry=_bare,
+    entry=lambda _, page: page,
     top=("book", "chapters"),
     pages_keys=frozenset({"chapters", "contents", "appendices"}),
 )
@@ -253,7 +234,7 @@ _SIDEBARS: Final = NavigationKind(
     tool="Docusaurus",
     folder=_sidebars_folder,
     names_page=lambda path: path[-1:] == ("id",) or (bool(path) and isinstance(path[-1], int)),
-    entry=_bare,
+    entry=lambda _, page: page,
     has_suffix=False,
 )
 

@@ -1,7 +1,7 @@
-"""Entries of navigation files, after pages were renamed and deleted: they name what they named."""
+"""Update the entries of navigation files: of pages that are renamed, deleted or created."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -43,38 +43,44 @@ class AffectedPage:
 def update_entries(
     built: BuiltFile, pages: Mapping[str, str | None], before: FileTree, *, may_rewrite: bool
 ) -> BuiltFile:
-    """`built` with its entries of `pages`, old paths with new ones or None, as these are now.
+    """Return `built` with its entries of `pages`, which maps old paths to new ones, updated.
 
-    `before` are the files as they were. An entry of a page that is gone is deleted with what names it alone.
-    Where `may_rewrite` is false, or an entry cannot be changed, BROKEN_LINK warnings say so.
+    `before` are the files as they were. An entry is deleted if the new path of its page is None. If
+    `may_rewrite` is false, or an entry cannot be changed, `built` gets BROKEN_LINK warnings.
     """
     outline = built.result
     if outline.format is DocumentFormat.MARKDOWN:
         gone = [path for path, now in pages.items() if now is None]
         return _without_items(built, gone) if gone and may_rewrite else built
+    parsed = read_navigation(built.file.result_path, outline, before)
+    if parsed is None:
+        return built
+    navigation, content = parsed
+    affected = list(_affected(navigation, content.values, pages))
+    return follow_pages(built, affected, may_rewrite=may_rewrite) if affected else built
+
+
+def read_navigation(path: str, outline: Outline, tree: FileTree) -> tuple[Navigation, DataContent] | None:
+    """Return the navigation in the file `path` of `tree`, and its content; None if it lists no pages."""
     content = data_content(outline)
-    if not isinstance(content, DataContent):
-        return built
-    navigation = navigation_of(built.file.result_path, content.values)
-    if navigation is None:
-        return built
-    navigation = beside_its_pages(navigation, strings_of(content.values), before)
-    found = list(_affected(navigation, content.values, pages))
-    return follow_pages(built, found, may_rewrite=may_rewrite) if found else built
+    navigation = navigation_of(path, content.values) if isinstance(content, DataContent) else None
+    if navigation is None or not isinstance(content, DataContent):
+        return None
+    return beside_its_pages(navigation, strings_of(content.values), tree), content
 
 
-def follow_pages(built: BuiltFile, found: Sequence[AffectedPage], *, may_rewrite: bool) -> BuiltFile:
-    """`built` with the changes of all that was `found` affected; BROKEN_LINK for what stays as it is."""
-    updated = _changed(built, found) if may_rewrite else None
-    left = [each for each in found if updated is None or each.change is None]
+def follow_pages(built: BuiltFile, affected: Sequence[AffectedPage], *, may_rewrite: bool) -> BuiltFile:
+    """Return `built` with the changes of `affected`, and BROKEN_LINK for entries that stay as they are."""
+    updated = _changed(built, affected) if may_rewrite else None
+    left = [page for page in affected if updated is None or page.change is None]
     result = updated or built
-    warnings = tuple(_warning(result.result, each).at(file=built.file.path) for each in left)
-    count = result.references_updated + len(found) - len(left)
+    warnings = tuple(_warning(result.result, page).at(file=built.file.path) for page in left)
+    count = result.references_updated + len(affected) - len(left)
     return replace(result, references_updated=count, warnings=(*result.warnings, *warnings))
 
 
 def _without_items(built: BuiltFile, gone: Collection[str]) -> BuiltFile:
-    """`built` without the items of a summary that are links to pages which are `gone`, and no more."""
+    """Return `built` without the items of a summary that only link to a page which is `gone`."""
     path, outline = built.file.result_path, built.result
     lines, edits = outline.source.lines, list[TextEdit]()
     for link in destinations(outline, [whole(outline)]):
@@ -83,30 +89,29 @@ def _without_items(built: BuiltFile, gone: Collection[str]) -> BuiltFile:
         item = next(items_at(outline, link.span.start), None)
         if item is not None and not item.lists and _LINK_ALONE.fullmatch(item.text):
             edits.append(TextEdit.delete(lines.span(item.first_line, item.last_line)))
-    found = EditList.of(edits)
-    updated = with_post_edits(built, found) if isinstance(found, EditList) else None
+    deletions = EditList.of(edits)
+    updated = with_post_edits(built, deletions) if isinstance(deletions, EditList) else None
     return built if updated is None else replace(updated, references_updated=len(edits))
 
 
 def items_at(outline: Outline, offset: int) -> Iterator[ListItem]:
-    """Items of lists that `offset` of `outline` is in, the innermost first."""
-    for listing in outline.lists.outermost_in(whole(outline)):
-        yield from _items_at(listing, offset)
+    """Yield the list items of `outline` that contain `offset`, the innermost first."""
+    return _items_at(outline.lists.outermost_in(whole(outline)), offset)
 
 
-def _items_at(listing: MarkdownList, offset: int) -> Iterator[ListItem]:
-    for item in listing.items:
-        if item.block.span.start <= offset < item.block.span.end:
-            for inner in item.lists:
-                yield from _items_at(inner, offset)
-            yield item
+def _items_at(lists: Iterable[MarkdownList], offset: int) -> Iterator[ListItem]:
+    for listing in lists:
+        for item in listing.items:
+            if item.block.span.start <= offset < item.block.span.end:
+                yield from _items_at(item.lists, offset)
+                yield item
 
 
 def _affected(
     navigation: Navigation, values: object, pages: Mapping[str, str | None]
 ) -> Iterator[AffectedPage]:
     for path, value in strings_of(values):
-        page = next((each for each in navigation.page(path, value) if each in pages), None)
+        page = next((page_path for page_path in navigation.page(path, value) if page_path in pages), None)
         if page is None:
             continue
         now = pages[page]
@@ -119,7 +124,7 @@ def _affected(
 
 
 def strings_of(values: object, path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """Paths of all strings in `values`, which has maps and lists, in their order."""
+    """Yield all strings in `values`, which has maps and lists, in their order, with their paths."""
     if isinstance(values, str):
         yield path, values
     elif isinstance(values, dict):
@@ -132,10 +137,10 @@ def strings_of(values: object, path: Path = ()) -> Iterator[tuple[Path, str]]:
 
 
 def _own_entry(values: Any, path: Path) -> Path | None:  # noqa: ANN401 (any value)
-    """The item of a list that goes with the page at `path`; None where more than the page would go."""
+    """Return the list item to delete with the page at `path`; None if more than the page would go."""
     if isinstance(path[-1], str):
         owner = value_at(values, path[:-1])
-        has_more = any(isinstance(each, list | dict) for each in owner.values())
+        has_more = any(isinstance(value, list | dict) for value in owner.values())
         path = path[:-1]
         if has_more or not path or not isinstance(path[-1], int):
             return None
@@ -146,12 +151,14 @@ def _own_entry(values: Any, path: Path) -> Path | None:  # noqa: ANN401 (any val
     return path[:-2] if is_only and len(path) > 2 and isinstance(path[-3], int) else path
 
 
-def _changed(built: BuiltFile, found: Sequence[AffectedPage]) -> BuiltFile | None:
-    """`built` with these changes alone; None where there are none, or they cannot be made."""
-    by_key = {each.change.key: each.change for each in found if each.change is not None}
+def _changed(built: BuiltFile, affected: Sequence[AffectedPage]) -> BuiltFile | None:
+    """Return `built` with only the changes of `affected`; None without any, or if they cannot be made."""
+    by_key = {prefix.change.key: prefix.change for prefix in affected if prefix.change is not None}
     gone = [key for key, change in by_key.items() if change.value is REMOVED]
     changes = [
-        change for key, change in by_key.items() if not any(key != each == key[: len(each)] for each in gone)
+        change
+        for key, change in by_key.items()
+        if not any(key != prefix == key[: len(prefix)] for prefix in gone)
     ]
     try:
         edits = EditList.of(splice.edit for splice in data_splices(built.result, changes, None))
@@ -164,7 +171,7 @@ def _changed(built: BuiltFile, found: Sequence[AffectedPage]) -> BuiltFile | Non
 
 
 def _warning(outline: Outline, affected: AffectedPage) -> Diagnostic:
-    """BROKEN_LINK for what names an `affected` page in `outline`."""
+    """Return BROKEN_LINK for the value of `outline` that names an `affected` page."""
     content = data_content(outline)
     span = content.places.get(affected.path) if isinstance(content, DataContent) else None
     start = outline.front_matter.content.start if outline.front_matter else 0
@@ -181,7 +188,7 @@ def _warning(outline: Outline, affected: AffectedPage) -> Diagnostic:
     )
 
 
-# --- The entry of a new page in the navigation of its site.
+# --- The entry of a new page in the navigation of its site
 
 _MOST_NAMED: Final = 10
 
@@ -195,24 +202,23 @@ _TITLES: Final = ("name", "group", "label", "title", "caption", "tab", "text", "
 def new_entry(
     operation: CreatePage, page: str, path: str, outline: Outline, tree: FileTree
 ) -> Resolution | Problems:
-    """The edit of the navigation `outline`, which is in the file `path`, that adds the entry of `page`.
+    """Return the edit of the navigation `outline`, in the file `path`, that adds the entry of `page`.
 
     Both paths are from the root of `tree`. Errors: INVALID_ARGUMENT for a file that lists no pages, or cannot
     name this one; KEY_NOT_FOUND for a list or a neighbour that is not there; those of adding an item.
     """
     if outline.format is DocumentFormat.MARKDOWN:
         return _evident(_link(operation, page, path, outline).resolve(outline))
-    content = data_content(outline)
-    navigation = navigation_of(path, content.values) if isinstance(content, DataContent) else None
-    make = navigation.kind.entry if navigation is not None else None
-    if not isinstance(content, DataContent) or navigation is None or make is None:
+    parsed = read_navigation(path, outline, tree)
+    make = parsed[0].kind.entry if parsed is not None else None
+    if parsed is None or make is None:
         return (
             Diagnostic.invalid(
                 f"`{path}` is no file that lists pages, or cannot be read",
                 "name mkdocs.yml, docs.json, toc.yml, SUMMARY.md or the like; add_to_list writes other lists",
             ),
         )
-    navigation = beside_its_pages(navigation, strings_of(content.values), tree)
+    navigation, content = parsed
     written = navigation.written(page)
     if written is None:
         return (
@@ -222,24 +228,24 @@ def new_entry(
             ),
         )
     lists = list(_lists(navigation, content.values, (), ()))
-    wanted = operation.after if operation.before is None else operation.before
-    place = _place(operation, navigation, lists, page)
-    if wanted is not None:
-        place = _beside(operation, place, lists, wanted)
-    if isinstance(place, Diagnostic):
-        return (place,)
+    neighbour = operation.after if operation.before is None else operation.before
+    target = _place(operation, navigation, lists, page)
+    if neighbour is not None:
+        target = _beside(operation, target, lists, neighbour)
+    if isinstance(target, Diagnostic):
+        return (target,)
     entry = make(operation.title_of(page), written)
     fields: dict[str, Any] = {}
-    if wanted is not None:
-        fields["after" if operation.after else "before"] = place.entries[wanted]
+    if neighbour is not None:
+        fields["after" if operation.after else "before"] = target.entries[neighbour]
     added = AddToList.model_validate(
-        {"op": "add_to_list", "key": list(place.path) or "", "value": [entry], **fields}
+        {"op": "add_to_list", "key": list(target.path) or "", "value": [entry], **fields}
     )
     return _evident(added.resolve(outline))
 
 
 def _evident(outcome: Resolution | Problems) -> Resolution | Problems:
-    """The addition of an entry takes nothing away, and its list was found in the file as it is."""
+    """Mark `outcome` as evidence: it only adds an entry, to a list that was found in the file as it is."""
     return replace(outcome, is_evidence=True) if isinstance(outcome, Resolution) else outcome
 
 
@@ -259,30 +265,30 @@ class _Listed:
 def _place(
     operation: CreatePage, navigation: Navigation, lists: Sequence[_Listed], page: str
 ) -> _Listed | Diagnostic:
-    """The list that takes the entry. Errors: KEY_NOT_FOUND, INVALID_ARGUMENT."""
+    """Return the list that takes the entry. Errors: KEY_NOT_FOUND, INVALID_ARGUMENT."""
     if operation.under is not None:
-        found = [each for each in lists if operation.under in each.names]
+        candidates = [pages for pages in lists if operation.under in pages.names]
     else:
-        found = [each for each in lists if folder_of(page) in each.folders]
-        top = [each for each in lists if each.path == navigation.kind.top]
-        found = found if len(found) == 1 else top or list(lists)
-    if len(found) == 1:
-        return found[0]
-    titles = dict.fromkeys(name for each in lists for name in each.names)
+        candidates = [pages for pages in lists if folder_of(page) in pages.folders]
+        top = [pages for pages in lists if pages.path == navigation.kind.top]
+        candidates = candidates if len(candidates) == 1 else top or list(lists)
+    if len(candidates) == 1:
+        return candidates[0]
+    titles = dict.fromkeys(name for pages in lists for name in pages.names)
     names = ", ".join(f"`{title}`" for title in list(titles)[:_MOST_NAMED])
     hint = f"lists of pages: {names}" if names else "add a list of pages to the file first, by set_value"
-    if operation.under is not None and not found:
+    if operation.under is not None and not candidates:
         return Diagnostic(
             code=Code.KEY_NOT_FOUND, message=f"no list of pages has the title `{operation.under}`", hint=hint
         )
-    what = "several lists of pages have that title" if found else "the file has no list of pages"
-    if operation.under is None and found:
-        what = "the entry could go to several lists"
-    return Diagnostic.invalid(what, f"give `under`; {hint}" if names else hint)
+    problem = "several lists of pages have that title" if candidates else "the file has no list of pages"
+    if operation.under is None and candidates:
+        problem = "the entry could go to several lists"
+    return Diagnostic.invalid(problem, f"give `under`; {hint}" if names else hint)
 
 
 def _lists(navigation: Navigation, values: Any, path: Path, names: tuple[str, ...]) -> Iterator[_Listed]:  # noqa: ANN401
-    """Lists in `values` that have pages, the outermost first; those in a list of pages are lists too."""
+    """Yield the lists in `values` that have pages, also nested ones, the outermost first."""
     kind = navigation.kind
     if isinstance(values, list):
         is_inside = kind.pages_keys is not None or path[: len(kind.top)] == kind.top
@@ -299,92 +305,90 @@ def _lists(navigation: Navigation, values: Any, path: Path, names: tuple[str, ..
 
 
 def _folders(navigation: Navigation, values: list[Any], path: Path) -> frozenset[str]:
-    """Folders of the pages that are entries of the list itself."""
-    found: set[str] = set()
+    """Return the folders of the pages that are entries of the list itself."""
+    folders: set[str] = set()
     for index, value in enumerate(values):
         for inner, text in strings_of(value, (*path, index)):
             is_own = len(inner) <= len(path) + 2
-            found.update(folder_of(each) for each in navigation.page(inner, text)[:1] if is_own)
-    return frozenset(found)
+            folders.update(folder_of(page) for page in navigation.page(inner, text)[:1] if is_own)
+    return frozenset(folders)
 
 
 def _entries(navigation: Navigation, values: list[Any], path: Path) -> Mapping[str, int]:
-    """Indexes of the entries of a list at `path` by their titles, and by their pages in each form."""
-    found: dict[str, int] = {}
-    paths: dict[str, int] = {}
+    """Return the indexes of the entries of a list at `path` by their titles and pages, in each form."""
+    by_title: dict[str, int] = {}
+    by_page: dict[str, int] = {}
     for index, item in enumerate(values):
-        named = item.items() if isinstance(item, dict) else [(index, item)]
-        for key, value in named:
+        pairs = item.items() if isinstance(item, dict) else [(index, item)]
+        for key, value in pairs:
             inner = (*path, index, key) if isinstance(item, dict) else (*path, index)
             for text in (key, value):
                 if isinstance(text, str):
-                    found.setdefault(text, index)
-            for each in navigation.page(inner, value):
-                paths.setdefault(each, index)
-    return {**paths, **found}
+                    by_title.setdefault(text, index)
+            for page in navigation.page(inner, value):
+                by_page.setdefault(page, index)
+    return {**by_page, **by_title}
 
 
 def _beside(
-    operation: CreatePage, place: _Listed | Diagnostic, lists: Sequence[_Listed], wanted: str
+    operation: CreatePage, chosen: _Listed | Diagnostic, lists: Sequence[_Listed], neighbour: str
 ) -> _Listed | Diagnostic:
-    """The list with the entry `wanted`: the one at `place`, or where no list was named, the only other one.
+    """Return the list with the entry `neighbour`: `chosen`, or if no list was named, the only one with it.
 
-    Errors: those of `place` where a list was named; KEY_NOT_FOUND, INVALID_ARGUMENT.
+    Errors: that of `chosen` if a list was named; KEY_NOT_FOUND, INVALID_ARGUMENT.
     """
-    if isinstance(place, _Listed) and wanted in place.entries:
-        return place
-    if isinstance(place, Diagnostic) and operation.under is not None:
-        return place
-    found = [each for each in lists if wanted in each.entries]
-    if len(found) == 1 and operation.under is None:
-        return found[0]
-    names = [each.names[0] for each in found if each.names]
+    if isinstance(chosen, _Listed) and neighbour in chosen.entries:
+        return chosen
+    if isinstance(chosen, Diagnostic) and operation.under is not None:
+        return chosen
+    candidates = [pages for pages in lists if neighbour in pages.entries]
+    if len(candidates) == 1 and operation.under is None:
+        return candidates[0]
+    names = [pages.names[0] for pages in candidates if pages.names]
     listed = ", ".join(f"`{name}`" for name in names[:_MOST_NAMED])
     send = f'send "under": {json.dumps(names[0], ensure_ascii=False)}' if names else ""
-    if found and operation.under is None:
-        message = f"`{wanted}` is in several lists" + (f": {listed}" if listed else "")
+    if candidates and operation.under is None:
+        message = f"`{neighbour}` is in several lists" + (f": {listed}" if listed else "")
         return Diagnostic.invalid(message, f"{send}, or the page of the entry" if send else _ITS_PAGE)
-    near = nearest_names(wanted, dict.fromkeys(name for each in lists for name in each.entries))
+    near = nearest_names(neighbour, dict.fromkeys(name for pages in lists for name in pages.entries))
     hint = f"nearest: {', '.join(f'`{name}`' for name in near)}" if near else _AS_WRITTEN
     is_named = operation.under is not None
     nothing = f"the list `{operation.under}` has no entry with" if is_named else "no entry has"
     return Diagnostic(
         code=Code.KEY_NOT_FOUND,
-        message=f"{nothing} the title or page `{wanted}`",
-        hint=f"`{wanted}` is in the list {listed}: {send}" if names else hint,
+        message=f"{nothing} the title or page `{neighbour}`",
+        hint=f"`{neighbour}` is in the list {listed}: {send}" if names else hint,
     )
 
 
 def _link(operation: CreatePage, page: str, path: str, outline: Outline) -> AddListItem:
-    """The item of a list of links."""
+    """Return the operation that adds a link to `page` to the list of links in `path`."""
     title = operation.title_of(page).replace("[", "\\[").replace("]", "\\]")
     link = link_between(folder_of(path), page)
     link = f"<{link}>" if any(sign in link for sign in " ()") else link
-    given = {"before": operation.before, "after": operation.after}
-    place = {name: text for name, text in given.items() if text is not None}
-    if not place:
+    beside = {"before": operation.before, "after": operation.after}
+    options = {name: text for name, text in beside.items() if text is not None}
+    if not options:
         sibling = _sibling(page, path, outline)
-        place = {"under": operation.under} if operation.under else {"after": sibling} if sibling else {}
-    return AddListItem.model_validate({"op": "add_list_item", "item": f"[{title}]({link})", **place})
+        options = {"under": operation.under} if operation.under else {"after": sibling} if sibling else {}
+    return AddListItem.model_validate({"op": "add_list_item", "item": f"[{title}]({link})", **options})
 
 
 def _sibling(page: str, path: str, outline: Outline) -> str | None:
-    """The text of the last item that links to a page of the same folder."""
+    """Return the text of the last item that links to a page of the same folder."""
     offsets = [
-        each.span.start
-        for each in destinations(outline, [whole(outline)])
-        if each.path and folder_of(followed(folder_of(path), each.path)) == folder_of(page)
+        link.span.start
+        for link in destinations(outline, [whole(outline)])
+        if link.path and folder_of(followed(folder_of(path), link.path)) == folder_of(page)
     ]
-    found = next(items_at(outline, offsets[-1]), None) if offsets else None
-    return found.text if found is not None else None
+    item = next(items_at(outline, offsets[-1]), None) if offsets else None
+    return item.text if item is not None else None
 
 
-# --- Routes of pages in the front matter of VitePress and Starlight, after pages were renamed and
-# deleted.
+# --- Routes in the front matter of VitePress and Starlight
 #
 # `link` of the actions and features of a home page, and of the page before or after, is a path or a route
-# as
-# in a link of the text.
+# as in a link of the text.
 
 _OWNERS: Final = frozenset({"hero", "features", "prev", "next"})
 
@@ -394,17 +398,17 @@ _KEY: Final = "link"
 def update_page_links(
     built: BuiltFile, pages: Mapping[str, str | None], rules: SiteRules, *, may_rewrite: bool
 ) -> BuiltFile:
-    """`built` with the routes in its front matter as `pages`, old paths with new ones or None, are now.
+    """Return `built` with the routes to `pages`, which maps old paths to new ones, updated.
 
-    Where `may_rewrite` is false, or a route cannot be changed, BROKEN_LINK warnings say so.
+    If `may_rewrite` is false, or a route cannot be changed, `built` gets BROKEN_LINK warnings.
     """
     content = data_content(built.result)
     if not isinstance(content, DataContent) or not isinstance(content.values, dict):
         return built
     if _OWNERS.isdisjoint(content.values):
         return built
-    found = list(_routes(built, content, pages, rules))
-    return follow_pages(built, found, may_rewrite=may_rewrite)
+    affected = list(_routes(built, content, pages, rules))
+    return follow_pages(built, affected, may_rewrite=may_rewrite)
 
 
 def _routes(
@@ -414,9 +418,9 @@ def _routes(
         if path[-1] != _KEY or path[0] not in _OWNERS or EXTERNAL.match(value):
             continue
         body = TAIL.sub("", value)
-        found = next(_named(built.file.relative, body, pages, rules), None) if body else None
-        if found is not None:
-            page, style = found
+        match = next(_named(built.file.relative, body, pages, rules), None) if body else None
+        if match is not None:
+            page, style = match
             now = pages[page]
             written = _written(built.file.result_path, now, style, body, rules) if now is not None else None
             change = None if written is None else KeyChange(path, written + value[len(body) :])
@@ -426,20 +430,20 @@ def _routes(
 def _named(
     document: str, body: str, pages: Mapping[str, str | None], rules: SiteRules
 ) -> Iterator[tuple[str, LinkStyle]]:
-    """The pages that the path `body` in the file `document` names, each with how it does that."""
+    """Yield those of `pages` that the path `body` in the file `document` may name, each with its style."""
     for start, style in rules.starts(document, body):
-        for form, found in ((start, style), *rules.forms(start, style)):
+        for form, form_style in ((start, style), *rules.forms(start, style)):
             if form in pages:
-                yield form, found
+                yield form, form_style
 
 
 def _written(document: str, page: str, style: LinkStyle, body: str, rules: SiteRules) -> str | None:
-    """The path of `page` in the `document`, in the form of `body`."""
-    wanted = rules.written(page, style, body)
-    if wanted is None or style.prefix is not None:
-        return wanted
+    """Return the path of `page` for a link in `document`, in the form of `body`."""
+    target = rules.written(page, style, body)
+    if target is None or style.prefix is not None:
+        return target
     if body.startswith("/"):
-        return f"/{wanted}"
+        return f"/{target}"
     start = rules.page_folder(document) if style.is_from_page else folder_of(document)
-    link = link_between(start, wanted)
+    link = link_between(start, target)
     return f"./{link}" if body.startswith("./") and not link.startswith(".") else link
