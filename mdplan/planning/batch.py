@@ -1,4 +1,4 @@
-"""A batch on files that were opened: resolve, check, build, verify; it reads nothing by itself."""
+"""Plan a batch on files that were opened: resolve, check, build, verify. Reads no files itself."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +20,7 @@ from mdplan.planning.build import (
 from mdplan.planning.replan import accepted_batch, needs_rejected
 from mdplan.planning.replay import PlannedBatch, PlanSelection, stale_base
 from mdplan.planning.results import plan_of
-from mdplan.planning.sequence import with_second_pass
+from mdplan.planning.sequence import build_in_sequence, with_second_pass
 from mdplan.planning.verify import find_conflicts, verify, verify_paths
 from mdplan.requests.batch import Batch
 from mdplan.text.source import DocumentFormat
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def plan_batch(batch: Batch, build: Callable[[Batch], BuildResult | Problems]) -> PlannedBatch | Problems:
-    """The plan of `batch`, or of the edits of it that are accepted; or all problems of either.
+    """Return the plan of `batch`, or of the edits of it that are accepted; or all problems of either.
 
     `build` makes the files of a batch.
     """
@@ -54,7 +54,7 @@ def plan_batch(batch: Batch, build: Callable[[Batch], BuildResult | Problems]) -
 def build_files(
     snapshot: Sequence[SnapshotFile], batch: Batch, tree: FileTree
 ) -> Iterator[BuiltFile | Problems]:
-    """Each file of `snapshot` with the edits of `batch`, or its problems; links are not updated.
+    """Yield each file of `snapshot` with the edits of `batch`, or its problems; links are not updated.
 
     `tree` resolves the entries of a navigation.
     """
@@ -85,15 +85,13 @@ def _at_once(
 
 def _in_sequence(snapshot: Sequence[SnapshotFile], batch: Batch) -> Iterator[BuiltFile | Problems]:
     """Resolve, check, build and verify each file, each edit against the result of the edits before it."""
-    from mdplan.planning.sequence import build_in_sequence
-
     for file in snapshot:
         built = refuse_in_sequence(file) or build_in_sequence(file, batch)
         built = with_second_pass(built) if isinstance(built, BuiltFile) else built
         yield (verify_paths(built, batch) or built) if isinstance(built, BuiltFile) else built
 
 
-# --- Edits of one file that write into another: sections that move there, and entries of new pages.
+# --- Edits of one file that write into another: sections that move there, and entries of new pages
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +105,7 @@ class CrossFileMoves:
 def find_cross_file_moves(
     snapshot: Sequence[SnapshotFile], resolved: Mapping[str, Sequence[ResolvedEdit]], tree: FileTree
 ) -> CrossFileMoves:
-    """What the edits `resolved`, by the path of their file, do in other files of `snapshot`.
+    """Return what the edits `resolved`, by the path of their file, do in other files of `snapshot`.
 
     `tree` resolves the entries of a navigation.
     Errors: INVALID_ARGUMENT for a file that no section can move to, STALE_BASE, PRECONDITION_REQUIRED, those
@@ -123,24 +121,24 @@ def find_cross_file_moves(
     problems: list[Diagnostic] = []
     for file in snapshot:
         for item in resolved.get(file.path, ()):
-            there = files.get(file.other_paths.get(item.index, ""))
-            if there is None:
+            target = files.get(file.other_paths.get(item.index, ""))
+            if target is None:
                 continue
             if item.operation.is_listed_page:
-                outcome = _entry(file, item, there, tree)
+                outcome = _entry(file, item, target, tree)
             elif item.resolution.exported is not None:
-                outcome = _arrival(file, item, item.resolution.exported, there, texts)
+                outcome = _arrival(file, item, item.resolution.exported, target, texts)
             else:
                 continue
             if isinstance(outcome, ResolvedEdit):
-                by_file.setdefault(there.path, []).append(outcome)
+                by_file.setdefault(target.path, []).append(outcome)
             else:
-                problems += (problem.at(file=there.path, edit_index=item.index) for problem in outcome)
+                problems += (problem.at(file=target.path, edit_index=item.index) for problem in outcome)
     return CrossFileMoves(by_file, tuple(problems))
 
 
 def refuse_in_sequence(file: SnapshotFile) -> Problems:
-    """INVALID_ARGUMENT for edits that write into other files, which have no order between them."""
+    """Return INVALID_ARGUMENT for edits that write into other files, which have no order between them."""
     return tuple(
         Diagnostic.invalid(
             "an edit that writes into another file does not go with sequential",
@@ -153,17 +151,19 @@ def refuse_in_sequence(file: SnapshotFile) -> Problems:
 
 
 def _arrival(
-    file: SnapshotFile, item: ResolvedEdit, exported: Payload, there: SnapshotFile, texts: "MovedTexts"
+    file: SnapshotFile, item: ResolvedEdit, exported: Payload, target: SnapshotFile, texts: "MovedTexts"
 ) -> ResolvedEdit | Problems:
-    """What `item` of `file` does in the file `there`."""
-    refused = _refusal(file, item, there)
+    """Return what `item` of `file` does in the file `target`."""
+    refused = _refusal(file, item, target)
     if refused is not None:
         return (refused,)
-    moved = texts.make(file, item.resolution.claims[0].span, exported, there)
-    outcome = item.operation.resolve_in_target(there.outline, moved.payload)
+    moved = texts.make(file, item.resolution.claims[0].span, exported, target)
+    outcome = item.operation.resolve_in_target(target.outline, moved.payload)
     if not isinstance(outcome, Resolution):
         return outcome
-    has_precondition = there.requested.base_sha256 is not None or item.operation.other_base_sha256 is not None
+    has_precondition = (
+        target.requested.base_sha256 is not None or item.operation.other_base_sha256 is not None
+    )
     if (
         not has_precondition
         and isinstance(item.operation, SectionTargeted)
@@ -173,22 +173,22 @@ def _arrival(
             Diagnostic(
                 code=Code.PRECONDITION_REQUIRED,
                 message="toSectionId counts equal headings, so an edit elsewhere could have moved it",
-                hint=f'add `"toBaseSha256": "{there.outline.source.sha256}"` if this is the file you saw',
+                hint=f'add `"toBaseSha256": "{target.outline.source.sha256}"` if this is the file you saw',
             ),
         )
     return ResolvedEdit(
         index=item.index,
         operation=item.operation,
         resolution=replace(outcome, warnings=(*outcome.warnings, *moved.warnings)),
-        outline=there.outline,
+        outline=target.outline,
         origin=file.relative,
     )
 
 
 def _entry(
-    file: SnapshotFile, item: ResolvedEdit, there: SnapshotFile, tree: FileTree
+    file: SnapshotFile, item: ResolvedEdit, target: SnapshotFile, tree: FileTree
 ) -> ResolvedEdit | Problems:
-    """The entry of the new page `file` in the file `there`."""
+    """Return the entry of the new page `file` in the file `target`."""
     # Few batches make pages, and it loads the operations that write entries.
     from mdplan.operations.files import CreatePage
     from mdplan.planning.navigation_entries import new_entry
@@ -196,38 +196,38 @@ def _entry(
     operation = item.operation
     assert isinstance(operation, CreatePage), "it is the one that makes a listed page"
     expected = operation.other_base_sha256
-    if expected is not None and not there.outline.source.sha256.startswith(expected.lower()):
-        return (stale_base(there.path, expected, there.outline),)
-    if not there.exists or there.is_deleted:
+    if expected is not None and not target.outline.source.sha256.startswith(expected.lower()):
+        return (stale_base(target.path, expected, target.outline),)
+    if not target.exists or target.is_deleted:
         return (
             Diagnostic.invalid(
                 "the same batch makes or deletes the file that lists the pages",
                 "name a file that stays, or create_file and write the entry yourself",
             ),
         )
-    outcome = new_entry(operation, file.relative, there.relative, there.outline, tree)
+    outcome = new_entry(operation, file.relative, target.relative, target.outline, tree)
     if not isinstance(outcome, Resolution):
         return outcome
     return ResolvedEdit(
-        index=item.index, operation=operation, resolution=outcome, outline=there.outline, origin=None
+        index=item.index, operation=operation, resolution=outcome, outline=target.outline, origin=None
     )
 
 
-def _refusal(file: SnapshotFile, item: ResolvedEdit, there: SnapshotFile) -> Diagnostic | None:
-    """Why no section can move from `file` to `there`; None when one can."""
+def _refusal(file: SnapshotFile, item: ResolvedEdit, target: SnapshotFile) -> Diagnostic | None:
+    """Return why no section can move from `file` to `target`; None if one can."""
     expected = item.operation.other_base_sha256
-    if expected is not None and not there.outline.source.sha256.startswith(expected.lower()):
-        return stale_base(there.path, expected, there.outline)
+    if expected is not None and not target.outline.source.sha256.startswith(expected.lower()):
+        return stale_base(target.path, expected, target.outline)
     reasons = (
-        (there.path == file.path, "toFile is the file that the section is in", "leave toFile out"),
-        (there.is_deleted, "toFile is deleted by the same batch", "name a file that stays"),
+        (target.path == file.path, "toFile is the file that the section is in", "leave toFile out"),
+        (target.is_deleted, "toFile is deleted by the same batch", "name a file that stays"),
         (
-            not there.exists and there.requested.edits,
+            not target.exists and target.requested.edits,
             "toFile is made by the same batch",
             "make it first, in a separate batch",
         ),
         (
-            there.outline.format is not DocumentFormat.MARKDOWN,
+            target.outline.format is not DocumentFormat.MARKDOWN,
             "toFile counts as plain text, and a section needs Markdown",
             "name a Markdown file",
         ),

@@ -48,7 +48,7 @@ class _Labels:
     def of(cls, file: SnapshotFile) -> "_Labels":
         outline = file.outline
         return cls(
-            {label: _target(file, found) for label, found in definitions(outline).items()},
+            {label: _target(file, definition) for label, definition in definitions(outline).items()},
             {label: outline.text_of(span).strip() for label, span in footnotes(outline).items()},
         )
 
@@ -69,7 +69,7 @@ class MovedTexts:
     _defined: dict[str, _Defined] = field(default_factory=dict)
 
     def make(self, file: SnapshotFile, span: Span, exported: Payload, there: SnapshotFile) -> MovedText:
-        """The section at `span` of `file`, whose text is `exported`, as it goes to the file `there`.
+        """Return the section at `span` of `file`, whose text is `exported`, as it goes to the file `there`.
 
         Definitions of links that `there` lacks, and footnotes, are copied to the end of the text. Their
         labels change where `there` has other definitions of these.
@@ -95,15 +95,15 @@ class MovedTexts:
                 new_labels[f"^{label}"] = _free_label(label, taken)
             labels.notes[new_labels.get(f"^{label}", label)] = ""
         missing: list[str] = []
-        for label, found in used.links.items():
-            target = _target(file, found)
+        for label, definition in used.links.items():
+            target = _target(file, definition)
             if labels.targets.get(label) == target:
                 continue
             if label in labels.targets:
                 new_labels[label] = _free_label(label, {*labels.targets, *used.links})
             labels.targets[new_labels.get(label, label)] = target
-            if not span.contains(found.span):
-                missing.append(found.with_label(new_labels.get(label)))
+            if not span.contains(definition.span):
+                missing.append(definition.with_label(new_labels.get(label)))
         pieces = [_relabelled(outline, span, new_labels) if new_labels else exported.text]
         pieces += ["\n".join(missing)] if missing else []
         pieces += (_relabelled(outline, note, new_labels) for note in notes.values())
@@ -126,9 +126,9 @@ class _Used:
 
 
 def _used_definitions(outline: Outline, text: Span, defined: _Defined) -> _Used:
-    """What `text` uses of `defined`, also by way of the footnotes that it uses, in the order of use."""
+    """Return what `text` uses of `defined`, also through its footnotes, in the order of use."""
     links: dict[str, Definition] = {}
-    found: dict[str, Span] = {}
+    notes: dict[str, Span] = {}
     spans = [text]
     for span in spans:
         for use in reference_uses(outline, span):
@@ -136,15 +136,15 @@ def _used_definitions(outline: Outline, text: Span, defined: _Defined) -> _Used:
                 links.setdefault(use.label, defined.links[use.label])
         for label, _ in footnote_labels(outline, span):
             note = defined.notes.get(label)
-            if note is not None and label not in found and not text.contains(note):
-                found[label] = note
+            if note is not None and label not in notes and not text.contains(note):
+                notes[label] = note
                 spans.append(note)
     own = [label for label, note in defined.notes.items() if text.contains(note)]
-    return _Used(links, found, own)
+    return _Used(links, notes, own)
 
 
 def _free_label(label: str, taken: set[str]) -> str:
-    """A variant of `label` that is not in `taken`: the next number, or the same words with a number."""
+    """Return a variant of `label` not in `taken`: the next number, or the same words with a number."""
     last = len(taken) + 2
     if label.isdecimal():
         numbers = (str(int(label) + number).zfill(len(label)) for number in range(1, last))
@@ -154,7 +154,7 @@ def _free_label(label: str, taken: set[str]) -> str:
 
 
 def _relabelled(outline: Outline, span: Span, new_labels: Mapping[str, str]) -> str:
-    """The text of `span` with other labels of some of its links and footnotes."""
+    """Return the text of `span` with other labels of some of its links and footnotes."""
     pieces: list[str] = []
     at = span.start
     edits = relabelling(outline, span, new_labels)
@@ -164,11 +164,11 @@ def _relabelled(outline: Outline, span: Span, new_labels: Mapping[str, str]) -> 
     return "".join([*pieces, outline.source.text[at : span.end]]).strip("\r\n")
 
 
-def _target(file: SnapshotFile, found: Definition) -> str:
-    """The target of a definition of `file`: a URL, or a path from the root with its fragment."""
-    if is_external(found.href):
-        return found.href
-    path, sign, fragment = found.href.partition("#")
+def _target(file: SnapshotFile, definition: Definition) -> str:
+    """Return the target of a definition of `file`: a URL, or a path from the root with its fragment."""
+    if is_external(definition.href):
+        return definition.href
+    path, sign, fragment = definition.href.partition("#")
     return (
         followed(folder_of(file.relative), path) + sign + fragment
         if path
@@ -177,14 +177,14 @@ def _target(file: SnapshotFile, found: Definition) -> str:
 
 
 def _equal_anchors(outline: Outline, span: Span, there: Outline) -> Iterator[Diagnostic]:
-    """A warning about IDs of the section that something else has in the file to which it goes."""
+    """Yield a warning about IDs of the section that something else has in the file to which it goes."""
     explicit = [anchor for anchor, place in explicit_anchors(outline) if span.contains(place)]
     explicit += (
         read_content(section.heading.content).id for section in outline.headings_in(span) if section.heading
     )
-    wanted = {target_key(anchor): anchor for anchor in explicit if anchor}
-    taken = resolvable_targets(there) if wanted else frozenset()
-    equal = [f"#{anchor}" for key, anchor in wanted.items() if key in taken]
+    by_key = {target_key(anchor): anchor for anchor in explicit if anchor}
+    taken = resolvable_targets(there) if by_key else frozenset()
+    equal = [f"#{anchor}" for key, anchor in by_key.items() if key in taken]
     if equal:
         yield Diagnostic.warning(
             Code.LINK_RETARGETED,

@@ -59,7 +59,7 @@ def new_plan(  # noqa: PLR0913 (one parameter for each part)
     warnings: tuple[Diagnostic, ...],
     intent: Intent = NO_INTENT,
 ) -> Plan:
-    """A plan of this engine, with the ID of its content."""
+    """Make a plan of this engine, with the ID of its content."""
     plan = Plan(
         plan_id=PlanId(""),
         engine=__version__,
@@ -75,12 +75,12 @@ def new_plan(  # noqa: PLR0913 (one parameter for each part)
 
 
 def with_plan_id(plan: Plan) -> Plan:
-    """`plan` with the ID of its content."""
+    """Return `plan` with the ID of its content."""
     return replace(plan, plan_id=plan_id_of(plan))
 
 
 def plan_id_of(plan: Plan) -> PlanId:
-    """``sha256-`` and the SHA-256 of the document of `plan` without its `planId` and `baseSections`."""
+    """Return the ID of `plan`: the hash of its document without `planId` and `baseSections`."""
     digest = hashlib.sha256()
     for part in chain(_content(plan), _after_plan_id(plan)):
         digest.update(part)
@@ -88,17 +88,17 @@ def plan_id_of(plan: Plan) -> PlanId:
 
 
 def untitled_id(plan: Plan) -> PlanId:
-    """The ID of the plan that makes the edits of `plan`, and says nothing of what they are for."""
+    """Return the ID of the plan that makes the edits of `plan`, and says nothing of what they are for."""
     return plan.plan_id if plan.intent == NO_INTENT else plan_id_of(replace(plan, intent=NO_INTENT))
 
 
 def write_document(plan: Plan) -> bytes:
-    """`plan` as canonical JSON that `read_document` takes. Text edits may hold lone surrogates."""
+    """Return `plan` as canonical JSON that `read_document` takes. Text edits may hold lone surrogates."""
     return b"".join(document_parts(plan, with_sections=True))
 
 
 def document_parts(plan: Plan, *, with_sections: bool = False) -> Iterator[bytes]:
-    """The document of `plan` in parts; as one decoded JSON value it takes many times the memory of the plan.
+    """Yield the document of `plan` in parts: as one JSON value it takes many times the memory.
 
     Without the hashes of sections it is much smaller. The members are in the order of their names.
     """
@@ -108,7 +108,7 @@ def document_parts(plan: Plan, *, with_sections: bool = False) -> Iterator[bytes
 
 
 def _content(plan: Plan, *, with_sections: bool = False) -> Iterator[bytes]:
-    """The members before `planId`. Without a description there is none, as before there were any."""
+    """Yield the members before `planId`. Without a description there is none, as before there were any."""
     files = (
         _file_to_json(change, edits, with_sections=with_sections)
         for change, edits in zip(plan.files, plan.requested, strict=True)
@@ -119,7 +119,7 @@ def _content(plan: Plan, *, with_sections: bool = False) -> Iterator[bytes]:
     yield b'"editResults":['
     yield from _entries(map(to_wire, plan.results))
     yield b'],"effects":['
-    yield from _entries([_effect_to_json(effect) for effect in each] for each in plan.effects)
+    yield from _entries([_effect_to_json(effect) for effect in effects] for effects in plan.effects)
     yield b'],"engine":' + canonical_json(plan.engine) + b',"files":['
     yield from _entries(files)
     yield b'],"mdplanPlan":' + canonical_json(FORMAT)
@@ -127,28 +127,28 @@ def _content(plan: Plan, *, with_sections: bool = False) -> Iterator[bytes]:
 
 
 def _after_plan_id(plan: Plan) -> Iterator[bytes]:
-    """The members after it, and the end of the document."""
+    """Yield the members after it, and the end of the document."""
     if plan.intent.title:
         yield b',"title":' + canonical_json(plan.intent.title)
     yield b',"warnings":' + canonical_json(to_wire(plan.warnings)) + b"}"
 
 
 def _entries(entries: Iterable[object]) -> Iterator[bytes]:
-    """The entries of a list, some at a time."""
-    rest = iter(entries)
+    """Yield the entries of a list, some at a time."""
+    remaining = iter(entries)
     is_first = True
-    while several := list(islice(rest, _TOGETHER)):
-        yield b"," * (not is_first) + canonical_json(several)[1:-1]
+    while chunk := list(islice(remaining, _TOGETHER)):
+        yield b"," * (not is_first) + canonical_json(chunk)[1:-1]
         is_first = False
 
 
 def is_document(data: object) -> bool:
-    """Whether decoded JSON claims to be a plan document."""
+    """Return True if decoded JSON claims to be a plan document."""
     return isinstance(data, Mapping) and "mdplanPlan" in data
 
 
 def read_document(data: bytes | Mapping[str, Any]) -> Plan | Diagnostic:
-    """The plan that `data` holds. Errors: PLAN_TAMPERED."""
+    """Return the plan that `data` holds. Errors: PLAN_TAMPERED."""
     try:
         return _read(json.loads(data) if isinstance(data, bytes) else data)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
@@ -250,7 +250,7 @@ def _reader(shape: Any) -> "TypeAdapter[Any]":  # noqa: ANN401 (any shape)
 
 
 def _of_json(shape: Any, value: object) -> Any:  # noqa: ANN401 (a value of any shape)
-    """What `to_wire` wrote, as a value of `shape`. Raises ValueError."""
+    """Return what `to_wire` wrote, as a value of `shape`. Raises ValueError."""
     return _reader(shape).validate_python(_with_field_names(value))
 
 
@@ -272,44 +272,42 @@ def _tampered(reason: str) -> Diagnostic:
     )
 
 
-# --- Fingerprints of edits: their effects without offsets, to be compared on another base.
+# --- Fingerprints of edits: their effects without offsets, to compare on another base
 
 
 def effects_of(built_files: Iterable[BuiltFile]) -> tuple[tuple[Effect, ...], ...]:
-    """Effects of every edit of `built_files`, in batch order; those in another file come last."""
+    """Return the effects of every edit of `built_files`, in batch order; those in another file come last."""
     files = list(built_files)
-    there = {item.index: _effects(item) for built in files for item in built.arriving_edits}
-    return tuple(_effects(item) + there.get(item.index, ()) for built in files for item in built.resolved)
+    arrived = {item.index: _effects(item) for built in files for item in built.arriving_edits}
+    return tuple(_effects(item) + arrived.get(item.index, ()) for built in files for item in built.resolved)
 
 
 def changes_of(item: ResolvedEdit) -> list[tuple[Span, str]]:
-    """What one edit replaces by what, in the document that it saw, without blank lines after deletions."""
+    """Return what one edit replaces in the document that it saw, without blank lines after deletions."""
     resolution = item.resolution
     changes = [(edit.span, edit.new_text) for edit in resolution.edits]
-    changes += [(_without_blank_tail(item.outline, span), "") for span in resolution.deletions]
-    changes += [(Span(each.offset, each.offset), each.payload.text) for each in resolution.insertions]
+    for span in resolution.deletions:
+        text = item.outline.text_of(span).rstrip(" \t\r\n")
+        changes.append((Span(span.start, span.start + len(text)), ""))
+    changes += [(Span(block.offset, block.offset), block.payload.text) for block in resolution.insertions]
     return changes
 
 
-def _without_blank_tail(outline: Outline, span: Span) -> Span:
-    return Span(span.start, span.start + len(outline.text_of(span).rstrip(" \t\r\n")))
-
-
 def _effects(item: ResolvedEdit) -> tuple[Effect, ...]:
-    return tuple(_effect(item.outline, span, text) for span, text in changes_of(item))
-
-
-def _effect(outline: Outline, span: Span, new_text: str) -> Effect:
-    return Effect(
-        section_id=outline.section_at(max(span.start - (not len(span)), 0)).section_id,
-        removed=_hash(outline.text_of(span)),
-        inserted=_hash(new_text),
-        around="" if len(span) else _hash(_around(outline, span.start)),
+    outline = item.outline
+    return tuple(
+        Effect(
+            section_id=outline.section_at(max(span.start - (not len(span)), 0)).section_id,
+            removed=_hash(outline.text_of(span)),
+            inserted=_hash(new_text),
+            around="" if len(span) else _hash(_around(outline, span.start)),
+        )
+        for span, new_text in changes_of(item)
     )
 
 
 def _around(outline: Outline, offset: int) -> str:
-    """The line before and the line after an insertion; the line it stands in, inside one."""
+    """Return the line before and the line after an insertion; the line it stands in, inside one."""
     lines = outline.source.lines
     if not lines.count:
         return ""

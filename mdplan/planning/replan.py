@@ -1,6 +1,6 @@
-"""Replanning: with preconditions, in part, or on a base that changed.
+"""Plan again: with preconditions, in part, on a base that changed, or to undo a transaction.
 
-`plan` turns a batch into its plan; each function here calls it once or twice.
+A `Planner` turns a batch into its plan; functions here call it once or twice.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ AddGuards: TypeAlias = Callable[[Batch, Collection[str | None]], Batch]
 
 
 def replan_with_preconditions(plan: Planner, batch: Batch) -> replay.PlannedBatch | Problems:
-    """Plan of a batch that is guarded by base hashes or by the evidence of its edits.
+    """Plan a batch that is guarded by base hashes or by the evidence of its edits.
 
     If a base hash does not match and the batch allows a rebase, evidence alone can guard it: it fixes what
     is removed and where text is inserted. Errors: those of planning, PRECONDITION_REQUIRED.
@@ -49,7 +49,7 @@ def replan_with_preconditions(plan: Planner, batch: Batch) -> replay.PlannedBatc
 
 
 def replan_with_guards(plan: Planner, batch: Batch, add_guards: AddGuards) -> replay.PlannedBatch | Problems:
-    """Plan of a batch to which `add_guards` adds base hashes that its caller did not send.
+    """Plan a batch to which `add_guards` adds base hashes that its caller did not send.
 
     A file with another hash needs no guard if the evidence of its edits suffices: they were made for a part
     of it, and another part may have changed. Errors: as `replan_with_preconditions`.
@@ -70,19 +70,17 @@ def replan_with_guards(plan: Planner, batch: Batch, add_guards: AddGuards) -> re
 def plan_part(
     plan: Planner, whole: Plan, accept: Sequence[int], limits: Limits
 ) -> replay.PlannedBatch | Problems:
-    """Plan of the edits `accept` of the plan `whole`, on its bases. Errors: those of planning, STALE_BASE."""
+    """Plan the edits `accept` of the plan `whole`, on its bases. Errors: those of planning, STALE_BASE."""
     planned = _plan_request(
         plan, replay.request_of(whole, with_bases=True) | {"accept": list(accept)}, limits
     )
-    return (
-        (replay.other_bases(whole, planned.plan) or planned)
-        if isinstance(planned, replay.PlannedBatch)
-        else planned
-    )
+    if not isinstance(planned, replay.PlannedBatch):
+        return planned
+    return replay.other_bases(whole, planned.plan) or planned
 
 
 def plan_on_new_base(plan: Planner, stale: Plan, limits: Limits) -> replay.PlannedBatch | Problems:
-    """The edits of the plan `stale` on its files as they are now, if they still do the same.
+    """Plan the edits of `stale` again on its files as they are now, if they still do the same.
 
     Errors: those of planning; STALE_BASE.
     """
@@ -90,11 +88,9 @@ def plan_on_new_base(plan: Planner, stale: Plan, limits: Limits) -> replay.Plann
     if numeric:
         return numeric
     planned = _plan_request(plan, replay.request_of(stale, with_bases=False), limits)
-    return (
-        (replay.other_effects(stale, planned.files) or planned)
-        if isinstance(planned, replay.PlannedBatch)
-        else planned
-    )
+    if not isinstance(planned, replay.PlannedBatch):
+        return planned
+    return replay.other_effects(stale, planned.files) or planned
 
 
 def _plan_request(plan: Planner, request: dict[str, Any], limits: Limits) -> replay.PlannedBatch | Problems:
@@ -103,7 +99,7 @@ def _plan_request(plan: Planner, request: dict[str, Any], limits: Limits) -> rep
 
 
 def missing_preconditions(built_files: Sequence[BuiltFile]) -> Problems:
-    """PRECONDITION_REQUIRED for every file that neither a base hash nor the evidence of each edit guards."""
+    """Return PRECONDITION_REQUIRED for files that neither a base hash nor evidence of all edits guards."""
     problems: list[Diagnostic] = []
     for built in built_files:
         if built.file.requested.base_sha256 is not None or not built.file.exists:
@@ -135,7 +131,7 @@ def missing_preconditions(built_files: Sequence[BuiltFile]) -> Problems:
 
 
 def _has_evidence(item: ResolvedEdit) -> bool:
-    """Whether the guards of an edit fix what it removes, and the section that it inserts into.
+    """Return True if the guards of an edit fix what it removes, and the section that it inserts into.
 
     The hash of a section's own body says nothing of its heading and its subsections, and that of a section
     that moves nothing of where it goes.
@@ -152,16 +148,16 @@ def _has_evidence(item: ResolvedEdit) -> bool:
 
 
 def _without_blanks(text: str, span: Span) -> Span:
-    """`span` without the white space at its edges: the blank lines around a section come and go with it."""
+    """Return `span` without whitespace at its edges: blank lines around a section come and go with it."""
     removed = text[span.start : span.end]
     start = span.start + len(removed) - len(removed.lstrip())
     return Span(start, max(start, span.start + len(removed.rstrip())))
 
 
-def other_base(plan: Plan, given: str | None) -> Diagnostic | None:
-    """STALE_BASE when the `baseSha256` next to a plan ID is not that of the plan's one file."""
+def other_base(plan: Plan, expected: str | None) -> Diagnostic | None:
+    """Return STALE_BASE if the `baseSha256` next to a plan ID is not that of the plan's one file."""
     bases = [change.base_sha256 for change in plan.files]
-    if given is None or (len(bases) == 1 and (bases[0] or "").startswith(given.lower())):
+    if expected is None or (len(bases) == 1 and (bases[0] or "").startswith(expected.lower())):
         return None
     return Diagnostic(
         code=Code.STALE_BASE,
@@ -170,17 +166,16 @@ def other_base(plan: Plan, given: str | None) -> Diagnostic | None:
     )
 
 
-# --- A batch that comes a second time: evidence alone cannot tell it from a new one, the last commit
-# can.
+# --- A batch that comes a second time: only the last commit can tell it from a new one
 
 
 def state_id(files: Iterable[tuple[str, str | None]]) -> str:
-    """Name of a state of files, given by their paths and the SHA-256 of their bytes; None for no file."""
+    """Name a state of `files`: their paths and the SHA-256 of their bytes, None for no file."""
     return PREFIX + hashlib.sha256(canonical_json(sorted(files, key=lambda file: file[0]))).hexdigest()
 
 
 def result_id(plan: Plan) -> str:
-    """Name of the state that `plan` leaves the files in that its batch names."""
+    """Name the state in which `plan` leaves the files that its batch names."""
     return state_id(
         (change.path, None if change.new_path else change.result_sha256)
         for change, edits in zip(plan.files, plan.requested, strict=True)
@@ -189,13 +184,13 @@ def result_id(plan: Plan) -> str:
 
 
 def may_repeat(batch: Batch) -> bool:
-    """Whether `batch` could be committed again on its own result: no base hash of it would refuse that."""
+    """Return True if no base hash of `batch` would prevent a second commit on its own result."""
     has_all_bases = all(file.base_sha256 is not None for file in batch.files)
     return batch.accept is None and (not has_all_bases or batch.on_stale != "refuse")
 
 
 def is_same_request(plan: Plan, batch: Batch) -> bool:
-    """Whether `plan` was made of what `batch` asks for, apart from the spelling of paths."""
+    """Return True if `plan` was made of what `batch` asks for, apart from the spelling of paths."""
     requested = [(file.encoding, file.format, list(normalized_edits(file))) for file in batch.files]
     planned = [
         (change.encoding, change.format, list(edits))
@@ -206,11 +201,11 @@ def is_same_request(plan: Plan, batch: Batch) -> bool:
     return is_same and plan.intent == batch.intent
 
 
-# --- The plan of the accepted edits of a batch, which must do the same without the rest.
+# --- The plan of the accepted edits of a batch, which must do the same without the rest
 
 
 def accepted_batch(batch: Batch) -> Batch | Diagnostic:
-    """`batch` with its accepted edits only. Errors: INVALID_ARGUMENT for an index that it does not have."""
+    """Return `batch` with only its accepted edits. Errors: INVALID_ARGUMENT for an index out of range."""
     accept = frozenset(batch.accept or ())
     if not accept or max(accept) >= batch.edit_count:
         return Diagnostic.invalid(
@@ -227,7 +222,7 @@ def accepted_batch(batch: Batch) -> Batch | Diagnostic:
 
 
 def needs_rejected(batch: Batch, full: BuildResult, chosen: BuildResult | Problems) -> Problems:
-    """CONFLICTING_EDITS for accepted edits that cannot do without the rejected ones what they do with them.
+    """Return CONFLICTING_EDITS for accepted edits that would do something else without the rejected ones.
 
     `full` are the files with all edits of `batch`, `chosen` those with the accepted ones, or why they cannot
     be made. The spans and texts of an edit are compared as they are in the base.
@@ -249,18 +244,18 @@ _Changes = tuple[tuple[int | None, int | None, str, str], ...]
 
 def _changes(built_files: Sequence[BuiltFile]) -> list[_Changes]:
     """By edit, where what it replaces is in the base, that text, and the new one."""
-    there = {item.index: _changes_of(built, item) for built in built_files for item in built.arriving_edits}
+    arrived = {item.index: _changes_of(built, item) for built in built_files for item in built.arriving_edits}
     return [
-        _changes_of(built, item) + there.get(item.index, ())
+        _changes_of(built, item) + arrived.get(item.index, ())
         for built in built_files
         for item in built.resolved
     ]
 
 
 def _changes_of(built: BuiltFile, item: ResolvedEdit) -> _Changes:
-    seen, outline = built.edits_before(item.index), item.outline
+    earlier, outline = built.edits_before(item.index), item.outline
     return tuple(
-        (seen.unmap_offset(span.start), seen.unmap_offset(span.end), outline.text_of(span), new_text)
+        (earlier.unmap_offset(span.start), earlier.unmap_offset(span.end), outline.text_of(span), new_text)
         for span, new_text in changes_of(item)
     )
 
@@ -277,7 +272,7 @@ class _Subset:
         return self.files[0].numbers if self.files else EditNumbers()
 
     def want(self, problem: Diagnostic) -> Diagnostic:
-        """What a `problem` of the accepted edits alone says of the rejected ones."""
+        """Return what a `problem` of the accepted edits alone says of the rejected ones."""
         if problem.edit_index is not None:
             index = self.kept[problem.edit_index]
             return self.conflict(f"{self.numbers.named(index)} cannot be made without", index)
@@ -288,8 +283,8 @@ class _Subset:
             return replace(self.conflict(f"{problem.message}, without", index), edit_index=None)
         return problem
 
-    def conflict(self, what: str, index: int) -> Diagnostic:
-        """`what`, and the rejected edits of the same file that `index` needs: those before it, if any are."""
+    def conflict(self, problem: str, index: int) -> Diagnostic:
+        """Return `problem`, and the rejected edits of the file that `index` needs: earlier ones, or all."""
         file = self.files[index]
         rejected = [
             other
@@ -299,19 +294,17 @@ class _Subset:
         before = [other for other in rejected if other < index] or rejected
         return Diagnostic(
             code=Code.CONFLICTING_EDITS,
-            message=f"{what} {self.numbers.listed(before)}",
+            message=f"{problem} {self.numbers.listed(before)}",
             hint="accept them too, or reject it",
             file=file.path,
             edit_index=index,
         )
 
 
-# --- An undo as a plan: the inverse text edits of a transaction, on the files that it left.
+# --- An undo as a plan: the inverse text edits of a transaction, on the files that it left
 #
-# It is a plan like any other: with an ID, a diff and base hashes, stored, shown and applied by its ID,
-# and
-# refused when a file changed. It requests one edit for each file, `undo`, which batches cannot contain,
-# so
+# It is a plan like any other: with an ID, a diff and base hashes, stored, shown and applied by its ID, and
+# refused when a file changed. It requests one edit for each file, `undo`, which batches cannot contain, so
 # it cannot be accepted in part. Its own transaction can be undone in turn.
 
 _LISTED: Final = 5
@@ -334,7 +327,7 @@ class UndoneFile:
 
 
 def undo_file(change: FileChange, before: bytes | None) -> UndoneFile | Diagnostic:
-    """The inverse of one `change` of a transaction; `before` is what the file held, None for nothing.
+    """Return the inverse of one `change` of a transaction; `before` is what the file held, None for nothing.
 
     Proven by hashes: `before` must be the base, and its text edits must give what the transaction left.
     Errors: NOT_UNDOABLE.
@@ -356,7 +349,7 @@ def undo_file(change: FileChange, before: bytes | None) -> UndoneFile | Diagnost
 
 
 def rebase_undone(undone: UndoneFile, current: Source) -> UndoneFile | Problems:
-    """`undone` on a file that others changed since: `current`, which was read with the plan's encoding.
+    """Carry `undone` to a file that others changed since: `current`, read with the plan's encoding.
 
     The lines of each inverse edit, and the lines on both sides of them, must be as the transaction left
     them. Errors: STALE_BASE, naming the lines that are not; UNENCODABLE_TEXT.
@@ -373,7 +366,7 @@ def rebase_undone(undone: UndoneFile, current: Source) -> UndoneFile | Problems:
 
 
 def merge_undone(undone: UndoneFile, current: Source) -> UndoneFile | Problems:
-    """`undone` merged three-way into a file that others changed since: `current`, read as above.
+    """Merge `undone` three-way into a file that others changed since: `current`, read as above.
 
     Errors: MERGE_CONFLICT; STALE_BASE for a file that the undo removes; UNENCODABLE_TEXT.
     """
@@ -388,7 +381,7 @@ def merge_undone(undone: UndoneFile, current: Source) -> UndoneFile | Problems:
 
 
 def _on(change: FileChange, current: Source, edits: EditList) -> UndoneFile | Problems:
-    """`change` with `edits` of the file as it is now, `current`."""
+    """Return `change` with `edits` of the file as it is now, `current`."""
     byte_edits = current.planned_byte_edits(edits)
     if isinstance(byte_edits, EncodeProblem):
         return (_unencodable(change.path, current),)
@@ -400,7 +393,7 @@ def _on(change: FileChange, current: Source, edits: EditList) -> UndoneFile | Pr
 
 
 def undo_plan(transaction: str, files: Iterable[UndoneFile]) -> Plan:
-    """The plan that takes back what `transaction` did to `files`, whose texts are not held together."""
+    """Plan to take back what `transaction` did to `files`; reads them one at a time."""
     changes: list[FileChange] = []
     results: list[EditResult] = []
     for index, file in enumerate(files):
@@ -417,7 +410,7 @@ def undo_plan(transaction: str, files: Iterable[UndoneFile]) -> Plan:
 
 
 def not_undoable(path: str, reason: str) -> Diagnostic:
-    """NOT_UNDOABLE for the file `path` of a transaction."""
+    """Return NOT_UNDOABLE for the file `path` of a transaction."""
     return Diagnostic(
         code=Code.NOT_UNDOABLE,
         message=f"what was done to `{path}` cannot be undone: {reason}",
@@ -427,7 +420,7 @@ def not_undoable(path: str, reason: str) -> Diagnostic:
 
 
 def _created_again(change: FileChange, base: Source) -> UndoneFile:
-    """The deletion of a file, undone. Its byte order mark comes back as a character of the new text."""
+    """Undo the deletion of a file. Its byte order mark comes back as a character of the new text."""
     mark = base.bom.decode(base.encoding) if base.bom else ""
     text = mark + base.text
     edits = EditList((TextEdit.insert(0, text),) if text else ())
@@ -451,14 +444,12 @@ def _undone(change: FileChange, source: Source, edits: EditList, result: str | N
 
 
 def _counted(change: FileChange, source: Source) -> FileChange:
-    """`change` with what is counted of its diff and known of the sections of its base."""
+    """Return `change` with the line counts of its diff and the section hashes of its base."""
     byte_edits = source.planned_byte_edits(change.edits)
     assert not isinstance(byte_edits, EncodeProblem), "the text was in the file"
     stat = DiffStat.of(find_hunks(source.data, byte_edits))
-    sections = {}
-    if change.base_sha256 is not None:
-        outline = Outline(source, document_format(change.path, source.text, change.format))
-        sections = outline.own_hashes()
+    outline = Outline(source, document_format(change.path, source.text, change.format))
+    sections = outline.own_hashes() if change.base_sha256 is not None else {}
     return replace(change, lines_added=stat.added, lines_removed=stat.removed, base_sections=sections)
 
 
@@ -500,7 +491,7 @@ def _moved_on(path: str, lines: Sequence[str]) -> Diagnostic:
 
 
 def _shown_lines(first: int, last: int) -> str:
-    """Lines as they are now, 1-based; where none is left, the place between two."""
+    """Return lines as they are now, 1-based; where none is left, the place between two."""
     if last < first:
         return f"line {max(last, 1)} (deleted there)"
     return f"line {first}" if first == last else f"lines {first}-{last}"

@@ -1,4 +1,7 @@
-"""A batch in which each edit sees the result of those before it."""
+"""Build sequential batches, in which each edit sees the result of those before it.
+
+Also edits results again: what is made after the edits of a batch.
+"""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +30,7 @@ from mdplan.text.source import EncodeProblem, Source
 
 
 def build_in_sequence(file: build.SnapshotFile, batch: Batch) -> build.BuiltFile | Problems:
-    """Result of the edits of `file`, each resolved and checked on the result of those before it.
+    """Build the result of the edits of `file`, each resolved and checked on the result of those before it.
 
     An edit that cannot be made is omitted, and the next one is tried, so that all problems are reported.
     Errors: those of `resolve_edits`, `build_file` and `verify_outline`.
@@ -99,7 +102,7 @@ def _later(steps: Sequence[build.BuiltFile]) -> dict[int, EditList]:
 def _with_overlaps(
     built: build.BuiltFile, written: Mapping[int, tuple[Span, ...]]
 ) -> list[build.ResolvedEdit]:
-    """The edit of one step, with a warning for each earlier edit whose text it touches."""
+    """Return the edit of one step, with a warning for each earlier edit whose text it touches."""
     (item,) = built.resolved
     touched = [
         index
@@ -118,8 +121,7 @@ def _with_overlaps(
     return [replace(item, resolution=resolution)]
 
 
-# --- The document that earlier edits of a sequential batch have made, and where parts of the base are
-# in it.
+# --- The document that earlier edits made, and where parts of the base are in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,7 @@ class SequentialState:
 
     @classmethod
     def before_all(cls, base: Outline) -> "SequentialState":
-        """The base itself."""
+        """Return the state before the first edit."""
         return cls(
             base,
             EditList(),
@@ -146,7 +148,7 @@ class SequentialState:
         )
 
     def after(self, step: build.BuiltFile) -> "SequentialState":
-        """What the one edit of `step` makes of it."""
+        """Return the state after the one edit of `step`."""
         followed = _followed(step)
         return SequentialState(
             self.base,
@@ -156,21 +158,21 @@ class SequentialState:
         )
 
     def section_now(self, section: Section) -> Section | None:
-        """What `section` of the base has become; None when it is gone."""
+        """Return what `section` of the base has become; None if it is gone."""
         if section.is_root:
             return self.current.sections[0]
         start = self.starts.get(section.heading_start)
-        return next((found for found in _headed(self.current) if found.heading_start == start), None)
+        return next((heading for heading in _headed(self.current) if heading.heading_start == start), None)
 
     def section_before(self, section: Section) -> Section | None:
-        """The section of the base that `section` was; None when an edit made it."""
+        """Return the section of the base that `section` was; None if an edit made it."""
         if section.is_root:
             return self.base.sections[0]
         old = next((old for old, start in self.starts.items() if start == section.heading_start), None)
-        return next((found for found in _headed(self.base) if found.heading_start == old), None)
+        return next((heading for heading in _headed(self.base) if heading.heading_start == old), None)
 
     def span_now(self, span: Span) -> Span | None:
-        """Where the text of `span` is, or what was written in its place; None where an edit cut it."""
+        """Return where the text of `span` is, or what was written in its place; None if an edit cut it."""
         start = self.edits.map_offset(span.start, after=True)
         start = self.edits.map_offset(span.start) if start is None else start
         end = start if not len(span) else self.edits.map_offset(span.end)
@@ -184,7 +186,7 @@ def _headed(outline: Outline) -> Iterator[Section]:
 
 
 def _followed(step: build.BuiltFile) -> dict[int, int]:
-    """Where the headings of the base of one step start in its result, by where they started.
+    """Return where the headings of the base of one step start in its result, by where they started.
 
     A heading stays the same when its own line is rewritten, and when its section moves.
     """
@@ -199,18 +201,18 @@ def _followed(step: build.BuiltFile) -> dict[int, int]:
 
 
 def _start_of_line(step: build.BuiltFile, start: int, after: int) -> int:
-    """Where the heading that began at `start` begins now; `after` is where its first character is.
+    """Return where the heading that began at `start` begins now; `after` is where its first character is.
 
     Something may have been put before that, into the same line: a mark of a deeper level.
     """
     before = step.edits.map_offset(start)
-    found = step.result.heading_at(before)
-    is_in_line = found is not None and found.heading is not None and after < found.heading.span.end
+    heading = step.result.heading_at(before)
+    is_in_line = heading is not None and heading.heading is not None and after < heading.heading.span.end
     return before if before is not None and is_in_line else after
 
 
 def _rewritten(step: build.BuiltFile, section: Section) -> int | None:
-    """Where a heading starts whose first characters an edit took or wrote anew; None where all of it went."""
+    """Return where a heading starts whose first characters an edit replaced; None if all of it went."""
     assert section.heading is not None
     start, end = section.heading_start, section.heading.span.end
     edit = next(edit for edit in step.edits if edit.span.start <= start < edit.span.end)
@@ -219,7 +221,7 @@ def _rewritten(step: build.BuiltFile, section: Section) -> int | None:
 
 
 def _moved(step: build.BuiltFile) -> Iterator[tuple[int, int]]:
-    """The headings of a section that moved: its text has as many as before, in the same order."""
+    """Yield the headings of a section that moved: its text has as many as before, in the same order."""
     (item,) = step.resolved
     section = item.resolution.section
     if item.resolution.destination is None or section is None:
@@ -227,20 +229,18 @@ def _moved(step: build.BuiltFile) -> Iterator[tuple[int, int]]:
     written = [span.start for span in step.written.get(item.index, ()) if len(span)]
     start = written[0] if item.resolution.insertions else step.edits.map_offset(section.span.start)
     members = [step.base.sections[index].heading_start for index in step.base.members(section)]
-    headings = [found.heading_start for found in step.result.sections[1:]]
+    headings = [section.heading_start for section in step.result.sections[1:]]
     first = bisect_left(headings, start or 0)
-    found = headings[first : first + len(members)]
+    moved = headings[first : first + len(members)]
     # With `allowOutlineChange` an open fence may have swallowed what moved: then there is nothing to follow.
-    if len(found) == len(members) and step.result.section_at(found[0]).span.start == start:
-        yield from zip(members, found, strict=True)
+    if len(moved) == len(members) and step.result.section_at(moved[0]).span.start == start:
+        yield from zip(members, moved, strict=True)
 
 
-# --- Addresses of the base, carried into the document that earlier edits of a sequential batch have
-# made.
+# --- Addresses of the base in the document that earlier edits made
 #
-# DESIGN section 7: in a sequential batch names are looked up in the intermediate document, while lines,
-# ranges
-# and guards mean the base, and section IDs of the base stay valid.
+# A sequential batch looks names up in the intermediate document, while lines, ranges and guards mean the
+# base, and section IDs of the base stay valid.
 
 # Fields that hold a section ID, and those that name a place by numbers.
 _IDS: Final = ("section_id", "to_section_id")
@@ -251,7 +251,7 @@ _ABOUT_PLACES: Final = frozenset({Code.RANGE_OUT_OF_BOUNDS, Code.TEXT_MISMATCH})
 
 
 def remap_operation(operation: Operation, to: SequentialState) -> Operation | Problems:
-    """`operation`, which was written for the base, as it reads on the current document of `to`.
+    """Return `operation`, which was written for the base, as it reads on the current document of `to`.
 
     Errors: those of its guards and numeric addresses on the base; CONFLICTING_EDITS for lines or a range that
     an earlier edit deleted or cut.
@@ -284,31 +284,31 @@ def remap_operation(operation: Operation, to: SequentialState) -> Operation | Pr
 
 
 def _ids_now(operation: Operation, to: SequentialState) -> dict[str, Any] | Diagnostic:
-    """Section IDs of the base as the IDs that those sections have now. Errors: SECTION_NOT_FOUND."""
+    """Return section IDs of the base as the IDs that those sections have now. Errors: SECTION_NOT_FOUND."""
     changed: dict[str, Any] = {}
     for name in _IDS:
-        given = getattr(operation, name, None)
-        digits = section_id_digits(given) if given else None
+        section_id = getattr(operation, name, None)
+        digits = section_id_digits(section_id) if section_id else None
         named = to.base.with_digits(digits) if digits else []
         if digits is None or len(named) != 1:
             continue
         section = to.section_now(named[0])
         if section is not None:
             changed[name] = section.section_id
-        elif any(to.section_before(found) for found in to.current.with_digits(digits)):
+        elif any(to.section_before(section_with_id) for section_with_id in to.current.with_digits(digits)):
             # An ID that counts equal headings is now that of another one.
             return _GONE
     return changed
 
 
 def _hash_now(bare: SectionTargeted, to: SequentialState, expected: str) -> str | Diagnostic:
-    """`expected` as the hash of the section that `bare` addresses now, if it is its hash in the base.
+    """Return `expected` as the hash of the section that `bare` addresses now, if it is its hash in the base.
 
     Errors: SECTION_CHANGED.
     """
-    found = bare.find_section(to.current)
-    before = None if isinstance(found, Diagnostic) else to.section_before(found)
-    if isinstance(found, Diagnostic) or before is None:
+    section = bare.find_section(to.current)
+    before = None if isinstance(section, Diagnostic) else to.section_before(section)
+    if isinstance(section, Diagnostic) or before is None:
         return expected
     part = to.base.hashed_part(before, expected)
     if part is None:
@@ -318,13 +318,13 @@ def _hash_now(bare: SectionTargeted, to: SequentialState, expected: str) -> str 
             hint=f"read it again; its sectionSha256 is now {to.base.section_sha256(before)}",
         )
     of_all = part == before.span
-    return to.current.section_sha256(found) if of_all else to.current.body_sha256(found)
+    return to.current.section_sha256(section) if of_all else to.current.body_sha256(section)
 
 
 def _place_now(operation: Operation, to: SequentialState) -> dict[str, Any] | None:
-    """The numeric address of `operation`, and the text that it expects, as they are now."""
-    given = getattr(operation, "range", None)
-    place = _lines_now(operation, to) if given is None else _range_now(given, to)
+    """Return the numeric address of `operation`, and the text that it expects, as they are now."""
+    range_field = getattr(operation, "range", None)
+    place = _lines_now(operation, to) if range_field is None else _range_now(range_field, to)
     if place is None:
         return None
     changed, text = place
@@ -333,31 +333,34 @@ def _place_now(operation: Operation, to: SequentialState) -> dict[str, Any] | No
     return changed
 
 
-def _range_now(given: RangeField, to: SequentialState) -> tuple[dict[str, Any], Span] | None:
-    start, end = (to.base.source.lines.offset(place.to_position()) for place in (given.start, given.end))
+def _range_now(range_field: RangeField, to: SequentialState) -> tuple[dict[str, Any], Span] | None:
+    start, end = (
+        to.base.source.lines.offset(end_field.to_position())
+        for end_field in (range_field.start, range_field.end)
+    )
     assert start is not None, "it was resolved on the base"
     assert end is not None, "it was resolved on the base"
-    now = to.span_now(Span(start, end))
-    if now is None:
+    span = to.span_now(Span(start, end))
+    if span is None:
         return None
-    first, last = (_field(to.current.source.lines.position(offset)) for offset in (now.start, now.end))
-    return {"range": RangeField(start=first, end=last)}, now
+    first, last = (_field(to.current.source.lines.position(offset)) for offset in (span.start, span.end))
+    return {"range": RangeField(start=first, end=last)}, span
 
 
 def _lines_now(operation: Operation, to: SequentialState) -> tuple[dict[str, Any], Span] | None:
-    """Lines of the base, or those that were written in their place; None where they are cut."""
+    """Return lines of the base, or those that were written in their place; None if they are cut."""
     line = getattr(operation, "line", None)
-    given = getattr(operation, "lines", None) if line is None else LinesField(start=line, end=line)
-    assert isinstance(given, LinesField), "lines are the only other numeric address"
+    lines_field = getattr(operation, "lines", None) if line is None else LinesField(start=line, end=line)
+    assert isinstance(lines_field, LinesField), "lines are the only other numeric address"
     base, current = to.base.source.lines, to.current.source.lines
-    span = base.span(given.start, given.end)
-    now = to.span_now(span) or to.span_now(Span(span.start, base.content_end(given.end)))
-    if now is None or not len(now):
+    span = base.span(lines_field.start, lines_field.end)
+    current_span = to.span_now(span) or to.span_now(Span(span.start, base.content_end(lines_field.end)))
+    if current_span is None or not len(current_span):
         return None
-    first, last = current.line_at(now.start), current.line_at(now.end - 1)
-    if now.start != current.start(first) or now.end < current.content_end(last):
+    first, last = current.line_at(current_span.start), current.line_at(current_span.end - 1)
+    if current_span.start != current.start(first) or current_span.end < current.content_end(last):
         return None
-    text = Span(now.start, current.content_end(last))
+    text = Span(current_span.start, current.content_end(last))
     if line is None:
         return {"lines": LinesField(start=first, end=last)}, text
     return {"line": first if getattr(operation, "position", None) == "before" else last}, text
@@ -380,31 +383,31 @@ _REPLACED: Final = Diagnostic(
 )
 
 
-# --- Edits that are made last, of the result of all others: a table of contents.
+# --- Edits that are made last, of the result of all others: a table of contents
 
-# What is replaced may hold headings, so that the anchors of others change; then what was made of them does.
+# A replaced table may contain headings, so that other anchors change, and with them the next result.
 _MOST_ROUNDS: Final = 3
 
 
 def with_second_pass(built: build.BuiltFile) -> build.BuiltFile | Problems:
-    """`built` with what its late edits make of the result, until they find nothing to do.
+    """Return `built` with what its late edits make of the result, until they find nothing to do.
 
     Errors: those of `Operation.resolve_second_pass`, CONFLICTING_EDITS, UNENCODABLE_TEXT.
     """
     late = [item for item in built.resolved if item.operation.has_second_pass]
     for _ in range(_MOST_ROUNDS if late else 0):
         # Of the edits of a sequential batch that make the same text the last one counts.
-        found: dict[tuple[Claim, ...], tuple[Sequence[TextEdit], int]] = {}
+        by_claims: dict[tuple[Claim, ...], tuple[Sequence[TextEdit], int]] = {}
         problems: list[Diagnostic] = []
         for item in late:
             outcome = item.operation.resolve_second_pass(built.result)
             if isinstance(outcome, Resolution):
-                found[outcome.claims] = outcome.edits, item.index
+                by_claims[outcome.claims] = outcome.edits, item.index
             else:
-                problems += (each.at(file=built.file.path, edit_index=item.index) for each in outcome)
+                problems += (problem.at(file=built.file.path, edit_index=item.index) for problem in outcome)
         if problems:
             return tuple(problems)
-        edits = [(edit, index) for made, index in found.values() for edit in made]
+        edits = [(edit, index) for made, index in by_claims.values() for edit in made]
         if not edits:
             break
         edits.sort(key=lambda made: made[0].span)
@@ -438,7 +441,7 @@ def _unencodable(built: build.BuiltFile, index: int) -> Diagnostic:
     )
 
 
-# --- Edits of a result: what is made after the edits of a batch, of what they made.
+# --- Edits of the result of a batch
 
 Written = Mapping[int, tuple[Span, ...]]
 
@@ -446,7 +449,7 @@ Written = Mapping[int, tuple[Span, ...]]
 def with_post_edits(
     built: build.BuiltFile, edits: EditList, writers: Mapping[int, int] | None = None
 ) -> build.BuiltFile | None:
-    """`built` with further `edits` of its result; None where its encoding cannot hold them.
+    """Return `built` with further `edits` of its result; None if its encoding cannot hold them.
 
     `writers` maps positions in `edits` to the indexes of the batch edits that write them; others are written
     by none.
@@ -480,7 +483,7 @@ def with_post_edits(
 
 
 def moved_spans(written: Written, edits: EditList) -> dict[int, tuple[Span, ...]]:
-    """What is left after `edits` of the places in which earlier edits, by their index, wrote something."""
+    """Carry the spans that earlier edits wrote, by index, through `edits`; drops those that are gone."""
     return {
         index: tuple(moved for span in spans if (moved := _moved_span(span, edits)) is not None)
         for index, spans in written.items()
