@@ -1,4 +1,4 @@
-"""Which text edits a changed line of a diff has to do with."""
+"""Find the edits behind each changed line of a plan, and the words that differ in it."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -20,13 +20,11 @@ from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import ByteEdit, EncodeProblem, Source, sha256_hex, visible
 
-# --- Which edit of a batch made which text edit of a plan.
+# --- Which edit of a batch made which text edit of a plan
 #
-# A plan does not say so: it has the text edits of each file, and of each edit the places that it claims
-# in the
-# base and the lines that it wrote in the result. Both are matched here. Where that leaves several edits,
-# all of
-# them are named; a text edit that none of them made is one of the engine, a link for example.
+# A plan does not say so: it has the text edits of each file, and for each edit the places that it claims in
+# the base and the lines that it wrote in the result. Both are matched here. If several edits remain, all of
+# them are named. The engine made a text edit that belongs to none of them: it updated a link, for example.
 
 Owners = tuple[int, ...]
 
@@ -52,9 +50,6 @@ class EditPlaces:
     written: Sequence[EditedLines] = ()
 
 
-# --- One file of a plan, before and after.
-
-
 @dataclass(frozen=True)
 class FileSides:
     """`change` of a plan, and the `base` that its text edits are of (no text where the file is created)."""
@@ -64,7 +59,7 @@ class FileSides:
 
     @classmethod
     def of(cls, change: FileChange, base: Source) -> "FileSides | Diagnostic":
-        """Both sides, if `change` makes of `base` what it says. Errors: PLAN_TAMPERED."""
+        """Return both sides, if `change` makes of `base` what it says. Errors: PLAN_TAMPERED."""
         replayed = replay_file(change, base)
         return replayed if isinstance(replayed, Diagnostic) else cls(change, base)
 
@@ -131,17 +126,17 @@ class LinePlaces:
     made: EditPlaces
 
     def of_old(self, start: int, end: int) -> Owners:
-        """The edits that took the bytes ``[start, end)`` of the base, which are a line."""
-        return self._named(_meeting(self._old_starts, self._old_ends, start, end), self._claimed, start, end)
+        """Return the edits that took the bytes ``[start, end)`` of the base, which are a line."""
+        return self._owners(_meeting(*self._old, start, end), self._claimed, start, end)
 
     def of_new(self, start: int, end: int) -> Owners:
-        """The edits that wrote the bytes ``[start, end)`` of the result, which are a line."""
-        return self._named(_meeting(self._new_starts, self._new_ends, start, end), self._written, start, end)
+        """Return the edits that wrote the bytes ``[start, end)`` of the result, which are a line."""
+        return self._owners(_meeting(*self._new, start, end), self._written, start, end)
 
     def is_derived(self, start: int, end: int) -> bool:
-        """Whether text edits that nobody asked for are in the bytes ``[start, end)`` of the base."""
+        """Return True if text edits that nobody asked for are in the bytes ``[start, end)`` of the base."""
         owners = self.made.owners
-        return any(not owners[index] for index in _meeting(self._old_starts, self._old_ends, start, end))
+        return any(not owners[index] for index in _meeting(*self._old, start, end))
 
     def section(self, old: tuple[int, int], new: tuple[int, int]) -> tuple[str, ...]:
         """Heading path of the first change in those bytes of the base and of the result.
@@ -149,21 +144,17 @@ class LinePlaces:
         In the result, or in the base where text is only removed. INI and plain text have none.
         """
         sides = self.sides
-        index = next(_meeting(self._old_starts, self._old_ends, *old), None)
-        index = next(_meeting(self._new_starts, self._new_ends, *new), 0) if index is None else index
+        index = next(_meeting(*self._old, *old), None)
+        index = next(_meeting(*self._new, *new), 0) if index is None else index
         edit = sides.edits.edits[index]
         written = edit.new_text.lstrip()
         if written:
             # Line ends before a heading that is inserted belong to the section before it.
             lead = len(edit.new_text) - len(written)
-            path = sides.result_outline.section_at(self._result_starts[index] + lead).path
+            path = sides.result_outline.section_at(sides.edits.result_spans[index].start + lead).path
         else:
             path = sides.base_outline.section_at(edit.span.start).path
         return tuple(map(visible, path))
-
-    @cached_property
-    def _result_starts(self) -> list[int]:
-        return [span.start for span in self.sides.edits.result_spans]
 
     @cached_property
     def old_lines(self) -> list[int]:
@@ -175,8 +166,8 @@ class LinePlaces:
         """Where the lines of the result start, and after them where it ends."""
         return _line_starts(self.sides.result_view.data)
 
-    def _named(self, indexes: Iterator[int], places: "_Places", start: int, end: int) -> Owners:
-        """Owners of the text edits at `indexes`; of several those whose `places` are on the line, if any."""
+    def _owners(self, indexes: Iterator[int], places: "_Places", start: int, end: int) -> Owners:
+        """Return owners of the text edits at `indexes`; of several those with `places` on the line."""
         owners = {edit for index in indexes for edit in self.made.owners[index]}
         near = owners & places.edits_in(start, end) if len(owners) > 1 else owners
         return tuple(sorted(near or owners))
@@ -190,24 +181,18 @@ class LinePlaces:
         return _Places.of(self.made.written, self.sides.result_view)
 
     @cached_property
-    def _old_starts(self) -> list[int]:
-        return [edit.start for edit in self.sides.byte_edits]
+    def _old(self) -> tuple[list[int], list[int]]:
+        """Where the text edits start and end in the base."""
+        edits = self.sides.byte_edits
+        return [edit.start for edit in edits], [edit.end for edit in edits]
 
     @cached_property
-    def _old_ends(self) -> list[int]:
-        return [edit.end for edit in self.sides.byte_edits]
-
-    @cached_property
-    def _new_starts(self) -> list[int]:
-        growth = (len(edit.new) - (edit.end - edit.start) for edit in self.sides.byte_edits)
-        shifts = accumulate(growth, initial=0)
-        return [edit.start + shift for edit, shift in zip(self.sides.byte_edits, shifts, strict=False)]
-
-    @cached_property
-    def _new_ends(self) -> list[int]:
-        return [
-            start + len(edit.new) for start, edit in zip(self._new_starts, self.sides.byte_edits, strict=True)
-        ]
+    def _new(self) -> tuple[list[int], list[int]]:
+        """Where the texts that they write start and end in the result."""
+        edits = self.sides.byte_edits
+        shifts = accumulate((len(edit.new) - (edit.end - edit.start) for edit in edits), initial=0)
+        starts = [edit.start + shift for edit, shift in zip(edits, shifts, strict=False)]
+        return starts, [start + len(edit.new) for start, edit in zip(starts, edits, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,28 +205,28 @@ class _Places:
 
     @classmethod
     def of(cls, places: Sequence[EditedLines], view: Source) -> "_Places":
-        """`places` of the text of `view`."""
+        """Return `places` of the text of `view`."""
         offsets = sorted({at for place in places for at in place[:2]})
         bytes_at = dict(zip(offsets, view.byte_offsets(offsets), strict=True))
-        found = [EditedLines(bytes_at[place.start], bytes_at[place.end], place.edit) for place in places]
-        latest = list(accumulate((place.end for place in found), max))
-        return cls(found, [place.start for place in found], latest)
+        in_bytes = [EditedLines(bytes_at[place.start], bytes_at[place.end], place.edit) for place in places]
+        latest = list(accumulate((place.end for place in in_bytes), max))
+        return cls(in_bytes, [place.start for place in in_bytes], latest)
 
     def edits_in(self, start: int, end: int) -> set[int]:
-        """The edits that have a byte of ``[start, end)`` in a place."""
+        """Return the edits that have a byte of ``[start, end)`` in a place."""
         first, last = bisect_right(self.latest, start), bisect_left(self.starts, end)
         return {place.edit for place in self.places[first:last] if place.end > start}
 
 
 def _meeting(starts: Sequence[int], ends: Sequence[int], start: int, end: int) -> Iterator[int]:
-    """Indexes of the ranges that share a byte with ``[start, end)``; where none does, of those that touch it.
+    """Yield indexes of the ranges that share a byte with ``[start, end)``; if none does, of touching ones.
 
     A diff may show a line that was there already as the new one, when an equal line was put next to it.
     """
     first = bisect_left(ends, start)
     last = bisect_right(starts, end)
-    inside = [index for index in range(first, last) if starts[index] < end and ends[index] > start]
-    yield from inside or range(first, last)
+    sharing = [index for index in range(first, last) if starts[index] < end and ends[index] > start]
+    yield from sharing or range(first, last)
 
 
 def _line_starts(data: bytes) -> list[int]:
@@ -255,18 +240,15 @@ def _line_starts(data: bytes) -> list[int]:
     return starts
 
 
-_NO_OWNER: Final[Owners] = ()
-
-
 def places_of(sides: FileSides, results: Sequence[EditResult], *, sequential: bool) -> EditPlaces:
-    """Who made the text edits of `sides`.
+    """Find out who made the text edits of `sides`.
 
     `results` are those of the plan. In a `sequential` plan what an edit claims is in a document between the
     base and the result, so only what it wrote counts.
     """
     change = sides.change
-    own = [each for each in results if change.path in (each.file, each.to_file) and not each.no_op]
-    only: Owners = (own[0].edit_index,) if len(own) == 1 else _NO_OWNER
+    own = [result for result in results if change.path in (result.file, result.to_file) and not result.no_op]
+    only: Owners = (own[0].edit_index,) if len(own) == 1 else ()
     if only and not change.references_updated:
         return EditPlaces((only,) * len(sides.edits))
     claimed = [] if sequential else sorted(_claimed(own, change.path, sides.base.lines))
@@ -278,32 +260,37 @@ def places_of(sides: FileSides, results: Sequence[EditResult], *, sequential: bo
         for edit, claims, lines in zip(sides.edits, by_claim, by_lines, strict=True)
     ]
     # What one edit took and another wrote in its place is one text edit.
-    missed = {each.edit_index for each in own}.difference(*owners)
-    found = [
+    missed = {result.edit_index for result in own}.difference(*owners)
+    all_owners = [
         tuple(sorted({*owner, *(place.edit for place in lines if place.edit in missed)}))
         for owner, lines in zip(owners, by_lines, strict=True)
     ]
-    uncertain = only or tuple(each.edit_index for each in own if _is_capped(each) or sequential)
-    nobody = _NO_OWNER if change.references_updated else uncertain
-    return EditPlaces([owner or nobody for owner in found], claimed, written)
+    # A report with this many places may leave some out.
+    uncertain = only or tuple(
+        result.edit_index
+        for result in own
+        if sequential or MOST_MATCHES in (len(result.ranges), len(result.result_lines))
+    )
+    nobody: Owners = () if change.references_updated else uncertain
+    return EditPlaces([owner or nobody for owner in all_owners], claimed, written)
 
 
 def _claimed(results: Sequence[EditResult], path: str, lines: LineIndex) -> Iterator[EditedLines]:
-    for each in results:
-        for place in each.ranges if each.file == path else ():
+    for result in results:
+        for place in result.ranges if result.file == path else ():
             start, end = lines.offset(place.start), lines.offset(place.end)
             if start is not None and end is not None:
-                yield EditedLines(start, end, each.edit_index)
+                yield EditedLines(start, end, result.edit_index)
 
 
 def _written(results: Sequence[EditResult], path: str, lines: LineIndex) -> Iterator[EditedLines]:
-    for each in results:
-        for place in each.result_lines if (each.to_file or each.file) == path else ():
-            yield EditedLines(lines.start(place.start), lines.end(place.end), each.edit_index)
+    for result in results:
+        for place in result.result_lines if (result.to_file or result.file) == path else ():
+            yield EditedLines(lines.start(place.start), lines.end(place.end), result.edit_index)
 
 
 def _decided(span: Span, claims: Sequence[EditedLines], lines: Sequence[EditedLines]) -> Owners:
-    """The edits that a text edit with `span` belongs to, of those whose claims or lines it touches."""
+    """Return the edits that a text edit with `span` belongs to, of those whose claims or lines it touches."""
     inside = {place.edit for place in claims if place.start < span.end and span.start < place.end}
     at = {place.edit for place in claims if place.start == place.end == span.start}
     wrote = {place.edit for place in lines}
@@ -325,16 +312,11 @@ def _touching(spans: Sequence[Span], places: Sequence[EditedLines]) -> Iterator[
         yield [place for place in active if place.start <= span.end]
 
 
-def _is_capped(result: EditResult) -> bool:
-    """Whether its report leaves places out."""
-    return MOST_MATCHES in (len(result.ranges), len(result.result_lines))
-
-
-# --- An edit in a few words: where it is, as its author named the place.
+# --- An edit in a few words: where it is, as its author named the place
 
 _MOST_CHARACTERS: Final = 120
 
-# What names a place, in the order in which people say it; of several of one row the first that is there.
+# Fields that name a place, in the order in which people say it; only the first one of a row counts.
 _ROWS: Final = (
     ("headingPath", "heading", "anchor", "sectionId"),
     ("lines",),
@@ -369,7 +351,7 @@ _WORDS: Final = {
 
 
 def place_in_words(requested: Mapping[str, Any]) -> str:
-    """The target of an edit and what it looks for, on one line: ``Guide / Install, "nightly"``.
+    """Return the target of an edit and what it looks for, on one line: ``Guide / Install, "nightly"``.
 
     `requested` is the edit as a plan keeps it. The words may hold text of the file, and are cut.
     """
@@ -398,12 +380,10 @@ def _value(value: Any) -> str:  # noqa: ANN401 (any JSON)
             return str(value)
 
 
-# --- Which words of changed lines differ.
+# --- Which words of changed lines differ
 #
-# The marks are exact: what is not marked is the same text on both sides, in the same order. Lines of a
-# block
-# are compared as one text, so that a paragraph that was wrapped again shows the words that changed, not
-# all
+# The marks are exact: text without marks is the same on both sides, in the same order. Lines of a block are
+# compared as one text, so that a paragraph that was wrapped again shows the words that changed, not all
 # lines.
 
 # What comparing the words of one file may cost, and of one block of it, in pairs of words. Past it, the words
@@ -448,7 +428,7 @@ class WordMarks:
         self._left = _MOST_OF_A_FILE
 
     def of(self, old: Sequence[str], new: Sequence[str]) -> tuple[tuple[Pieces, ...], tuple[Pieces, ...]]:
-        """The pieces of the lines `old`, which were replaced, and of the lines `new`; neither has line ends.
+        """Return the pieces of the replaced lines `old`, and of the lines `new`; neither has line ends.
 
         Pieces of a line joined are the line; the empty line has none.
         """
@@ -465,7 +445,7 @@ class WordMarks:
 
 
 def _words(lines: Sequence[str]) -> list[str]:
-    """Words of `lines`, with a line end between two lines."""
+    """Return words of `lines`, with a line end between two lines."""
     return [word for line in lines for word in (_LINE_END, *_WORD.findall(line))][1:]
 
 
@@ -490,7 +470,7 @@ def _marked(words: Sequence[str], ranges: Sequence[tuple[int, int]]) -> list[boo
 
 
 def _lines(words: Sequence[str], marks: Sequence[bool], count: int) -> Iterator[Pieces]:
-    """The pieces of `count` lines, neighbours of one kind joined."""
+    """Yield the pieces of `count` lines, neighbours of one kind joined."""
     line: list[tuple[str, bool]] = []
     for word, mark in zip(words, marks, strict=True):
         if word == _LINE_END:
@@ -508,6 +488,6 @@ def _joined(line: Sequence[tuple[str, bool]]) -> Pieces:
 
 
 def _as_utf8(text: str) -> Source:
-    """`text` as the content of a file in UTF-8 without a byte order mark, whatever it contains."""
+    """Return `text` as the content of a file in UTF-8 without a byte order mark, whatever it contains."""
     data = text.encode("utf-8", "surrogateescape")
     return Source(data=data, text=text, encoding="utf-8", bom=b"", sha256=sha256_hex(data), invalid_bytes=0)

@@ -1,7 +1,7 @@
-r"""A plan as people review it: frozen values, from which every surface makes its own picture.
+r"""Prepare a plan for review: frozen values that every surface shows in its own way.
 
-Texts are as they are in the files. They are hostile: whoever shows them escapes them for the place where they
-are shown. Unknown bytes of a file are in them as ``\xNN``, so every text is valid Unicode.
+Texts are as they are in the files, so they are hostile: code that shows them must escape
+them. Unknown bytes of a file are in them as ``\xNN``, so every text is valid Unicode.
 """
 
 import re
@@ -25,7 +25,6 @@ from mdplan.review.lines import (
     places_of,
 )
 from mdplan.text.diff import Hunk
-from mdplan.text.lines import LineIndex
 from mdplan.text.source import visible
 
 
@@ -201,7 +200,7 @@ class TouchedSection:
 
 
 def review_plan(plan: Plan) -> PlanReview:
-    """`plan` in short."""
+    """Return `plan` in short."""
     positions: dict[str, int] = {change.path: index for index, change in enumerate(plan.files)}
     requested = [edit for edits in plan.requested for edit in edits]
     edits = tuple(
@@ -226,7 +225,7 @@ def review_plan(plan: Plan) -> PlanReview:
             _file(index, change, tuple(by_file.get(index, ()))) for index, change in enumerate(plan.files)
         ),
         edits=edits,
-        warnings=(*(each for result in plan.results for each in result.warnings), *plan.warnings),
+        warnings=(*(warning for result in plan.results for warning in result.warnings), *plan.warnings),
         undoes=plan.undoes,
         numbers=plan.edit_numbers,
         intent=plan.intent,
@@ -264,16 +263,16 @@ def _kind(change: FileChange) -> ChangeKind:
     return ChangeKind.UNCHANGED if change.is_no_op else ChangeKind.CHANGED
 
 
-# --- One file of a plan, line by line, with the edits after each line and the words that changed.
+# --- One file of a plan, line by line
 
 _END_NAMES: Final = {"\n": "LF", "\r\n": "CRLF", "\r": "CR"}
 
 
 def review_file(plan: Plan, review: PlanReview, sides: FileSides) -> FileReview:
-    """The file of `plan` that `sides` are the sides of; `review` is that of the plan."""
+    """Return the file of `plan` that `sides` are the sides of; `review` is that of the plan."""
     file = next(file for file in review.files if file.path == sides.change.path)
-    made = places_of(sides, plan.results, sequential=bool(plan.options.get("sequential")))
-    places, marks = LinePlaces(sides, made), WordMarks()
+    edit_places = places_of(sides, plan.results, sequential=bool(plan.options.get("sequential")))
+    places, marks = LinePlaces(sides, edit_places), WordMarks()
     movers = frozenset(result.edit_index for result in plan.results if moves_text(result.op))
     return FileReview(
         file=file,
@@ -285,15 +284,14 @@ def review_file(plan: Plan, review: PlanReview, sides: FileSides) -> FileReview:
 
 def _hunk(hunk: Hunk, places: LinePlaces, marks: WordMarks) -> ReviewedHunk:
     lines: list[ReviewedLine] = []
-    # With a count of 0 the number is that of the line before.
-    first_old = old = hunk.old_start + (hunk.old_count == 0)
-    first_new = new = hunk.new_start + (hunk.new_count == 0)
+    first_old, first_new = _first_lines(hunk)
+    old, new = first_old, first_new
     for stays, run in groupby(hunk.lines, key=lambda line: line.startswith(b" ")):
         block = list(run)
-        made = same_lines(block, old, new) if stays else _changed(block, old, new, places, marks)
-        lines += made
-        old += sum(line.old_line is not None for line in made)
-        new += sum(line.new_line is not None for line in made)
+        reviewed = same_lines(block, old, new) if stays else _changed(block, old, new, places, marks)
+        lines += reviewed
+        old += sum(line.old_line is not None for line in reviewed)
+        new += sum(line.new_line is not None for line in reviewed)
     old_span = places.old_lines[first_old - 1], places.old_lines[old - 1]
     new_span = places.new_lines[first_new - 1], places.new_lines[new - 1]
     return ReviewedHunk(
@@ -308,42 +306,47 @@ def _hunk(hunk: Hunk, places: LinePlaces, marks: WordMarks) -> ReviewedHunk:
     )
 
 
+def _first_lines(hunk: Hunk) -> tuple[int, int]:
+    """Return the numbers of the first line of `hunk` in the base and in the result."""
+    # With a count of 0 the number is that of the line before.
+    return hunk.old_start + (hunk.old_count == 0), hunk.new_start + (hunk.new_count == 0)
+
+
 def _changed(
     lines: Sequence[bytes], old: int, new: int, places: LinePlaces, marks: WordMarks
 ) -> list[ReviewedLine]:
-    """Lines that are removed, and those that are added in their place; `old` and `new` number the first."""
+    """Return the lines of a block that are removed and added; `old` and `new` number the first."""
     removed = [text_and_end(line) for line in lines if line.startswith(b"-")]
     added = [text_and_end(line) for line in lines if line.startswith(b"+")]
     old_pieces, new_pieces = marks.of([text for text, _ in removed], [text for text, _ in added])
     starts, new_starts = places.old_lines, places.new_lines
-    return [
-        *(
-            ReviewedLine(
-                sign="-",
-                pieces=pieces,
-                line_end=line_end,
-                old_line=number,
-                new_line=None,
-                edits=places.of_old(starts[number - 1], starts[number]),
-            )
-            for number, (pieces, (_, line_end)) in enumerate(zip(old_pieces, removed, strict=True), start=old)
-        ),
-        *(
-            ReviewedLine(
-                sign="+",
-                pieces=pieces,
-                line_end=line_end,
-                old_line=None,
-                new_line=number,
-                edits=places.of_new(new_starts[number - 1], new_starts[number]),
-            )
-            for number, (pieces, (_, line_end)) in enumerate(zip(new_pieces, added, strict=True), start=new)
-        ),
+    changed = [
+        ReviewedLine(
+            sign="-",
+            pieces=pieces,
+            line_end=line_end,
+            old_line=number,
+            new_line=None,
+            edits=places.of_old(starts[number - 1], starts[number]),
+        )
+        for number, (pieces, (_, line_end)) in enumerate(zip(old_pieces, removed, strict=True), start=old)
     ]
+    changed += (
+        ReviewedLine(
+            sign="+",
+            pieces=pieces,
+            line_end=line_end,
+            old_line=None,
+            new_line=number,
+            edits=places.of_new(new_starts[number - 1], new_starts[number]),
+        )
+        for number, (pieces, (_, line_end)) in enumerate(zip(new_pieces, added, strict=True), start=new)
+    )
+    return changed
 
 
 def _notes(sides: FileSides) -> Iterator[str]:
-    """What the lines of the diff do not show."""
+    """Yield what the lines of the diff do not show."""
     change, base = sides.change, sides.base
     before, after = base.lines, sides.result_lines
     if base.bom and change.base_sha256 is not None:
@@ -355,21 +358,17 @@ def _notes(sides: FileSides) -> Iterator[str]:
     if change.base_sha256 is None or change.result_sha256 is None:
         return
     ends = [
-        ", ".join(f"{_END_NAMES[end]} {count}" for end, count in each.line_ends.items())
-        for each in (before, after)
+        ", ".join(f"{_END_NAMES[end]} {count}" for end, count in side.line_ends.items())
+        for side in (before, after)
     ]
     if before.line_ends.keys() != after.line_ends.keys() and before.count and after.count:
         yield f"line ends: {ends[0] or 'none'} before, {ends[1] or 'none'} after"
-    finals = [_is_ended(each) for each in (before, after)]
+    finals = [bool(lines.count and lines.ending(lines.count)) for lines in (before, after)]
     if finals[0] != finals[1] and before.count and after.count:
         yield f"the last line {'gets' if finals[1] else 'loses'} its line end"
 
 
-def _is_ended(lines: LineIndex) -> bool:
-    return bool(lines.count and lines.ending(lines.count))
-
-
-# --- The lines of a file that stay as they are: those around changes, and those between the hunks.
+# --- The unchanged lines of a file, around changes and between hunks
 
 _NO_NEWLINE: Final = b"\n\\ No newline at end of file\n"
 
@@ -377,11 +376,10 @@ _LF: Final = b"\n"
 
 
 def gaps_of(sides: FileSides) -> Iterator[Gap]:
-    """The lines before each hunk of `sides`, and those after the last one."""
+    """Yield the lines before each hunk of `sides`, and those after the last one."""
     start, shift = 1, 0
     for hunk in sides.hunks:
-        # With a count of 0 the number is that of the line before.
-        first = hunk.new_start + (hunk.new_count == 0)
+        _, first = _first_lines(hunk)
         yield Gap(start, first - 1, shift)
         start, shift = first + hunk.new_count, shift + hunk.new_count - hunk.old_count
     data = sides.result_view.data
@@ -389,7 +387,7 @@ def gaps_of(sides: FileSides) -> Iterator[Gap]:
 
 
 def unchanged_lines(sides: FileSides, first: int, last: int) -> list[ReviewedLine]:
-    """The lines `first` to `last` of the result of `sides` that no hunk shows."""
+    """Return the lines `first` to `last` of the result of `sides` that no hunk shows."""
     *ended, last_line = sides.result_view.data.split(_LF)
     lines = [*(b" %b\n" % line for line in ended), b" %b%b" % (last_line, _NO_NEWLINE)]
     shown: list[ReviewedLine] = []
@@ -401,21 +399,21 @@ def unchanged_lines(sides: FileSides, first: int, last: int) -> list[ReviewedLin
 
 
 def same_lines(lines: Sequence[bytes], old: int, new: int) -> list[ReviewedLine]:
-    """Lines of a hunk that stay, the first of which has those numbers."""
-    made = []
+    """Return lines of a hunk that stay, the first of which has those numbers."""
+    same = []
     for number, line in enumerate(lines):
         text, line_end = text_and_end(line)
         pieces = (MarkedText(text, changed=False),) if text else ()
-        made.append(
+        same.append(
             ReviewedLine(
                 sign=" ", pieces=pieces, line_end=line_end, old_line=old + number, new_line=new + number
             )
         )
-    return made
+    return same
 
 
 def text_and_end(line: bytes) -> tuple[str, str]:
-    """Text of a line of a hunk, and its line end."""
+    """Return text of a line of a hunk, and its line end."""
     content = line[1:].removesuffix(_NO_NEWLINE)
     text = visible(content.decode("utf-8", "surrogateescape"))
     for line_end in ("\r\n", "\n"):
@@ -424,11 +422,11 @@ def text_and_end(line: bytes) -> tuple[str, str]:
     return text, ""
 
 
-# --- The section that an edit touches, before and after it.
+# --- The section that an edit touches, before and after it
 
 
 def touched_section(sides: FileSides, result: EditResult) -> TouchedSection | None:
-    """The section that the edit of `result` touches in the file of `sides`; None where there is none.
+    """Return the section that the edit of `result` touches in the file of `sides`; None if there is none.
 
     It is the one that the edit names or inserts; for an edit that names none, the one in which it is
     first. In INI and plain text that is the whole file.
@@ -447,7 +445,9 @@ def touched_section(sides: FileSides, result: EditResult) -> TouchedSection | No
 
 
 def _by_id(outline: Outline, section_id: str) -> SectionSide | None:
-    section = next((each for each in outline.every_section() if each.section_id == section_id), None)
+    section = next(
+        (candidate for candidate in outline.every_section() if candidate.section_id == section_id), None
+    )
     return _at(outline, section.span.start) if section is not None and not section.nested else None
 
 
@@ -457,8 +457,7 @@ def _at(outline: Outline, offset: int) -> SectionSide:
     return SectionSide(tuple(map(visible, section.path)), visible(outline.text_of(span)))
 
 
-# --- Lines of a file that only go to another place of it: removed here, added there, with the same
-# text.
+# --- Lines that only move: removed here, added there, with the same text
 
 # As `git diff --color-moved=blocks`: less text than this is equal by chance.
 _LEAST_LETTERS: Final = 20
@@ -476,7 +475,7 @@ class MovedLines:
 
 
 def with_moves(hunks: Sequence[ReviewedHunk], movers: frozenset[int]) -> tuple[ReviewedHunk, ...]:
-    """`hunks` of a file, in which the lines that moved name where they were, or where they go.
+    """Return `hunks` of a file, in which the lines that moved name where they were, or where they go.
 
     `movers` are the edits that move text by what they are: of theirs, short blocks count too.
     """
@@ -536,7 +535,7 @@ def _is_moved(lines: Sequence[ReviewedLine], movers: frozenset[int]) -> bool:
     return len(lines) > 1 and sum(map(str.isalnum, "".join(line.text for line in lines))) >= _LEAST_LETTERS
 
 
-# --- Search in the lines that a plan shows.
+# --- Search in the lines that a plan shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -554,18 +553,17 @@ class FoundLine:
     length: int
 
 
-def found_lines(sides: FileSides, wanted: str) -> Iterator[FoundLine]:
-    """The lines of the diff of `sides` that contain `wanted`, whatever its case; one for each line."""
-    pattern = re.compile(re.escape(wanted), re.IGNORECASE)
+def found_lines(sides: FileSides, text_sought: str) -> Iterator[FoundLine]:
+    """Yield the lines of the diff of `sides` that contain `text_sought` in any case."""
+    pattern = re.compile(re.escape(text_sought), re.IGNORECASE)
     for hunk in sides.hunks:
-        old = hunk.old_start + (hunk.old_count == 0)
-        new = hunk.new_start + (hunk.new_count == 0)
+        old, new = _first_lines(hunk)
         for line in hunk.lines:
             sign = chr(line[0])
             text, _ = text_and_end(line)
-            found = pattern.search(text)
-            if found is not None:
+            match = pattern.search(text)
+            if match is not None:
                 number = old if sign == "-" else new
-                yield FoundLine(sign, number, text, found.start(), found.end() - found.start())
+                yield FoundLine(sign, number, text, match.start(), match.end() - match.start())
             old += sign != "+"
             new += sign != "-"

@@ -1,7 +1,7 @@
-"""Diagnostics and changes as SARIF 2.1.0 (OASIS), which code scanning shows at lines of a pull request.
+"""Write diagnostics and changes as SARIF 2.1.0 (OASIS), which code scanning shows in pull requests.
 
-Code scanning rejects a log with a result that has no place, so a problem of no file has that of the batch or
-manifest, its first line.
+Code scanning rejects a result without a location, so a problem of no file gets the first line of the batch
+or manifest.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,9 +29,6 @@ WOULD_CHANGE: Final = "WOULD_CHANGE"
 MOST_FIXES: Final = 5000
 
 
-# --- Changes of a diff as whole lines to replace, for suggestions and SARIF fixes.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fix:
     """The lines `first` to `last` of the file `file`, 1-based, get the text `new` in place of `old`.
@@ -48,7 +45,7 @@ class Fix:
 
 
 def sarif_log(problems: Iterable[Diagnostic], source: str, fixes: Iterable[Fix] = ()) -> dict[str, Any]:
-    """`problems`, errors and warnings, as a SARIF log of one run; decoded JSON, all of it valid Unicode.
+    """Return `problems`, errors and warnings, as the SARIF log of one run: JSON in valid Unicode.
 
     `source` is the path of the batch or manifest, for problems of no other file. Each of `fixes`, which are
     cut at 5,000, is a note with the lines that would replace others.
@@ -102,7 +99,7 @@ def _location(problem: Diagnostic, file: str) -> dict[str, Any]:
 
 
 def _change(fix: Fix, codes: Sequence[str]) -> dict[str, Any]:
-    """What a plan does to some lines: a result with the fix that does it."""
+    """Return what a plan does to some lines: a result with the fix that does it."""
     text = "The plan removes these lines." if not fix.new else "The plan changes these lines."
     region = {"startLine": fix.first, "endLine": fix.last}
     result: dict[str, Any] = {
@@ -120,7 +117,7 @@ def _change(fix: Fix, codes: Sequence[str]) -> dict[str, Any]:
 
 
 def _deleted(fix: Fix) -> dict[str, int]:
-    """The place of the old text; a last line without a line end ends after its last character."""
+    """Return the place of the old text; a last line without a line end ends after its last character."""
     first = {"startLine": fix.first, "startColumn": 1}
     if fix.old.endswith("\n"):
         return {**first, "endLine": fix.last + 1, "endColumn": 1}
@@ -136,7 +133,7 @@ def _pascal(code: str) -> str:
 
 
 def fixes_of(diff: str) -> Iterator[Fix]:
-    """The changes of lines that `diff` makes to files that exist before and after it, in its order."""
+    """Yield the changes of lines that `diff` makes to files that exist before and after it, in its order."""
     files = read_diff(diff) if diff else ()
     if isinstance(files, NotADiff):
         return
@@ -148,9 +145,11 @@ def fixes_of(diff: str) -> Iterator[Fix]:
 
 def _of_hunk(file: FileDiff, hunk: DiffHunk) -> Iterator[Fix]:
     line = hunk.old_start
-    runs = [(stays, list(run)) for stays, run in groupby(hunk.lines, lambda each: each.sign == " ")]
+    runs = [
+        (stays, list(run)) for stays, run in groupby(hunk.lines, lambda line_of_run: line_of_run.sign == " ")
+    ]
     for index, (stays, run) in enumerate(runs):
-        count = sum(each.sign != "+" for each in run)
+        count = sum(line_of_run.sign != "+" for line_of_run in run)
         if not stays:
             old, new = _side(run, "-"), _side(run, "+")
             first, last = line, line + count - 1
@@ -165,4 +164,4 @@ def _of_hunk(file: FileDiff, hunk: DiffHunk) -> Iterator[Fix]:
 
 
 def _side(run: list[DiffLine], sign: str) -> str:
-    return "".join(each.text for each in run if each.sign == sign)
+    return "".join(line.text for line in run if line.sign == sign)
