@@ -43,9 +43,6 @@ _NAMES: Final = {"markdown": "document.md", "ini": "document.ini", "text": "docu
 _NO_LINE_LIMIT: Final = 1 << 62
 
 
-# --- A section of a document in memory.
-
-
 @dataclass(frozen=True)
 class DocumentSection:
     r"""One section: where it is and what it says; its methods collect edits of the document.
@@ -117,8 +114,8 @@ class DocumentSection:
     @property
     def children(self) -> tuple["DocumentSection", ...]:
         """Its subsections, one level down."""
-        found = self.outline.children(self.found)
-        return tuple(DocumentSection(self.outline, each, self.collected) for each in found)
+        children = self.outline.children(self.found)
+        return tuple(DocumentSection(self.outline, child, self.collected) for child in children)
 
     def append(self, markdown: str) -> Self:
         """Add Markdown to its end, as `append_to_section` does."""
@@ -160,9 +157,6 @@ class DocumentSection:
     def _with(self, edit: Edit) -> Self:
         self.collected.append(edit)
         return self
-
-
-# --- The front matter of a document in memory, as a mapping.
 
 
 class DocumentFrontMatter(MutableMapping[str, Any]):
@@ -233,7 +227,7 @@ class DocumentFrontMatter(MutableMapping[str, Any]):
     def _drop(self, key: str) -> None:
         """Forget what was collected for `key`: two edits of one key would contradict each other."""
         earlier = self._by_key.pop(key, None)
-        self._collected[:] = [each for each in self._collected if each is not earlier]
+        self._collected[:] = [edit for edit in self._collected if edit is not earlier]
 
 
 class Document:
@@ -361,14 +355,14 @@ class Document:
         if sum(map(bool, (headings, id, anchor))) != 1:
             raise TypeError("section() takes headings, id or anchor, and one of them alone")
         if id:
-            found = find_by_id(self._outline, id)
+            section = find_by_id(self._outline, id)
         elif anchor:
-            found = find_by_anchor(self._outline, anchor)
+            section = find_by_anchor(self._outline, anchor)
         else:
-            found = find_by_path(self._outline, headings, occurrence)
-        if isinstance(found, Diagnostic):
-            raise Refused(_for_caller(found.at(file=self.name)))
-        return self._section(found)
+            section = find_by_path(self._outline, headings, occurrence)
+        if isinstance(section, Diagnostic):
+            raise Refused(_for_caller(section.at(file=self.name)))
+        return self._section(section)
 
     @cached_property
     def front_matter(self) -> DocumentFrontMatter:
@@ -401,11 +395,11 @@ class Document:
             read_target(self.name, self._outline, target, asked.max_characters, asked.cursor)
             for target in asked.targets
         ]
-        problems = tuple(each.at(file=self.name) for each in results if isinstance(each, Diagnostic))
+        problems = tuple(result.at(file=self.name) for result in results if isinstance(result, Diagnostic))
         if problems:
             return refusal(ReadReport, _for_caller(*problems))
         return ReadReport(
-            ok=True, results=tuple(each for each in results if not isinstance(each, Diagnostic))
+            ok=True, results=tuple(result for result in results if not isinstance(result, Diagnostic))
         )
 
     def search(self, pattern: str, **request: Any) -> SearchReport:  # noqa: ANN401
@@ -413,18 +407,18 @@ class Document:
         asked = read_search_request({"file": self.name, "pattern": pattern, **request})
         if isinstance(asked, tuple):
             return refusal(SearchReport, _for_caller(*asked))
-        found = search_document(self.name, self._outline, asked.to_pattern(), asked, Window(0, asked.limit))
-        if isinstance(found, Diagnostic):
-            return refusal(SearchReport, _for_caller(found))
-        listed = sum(len(group.hits) for group in found.groups)
+        matches = search_document(self.name, self._outline, asked.to_pattern(), asked, Window(0, asked.limit))
+        if isinstance(matches, Diagnostic):
+            return refusal(SearchReport, _for_caller(matches))
+        listed = sum(len(group.hits) for group in matches.groups)
         return SearchReport(
             ok=True,
             pattern=asked.pattern,
-            total_matches=found.matches,
-            total_files=1 if found.matches else 0,
+            total_matches=matches.matches,
+            total_files=1 if matches.matches else 0,
             searched_files=1,
-            files=(found,) if found.groups else (),
-            truncated=True if listed < found.matches else None,
+            files=(matches,) if matches.groups else (),
+            truncated=True if listed < matches.matches else None,
         )
 
     def plan(self, edits: AnyEdit | Sequence[AnyEdit] = (), **options: Any) -> "DocumentReport":  # noqa: ANN401
@@ -466,12 +460,12 @@ class Document:
         self, edits: AnyEdit | Sequence[AnyEdit], options: Mapping[str, Any]
     ) -> PlannedBatch | tuple[Diagnostic, ...]:
         # No hash: who has the document has seen it, and one would refuse `CreateFile` for a wrong reason.
-        given = {
+        request = {
             **self._requested.fields(),
             "edits": [*self.edits, *([edits] if isinstance(edits, Mapping) else edits)],
             **options,
         }
-        batch = read_batch(given)
+        batch = read_batch(request)
         planned = batch if isinstance(batch, tuple) else plan_in_memory(batch, self._outline)
         return _for_caller(*planned) if isinstance(planned, tuple) else planned
 
@@ -518,7 +512,7 @@ def _for_caller(*problems: Diagnostic) -> Problems:
     return tuple(hint_for(Caller.DOCUMENT, problem) for problem in problems)
 
 
-# --- Plans of batches on one document in memory.
+# --- Plans of batches on one document in memory
 
 
 @dataclass(frozen=True)
@@ -531,8 +525,8 @@ class RequestedFile:
 
     def fields(self) -> dict[str, Any]:
         """Name, format and encoding as fields of a batch."""
-        given = {"file": self.name, "format": self.format, "encoding": self.encoding}
-        return {name: value for name, value in given.items() if value is not None}
+        fields = {"file": self.name, "format": self.format, "encoding": self.encoding}
+        return {name: value for name, value in fields.items() if value is not None}
 
 
 def plan_in_memory(batch: Batch, outline: Outline) -> PlannedBatch | Problems:
@@ -558,11 +552,11 @@ def _build(batch: Batch, outline: Outline) -> BuildResult | Problems:
     no_others = _NoOtherFiles(requested.file)
     built: list[BuiltFile] = []
     problems: list[Diagnostic] = []
-    for each in build_files([file], batch, no_others):
-        if isinstance(each, BuiltFile):
-            built.append(each)
+    for outcome in build_files([file], batch, no_others):
+        if isinstance(outcome, BuiltFile):
+            built.append(outcome)
         else:
-            problems += each
+            problems += outcome
     return tuple(problems) or derive_link_edits(built, batch.update_references, no_others)
 
 
