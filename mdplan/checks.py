@@ -63,7 +63,7 @@ def check_changes(
     changed: list[ChangedDocument] = []
     skipped: list[Diagnostic] = []
     for old, new in changes:
-        document = _document(before, after, old, new)
+        document = _open_document(before, after, old, new)
         if isinstance(document, Diagnostic):
             skipped.append(document.at(file=new))
         else:
@@ -106,20 +106,20 @@ class ChangedDocument:
     new: Outline | None
 
 
-def _document(
+def _open_document(
     before: OutlinedFiles, after: OutlinedFiles, old_path: str | None, new_path: str | None
 ) -> ChangedDocument | Diagnostic:
     """Return the document before and after, or why its new version cannot be read."""
-    new = _outline(after, new_path) if new_path is not None else None
+    new = _open_outline(after, new_path) if new_path is not None else None
     if isinstance(new, Diagnostic):
         return new
-    old = _outline(before, old_path) if old_path is not None else None
+    old = _open_outline(before, old_path) if old_path is not None else None
     if isinstance(old, Diagnostic):
         old = None
     return ChangedDocument(new_path or old_path or "", old_path if old is not None else None, old, new)
 
 
-def _outline(files: OutlinedFiles, path: str) -> Outline | Diagnostic:
+def _open_outline(files: OutlinedFiles, path: str) -> Outline | Diagnostic:
     name = files.workspace.locate(path)
     if isinstance(name, Diagnostic):
         return name
@@ -534,12 +534,14 @@ def _shift_of_equals(old: Outline, was: Section, new: Outline, now: Section) -> 
     text, text_now = _own_text(old, was), _own_text(new, now)
     if text == text_now:
         return None
-    moved = next((section for section in new.headings if _is(new, section, was.path, text)), None)
-    was_elsewhere = any(_is(old, section, was.path, text_now) for section in old.headings)
+    moved = next(
+        (section for section in new.headings if _is_same_section(new, section, was.path, text)), None
+    )
+    was_elsewhere = any(_is_same_section(old, section, was.path, text_now) for section in old.headings)
     return (moved, now) if moved is not None or was_elsewhere else None
 
 
-def _is(outline: Outline, section: Section, path: tuple[str, ...], text: str) -> bool:
+def _is_same_section(outline: Outline, section: Section, path: tuple[str, ...], text: str) -> bool:
     return section.path == path and _own_text(outline, section) == text
 
 
@@ -685,7 +687,7 @@ class TornFence(NamedTuple):
 def torn_headings(old: Outline, new: Outline, swallowed: Container[int]) -> Iterator[Diagnostic]:
     """Yield HEADING_LOST for headings without the blank after their ``#``; not for lines in `swallowed`."""
     was, now = _heading_texts(old), _heading_texts(new)
-    for number, before in _torn(new, was, now, _HEADING, swallowed):
+    for number, before in _torn_lines(new, was, now, _HEADING, swallowed):
         hint = f"write the blank after its marks again: `{short_name(before)}`"
         yield _lost_line(Code.HEADING_LOST, new, number, "a heading", hint)
 
@@ -694,7 +696,7 @@ def torn_tasks(old: Outline, new: Outline, swallowed: Container[int]) -> Iterato
     """Yield TASK_LOST for tasks without a blank of ``- [ ]``; not for lines in `swallowed`."""
     if "[" not in old.source.text:
         return
-    for number, before in _torn(new, _task_texts(old), _task_texts(new), _TASK, swallowed):
+    for number, before in _torn_lines(new, _task_texts(old), _task_texts(new), _TASK, swallowed):
         hint = f"write its blanks again: `{short_name(before)}`"
         yield _lost_line(Code.TASK_LOST, new, number, "a task", hint)
 
@@ -708,7 +710,7 @@ def _task_texts(outline: Outline) -> dict[int, str]:
     return {item.first_line: _line(outline, item.first_line) for item in items}
 
 
-def _torn(
+def _torn_lines(
     new: Outline,
     was: Mapping[int, str],
     now: Mapping[int, str],

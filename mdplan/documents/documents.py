@@ -362,7 +362,7 @@ def files_of(
         if problem is not None:
             return problem
     if not workspace.is_several(glob):
-        return _the_file(workspace, glob)
+        return _existing_file(workspace, glob)
     names = workspace.iter_files(glob, respect_gitignore=not git_ignored)
     if isinstance(names, Diagnostic) or not exclude:
         return names
@@ -370,7 +370,7 @@ def files_of(
     return (name for name in names if not excluded.match_file(name.path))
 
 
-def _the_file(workspace: Workspace, path: str) -> Iterator[FileName] | Diagnostic:
+def _existing_file(workspace: Workspace, path: str) -> Iterator[FileName] | Diagnostic:
     """Yield the file that a glob without wildcards names, if it is there."""
     name = workspace.locate(path)
     if isinstance(name, Diagnostic):
@@ -388,11 +388,11 @@ def expand_globs(batch: Batch, documents: OutlinedFiles, limits: Limits) -> Batc
     more files match than `limits` allow.
     """
     if not any(isinstance(entry, GlobEdits) for entry in batch.files):
-        return _other_count(batch) or batch
+        return _count_mismatch(batch) or batch
     files: list[FileEdits] = []
     problems: list[Diagnostic] = []
     for entry in batch.files:
-        expansion = _matching(entry, documents, limits) if isinstance(entry, GlobEdits) else [entry]
+        expansion = _matching_files(entry, documents, limits) if isinstance(entry, GlobEdits) else [entry]
         if isinstance(expansion, Diagnostic):
             problems.append(expansion)
         else:
@@ -401,10 +401,10 @@ def expand_globs(batch: Batch, documents: OutlinedFiles, limits: Limits) -> Batc
     if problem is not None:
         problems.append(problem)
     expanded = batch.model_copy(update={"files": tuple(files)})
-    return tuple(problems) or _other_count(expanded) or expanded
+    return tuple(problems) or _count_mismatch(expanded) or expanded
 
 
-def _other_count(batch: Batch) -> Problems:
+def _count_mismatch(batch: Batch) -> Problems:
     """Return MATCH_COUNT_MISMATCH if `batch` is for more or fewer files than it says itself."""
     if batch.expected_files in {None, len(batch.files)}:
         return ()
@@ -421,13 +421,15 @@ def _other_count(batch: Batch) -> Problems:
     )
 
 
-def _matching(entry: GlobEdits, documents: OutlinedFiles, limits: Limits) -> list[FileEdits] | Diagnostic:
+def _matching_files(
+    entry: GlobEdits, documents: OutlinedFiles, limits: Limits
+) -> list[FileEdits] | Diagnostic:
     glob, workspace = entry.file, documents.workspace
     names = files_of(workspace, glob)
     if isinstance(names, Diagnostic):
         return names
     texts = _needed_texts(entry.edits) if isinstance(entry, MatchingEdits) else ()
-    matching = (name for name in names if _has_one(workspace, name, texts))
+    matching = (name for name in names if _has_any(workspace, name, texts))
     paths = [str(name) for name in islice(matching, limits.glob_files + 1)]
     if not paths:
         return Diagnostic(
@@ -486,7 +488,7 @@ def _needed_texts(edits: Sequence[Operation]) -> tuple[bytes, ...]:
     return tuple(texts)
 
 
-def _has_one(workspace: Workspace, name: FileName, texts: Sequence[bytes]) -> bool:
+def _has_any(workspace: Workspace, name: FileName, texts: Sequence[bytes]) -> bool:
     if not texts:
         return True
     content = workspace.read(name, _MOST_BYTES)

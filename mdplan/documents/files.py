@@ -188,17 +188,17 @@ def read_site_rules(root: Root) -> SiteRules | Diagnostic:
     `mdplan.toml` goes before `[tool.mdplan]` of `pyproject.toml`, and that before `mkdocs.yml`.
     """
     for name, table in _TABLES:
-        data = _data(root, name)
+        data = _content_of(root, name)
         # Most projects in Python say nothing of links, and to read TOML takes long.
         has_rules = data is not None and (name == FILE or b"links" in data)
         rules = _rules_in(name, data, table) if data is not None and has_rules else None
         if rules is not None:
             return rules
-    mkdocs = _data(root, _MKDOCS)
+    mkdocs = _content_of(root, _MKDOCS)
     return NO_RULES if mkdocs is None else _rules_of_mkdocs(mkdocs)
 
 
-def _data(root: Root, name: str) -> bytes | None:
+def _content_of(root: Root, name: str) -> bytes | None:
     """Return the content of the file `name` of `root`; None if it cannot be read."""
     try:
         # Cheap, and most roots have no such file.
@@ -222,7 +222,7 @@ def _rules_in(name: str, data: bytes, table: tuple[str, ...]) -> SiteRules | Dia
             value = value.get(key) if isinstance(value, dict) else None
     except (ValueError, RecursionError) as error:
         # Another program reads all of pyproject.toml; what it says of us is not there.
-        return _wrong(name, f"it is no TOML: {error}") if name == FILE else None
+        return _ignored_rules(name, f"it is no TOML: {error}") if name == FILE else None
     return None if value is None else _rules_of(value, name, table)
 
 
@@ -251,11 +251,11 @@ def _rules_of(value: object, file: str, table: tuple[str, ...]) -> SiteRules | D
         if first["type"] == "extra_forbidden":
             inside = f"`{'.'.join(parents)}`"
             problem = next(unknown_fields({last: None}, wire_names(SiteLinks), inside))
-            return _wrong(file, problem.message, problem.hint)
-        return _wrong(file, f"`{'.'.join([*parents, last])}`: {first['msg']}")
+            return _ignored_rules(file, problem.message, problem.hint)
+        return _ignored_rules(file, f"`{'.'.join([*parents, last])}`: {first['msg']}")
 
 
-def _wrong(name: str, reason: str, hint: str = _HINT) -> Diagnostic:
+def _ignored_rules(name: str, reason: str, hint: str = _HINT) -> Diagnostic:
     return Diagnostic.warning(
         Code.INVALID_ARGUMENT, f"the rules for links in `{name}` are ignored: {reason}", hint, file=name
     )

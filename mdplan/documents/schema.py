@@ -37,10 +37,10 @@ def schema_problems(
         if built.file.is_deleted or not built.edits:
             continue
         if batch_schema is not None and _is_data(built.result):
-            yield from _checked(built, batch_schema, is_asked=True)
+            yield from _violations(built, batch_schema, is_asked=True)
         own_schema = _own_schema(documents, files, built)
         if own_schema is not None and (batch_schema is None or own_schema.path != batch_schema.path):
-            yield from _checked(built, own_schema, is_asked=False)
+            yield from _violations(built, own_schema, is_asked=False)
 
 
 @dataclass(frozen=True)
@@ -108,20 +108,20 @@ def _own_schema(documents: Documents, files: Sequence[BuiltFile], built: BuiltFi
     return _Schema(documents, files, root + where) if where and not leads_out(where) else None
 
 
-def _checked(built: BuiltFile, schema: _Schema, *, is_asked: bool) -> Iterator[Diagnostic]:
+def _violations(built: BuiltFile, schema: _Schema, *, is_asked: bool) -> Iterator[Diagnostic]:
     from mdplan.data.json_schema import new_violations, place_of, violations
     from mdplan.data.tree import DataError
 
     path = built.file.path
     if isinstance(schema.content, Diagnostic):
         if is_asked or schema.content.code is not Code.FILE_NOT_FOUND:
-            yield _as(schema.content, path, is_asked=is_asked)
+            yield _with_severity(schema.content, path, is_asked=is_asked)
         return
     try:
         after = violations(_values_of(built.result), schema.content)
         before = violations(_values_of(built.base), schema.content) if after and built.file.exists else ()
     except DataError as error:
-        yield _as(_unusable(schema.path, error.reason), path, is_asked=is_asked)
+        yield _with_severity(_unusable(schema.path, error.reason), path, is_asked=is_asked)
         return
     new = new_violations(before, after)
     shown = short_name(schema.path)
@@ -164,7 +164,7 @@ def _unusable(path: str, reason: str) -> Diagnostic:
     )
 
 
-def _as(problem: Diagnostic, file: str, *, is_asked: bool) -> Diagnostic:
+def _with_severity(problem: Diagnostic, file: str, *, is_asked: bool) -> Diagnostic:
     """Return an error where the batch asked for the check, else a warning."""
     return problem if is_asked else replace(problem, severity=Severity.WARNING, file=file)
 

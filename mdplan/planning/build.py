@@ -435,7 +435,7 @@ _NAMES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Gap:
+class _Deletion:
     """Whole lines that go, and the indexes of the edits that delete them."""
 
     span: Span
@@ -458,13 +458,13 @@ def parts_of(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[Attribu
     )
     offsets = [insertion.offset for insertion, _ in insertions]
     at = 0
-    for gap in _gaps(outline, resolved):
-        first = bisect_left(offsets, _reach(outline, gap.span))
+    for gap in _joined_deletions(outline, resolved):
+        first = bisect_left(offsets, _first_insertion_offset(outline, gap.span))
         behind = bisect_left(offsets, gap.span.end + 1)
-        parts += _inserted(outline, insertions[at:first])
-        parts.append(_filled(outline, gap, insertions[first:behind]))
+        parts += _insert_blocks(outline, insertions[at:first])
+        parts.append(_replace_lines(outline, gap, insertions[first:behind]))
         at = behind
-    parts += _inserted(outline, insertions[at:])
+    parts += _insert_blocks(outline, insertions[at:])
     return parts + _edits_of(item for item in resolved if item.resolution.comes_last)
 
 
@@ -477,44 +477,44 @@ def _edits_of(resolved: Iterable[ResolvedEdit]) -> list[AttributedEdit]:
     ]
 
 
-def _gaps(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[_Gap]:
+def _joined_deletions(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[_Deletion]:
     """Return the deletions in order; those with only blank lines between them are joined."""
-    gaps: list[_Gap] = []
+    gaps: list[_Deletion] = []
     for span, index in sorted((span, item.index) for item in resolved for span in item.resolution.deletions):
         last = gaps[-1] if gaps else None
         if last is not None and not outline.source.text[last.span.end : span.start].strip(" \t\r\n"):
-            gaps[-1] = _Gap(Span(last.span.start, max(last.span.end, span.end)), last.indexes)
+            gaps[-1] = _Deletion(Span(last.span.start, max(last.span.end, span.end)), last.indexes)
             last.indexes.append(index)
         else:
-            gaps.append(_Gap(span, [index]))
+            gaps.append(_Deletion(span, [index]))
     return gaps
 
 
-def _reach(outline: Outline, gap: Span) -> int:
+def _first_insertion_offset(outline: Outline, gap: Span) -> int:
     """Return the first offset of insertions into `gap`; at the end of the file it follows the last text."""
     ends_file = gap.end == len(outline.source.text)
     return end_of_text_before(outline, gap.start) if ends_file else gap.start
 
 
-def _filled(outline: Outline, gap: _Gap, insertions: Sequence[_Insertion]) -> AttributedEdit:
+def _replace_lines(outline: Outline, gap: _Deletion, insertions: Sequence[_Insertion]) -> AttributedEdit:
     """Return the edit that deletes the lines of `gap`, and inserts `insertions` in their place."""
     gone = tuple((index, Span(0, 0)) for index in gap.indexes)
     if not insertions:
         return AttributedEdit(delete_blocks(outline, gap.span), gone)
     start = min(gap.span.start, insertions[0][0].offset)
     placed = place_blocks(outline, Span(start, gap.span.end), [block.payload for block, _ in insertions])
-    return AttributedEdit(placed.edit, (*_pieces(insertions, placed.spans), *gone))
+    return AttributedEdit(placed.edit, (*_attributions(insertions, placed.spans), *gone))
 
 
-def _inserted(outline: Outline, insertions: Sequence[_Insertion]) -> Iterator[AttributedEdit]:
+def _insert_blocks(outline: Outline, insertions: Sequence[_Insertion]) -> Iterator[AttributedEdit]:
     """Yield one text edit for all blocks that go to one place; `insertions` are in order."""
     for offset, group in groupby(insertions, key=lambda insertion: insertion[0].offset):
         here = list(group)
         placed = place_blocks(outline, Span(offset, offset), [block.payload for block, _ in here])
-        yield AttributedEdit(placed.edit, _pieces(here, placed.spans))
+        yield AttributedEdit(placed.edit, _attributions(here, placed.spans))
 
 
-def _pieces(insertions: Sequence[_Insertion], spans: Sequence[Span]) -> tuple[tuple[int, Span], ...]:
+def _attributions(insertions: Sequence[_Insertion], spans: Sequence[Span]) -> tuple[tuple[int, Span], ...]:
     return tuple((index, span) for (_, index), span in zip(insertions, spans, strict=True))
 
 
@@ -562,13 +562,13 @@ def data_parts(outline: Outline, resolved: Sequence[ResolvedEdit]) -> list[Attri
     from mdplan.data.tree import DataError
 
     try:
-        return _parts(outline, data_edits)
+        return _change_data(outline, data_edits)
     except DataError as error:
         from mdplan.markdown.front_matter_edits import cannot_change
 
         # Only now find out which edit it was, so that a sound batch is read again once.
         sound = bisect_left(
-            range(1, len(data_edits)), 1, key=lambda count: _fails(outline, data_edits[:count])
+            range(1, len(data_edits)), 1, key=lambda count: _count_failures(outline, data_edits[:count])
         )
         return (cannot_change(outline, error).at(edit_index=data_edits[sound].index),)
 
@@ -597,18 +597,18 @@ def _changes_of(item: ResolvedEdit) -> "tuple[Change, ...]":
     return item.resolution.data.changes if item.resolution.data else ()
 
 
-def _fails(outline: Outline, data_edits: Sequence[ResolvedEdit]) -> int:
+def _count_failures(outline: Outline, data_edits: Sequence[ResolvedEdit]) -> int:
     """Return 1 if the changes of `data_edits` cannot be made together, else 0."""
     from mdplan.data.tree import DataError
 
     try:
-        _parts(outline, data_edits)
+        _change_data(outline, data_edits)
     except DataError:
         return 1
     return 0
 
 
-def _parts(outline: Outline, data_edits: Sequence[ResolvedEdit]) -> list[AttributedEdit]:
+def _change_data(outline: Outline, data_edits: Sequence[ResolvedEdit]) -> list[AttributedEdit]:
     """Make all changes together. Raises `DataError` if they cannot be made, or not be proven."""
     from mdplan.data.tree import DataError
     from mdplan.markdown.front_matter_edits import data_splices, verify_splices
@@ -622,10 +622,10 @@ def _parts(outline: Outline, data_edits: Sequence[ResolvedEdit]) -> list[Attribu
     if not isinstance(edits, EditList):
         raise DataError("two of the changes want the same text")
     verify_splices(outline, edits, changes, creates)
-    return [_part(splice, owners) for splice in splices]
+    return [_attribute(splice, owners) for splice in splices]
 
 
-def _part(splice: "Splice", owners: Sequence[int]) -> AttributedEdit:
+def _attribute(splice: "Splice", owners: Sequence[int]) -> AttributedEdit:
     indexes = sorted({owners[change] for change in splice.changes})
     whole = Span(0, len(splice.edit.new_text))
     return AttributedEdit(splice.edit, tuple((index, whole) for index in indexes))

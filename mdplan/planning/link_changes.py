@@ -367,11 +367,11 @@ def changed_anchors(built: BuiltFile, arrived: Mapping[int, BuiltFile]) -> Ancho
         return {}
     path = built.file.result_path
     places: dict[int, tuple[str, AnchorPlace | None]] = {}
-    for section, now in _headings(built):
+    for section, now in _headings_now(built):
         if section.anchor and (now is None or now.anchor != section.anchor):
             place = None if now is None else AnchorPlace(path, now.anchor or "", now.title)
             places[section.heading_start] = (section.anchor, place)
-    places |= dict(_departed(built, arrived))
+    places |= dict(_moved_away(built, arrived))
     keys = {target_key(anchor) for anchor, _ in places.values()}
     # Of equal anchors the first counts. Slugs of headings are keys, but for what a prefix can hide.
     named_headings = (built.base.with_anchor(key) for key in keys)
@@ -438,16 +438,16 @@ def _place_of_tag(built: BuiltFile, tag: Span, starts: Sequence[int]) -> int | N
     return place if place is not None and place < spans[index].end else None
 
 
-def _headings(built: BuiltFile) -> Iterator[tuple[Section, Section | None]]:
+def _headings_now(built: BuiltFile) -> Iterator[tuple[Section, Section | None]]:
     """Yield headings of the base with themselves in the result; None if they are gone.
 
     Leaves out headings with the same anchor outside what the edits touch.
     """
-    base, fresh = _touched(built)
+    base, fresh = _touched_headings(built)
     yield from _renumbered(built)
     now: dict[int, Section] = {}
     for item in built.resolved:
-        now |= dict(_moved(built, item))
+        now |= dict(_moved_inside(built, item))
     for section in base:
         start = built.edits.map_offset(section.heading_start, after=True)
         heading = built.result.heading_at(start)
@@ -463,7 +463,7 @@ def _headings(built: BuiltFile) -> Iterator[tuple[Section, Section | None]]:
     yield from ((section, now.get(section.heading_start)) for section in base)
 
 
-def _touched(built: BuiltFile) -> tuple[Sequence[Section], Sequence[Section]]:
+def _touched_headings(built: BuiltFile) -> tuple[Sequence[Section], Sequence[Section]]:
     """Return headings of base and result around the edits, or all if what changed is unknown."""
     base, result = built.base, built.result
     if built.changed is None:
@@ -497,7 +497,7 @@ def _retitled(built: BuiltFile, section: Section) -> Section | None:
     return built.result.heading_at(start)
 
 
-def _moved(built: BuiltFile, item: ResolvedEdit) -> Iterator[tuple[int, Section]]:
+def _moved_inside(built: BuiltFile, item: ResolvedEdit) -> Iterator[tuple[int, Section]]:
     """Yield the headings that `item` moves inside the file, by where they started."""
     if item.resolution.destination is None or item.outline is not built.base:
         return
@@ -517,7 +517,7 @@ def _moved_headings(
         yield from zip(old, new, strict=True)
 
 
-def _departed(
+def _moved_away(
     built: BuiltFile, arrived: Mapping[int, BuiltFile]
 ) -> Iterator[tuple[int, tuple[str, AnchorPlace | None]]]:
     """Yield the headings and explicit anchors that went to another file, by where they started."""
@@ -734,7 +734,7 @@ _LONGEST_NAME: Final = 6
 _FEW: Final = 8
 
 # What a fragment begins with; the `#` may be written as an escape or an entity.
-_OWN: Final = frozenset("#&\\")
+_FRAGMENT_STARTS: Final = frozenset("#&\\")
 
 # A destination with one of these must be parsed to know what it means.
 _MEANS_MORE: Final = lazy_pattern(r"[\\&%]")
@@ -794,7 +794,9 @@ def places_of_fragments(links: Iterable[re.Match[str]], keys: Container[str]) ->
         if match.lastgroup == "wiki":
             is_meant = "#" in written
         else:
-            is_meant = written[:1] in _OWN and any(_may_be_own(reading, keys) for reading in _readings(match))
+            is_meant = written[:1] in _FRAGMENT_STARTS and any(
+                _may_be_own(reading, keys) for reading in _readings(match)
+            )
         if is_meant:
             yield match.start(match.lastgroup or 0)
 
@@ -837,7 +839,7 @@ def text_of_bytes(data: bytes) -> str:
 
 
 def _may_be_own(written: str, keys: Container[str]) -> bool:
-    """Return True if `written`, which begins with one of `_OWN`, may be a fragment in `keys`."""
+    """Return True if `written`, which begins with one of `_FRAGMENT_STARTS`, may be a fragment in `keys`."""
     means_more = written[0] != "#" or _MEANS_MORE.search(written) is not None
     return means_more or target_key(written[1:]) in keys
 

@@ -142,7 +142,7 @@ class _Outcome:
     near: str | None = None
 
 
-_FINE = _Outcome()
+_UNCHANGED = _Outcome()
 
 
 class _LinkChecker:
@@ -164,25 +164,25 @@ class _LinkChecker:
         links = list(link_changes.possible_links(outline.source.text)) if changes.names else []
         if link_changes.may_name(links, changes.names):
             return destinations(outline, [whole(outline)], ANY_LINK)
-        areas = _blocks(outline, [*document.written, *self._moved])
+        areas = _blocks_with_links(outline, [*document.written, *self._moved])
         by_span = {link.span: link for link in destinations(outline, areas)}
         if document.old_path in changes.anchors:
             places = sorted(link_changes.places_of_fragments(links, changes.anchors[document.old_path]))
-            areas = _blocks(outline, [Span(place, place + 1) for place in places])
+            areas = _blocks_with_links(outline, [Span(place, place + 1) for place in places])
             by_span |= {link.span: link for link in destinations(outline, areas)}
         return [by_span[span] for span in sorted(by_span, key=BY_PLACE)]
 
     def outcome(self, destination: Destination) -> _Outcome:
         """Return what becomes of `destination`."""
-        if _holding(self.document.written, destination.span) is not None:
+        if _overlapping(self.document.written, destination.span) is not None:
             return self._written(destination)
-        moved = _holding(self._moved, destination.span)
+        moved = _overlapping(self._moved, destination.span)
         origin = self.document.old_path if moved is None else self.document.moved[moved]
         target = self.changes.target(origin, destination)
         # Hugo looks for a shortcode's page in all of the site.
         is_by_name = destination.form is DestinationForm.SHORTCODE
         if target is None or (is_by_name and not self._existed(target, origin, destination)):
-            return _FINE
+            return _UNCHANGED
         if target.kind is not TargetKind.FILE and moved is None:
             near = self.changes.near(origin, destination)
             if near is not None:
@@ -199,7 +199,7 @@ class _LinkChecker:
                 now=target_now,
             )
         if (edits == () and not target_now.is_removed) or not self._existed(target, origin, destination):
-            return _FINE
+            return _UNCHANGED
         return _Outcome(
             is_broken=not self._resolves(destination, was_there=self._was_file(target, origin, destination)),
             is_retargeted=self._names_a_place(destination),
@@ -283,7 +283,7 @@ class _LinkChecker:
     def _written(self, destination: Destination) -> _Outcome:
         """Check a link that an edit wrote: it is not rewritten, and must name something."""
         if self._resolves(destination, is_new=True) or self._is_in_form_of_a_site(destination):
-            return _FINE
+            return _UNCHANGED
         target = self.changes.target(self.document.old_path, destination)
         now = None if target is None else self._moved_to(target, destination)
         return _Outcome(is_broken=True, now=now)
@@ -398,13 +398,13 @@ class _LinkChecker:
         return f"{new}/" if old.path.endswith("/") else new
 
 
-def _holding(spans: Sequence[Span], span: Span) -> Span | None:
+def _overlapping(spans: Sequence[Span], span: Span) -> Span | None:
     """Return the one of `spans`, which are sorted and disjoint, that shares a code point with `span`."""
     before = bisect_right(spans, span.end - 1, key=lambda candidate: candidate.start) - 1
     return spans[before] if before >= 0 and spans[before].overlaps(span) else None
 
 
-def _blocks(outline: Outline, spans: Sequence[Span]) -> list[Span]:
+def _blocks_with_links(outline: Outline, spans: Sequence[Span]) -> list[Span]:
     """Return the blocks that hold a code point of `spans`, each once, without those that can hold no link."""
     text, tree = outline.source.text, outline.tree
     by_start = {block.span.start: block.span for span in spans for block in tree.leaves_in(span)}
@@ -548,14 +548,16 @@ def _updated(
         from mdplan.planning.navigation_entries import update_page_links
 
         built = update_page_links(built, pages, changes.before.rules, may_rewrite=may_rewrite)
-    updates = update_links(_document(built, may_rewrite=may_rewrite), changes, anchors)
+    updates = update_links(_linked_document(built, may_rewrite=may_rewrite), changes, anchors)
     edits = EditList.of(updates.edits)
     assert not isinstance(edits, Overlap), "destinations do not overlap"
     updated = with_post_edits(built, edits)
-    if updated is None or (edits and _headings(updated.result) != _headings(built.result)):
+    if updated is None or (edits and _heading_anchors(updated.result) != _heading_anchors(built.result)):
         # The document would not stay what it is: then all its links stay as they are.
         updated, edits = built, EditList()
-        updates = replace(update_links(_document(built, may_rewrite=False), changes, anchors), rewritten=0)
+        updates = replace(
+            update_links(_linked_document(built, may_rewrite=False), changes, anchors), rewritten=0
+        )
     for link in updates.uncertain:
         uncertain[link.path].append((built.file.result_path, _place(updated, link.offset, edits).line))
     warnings = (
@@ -599,11 +601,11 @@ def _place(updated: BuiltFile, offset: int, edits: EditList) -> Position:
     return updated.result.source.lines.position(offset if moved is None else moved)
 
 
-def _headings(outline: Outline) -> list[tuple[int, bool, str | None]]:
+def _heading_anchors(outline: Outline) -> list[tuple[int, bool, str | None]]:
     return [(section.level, section.nested, section.anchor) for section in outline.headings]
 
 
-def _document(built: BuiltFile, *, may_rewrite: bool) -> LinkedDocument:
+def _linked_document(built: BuiltFile, *, may_rewrite: bool) -> LinkedDocument:
     authored = [
         span
         for item in built.resolved

@@ -56,7 +56,7 @@ def update_entries(
     if parsed is None:
         return built
     navigation, content = parsed
-    affected = list(_affected(navigation, content.values, pages))
+    affected = list(_affected_pages(navigation, content.values, pages))
     return follow_pages(built, affected, may_rewrite=may_rewrite) if affected else built
 
 
@@ -71,7 +71,7 @@ def read_navigation(path: str, outline: Outline, tree: FileTree) -> tuple[Naviga
 
 def follow_pages(built: BuiltFile, affected: Sequence[AffectedPage], *, may_rewrite: bool) -> BuiltFile:
     """Return `built` with the changes of `affected`, and BROKEN_LINK for entries that stay as they are."""
-    updated = _changed(built, affected) if may_rewrite else None
+    updated = _with_changes(built, affected) if may_rewrite else None
     left = [page for page in affected if updated is None or page.change is None]
     result = updated or built
     warnings = tuple(_warning(result.result, page).at(file=built.file.path) for page in left)
@@ -107,7 +107,7 @@ def _items_at(lists: Iterable[MarkdownList], offset: int) -> Iterator[ListItem]:
                 yield item
 
 
-def _affected(
+def _affected_pages(
     navigation: Navigation, values: object, pages: Mapping[str, str | None]
 ) -> Iterator[AffectedPage]:
     for path, value in strings_of(values):
@@ -151,7 +151,7 @@ def _own_entry(values: Any, path: Path) -> Path | None:  # noqa: ANN401 (any val
     return path[:-2] if is_only and len(path) > 2 and isinstance(path[-3], int) else path
 
 
-def _changed(built: BuiltFile, affected: Sequence[AffectedPage]) -> BuiltFile | None:
+def _with_changes(built: BuiltFile, affected: Sequence[AffectedPage]) -> BuiltFile | None:
     """Return `built` with only the changes of `affected`; None without any, or if they cannot be made."""
     by_key = {prefix.change.key: prefix.change for prefix in affected if prefix.change is not None}
     gone = [key for key, change in by_key.items() if change.value is REMOVED]
@@ -208,7 +208,7 @@ def new_entry(
     name this one; KEY_NOT_FOUND for a list or a neighbour that is not there; those of adding an item.
     """
     if outline.format is DocumentFormat.MARKDOWN:
-        return _evident(_link(operation, page, path, outline).resolve(outline))
+        return _evident(_link_item(operation, page, path, outline).resolve(outline))
     parsed = read_navigation(path, outline, tree)
     make = parsed[0].kind.entry if parsed is not None else None
     if parsed is None or make is None:
@@ -227,11 +227,11 @@ def new_entry(
                 "make the page in that folder",
             ),
         )
-    lists = list(_lists(navigation, content.values, (), ()))
+    lists = list(_page_lists(navigation, content.values, (), ()))
     neighbour = operation.after if operation.before is None else operation.before
-    target = _place(operation, navigation, lists, page)
+    target = _list_for(operation, navigation, lists, page)
     if neighbour is not None:
-        target = _beside(operation, target, lists, neighbour)
+        target = _list_with(operation, target, lists, neighbour)
     if isinstance(target, Diagnostic):
         return (target,)
     entry = make(operation.title_of(page), written)
@@ -250,7 +250,7 @@ def _evident(outcome: Resolution | Problems) -> Resolution | Problems:
 
 
 @dataclass(frozen=True, slots=True)
-class _Listed:
+class _PageList:
     """A list of pages at `path`, with the `names` that a reader sees for it, and the folders of its pages.
 
     `entries` are the indexes of its entries by what may name one: a title, a page as written, or its path.
@@ -262,9 +262,9 @@ class _Listed:
     entries: Mapping[str, int]
 
 
-def _place(
-    operation: CreatePage, navigation: Navigation, lists: Sequence[_Listed], page: str
-) -> _Listed | Diagnostic:
+def _list_for(
+    operation: CreatePage, navigation: Navigation, lists: Sequence[_PageList], page: str
+) -> _PageList | Diagnostic:
     """Return the list that takes the entry. Errors: KEY_NOT_FOUND, INVALID_ARGUMENT."""
     if operation.under is not None:
         candidates = [pages for pages in lists if operation.under in pages.names]
@@ -287,21 +287,26 @@ def _place(
     return Diagnostic.invalid(problem, f"give `under`; {hint}" if names else hint)
 
 
-def _lists(navigation: Navigation, values: Any, path: Path, names: tuple[str, ...]) -> Iterator[_Listed]:  # noqa: ANN401
+def _page_lists(
+    navigation: Navigation,
+    values: Any,  # noqa: ANN401 (any value)
+    path: Path,
+    names: tuple[str, ...],
+) -> Iterator[_PageList]:
     """Yield the lists in `values` that have pages, also nested ones, the outermost first."""
     kind = navigation.kind
     if isinstance(values, list):
         is_inside = kind.pages_keys is not None or path[: len(kind.top)] == kind.top
         if is_inside and (kind.pages_keys is None or (path[-1:] and path[-1] in kind.pages_keys)):
-            entries = _entries(navigation, values, path)
-            yield _Listed(path, names, _folders(navigation, values, path), entries)
+            entries = _entry_indexes(navigation, values, path)
+            yield _PageList(path, names, _folders(navigation, values, path), entries)
         for index, value in enumerate(values):
-            yield from _lists(navigation, value, (*path, index), ())
+            yield from _page_lists(navigation, value, (*path, index), ())
     elif isinstance(values, dict):
         titles = tuple(value for name in _TITLES if isinstance(value := values.get(name), str))
         for name, value in values.items():
             if isinstance(name, str):
-                yield from _lists(navigation, value, (*path, name), titles or (name,))
+                yield from _page_lists(navigation, value, (*path, name), titles or (name,))
 
 
 def _folders(navigation: Navigation, values: list[Any], path: Path) -> frozenset[str]:
@@ -314,7 +319,7 @@ def _folders(navigation: Navigation, values: list[Any], path: Path) -> frozenset
     return frozenset(folders)
 
 
-def _entries(navigation: Navigation, values: list[Any], path: Path) -> Mapping[str, int]:
+def _entry_indexes(navigation: Navigation, values: list[Any], path: Path) -> Mapping[str, int]:
     """Return the indexes of the entries of a list at `path` by their titles and pages, in each form."""
     by_title: dict[str, int] = {}
     by_page: dict[str, int] = {}
@@ -330,14 +335,14 @@ def _entries(navigation: Navigation, values: list[Any], path: Path) -> Mapping[s
     return {**by_page, **by_title}
 
 
-def _beside(
-    operation: CreatePage, chosen: _Listed | Diagnostic, lists: Sequence[_Listed], neighbour: str
-) -> _Listed | Diagnostic:
+def _list_with(
+    operation: CreatePage, chosen: _PageList | Diagnostic, lists: Sequence[_PageList], neighbour: str
+) -> _PageList | Diagnostic:
     """Return the list with the entry `neighbour`: `chosen`, or if no list was named, the only one with it.
 
     Errors: that of `chosen` if a list was named; KEY_NOT_FOUND, INVALID_ARGUMENT.
     """
-    if isinstance(chosen, _Listed) and neighbour in chosen.entries:
+    if isinstance(chosen, _PageList) and neighbour in chosen.entries:
         return chosen
     if isinstance(chosen, Diagnostic) and operation.under is not None:
         return chosen
@@ -361,7 +366,7 @@ def _beside(
     )
 
 
-def _link(operation: CreatePage, page: str, path: str, outline: Outline) -> AddListItem:
+def _link_item(operation: CreatePage, page: str, path: str, outline: Outline) -> AddListItem:
     """Return the operation that adds a link to `page` to the list of links in `path`."""
     title = operation.title_of(page).replace("[", "\\[").replace("]", "\\]")
     link = link_between(folder_of(path), page)
@@ -418,7 +423,7 @@ def _routes(
         if path[-1] != _KEY or path[0] not in _OWNERS or EXTERNAL.match(value):
             continue
         body = TAIL.sub("", value)
-        match = next(_named(built.file.relative, body, pages, rules), None) if body else None
+        match = next(_pages_named(built.file.relative, body, pages, rules), None) if body else None
         if match is not None:
             page, style = match
             now = pages[page]
@@ -427,7 +432,7 @@ def _routes(
             yield AffectedPage(path, page, now, change)
 
 
-def _named(
+def _pages_named(
     document: str, body: str, pages: Mapping[str, str | None], rules: SiteRules
 ) -> Iterator[tuple[str, LinkStyle]]:
     """Yield those of `pages` that the path `body` in the file `document` may name, each with its style."""

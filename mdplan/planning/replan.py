@@ -345,7 +345,7 @@ def undo_file(change: FileChange, before: bytes | None) -> UndoneFile | Diagnost
         edits = EditList((TextEdit.delete(Span(0, len(left.text))),) if left.text else ())
     else:
         edits = change.edits.invert(base.text)
-    return _undone(change, left, edits, change.base_sha256)
+    return _inverse(change, left, edits, change.base_sha256)
 
 
 def rebase_undone(undone: UndoneFile, current: Source) -> UndoneFile | Problems:
@@ -362,7 +362,7 @@ def rebase_undone(undone: UndoneFile, current: Source) -> UndoneFile | Problems:
         lines = [_shown_lines(block.new_start + 1, block.new_end) for block in touched]
         return (_moved_on(change.path, lines),)
     edits = EditList(tuple(TextEdit(drift.carried(edit.span), edit.new_text) for edit in change.edits))
-    return _on(change, current, edits)
+    return _rebased(change, current, edits)
 
 
 def merge_undone(undone: UndoneFile, current: Source) -> UndoneFile | Problems:
@@ -377,10 +377,10 @@ def merge_undone(undone: UndoneFile, current: Source) -> UndoneFile | Problems:
     if change.result_sha256 is None:
         return (_moved_on(change.path, ()),)
     edits = merged_edits(Sides.of(change, source, current, change.edits.apply(source.text)))
-    return _on(change, current, edits) if isinstance(edits, EditList) else edits
+    return _rebased(change, current, edits) if isinstance(edits, EditList) else edits
 
 
-def _on(change: FileChange, current: Source, edits: EditList) -> UndoneFile | Problems:
+def _rebased(change: FileChange, current: Source, edits: EditList) -> UndoneFile | Problems:
     """Return `change` with `edits` of the file as it is now, `current`."""
     byte_edits = current.planned_byte_edits(edits)
     if isinstance(byte_edits, EncodeProblem):
@@ -397,8 +397,8 @@ def undo_plan(transaction: str, files: Iterable[UndoneFile]) -> Plan:
     changes: list[FileChange] = []
     results: list[EditResult] = []
     for index, file in enumerate(files):
-        changes.append(_counted(file.change, file.source))
-        results.append(_result(index, file))
+        changes.append(_with_counts(file.change, file.source))
+        results.append(_undo_result(index, file))
     return new_plan(
         files=tuple(changes),
         requested=tuple(({"op": UNDO, "transaction": transaction},) for _ in changes),
@@ -427,10 +427,10 @@ def _created_again(change: FileChange, base: Source) -> UndoneFile:
     is_default = change.encoding is None and base.encoding == "utf-8"
     encoding = None if is_default else base.encoding
     undone = replace(change, encoding=encoding)
-    return _undone(undone, replay.no_text(encoding), edits, base.sha256)
+    return _inverse(undone, replay.no_text(encoding), edits, base.sha256)
 
 
-def _undone(change: FileChange, source: Source, edits: EditList, result: str | None) -> UndoneFile:
+def _inverse(change: FileChange, source: Source, edits: EditList, result: str | None) -> UndoneFile:
     path, new_path = change.path, change.new_path
     inverse = replace(
         change,
@@ -443,7 +443,7 @@ def _undone(change: FileChange, source: Source, edits: EditList, result: str | N
     return UndoneFile(inverse, source)
 
 
-def _counted(change: FileChange, source: Source) -> FileChange:
+def _with_counts(change: FileChange, source: Source) -> FileChange:
     """Return `change` with the line counts of its diff and the section hashes of its base."""
     byte_edits = source.planned_byte_edits(change.edits)
     assert not isinstance(byte_edits, EncodeProblem), "the text was in the file"
@@ -453,7 +453,7 @@ def _counted(change: FileChange, source: Source) -> FileChange:
     return replace(change, lines_added=stat.added, lines_removed=stat.removed, base_sections=sections)
 
 
-def _result(index: int, file: UndoneFile) -> EditResult:
+def _undo_result(index: int, file: UndoneFile) -> EditResult:
     edits, lines = file.change.edits, file.source.lines
     written = LineIndex(edits.apply(file.source.text))
     spans = zip(edits, edits.result_spans, strict=True)

@@ -40,7 +40,7 @@ def edit_results(built_files: Sequence[BuiltFile]) -> tuple[EditResult, ...]:
     for built in built_files:
         after = map_sections(built, built.resolved)
         for item in built.resolved:
-            result = _result(built, item, after.get(item.index))
+            result = _edit_result(built, item, after.get(item.index))
             results.append(_moved_here(result, *arrived[item.index]) if item.index in arrived else result)
     return tuple(results)
 
@@ -75,7 +75,7 @@ class MappedSection:
     sha256: str
 
 
-def _result(built: BuiltFile, item: ResolvedEdit, after: MappedSection | None) -> EditResult:
+def _edit_result(built: BuiltFile, item: ResolvedEdit, after: MappedSection | None) -> EditResult:
     resolution = item.resolution
     matches = resolution.matches
     section = resolution.section
@@ -148,7 +148,7 @@ def plan_of(build: BuildResult, batch: Batch) -> Plan:
             warnings += (warning.at(file=built.file.path) for warning in find(built))
         warnings += built.warnings
     return new_plan(
-        files=tuple(_change(built) for built in built_files),
+        files=tuple(_file_change(built) for built in built_files),
         requested=tuple(normalized_edits(built.file.requested) for built in built_files),
         options=batch.options,
         effects=effects_of(built_files),
@@ -195,7 +195,7 @@ def report_fields(plan: Plan, diff: bytes | None) -> dict[str, Any]:
     }
 
 
-def _change(built: BuiltFile) -> FileChange:
+def _file_change(built: BuiltFile) -> FileChange:
     stat = DiffStat.of(built.hunks)
     return FileChange(
         path=built.file.path,
@@ -214,7 +214,7 @@ def _change(built: BuiltFile) -> FileChange:
 
 # --- Warnings about a result: deletions, merged lists, halves of tags, broken rows and front matter
 
-_MANY: Final = 100
+_MANY_LINES: Final = 100
 
 
 def large_deletions(built: BuiltFile) -> Iterator[Diagnostic]:
@@ -236,7 +236,7 @@ def large_deletions(built: BuiltFile) -> Iterator[Diagnostic]:
 
 
 def _is_large(gone: int, count: int) -> bool:
-    return gone > _MANY or 2 * gone > count
+    return gone > _MANY_LINES or 2 * gone > count
 
 
 def _most_that_go(built: BuiltFile) -> int:
@@ -482,7 +482,7 @@ def _replacement(edits: EditList, offset: int) -> tuple[Span, Span]:
 # --- Reports on files after a write, so that the next edit needs no new read
 
 # How many lines are shown on both sides of the first and of the last line of a change.
-_AROUND: Final = 3
+_CONTEXT_LINES: Final = 3
 
 # What all files of one report may take: of ranges in line maps, and of characters in context.
 _MOST_RANGES: Final = 200
@@ -566,10 +566,10 @@ def _blocks_around(changes: Sequence[ChangedLines], count: int) -> Iterator[tupl
     """Yield inclusive ranges of lines of the result near the edges of `changes`; near ranges are one."""
     current: tuple[int, int] | None = None
     for edge in (at for change in changes for at in (change.new_start, change.new_end)):
-        start, end = max(edge - _AROUND, 1), min(edge + _AROUND - 1, count)
+        start, end = max(edge - _CONTEXT_LINES, 1), min(edge + _CONTEXT_LINES - 1, count)
         if end < start:
             continue
-        if current is not None and start <= current[1] + _AROUND + 1:
+        if current is not None and start <= current[1] + _CONTEXT_LINES + 1:
             current = (current[0], max(end, current[1]))
             continue
         if current is not None:

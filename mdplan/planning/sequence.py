@@ -144,12 +144,12 @@ class SequentialState:
             base,
             EditList(),
             base,
-            {section.heading_start: section.heading_start for section in _headed(base)},
+            {section.heading_start: section.heading_start for section in _sections_with_heading(base)},
         )
 
     def after(self, step: build.BuiltFile) -> "SequentialState":
         """Return the state after the one edit of `step`."""
-        followed = _followed(step)
+        followed = _followed_headings(step)
         return SequentialState(
             self.base,
             compose(self.edits, step.edits, len(self.base.source.text)),
@@ -162,14 +162,19 @@ class SequentialState:
         if section.is_root:
             return self.current.sections[0]
         start = self.starts.get(section.heading_start)
-        return next((heading for heading in _headed(self.current) if heading.heading_start == start), None)
+        return next(
+            (heading for heading in _sections_with_heading(self.current) if heading.heading_start == start),
+            None,
+        )
 
     def section_before(self, section: Section) -> Section | None:
         """Return the section of the base that `section` was; None if an edit made it."""
         if section.is_root:
             return self.base.sections[0]
         old = next((old for old, start in self.starts.items() if start == section.heading_start), None)
-        return next((heading for heading in _headed(self.base) if heading.heading_start == old), None)
+        return next(
+            (heading for heading in _sections_with_heading(self.base) if heading.heading_start == old), None
+        )
 
     def span_now(self, span: Span) -> Span | None:
         """Return where the text of `span` is, or what was written in its place; None if an edit cut it."""
@@ -181,20 +186,20 @@ class SequentialState:
         return Span(start, end)
 
 
-def _headed(outline: Outline) -> Iterator[Section]:
+def _sections_with_heading(outline: Outline) -> Iterator[Section]:
     return (section for section in outline.every_section() if section.heading)
 
 
-def _followed(step: build.BuiltFile) -> dict[int, int]:
+def _followed_headings(step: build.BuiltFile) -> dict[int, int]:
     """Return where the headings of the base of one step start in its result, by where they started.
 
     A heading stays the same when its own line is rewritten, and when its section moves.
     """
-    followed: dict[int, int] = dict(_moved(step))
-    for section in _headed(step.base):
+    followed: dict[int, int] = dict(_moved_headings(step))
+    for section in _sections_with_heading(step.base):
         start = section.heading_start
         after = step.edits.map_offset(start, after=True)
-        now = _rewritten(step, section) if after is None else _start_of_line(step, start, after)
+        now = _rewritten_start(step, section) if after is None else _start_of_line(step, start, after)
         if start not in followed and now is not None and step.result.heading_at(now) is not None:
             followed[start] = now
     return followed
@@ -211,7 +216,7 @@ def _start_of_line(step: build.BuiltFile, start: int, after: int) -> int:
     return before if before is not None and is_in_line else after
 
 
-def _rewritten(step: build.BuiltFile, section: Section) -> int | None:
+def _rewritten_start(step: build.BuiltFile, section: Section) -> int | None:
     """Return where a heading starts whose first characters an edit replaced; None if all of it went."""
     assert section.heading is not None
     start, end = section.heading_start, section.heading.span.end
@@ -220,7 +225,7 @@ def _rewritten(step: build.BuiltFile, section: Section) -> int | None:
     return None if is_removed else step.edits.map_offset(start)
 
 
-def _moved(step: build.BuiltFile) -> Iterator[tuple[int, int]]:
+def _moved_headings(step: build.BuiltFile) -> Iterator[tuple[int, int]]:
     """Yield the headings of a section that moved: its text has as many as before, in the same order."""
     (item,) = step.resolved
     section = item.resolution.section

@@ -26,11 +26,11 @@ from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import BY_PLACE, Span
 
-_LISTED = 5
+_MOST_LISTED = 5
 
 _COMMENT = "<!--"
 
-_WHOLE = frozenset({"create", "delete"})
+_WHOLE_FILE_EFFECTS = frozenset({"create", "delete"})
 
 _FoldedPath = tuple[str, ...]
 
@@ -46,7 +46,11 @@ def verify(built: BuiltFile, batch: Batch) -> Problems:
 def verify_outline(built: BuiltFile, batch: Batch) -> Problems:
     """Return OUTLINE_CHANGED for headings, front matter and regions that come, go or move unasked."""
     # A file that comes or goes as a whole has no outline to keep.
-    if not built.edits or batch.allow_outline_change or built.file.requested.file_effect in _WHOLE:
+    if (
+        not built.edits
+        or batch.allow_outline_change
+        or built.file.requested.file_effect in _WHOLE_FILE_EFFECTS
+    ):
         return ()
     places = _PlaceIndex(built)
     old, new = _compared_headings(built, places)
@@ -63,7 +67,11 @@ def verify_outline(built: BuiltFile, batch: Batch) -> Problems:
 
 def verify_paths(built: BuiltFile, batch: Batch) -> Problems:
     """Return DUPLICATE_HEADING for heading paths that repeat more often than in the base."""
-    if not built.edits or batch.allow_duplicate_headings or built.file.requested.file_effect in _WHOLE:
+    if (
+        not built.edits
+        or batch.allow_duplicate_headings
+        or built.file.requested.file_effect in _WHOLE_FILE_EFFECTS
+    ):
         return ()
     return tuple(problem.at(file=built.file.path) for problem in _repeated_paths(built, _PlaceIndex(built)))
 
@@ -226,7 +234,7 @@ def _outline_changed(outline: Outline, sections: Sequence[Section], problem: str
 
 
 def _at_lines(noun: str, lines: Sequence[int]) -> str:
-    listed = ", ".join(map(str, lines[:_LISTED])) + (", …" if len(lines) > _LISTED else "")
+    listed = ", ".join(map(str, lines[:_MOST_LISTED])) + (", …" if len(lines) > _MOST_LISTED else "")
     return f"{noun} at line {listed}" if len(lines) == 1 else f"{noun}s at lines {listed}"
 
 
@@ -461,10 +469,10 @@ def find_conflicts(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Prob
     by_pair: dict[frozenset[int], Diagnostic] = {}
     for conflict in (
         *_between_takers(file, resolved),
-        *_of_owners(file, resolved),
-        *_of_headings(file, resolved),
-        *_of_parts(file, resolved),
-        *_of_spans(file, resolved),
+        *_inside_taken_sections(file, resolved),
+        *_below_replaced_headings(file, resolved),
+        *_on_shared_parts(file, resolved),
+        *_on_shared_text(file, resolved),
     ):
         by_pair.setdefault(frozenset((conflict.edit, conflict.other)), conflict.to_diagnostic(file))
     in_two_formats = (problem.at(file=file.path) for problem in created_twice(resolved, file.numbers))
@@ -508,7 +516,7 @@ def _between_takers(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Ite
                     break
 
 
-def _of_owners(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:
+def _inside_taken_sections(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:
     """Yield edits that write into a section that another edit takes whole."""
     takers = {
         section: (edit.index, claim)
@@ -531,7 +539,7 @@ def _of_owners(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator
                 break
 
 
-def _of_headings(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:
+def _below_replaced_headings(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:
     """Insertions that would land in another section, because the heading of their own is written over."""
     claimed = [claim_index for claim_index in _claimed(resolved) if len(claim_index[0])]
     for edit in resolved:
@@ -553,7 +561,7 @@ def _of_headings(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterat
                 break
 
 
-def _of_parts(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:
+def _on_shared_parts(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:
     """Yield edits that want one part, or a part of what another edit wants."""
     claims = [(claim, edit.index) for edit in resolved for claim in edit.resolution.claims if claim.part]
     owners: dict[tuple[int | str, ...], int] = {}
@@ -569,7 +577,7 @@ def _of_parts(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[
         owners.setdefault(claim.part, index)
 
 
-def _of_spans(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:
+def _on_shared_text(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:
     """Yield edits of one text: each with the one that reaches furthest of those that start before it."""
     widest: tuple[Span, int] | None = None
     for span, index in _claimed(resolved):

@@ -127,16 +127,16 @@ class LinePlaces:
 
     def of_old(self, start: int, end: int) -> Owners:
         """Return the edits that took the bytes ``[start, end)`` of the base, which are a line."""
-        return self._owners(_meeting(*self._old, start, end), self._claimed, start, end)
+        return self._owners(_ranges_in(*self._old, start, end), self._claimed, start, end)
 
     def of_new(self, start: int, end: int) -> Owners:
         """Return the edits that wrote the bytes ``[start, end)`` of the result, which are a line."""
-        return self._owners(_meeting(*self._new, start, end), self._written, start, end)
+        return self._owners(_ranges_in(*self._new, start, end), self._written, start, end)
 
     def is_derived(self, start: int, end: int) -> bool:
         """Return True if text edits that nobody asked for are in the bytes ``[start, end)`` of the base."""
         owners = self.made.owners
-        return any(not owners[index] for index in _meeting(*self._old, start, end))
+        return any(not owners[index] for index in _ranges_in(*self._old, start, end))
 
     def section(self, old: tuple[int, int], new: tuple[int, int]) -> tuple[str, ...]:
         """Heading path of the first change in those bytes of the base and of the result.
@@ -144,8 +144,8 @@ class LinePlaces:
         In the result, or in the base where text is only removed. INI and plain text have none.
         """
         sides = self.sides
-        index = next(_meeting(*self._old, *old), None)
-        index = next(_meeting(*self._new, *new), 0) if index is None else index
+        index = next(_ranges_in(*self._old, *old), None)
+        index = next(_ranges_in(*self._new, *new), 0) if index is None else index
         edit = sides.edits.edits[index]
         written = edit.new_text.lstrip()
         if written:
@@ -218,7 +218,7 @@ class _Places:
         return {place.edit for place in self.places[first:last] if place.end > start}
 
 
-def _meeting(starts: Sequence[int], ends: Sequence[int], start: int, end: int) -> Iterator[int]:
+def _ranges_in(starts: Sequence[int], ends: Sequence[int], start: int, end: int) -> Iterator[int]:
     """Yield indexes of the ranges that share a byte with ``[start, end)``; if none does, of touching ones.
 
     A diff may show a line that was there already as the new one, when an equal line was put next to it.
@@ -256,7 +256,7 @@ def places_of(sides: FileSides, results: Sequence[EditResult], *, sequential: bo
     written = sorted(_written(own, change.path, sides.result_lines))
     by_lines = list(_touching(sides.edits.result_spans, written))
     owners = [
-        _decided(edit.span, claims, lines)
+        _owners_of(edit.span, claims, lines)
         for edit, claims, lines in zip(sides.edits, by_claim, by_lines, strict=True)
     ]
     # What one edit took and another wrote in its place is one text edit.
@@ -289,7 +289,7 @@ def _written(results: Sequence[EditResult], path: str, lines: LineIndex) -> Iter
             yield EditedLines(lines.start(place.start), lines.end(place.end), result.edit_index)
 
 
-def _decided(span: Span, claims: Sequence[EditedLines], lines: Sequence[EditedLines]) -> Owners:
+def _owners_of(span: Span, claims: Sequence[EditedLines], lines: Sequence[EditedLines]) -> Owners:
     """Return the edits that a text edit with `span` belongs to, of those whose claims or lines it touches."""
     inside = {place.edit for place in claims if place.start < span.end and span.start < place.end}
     at = {place.edit for place in claims if place.start == place.end == span.start}
