@@ -376,13 +376,12 @@ def _swallowed_headings(old: Outline, new: Outline, swallowed: Container[int]) -
             continue
         block = new.tree.leaf_at(new.source.lines.start(number))
         inside = f": it is in the {block.kind} that starts at line {block.first_line}" if block else ""
-        hint = "close what comes before it, or put a blank line there"
-        yield _lost_line(Code.HEADING_LOST, new, number, f"a heading{inside}", hint)
-
-
-def _lost_line(code: Code, new: Outline, number: int, what_it_was: str, hint: str) -> Diagnostic:
-    message = f"`{short_name(_line(new, number))}` at line {number} is no longer {what_it_was}"
-    return Diagnostic.warning(code, message, hint, place=Position(number, 1))
+        yield Diagnostic.warning(
+            Code.HEADING_LOST,
+            f"`{short_name(_line(new, number))}` at line {number} is no longer a heading{inside}",
+            "close what comes before it, or put a blank line there",
+            place=Position(number, 1),
+        )
 
 
 def _heading_lines(outline: Outline) -> dict[int, str]:
@@ -688,8 +687,12 @@ def torn_headings(old: Outline, new: Outline, swallowed: Container[int]) -> Iter
     """Yield HEADING_LOST for headings without the blank after their ``#``; not for lines in `swallowed`."""
     was, now = _heading_texts(old), _heading_texts(new)
     for number, before in _torn_lines(new, was, now, _HEADING, swallowed):
-        hint = f"write the blank after its marks again: `{short_name(before)}`"
-        yield _lost_line(Code.HEADING_LOST, new, number, "a heading", hint)
+        yield Diagnostic.warning(
+            Code.HEADING_LOST,
+            f"`{short_name(_line(new, number))}` at line {number} is no longer a heading",
+            f"write the blank after its marks again: `{short_name(before)}`",
+            place=Position(number, 1),
+        )
 
 
 def torn_tasks(old: Outline, new: Outline, swallowed: Container[int]) -> Iterator[Diagnostic]:
@@ -697,8 +700,12 @@ def torn_tasks(old: Outline, new: Outline, swallowed: Container[int]) -> Iterato
     if "[" not in old.source.text:
         return
     for number, before in _torn_lines(new, _task_texts(old), _task_texts(new), _TASK, swallowed):
-        hint = f"write its blanks again: `{short_name(before)}`"
-        yield _lost_line(Code.TASK_LOST, new, number, "a task", hint)
+        yield Diagnostic.warning(
+            Code.TASK_LOST,
+            f"`{short_name(_line(new, number))}` at line {number} is no longer a task",
+            f"write its blanks again: `{short_name(before)}`",
+            place=Position(number, 1),
+        )
 
 
 def _heading_texts(outline: Outline) -> dict[int, str]:
