@@ -501,7 +501,12 @@ def written_files(
             continue
         if not ranges_left and not characters_left:
             # Of many files the later bases need not be read for that.
-            written.append(_left_out(change))
+            path = change.new_path or change.path
+            written.append(
+                WrittenFile(
+                    file=path, line_map=(), context=(), line_map_truncated=True, context_truncated=True
+                )
+            )
             continue
         base, result = bases[index], results[index] if results else None
         file = _written_file(change, base, result, ranges_left, characters_left)
@@ -509,16 +514,6 @@ def written_files(
         characters_left -= sum(len(block.text) for block in file.context)
         written.append(file)
     return tuple(written)
-
-
-def _left_out(change: FileChange) -> WrittenFile:
-    return WrittenFile(
-        file=change.new_path or change.path,
-        line_map=(),
-        context=(),
-        line_map_truncated=True,
-        context_truncated=True,
-    )
 
 
 def _written_file(

@@ -340,8 +340,7 @@ def _place_now(operation: Operation, to: SequentialState) -> dict[str, Any] | No
 
 def _range_now(range_field: RangeField, to: SequentialState) -> tuple[dict[str, Any], Span] | None:
     start, end = (
-        to.base.source.lines.offset(end_field.to_position())
-        for end_field in (range_field.start, range_field.end)
+        to.base.source.lines.offset(edge.to_position()) for edge in (range_field.start, range_field.end)
     )
     assert start is not None, "it was resolved on the base"
     assert end is not None, "it was resolved on the base"

@@ -445,9 +445,7 @@ def touched_section(sides: FileSides, result: EditResult) -> TouchedSection | No
 
 
 def _by_id(outline: Outline, section_id: str) -> SectionSide | None:
-    section = next(
-        (candidate for candidate in outline.every_section() if candidate.section_id == section_id), None
-    )
+    section = next((each for each in outline.every_section() if each.section_id == section_id), None)
     return _at(outline, section.span.start) if section is not None and not section.nested else None
 
 

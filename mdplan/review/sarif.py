@@ -145,11 +145,9 @@ def fixes_of(diff: str) -> Iterator[Fix]:
 
 def _of_hunk(file: FileDiff, hunk: DiffHunk) -> Iterator[Fix]:
     line = hunk.old_start
-    runs = [
-        (stays, list(run)) for stays, run in groupby(hunk.lines, lambda line_of_run: line_of_run.sign == " ")
-    ]
+    runs = [(stays, list(run)) for stays, run in groupby(hunk.lines, lambda item: item.sign == " ")]
     for index, (stays, run) in enumerate(runs):
-        count = sum(line_of_run.sign != "+" for line_of_run in run)
+        count = sum(item.sign != "+" for item in run)
         if not stays:
             old, new = _side(run, "-"), _side(run, "+")
             first, last = line, line + count - 1
