@@ -6,12 +6,13 @@ nothing.
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
 from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import click
 
-from mdplan.cli.terminal import shown
+from mdplan.cli.terminal import shown_paths
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -38,106 +39,116 @@ REPORTS: Final = ("stat", "plan", "apply")
 SCHEMA_KINDS: Final = ("batch", "plan", "report", "op", "manifest")
 
 
-def plans(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
-    """IDs of saved plans, the last saved first, as short as other commands print them, with their files."""
-    del parameter
-    return [item for item in _plans(context, incomplete) if item.value.startswith(incomplete)]
+def _completes(offer: Callable[[click.Context, str], "Iterable[CompletionItem]"]) -> Completion:
+    """Return the completion that offers what `offer` yields, if it continues the incomplete word."""
+
+    @wraps(offer)
+    def complete(
+        context: click.Context, parameter: click.Parameter, incomplete: str
+    ) -> "list[CompletionItem]":
+        del parameter
+        return [item for item in offer(context, incomplete) if item.value.startswith(incomplete)]
+
+    return complete
 
 
-def plans_and_files(
-    context: click.Context, parameter: click.Parameter, incomplete: str
-) -> "list[CompletionItem]":
-    """Those that were not applied, and files."""
+@_completes
+def plans(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
+    """Offer IDs of saved plans, the last saved first, as short as other commands print them."""
+    return _plans(context, incomplete)
+
+
+@_completes
+def plans_and_files(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
+    """Offer plans that were not applied, and files."""
     # A shell forgets what came before a file, so that comes first; bash then looks for files if no plan fits.
-    del parameter
-    offers = _plans(context, incomplete, omits_applied=True)
-    return [_item(incomplete, type="file"), *(each for each in offers if each.value.startswith(incomplete))]
+    yield _item(incomplete, type="file")
+    yield from _plans(context, incomplete, omits_applied=True)
 
 
-def transactions(
-    context: click.Context, parameter: click.Parameter, incomplete: str
-) -> "list[CompletionItem]":
-    """IDs of transactions, the newest first, with their files."""
-    del parameter
-    return [item for item in _transactions(context) if item.value.startswith(incomplete)]
+@_completes
+def transactions(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
+    """Offer IDs of transactions, the newest first, with their files."""
+    from mdplan.diagnostics import Diagnostic
+
+    del incomplete
+    opened = _opened(context)
+    if opened is None:
+        return
+    for past in islice(opened[1].newest_first(), _NEWEST):
+        if not isinstance(past, Diagnostic):
+            paths = [file.path for file in past.stored.files]
+            yield _item(past.id, help=shown_paths(paths, _FILES_NAMED))
 
 
-def topics(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
-    """Names of operations and commands."""
+@_completes
+def topics(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
+    """Offer names of operations and commands."""
     group = context.find_root().command
     assert isinstance(group, click.Group)
-    commands = [_item(name) for name in group.list_commands(context) if name.startswith(incomplete)]
-    return [*operations(context, parameter, incomplete), *commands]
+    yield from _operations(incomplete)
+    yield from map(_item, group.list_commands(context))
 
 
-def operations(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
-    """Names of operations, with what they do."""
-    from mdplan.operations import OPERATIONS
-    from mdplan.requests.schemas import operation_reference
-
-    del context, parameter
-    fitting = [op for op in OPERATIONS if op.startswith(incomplete)]
-    return [_item(op, help=operation_reference(op).summary) for op in fitting]
-
-
-def headings(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
-    """Headings of the file that the words before name; a heading that repeats comes with its path."""
-    del parameter
-    found: list[CompletionItem] = []
+@_completes
+def headings(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
+    """Offer headings of the file that the words before name; one that repeats comes with its path."""
+    del incomplete
     for outline in _outlines(context):
         sections = [section for section in outline.sections if not section.is_root]
         titles = [section.title for section in sections]
         for section in sections:
             name = section.title if titles.count(section.title) == 1 else " / ".join(section.path)
-            if name.startswith(incomplete):
-                found.append(_item(name, help=f"line {section.first_line}"))
-    return found
+            yield _item(name, help=f"line {section.first_line}")
 
 
-def front_matter_keys(
-    context: click.Context, parameter: click.Parameter, incomplete: str
-) -> "list[CompletionItem]":
-    """Keys of the front matter of the file that the words before name."""
-    del parameter
-    keys = [key for outline in _outlines(context) for key in _keys(outline)]
-    return [_item(key) for key in keys if key.startswith(incomplete)]
+@_completes
+def front_matter_keys(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
+    """Offer keys of the front matter of the file that the words before name."""
+    del incomplete
+    return map(_item, _keys(context))
 
 
-def assignments(
-    context: click.Context, parameter: click.Parameter, incomplete: str
-) -> "list[CompletionItem]":
-    """Files, and ``KEY=`` for the keys of the front matter of the file that was named first."""
-    keys = [_item(f"{item.value}=") for item in front_matter_keys(context, parameter, incomplete)]
-    return [_item(incomplete, type="file"), *keys] if "=" not in incomplete else []
+@_completes
+def assignments(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
+    """Offer files, and ``KEY=`` for the keys of the front matter of the file that was named first."""
+    if "=" not in incomplete:
+        yield _item(incomplete, type="file")
+        yield from (_item(f"{key}=") for key in _keys(context))
 
 
-def task_items(context: click.Context, parameter: click.Parameter, incomplete: str) -> "list[CompletionItem]":
-    """Texts of the tasks of the file that the words before name, with whether they are done."""
-    del parameter
-    found: list[CompletionItem] = []
+@_completes
+def task_items(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
+    """Offer texts of the tasks of the file that the words before name, with whether they are done."""
+    del incomplete
     for outline in _outlines(context):
-        items = [item for each in outline.lists.all for item in each.items if item.mark is not None]
-        fitting = [item for item in items if item.text.startswith(incomplete)]
-        found += (_item(item.text, help="open" if item.mark == " " else "done") for item in fitting)
-    return found
+        items = [item for listing in outline.lists.all for item in listing.items if item.mark is not None]
+        yield from (_item(item.text, help="open" if item.mark == " " else "done") for item in items)
 
 
-def schema_kinds(
-    context: click.Context, parameter: click.Parameter, incomplete: str
-) -> "list[CompletionItem]":
-    """What there are schemas of."""
-    del context, parameter
-    return [_item(kind) for kind in SCHEMA_KINDS if kind.startswith(incomplete)]
+@_completes
+def schema_kinds(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
+    """Offer the kinds of schemas."""
+    del context, incomplete
+    return map(_item, SCHEMA_KINDS)
 
 
-def schema_names(
-    context: click.Context, parameter: click.Parameter, incomplete: str
-) -> "list[CompletionItem]":
-    """Names of the schemas of the kind that the word before names."""
+@_completes
+def schema_names(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
+    """Offer names of the schemas of the kind that the word before names."""
     if context.params.get("kind") == "op":
-        return operations(context, parameter, incomplete)
-    reports = REPORTS if context.params.get("kind") == "report" else ()
-    return [_item(name) for name in reports if name.startswith(incomplete)]
+        return _operations(incomplete)
+    return map(_item, REPORTS if context.params.get("kind") == "report" else ())
+
+
+def _operations(incomplete: str) -> "Iterator[CompletionItem]":
+    """Yield the names of operations, with what they do."""
+    from mdplan.operations import OPERATIONS
+    from mdplan.requests.schemas import operation_reference
+
+    # The summary of an operation takes time, so only that of a name that fits is made.
+    fitting = (op for op in OPERATIONS if op.startswith(incomplete))
+    return (_item(op, help=operation_reference(op).summary) for op in fitting)
 
 
 def _item(text: str, **more: str) -> "CompletionItem":
@@ -164,19 +175,9 @@ def _plans(
             continue
         loaded = library.load(stored.plan_id)
         if not isinstance(loaded, Diagnostic) and not loaded[0].is_no_op:
+            paths = [change.path for change in loaded[0].files]
             digits = stored.plan_id.removeprefix(_PREFIX)[:_DIGITS]
-            yield _item(prefix + digits, help=_named(change.path for change in loaded[0].files))
-
-
-def _transactions(context: click.Context) -> "Iterator[CompletionItem]":
-    from mdplan.diagnostics import Diagnostic
-
-    opened = _opened(context)
-    if opened is None:
-        return
-    for past in islice(opened[1].newest_first(), _NEWEST):
-        if not isinstance(past, Diagnostic):
-            yield _item(past.id, help=_named(file.path for file in past.stored.files))
+            yield _item(prefix + digits, help=shown_paths(paths, _FILES_NAMED))
 
 
 def _opened(context: click.Context) -> "tuple[Workspace, History] | None":
@@ -211,15 +212,9 @@ def _outlines(context: click.Context) -> "Iterator[Outline]":
             yield outline
 
 
-def _keys(outline: "Outline") -> list[str]:
-    """Keys of the front matter, dotted where they are in maps."""
-    content = outline.front_matter_content
-    places = getattr(content, "places", {})
-    return [".".join(map(str, key)) for key in places if all(isinstance(part, str) for part in key)]
-
-
-def _named(paths: Iterable[str]) -> str:
-    """The first of `paths`, and how many there are besides."""
-    names = [shown(path) for path in paths]
-    more = len(names) - _FILES_NAMED
-    return ", ".join(names[:_FILES_NAMED]) + (f" and {more} more" if more > 0 else "")
+def _keys(context: click.Context) -> Iterator[str]:
+    """Yield the keys of the front matter of the files, dotted if they are in maps."""
+    for outline in _outlines(context):
+        for key in getattr(outline.front_matter_content, "places", {}):
+            if all(isinstance(part, str) for part in key):
+                yield ".".join(key)

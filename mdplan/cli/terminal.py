@@ -5,7 +5,7 @@ import os
 import sys
 import threading
 import webbrowser
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, TextIO, TypeAlias
@@ -35,9 +35,6 @@ class Style:
 
 
 def _styled(text: str, fg: str | None, *, bold: bool | None = None, reverse: bool | None = None) -> str:
-    # Loaded for colours alone: commands that only look have hardly any.
-    import click
-
     return click.style(text, fg=fg, bold=bold, reverse=reverse)
 
 
@@ -118,8 +115,6 @@ class Console:
     def json(self, value: object) -> None:
         """Write `value`, decoded JSON, to standard output: one line, or indented on a terminal."""
         indent = 2 if is_terminal(sys.stdout) else None
-        import json
-
         text = escaped_json(json.dumps(value, ensure_ascii=False, indent=indent))
         _write(sys.stdout, text.encode("utf-8") + b"\n")
 
@@ -143,8 +138,14 @@ def write_error(text: str, style: Style = NO_STYLE) -> None:
 
 
 def shown(text: str) -> str:
-    """`text` of a report as one line for people."""
+    """Return `text` of a report as one line for people."""
     return escaped(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def shown_paths(paths: Sequence[str], most: int) -> str:
+    """Return the first `most` of `paths` in one line, and how many more there are."""
+    more = len(paths) - most
+    return ", ".join(map(shown, paths[:most])) + (f" and {more} more" if more > 0 else "")
 
 
 def _is_coloured(color: str, environment: Mapping[str, str], *, is_terminal: bool) -> bool:
@@ -208,17 +209,13 @@ def progress_listener(choice: str, *, quiet: bool, coloured: bool) -> EventListe
 
     There rich draws the bar if it is installed; it is `coloured` or not.
     """
-    is_terminal = sys.stderr is not None and sys.stderr.isatty()
+    draws = is_terminal(sys.stderr)
     if choice == "jsonl":
         return _json_line
-    if choice == "bar" or (choice == "auto" and is_terminal and not quiet):
-        is_able = is_terminal and os.environ.get("TERM") != "dumb"
+    if choice == "bar" or (choice == "auto" and draws and not quiet):
+        is_able = draws and os.environ.get("TERM") != "dumb"
         return _Bar(_best_line(coloured=coloured) if is_able else _plain_line)
-    return _nothing
-
-
-def _nothing(_event: str, _facts: Mapping[str, Any]) -> None:
-    pass
+    return lambda _event, _facts: None
 
 
 def _json_line(event: str, facts: Mapping[str, Any]) -> None:
@@ -294,15 +291,15 @@ def open_in_browser(url: str, environment: Mapping[str, str]) -> None:
 
     Without a desktop the browser would run in the terminal itself, and take it away from the command.
     """
-    is_seen = is_terminal(sys.stdin) and is_terminal(sys.stderr)
     has_desktop = sys.platform == "darwin" or any(
         environment.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
     )
-    if is_seen and has_desktop:
-        # Some browsers return when they are closed.
-        threading.Thread(target=_open, args=(url,), daemon=True).start()
+    if not (has_terminal() and has_desktop):
+        return
 
+    def open_page() -> None:
+        with suppress(webbrowser.Error):
+            webbrowser.open(url)
 
-def _open(url: str) -> None:
-    with suppress(webbrowser.Error):
-        webbrowser.open(url)
+    # Some browsers return when they are closed.
+    threading.Thread(target=open_page, daemon=True).start()
