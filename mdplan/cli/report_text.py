@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mdplan.cli.terminal import Style, shown
 from mdplan.diagnostics import Candidate, Diagnostic, Severity
@@ -10,6 +10,9 @@ from mdplan.plan import EditNumbers
 from mdplan.reports.plan import FileReport, PlanReport
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import escaped
+
+if TYPE_CHECKING:
+    from mdplan.review.plan_review import PlanReview, ReviewedFile
 
 _FILES_LISTED = 20
 
@@ -102,15 +105,18 @@ def file_list(files: Sequence[FileReport], style: Style) -> str:
     width = max(map(len, names))
     lines = []
     for name, file in zip(names, listed, strict=True):
-        added, removed = (
-            style.paint(f"+{file.lines_added}", "green"),
-            style.paint(f"-{file.lines_removed}", "red"),
-        )
         links = f"  {counted(file.references_updated, 'link')} updated" if file.references_updated else ""
-        lines.append(f"  {name:{width}}  {added} {removed}{links}")
+        lines.append(f"  {name:{width}}  {line_counts(file, style)}{links}")
     if len(changed) > len(listed):
         lines.append(f"  and {len(changed) - len(listed)} more")
     return "\n".join(lines)
+
+
+def line_counts(change: "FileReport | PlanReview | ReviewedFile", style: Style) -> str:
+    """Return how many lines `change` adds and removes: ``+4 -2``."""
+    return (
+        f"{style.paint(f'+{change.lines_added}', 'green')} {style.paint(f'-{change.lines_removed}', 'red')}"
+    )
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

@@ -100,7 +100,7 @@ class Session:
             console.json(to_wire(with_hints_for(Caller.SHELL, report)))
         if report.diagnostics:
             self._print_problems(report.diagnostics, batch, excerpt)
-        return report.error.code.exit if report.error is not None else Exit.DONE
+        return exit_of(report)
 
     def named(self, file: str) -> str:
         """`file` of the command line as the engine takes it: absolute, or with the name of its root.
@@ -155,16 +155,17 @@ class Session:
         return found_root(".")
 
     def command_line(self, *arguments: str) -> str:
-        """A command of the same roots that can be pasted into a shell."""
-        import shlex
-
+        """Return a command line on the same roots that can be pasted into a shell."""
         return self.on_roots(shlex.join(["mdplan", *arguments]))
 
     def on_roots(self, command: str) -> str:
-        """`command`, which can be pasted into a shell, with the roots of this one."""
-        import shlex
-
+        """Return `command`, which can be pasted into a shell, with the roots of this session."""
         return " ".join([command, *(f"--root {shlex.quote(root)}" for root in self.roots)])
+
+
+def exit_of(report: Report) -> Exit:
+    """Return the exit code that the error of `report` asks for; DONE without one."""
+    return report.error.code.exit if report.error is not None else Exit.DONE
 
 
 def engine_command(

@@ -58,11 +58,11 @@ class CommandGroup(click.Group):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """The parameters, with `--help-all`."""
-        return [*super().get_params(ctx), help_all_option()]
+        return [*super().get_params(ctx), _HELP_ALL]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Keep the words for hints that repeat them."""
-        remember(ctx, args)
+        """Keep the words that were typed after `mdplan`, for `retyped`."""
+        ctx.meta[_WORDS] = tuple(args)
         return super().parse_args(ctx, args)
 
     def resolve_command(
@@ -148,7 +148,7 @@ _LINE_END: Final = lazy_pattern(r"(?<!\\)\n")
 _RANGE: Final = lazy_pattern(r"\s*\[[^;\]]*[<>]=?[^;\]]*\]|; [^;\]]*[<>]=?[^;\]]*(?=\])")
 
 
-class _Screen(click.Command):
+class Command(click.Command):
     """A command with examples. Its first screen of help shows the most important options.
 
     `example` is one command or more, each on a line of its own; a line that ends with a backslash continues.
@@ -192,10 +192,10 @@ class _Screen(click.Command):
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The whole help, or what of it fits on one screen."""
-        if ctx.meta.get(_ALL):
+        if wants_all(ctx):
             self._write_all(ctx, formatter)
             return
-        options = [each for each in self._options(ctx) if each.name not in self.rare | _LIMITS]
+        options = [option for option in self._options(ctx) if option.name not in self.rare | _LIMITS]
         text = self._first_screen(ctx, options)
         while options and text.count("\n") >= SCREEN_LINES:
             del options[-1]
@@ -212,7 +212,7 @@ class _Screen(click.Command):
         self._write_examples(formatter)
         if isinstance(self, click.Group):
             self.format_commands(ctx, formatter)
-        rows = [_row(each, ctx) for each in options]
+        rows = [_row(option, ctx) for option in options]
         with formatter.section("Options"):
             formatter.write_dl([*rows, ("--help-all", "Show all options and details.")], col_spacing=2)
         return formatter.getvalue()
@@ -225,14 +225,14 @@ class _Screen(click.Command):
             self.format_commands(ctx, formatter)
         options = self._options(ctx)
         groups = {
-            "Options": [each for each in options if each.name not in self.rare | _LIMITS],
-            "Rare options": [each for each in options if each.name in self.rare],
-            "Limits": [each for each in options if each.name in _LIMITS],
+            "Options": [option for option in options if option.name not in self.rare | _LIMITS],
+            "Rare options": [option for option in options if option.name in self.rare],
+            "Limits": [option for option in options if option.name in _LIMITS],
         }
-        for title, listed in groups.items():
-            if listed:
+        for title, section in groups.items():
+            if section:
                 with formatter.section(title):
-                    formatter.write_dl([_row(each, ctx) for each in listed])
+                    formatter.write_dl([_row(option, ctx) for option in section])
         self.format_epilog(ctx, formatter)
 
     def _write_examples(self, formatter: click.HelpFormatter) -> None:
@@ -244,18 +244,14 @@ class _Screen(click.Command):
     def _options(self, ctx: click.Context) -> list[click.Option]:
         params = click.Command.get_params(self, ctx)
         return [
-            each
-            for each in params
-            if isinstance(each, click.Option) and not each.hidden and "--help" not in each.opts
+            param
+            for param in params
+            if isinstance(param, click.Option) and not param.hidden and "--help" not in param.opts
         ]
 
 
-class Command(_Screen):
-    """A command with examples, and help that fits on one screen."""
-
-
-class Group(_Screen, click.Group):
-    """The same for a group of commands, which its help lists between examples and options."""
+class Group(Command, click.Group):
+    """A group with examples; its help lists the commands between examples and options."""
 
 
 def command(name: str | None = None, **attributes: Any) -> Callable[[Callable[..., Any]], Command]:  # noqa: ANN401
@@ -288,11 +284,6 @@ _HELP_ALL: Final = click.Option(
 )
 
 
-def help_all_option() -> click.Option:
-    """The option `--help-all`, for groups."""
-    return _HELP_ALL
-
-
 def _row(option: click.Option, ctx: click.Context) -> tuple[str, str]:
     """Names and help of an option; the range of a number is left to the error that it leads to."""
     names, text = option.get_help_record(ctx) or ("", "")
@@ -308,11 +299,6 @@ def _width(ctx: click.Context) -> int:
 # --- The command line as it was typed, for hints that repeat it with a word corrected.
 
 _WORDS: Final = "mdplan.typed_words"
-
-
-def remember(context: click.Context, words: Sequence[str]) -> None:
-    """Keep the `words` after `mdplan` for `retyped`."""
-    context.meta[_WORDS] = tuple(words)
 
 
 def retyped(old: str, new: str) -> str | None:

@@ -35,7 +35,7 @@ def plan_text(opened: "OpenPlan", style: Style) -> str:
 
     Files whose text is gone say so.
     """
-    parts = [intent_text(opened, style), warnings_text(opened.review, style)]
+    parts = [intent_text(opened, style), _warnings_text(opened.review, style)]
     for file in opened.review.changed_files:
         found = opened.file(file.index)
         if isinstance(found, plan_review.FileReview):
@@ -55,7 +55,7 @@ def intent_text(opened: "OpenPlan", style: Style) -> str:
     return "".join(row + "\n" for row in rows)
 
 
-def warnings_text(review: plan_review.PlanReview, style: Style) -> str:
+def _warnings_text(review: plan_review.PlanReview, style: Style) -> str:
     """The warnings of a plan, each as a paragraph; nothing where there are none."""
     return "".join(problem_text(warning, style) + "\n" for warning in review.warnings)
 
@@ -325,7 +325,7 @@ def _edits(review: plan_review.PlanReview, file: plan_review.FileReview) -> str:
         if edit.index in wanted:
             place = f" {_code(edit.place)}" if edit.place else ""
             found = edit.result.matches_replaced
-            matches = f", {counted(found, 'match').replace('matchs', 'matches')}" if found is not None else ""
+            matches = f", {counted(found, 'match', 'matches')}" if found is not None else ""
             rows.append(
                 f"- {_own_name(review.numbers, edit.index, file.file.path)}: {_code(edit.op)}{place}{matches}"
             )
