@@ -1,4 +1,4 @@
-"""A batch, a plan document or a report that comes back, read from a file, standard input or an argument."""
+"""Reads batches and plan documents from a file, standard input or an argument, and explains JSON mistakes."""
 
 import json
 import os
@@ -7,12 +7,13 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 import click
 from click.core import ParameterSource
 
-from mdplan.cli.options import intent_options
+from mdplan.cli.field_types import STANDARD_INPUT
+from mdplan.cli.options import all_options, intent_options
 from mdplan.cli.suggestions import Misuse
 from mdplan.diagnostics import Diagnostic
 from mdplan.field_names import camel_case
@@ -21,8 +22,6 @@ from mdplan.requests.spellings import op_of
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Position
 from mdplan.text.visible import escaped
-
-STANDARD_INPUT: Final = "-"
 
 _YAML: Final = (".yaml", ".yml")
 
@@ -72,8 +71,8 @@ def read_input(name: str) -> object | BadInput:
     return _decoded(text, where, name, folder)
 
 
-def has_no_input() -> bool:
-    """Whether standard input is a terminal or nothing at all, so that nobody sends a batch there."""
+def stdin_is_unused() -> bool:
+    """Return True if standard input is a terminal or nothing at all, so that nobody sends a batch there."""
     try:
         return sys.stdin is None or sys.stdin.isatty() or stat.S_ISCHR(os.fstat(sys.stdin.fileno()).st_mode)
     except (OSError, ValueError):
@@ -85,7 +84,7 @@ def _decoded(text: str, where: str, name: str, folder: str) -> object | BadInput
         return BadInput(_no_batch(name, where))
     is_json = text.lstrip()[:1] in ("{", "[") and not name.lower().endswith(_YAML)
     decoded = _from_json(text, where) if is_json else _from_yaml(text, where, name)
-    return decoded if isinstance(decoded, BadInput) else with_text_files(decoded, folder)
+    return decoded if isinstance(decoded, BadInput) else _with_text_files(decoded, folder)
 
 
 def _from_json(text: str, where: str) -> Any:  # noqa: ANN401 (any JSON)
@@ -150,48 +149,54 @@ def _similar(name: str) -> str | None:
         entries = [entry.name for entry in Path(folder or os.curdir).iterdir()]
     except OSError:
         return None
-    found = get_close_matches(leaf, entries, n=1, cutoff=0.7)
-    return str(Path(folder, found[0])) if found else None
+    similar = get_close_matches(leaf, entries, n=1, cutoff=0.7)
+    return str(Path(folder, similar[0])) if similar else None
 
 
-# --- The argument BATCH of commands, and the options that override fields of it.
+# --- The argument BATCH and the options that override fields of it
 
 _HELP: Final = "`mdplan help batch` shows one; one edit needs none: `mdplan edit --help`"
-
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
-
-_OVERRIDES: Final = {
-    "allow_outline_change": "Allow edits that add or remove headings outside the written text.",
-    "allow_duplicate_headings": "Accept heading paths that repeat more often than before.",
-}
-
-
-def batch_argument(function: Decorated) -> Decorated:
-    """Give a command its BATCH: a file, or standard input when it is - or missing."""
-    kind = click.Path(readable=False, allow_dash=True)
-    return click.argument("batch", type=kind, default=STANDARD_INPUT, callback=_not_a_keyboard)(function)
-
-
-def override_options(function: Decorated) -> Decorated:
-    """Give a command the options that override fields of its batch, under their names in snake_case."""
-    for name, summary in reversed(_OVERRIDES.items()):
-        function = click.option(f"--{name.replace('_', '-')}", is_flag=True, help=f"{summary}")(function)
-    function = click.option(
-        "--revises", metavar="PLAN", help="The plan that this one replaces: reviewers see what differs."
-    )(function)
-    decorated: Decorated = intent_options()(function)
-    return decorated
 
 
 def _not_a_keyboard(context: click.Context, parameter: click.Parameter, value: str) -> str:
     """Nobody types a batch: without an argument, and with nothing piped in, the argument was forgotten."""
     is_default = context.get_parameter_source(str(parameter.name)) is ParameterSource.DEFAULT
-    if is_default and has_no_input():
+    if is_default and stdin_is_unused():
         raise Misuse(f"the {parameter.name} is missing", f"name its file, or pipe it in: {_HELP}", context)
     return value
 
 
-# --- A batch that cannot be read: what is wrong, and the line where it is, with a mark under the place.
+# BATCH: a file, or standard input when it is - or missing.
+batch_argument: Final = click.argument(
+    "batch",
+    type=click.Path(readable=False, allow_dash=True),
+    default=STANDARD_INPUT,
+    callback=_not_a_keyboard,
+)
+
+# Options that override fields of the batch, under their names in snake_case.
+override_options: Final = all_options(
+    intent_options(),
+    click.option(
+        "--revises", metavar="PLAN", help="The plan that this one replaces: reviewers see what differs."
+    ),
+    click.option(
+        "--allow-outline-change",
+        is_flag=True,
+        help="Allow edits that add or remove headings outside the written text.",
+    ),
+    click.option(
+        "--allow-duplicate-headings",
+        is_flag=True,
+        help="Accept heading paths that repeat more often than before.",
+    ),
+)
+
+# Those that the first screen of help leaves out.
+RARE_OVERRIDES: Final = ("allow_outline_change", "allow_duplicate_headings", "description", "revises")
+
+
+# --- The line of a mistake, with a caret under it
 
 _WIDTH: Final = 76
 
@@ -210,7 +215,7 @@ def marked(text: str, place: Position) -> str:
     return f"  {number} | {dots}{shown}\n  {' ' * len(number)} | {caret}"
 
 
-# --- Common JSON mistakes, each with its correction.
+# --- Common JSON mistakes and their corrections
 
 _HERE_DOCUMENT: Final = "`mdplan plan <<'END'`, then the batch, then a line END"
 
@@ -225,7 +230,7 @@ _QUOTES: Final = "'`\u2018\u2019\u201c\u201d"
 _CONTROLS: Final = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
-class _Found(NamedTuple):
+class _Mistake(NamedTuple):
     """A mistake: the `offset` of the place to look at, what is wrong there, and the correction."""
 
     offset: int
@@ -238,103 +243,106 @@ def json_problem(text: str, where: str, error: Exception) -> BadInput:
     if not isinstance(error, json.JSONDecodeError):
         message = f"{where} is not JSON: it is nested too deeply, or a number in it is too long"
         return BadInput.at(text, None, message, "send a smaller batch")
-    found = next(filter(None, (look(text, error) for look in _FINDERS)), None)
-    if found is None:
+    mistake = next(filter(None, (look(text, error) for look in _FINDERS)), None)
+    if mistake is None:
         reason = error.msg[0].lower() + error.msg[1:].removesuffix(" at")
-        found = _Found(error.pos, reason, "fix the JSON syntax; `mdplan help batch` shows a batch")
-    return BadInput.at(text, _place(text, found.offset), f"{where} is not JSON: {found.message}", found.hint)
+        mistake = _Mistake(error.pos, reason, "fix the JSON syntax; `mdplan help batch` shows a batch")
+    place = Position(
+        text.count("\n", 0, mistake.offset) + 1, mistake.offset - text.rfind("\n", 0, mistake.offset)
+    )
+    return BadInput.at(text, place, f"{where} is not JSON: {mistake.message}", mistake.hint)
 
 
-def _lost_quotes(text: str, error: json.JSONDecodeError) -> _Found | None:
+def _lost_quotes(text: str, error: json.JSONDecodeError) -> _Mistake | None:
     if '"' in text or not _WORD.match(text, error.pos):
         return None
     hint = f"the shell removes quotes: put the batch into a file, or use {_HERE_DOCUMENT}"
-    return _Found(error.pos, "it has no double quotes at all", hint)
+    return _Mistake(error.pos, "it has no double quotes at all", hint)
 
 
-def _quotes(text: str, error: json.JSONDecodeError) -> _Found | None:
+def _quotes(text: str, error: json.JSONDecodeError) -> _Mistake | None:
     if text[error.pos : error.pos + 1] not in tuple(_QUOTES):
         return None
     is_curly = text[error.pos] in "\u2018\u2019\u201c\u201d"
     what = "curly quotes" if is_curly else "single quotes" if text[error.pos] == "'" else "backquotes"
-    return _Found(error.pos, f"it has {what}", f'JSON takes double quotes only: "file"; {_OR_YAML}')
+    return _Mistake(error.pos, f"it has {what}", f'JSON takes double quotes only: "file"; {_OR_YAML}')
 
 
-def _python_word(text: str, error: json.JSONDecodeError) -> _Found | None:
+def _python_word(text: str, error: json.JSONDecodeError) -> _Mistake | None:
     word = _WORD.match(text, error.pos)
     if word is None or word[0] not in _PYTHON:
         return None
-    return _Found(error.pos, f"`{word[0]}` is not a JSON word", f"write `{_PYTHON[word[0]]}`")
+    return _Mistake(error.pos, f"`{word[0]}` is not a JSON word", f"write `{_PYTHON[word[0]]}`")
 
 
-def _comment(text: str, error: json.JSONDecodeError) -> _Found | None:
+def _comment(text: str, error: json.JSONDecodeError) -> _Mistake | None:
     if not text.startswith(("//", "/*", "#"), error.pos):
         return None
-    return _Found(
+    return _Mistake(
         error.pos, "it has a comment", "JSON has no comments: remove it, or write the batch in YAML"
     )
 
 
-def _trailing_comma(text: str, error: json.JSONDecodeError) -> _Found | None:
+def _trailing_comma(text: str, error: json.JSONDecodeError) -> _Mistake | None:
     before = text[: error.pos].rstrip()
     at = len(before) - 1 if before.endswith(",") else error.pos
     closes = text[at + 1 :].lstrip()[:1]
     if text[at : at + 1] != "," or closes not in ("]", "}"):
         return None
-    return _Found(at, f"there is a comma before `{closes}`", "remove this comma")
+    return _Mistake(at, f"there is a comma before `{closes}`", "remove this comma")
 
 
-def _bare_word(text: str, error: json.JSONDecodeError) -> _Found | None:
+def _bare_word(text: str, error: json.JSONDecodeError) -> _Mistake | None:
     word = _WORD.match(text, error.pos)
     if word is None or word[0] in {"true", "false", "null"} or error.msg.startswith("Expecting ','"):
         return None
-    return _Found(error.pos, f"`{word[0][:40]}` has no quotes", f'write "{word[0][:40]}"')
+    return _Mistake(error.pos, f"`{word[0][:40]}` has no quotes", f'write "{word[0][:40]}"')
 
 
-def _control(text: str, error: json.JSONDecodeError) -> _Found | None:
+def _control(text: str, error: json.JSONDecodeError) -> _Mistake | None:
     if not error.msg.startswith("Invalid control character"):
         return None
     escape = _CONTROLS.get(text[error.pos], "an escape such as \\u0007")
     what = "a line break" if text[error.pos] in "\r\n" else "a control character"
-    return _Found(error.pos, f"there is {what} inside a text", f"write {escape} for it, {_OR_YAML}")
+    return _Mistake(error.pos, f"there is {what} inside a text", f"write {escape} for it, {_OR_YAML}")
 
 
-def _bad_escape(_: str, error: json.JSONDecodeError) -> _Found | None:
+def _bad_escape(_: str, error: json.JSONDecodeError) -> _Mistake | None:
     if not error.msg.startswith("Invalid \\"):
         return None
-    return _Found(error.pos, "a backslash begins no escape here", r"write \\ for a backslash")
+    return _Mistake(error.pos, "a backslash begins no escape here", r"write \\ for a backslash")
 
 
-def _missing_comma(text: str, error: json.JSONDecodeError) -> _Found | None:
+def _missing_comma(text: str, error: json.JSONDecodeError) -> _Mistake | None:
     if not error.msg.startswith("Expecting ','"):
         return None
     if _WORD.match(text, error.pos) and text[: error.pos].rstrip().endswith('"'):
         at = text.rindex('"', 0, error.pos)
-        return _Found(
+        return _Mistake(
             at, "a text ends at this quote, and more follows", r"write \" for a quote inside a text"
         )
     before = len(text[: error.pos].rstrip())
-    return _Found(before, "a comma is missing here", "put a comma between two fields or entries")
+    return _Mistake(before, "a comma is missing here", "put a comma between two fields or entries")
 
 
-def _too_short(text: str, error: json.JSONDecodeError) -> _Found | None:
+def _too_short(text: str, error: json.JSONDecodeError) -> _Mistake | None:
     if error.msg.startswith("Unterminated string"):
-        return _Found(error.pos, "the text that begins here has no closing quote", 'close it with "')
+        return _Mistake(error.pos, "the text that begins here has no closing quote", 'close it with "')
     if error.pos < len(text.rstrip()):
         return None
-    return _Found(len(text.rstrip()), "it ends too early", "close all brackets: `]` and `}`")
+    return _Mistake(len(text.rstrip()), "it ends too early", "close all brackets: `]` and `}`")
 
 
-def _more(text: str, error: json.JSONDecodeError) -> _Found | None:
+def _more(text: str, error: json.JSONDecodeError) -> _Mistake | None:
     if error.msg != "Extra data":
         return None
     if text[error.pos] in "]}":
-        return _Found(error.pos, "there is one bracket too many", "remove this bracket")
+        return _Mistake(error.pos, "there is one bracket too many", "remove this bracket")
     hint = 'send one batch: {"files": [{"file": …, "edits": […]}, …]}'
-    return _Found(error.pos, "a second JSON value begins here", hint)
+    return _Mistake(error.pos, "a second JSON value begins here", hint)
 
 
-_FINDERS: Final[tuple[Callable[[str, json.JSONDecodeError], _Found | None], ...]] = (
+_FINDERS: Final[tuple[Callable[[str, json.JSONDecodeError], _Mistake | None], ...]] = (
     _lost_quotes,
     _too_short,
     _control,
@@ -349,11 +357,7 @@ _FINDERS: Final[tuple[Callable[[str, json.JSONDecodeError], _Found | None], ...]
 )
 
 
-def _place(text: str, offset: int) -> Position:
-    return Position(text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))
-
-
-# --- How people count the edits of a batch that was sent.
+# --- Numbers of edits, as people count them
 
 
 def numbers_of(data: object) -> EditNumbers:
@@ -365,7 +369,7 @@ def numbers_of(data: object) -> EditNumbers:
             counted = [_counted(data)]
         case _:
             counted = [None]
-    known = [each for each in counted if each is not None]
+    known = [entry for entry in counted if entry is not None]
     return EditNumbers(tuple(known) if len(known) == len(counted) else ())
 
 
@@ -379,38 +383,31 @@ def _counted(entry: Any) -> tuple[str, int] | None:  # noqa: ANN401 (any JSON)
             return None
 
 
-# --- Texts of edits that a batch leaves in files of their own: `markdownFile` in place of `markdown`.
+# --- Texts of edits in separate files: `markdownFile` in place of `markdown`
 
 _FIELDS: Final = {"markdownFile": "markdown", "replacementFile": "replacement", "diffFile": "diff"}
 
 
-def with_text_files(batch: Any, folder: str) -> Any:  # noqa: ANN401 (any JSON)
+def _with_text_files(batch: Any, folder: str) -> Any:  # noqa: ANN401 (any JSON)
     """`batch` with the text of each file in place of its name, which is relative to `folder`.
 
     Over MCP these fields do not exist: there a name would let a client read any file of the user.
     """
     if not isinstance(batch, dict):
         return batch
-    found = _with_texts(batch, folder)
-    for name in ("edits", "files"):
-        entries = batch.get(name)
-        if isinstance(found, BadInput) or not isinstance(entries, list):
-            continue
-        below = [with_text_files(each, folder) for each in entries]
-        bad = next((each for each in below if isinstance(each, BadInput)), None)
-        found = bad if bad is not None else {**found, name: below}
-    return found
-
-
-def _with_texts(edit: dict[str, Any], folder: str) -> dict[str, Any] | BadInput:
-    found: dict[str, Any] = {}
-    for name, value in edit.items():
+    fields: dict[str, Any] = {}
+    for name, value in batch.items():
         field = _FIELDS.get(camel_case(name))
-        read = _text_of(name, field, value, edit, folder) if field else value
-        if isinstance(read, BadInput):
-            return read
-        found[field or name] = read
-    return found
+        text = _text_of(name, field, value, batch, folder) if field else value
+        if isinstance(text, BadInput):
+            return text
+        fields[field or name] = text
+    for name in ("edits", "files"):
+        if isinstance(batch.get(name), list):
+            fields[name] = [_with_text_files(entry, folder) for entry in batch[name]]
+            if bad := next((entry for entry in fields[name] if isinstance(entry, BadInput)), None):
+                return bad
+    return fields
 
 
 def _text_of(name: str, field: str, value: object, edit: dict[str, Any], folder: str) -> str | BadInput:

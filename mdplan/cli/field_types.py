@@ -31,10 +31,10 @@ class LineRangeType(click.ParamType[Any]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
         """``{"start": 12, "end": 25}``."""
-        found = _LINES.fullmatch(value)
-        if found is None:
+        lines = _LINES.fullmatch(value)
+        if lines is None:
             self.fail(f"expected a line or a range such as 12-25, not `{value}`", param, ctx)
-        return {"start": int(found[1]), "end": int(found[2] or found[1])}
+        return {"start": int(lines[1]), "end": int(lines[2] or lines[1])}
 
 
 class TextRangeType(click.ParamType[Any]):
@@ -44,10 +44,10 @@ class TextRangeType(click.ParamType[Any]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
         """``{"start": {"line": 12, "col": 1}, "end": {"line": 12, "col": 9}}``."""
-        found = _RANGE.fullmatch(value)
-        if found is None:
+        positions = _RANGE.fullmatch(value)
+        if positions is None:
             self.fail(f"expected LINE:COLUMN-LINE:COLUMN such as 12:1-12:9, not `{value}`", param, ctx)
-        line, col, last_line, last_col = map(int, found.groups())
+        line, col, last_line, last_col = map(int, positions.groups())
         return {"start": {"line": line, "col": col}, "end": {"line": last_line, "col": last_col}}
 
 
@@ -143,17 +143,10 @@ class AssignmentType(click.ParamType[Any]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's)
         """A pair of key and value."""
-        key, found, text = value.partition("=")
-        if not found or not key.strip():
+        key, sign, text = value.partition("=")
+        if not sign or not key.strip():
             self.fail(f"expected KEY=VALUE, not `{value}`", param, ctx)
-        if not self.is_typed:
-            return key.strip(), text
-        from mdplan.cli.typed_values import typed_value
-
-        try:
-            return key.strip(), typed_value(text)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
+        return key.strip(), TypedValueType().convert(text, param, ctx) if self.is_typed else text
 
 
 def heading_path(text: str) -> list[str]:
@@ -169,7 +162,7 @@ def section_target(text: str) -> dict[str, Any]:
     return {"heading": text} if len(path) == 1 else {"headingPath": path}
 
 
-# --- Text that a command is given: as an option, from a file, from standard input, or from an editor.
+# --- Text from an option, a file, standard input or an editor
 
 STANDARD_INPUT: Final = "-"
 

@@ -1,4 +1,4 @@
-"""Options that several commands share, and options that are made from the fields of requests."""
+"""Options that several commands share, and options made from the fields of requests."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping
@@ -20,14 +20,12 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 Decorator = Callable[[Decorated], Decorated]
 
 
-def approval_option(command: Decorated) -> Decorated:
-    """`command` with the option that lets it commit only approved plans."""
-    return click.option(
-        "--require-approval",
-        is_flag=True,
-        envvar="MDPLAN_REQUIRE_APPROVAL",
-        help="Commit only what a person approved (`mdplan review`); also by MDPLAN_REQUIRE_APPROVAL=1.",
-    )(command)
+approval_option: Final = click.option(
+    "--require-approval",
+    is_flag=True,
+    envvar="MDPLAN_REQUIRE_APPROVAL",
+    help="Commit only what a person approved (`mdplan review`); also by MDPLAN_REQUIRE_APPROVAL=1.",
+)
 
 
 def _short_text(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
@@ -44,23 +42,21 @@ def _short_text(context: click.Context, parameter: click.Parameter, value: str |
 
 def intent_options(prefix: str = "") -> Decorator[Any]:
     """Give a command the options that say what its change is for, as parameters whose names have `prefix`."""
-    return _all(
-        (
-            click.option(
-                "--title",
-                f"{prefix}title",
-                metavar="TEXT",
-                callback=_short_text,
-                help="What the change is for, in one line.",
-            ),
-            click.option(
-                "--description",
-                f"{prefix}description",
-                metavar="TEXT",
-                callback=_short_text,
-                help="Why; what reviewers should look at.",
-            ),
-        )
+    return all_options(
+        click.option(
+            "--title",
+            f"{prefix}title",
+            metavar="TEXT",
+            callback=_short_text,
+            help="What the change is for, in one line.",
+        ),
+        click.option(
+            "--description",
+            f"{prefix}description",
+            metavar="TEXT",
+            callback=_short_text,
+            help="Why; what reviewers should look at.",
+        ),
     )
 
 
@@ -112,20 +108,20 @@ _SHARED: Final = (
 
 def session_options(limits: Iterable[LimitOption], *, quiet: bool) -> Decorator[Any]:
     """Give a command the options of every `Session`, those of `limits`, and with `quiet` also ``--quiet``."""
-    return _all((*_SHARED, *((_QUIET,) if quiet else ()), *map(_limit_option, limits)))
+    return all_options(*_SHARED, *((_QUIET,) if quiet else ()), *map(_limit_option, limits))
 
 
 def limit_options(limits: Iterable[LimitOption]) -> Decorator[Any]:
     """Give a command the options of `limits`; a limit that neither user nor environment sets is None."""
-    return _all(map(_limit_option, limits))
+    return all_options(*map(_limit_option, limits))
 
 
-def _all(decorators: Iterable[Decorator[Any]]) -> Decorator[Any]:
-    """All `decorators` as one; the help text lists their options in this order."""
+def all_options(*options: Decorator[Any]) -> Decorator[Any]:
+    """Return the decorator that adds all `options`; the help text lists them in this order."""
 
     def decorate(function: Any) -> Any:  # noqa: ANN401 (a function or a command, as click takes them)
-        for each in reversed(tuple(decorators)):
-            function = each(function)
+        for option in reversed(options):
+            function = option(function)
         return function
 
     return decorate
@@ -165,7 +161,7 @@ class WordChoice(click.Choice[str]):
 
 def field_options(request: type[Any], *names: str) -> Decorator[Any]:
     """The options for several fields of `request`, without anything of their own."""
-    return _all(field_option(request, name) for name in names)
+    return all_options(*(field_option(request, name) for name in names))
 
 
 def given_fields(options: Mapping[str, Any]) -> dict[str, Any] | Diagnostic:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import click
 
 from mdplan.cli.field_types import edit_text, heading_path
-from mdplan.cli.options import approval_option, intent_options
+from mdplan.cli.options import all_options, approval_option, intent_options
 from mdplan.cli.plan_output import print_applied, print_recovered, print_summary, print_warnings, write_diff
 from mdplan.cli.report_text import counted, file_list, plan_size
 from mdplan.cli.session import Session
@@ -61,11 +61,13 @@ class ApplyOptions:
         return cls(**{field.name: given[field.name] for field in fields(cls)})
 
 
-def choice_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that are the fields of `ApplyOptions`."""
-    function = approval_option(intent_options("plan_")(function))
-    function = click.option("--dry-run", "-n", is_flag=True, help="Show the diff; change nothing.")(function)
-    return click.option("--yes", "-y", is_flag=True, help="Apply without asking.")(function)
+# The options that are the fields of `ApplyOptions`.
+choice_options: Final = all_options(
+    click.option("--yes", "-y", is_flag=True, help="Apply without asking."),
+    click.option("--dry-run", "-n", is_flag=True, help="Show the diff; change nothing."),
+    approval_option,
+    intent_options("plan_"),
+)
 
 
 def expand_globs(names: Sequence[str], folder: str) -> list[str]:
@@ -82,14 +84,14 @@ def expand_globs(names: Sequence[str], folder: str) -> list[str]:
             files.append(name)
             continue
         # `Path.glob` takes no pattern that begins with `/` or `..`.
-        matching = iglob(name, root_dir=folder, recursive=True)  # noqa: PTH207
-        found = sorted(path for path in matching if Path(folder, path).is_file())
-        if not found:
+        paths = iglob(name, root_dir=folder, recursive=True)  # noqa: PTH207
+        matches = sorted(path for path in paths if Path(folder, path).is_file())
+        if not matches:
             raise Misuse(
                 f"no file matches `{name}`",
                 f"names are relative to {folder}; `mdplan outline` lists the files",
             )
-        files += found
+        files += matches
     return list(dict.fromkeys(files))
 
 
@@ -103,7 +105,7 @@ def propose(
     session: Session,
     batch: dict[str, Any],
     choice: ApplyOptions,
-    words: "Words | None",
+    words: Words | None,
     check: Check | None = None,
     section: str | None = None,
 ) -> Exit:
@@ -119,13 +121,13 @@ def propose(
     exit code 1.
     """
     engine = session.open_engine(require_approval=choice.require_approval)
-    given = {"title": choice.plan_title, "description": choice.plan_description}
-    batch |= {name: text for name, text in given.items() if text}
+    intent = {"title": choice.plan_title, "description": choice.plan_description}
+    batch |= {name: text for name, text in intent.items() if text}
     while True:
         draft = engine.draft(batch, stores=False)
         if not draft.report.ok and section is not None and len(heading_path(section)) > 1:
-            other = engine.draft(_with_heading(batch, section), stores=False)
-            draft = other if other.report.ok else draft
+            by_heading = engine.draft(_with_heading(batch, section), stores=False)
+            draft = by_heading if by_heading.report.ok else draft
         report = draft.report
         problem = check(report) if check is not None and report.ok else None
         if problem is not None or not report.ok:
@@ -154,14 +156,13 @@ def propose(
 
 def _print_skipped(session: Session, report: PlanReport) -> None:
     """Say how many matches the plan leaves alone, and where: in code, links and the like."""
-    kinds = [(_kind_in_words(kind), number) for kind, number in (report.excluded_matches or {}).items()]
-    parts = ", ".join(f"{number} in {kind}" for kind, number in kinds if number)
+    parts = [
+        f"{number} in {'HTML' if kind == 'html' else snake_case(kind).replace('_', ' ')}"
+        for kind, number in (report.excluded_matches or {}).items()
+        if number
+    ]
     if parts:
-        session.console.note(f"Skipped matches: {parts}.")
-
-
-def _kind_in_words(kind: str) -> str:
-    return "HTML" if kind == "html" else snake_case(kind).replace("_", " ")
+        session.console.note(f"Skipped matches: {', '.join(parts)}.")
 
 
 def _stored(engine: "Engine", draft: "PlanResult") -> "PlanResult":
@@ -190,7 +191,7 @@ def _refuse(
     report: PlanReport,
     problem: Diagnostic | None,
     batch: Mapping[str, Any],
-    words: "Words | None",
+    words: Words | None,
 ) -> Exit:
     """End with `problem`, or with those of `report` on `batch`, in the `words` of the command."""
     if problem is not None:
@@ -200,7 +201,7 @@ def _refuse(
     # Loaded for problems alone, as the words are.
     from mdplan.cli.edit_options import edit_command, for_command
 
-    own = words()
+    command_words = words()
     edits = [(entry["file"], edit) for entry in batch.get("files", [batch]) for edit in entry["edits"]]
 
     def in_own_words(problem: Diagnostic) -> Diagnostic:
@@ -208,9 +209,9 @@ def _refuse(
         named = os.path.relpath(file, session.folder()) if os.path.isabs(file) else file  # noqa: PTH117
 
         def command(name: str, value: object) -> str:
-            return session.on_roots(edit_command(own.options, named, {**edit, name: value}))
+            return session.on_roots(edit_command(command_words.options, named, {**edit, name: value}))
 
-        return for_command(problem, own, command)
+        return for_command(problem, command_words, command)
 
     return session.finish(replace(report, diagnostics=tuple(map(in_own_words, report.diagnostics))))
 
@@ -244,7 +245,7 @@ def _apply(session: Session, engine: "Engine", draft: "PlanResult", warnings: Pr
 
 
 def _answer(session: Session, report: PlanReport) -> str:
-    """``y``, ``n`` or ``e``; the end of the input is no."""
+    """Return ``y``, ``e``, or ``n`` or ``q`` for no, which the end of the input is too."""
     print_warnings(session, report)
     style = session.console.err
     listed = file_list(report.files, style)
@@ -252,12 +253,8 @@ def _answer(session: Session, report: PlanReport) -> str:
         session.console.problem(listed)
     while True:
         line = ask(f"{plan_size(report)}. Apply this change? [y/n/e/?] ")
-        if line is None:
-            return "n"
-        key = line.strip().lower()[:1]
-        if key == "q":
-            return "n"
-        if key and key in "yne":
+        key = "n" if line is None else line.strip().lower()[:1]
+        if key and key in "ynqe":
             return key
         session.console.problem(_HELP.rstrip("\n"))
 
@@ -286,21 +283,21 @@ def check_count(expected: int | None, search: str) -> Check:
     """
 
     def check(report: PlanReport) -> Diagnostic | None:
-        found = report.matches_replaced or 0
-        if found == expected or (expected is None and found):
+        count = report.matches_replaced or 0
+        if count == expected or (expected is None and count):
             return None
         return Diagnostic(
             code=Code.MATCH_COUNT_MISMATCH,
             message="no file contains the text"
             if expected is None
-            else f"the text has {counted(found, 'match', 'matches')}, and --count expects {expected}",
+            else f"the text has {counted(count, 'match', 'matches')}, and --count expects {expected}",
             hint=f"`{search}` shows every place, also those in code and HTML",
         )
 
     return check
 
 
-# --- Names that `set`, `replace`, `append` and `tick` use for the fields of their operations.
+# --- Names that `set`, `replace`, `append` and `tick` have for the fields of their operations
 
 # What `mdplan replace --code` looks into.
 CODE_KINDS: Final = ("codeBlocks", "inlineCode", "linkDestinations", "images", "frontMatter", "html")

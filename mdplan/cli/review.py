@@ -1,19 +1,20 @@
-"""The edits of a plan one after the other, as `git add -p` has hunks: shown, answered, commented."""
+"""Reviews a plan in the terminal edit by edit, as `git add -p` does with hunks, or on a page."""
 
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import click
 from click.core import ParameterSource
 
+from mdplan.cli.options import all_options
 from mdplan.cli.plan_output import short_id
-from mdplan.cli.report_text import counted, diff_for_people, problem_text
+from mdplan.cli.report_text import counted, diff_for_people, line_counts, problem_text
 from mdplan.cli.session import Session
-from mdplan.cli.terminal import Style, shown
+from mdplan.cli.terminal import Style, open_in_browser, shown, shown_paths
 from mdplan.cli.views import edit_text, file_text, file_title, hunk_text, intent_text
 from mdplan.diagnostics import Exit
 from mdplan.reports.plan import ReviewComment, ReviewReport
@@ -62,7 +63,7 @@ class QuotedLines:
         return f"{self.file}, {lines}{' before the plan' if self.is_old else ''}"
 
 
-# --- Choices of a person in the terminal review, and the dialog that asks for them.
+# --- Answers and comments of the person, and the dialog that asks for them
 
 
 @dataclass(slots=True)
@@ -176,15 +177,12 @@ class EditWalk:
             if key == "q":
                 return True
             at = self._at
-            self._do(key)
+            if key.startswith("/"):
+                self._search(key[1:].strip())
+            else:
+                self._actions()[key]()
             is_shown = self._at == at
         return True
-
-    def _do(self, typed: str) -> None:
-        if typed.startswith("/"):
-            self._search(typed[1:].strip())
-        else:
-            self._actions()[typed]()
 
     def _actions(self) -> Mapping[str, Callable[[], None]]:
         here, talk = self._groups[self._at], self._talk
@@ -280,38 +278,38 @@ class EditWalk:
         if not typed:
             return
         if typed.isdecimal() and 1 <= int(typed) <= len(files):
-            found = files[int(typed) - 1]
+            chosen = files[int(typed) - 1]
         else:
-            named = [file for file in files if typed.casefold() in file.path.casefold()]
-            if not named:
+            matches = [file for file in files if typed.casefold() in file.path.casefold()]
+            if not matches:
                 self._talk.tell(f"No file of this plan has `{shown(typed)}` in its path.\n")
                 return
-            found = named[0]
-        at = next((at for at, group in enumerate(self._groups) if _changes(group, found.index)), None)
-        if at is not None:
-            self._at = at
-            return
+            chosen = matches[0]
+        for at, group in enumerate(self._groups):
+            if any(chosen.index in edit.files for edit in group):
+                self._at = at
+                return
         # No edit asked for it: links that follow.
-        file = self._file(found.index)
+        file = self._file(chosen.index)
         if file is not None:
             self._talk.page(file_text(self._review, file, self._style))
-            self._choices.viewed.add(found.index)
+            self._choices.viewed.add(chosen.index)
 
     def _search(self, text: str) -> None:
         text = text or (self._talk.ask("Search for: ") or "").strip()
-        wanted = text.casefold()
+        folded = text.casefold()
         order = [*range(self._at + 1, len(self._groups)), *range(self._at + 1)]
         for at in order:
-            if wanted and any(self._contains(edit, wanted) for edit in self._groups[at]):
+            if folded and any(self._contains(edit, folded) for edit in self._groups[at]):
                 self._at = at
                 return
         self._talk.tell(f"No edit shows `{shown(text)}`.\n")
 
-    def _contains(self, edit: plan_review.ReviewedEdit, wanted: str) -> bool:
-        if wanted in edit_text(self._review, edit).casefold():
+    def _contains(self, edit: plan_review.ReviewedEdit, folded: str) -> bool:
+        if folded in edit_text(self._review, edit).casefold():
             return True
         lines = (line for _, hunk in self._hunks(edit) for line in hunk.lines if edit.index in line.edits)
-        return any(wanted in line.text.casefold() for line in lines)
+        return any(folded in line.text.casefold() for line in lines)
 
     def _comment(self, edit: plan_review.ReviewedEdit) -> None:
         """Let the person comment on an edit and its lines in the editor."""
@@ -326,16 +324,14 @@ class EditWalk:
         choices.comments.pop(edit.index, None)
         if comments.whole:
             choices.comments[edit.index] = comments.whole
-        choices.line_comments = without(choices.line_comments, quoted.places) | dict(comments.on_lines)
+        others = choices.line_comments.items()
+        kept = {place: text for place, text in others if place not in quoted.places}
+        choices.line_comments = kept | dict(comments.on_lines)
         n_comments = len(comments.on_lines) + bool(comments.whole)
         self._talk.tell(f"This edit has {counted(n_comments, 'comment')} of yours.\n")
 
 
-def _changes(group: Sequence[plan_review.ReviewedEdit], file: int) -> bool:
-    return any(file in edit.files for edit in group)
-
-
-# --- The end of a review in the terminal: what was chosen, and what the person decides about the plan.
+# --- The decision about the plan
 
 _DECISION_KEYS: Final = "acrmbfq?"
 
@@ -414,7 +410,10 @@ def _decision(
     }
     decided = None
     while decided is None:
-        comments = "".join(f"  {line}\n" for line in listed(choices.line_comments))
+        comments = "".join(
+            f"  {place}: {' '.join(comment.split())}\n"
+            for place, comment in sorted(choices.line_comments.items())
+        )
         talk.tell(f"\n{progress(review, choices)}.\n{comments}")
         key = talk.key(f"Your decision [{_SHOWN_DECISION_KEYS}]? ", _DECISION_KEYS, _DECISION_HELP)
         decided = actions[key]() if key is not None else False
@@ -439,9 +438,9 @@ def _approves(review: plan_review.PlanReview, choices: Choices, talk: TerminalDi
         return True
     if still_open:
         of = [file for file in review.changed_files if set(still_open).intersection(file.edits)]
-        talk.tell(f"{counted(len(still_open), 'edit')} without an answer, in {named(of)}.\n")
+        talk.tell(f"{counted(len(still_open), 'edit')} without an answer, in {_path_list(of)}.\n")
     if unseen:
-        talk.tell(f"{counted(len(unseen), 'file')} not viewed: {named(unseen)}.\n")
+        talk.tell(f"{counted(len(unseen), 'file')} not viewed: {_path_list(unseen)}.\n")
     accepts = "and accept the edits without an answer" if still_open else "all the same"
     return talk.agrees(f"Approve {accepts}?")
 
@@ -455,23 +454,20 @@ def _write_message(choices: Choices, talk: TerminalDialog) -> None:
 
 def _derived(opened: "OpenPlan", choices: Choices, style: Style) -> str:
     """What follows from the edits, which nobody is asked about: links that the engine rewrites."""
-    review: plan_review.PlanReview = opened.review
-    parts = []
-    for of in review.files:
-        found = opened.file(of.index) if of.references_updated else None
-        hunks = (
-            [hunk for hunk in found.hunks if not hunk.edits]
-            if isinstance(found, plan_review.FileReview)
-            else []
-        )
-        if isinstance(found, plan_review.FileReview) and hunks:
-            choices.viewed.add(of.index)
-            parts.append(style.bold(file_title(found)) + "\n")
-            parts += [hunk_text(review, found, hunk, style) for hunk in hunks]
+    parts: list[str] = []
+    for reviewed in opened.review.files:
+        file = opened.file(reviewed.index) if reviewed.references_updated else None
+        if not isinstance(file, plan_review.FileReview):
+            continue
+        hunks = [hunk for hunk in file.hunks if not hunk.edits]
+        if hunks:
+            choices.viewed.add(reviewed.index)
+            parts.append(style.bold(file_title(file)) + "\n")
+            parts += [hunk_text(opened.review, file, hunk, style) for hunk in hunks]
     return "\nLinks updated because of these edits:\n" + "".join(parts) if parts else ""
 
 
-# --- Overview of a plan in the terminal review: its size, its files, its warnings.
+# --- Overview of a plan: size, files, warnings, progress
 
 _FILES_NAMED: Final = 10
 
@@ -482,7 +478,7 @@ def overview(opened: "OpenPlan", style: Style) -> str:
     """What a plan is for, its size, and its warnings by cause, in a few lines."""
     review = opened.review
     size = f"{counted(len(review.changed_files), 'file')}, {counted(len(review.edits), 'edit')}"
-    lines = [f"{size}: {_sums(review, style)}"]
+    lines = [f"{size}: {line_counts(review, style)}"]
     causes = Counter(warning.code for warning in review.warnings)
     if causes:
         named = ", ".join(f"{count} {code}" for code, count in causes.most_common(_CAUSES_NAMED))
@@ -505,10 +501,8 @@ def file_list(review: plan_review.PlanReview, choices: Choices, style: Style) ->
     width = len(str(len(files)))
     rows = []
     for number, file in enumerate(files, 1):
-        sums = (
-            f"{style.paint(f'+{file.lines_added}', 'green')} {style.paint(f'-{file.lines_removed}', 'red')}"
-        )
-        rows.append(f"{number:{width}}  {_mark(file, choices)}  {shown(file.path)}  {sums}\n")
+        counts = line_counts(file, style)
+        rows.append(f"{number:{width}}  {_mark(file, choices)}  {shown(file.path)}  {counts}\n")
     return "".join(rows) + "● viewed, all edits answered   ◐ viewed   ○ not viewed\n"
 
 
@@ -525,15 +519,8 @@ def progress(review: plan_review.PlanReview, choices: Choices) -> str:
     return text + (f"; {counted(choices.n_comments, 'comment')}" if choices.n_comments else "")
 
 
-def named(files: Sequence[plan_review.ReviewedFile]) -> str:
-    """The paths of `files`, the first ones where there are many."""
-    paths = ", ".join(shown(file.path) for file in files[:_FILES_NAMED])
-    more = len(files) - _FILES_NAMED
-    return paths + (f" and {more} more" if more > 0 else "")
-
-
-def _sums(of: plan_review.PlanReview | plan_review.ReviewedFile, style: Style) -> str:
-    return f"{style.paint(f'+{of.lines_added}', 'green')} {style.paint(f'-{of.lines_removed}', 'red')}"
+def _path_list(files: Sequence[plan_review.ReviewedFile]) -> str:
+    return shown_paths([file.path for file in files], _FILES_NAMED)
 
 
 def _mark(file: plan_review.ReviewedFile, choices: Choices) -> str:
@@ -542,7 +529,7 @@ def _mark(file: plan_review.ReviewedFile, choices: Choices) -> str:
     return "◐" if choices.open_edits(file.edits) else "●"
 
 
-# --- The text of the editor in which a person comments: the diff of an edit, quoted line by line.
+# --- The text of the editor in which a person comments: the quoted diff of an edit
 #
 # A comment is written below the line that it is about, as in a reply to a mail. What is above all quoted
 # lines is on the edit as a whole, what is below the header of a hunk on all its lines.
@@ -640,34 +627,12 @@ def _quoted(file: plan_review.FileReview, hunk: plan_review.ReviewedHunk) -> Ite
     yield _Quoted(header, QuotedLines(file.file.path, is_old, first, first + max(count, 1) - 1))
     width = max((len(str(line.new_line or line.old_line)) for line in hunk.lines), default=1)
     for line in hunk.lines:
-        yield _Quoted(
-            f"> {line.new_line or line.old_line:>{width}} {_shown(line)}", _quoted_lines(file, line)
-        )
+        number = line.new_line or line.old_line or 0
+        place = QuotedLines(file.file.path, line.new_line is None, number, number)
+        yield _Quoted(f"> {number:>{width}} {line.sign}{escaped(line.text)}", place)
 
 
-def _quoted_lines(file: plan_review.FileReview, line: plan_review.ReviewedLine) -> QuotedLines:
-    is_old = line.new_line is None
-    number = (line.old_line if is_old else line.new_line) or 0
-    return QuotedLines(file.file.path, is_old, number, number)
-
-
-def _shown(line: plan_review.ReviewedLine) -> str:
-    return line.sign + escaped(line.text)
-
-
-def without(comments: Mapping[QuotedLines, str], places: Iterable[QuotedLines]) -> dict[QuotedLines, str]:
-    """`comments` but for those on `places`."""
-    gone = frozenset(places)
-    return {place: comment for place, comment in comments.items() if place not in gone}
-
-
-def listed(comments: Mapping[QuotedLines, str]) -> Sequence[str]:
-    """Each comment in a line with its place, in the order of the files."""
-    return [f"{place}: {' '.join(comment.split())}" for place, comment in sorted(comments.items())]
-
-
-# --- The lines of a hunk that one edit made, with those around them: edits next to each other share a
-# hunk.
+# --- Parts of a hunk: the lines that one edit made, with context
 
 # As many as a unified diff has.
 _CONTEXT: Final = 3
@@ -714,9 +679,9 @@ def _before(hunk: plan_review.ReviewedHunk, first: int, *, is_old: bool) -> int:
     return next((number for number in numbers if number is not None), start - 1 if count else start)
 
 
-# --- `mdplan review` in a browser: the options of the page, its link, and the browser that opens it.
+# --- The review in a browser
 
-_OPTIONS: Final = (
+page_options: Final = all_options(
     click.option(
         "--host", default="127.0.0.1", show_default=True, help="Page: address of this machine to serve it at."
     ),
@@ -726,8 +691,6 @@ _OPTIONS: Final = (
     click.option("--no-browser", is_flag=True, help="Page: print the link to it, and open nothing."),
 )
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageOptions:
@@ -736,13 +699,6 @@ class PageOptions:
     host: str
     port: int
     no_browser: bool
-
-
-def with_page_options(command: Command) -> Command:
-    """`command` with the options of the page."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 def refuse_page_options(instead: str) -> None:
@@ -755,9 +711,7 @@ def refuse_page_options(instead: str) -> None:
 
 def review_on_page(session: Session, plan: str | None, options: PageOptions) -> Exit:
     """Serve the page, opened at `plan`, until a signal ends it. Gives the exit code."""
-    from mdplan.cli.terminal import open_in_browser
     from mdplan.engine.reviews import ReviewService
-    from mdplan.plan import Plan
     from mdplan.web.routes import serve_page
 
     engine = session.open_engine(require_approval=True)
@@ -766,19 +720,18 @@ def review_on_page(session: Session, plan: str | None, options: PageOptions) -> 
         loaded = engine.library.load(plan)
         if not isinstance(loaded, tuple):
             return session.refuse(loaded)
-        found: Plan = loaded[0]
-        at = f"&plan={found.plan_id}"
+        at = f"&plan={loaded[0].plan_id}"
 
-    def tell(link: str) -> None:
+    def announce_link(link: str) -> None:
         session.console.note("Plans can be reviewed at this link, which works once. Ctrl-C ends it.")
         session.console.text(f"{link}{at}\n")
         if not options.no_browser:
             open_in_browser(link + at, os.environ)
 
-    return Exit(serve_page(ReviewService(engine), options.host, options.port, tell))
+    return Exit(serve_page(ReviewService(engine), options.host, options.port, announce_link))
 
 
-# --- The comments on the plan that another plan revises, and the diff between the two.
+# --- The revised plan: comments on it, and the diff to the new one
 
 
 def revision_note(earlier: ReviewReport | None) -> str:

@@ -6,7 +6,7 @@ import click
 
 from mdplan.cli.completion import plans
 from mdplan.cli.plan_output import full_id, plan_row, short_id
-from mdplan.cli.review import PageOptions, refuse_page_options, review_on_page, with_page_options
+from mdplan.cli.review import PageOptions, page_options, refuse_page_options, review_on_page
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import agrees, ask, has_terminal, shown
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Maximum number of plans to list.",
 )
-@with_page_options
+@page_options
 @engine_command(ApplyReport, FILES, PATTERNS, BATCHES, COMMITS, HISTORY)
 def review(
     session: Session,
@@ -135,7 +135,7 @@ def _review(session: Session, reviewing: "ReviewService", plan_id: str, *, overr
     if isinstance(opened, Exit):
         return opened
     earlier = reviewing.earlier(opened)
-    outcome = review_plan_in_terminal(opened, _talk(session), session.console.err, earlier)
+    outcome = review_plan_in_terminal(opened, _dialog(session), session.console.err, earlier)
     if outcome is None:
         session.console.note("Nothing decided.")
         return Exit.APPROVAL
@@ -224,25 +224,25 @@ def _decided(session: Session, reviewing: "ReviewService", decision: "Decision")
     return code
 
 
-def _talk(session: Session) -> "TerminalDialog":
+def _dialog(session: Session) -> "TerminalDialog":
     from mdplan.cli.review import TerminalDialog
 
-    def tell(text: str) -> None:
+    def show_text(text: str) -> None:
         if text:
             session.console.problem(text.removesuffix("\n"))
 
     def page(text: str) -> None:
         if not session.console.shows_in_pager(text):
-            tell(text)
+            show_text(text)
 
     def edit(text: str) -> str | None:
         try:
             return click.edit(text, extension=".md")
         except click.ClickException as failed:
-            tell(f"{failed.message}; set EDITOR to the command of your editor")
+            show_text(f"{failed.message}; set EDITOR to the command of your editor")
             return None
 
-    return TerminalDialog(ask=ask, tell=tell, page=page, edit=edit)
+    return TerminalDialog(ask=ask, tell=show_text, page=page, edit=edit)
 
 
 _APPLIED = Diagnostic.invalid(

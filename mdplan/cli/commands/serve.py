@@ -154,7 +154,7 @@ def _review_part(workspace: "Workspace", settings: "Settings") -> "HttpPart":
     from mdplan.storage.user_state import user_name
     from mdplan.web.routes import review_part
 
-    def tell(link: str) -> None:
+    def announce_link(link: str) -> None:
         # Whoever reads the link can approve. A client that started this server reads what is no terminal.
         if is_terminal(sys.stderr):
             click.echo(f"To review plans, open this link, which works once:\n{link}", err=True)
@@ -170,7 +170,7 @@ def _review_part(workspace: "Workspace", settings: "Settings") -> "HttpPart":
             )
         ),
         user_name,
-        tell,
+        announce_link,
     )
 
 
