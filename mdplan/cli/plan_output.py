@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from mdplan.reports.plan import PlanComparison
 
 
-# What `write_document` is reported.
 output_option = click.option(
     "--output",
     "-o",
@@ -62,6 +61,13 @@ def print_warnings(session: Session, report: "PlanReport | HistoryReport | Recov
         session.console.note(text)
 
 
+def print_files(session: Session, report: PlanReport) -> None:
+    """Say how many lines of each file change, if there are several."""
+    listed = file_list(report.files, session.console.err)
+    if listed:
+        session.console.note(listed)
+
+
 def print_summary(session: Session, report: PlanReport, document: Path | None = None) -> None:
     """Say how much a plan changes, where it is, and how to apply it. `document` is the file it went to."""
     console = session.console
@@ -69,9 +75,7 @@ def print_summary(session: Session, report: PlanReport, document: Path | None = 
     if report.no_op or report.plan_id is None:
         console.note("Nothing to change: the files already have this content.")
         return
-    listed = file_list(report.files, console.err)
-    if listed:
-        console.note(listed)
+    print_files(session, report)
     compared = report.review.comparison if report.review is not None else None
     if compared is not None:
         old = short_id(compared.against)
@@ -128,9 +132,7 @@ def print_applied(session: Session, report: ApplyReport) -> None:
         return
     print_warnings(session, report)
     if report.applied:
-        listed = file_list(report.files, console.err)
-        if listed:
-            console.note(listed)
+        print_files(session, report)
         plan_id = short_id(report.plan_id or "")
         rebased = f", on the files as they are now, as plan {plan_id}" if report.rebased else ""
         console.note(f"{console.err.bold('Applied', 'green')}: {plan_size(report)}{rebased}.")
@@ -149,9 +151,7 @@ def print_undone(session: Session, report: ApplyReport, *, is_redo: bool) -> Non
         console.note(f"{what} already, nothing written: {plan_size(report)}.")
         return
     print_warnings(session, report)
-    listed = file_list(report.files, console.err)
-    if listed:
-        console.note(listed)
+    print_files(session, report)
     rebased = ", kept later changes" if report.rebased else ""
     done, back = ("Redone", "undo") if is_redo else ("Undone", "redo")
     console.note(f"{console.err.bold(done, 'green')}: {plan_size(report)}{rebased}.")
@@ -192,7 +192,7 @@ def _file_argument(path: Path) -> str:
     return f"./{path}" if str(path).startswith("-") else str(path)
 
 
-# --- Plans by the beginning of their ID, and the one plan that is pending where none is named.
+# --- Finding a plan by the beginning of its ID, or the only pending plan
 
 PLAN_ID: Final = lazy_pattern(r"(?:sha256-)?[0-9a-fA-F]{4,64}")
 
@@ -243,7 +243,12 @@ def full_id(engine: "Engine", text: str) -> str | Diagnostic:
     )
 
 
-def pending_plans(engine: "Engine") -> list["ReviewEntry"]:
+def named_plan(session: Session, engine: "Engine", text: str | None, verb: str) -> str | Diagnostic:
+    """Return the plan ID that begins with `text`, or without one the only pending plan, for `mdplan VERB`."""
+    return _only_pending(session, engine, verb) if text is None else full_id(engine, text)
+
+
+def _pending_plans(engine: "Engine") -> list["ReviewEntry"]:
     """The saved plans that could be applied now, the last saved first.
 
     A plan that was applied is none of them, even if it was undone, unless it was saved again after that.
@@ -274,12 +279,12 @@ def plan_row(entry: "ReviewEntry", style: Style) -> str:
     return f"{short_id(review.plan_id)}  {painted}  {time}{title}  {size}  {files}{by}"
 
 
-def only_pending(session: "Session", engine: "Engine", verb: str) -> str | Diagnostic:
+def _only_pending(session: Session, engine: "Engine", verb: str) -> str | Diagnostic:
     """The ID of the only pending plan, for `mdplan VERB`. Where there are several, they are listed.
 
     Errors: INVALID_ARGUMENT where there is none, or more than one.
     """
-    pending = pending_plans(engine)
+    pending = _pending_plans(engine)
     if not pending:
         return Diagnostic.invalid(
             "no plan is pending here",

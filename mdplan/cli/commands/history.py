@@ -1,17 +1,17 @@
-"""`mdplan history`: past transactions, or the diff of one."""
+"""`mdplan history`, `show` and `recover`: past transactions and saved plans."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from mdplan.cli import plan_output
 from mdplan.cli.completion import plans, transactions
 from mdplan.cli.report_text import counted
-from mdplan.cli.session import Session, engine_command
+from mdplan.cli.session import Session, engine_command, exit_of
 from mdplan.cli.terminal import Style, has_terminal, shown
 from mdplan.cli.usage import command
 from mdplan.diagnostics import Diagnostic, Exit, Problems
@@ -22,7 +22,6 @@ from mdplan.reports.plan import PlanReport, RecoveredTransactions
 
 if TYPE_CHECKING:
     from mdplan.engine.engine import Engine
-    from mdplan.engine.reviews import OpenPlan
 
 
 @command(example="mdplan history\nmdplan history guide.md")
@@ -74,7 +73,7 @@ def _show(session: Session, transaction: str) -> Exit:
     return session.finish(report)
 
 
-# --- `mdplan show`: a saved plan again, for eyes and for other programs.
+# --- `mdplan show`
 
 
 @command(example="mdplan show 3f058f21")
@@ -96,25 +95,21 @@ def show(session: Session, *, plan_id: str | None, form: str, against: str | Non
     the files, or once the plan is applied from the history.
     """
     engine = session.open_engine()
-    found = (
-        plan_output.only_pending(session, engine, "show")
-        if plan_id is None
-        else plan_output.full_id(engine, plan_id)
-    )
-    if isinstance(found, Diagnostic):
-        return session.refuse(found)
-    plan_id = found
+    named = plan_output.named_plan(session, engine, plan_id, "show")
+    if isinstance(named, Diagnostic):
+        return session.refuse(named)
+    plan_id = named
     if against is not None:
         return _compare(session, engine, plan_id, against)
     report = engine.show(plan_id)
     if form == "sarif":
         plan_output.print_sarif(session, report, plan_id)
-        return report.error.code.exit if report.error is not None else Exit.DONE
+        return exit_of(report)
     if not report.ok:
         return session.finish(report)
     if form == "auto":
         form = "text" if session.console.diff_is_for_people else "patch"
-    problems = () if session.console.as_json else _FORMS[form](session, engine, plan_id)
+    problems = () if session.console.as_json else _write_plan(session, engine, plan_id, form)
     if problems:
         return session.refuse(*problems)
     session.finish(report)
@@ -138,49 +133,28 @@ def _compare(session: Session, engine: "Engine", plan_id: str, against: str) -> 
     return code
 
 
-def _write_text(session: Session, engine: "Engine", plan_id: str) -> Problems:
-    from mdplan.cli.views import plan_text
-
-    opened = _open(engine, plan_id)
-    if isinstance(opened, tuple):
-        return opened
-    text = plan_text(opened, session.console.out)
-    session.console.paged(text)
-    return ()
-
-
-def _write_markdown(session: Session, engine: "Engine", plan_id: str) -> Problems:
-    from mdplan.cli.views import markdown_comment
-
-    opened = _open(engine, plan_id)
-    if isinstance(opened, tuple):
-        return opened
-    session.console.text(markdown_comment(opened.review, opened.file))
-    return ()
-
-
-def _write_patch(session: Session, engine: "Engine", plan_id: str) -> Problems:
-    exact = engine.diff_bytes(plan_id)
-    if not isinstance(exact, bytes):
-        return exact
-    session.console.data(exact)
-    return ()
-
-
-def _open(engine: "Engine", plan_id: str) -> "OpenPlan | Problems":
+def _write_plan(session: Session, engine: "Engine", plan_id: str, form: str) -> Problems:
+    """Write the plan to standard output as `form`: text, markdown or patch. Returns why it failed."""
+    if form == "patch":
+        exact = engine.diff_bytes(plan_id)
+        if not isinstance(exact, bytes):
+            return exact
+        session.console.data(exact)
+        return ()
+    from mdplan.cli.views import markdown_comment, plan_text
     from mdplan.engine.reviews import ReviewService
 
-    return ReviewService(engine).open(plan_id)
+    opened = ReviewService(engine).open(plan_id)
+    if isinstance(opened, tuple):
+        return opened
+    if form == "markdown":
+        session.console.text(markdown_comment(opened.review, opened.file))
+    else:
+        session.console.paged(plan_text(opened, session.console.out))
+    return ()
 
 
-_FORMS: Final[dict[str, Callable[[Session, "Engine", str], Problems]]] = {
-    "text": _write_text,
-    "markdown": _write_markdown,
-    "patch": _write_patch,
-}
-
-
-# --- `mdplan recover`: recover from interrupted commits.
+# --- `mdplan recover`
 
 
 @command(example="mdplan recover")
@@ -206,11 +180,13 @@ def recover(session: Session, *, keep_current: bool, restore_base: bool, foreign
         raise click.UsageError("--foreign needs --yes where no terminal can answer.")
     keep: Literal["current", "base"] | None = "current" if keep_current else "base" if restore_base else None
     engine = session.open_engine()
-    found = engine.recovery.foreign()
-    for commit in found:
+    foreign_commits = engine.recovery.foreign()
+    for commit in foreign_commits:
         session.console.note(_listed(commit))
-    agreed = bool(found) and (foreign if yes else _can_ask(session) and _agrees(len(found)))
-    report = engine.recover(keep, {commit.transaction for commit in found} if agreed else ())
+    agreed = bool(foreign_commits) and (
+        foreign if yes else _can_ask(session) and _agrees(len(foreign_commits))
+    )
+    report = engine.recover(keep, {commit.transaction for commit in foreign_commits} if agreed else ())
     plan_output.print_warnings(session, report)
     recovered = report.recovered
     if recovered is not None:
@@ -257,7 +233,7 @@ def _agrees(count: int) -> bool:
     )
 
 
-# --- Past transactions in words, for people.
+# --- Text of past transactions
 
 _FILES_NAMED = 2
 

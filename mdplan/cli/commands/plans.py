@@ -1,4 +1,4 @@
-"""`mdplan plan`, a dry run with its diff and plan ID, and `mdplan validate`, its problems alone."""
+"""`mdplan plan`, `validate`, `apply` and `undo`."""
 
 import os
 import shlex
@@ -9,9 +9,10 @@ import click
 
 from mdplan.cli import batches, plan_output
 from mdplan.cli.completion import plans_and_files, transactions
+from mdplan.cli.field_types import STANDARD_INPUT
 from mdplan.cli.options import approval_option
 from mdplan.cli.report_text import plan_size
-from mdplan.cli.session import Session, engine_command
+from mdplan.cli.session import Session, engine_command, exit_of
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import agrees, has_terminal
 from mdplan.cli.usage import command
@@ -25,10 +26,7 @@ if TYPE_CHECKING:
     from mdplan.engine.engine import Engine
 
 
-@command(
-    example="mdplan plan batch.yaml",
-    rare=("allow_outline_change", "allow_duplicate_headings", "description", "revises"),
-)
+@command(example="mdplan plan batch.yaml", rare=batches.RARE_OVERRIDES)
 @batches.batch_argument
 @plan_output.output_option
 @click.option("--check", is_flag=True, help="Exit with 1 if anything would change.")
@@ -59,10 +57,7 @@ def plan(session: Session, *, batch: str, output: Path | None, check: bool, **ov
     return Exit.WOULD_CHANGE if check and not report.no_op else Exit.DONE
 
 
-@command(
-    example="mdplan validate batch.yaml",
-    rare=("allow_outline_change", "allow_duplicate_headings", "description", "revises"),
-)
+@command(example="mdplan validate batch.yaml", rare=batches.RARE_OVERRIDES)
 @batches.batch_argument
 @click.option(
     "--format",
@@ -86,7 +81,7 @@ def validate(session: Session, *, batch: str, form: str, **overrides: bool | str
     report = session.open_engine().draft(data, overrides=overrides).report
     if form == "sarif":
         plan_output.print_sarif(session, report, batch if Path(batch).is_file() else "batch")
-        return report.error.code.exit if report.error is not None else Exit.DONE
+        return exit_of(report)
     code = session.finish(report, data)
     if report.ok:
         plan_output.print_warnings(session, report)
@@ -94,13 +89,10 @@ def validate(session: Session, *, batch: str, form: str, **overrides: bool | str
     return code
 
 
-# --- `mdplan apply`: apply a plan, or a batch with guards.
+# --- `mdplan apply`
 
 
-@command(
-    example="mdplan apply\nmdplan apply 3f058f21",
-    rare=("allow_outline_change", "allow_duplicate_headings", "description", "revises"),
-)
+@command(example="mdplan apply\nmdplan apply 3f058f21", rare=batches.RARE_OVERRIDES)
 @click.argument("plan", type=click.Path(allow_dash=True), required=False, shell_complete=plans_and_files)
 @click.option("--yes", "-y", is_flag=True, help="Without PLAN: apply the pending plan without asking.")
 @click.option("--check", is_flag=True, help="Apply nothing; exit with 1 if anything would change.")
@@ -151,7 +143,7 @@ def apply(  # noqa: PLR0913 (one parameter for each option)
         return session.finish(refusal(ApplyReport, request), data)
     if any(overrides.values()) and not isinstance(request, Batch):
         raise Misuse("--title, --description, --revises and the --allow options are for batches")
-    is_named = plan is not None or not batches.has_no_input()
+    is_named = plan is not None or not batches.stdin_is_unused()
     is_asked = isinstance(data, str) and not (is_named or yes or check)
     if is_asked:
         code = _confirm(session, engine, str(data))
@@ -197,16 +189,12 @@ def _finish(session: Session, engine: "Engine", report: ApplyReport, data: objec
 
 def _data(session: Session, engine: "Engine", plan: str | None) -> object | batches.BadInput:
     """The batch or plan document to be applied, or the ID of a plan."""
-    if plan is None and not batches.has_no_input():
-        plan = batches.STANDARD_INPUT
+    if plan is None and not batches.stdin_is_unused():
+        plan = STANDARD_INPUT
     if plan is not None and (not plan_output.PLAN_ID.fullmatch(plan) or os.path.lexists(plan)):
         return batches.read_input(plan)
-    found = (
-        plan_output.only_pending(session, engine, "apply")
-        if plan is None
-        else plan_output.full_id(engine, plan)
-    )
-    return batches.BadInput(found) if isinstance(found, Diagnostic) else found
+    plan_id = plan_output.named_plan(session, engine, plan, "apply")
+    return batches.BadInput(plan_id) if isinstance(plan_id, Diagnostic) else plan_id
 
 
 def _confirm(session: Session, engine: "Engine", plan_id: str) -> Exit | None:
@@ -226,7 +214,7 @@ def _confirm(session: Session, engine: "Engine", plan_id: str) -> Exit | None:
     return Exit.WOULD_CHANGE
 
 
-# --- `mdplan undo`: undo a transaction.
+# --- `mdplan undo`
 
 # Words that people use for their last transaction.
 _LAST: Final = ("last", "HEAD", "latest")

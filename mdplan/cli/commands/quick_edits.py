@@ -4,7 +4,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -62,11 +62,7 @@ def set_command(session: Session, *, words: tuple[str, ...], **choice: bool | st
     kinds = {_edits_for(file) for file in files}
     if len(kinds) > 1:
         raise Misuse("INI files, data files and front matter are edited in separate commands")
-    edits = kinds.pop()(pairs)
-    command = partial(proposal.shortcut_words, edits[0]["op"])
-    return proposal.propose(
-        session, proposal.batch_of(session, files, edits), proposal.ApplyOptions.of(choice), command
-    )
+    return _propose(session, files, kinds.pop()(pairs), choice)
 
 
 # What refers to a group in the replacement of a regular expression, up to the number or name.
@@ -91,9 +87,9 @@ def replace(session: Session, *, words: tuple[str, ...], **given: Any) -> Exit: 
     Code, link targets, front matter and HTML stay as they are, unless --code is given. Files without a match
     stay as they are; no match in any file is an error.
     """
-    old, new, *files = _replaced(words, session.folder())
-    named = proposal.expand_globs(files, session.folder())
-    counts_all = given["count"] is not None or len(named) > 1
+    old, new, *names = _replaced(words, session.folder())
+    files = proposal.expand_globs(names, session.folder())
+    counts_all = given["count"] is not None or len(files) > 1
     edit: dict[str, Any] = {
         "op": "replace_match",
         "pattern": old,
@@ -115,16 +111,9 @@ def replace(session: Session, *, words: tuple[str, ...], **given: Any) -> Exit: 
         edit["include"] = list(proposal.CODE_KINDS)
     if given["section"]:
         edit |= section_target(given["section"])
-    command = partial(proposal.shortcut_words, "replace_match", given["section"])
-    choice = proposal.ApplyOptions.of(given)
-    check = (
-        proposal.check_count(given["count"], session.command_line("search", old, *files))
-        if counts_all
-        else None
-    )
-    return proposal.propose(
-        session, proposal.batch_of(session, named, [edit]), choice, command, check, given["section"]
-    )
+    search = session.command_line("search", old, *names)
+    check = proposal.check_count(given["count"], search) if counts_all else None
+    return _propose(session, files, [edit], given, given["section"], check)
 
 
 @command(example="mdplan append guide.md Install 'Restart the kettle.'")
@@ -148,10 +137,9 @@ def append(
     Without TEXT your editor opens; @FILE is the text of a file, - is standard input.
     """
     _check_order("append", file, (section, *([text] if text is not None else [])), session.folder())
-    if option is not None:
-        if text is not None:
-            raise Misuse("the text is given twice", "give it as the last word or with `--text`")
-        text = option
+    if option is not None and text is not None:
+        raise Misuse("the text is given twice", "give it as the last word or with `--text`")
+    text = option if text is None else text
     if text is None and is_terminal(sys.stdin):
         content = edit_text("", ".md")
     else:
@@ -162,14 +150,7 @@ def append(
             "there is no text to append", f"write `mdplan append {file} {shlex.quote(section)} TEXT`"
         )
     edit = {"op": "append_to_section", **section_target(section), "markdown": content}
-    words = partial(proposal.shortcut_words, "append_to_section", section)
-    return proposal.propose(
-        session,
-        proposal.batch_of(session, [file], [edit]),
-        proposal.ApplyOptions.of(choice),
-        words,
-        section=section,
-    )
+    return _propose(session, [file], [edit], choice, section)
 
 
 @command(example="mdplan tick todo.md 'Buy tea'")
@@ -200,14 +181,21 @@ def tick(
         if isinstance(text, Diagnostic):
             return session.refuse(text)
         edits.append({"op": "set_task", "item": text, "done": not off, **target})
-    words = partial(proposal.shortcut_words, "set_task", section)
-    return proposal.propose(
-        session,
-        proposal.batch_of(session, [file], edits),
-        proposal.ApplyOptions.of(choice),
-        words,
-        section=section,
-    )
+    return _propose(session, [file], edits, choice, section)
+
+
+def _propose(
+    session: Session,
+    files: Sequence[str],
+    edits: Sequence[Mapping[str, Any]],
+    choice: Mapping[str, Any],
+    section: str | None = None,
+    check: proposal.Check | None = None,
+) -> Exit:
+    """Propose the same `edits`, all of one operation, in each of `files`."""
+    words = partial(proposal.shortcut_words, edits[0]["op"], section)
+    batch = proposal.batch_of(session, files, edits)
+    return proposal.propose(session, batch, proposal.ApplyOptions.of(choice), words, check, section)
 
 
 def _check_order(command: str, file: str, words: tuple[str, ...], folder: str) -> None:
@@ -271,13 +259,12 @@ def _assigned(pair: str) -> tuple[str, Any, str]:
 
 
 def _ini_edits(pairs: list[str]) -> list[dict[str, Any]]:
-    return [_ini_edit(pair) for pair in pairs]
-
-
-def _ini_edit(pair: str) -> dict[str, Any]:
-    path, value = AssignmentType(is_typed=False).convert(pair, None, None)
-    section, _, key = path.rpartition(".")
-    return {"op": "set_value", "section": section, "key": key, "value": value}
+    edits = []
+    for pair in pairs:
+        path, value = AssignmentType(is_typed=False).convert(pair, None, None)
+        section, _, key = path.rpartition(".")
+        edits.append({"op": "set_value", "section": section, "key": key, "value": value})
+    return edits
 
 
 def _is_name(word: str, folder: str) -> bool:
@@ -315,15 +302,15 @@ def _task_text(
     items = [item for each in outline.lists.all for item in each.items]
     tasks = [item for item in items if item.mark is not None]
     exact = [item for item in tasks if item.text == part]
-    found = exact or [item for item in tasks if part.casefold() in item.text.casefold()]
-    if len(found) == 1:
-        return found[0].text
+    matches = exact or [item for item in tasks if part.casefold() in item.text.casefold()]
+    if len(matches) == 1:
+        return matches[0].text
     tick = ["tick", *(["--off"] if is_off else []), file]
-    if found:
-        texts = list(dict.fromkeys(item.text for item in found))
-        lines = ", ".join(str(item.first_line) for item in found)
-        message = f"{len(found)} tasks {'are' if exact else 'contain'} `{part}`, at lines {lines}"
-        if len(texts) == len(found):
+    if matches:
+        texts = list(dict.fromkeys(item.text for item in matches))
+        lines = ", ".join(str(item.first_line) for item in matches)
+        message = f"{len(matches)} tasks {'are' if exact else 'contain'} `{part}`, at lines {lines}"
+        if len(texts) == len(matches):
             hint = f"name one by its whole text: `{session.command_line(*tick, texts[0])}`"
         else:
             from mdplan.cli.edit_options import EditOptions, edit_command
