@@ -14,6 +14,7 @@ from mdplan.cli.completion import Completion, front_matter_keys, headings, task_
 from mdplan.cli.usage import retyped
 from mdplan.diagnostics import Candidate, Code, Diagnostic
 from mdplan.field_names import snake_case
+from mdplan.reports.base import AnyReport
 from mdplan.reports.next_steps import Caller, in_words_of
 from mdplan.requests.schemas import Schema, inlined, operation_reference, operation_schema
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -47,8 +48,7 @@ class EditOptions:
     def of(cls, op: str) -> "EditOptions":
         """The options of `op`, a name of `OPERATIONS`."""
         schema = operation_schema(op)
-        definitions = schema.get("$defs", {})
-        schemas = inlined(schema["properties"], definitions)
+        schemas = inlined(schema["properties"], schema.get("$defs", {}))
         del schemas["op"]
         return cls(op, schemas, frozenset(schema["required"]) - {"op"})
 
@@ -199,7 +199,7 @@ def _offer(name: str) -> Completion | None:
     return {"key": front_matter_keys, "item": task_items}.get(name)
 
 
-# --- One command for each operation, made from the example edit of its reference.
+# --- The command that makes an edit
 
 _WIDTH: Final = 76
 
@@ -223,8 +223,8 @@ def option_words(options: EditOptions, name: str, value: Any) -> str:  # noqa: A
     flags = {option.name: option for option in options.options()}
     option = flags.get(snake_case(name))
     if option is None:
-        flag = snake_case(name).replace("_", "-")
-        return f"--{flag}" if isinstance(value, bool) else f"--{flag} {shlex.quote(_text(value))}"
+        flag = option_name(name)
+        return flag if isinstance(value, bool) else f"{flag} {shlex.quote(_text(value))}"
     return " ".join(_words(name, value, option))
 
 
@@ -284,7 +284,7 @@ def _wrapped(parts: list[str]) -> str:
     return "\n".join(lines)
 
 
-# --- Options of a command for the fields of a batch: how they are called, and what their help says.
+# --- Names and help texts of the options for the fields of an edit
 
 _FIELD: Final = lazy_pattern(r"`?\b([a-z]+(?:[A-Z][a-z]*)+)\b`?|`([a-z]+)`")
 
@@ -329,8 +329,7 @@ def option_help(field: str, description: str, fields: Collection[str]) -> str:
     return _FIELD.sub(named, text)
 
 
-# --- Problems of an edit in the words of the command that made it: options in place of the fields of a
-# batch.
+# --- Problems of an edit in the words of the command that made it
 
 # Fields of a batch that `mdplan edit` takes as options, in addition to the fields of the operation.
 BATCH_FIELDS: Final = ("allowOutlineChange", "allowDuplicateHeadings", "updateReferences")
@@ -464,11 +463,12 @@ def for_command(
     return replace(problem, message=message, hint=hint)
 
 
-def for_section_option(problem: Diagnostic, flag: str, section: str | None) -> Diagnostic:
-    """`problem` of a command that only looks, in which `flag` named the `section`."""
+def for_section_option(report: AnyReport, flag: str, section: str) -> AnyReport:
+    """Return `report` of a command that only looks, in which `flag` named the `section`, in its words."""
     options = EditOptions("read", {}, frozenset())
     names = dict.fromkeys(_SECTION_NAMES, flag)
-    return for_command(problem, CommandWords(options=options, names=names, is_edit=True, section=section))
+    words = CommandWords(options=options, names=names, is_edit=True, section=section)
+    return replace(report, diagnostics=tuple(for_command(problem, words) for problem in report.diagnostics))
 
 
 def _retyped(meant: Candidate, problem: Diagnostic, words: CommandWords) -> str:

@@ -1,4 +1,4 @@
-"""A plan for eyes in a terminal: warnings, then the diff with the words that changed, and whose they are."""
+"""Text of a plan for the terminal, Markdown for a pull request, and SARIF of the bot."""
 
 import html
 import json
@@ -37,11 +37,11 @@ def plan_text(opened: "OpenPlan", style: Style) -> str:
     """
     parts = [intent_text(opened, style), _warnings_text(opened.review, style)]
     for file in opened.review.changed_files:
-        found = opened.file(file.index)
-        if isinstance(found, plan_review.FileReview):
-            parts.append(file_text(opened.review, found, style))
+        text = opened.file(file.index)
+        if isinstance(text, plan_review.FileReview):
+            parts.append(file_text(opened.review, text, style))
         else:
-            parts.append("".join(problem_text(problem, style) + "\n" for problem in found))
+            parts.append("".join(problem_text(problem, style) + "\n" for problem in text))
     return "\n".join(part for part in parts if part)
 
 
@@ -118,16 +118,13 @@ def edit_text(
 
     The file `within` which it is shown is not named.
     """
-    parts = [
-        f"{shown(review.numbers.named(edit.index, within=within))} {edit.op}",
-        *([shown(edit.place)] if edit.place else []),
-    ]
-    result = edit.result
+    name, result = f"{shown(review.numbers.named(edit.index, within=within))} {edit.op}", edit.result
+    details = [shown(edit.place)] if edit.place else []
     if result.matches_found is not None:
-        parts.append(f"{result.matches_replaced} of {result.matches_found} matches")
+        details.append(f"{result.matches_replaced} of {result.matches_found} matches")
     if result.no_op:
-        parts.append("no change")
-    return ": ".join([parts[0], ", ".join(parts[1:])]) if parts[1:] else parts[0]
+        details.append("no change")
+    return f"{name}: {', '.join(details)}" if details else name
 
 
 def _review_line(line: plan_review.ReviewedLine, style: Style, *, shows_end: bool, is_dimmed: bool) -> str:
@@ -160,13 +157,11 @@ def _visible_blanks(text: str) -> str:
     return "".join(_BLANKS.get(character, character) for character in text)
 
 
-# --- A plan as a comment on a pull request, in Markdown as GitHub shows it.
+# --- A plan as a comment on a pull request, in Markdown as GitHub shows it
 #
 # Text of files and of callers is hostile there: it could end its block, link somewhere, or call people by
-# their
-# name. So all of it is in code: in fences that are longer than any run of backticks in them, in code
-# spans,
-# or HTML-escaped in the code of a summary. GitHub looks for names and links in none of these.
+# their name. So all of it is in code: in fences that are longer than any run of backticks in them, in code
+# spans, or HTML-escaped in the code of a summary. GitHub looks for names and links in none of these.
 
 # What GitHub takes, in UTF-16 units, less some room for what a workflow puts before and after it.
 MOST_CHARACTERS: Final = 65_536 - 1_536
@@ -245,7 +240,7 @@ def _description(review: plan_review.PlanReview) -> Iterator[str]:
     """What the author says, in a fence: a pull request of a stranger can say anything."""
     text = escaped(review.intent.description)
     if text:
-        fence = "`" * max(3, 1 + max((len(run) for run in _BACKTICKS.findall(text)), default=0))
+        fence = "`" * max(3, _longer_than_runs(text))
         yield f"{fence}text\n{text}\n{fence}"
 
 
@@ -300,7 +295,7 @@ def _file(review: plan_review.PlanReview, file: plan_review.FileReview, room: in
     if left < 0:
         return None
     texts = [_hunk(review, file, hunk) for hunk in file.hunks]
-    fence = "`" * max(3, 1 + max((len(run) for text in texts for run in _BACKTICKS.findall(text)), default=0))
+    fence = "`" * max(3, _longer_than_runs("\n".join(texts)))
     left -= 2 * len(fence)
     shown: list[str] = []
     for text in texts:
@@ -319,13 +314,13 @@ def _file(review: plan_review.PlanReview, file: plan_review.FileReview, room: in
 
 def _edits(review: plan_review.PlanReview, file: plan_review.FileReview) -> str:
     """The edits of one file, by the names that are at its hunks."""
-    wanted = frozenset(file.file.edits[:_WARNINGS])
+    indexes = frozenset(file.file.edits[:_WARNINGS])
     rows = []
     for edit in review.edits:
-        if edit.index in wanted:
+        if edit.index in indexes:
             place = f" {_code(edit.place)}" if edit.place else ""
-            found = edit.result.matches_replaced
-            matches = f", {counted(found, 'match', 'matches')}" if found is not None else ""
+            count = edit.result.matches_replaced
+            matches = f", {counted(count, 'match', 'matches')}" if count is not None else ""
             rows.append(
                 f"- {_own_name(review.numbers, edit.index, file.file.path)}: {_code(edit.op)}{place}{matches}"
             )
@@ -339,15 +334,10 @@ def _hunk(
     section = " / ".join(hunk.section)
     edits = review.numbers.listed(hunk.edits[:10], within=file.file.path) if hunk.edits else ""
     derived = "links" if hunk.is_derived else ""
-    named = "; ".join(part for part in (edits, derived) if part)
+    named = "; ".join(filter(None, (edits, derived)))
     header = f"@@ -{hunk.old_start},{hunk.old_count} +{hunk.new_start},{hunk.new_count} @@"
-    lines = [
-        " ".join(
-            part
-            for part in (header, _fenced_line(section), f"[{_fenced_line(named)}]" if named else "")
-            if part
-        )
-    ]
+    named = f"[{_fenced_line(named)}]" if named else ""
+    lines = [" ".join(filter(None, (header, _fenced_line(section), named)))]
     for line in hunk.lines:
         lines.append(line.sign + _fenced_line(line.text))
         if not line.line_end:
@@ -373,10 +363,15 @@ def _name(file: plan_review.ReviewedFile) -> str:
 def _code(text: str) -> str:
     """`text` as a code span on one line."""
     plain = " ".join(_fenced_line(text).split()) or " "
-    fence = "`" * (1 + max((len(run) for run in _BACKTICKS.findall(plain)), default=0))
+    fence = "`" * _longer_than_runs(plain)
     # A backtick at an edge would join the fence; one blank on both sides belongs to it.
     padding = " " if plain.startswith("`") or plain.endswith("`") else ""
     return f"{fence}{padding}{plain}{padding}{fence}"
+
+
+def _longer_than_runs(text: str) -> int:
+    """Return a length that no run of backticks in `text` has."""
+    return 1 + max((len(run) for run in _BACKTICKS.findall(text)), default=0)
 
 
 def _cell(text: str) -> str:
@@ -398,7 +393,7 @@ def _length(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-# --- Problems and changes of a manifest as a SARIF file.
+# --- Problems and changes of a manifest as a SARIF file
 
 
 def write_proposal_sarif(proposal: "Proposal", manifest: str, path: Path | None) -> Problems:

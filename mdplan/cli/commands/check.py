@@ -1,4 +1,4 @@
-"""`mdplan check`: what a change, made by whatever tool, did to documents."""
+"""`mdplan check`: reports what a change by any tool broke in documents."""
 
 import json
 import os
@@ -57,10 +57,10 @@ def check(session: Session, *, paths: tuple[str, ...], since: str | None, form: 
                 "or with another file: `mdplan check OLD NEW`",
             )
         )
-    found = _compared(paths[0], paths[1]) if since is None else _since(session, since, paths)
-    if isinstance(found, Diagnostic):
-        return session.refuse(found)
-    return _finish(session, found, form)
+    report = _compared(paths[0], paths[1]) if since is None else _since(session, since, paths)
+    if isinstance(report, Diagnostic):
+        return session.refuse(report)
+    return _finish(session, report, form)
 
 
 def _since(session: Session, reference: str, paths: tuple[str, ...]) -> CheckReport | Diagnostic:
@@ -89,14 +89,10 @@ def _since(session: Session, reference: str, paths: tuple[str, ...]) -> CheckRep
 def _compared(old: str, new: str) -> CheckReport | Diagnostic:
     from mdplan.checks import check_documents
 
-    outlines = [_outline(path, new) for path in (old, new)]
-    problem = next((each for each in outlines if isinstance(each, Diagnostic)), None)
-    if problem is not None:
-        return problem
-    before, after = outlines
-    assert not isinstance(before, Diagnostic)
-    assert not isinstance(after, Diagnostic)
-    return check_documents(new, before, after)
+    before, after = (_outline(path, new) for path in (old, new))
+    if isinstance(before, Diagnostic):
+        return before
+    return after if isinstance(after, Diagnostic) else check_documents(new, before, after)
 
 
 def _outline(path: str, like: str) -> "Outline | Diagnostic":
@@ -134,8 +130,8 @@ def _finish(session: Session, report: CheckReport, form: str) -> Exit:
         session.finish(report)
         if not console.as_json:
             console.text("".join(f"{text}\n" for text in problem_texts(report.warnings, console.out)))
-    for each in report.skipped:
-        console.note(f"skipped `{shown(each.file or '')}`: {each.message}")
+    for problem in report.skipped:
+        console.note(f"skipped `{shown(problem.file or '')}`: {problem.message}")
     checked = counted(report.checked, "changed document")
     console.note(f"{counted(len(report.warnings), 'problem')} in {checked}.")
     return Exit.WOULD_CHANGE if report.warnings else Exit.DONE

@@ -82,32 +82,32 @@ def merge(  # noqa: PLR0913 (one parameter for each option)
     conflicts, above 128 if it fails.
     """
     if install or uninstall:
-        return _driver_of_git(files, install=install, uninstall=uninstall, is_global=is_global)
+        return _change_driver(files, install=install, uninstall=uninstall, is_global=is_global)
     if len(files) != 3:
         raise Misuse("merge takes three files", "give BASE, OURS and THEIRS, or --install")
     try:
         if as_plan:
             return _planned(files)
-        data = [Path(each).read_bytes() for each in files]
+        data = [Path(file).read_bytes() for file in files]
         named = path or files[1]
-        found = merge_files(data, files, marker_size, named, is_strict=strict)
-        text = found.text.encode(errors="surrogateescape")
+        merged = merge_files(data, files, marker_size, named, is_strict=strict)
+        text = merged.text.encode(errors="surrogateescape")
         if output is not None and not check:
             Path(output).write_bytes(text)
     except OSError as error:
         write_error(f"error: IO_ERROR: {path or error.filename}: {error.strerror}")
         return _FAILED
     if as_json:
-        _print_json(found, data)
-        return Exit.DONE if found.is_clean else Exit.WOULD_CHANGE
+        _print_json(merged, data)
+        return Exit.DONE if merged.is_clean else Exit.WOULD_CHANGE
     if output is None and not check:
         Console.plain().data(text)
-    if found.note:
-        write_error(f"{named}: {found.note}")
-    for conflict in found.conflicts:
+    if merged.note:
+        write_error(f"{named}: {merged.note}")
+    for conflict in merged.conflicts:
         where = " / ".join(conflict.path) or "the top"
         write_error(f"conflict in {named}, at {where}: {conflict.reason}")
-    return Exit.DONE if found.is_clean else Exit.WOULD_CHANGE
+    return Exit.DONE if merged.is_clean else Exit.WOULD_CHANGE
 
 
 def _planned(files: tuple[str, ...]) -> int:
@@ -119,8 +119,8 @@ def _planned(files: tuple[str, ...]) -> int:
     base, ours, theirs = files
     with Engine.open(["."]) as engine:
         here = engine.source(os.path.relpath(ours))
-        others = [Source.decode(Path(each).read_bytes()) for each in (base, theirs)]
-        texts = [each for each in others if isinstance(each, Source)]
+        others = [Source.decode(Path(file).read_bytes()) for file in (base, theirs)]
+        texts = [source for source in others if isinstance(source, Source)]
         if not isinstance(here, Source) or len(texts) < len(others):
             message = here.message if isinstance(here, Diagnostic) else f"{base} or {theirs} is not UTF-8"
             raise Misuse(message, "give three text files; OURS lies below this folder")
@@ -135,15 +135,15 @@ def _planned(files: tuple[str, ...]) -> int:
         report = engine.plan(request) if isinstance(request, dict) else None
         problems = report.diagnostics if report is not None else request
         if report is None or not report.ok:
-            for each in problems if isinstance(problems, tuple) else ():
-                write_error(f"error: {each.code}: {each.message}\n  hint: {each.hint}")
+            for problem in problems if isinstance(problems, tuple) else ():
+                write_error(f"error: {problem.code}: {problem.message}\n  hint: {problem.hint}")
             return Exit.STALE
         Console.plain().data((report.diff or "").encode())
         write_error(f"Plan {report.plan_id} saved. To apply: mdplan apply {report.plan_id}")
         return Exit.DONE
 
 
-def _driver_of_git(globs: tuple[str, ...], *, install: bool, uninstall: bool, is_global: bool) -> int:
+def _change_driver(globs: tuple[str, ...], *, install: bool, uninstall: bool, is_global: bool) -> int:
     if install and uninstall:
         raise Misuse("--install and --uninstall exclude each other", "give one of them")
     if install:
@@ -153,13 +153,13 @@ def _driver_of_git(globs: tuple[str, ...], *, install: bool, uninstall: bool, is
     return _uninstall(is_global=is_global)
 
 
-def _print_json(found: "Merge", data: Sequence[bytes]) -> None:
+def _print_json(merged: "Merge", data: Sequence[bytes]) -> None:
     report = {
-        "status": "clean" if found.is_clean else "conflicts",
-        "note": found.note,
+        "status": "clean" if merged.is_clean else "conflicts",
+        "note": merged.note,
         "sha256": dict(zip(("base", "ours", "theirs"), map(sha256_hex, data), strict=True)),
-        "decisions": [asdict(each) for each in found.decisions],
-        "conflicts": [asdict(each) for each in found.conflicts],
+        "decisions": [asdict(decision) for decision in merged.decisions],
+        "conflicts": [asdict(conflict) for conflict in merged.conflicts],
     }
     Console.plain().data(json.dumps(report, ensure_ascii=False, indent=2).encode() + b"\n")
 
@@ -183,30 +183,30 @@ def merge_files(
     from mdplan.text.source import DocumentFormat
 
     try:
-        texts = [each.decode().removeprefix("\ufeff") for each in data]
+        texts = [side.decode().removeprefix("\ufeff") for side in data]
         git = partial(_result_of_git, files, marker_size) if _merges_alike(data) else None
         has_suffix = "." in Path(path).name
         named = (
             document_format(path.replace(os.sep, "/"), texts[1]) if has_suffix else DocumentFormat.MARKDOWN
         )
         with parse_time(_PARSE_SECONDS, thread_time):
-            found = merge_texts(named, texts, MarkerStyle(marker_size), is_strict=is_strict, by_git=git)
+            merged = merge_texts(named, texts, MarkerStyle(marker_size), is_strict=is_strict, by_git=git)
     except UnicodeDecodeError:
-        found = None
+        merged = None
     except ParseTimeout:
         return _merge_of_git(files, marker_size, "git merged it: mdplan takes too long to parse it")
     except Exception as bug:  # noqa: BLE001 (git must always get a merge)
         note = f"git merged it: mdplan met a bug in itself ({type(bug).__name__})"
         return _merge_of_git(files, marker_size, note)
-    if found is None:
+    if merged is None:
         return _merge_of_git(files, marker_size, "git merged it: mdplan does not merge such files")
-    old, own, other = (each.startswith(_BOM) for each in data)
-    return replace(found, text="\ufeff" + found.text) if (other if own == old else own) else found
+    old, own, other = (side.startswith(_BOM) for side in data)
+    return replace(merged, text="\ufeff" + merged.text) if (other if own == old else own) else merged
 
 
 def _merges_alike(data: Sequence[bytes]) -> bool:
     """Whether git can be asked too: it is installed, and no side has or lacks a byte order mark alone."""
-    return shutil.which("git") is not None and len({each.startswith(_BOM) for each in data}) == 1
+    return shutil.which("git") is not None and len({side.startswith(_BOM) for side in data}) == 1
 
 
 def _merge_of_git(files: tuple[str, ...], marker_size: int, note: str) -> "Merge":
@@ -237,10 +237,10 @@ def _git(*arguments: str) -> subprocess.CompletedProcess[bytes]:
 def _attributes(*, is_global: bool) -> Path:
     """The attributes of the work tree, which a team can commit, or those of the user."""
     if not is_global:
-        found = _git("rev-parse", "--show-toplevel")
-        if found.returncode:
+        top = _git("rev-parse", "--show-toplevel")
+        if top.returncode:
             raise Misuse("this folder is in no git work tree", "run it in a repository, or with --global")
-        return Path(os.fsdecode(found.stdout).rstrip("\n"), ".gitattributes")
+        return Path(os.fsdecode(top.stdout).rstrip("\n"), ".gitattributes")
     named = _git("config", "--global", "--type=path", "core.attributesFile").stdout.decode().strip()
     home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     return Path(named) if named else home / "git" / "attributes"
@@ -257,10 +257,10 @@ def _install(globs: Sequence[str], *, is_global: bool) -> int:
     others = [
         line
         for line in old.splitlines()
-        if line.startswith(tuple(f"{each} " for each in globs)) and "merge=" in line and _SUFFIX not in line
+        if line.startswith(tuple(f"{glob} " for glob in globs)) and "merge=" in line and _SUFFIX not in line
     ]
-    samples = () if is_global else (each.replace("*", "x") for each in globs)
-    set_already = (_git("check-attr", "merge", "--", each).stdout.decode().split()[-1:] for each in samples)
+    samples = () if is_global else (glob.replace("*", "x") for glob in globs)
+    set_already = (_git("check-attr", "merge", "--", name).stdout.decode().split()[-1:] for name in samples)
     taken = [name for names in set_already for name in names if name not in {"unspecified", "mdplan"}]
     if (driver and not driver.startswith(_OWN)) or others or taken:
         raise Misuse(
@@ -270,7 +270,7 @@ def _install(globs: Sequence[str], *, is_global: bool) -> int:
     for name, value in _SETTINGS.items():
         _git("config", scope, name, value)
     known = old.splitlines()
-    new = "".join(f"{each}{_SUFFIX}\n" for each in globs if f"{each}{_SUFFIX}" not in known)
+    new = "".join(f"{glob}{_SUFFIX}\n" for glob in globs if f"{glob}{_SUFFIX}" not in known)
     attributes.parent.mkdir(parents=True, exist_ok=True)
     gap = "" if old.endswith("\n") or not old else "\n"
     attributes.write_text(old + gap + new, errors="surrogateescape", newline="")

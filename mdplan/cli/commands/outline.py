@@ -50,7 +50,6 @@ def stat(session: Session, *, file: str, is_long: bool, under: tuple[str, ...], 
     folder. With several roots NAME:PATH names a file too.
     """
     from mdplan.engine.stat import stat_files
-    from mdplan.reading.stat_text import stat_text
 
     given = given_fields({**options, "under": under[0] if len(under) == 1 else under})
     if isinstance(given, Diagnostic):
@@ -60,7 +59,12 @@ def stat(session: Session, *, file: str, is_long: bool, under: tuple[str, ...], 
     if report.diagnostics and len(under) == 1:
         path = heading_path(under[0])
         by_path = stat_files(files, replace(request, under=tuple(path))) if len(path) > 1 else report
-        report = by_path if by_path.ok else _in_own_words(session, report, under[0])
+        if by_path.ok:
+            report = by_path
+        elif not session.console.as_json:
+            from mdplan.cli.edit_options import for_section_option
+
+            report = for_section_option(report, "--under", under[0])
     if report.ok and not session.console.as_json:
         is_long = is_long or click.get_current_context().info_name == _OLD_NAME
         text = stat_text(report) if is_long else outline_text(report)
@@ -68,17 +72,7 @@ def stat(session: Session, *, file: str, is_long: bool, under: tuple[str, ...], 
     return session.finish(report)
 
 
-def _in_own_words(session: Session, report: StatReport, under: str) -> StatReport:
-    """`report` with the problems of the section `under` in the words of this command."""
-    if session.console.as_json:
-        return report
-    from mdplan.cli.edit_options import for_section_option
-
-    problems = (for_section_option(each, "--under", under) for each in report.diagnostics)
-    return replace(report, diagnostics=tuple(problems))
-
-
-# --- The outline of a file for people: lines and headings, without the hashes that programs need.
+# --- The outline of a file for people: lines and headings without IDs and hashes
 
 _BASE: Final = lazy_pattern(r" baseSha256 [0-9a-f]+")
 
@@ -101,7 +95,7 @@ def outline_text(report: StatReport) -> str:
 def _sections(sections: Sequence[SectionEntry], total: int) -> list[str]:
     lines = [f"{section.start_line}-{section.end_line}" for section in sections]
     width = max(map(len, lines))
-    listed = [f"  {line:{width}}  {_heading(each)}" for line, each in zip(lines, sections, strict=True)]
+    listed = [f"  {line:{width}}  {_heading(section)}" for line, section in zip(lines, sections, strict=True)]
     cut = [f"  {len(sections)} of {total} sections"] if len(sections) < total else []
     return [*listed, *cut]
 

@@ -94,8 +94,7 @@ def read(
     if report.diagnostics and target.heading is not None and not session.console.as_json:
         from mdplan.cli.edit_options import for_section_option
 
-        diagnostics = (for_section_option(each, "--section", target.heading) for each in report.diagnostics)
-        report = replace(report, diagnostics=tuple(diagnostics))
+        report = for_section_option(report, "--section", target.heading)
     return session.finish(report)
 
 
