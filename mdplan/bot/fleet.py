@@ -1,4 +1,4 @@
-"""A fleet: its repositories are visited in parallel, and each outcome is kept at once."""
+"""A manifest on many repositories: visits them in parallel, and keeps the state of each in SQLite."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -57,7 +57,7 @@ class FleetRepository:
     """A repository of a fleet and its state.
 
     `files` is how many files the branches change. `error` says why it failed, and `hint` what to do.
-    `question` is which manifest was asked of which commits: while that is the same, there is nothing to do.
+    `question` is the digest of the manifest and the commits: while it is the same, there is nothing to do.
     """
 
     name: str
@@ -145,13 +145,9 @@ VisitTask: TypeAlias = Callable[[Fleet, Visit], FleetRepository]
 
 
 def run_fleet(
-    task: VisitTask,
-    fleet: Fleet,
-    members: Sequence[FleetMember],
-    options: FleetOptions,
-    is_wanted: Callable[[FleetRepository], bool] = lambda _: True,
+    task: VisitTask, fleet: Fleet, members: Sequence[FleetMember], options: FleetOptions
 ) -> FleetReport:
-    """Do `task` for those of `members` that are wanted; one that fails keeps no other back.
+    """Do `task` for each of `members`; a repository that fails does not hold up the others.
 
     A run that is killed is resumed by the next one. Errors: those of the repositories, each once. Raises
     `StorageRefused` for an executor or a folder that cannot be used.
@@ -159,15 +155,14 @@ def run_fleet(
     states = fleet_states(fleet)
     known = states.all()
     visits = [(member, known.get(member.name, FleetRepository(name=member.name))) for member in members]
-    wanted = [visit for visit in visits if is_wanted(visit[1])]
-    found: dict[str, FleetRepository] = {}
-    with open_executor(options.executor, options.jobs, len(wanted)) as executor:
-        for repository in in_order(executor, task, wanted, fleet, jobs=options.jobs):
+    visited: list[FleetRepository] = []
+    with open_executor(options.executor, options.jobs, len(visits)) as executor:
+        for repository in in_order(executor, task, visits, fleet, jobs=options.jobs):
             states.put(repository)
-            found[repository.name] = repository
+            visited.append(repository)
             facts = {"name": repository.name, "state": repository.state.value}
-            options.on_event("visited", {**facts, "done": len(found), "files": len(wanted)})
-    return fleet_report([found.get(member.name, state) for member, state in visits])
+            options.on_event("visited", {**facts, "done": len(visited), "files": len(visits)})
+    return fleet_report(visited)
 
 
 def fleet_report(repositories: Sequence[FleetRepository]) -> FleetReport:
@@ -175,11 +170,11 @@ def fleet_report(repositories: Sequence[FleetRepository]) -> FleetReport:
     problems = tuple(
         Diagnostic(
             code=Code.IO_ERROR,
-            message=f"{each.name}: {each.error}",
-            hint=each.hint or "run the command again to retry",
+            message=f"{repository.name}: {repository.error}",
+            hint=repository.hint or "run the command again to retry",
         )
-        for each in repositories
-        if each.state is FleetState.FAILED
+        for repository in repositories
+        if repository.state is FleetState.FAILED
     )
     error = next(iter(problems), None)
     return FleetReport(ok=error is None, error=error, diagnostics=problems, repositories=tuple(repositories))
@@ -221,46 +216,33 @@ def fleet_states(fleet: Fleet) -> FleetStates:
     return FleetStates(Path(fleet.work) / "fleet.sqlite3", fleet.branch)
 
 
-# --- One visit of a repository of a fleet: in any process that sees the folder of the clones.
+# --- Visiting one repository, in any process that sees the folder of the clones
 
 _BUSY: Final = "busy"
 
 _CLOSED: Final = "The fleet that opened this pull request closed it."
 
 
+def _reports_failure(task: VisitTask) -> VisitTask:
+    """Return `task`, which gives the failed repository in place of a `StorageRefused`."""
+
+    @wraps(task)
+    def visit_repository(fleet: Fleet, visit: Visit) -> FleetRepository:
+        try:
+            return task(fleet, visit)
+        except StorageRefused as refused:
+            return _failed(visit[1], refused.problems[0])
+
+    return visit_repository
+
+
+@_reports_failure
 def open_branches(fleet: Fleet, visit: Visit) -> FleetRepository:
     """Renew the branches and pull requests of a repository, unless all of it is as the last run left it."""
-    return _guarded(_open, fleet, visit)
-
-
-def merge_branches(fleet: Fleet, visit: Visit) -> FleetRepository:
-    """Merge the open pull requests of a repository; without a forge the base must still be where it was."""
-    return _guarded(_merge, fleet, visit)
-
-
-def close_branches(fleet: Fleet, visit: Visit) -> FleetRepository:
-    """Close the pull requests of a repository and delete its branches."""
-    return _guarded(_close, fleet, visit)
-
-
-def _guarded(task: VisitTask, fleet: Fleet, visit: Visit) -> FleetRepository:
-    try:
-        return task(fleet, visit)
-    except StorageRefused as refused:
-        return _failed(visit[1], refused.problems[0])
-
-
-def _failed(known: FleetRepository, problem: Diagnostic) -> FleetRepository:
-    """`known` with what went wrong; the next run tries it again."""
-    state = FleetState.FAILED
-    return replace(known, state=state, error=problem.message, hint=problem.hint, question="")
-
-
-def _open(fleet: Fleet, visit: Visit) -> FleetRepository:
     member, known = visit
     with _clone(fleet, member) as clone:
-        question = _question(fleet, member, clone)
-        if question == known.question and known.state in {FleetState.OPEN, FleetState.NOTHING}:
+        digest = _inputs_digest(fleet, member, clone)
+        if digest == known.question and known.state in {FleetState.OPEN, FleetState.NOTHING}:
             return known
         wanted = PullOptions(
             base=member.base,
@@ -275,67 +257,82 @@ def _open(fleet: Fleet, visit: Visit) -> FleetRepository:
         with Engine.open([clone], settings=fleet.settings) as engine:
             if fleet.split is None:
                 report = run_pull_request(engine, fleet.loaded, options, wanted)
-                made = [(fleet.branch, report.commit, report.pull_request)]
+                pulls = [(fleet.branch, report.commit, report.pull_request)]
             else:
                 report = run_pull_requests(engine, fleet.loaded, options, wanted, fleet.split)
-                made = [(part.branch, part.commit, part.pull_request) for part in report.pull_requests]
+                pulls = [(part.branch, part.commit, part.pull_request) for part in report.pull_requests]
         branches = tuple(
             FleetBranch(branch=branch, commit=commit, pull_request=pull)
-            for branch, commit, pull in made
+            for branch, commit, pull in pulls
             if commit is not None
         )
-        found = FleetRepository(
+        visited = FleetRepository(
             name=member.name,
             state=FleetState.OPEN if branches else FleetState.NOTHING,
             files=report.files_changed if branches else 0,
             branches=branches,
-            question=_question(fleet, member, clone),
+            question=_inputs_digest(fleet, member, clone),
         )
-        return found if report.error is None else _failed(found, report.error)
+        return visited if report.error is None else _failed(visited, report.error)
 
 
-def _merge(fleet: Fleet, visit: Visit) -> FleetRepository:
+@_reports_failure
+def merge_branches(fleet: Fleet, visit: Visit) -> FleetRepository:
+    """Merge the open pull requests of a repository; without a forge the base must still be where it was."""
     member, known = visit
     if known.state is not FleetState.OPEN:
         return known
     with _clone(fleet, member) as clone:
         forge = fleet.forge(member)
-        for each in known.branches:
+        for branch in known.branches:
             if forge is None:
                 # Without force: a base that moved is refused.
-                _git(clone, "push", "--quiet", "origin", f"{each.commit}:{BRANCHES}{member.base}")
+                _git(clone, "push", "--quiet", "origin", f"{branch.commit}:{BRANCHES}{member.base}")
             else:
                 host = forge(member.address)
-                pull = host.find(each.branch)
+                pull = host.find(branch.branch)
                 if pull is not None:
-                    host.merge(pull, each.commit)
+                    host.merge(pull, branch.commit)
         _delete(clone, known)
-    return replace(known, state=FleetState.MERGED, branches=(), error=None, hint=None, question="")
+    return _ended(known, FleetState.MERGED)
 
 
-def _close(fleet: Fleet, visit: Visit) -> FleetRepository:
+@_reports_failure
+def close_branches(fleet: Fleet, visit: Visit) -> FleetRepository:
+    """Close the pull requests of a repository and delete its branches."""
     member, known = visit
     if not known.branches:
         return known
     with _clone(fleet, member) as clone:
         forge = fleet.forge(member)
-        for each in known.branches:
-            pull = forge(member.address).find(each.branch) if forge is not None else None
-            if forge is not None and pull is not None:
-                forge(member.address).close(pull, _CLOSED)
+        if forge is not None:
+            host = forge(member.address)
+            for branch in known.branches:
+                pull = host.find(branch.branch)
+                if pull is not None:
+                    host.close(pull, _CLOSED)
         _delete(clone, known)
-    return replace(known, state=FleetState.CLOSED, branches=(), error=None, hint=None, question="")
+    return _ended(known, FleetState.CLOSED)
+
+
+def _failed(known: FleetRepository, problem: Diagnostic) -> FleetRepository:
+    """Return `known` with what went wrong; the next run tries it again."""
+    state = FleetState.FAILED
+    return replace(known, state=state, error=problem.message, hint=problem.hint, question="")
+
+
+def _ended(known: FleetRepository, state: FleetState) -> FleetRepository:
+    return replace(known, state=state, branches=(), error=None, hint=None, question="")
 
 
 def _delete(clone: str, known: FleetRepository) -> None:
     """Delete the branches that are where the last run left them; those that are gone need nothing."""
-    listed = dict(
-        line.split("\t")[::-1] for line in _git(clone, "ls-remote", "--heads", "origin").splitlines()
-    )
-    for each in known.branches:
-        name = BRANCHES + each.branch
-        if name in listed:
-            lease = f"--force-with-lease={name}:{each.commit}"
+    lines = _git(clone, "ls-remote", "--heads", "origin").splitlines()
+    heads = {line.partition("\t")[2] for line in lines}
+    for branch in known.branches:
+        name = BRANCHES + branch.branch
+        if name in heads:
+            lease = f"--force-with-lease={name}:{branch.commit}"
             _git(clone, "push", "--quiet", lease, "origin", f":{name}")
 
 
@@ -358,8 +355,8 @@ def _clone(fleet: Fleet, member: FleetMember) -> Iterator[str]:
             busy.unlink()
 
 
-def _question(fleet: Fleet, member: FleetMember, clone: str) -> str:
-    """What a run depends on: the manifest, the base, and the branches of the bot."""
+def _inputs_digest(fleet: Fleet, member: FleetMember, clone: str) -> str:
+    """Return the digest of what a run depends on: the manifest, the base, and the branches of the bot."""
     base, own = BRANCHES + member.base, BRANCHES + fleet.branch
     tips = _git(clone, "ls-remote", "--heads", "origin", base, own, f"{own}/*")
     return hashlib.sha256(f"{fleet.key}\n{tips}".encode()).hexdigest()
@@ -372,7 +369,7 @@ def _git(folder: str, *arguments: str) -> str:
     return done.stdout.decode("utf-8", "replace")
 
 
-# --- The outcome of the last run on each repository of a fleet, in an SQLite file.
+# --- The stored states
 
 _WAIT_SECONDS: Final = 30.0
 
@@ -388,7 +385,7 @@ def _read(text: str) -> FleetRepository:
     return FleetRepository(**{**fields, "state": FleetState(fields["state"])}, branches=branches)
 
 
-# --- The list of repositories that a fleet works on.
+# --- Reading the list of repositories
 
 _FIELDS: Final = frozenset({"address", "name", "base", "github"})
 
@@ -415,15 +412,14 @@ def read_repositories(path: str, base: str) -> tuple[FleetMember, ...] | Problem
         return (_problem("the list names no repositories", located, (), path),)
     members: list[FleetMember] = []
     problems: list[Diagnostic] = []
-    for index, given in enumerate(listed):
-        found = _member(given, base)
-        if isinstance(found, str):
-            problems.append(_problem(found, located, ("repositories", index), path))
-        elif found.name in {each.name for each in members}:
-            reason = f"`{found.name}` is there twice"
-            problems.append(_problem(reason, located, ("repositories", index), path))
+    for index, entry in enumerate(listed):
+        member = _member(entry, base)
+        if isinstance(member, FleetMember) and member.name in {known.name for known in members}:
+            member = f"`{member.name}` is there twice"
+        if isinstance(member, FleetMember):
+            members.append(member)
         else:
-            members.append(found)
+            problems.append(_problem(member, located, ("repositories", index), path))
     return tuple(problems) or tuple(members)
 
 

@@ -1,16 +1,17 @@
 """`mdplan fleet`: one manifest on many repositories, each with its own branches and pull requests."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from mdplan.bot.fleet import FleetReport
 from mdplan.cli.commands import bot
+from mdplan.cli.options import all_options
 from mdplan.cli.session import Session, engine_command
-from mdplan.cli.terminal import progress_listener, shown
+from mdplan.cli.terminal import shown
 from mdplan.cli.usage import Command, Group
-from mdplan.diagnostics import Exit
+from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.limits import BATCHES, FILES, PATTERNS
 
 if TYPE_CHECKING:
@@ -19,13 +20,10 @@ if TYPE_CHECKING:
 
 _RARE: Final = frozenset({"environment", "data", "executor", "progress", "work"})
 
-_LIMITS: Final = (FILES, PATTERNS, BATCHES)
-
 _SHORT: Final = 12
 
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
-
-_OPTIONS: Final = (
+_options: Final = all_options(
+    bot.manifest_options,
     click.argument("repositories", type=click.Path(readable=False), metavar="REPOS"),
     bot.base_option,
     bot.branch_option,
@@ -43,12 +41,6 @@ _OPTIONS: Final = (
 )
 
 
-def _options(function: Decorated) -> Decorated:
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return bot.manifest_options(function)
-
-
 @click.group(
     cls=Group,
     subcommand_metavar="open|status|merge|close MANIFEST REPOS [OPTIONS]",
@@ -63,9 +55,15 @@ def fleet() -> None:
     """
 
 
-@fleet.command(cls=Command, name="open", example="mdplan fleet open manifest.yaml repos.yaml", rare=_RARE)
-@_options
-@engine_command(FleetReport, *_LIMITS, tells_people=True)
+def _fleet_command(function: Callable[..., Exit]) -> click.Command:
+    """Make `function` the command of `mdplan fleet` that has its name."""
+    name = function.__name__.removesuffix("_")
+    example = f"mdplan fleet {name} manifest.yaml repos.yaml"
+    runs = engine_command(FleetReport, FILES, PATTERNS, BATCHES, tells_people=True)(function)
+    return fleet.command(cls=Command, name=name, example=example, rare=_RARE)(_options(runs))
+
+
+@_fleet_command
 def open_(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     """Open or update the pull requests of all repositories, and close those with nothing left to do.
 
@@ -77,17 +75,13 @@ def open_(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     return _visited(session, given, open_branches)
 
 
-@fleet.command(cls=Command, example="mdplan fleet status manifest.yaml repos.yaml", rare=_RARE)
-@_options
-@engine_command(FleetReport, *_LIMITS, tells_people=True)
+@_fleet_command
 def status(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     """Show what the last run left of each repository, without asking any of them."""
     return _visited(session, given, None)
 
 
-@fleet.command(cls=Command, example="mdplan fleet merge manifest.yaml repos.yaml", rare=_RARE)
-@_options
-@engine_command(FleetReport, *_LIMITS, tells_people=True)
+@_fleet_command
 def merge(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     """Merge the pull requests that are open, each only if its branch is as the last run left it."""
     from mdplan.bot.fleet import merge_branches
@@ -95,9 +89,7 @@ def merge(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     return _visited(session, given, merge_branches)
 
 
-@fleet.command(cls=Command, example="mdplan fleet close manifest.yaml repos.yaml", rare=_RARE)
-@_options
-@engine_command(FleetReport, *_LIMITS, tells_people=True)
+@_fleet_command
 def close(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     """Close all pull requests of the fleet and delete its branches."""
     from mdplan.bot.fleet import close_branches
@@ -123,8 +115,11 @@ def _visited(session: Session, given: dict[str, Any], task: "VisitTask | None") 
     bot.check_commits(given)
     loaded = bot.load_for(session, given)
     members = read_repositories(given["repositories"], given["base"])
-    problems = (*(loaded if isinstance(loaded, tuple) else ()), *_problems(members))
-    if problems or isinstance(loaded, tuple):
+    listed = [member for member in members if isinstance(member, FleetMember)]
+    problems = [problem for problem in members if isinstance(problem, Diagnostic)]
+    if isinstance(loaded, tuple):
+        return session.refuse(*loaded, *problems)
+    if problems:
         return session.refuse(*problems)
     settings = session.settings()
     names = ("split", "title", "labels", "keep_going", "forge", "commits", "on_stale")
@@ -134,7 +129,7 @@ def _visited(session: Session, given: dict[str, Any], task: "VisitTask | None") 
         settings=settings,
         work=str(Path(given["work"] or _cache()).absolute()),
         key=fleet_key(loaded, decides),
-        branch=given["branch"] or f"mdplan/{Path(given['manifest']).stem}",
+        branch=bot.branch_of_bot(given),
         github=given["forge"] == "github",
         split=given["split"],
         title=given["title"],
@@ -143,33 +138,27 @@ def _visited(session: Session, given: dict[str, Any], task: "VisitTask | None") 
         signed_by_forge=given["commits"] == "forge",
         on_stale=given["on_stale"],
     )
-    listed = [each for each in members if isinstance(each, FleetMember)]
     if task is None:
         known = fleet_states(asked).all()
-        report = fleet_report([known.get(each.name, FleetRepository(name=each.name)) for each in listed])
+        states = [known.get(member.name, FleetRepository(name=member.name)) for member in listed]
+        report = fleet_report(states)
     else:
-        quiet = session.console.quiet or session.console.as_json
-        listener = progress_listener(given["progress"], quiet=quiet, coloured=session.console.err.on)
-        options = FleetOptions(jobs=given["jobs"], executor=given["executor"], on_event=listener)
+        options = FleetOptions(
+            jobs=given["jobs"], executor=given["executor"], on_event=bot.listener_for(session, given)
+        )
         report = run_fleet(task, asked, listed, options)
     code = session.finish(report)
     _print(session, report)
     return code
 
 
-def _problems(members: object) -> tuple[Any, ...]:
-    from mdplan.diagnostics import Diagnostic
-
-    assert isinstance(members, tuple)
-    return tuple(each for each in members if isinstance(each, Diagnostic))
-
-
 def _print(session: Session, report: FleetReport) -> None:
-    for each in report.repositories:
+    for repository in report.repositories:
         links = [
-            branch.pull_request or f"{branch.branch} {branch.commit[:_SHORT]}" for branch in each.branches
+            branch.pull_request or f"{branch.branch} {branch.commit[:_SHORT]}"
+            for branch in repository.branches
         ]
-        session.console.note("  ".join([shown(each.name), each.state.value, *map(shown, links)]))
+        session.console.note("  ".join([shown(repository.name), repository.state.value, *map(shown, links)]))
 
 
 def _cache() -> str:
