@@ -1,4 +1,4 @@
-"""`plan`, `check` and `apply` of a manifest."""
+"""Plans, checks and applies a manifest on files of a folder: `mdplan bot plan`, `check` and `apply`."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -21,6 +21,7 @@ from mdplan.bot.job import (
     PackedPlan,
     SkippedNearMiss,
     Spool,
+    Tree,
     near_miss_warnings,
 )
 from mdplan.bot.manifest import LoadedManifest
@@ -47,7 +48,6 @@ class RunFindings:
     alone: dict[str, StandalonePlan] = field(default_factory=dict)
     satisfied: list[str] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
-    refused: set[str] = field(default_factory=set)
     warnings: list[Diagnostic] = field(default_factory=list)
     misses: list[SkippedNearMiss] = field(default_factory=list)
 
@@ -56,16 +56,16 @@ class RunFindings:
 class BotResult:
     """The result of a manifest: its `plan`, None for a refusal or without changes.
 
-    `problems` are all that were found, `found` has the counts, and `diff` gives the parts of the exact diff.
+    `problems` are all of them, `findings` has the counts, and `diff` gives the parts of the exact diff.
     """
 
     plan: Plan | None
     problems: Problems
-    found: RunFindings
+    findings: RunFindings
     diff: Callable[[], Iterator[bytes]]
 
 
-# --- The report of the bot.
+# --- Reports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,36 +113,30 @@ class BotReport(ApplyReport):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """What a manifest would do: the report, and the plan; None without changes or with a refusal."""
+    """What a manifest would do: the report, and the plan; None without changes or with a refusal.
+
+    `diff` gives the parts of the exact diff.
+    """
 
     report: BotReport
-    result: BotResult
-
-    @property
-    def plan(self) -> Plan | None:
-        """The plan."""
-        return self.result.plan
-
-    def diff(self) -> Iterator[bytes]:
-        """The parts of the exact diff."""
-        return self.result.diff()
+    plan: Plan | None
+    diff: Callable[[], Iterator[bytes]]
 
     def document(self) -> Iterator[bytes]:
         """The parts of the plan as a file, which `mdplan apply` takes; none where there is no plan."""
         return iter(()) if self.plan is None else document_parts(self.plan, with_sections=True)
 
 
-# --- The line of the bot: list, plan each file, find who has a word in whom, plan these together, join.
+# --- Planning a manifest: list the files, plan each alone, plan those together that depend on each other
 #
-# What comes out is one plan, which is stored, shown, committed and undone like any other: all files or
-# none.
+# The result is one plan, which is stored, shown, committed and undone like any other: all files or none.
 
 # What happened, and facts about it, as JSON.
 EventListener: TypeAlias = Callable[[str, Mapping[str, Any]], None]
 
 
 def ignore_events(_event: str, _facts: Mapping[str, Any]) -> None:
-    """For callers that do not ask."""
+    """Do nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,11 +163,12 @@ def propose(
     Raises `StorageRefused` as `Bot.plan` does.
     """
     with ExitStack() as resources:
-        result = _bot(engine, loaded, options).plan(resources)
+        result = Bot.of(engine, loaded, options, FolderTree.of(engine.workspace)).plan(resources)
         report = bot_report(result, {})
         if result.plan is not None and keeps:
             report = replace(report, stored=engine.library.save(result.plan))
-        yield Proposal(report=with_interrupted(report, engine.workspace), result=result)
+        report = with_interrupted(report, engine.workspace)
+        yield Proposal(report=report, plan=result.plan, diff=result.diff)
 
 
 def apply_manifest(engine: Engine, loaded: LoadedManifest, options: RunOptions) -> BotReport:
@@ -185,7 +180,7 @@ def apply_manifest(engine: Engine, loaded: LoadedManifest, options: RunOptions) 
     # A half-finished commit must not be the base of a plan.
     recovered = engine.recovery.recover_pending()
     with ExitStack() as resources:
-        result = _bot(engine, loaded, options).plan(resources)
+        result = Bot.of(engine, loaded, options, FolderTree.of(engine.workspace)).plan(resources)
         return with_recovered(_committed(engine, result, options), recovered)
 
 
@@ -194,14 +189,15 @@ def _committed(engine: Engine, result: BotResult, options: RunOptions) -> BotRep
         return bot_report(result, {})
     options.on_event("committing", {"files": len(result.plan.files), "planId": result.plan.plan_id})
     committed = engine.commit(result.plan)
+    report = bot_report(result, {each.name: getattr(committed, each.name) for each in fields(committed)})
     if not committed.ok:
-        return replace(bot_report(result, _as_fields(committed)), ok=False)
+        return replace(report, ok=False)
     transaction = committed.receipt.transaction if committed.receipt is not None else None
     options.on_event("committed", {"transaction": transaction})
-    return bot_report(result, _as_fields(committed))
+    return report
 
 
-# --- Files that have a word in each other, planned as one batch.
+# --- Files that depend on each other, planned as one batch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,6 +217,11 @@ class Bot:
     job: Job
     options: RunOptions
 
+    @classmethod
+    def of(cls, engine: Engine, loaded: LoadedManifest, options: RunOptions, tree: Tree) -> "Bot":
+        """Return the bot for `loaded` on the files of `tree`, with the settings of `engine`."""
+        return cls(Job(tree=tree, settings=engine.settings, loaded=loaded), options)
+
     def plan(self, resources: ExitStack) -> BotResult:
         """The plan of all files, or what is wrong with them; it lasts as long as `resources`.
 
@@ -228,28 +229,30 @@ class Bot:
         """
         spool = Spool()
         resources.callback(spool.close)
-        found = RunFindings()
+        findings = RunFindings()
         with self.job.tree.open() as workspace:
             candidates = find_candidates(self.job.loaded, workspace, self.job.tree)
             if not isinstance(candidates, list):
-                return _refused(candidates, found)
+                return _refused(candidates, findings)
             if self.options.only is not None:
                 candidates = [each for each in candidates if each.path in self.options.only]
-            found.named = len(candidates)
+            findings.named = len(candidates)
             if self.options.only is None:
-                found.warnings += _unused(self.job.loaded, candidates)
+                findings.warnings += _unused(self.job.loaded, candidates)
             self.options.on_event("listed", {"files": len(candidates)})
             informed = replace(self, job=self.job.with_history(candidates))
-            return informed.plan_candidates(candidates, found, spool)
+            return informed.plan_candidates(candidates, findings, spool)
 
-    def plan_candidates(self, candidates: list[CandidateFile], found: RunFindings, spool: Spool) -> BotResult:
-        """The plan of `candidates`, with what is `found` and the diffs in `spool`."""
+    def plan_candidates(
+        self, candidates: list[CandidateFile], findings: RunFindings, spool: Spool
+    ) -> BotResult:
+        """The plan of `candidates`, with the `findings` and the diffs in `spool`."""
         packed = PackedJob.of(self.job)
         cache, kept = VerdictCache.of(self.job), dict[str, FileOutcome]()
         unread: list[CandidateFile] = []
         for each in cache.known(candidates, self.job.tree.stamps([each.path for each in candidates])):
             if isinstance(each, FileOutcome):
-                self._take(each, found, spool)
+                self._take(each, findings, spool)
             else:
                 unread.append(each)
         chunks = -(-len(unread) // _CHUNK)
@@ -258,13 +261,13 @@ class Bot:
                 for outcome in self._outcomes(executor, packed, unread):
                     if is_kept(outcome):
                         kept[outcome.path] = outcome
-                    self._take(outcome, found, spool)
-                together = self._find_coupled(executor, packed, candidates, found)
+                    self._take(outcome, findings, spool)
+                together = self._find_coupled(executor, packed, candidates, findings)
         except BrokenExecutor:
-            return _refused((_BROKEN,), found)
+            return _refused((_BROKEN,), findings)
         cache.keep(unread, kept)
-        found.warnings += near_miss_warnings(found.misses, self.job.loaded)
-        return self._merge(candidates, together, found, spool)
+        findings.warnings += near_miss_warnings(findings.misses, self.job.loaded)
+        return self._merge(candidates, together, findings, spool)
 
     def _outcomes(
         self, executor: Executor, packed: PackedJob, candidates: list[CandidateFile]
@@ -275,15 +278,15 @@ class Bot:
             yield from outcomes
             self.options.on_event("planned", {"done": done, "files": len(candidates)})
 
-    def _take(self, outcome: FileOutcome, found: RunFindings, spool: Spool) -> None:
-        found.verdicts[outcome.verdict] += 1
-        found.misses += outcome.misses
+    def _take(self, outcome: FileOutcome, findings: RunFindings, spool: Spool) -> None:
+        findings.verdicts[outcome.verdict] += 1
+        findings.misses += outcome.misses
         if outcome.verdict is FileStatus.SATISFIED:
-            found.satisfied.append(outcome.path)
+            findings.satisfied.append(outcome.path)
         elif outcome.verdict is FileStatus.REFUSED:
-            self._refuse(outcome.path, outcome.problems, found)
+            self._refuse(outcome.path, outcome.problems, findings)
         elif outcome.plan is not None:
-            found.alone[outcome.path] = StandalonePlan.of(
+            findings.alone[outcome.path] = StandalonePlan.of(
                 outcome.plan,
                 outcome.diff,
                 spool,
@@ -292,20 +295,19 @@ class Bot:
                 all_open=outcome.all_open,
             )
 
-    def _refuse(self, path: str, problems: Problems, found: RunFindings) -> None:
-        found.refused.add(path)
-        found.problems += problems
+    def _refuse(self, path: str, problems: Problems, findings: RunFindings) -> None:
+        findings.problems += problems
         for problem in problems:
             self.options.on_event(
                 "refused", {"file": path, "code": problem.code.value, "message": problem.message}
             )
 
     def _find_coupled(
-        self, executor: Executor, packed: PackedJob, candidates: list[CandidateFile], found: RunFindings
+        self, executor: Executor, packed: PackedJob, candidates: list[CandidateFile], findings: RunFindings
     ) -> list[CandidateFile]:
         """The files that have to be planned together, in order."""
-        places = changed_places(found.alone.values())
-        selected = {*found.alone, *found.satisfied}
+        places = changed_places(findings.alone.values())
+        selected = {*findings.alone, *findings.satisfied}
         links: dict[str, frozenset[str]] = {}
         if places:
             paths = [path for path in self._linking(selected) if path.lower().endswith(MARKDOWN_SUFFIXES)]
@@ -313,9 +315,9 @@ class Bot:
             parts = _chunks(paths, max(_CHUNK, -(-len(paths) // (self.options.jobs * _PARTS_EACH))))
             for part in in_order(executor, links_of_chunk, parts, packed, places, jobs=self.options.jobs):
                 links.update(part)
-        elif not any(each.needs_others for each in found.alone.values()):
+        elif not any(each.needs_others for each in findings.alone.values()):
             return []
-        members = find_coupled_files(found.alone, links, selected)
+        members = find_coupled_files(findings.alone, links, selected)
         return [candidate for candidate in candidates if candidate.path in members]
 
     def _linking(self, selected: set[str]) -> list[str]:
@@ -323,43 +325,44 @@ class Bot:
         if self.job.loaded.manifest.update_references != "workspace":
             return sorted(selected)
         with self.job.tree.open() as workspace:
-            found: set[str] = set(selected)
+            paths: set[str] = set(selected)
             for root in workspace.roots:
                 names = workspace.iter_files(f"{root.name}:." if root.name else ".", respect_gitignore=True)
-                found.update(map(str, () if isinstance(names, Diagnostic) else names))
-            return sorted(found)
+                paths.update(map(str, () if isinstance(names, Diagnostic) else names))
+            return sorted(paths)
 
     def _merge(
-        self, candidates: list[CandidateFile], together: list[CandidateFile], found: RunFindings, spool: Spool
+        self,
+        candidates: list[CandidateFile],
+        together: list[CandidateFile],
+        findings: RunFindings,
+        spool: Spool,
     ) -> BotResult:
         """One plan of what was planned alone and what is planned together."""
         all_open: set[str] = set()
         for member in together:
-            alone = found.alone.pop(member.path, None)
-            found.verdicts[FileStatus.SATISFIED if alone is None else FileStatus.CHANGES] -= 1
+            alone = findings.alone.pop(member.path, None)
+            findings.verdicts[FileStatus.SATISFIED if alone is None else FileStatus.CHANGES] -= 1
             if alone is not None and alone.all_open:
                 all_open.add(member.path)
-        made = [found.alone[each.path] for each in candidates if each.path in found.alone]
-        found.alone.clear()
-        joint = self._plan_group(together, frozenset(all_open), found) if together else None
+        made = [findings.alone[each.path] for each in candidates if each.path in findings.alone]
+        findings.alone.clear()
+        joint = self._plan_group(together, frozenset(all_open), findings) if together else None
         if joint is not None and joint.plan is not None:
             made.append(StandalonePlan.of(joint.plan, joint.diff, spool))
-        problems = tuple(found.problems)
+        problems = tuple(findings.problems)
         if problems and not self.options.keep_going:
-            return _refused(problems, found)
-        too_many = _too_many(
-            self.job, sum(len(each.written) for each in made), sum(each.edits for each in made)
-        )
-        if too_many is not None:
-            return _refused((too_many,), found)
+            return _refused(problems, findings)
+        if too_many := _too_many(self.job, made):
+            return _refused((too_many,), findings)
         plans = SpooledPlans(made, spool)
         plan = merge_plans(plans, plans.warnings, self._options(), self.job.loaded.intent) if made else None
         if plan is not None and not isinstance(plan, Plan):
-            return _refused((*problems, *plan), found)
-        return BotResult(plan=plan, problems=problems, found=found, diff=plans.diffs)
+            return _refused((*problems, *plan), findings)
+        return BotResult(plan=plan, problems=problems, findings=findings, diff=plans.diffs)
 
     def _plan_group(
-        self, together: list[CandidateFile], all_open: frozenset[str], found: RunFindings
+        self, together: list[CandidateFile], all_open: frozenset[str], findings: RunFindings
     ) -> GroupPlan:
         planner = FilePlanner(self.job)
         try:
@@ -367,9 +370,9 @@ class Bot:
         finally:
             planner.workspace.close()
         for path, problems in joint.refused.items():
-            self._refuse(path, problems, found)
+            self._refuse(path, problems, findings)
         for verdict, count in joint.verdicts.items():
-            found.verdicts[verdict] += count
+            findings.verdicts[verdict] += count
         return joint
 
     def _options(self) -> dict[str, bool | str]:
@@ -377,20 +380,16 @@ class Bot:
         return {name: value for name, value in options.items() if value and value != "none"}
 
 
-def _bot(engine: Engine, loaded: LoadedManifest, options: RunOptions) -> Bot:
-    return Bot(Job(tree=FolderTree.of(engine.workspace), settings=engine.settings, loaded=loaded), options)
-
-
 def bot_report(result: BotResult, committed: dict[str, Any]) -> BotReport:
     """The report on `result`, with the fields of its commit."""
-    found = result.found
+    findings = result.findings
     known = committed
     if not known:
         known = (
             {"no_op": True, "edits_applied": 0} if result.plan is None else report_fields(result.plan, None)
         )
     problems: Problems = (*known.pop("diagnostics", ()), *result.problems)
-    warnings = (*found.warnings, *known.pop("warnings", ()))
+    warnings = (*findings.warnings, *known.pop("warnings", ()))
     error = next((problem for problem in problems if problem.severity is Severity.ERROR), None)
     if error is not None and result.plan is None:
         known = {}
@@ -399,16 +398,12 @@ def bot_report(result: BotResult, committed: dict[str, Any]) -> BotReport:
     known |= {"edit_results": (), "diff": None, "diff_exact": None}
     return BotReport(
         **known,
-        files_named=found.named,
-        files_left_out=found.verdicts[FileStatus.SKIPPED],
-        files_hold=found.verdicts[FileStatus.SATISFIED],
-        files_changed=found.verdicts[FileStatus.CHANGES],
-        files_refused=found.verdicts[FileStatus.REFUSED],
+        files_named=findings.named,
+        files_left_out=findings.verdicts[FileStatus.SKIPPED],
+        files_hold=findings.verdicts[FileStatus.SATISFIED],
+        files_changed=findings.verdicts[FileStatus.CHANGES],
+        files_refused=findings.verdicts[FileStatus.REFUSED],
     )
-
-
-def _as_fields(report: ApplyReport) -> dict[str, Any]:
-    return {each.name: getattr(report, each.name) for each in fields(report)}
 
 
 Item = TypeVar("Item")
@@ -418,7 +413,8 @@ _CHUNK: Final = 32
 _PARTS_EACH: Final = 4
 
 
-def _too_many(job: Job, files: int, edits: int) -> Diagnostic | None:
+def _too_many(job: Job, plans: Sequence[StandalonePlan]) -> Diagnostic | None:
+    files, edits = sum(len(plan.written) for plan in plans), sum(plan.edits for plan in plans)
     limits, manifest = job.settings.batch, job.loaded.manifest
     most_files = min(limits.files, manifest.max_files or limits.files)
     for what, count, most in (("files", files, most_files), ("edits", edits, limits.edits)):
@@ -458,8 +454,8 @@ def _chunks(items: Iterable[Item], size: int = _CHUNK) -> Iterator[tuple[Item, .
         yield chunk
 
 
-def _refused(problems: Problems, found: RunFindings) -> BotResult:
-    return BotResult(plan=None, problems=problems, found=found, diff=lambda: iter(()))
+def _refused(problems: Problems, findings: RunFindings) -> BotResult:
+    return BotResult(plan=None, problems=problems, findings=findings, diff=lambda: iter(()))
 
 
 _BROKEN: Final = Diagnostic(
@@ -469,22 +465,20 @@ _BROKEN: Final = Diagnostic(
 )
 
 
-# --- Which files of a manifest have to be planned together, because one has a word in the other.
+# --- Grouping files whose outputs depend on each other
 #
 # A file is planned alone unless links lead from it to a place that another file changes, or the other way
-# round, or an edit of one writes into the other. For all others a plan of one file is what the plan of
-# all
-# would say of it.
+# round, or an edit of one writes into the other. For all others the plan of all files would not differ.
 
 
 def changed_places(standalone: Iterable[StandalonePlan]) -> ChangedPlaces:
     """The places of all files together; files in different folders can share a name."""
-    found: dict[str, frozenset[str] | None] = {}
+    places: dict[str, frozenset[str] | None] = {}
     for each in standalone:
         for name, keys in each.places.items():
-            known = found.get(name, frozenset())
-            found[name] = None if keys is None or known is None else keys | known
-    return found
+            known = places.get(name, frozenset())
+            places[name] = None if keys is None or known is None else keys | known
+    return places
 
 
 def find_coupled_files(
@@ -503,7 +497,7 @@ def find_coupled_files(
         for other in each.written
         if other != path
     }
-    found: set[str] = set()
+    coupled: set[str] = set()
     for path in selected:
         own = standalone.get(path)
         own_names = own.places if own is not None else {}
@@ -519,8 +513,8 @@ def find_coupled_files(
             or path in written_into
             or (own and own.needs_others)
         ):
-            found.add(path)
-    return frozenset(found)
+            coupled.add(path)
+    return frozenset(coupled)
 
 
 def plan_group(
@@ -533,15 +527,15 @@ def plan_group(
     refused: dict[str, Problems] = {}
     selected: dict[str, SelectedEdits] = {}
     for candidate in together:
-        found = (
+        edits = (
             planner.selecting.select(candidate)
             if candidate.path in all_open
             else planner.open_edits(candidate)
         )
-        if isinstance(found, SelectedEdits):
-            selected[candidate.path] = found
-        elif found is not None:
-            refused[candidate.path] = found
+        if isinstance(edits, SelectedEdits):
+            selected[candidate.path] = edits
+        elif edits is not None:
+            refused[candidate.path] = edits
     while selected:
         planned = planner.plan_batch(list(selected.values()))
         if isinstance(planned, PlannedBatch):
@@ -576,15 +570,15 @@ def _by_file(
 ) -> dict[str, Problems]:
     """`problems` by the file whose edits have them; those of no file count for all."""
     owners = [(path, number) for path, each in selected.items() for number in range(len(each.paths))]
-    found: defaultdict[str, list[Diagnostic]] = defaultdict(list)
+    by_file: defaultdict[str, list[Diagnostic]] = defaultdict(list)
     for problem in problems:
         if problem.edit_index is not None:
             path, number = owners[problem.edit_index]
             placed = planner.selecting.of_manifest(problem.at(file=path), selected[path].paths[number])
-            found[path].append(placed)
+            by_file[path].append(placed)
         elif problem.file in selected:
-            found[problem.file or ""].append(problem)
+            by_file[problem.file or ""].append(problem)
         else:
             for path in selected:
-                found[path].append(problem)
-    return {path: tuple(dict.fromkeys(each)) for path, each in found.items()}
+                by_file[path].append(problem)
+    return {path: tuple(dict.fromkeys(each)) for path, each in by_file.items()}

@@ -1,4 +1,4 @@
-"""`plan`, `check` and `apply` of a manifest on a commit of a repository, without any work tree.
+"""Plans, checks and applies a manifest on a commit of a repository, without any work tree.
 
 Plans and their verification are the same as for files on disk. Only reading and writing differ.
 """
@@ -17,10 +17,9 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, cast
 
 from mdplan.bot.bot import Bot, BotReport, BotResult, Proposal, RunOptions, bot_report
-from mdplan.bot.job import Job
 from mdplan.bot.manifest import LoadedManifest
 from mdplan.client import Client
 from mdplan.diagnostics import Code, Diagnostic
@@ -87,9 +86,9 @@ def propose_on_commit(
     place = repository.RepositoryLocation.of(engine.workspace)
     base = repository.find_base(place, ref)
     with ExitStack() as resources:
-        result = _bot(engine, loaded, options, place, base).plan(resources)
+        result = Bot.of(engine, loaded, options, tree_of(engine, place, base)).plan(resources)
         report = replace(bot_report(result, {}), base_commit=base.commit)
-        yield Proposal(report=report, result=result)
+        yield Proposal(report=report, plan=result.plan, diff=result.diff)
 
 
 def apply_to_branch(
@@ -139,12 +138,13 @@ class _Attempt:
         branch = repository.target_branch(self.place, self.wanted.branch, base)
         at = base.commit if branch == base.branch else repository.branch_tip(self.place, branch)
         must_be_free(self.place, branch)
-        text = self._signatures()
-        foreign = self._foreign(branch, at, base, text[1])
+        people = signatures(self.place, self.engine.clock(), self.wanted.author)
+        foreign = self._foreign(branch, at, base, people[1])
         if foreign is not None and self.wanted.on_stale != "merge":
             raise foreign
         with ExitStack() as resources:
-            result = _bot(self.engine, self.loaded, self.options, self.place, base).plan(resources)
+            tree = tree_of(self.engine, self.place, base)
+            result = Bot.of(self.engine, self.loaded, self.options, tree).plan(resources)
             if result.plan is None:
                 if foreign is not None and not result.problems:
                     # Nothing is left to do, and the branch has more than that.
@@ -156,10 +156,10 @@ class _Attempt:
                 foreign is None
                 and at is not None
                 and at != base.commit
-                and self._is_there(result.plan, base, at, text[1])
+                and self._is_there(result.plan, base, at, people[1])
             ):
                 return _committed_report(result, base, branch, at)
-            commit = self._committed(result.plan, base, branch, at, text, merges=foreign is not None)
+            commit = self._committed(result.plan, base, branch, at, people, merges=foreign is not None)
             if commit is None:
                 return None
             self.options.on_event("committed", {"commit": commit, "branch": branch})
@@ -172,7 +172,13 @@ class _Attempt:
         if at is None or at == base.commit:
             return None
         if not self.wanted.rebuilds:
-            return repository.repository_error(*_elsewhere(branch, at, base, self.ref))
+            short, ref = _short_name(branch), visible(self.ref)
+            tip = repository.BaseCommit(at, None)
+            return repository.repository_error(
+                Code.STALE_BASE,
+                f"the branch `{short}` is at {tip.shown}, and `{ref}` at {base.shown}",
+                f"`--rebuild` makes a branch of the bot again from `{ref}`; `--git {short}` adds to it",
+            )
         try:
             must_be_of_the_bot(self.place, branch, at, base.commit, (bot.who, self.wanted.forge))
         except StorageRefused as foreign:
@@ -185,17 +191,6 @@ class _Attempt:
         committer = self.wanted.forge if self.wanted.is_by_forge else bot.who
         is_same = commit.parents == [base.commit] and plan_of(commit.message) == plan.plan_id
         return is_same and commit.committer == committer
-
-    def _signatures(self) -> tuple[Signature, Signature]:
-        """Who is author and committer, asked before anything is planned."""
-        config = self.place.config()
-        now = self.engine.clock()
-        found = (signature("author", config, now, self.wanted.author), signature("committer", config, now))
-        problems = tuple(dict.fromkeys(each for each in found if isinstance(each, Diagnostic)))
-        author, committer = found
-        if isinstance(author, Diagnostic) or isinstance(committer, Diagnostic):
-            raise StorageRefused(problems)
-        return author, committer
 
     def _committed(
         self,
@@ -218,9 +213,11 @@ class _Attempt:
             author=people[0],
             committer=people[1],
         )
-        clearance = self._cleared(plan)
-        tree = _tree(self.engine, self.place, base)
-        with tree.open() as workspace:
+        root = self.engine.workspace.roots[0]
+        clearance = self.engine.gate.check(plan, root)
+        if not isinstance(clearance, Clearance):
+            raise StorageRefused(clearance)
+        with tree_of(self.engine, self.place, base).open() as workspace:
             documents = Documents.of(workspace, self.engine.settings)
             found = documents.read_current(plan)
             problems = documents.stale(plan, found) if isinstance(found, list) else found
@@ -238,42 +235,22 @@ class _Attempt:
                     return at
             # What was checked out while this was planned must stay what git thinks it is.
             must_be_free(self.place, branch)
-            self._use(clearance, plan, commit)
+            now = self.engine.committing.clock()
+            if problems := self.engine.gate.use(clearance, plan.plan_id, root, commit, now):
+                raise StorageRefused(problems)
             wait = self.engine.settings.lock_timeout
             return commit if move_branch(self.place, branch, at, commit, text, wait) else None
 
-    def _cleared(self, plan: Plan) -> Clearance:
-        clearance = self.engine.gate.check(plan, self.engine.workspace.roots[0])
-        if not isinstance(clearance, Clearance):
-            raise StorageRefused(clearance)
-        return clearance
 
-    def _use(self, clearance: Clearance, plan: Plan, commit: str) -> None:
-        root, now = self.engine.workspace.roots[0], self.engine.clock()
-        problems = self.engine.gate.use(clearance, plan.plan_id, root, commit, now)
-        if problems:
-            raise StorageRefused(problems)
-
-
-def _bot(
-    engine: Engine,
-    loaded: LoadedManifest,
-    options: RunOptions,
-    place: repository.RepositoryLocation,
-    base: repository.BaseCommit,
-) -> Bot:
-    return Bot(Job(tree=_tree(engine, place, base), settings=engine.settings, loaded=loaded), options)
-
-
-def _tree(engine: Engine, place: repository.RepositoryLocation, base: repository.BaseCommit) -> CommitTree:
+def tree_of(engine: Engine, place: repository.RepositoryLocation, base: repository.BaseCommit) -> CommitTree:
+    """Return the files of the commit `base` that `engine` may touch."""
     scope = engine.workspace.roots[0].scope
     return CommitTree(place, base.commit, scope.allow, scope.deny)
 
 
 def _committed_report(result: BotResult, base: repository.BaseCommit, branch: str, commit: str) -> BotReport:
     assert result.plan is not None
-    fields: dict[str, Any] = report_fields(result.plan, None)
-    report = bot_report(result, fields)
+    report = bot_report(result, report_fields(result.plan, None))
     return replace(
         report, applied=True, base_commit=base.commit, commit=commit, branch=branch, undoable=False
     )
@@ -283,8 +260,7 @@ def must_be_free(place: repository.RepositoryLocation, branch: str) -> None:
     """Raise `StorageRefused` (TARGET_BUSY) if the branch of this full name is checked out."""
     folder = repository.checked_out_in(place, branch)
     if folder is not None:
-        short = visible(branch.removeprefix(repository.BRANCHES))
-        message = f"the branch `{short}` is checked out in `{visible(folder)}`"
+        message = f"the branch `{_short_name(branch)}` is checked out in `{visible(folder)}`"
         hint = "name another branch (`--branch NAME`), or apply the manifest there without `--git`"
         raise repository.repository_error(Code.TARGET_BUSY, message, hint)
 
@@ -298,22 +274,17 @@ def must_be_of_the_bot(
     """
     for commit in repository.Commit.of(place, at, f"^{base}"):
         if plan_of(commit.message) is None or (bots and commit.committer not in bots):
-            short = visible(branch.removeprefix(repository.BRANCHES))
             who = visible(commit.committer.decode("utf-8", "replace"))
             its_name = repository.BaseCommit(commit.name, None).shown
-            message = f"the branch `{short}` has the commit {its_name} by {who}"
+            message = f"the branch `{_short_name(branch)}` has the commit {its_name} by {who}"
             hint = (
                 "merge the branch, name another with `--branch NAME`, or keep its commits: `--on-stale merge`"
             )
             raise repository.repository_error(Code.STALE_BASE, message, hint)
 
 
-def _elsewhere(branch: str, at: str, base: repository.BaseCommit, ref: str) -> tuple[Code, str, str]:
-    short = visible(branch.removeprefix(repository.BRANCHES))
-    its_name = repository.BaseCommit(at, None).shown
-    message = f"the branch `{short}` is at {its_name}, and `{visible(ref)}` at {base.shown}"
-    hint = f"`--rebuild` makes a branch of the bot again from `{visible(ref)}`; `--git {short}` adds to it"
-    return Code.STALE_BASE, message, hint
+def _short_name(branch: str) -> str:
+    return visible(branch.removeprefix(repository.BRANCHES))
 
 
 def _moved(ref: str, on_stale: OnStale) -> Diagnostic:
@@ -326,15 +297,12 @@ def _moved(ref: str, on_stale: OnStale) -> Diagnostic:
     )
 
 
-# --- A commit out of the files of a plan, and the move of a branch to it.
+# --- Writing a commit and moving a branch to it
 #
-# Files and trees are written as loose objects, which no `git repack` or `git gc` removes before the
-# branch
+# Files and trees are written as loose objects, which no `git repack` or `git gc` removes before the branch
 # moves. `git commit-tree` writes the commit, signed as git is configured, and `git update-ref` moves the
-# branch
-# in one compare-and-swap. So whenever this is killed, the branch is at its old commit or at the new one,
-# and
-# unused objects go with a later `git gc`.
+# branch in one compare-and-swap. So whenever this is killed, the branch is at its old commit or at the new
+# one, and a later `git gc` removes unused objects.
 
 _ORDINARY: Final = stat.S_IFREG | 0o644
 
@@ -409,7 +377,12 @@ def move_branch(
         return False
     locked = _LOCKED.search(done.stderr)
     if locked is not None:
-        raise _locked(branch, os.fsdecode(locked[1]))
+        lock = visible(os.fsdecode(locked[1]))
+        raise repository.repository_error(
+            Code.LOCK_TIMEOUT,
+            f"the branch `{visible(branch)}` is locked by another program",
+            f"try again; if no git runs, one was killed: remove `{lock}`",
+        )
     raise repository.git_failed(done, repository.FSCK)
 
 
@@ -490,12 +463,6 @@ def _people(text: CommitText) -> dict[str, bytes]:
     return variables
 
 
-def _locked(branch: str, lock: str) -> StorageRefused:
-    problem = f"the branch `{visible(branch)}` is locked by another program"
-    hint = f"try again; if no git runs, one was killed: remove `{visible(lock)}`"
-    return repository.repository_error(Code.LOCK_TIMEOUT, problem, hint)
-
-
 def _components(path: str) -> tuple[str, ...]:
     return tuple(path.split("/"))
 
@@ -506,7 +473,7 @@ def _in_the_way(name: str) -> StorageRefused:
     )
 
 
-# --- Two commits merged without a work tree, by git with mdplan as its merge driver.
+# --- Merging two commits without a work tree, by git with mdplan as its merge driver
 
 _DRIVER: Final = "-I -m mdplan merge %O %A %B -o %A --path %P --marker-size %L"
 
@@ -580,8 +547,7 @@ def conflicts_of(made: MergedTree) -> list[Diagnostic]:
     return found
 
 
-# --- Who makes a commit, when, and what it says: as git finds it out, from variables and its
-# configuration.
+# --- Author, time and message of a commit, from variables and the configuration as git reads them
 
 _GIVEN: Final = lazy_pattern(r"([^<>\0\r\n]*[^<>\s\0])\s*<([^<>\0\r\n]+)>")
 
@@ -593,6 +559,21 @@ _TRAILER_LINE: Final = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9-]*: \S.*")
 _CRUD: Final = ".,:;<>\"\\'" + "".join(map(chr, range(33)))
 
 _INSIDE: Final = {ord(character): None for character in "<>\n\0"}
+
+
+def signatures(
+    place: repository.RepositoryLocation, now: float, author: str | None
+) -> tuple[Signature, Signature]:
+    """Return the author and the committer of a commit that is made `now`, as `signature` finds them.
+
+    Raises `StorageRefused` (INVALID_ARGUMENT).
+    """
+    config = place.config()
+    people = (signature("author", config, now, author), signature("committer", config, now))
+    problems = tuple(dict.fromkeys(person for person in people if isinstance(person, Diagnostic)))
+    if problems:
+        raise StorageRefused(problems)
+    return cast("tuple[Signature, Signature]", people)
 
 
 def signature(

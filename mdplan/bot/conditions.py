@@ -1,4 +1,4 @@
-"""Whether a file fulfils the conditions of a manifest: first by its bytes, then by its text.
+"""Tests the conditions of a manifest on a file: first on its bytes, then on its text.
 
 Checking the bytes is quick and may say yes where the answer is no, never the other way round: a file that
 this check rules out is not parsed, and its conditions would not have been met.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from mdplan.bot.expansion import ManifestProblem, Path, Values, filled, misuse
+from mdplan.bot.expansion import ManifestProblem, Path, Values, filled, filled_text
 from mdplan.bot.manifest import Condition
 from mdplan.data.content import value_matches
 from mdplan.diagnostics import Code, Diagnostic
@@ -35,9 +35,9 @@ class FileFacts:
     @cached_property
     def front_matter(self) -> tuple[FrontMatterFormat, dict[str, Any]]:
         """Values of the front matter; none where it is missing, or cannot be read."""
-        found = self.outline.front_matter_content
-        if isinstance(found, FrontMatterContent):
-            return found.format, found.values
+        content = self.outline.front_matter_content
+        if isinstance(content, FrontMatterContent):
+            return content.format, content.values
         return FrontMatterFormat.YAML, {}
 
 
@@ -158,8 +158,8 @@ def _texts(
     texts: Sequence[str], facts: FileFacts, path: Path, has: Callable[[str, FileFacts], bool | Diagnostic]
 ) -> bool | ManifestProblem:
     for text in texts:
-        given = filled(text, facts.values)
-        answer = has(given, facts) if isinstance(given, str) else _no_text(given)
+        wanted = filled_text(text, facts.values)
+        answer = has(wanted, facts) if isinstance(wanted, str) else wanted
         if answer is not True:
             return answer if answer is False else ManifestProblem(answer, path)
     return True
@@ -176,20 +176,20 @@ def _has_key(key: str, facts: FileFacts) -> bool:
 def _matches(pattern: str, facts: FileFacts) -> bool | Diagnostic:
     text = facts.outline.view.text
     regex = Pattern(text=to_lf(pattern), match_type=MatchType.REGEX)
-    found = regex.find(text, Span(0, len(text)), facts.outline.limits.pattern_seconds)
-    if isinstance(found, PatternProblem) and found.failure is not PatternFailure.TOO_MANY:
-        return pattern_problem(found)
-    return bool(found)
+    matches = regex.find(text, Span(0, len(text)), facts.outline.limits.pattern_seconds)
+    if isinstance(matches, PatternProblem) and matches.failure is not PatternFailure.TOO_MANY:
+        return pattern_problem(matches)
+    return bool(matches)
 
 
 def _values(expected: dict[str, Any], facts: FileFacts, path: Path) -> bool | ManifestProblem:
     format_, values = facts.front_matter
-    for key, given in expected.items():
-        value = filled(given, facts.values) if isinstance(given, str) else given
-        if isinstance(value, Diagnostic):
-            return ManifestProblem(value, (*path, key))
-        found = _value_at(key, values)
-        if found is _ABSENT or not value_matches(format_, found, value):
+    for key, template in expected.items():
+        wanted = filled(template, facts.values) if isinstance(template, str) else template
+        if isinstance(wanted, Diagnostic):
+            return ManifestProblem(wanted, (*path, key))
+        value = _value_at(key, values)
+        if value is _ABSENT or not value_matches(format_, value, wanted):
             return False
     return True
 
@@ -197,45 +197,37 @@ def _values(expected: dict[str, Any], facts: FileFacts, path: Path) -> bool | Ma
 def _section(heading_path: Sequence[str], facts: FileFacts, path: Path) -> bool | ManifestProblem:
     titles: list[str] = []
     for title in heading_path:
-        given = filled(title, facts.values)
-        if not isinstance(given, str):
-            return ManifestProblem(_no_text(given), path)
-        titles.append(given)
-    found = find_by_path(facts.outline, titles)
-    if not isinstance(found, Diagnostic) or found.code is Code.AMBIGUOUS_HEADING:
+        text = filled_text(title, facts.values)
+        if isinstance(text, Diagnostic):
+            return ManifestProblem(text, path)
+        titles.append(text)
+    section = find_by_path(facts.outline, titles)
+    if not isinstance(section, Diagnostic) or section.code is Code.AMBIGUOUS_HEADING:
         return True
-    return False if found.code is Code.SECTION_NOT_FOUND else ManifestProblem(found, path)
+    return False if section.code is Code.SECTION_NOT_FOUND else ManifestProblem(section, path)
 
 
 _ABSENT = object()
 
 
 def _value_at(key: str, values: dict[str, Any]) -> object:
-    found: Any = values
+    value: Any = values
     for part in key.split("."):
-        if not isinstance(found, dict) or part not in found:
+        if not isinstance(value, dict) or part not in value:
             return _ABSENT
-        found = found[part]
-    return found
+        value = value[part]
+    return value
 
 
 def _fixed(texts: Sequence[str], values: Values) -> Iterator[str]:
-    """Those of `texts` that are known of any file."""
-    for text in texts:
-        given = filled(text, values)
-        if isinstance(given, str):
-            yield given
+    """Yield those of `texts` that are known of any file."""
+    for template in texts:
+        text = filled(template, values)
+        if isinstance(text, str):
+            yield text
 
 
-def _no_text(given: object) -> Diagnostic:
-    return (
-        given
-        if isinstance(given, Diagnostic)
-        else misuse("a text is needed here", "write more than the placeholder")
-    )
-
-
-# --- The bytes of a file, asked what it may say before it is decoded or parsed.
+# --- Questions to the bytes of a file, before it is decoded or parsed
 #
 # Every answer "no" is certain; "yes" only means that a closer look is needed.
 

@@ -1,4 +1,4 @@
-"""Expands the edits of a manifest for one file: unrolls loops and fills in placeholders.
+"""Expands the edits of a manifest for one file: loops, placeholders, snippets, YAML with positions.
 
 There are two kinds of loop. Among edits, ``{forEach, as, edits}`` repeats its edits for each entry of a list.
 In place of a text, ``{forEach, as, text, between, before, after}`` repeats its text for each entry: rows of a
@@ -28,7 +28,7 @@ from mdplan.text.lines import Position, lines_of, to_lf
 from mdplan.text.visible import nearest_names
 
 if TYPE_CHECKING:
-    from yaml import Mark, MarkedYAMLError
+    from yaml import MarkedYAMLError
     from yaml.nodes import MappingNode, Node, ScalarNode
 
 
@@ -49,13 +49,6 @@ DEFAULT_NAME: Final = "item"
 
 _MOST_EDITS: Final = 100_000
 
-
-# --- The text of a manifest as data that knows where in the text it is.
-#
-# YAML and JSON are read by one way: JSON that `json` accepts is YAML too, so its places are found there.
-# Of YAML only what JSON can say is read: texts, numbers, true, false, null, lists and maps. A date is a
-# text,
-# and so is `yes`.
 
 # From the top of a manifest down: names of fields, and 0-based indexes in lists.
 Path: TypeAlias = tuple[str | int, ...]
@@ -127,16 +120,19 @@ def expand_edits(
     edits: Sequence[Any], values: Values, path: Path
 ) -> list[FilledEdit] | list[ManifestProblem]:
     """The edits at `path` of a manifest, filled in from `values`; or all of their problems."""
-    found: list[FilledEdit] = []
+    filled_edits: list[FilledEdit] = []
     problems: list[ManifestProblem] = []
-    for each in _edits(edits, values, path):
-        if isinstance(each, ManifestProblem):
-            problems.append(each)
+    for edit in _edits(edits, values, path):
+        if isinstance(edit, ManifestProblem):
+            problems.append(edit)
         else:
-            found.append(each)
-        if len(found) > _MOST_EDITS:
-            return [_too_many(path)]
-    return problems or found
+            filled_edits.append(edit)
+        if len(filled_edits) > _MOST_EDITS:
+            too_many = Diagnostic.invalid(
+                f"there are more than {_MOST_EDITS} edits", "make a manifest of a part"
+            )
+            return [ManifestProblem(too_many, path)]
+    return problems or filled_edits
 
 
 def filled_in(value: Any, values: Values, path: Path) -> Any | ManifestProblem:  # noqa: ANN401 (any JSON)
@@ -173,12 +169,13 @@ def _edits(edits: Sequence[Any], values: Values, path: Path) -> Iterator[FilledE
         if is_edit_loop(edit):
             yield from _looped_edits(edit, values, here)
             continue
-        given = {name: value for name, value in edit.items() if name not in ABOUT_EDITS}
-        made = filled_in(given, values, here)
-        if isinstance(made, ManifestProblem):
-            yield made
+        written = {name: value for name, value in edit.items() if name not in ABOUT_EDITS}
+        fields = filled_in(written, values, here)
+        if isinstance(fields, ManifestProblem):
+            yield fields
         else:
-            yield FilledEdit(with_texts(made, given), here, edit.get(ONLY_IF_CHANGED) is True, edit.get(AT))
+            texts = with_texts(fields, written)
+            yield FilledEdit(texts, here, edit.get(ONLY_IF_CHANGED) is True, edit.get(AT))
 
 
 def _looped_edits(
@@ -201,7 +198,7 @@ def _looped_text(loop: Mapping[str, Any], values: Values, path: Path) -> str | M
     texts = [text_of(text) if isinstance(text, bool | int | float) else text for text in texts]
     for text in texts:
         if not isinstance(text, str):
-            problem = misuse(
+            problem = Diagnostic.invalid(
                 "a loop makes a text of a value that is not text", "write more than the placeholder"
             )
             return text if isinstance(text, ManifestProblem) else ManifestProblem(problem, path)
@@ -211,30 +208,21 @@ def _looped_text(loop: Mapping[str, Any], values: Values, path: Path) -> str | M
 
 def _entries(loop: Mapping[str, Any], values: Values, path: Path) -> list[Values] | ManifestProblem:
     """The values for each iteration of `loop`."""
-    found = values.find(VariableName(str(loop[LOOP])))
-    if isinstance(found, Diagnostic):
-        return ManifestProblem(found, (*path, LOOP))
-    if not isinstance(found, list):
-        problem = misuse(f"`{loop[LOOP]}` is not a list", "a loop takes the entries of a list")
+    entries = values.find(VariableName(str(loop[LOOP])))
+    if isinstance(entries, Diagnostic):
+        return ManifestProblem(entries, (*path, LOOP))
+    if not isinstance(entries, list):
+        problem = Diagnostic.invalid(f"`{loop[LOOP]}` is not a list", "a loop takes the entries of a list")
         return ManifestProblem(problem, (*path, LOOP))
     name = str(loop.get("as", DEFAULT_NAME))
-    return [values.having(**{name: entry}) for entry in found]
+    return [values.having(**{name: entry}) for entry in entries]
 
 
-def _too_many(path: Path) -> ManifestProblem:
-    return ManifestProblem(
-        misuse(f"there are more than {_MOST_EDITS} edits", "make a manifest of a part"), path
-    )
-
-
-# --- Placeholders: ``{{name}}`` in a text of a manifest represents a value, ``{{{{`` for two braces.
+# --- Placeholders: ``{{name}}`` in a text of a manifest stands for a value, ``{{{{`` for two braces
 #
-# They are strict: a name that nothing has is an error, and so is an opening that is not closed. A text
-# that is
-# one placeholder and nothing else is that value, whatever it is; inside other text it must be a text, a
-# number, true or false. So it must in a field that takes text: see `text_fields`. Filters follow the
-# name:
-# ``{{name | default: none | cell}}``.
+# They are strict: a name that nothing has is an error, and so is an opening that is not closed. A text that
+# is one placeholder and nothing else is that value, whatever it is; inside other text it must be a text, a
+# number, true or false. So it must in a field that takes text: see `with_texts`. Filters follow the name.
 
 _OPENING: Final = "{{"
 
@@ -316,48 +304,47 @@ class Placeholder:
         value = values.find(self.name)
         if isinstance(value, Diagnostic) and self.has_default:
             value = None
-        for each in self.filters:
+        for apply in self.filters:
             if isinstance(value, Diagnostic):
                 break
-            value = each(value)
+            value = apply(value)
         return value
 
 
-def pieces(text: str) -> Iterator[str | Placeholder] | Diagnostic:
-    """`text` as literal texts and placeholders in turn. Errors: INVALID_ARGUMENT for half a placeholder."""
-    found: list[str | Placeholder] = []
+def pieces(text: str) -> list[str | Placeholder] | Diagnostic:
+    """Split `text` into literals and placeholders. Errors: INVALID_ARGUMENT for half a placeholder."""
+    parts: list[str | Placeholder] = []
     at = 0
     while opening := _PIECE.search(text, at):
-        found.append(text[at : opening.start()])
+        parts.append(text[at : opening.start()])
         if opening[0] == _LITERAL:
-            found.append(_OPENING)
+            parts.append(_OPENING)
             at = opening.end()
             continue
         placeholder = _PLACEHOLDER.match(text, opening.start())
         if placeholder is None:
-            return misuse(
+            return Diagnostic.invalid(
                 f"`{_short(text[opening.start() :])}` does not begin a valid placeholder",
                 "write `{{name}}`, or `{{{{` for two braces",
             )
-        filters = [read_filter(each) for each in placeholder[2].split("|")[1:]]
-        unknown = next((each for each in filters if isinstance(each, Diagnostic)), None)
-        if unknown is not None:
-            return unknown
-        known = tuple(each for each in filters if isinstance(each, Filter))
-        found.append(Placeholder(VariableName(placeholder[1]), known))
+        filters: list[Filter] = []
+        for words in placeholder[2].split("|")[1:]:
+            read = read_filter(words)
+            if isinstance(read, Diagnostic):
+                return read
+            filters.append(read)
+        parts.append(Placeholder(VariableName(placeholder[1]), tuple(filters)))
         at = placeholder.end()
-    found.append(text[at:])
-    return iter([each for each in found if each])
+    parts.append(text[at:])
+    return [part for part in parts if part]
 
 
 def placeholders_in(text: str) -> tuple[Placeholder, ...] | Diagnostic:
     """The placeholders of `text`."""
-    found = pieces(text)
-    return (
-        found
-        if isinstance(found, Diagnostic)
-        else tuple(each for each in found if isinstance(each, Placeholder))
-    )
+    parts = pieces(text)
+    if isinstance(parts, Diagnostic):
+        return parts
+    return tuple(part for part in parts if isinstance(part, Placeholder))
 
 
 def has_placeholder(value: object) -> bool:
@@ -377,10 +364,9 @@ def filled(text: str, values: Values) -> Any | Diagnostic:  # noqa: ANN401 (any 
     """`text` with all placeholders filled in; the value itself where it is one placeholder."""
     if _OPENING not in text:
         return text
-    found = pieces(text)
-    if isinstance(found, Diagnostic):
-        return found
-    parts = list(found)
+    parts = pieces(text)
+    if isinstance(parts, Diagnostic):
+        return parts
     if len(parts) == 1 and isinstance(parts[0], Placeholder):
         return parts[0].value(values)
     texts: list[str] = []
@@ -392,14 +378,19 @@ def filled(text: str, values: Values) -> Any | Diagnostic:  # noqa: ANN401 (any 
     return "".join(texts)
 
 
+def filled_text(
+    template: str, values: Values, noun: str = "text", hint: str = "write more than the placeholder"
+) -> str | Diagnostic:
+    """Return `template` with all placeholders filled in; INVALID_ARGUMENT for a value that is not text."""
+    value = filled(template, values)
+    return (
+        value if isinstance(value, str | Diagnostic) else Diagnostic.invalid(f"a {noun} is needed here", hint)
+    )
+
+
 def text_of(value: float) -> str:
     """A number, true or false of JSON as it is written inside a text."""
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
-
-
-def misuse(reason: str, hint: str) -> Diagnostic:
-    """INVALID_ARGUMENT for something in a manifest."""
-    return Diagnostic.invalid(reason, hint)
 
 
 def _as_text(placeholder: Placeholder, values: Values) -> str | Diagnostic:
@@ -411,34 +402,36 @@ def _as_text(placeholder: Placeholder, values: Values) -> str | Diagnostic:
             return text_of(value)
         case _:
             kind = "nothing" if value is None else "a list" if isinstance(value, list) else "a map"
-            return misuse(
+            return Diagnostic.invalid(
                 f"`{_short(placeholder.name.text)}` is {kind}, which is no part of a text",
                 "name a part of it; a loop (`forEach`) takes the entries of a list",
             )
 
 
-def _unknown(name: VariableName, depth: int, found: object) -> Diagnostic:
+def _unknown(name: VariableName, depth: int, value: object) -> Diagnostic:
+    """Return why `value` has no element of `name` at `depth`."""
     part = name.parts[depth]
     where = f"`{_short('.'.join(name.parts[:depth]))}` has no" if depth else "there is no"
-    if isinstance(found, list):
-        return misuse(f"{where} entry `{_short(part)}`", f"it has {len(found)} entries, counted from 0")
-    if not isinstance(found, Mapping):
-        return misuse(
+    if isinstance(value, list):
+        return Diagnostic.invalid(
+            f"{where} entry `{_short(part)}`", f"it has {len(value)} entries, counted from 0"
+        )
+    if not isinstance(value, Mapping):
+        return Diagnostic.invalid(
             f"{where} part `{_short(part)}`: it is neither a map nor a list", "name the value itself"
         )
-    near = nearest_names(part, map(str, found))
-    known: Sequence[str] = near or sorted(found)[:10]
+    near = nearest_names(part, map(str, value))
+    known: Sequence[str] = near or sorted(value)[:10]
     listed = ", ".join(f"`{_short(each)}`" for each in known)
     hint = (f"did you mean {listed}?" if near else f"it has {listed}") if known else "it is empty"
-    return misuse(f"{where} value `{_short(part)}`", hint)
+    return Diagnostic.invalid(f"{where} value `{_short(part)}`", hint)
 
 
 def _short(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
-# --- Filters of placeholders: ``{{row.name | default: none | cell}}`` passes a value from left to
-# right.
+# --- Filters: ``{{row.name | default: none | cell}}`` passes a value from left to right
 
 DEFAULT: Final = "default"
 
@@ -508,10 +501,10 @@ def _text(value: Any, name: str) -> str | Diagnostic:  # noqa: ANN401 (any JSON)
     match value:
         case None:
             return ""
-        case bool():
-            return "true" if value else "false"
-        case str() | int() | float():
-            return str(value)
+        case str():
+            return value
+        case bool() | int() | float():
+            return text_of(value)
         case _:
             return Diagnostic.invalid(
                 f"the filter `{name}` takes a text, and this is a list or a map", "name a part of it"
@@ -529,7 +522,7 @@ FILTERS: Final[Mapping[str, _Apply]] = {
 }
 
 
-# --- Numbers, true and false of data in the fields of an edit that take text.
+# --- Numbers, true and false of data in fields that take text
 #
 # A placeholder that is alone is its value, so that a front matter key can get a number. A cell, a heading
 # or a payload has text only: there it is written as it would be inside a longer text.
@@ -614,7 +607,7 @@ def _types(annotation: Any) -> tuple[Any, ...]:  # noqa: ANN401 (any type)
     return () if annotation is NoneType else (annotation,)
 
 
-# --- Snippets: parts of source files between tags in comments, as documentation tools mark them.
+# --- Snippets: parts of source files between tags in comments, as documentation tools mark them
 
 # The only snippet name that is not one: it stands for all of a file.
 ALL: Final = "*"
@@ -638,7 +631,7 @@ _HINT: Final = "put it between `snippet:start NAME` and `snippet:end`, each in a
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenSnippet:
     """A snippet that has begun in `line`, from 1."""
 
     name: str
@@ -648,8 +641,8 @@ class _Open:
 
 def split_name(name: str) -> tuple[str, str | None]:
     """The file that `name` gives, and the snippet of it: None without `#SNIPPET` at its end."""
-    found = _FRAGMENT.fullmatch(name)
-    return (found[1], found[2]) if found else (name, None)
+    fragment = _FRAGMENT.fullmatch(name)
+    return (fragment[1], fragment[2]) if fragment else (name, None)
 
 
 def read_snippets(text: str, file: str) -> dict[str, str] | Diagnostic:
@@ -658,23 +651,23 @@ def read_snippets(text: str, file: str) -> dict[str, str] | Diagnostic:
     Errors: INVALID_ARGUMENT for one that repeats, has no end or no start.
     """
     done: dict[str, str] = {}
-    pending: list[_Open] = []
+    pending: list[_OpenSnippet] = []
     for number, line in enumerate(lines_of(to_lf(text)), 1):
         if started := _STARTS.fullmatch(line):
             name = next(filter(None, started.groups()))
-            if name in done or any(each.name == name for each in pending):
+            if name in done or any(snippet.name == name for snippet in pending):
                 return _problem(f"the snippet `{name}` begins again in line {number}", file)
-            pending.append(_Open(name, number))
+            pending.append(_OpenSnippet(name, number))
         elif ended := _ENDS.fullmatch(line):
             name = next(filter(None, ended.groups()), pending[-1].name if pending else "")
-            found = next((each for each in pending if each.name == name), None)
-            if found is None:
+            ending = next((snippet for snippet in pending if snippet.name == name), None)
+            if ending is None:
                 return _problem(f"the snippet that ends in line {number} has no start", file)
-            pending.remove(found)
-            done[name] = textwrap.dedent("\n".join(found.lines))
+            pending.remove(ending)
+            done[name] = textwrap.dedent("\n".join(ending.lines))
         else:
-            for each in pending:
-                each.lines.append(line)
+            for snippet in pending:
+                snippet.lines.append(line)
     if pending:
         return _problem(f"the snippet `{pending[0].name}` of line {pending[0].line} has no end", file)
     return done
@@ -685,14 +678,14 @@ def read_snippet(text: str, name: str, file: str) -> str | list[dict[str, str]] 
 
     Errors: INVALID_ARGUMENT, also where there is none of that name.
     """
-    found = read_snippets(text, file)
-    if isinstance(found, Diagnostic):
-        return found
+    snippets = read_snippets(text, file)
+    if isinstance(snippets, Diagnostic):
+        return snippets
     if name == ALL:
-        return [{"name": each, "text": part} for each, part in found.items()]
-    if name in found:
-        return found[name]
-    known = ", ".join(f"`{each}`" for each in list(found)[:10])
+        return [{"name": known, "text": part} for known, part in snippets.items()]
+    if name in snippets:
+        return snippets[name]
+    known = ", ".join(f"`{other}`" for other in list(snippets)[:10])
     return _problem(f"there is no snippet `{name}`" + (f", only {known}" if known else ""), file)
 
 
@@ -700,8 +693,7 @@ def _problem(reason: str, file: str) -> Diagnostic:
     return Diagnostic.invalid(f"in `{visible(file)}` {reason}", _HINT)
 
 
-# --- Sections that a manifest names by what they are, and not by a heading that is another on each
-# page.
+# --- Sections that a manifest names by what they are, because headings differ from page to page
 
 
 class PagePlace(StrEnum):
@@ -715,15 +707,21 @@ def address_of(place: PagePlace, outline: Outline) -> Mapping[str, Any] | Diagno
     """The address of `place` as fields of an edit. Errors: SECTION_NOT_FOUND for a page without H1."""
     if place is PagePlace.TOP_OF_BODY:
         return {"headingPath": []}
-    found = next((section for section in outline.sections if section.level == 1), None)
-    if found is not None:
-        return {"sectionId": str(found.section_id)}
+    section = next((section for section in outline.sections if section.level == 1), None)
+    if section is not None:
+        return {"sectionId": str(section.section_id)}
     return Diagnostic(
         code=Code.SECTION_NOT_FOUND,
         message="the page has no heading of level 1",
         hint="skip such pages: `when: {matches: '^# '}`, or use `at: top of body`",
     )
 
+
+# --- The text of a manifest as data that knows where in the text it is
+#
+# YAML and JSON are read in one way: JSON that `json` accepts is YAML too, so its places are found there.
+# Of YAML only what JSON can say is read: texts, numbers, true, false, null, lists and maps. A date is a
+# text, and so is `yes`.
 
 _SCHEMA_HINT: Final = "see `mdplan schema manifest` for what belongs there"
 
@@ -810,21 +808,19 @@ def _read_yaml(text: str) -> SourceMap | _Refusal:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         if node is None:
             return _Refusal("is empty", None)
-        reader = _Reader(node)
+        reader = _NodeReader(node)
         return SourceMap(reader.value(node, ()), reader.places)
     except _SyntaxProblem as misread:
         return _Refusal(misread.reason, misread.place)
     except yaml.MarkedYAMLError as error:
-        reason, correction, mark = yaml_mistake(error)
-        place = Position(mark.line + 1, mark.column + 1) if mark is not None else None
-        return _Refusal(f"is not YAML: {reason}", place, correction)
+        return _yaml_mistake(error)
     except yaml.reader.ReaderError as error:
         return _Refusal(f"is not YAML: {error.reason}", None)
     except RecursionError:
         return _Refusal("is not YAML: it is too deep", None)
 
 
-class _Reader:
+class _NodeReader:
     """Values of nodes; `places` grows with them."""
 
     def __init__(self, top: "Node") -> None:
@@ -856,16 +852,16 @@ class _Reader:
     def _map(self, node: "MappingNode", path: Path) -> dict[str, Any]:
         from yaml.nodes import ScalarNode
 
-        found: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         for key_node, value_node in node.value:
             if not isinstance(key_node, ScalarNode):
                 raise _SyntaxProblem("has a key that is not text", key_node)
             key = str(key_node.value)
-            if key in found:
+            if key in fields:
                 raise _SyntaxProblem(f"has the key `{key[:60]}` twice", key_node)
             self.places[*path, key] = _start(key_node)
-            found[key] = self.value(value_node, (*path, key))
-        return found
+            fields[key] = self.value(value_node, (*path, key))
+        return fields
 
 
 def _scalar(node: "ScalarNode") -> str | float | bool | None:
@@ -892,14 +888,14 @@ def _start(node: "Node") -> Position:
     return Position(node.start_mark.line + 1, node.start_mark.column + 1)
 
 
-# --- Common YAML mistakes, each with its correction.
+# --- Common YAML mistakes and their corrections
 
 SEVERAL: Final = "a second document begins here"
 
 _QUOTE: Final = "put the text in quotes: '…'"
 
 
-class _Known(NamedTuple):
+class _KnownMistake(NamedTuple):
     """A mistake by what PyYAML says of it; it is where PyYAML stopped, or `at_start` of what was read."""
 
     pattern: re.Pattern[str]
@@ -909,53 +905,55 @@ class _Known(NamedTuple):
 
 
 _KNOWN: Final = (
-    _Known(
+    _KnownMistake(
         lazy_pattern(r"'\\t' that cannot"),
         "a tab indents this line",
         "indent with spaces: YAML takes no tabs",
     ),
-    _Known(
+    _KnownMistake(
         lazy_pattern(r"quoted scalar: found unexpected end"),
         "the text that begins here has no closing quote",
         "close it with the same quote",
         at_start=True,
     ),
-    _Known(
+    _KnownMistake(
         lazy_pattern(r"parsing a flow "),
         "the bracket that begins here is not closed",
         "close it, or put a comma between two entries",
         at_start=True,
     ),
-    _Known(
+    _KnownMistake(
         lazy_pattern(r"found '(?:<block (?:mapping|sequence) start>|-)'"),
         "this line is indented differently from the ones before it",
         "indent the fields of one entry alike, with spaces",
     ),
-    _Known(lazy_pattern(r"another document"), SEVERAL, "remove this `---` and what follows it"),
-    _Known(
+    _KnownMistake(lazy_pattern(r"another document"), SEVERAL, "remove this `---` and what follows it"),
+    _KnownMistake(
         lazy_pattern(r"sequence entries are not allowed"),
         "a list begins in the middle of a line",
         "begin the list on the next line, indented",
     ),
-    _Known(
+    _KnownMistake(
         lazy_pattern(r"mapping values are not allowed"),
         "this `:` cannot be here",
         f"put a space after the `:` of each key; where the `:` belongs to a text, {_QUOTE}",
     ),
-    _Known(
+    _KnownMistake(
         lazy_pattern(r"could not find expected ':'"),
         "this line has no `:` after its key",
         "write `key: value`; indent the further lines of a text more than its key",
         at_start=True,
     ),
-    _Known(lazy_pattern(r"that cannot start any token"), "no text can begin with this character", _QUOTE),
-    _Known(lazy_pattern(r"\balias\b"), "`*` begins an alias here, and nothing has that name", _QUOTE),
-    _Known(
+    _KnownMistake(
+        lazy_pattern(r"that cannot start any token"), "no text can begin with this character", _QUOTE
+    ),
+    _KnownMistake(lazy_pattern(r"\balias\b"), "`*` begins an alias here, and nothing has that name", _QUOTE),
+    _KnownMistake(
         lazy_pattern(r"unknown escape character"),
         "this backslash begins no escape",
         r"write \\ for a backslash, or put the text in single quotes",
     ),
-    _Known(
+    _KnownMistake(
         lazy_pattern(r"found '<scalar>'"),
         "the text goes on after its closing quote",
         r"inside '…' write '' for a quote, and inside "
@@ -964,19 +962,14 @@ _KNOWN: Final = (
 )
 
 
-class YamlMistake(NamedTuple):
-    """A mistake, the `hint` that corrects it, and its position."""
-
-    reason: str
-    hint: str
-    mark: "Mark | None"
-
-
-def yaml_mistake(error: "MarkedYAMLError") -> YamlMistake:
-    """The mistake that PyYAML found with `error`; its own words, and no hint, where that is a rare one."""
+def _yaml_mistake(error: "MarkedYAMLError") -> _Refusal:
+    """Return the mistake that PyYAML found; its own words, and no hint, for a rare one."""
     mark = error.problem_mark or error.context_mark
     message = f"{error.context or ''}: {error.problem or ''}"
-    found = next((known for known in _KNOWN if known.pattern.search(message)), None)
-    if found is None:
-        return YamlMistake(error.problem or error.context or "it cannot be read", "", mark)
-    return YamlMistake(found.reason, found.hint, (found.at_start and error.context_mark) or mark)
+    reason, hint = error.problem or error.context or "it cannot be read", ""
+    known = next((mistake for mistake in _KNOWN if mistake.pattern.search(message)), None)
+    if known is not None:
+        reason, hint = known.reason, known.hint
+        mark = (known.at_start and error.context_mark) or mark
+    place = Position(mark.line + 1, mark.column + 1) if mark is not None else None
+    return _Refusal(f"is not YAML: {reason}", place, hint)

@@ -1,4 +1,4 @@
-"""Plans of single files, as any process can make them."""
+"""Plans single files of a manifest, in any process."""
 
 import hashlib
 import sys
@@ -83,12 +83,15 @@ class FilePlanner:
         return FileOutcome(path=candidate.path, verdict=FileStatus.REFUSED, problems=selected)
 
     def _digest(self, path: str) -> bytes:
-        """The SHA-256 of the bytes of a file; empty for one that cannot be read."""
-        name = self.workspace.locate(path)
-        read = (
-            name if isinstance(name, Diagnostic) else self.workspace.read(name, self.documents.max_file_bytes)
-        )
+        """Return the SHA-256 of the bytes of a file; empty for one that cannot be read."""
+        read = self._read(path)
         return b"" if isinstance(read, Diagnostic) else hashlib.sha256(read.data).digest()
+
+    def _read(self, path: str) -> FileBytes | Diagnostic:
+        name = self.workspace.locate(path)
+        if isinstance(name, Diagnostic):
+            return name
+        return self.workspace.read(name, self.documents.max_file_bytes)
 
     def open_edits(self, candidate: CandidateFile) -> SelectedEdits | Problems | None:
         """The edits that `candidate` still needs; None if it needs none."""
@@ -106,18 +109,15 @@ class FilePlanner:
 
     def links(self, path: str, places: ChangedPlaces) -> frozenset[str]:
         """Names of those of `places` that the file `path` may link to; it is not parsed."""
-        name = self.workspace.locate(path)
-        read = (
-            name if isinstance(name, Diagnostic) else self.workspace.read(name, self.documents.max_file_bytes)
-        )
+        read = self._read(path)
         self.workspace.forget()
         if isinstance(read, Diagnostic):
             return frozenset()
         return linked_places(text_of_bytes(read.data), places)
 
     def _outcome(self, path: str, selected: SelectedEdits) -> FileOutcome:
-        found = self._planned(selected)
-        planned, left, misses = found.planned, found.left, found.misses
+        alone = self._planned(selected)
+        planned, left, misses = alone.planned, alone.left, alone.misses
         if left is None:
             return FileOutcome(path=path, verdict=FileStatus.SATISFIED, misses=misses)
         if not isinstance(planned, PlannedBatch):
@@ -136,33 +136,33 @@ class FilePlanner:
             misses=misses,
         )
 
-    def _planned(self, selected: SelectedEdits) -> "_Alone":
+    def _planned(self, selected: SelectedEdits) -> "_PlannedAlone":
         """The plan of `selected`; its conditional edits only if the others change the file."""
         firm = [index for index, path in enumerate(selected.paths) if path not in selected.conditional]
         if len(firm) < len(selected.paths):
             others = selected.only(firm)
-            found = _Alone((), None) if others is None else self._planned_open(others)
-            if found.left is None or not isinstance(found.planned, PlannedBatch):
-                return found
-            if found.planned.plan.is_no_op:
-                return replace(found, left=None)
+            alone = _PlannedAlone((), None) if others is None else self._planned_open(others)
+            if alone.left is None or not isinstance(alone.planned, PlannedBatch):
+                return alone
+            if alone.planned.plan.is_no_op:
+                return replace(alone, left=None)
         return self._planned_open(selected)
 
-    def _planned_open(self, selected: SelectedEdits) -> "_Alone":
+    def _planned_open(self, selected: SelectedEdits) -> "_PlannedAlone":
         """The plan of those of `selected` that the file does not match yet."""
         planned = self._plan_alone(selected.batch)
         if isinstance(planned, PlannedBatch):
-            return _Alone(planned, selected)
+            return _PlannedAlone(planned, selected)
         settled = self._unsatisfied(selected, planned)
         if not settled:
-            return _Alone(planned, selected)
+            return _PlannedAlone(planned, selected)
         left = selected.only([index for index in range(len(selected.paths)) if index not in settled])
         file = selected.batch.files[0]
         misses = (
             near_miss(file.edits[index], problem, selected.paths[index], file.file)
             for index, problem in settled.items()
         )
-        return _Alone(
+        return _PlannedAlone(
             () if left is None else self._plan_alone(left.batch),
             left,
             tuple(miss for miss in misses if miss is not None),
@@ -212,7 +212,7 @@ class FilePlanner:
 
 
 @dataclass(frozen=True, slots=True)
-class _Alone:
+class _PlannedAlone:
     """The plan of one file, and the part of it that is not done yet: None where all of it is."""
 
     planned: PlannedBatch | Problems
@@ -256,7 +256,7 @@ def _planner_of(packed: PackedJob) -> FilePlanner:
     return planner
 
 
-# --- A workspace in which a file is read once, whoever asks for it, until it is forgotten.
+# --- A workspace that reads each file once
 
 _MOST_KEPT: Final = 16
 
@@ -289,7 +289,7 @@ class ReadOnceWorkspace(Workspace):
         self.kept.clear()
 
 
-# --- Plans of files, on the disk until all files are planned; what the bot needs of each is in memory.
+# --- Plans that wait on the disk until all files are planned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The interface of a forge, such as GitHub."""
+"""Forges such as GitHub: pull requests, signed commits, and the remote of a repository."""
 
 import base64
 import json
@@ -69,7 +69,7 @@ class Forge(Protocol):
         """Close `pull` with a last comment."""
 
 
-# --- GitHub as a forge, over its REST API (docs.github.com/rest/pulls, version 2022-11-28).
+# --- GitHub, over its REST API (docs.github.com/rest/pulls, version 2022-11-28)
 
 _API: Final = "https://api.github.com"
 
@@ -248,7 +248,7 @@ def _refused(method: str, path: str, reason: str) -> Exception:
     return repository.repository_error(Code.IO_ERROR, message, hint)
 
 
-# --- The remote of a repository: what is fetched from it and pushed to it.
+# --- The remote of a repository
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,7 +331,7 @@ class Remote:
         raise repository.git_failed(done, f"check the remote `{visible(self.name)}`")
 
 
-# --- Commits that the forge makes and signs, with the files and the message of one that git made here.
+# --- Commits that the forge makes and signs in place of local ones
 
 
 def commit_by_forge(remote: Remote, forge: Forge, branch: str, commit: str) -> str:

@@ -1,7 +1,7 @@
-"""The manifest as a model: what should be true of which files.
+"""Reads, checks and describes manifests: what should be true of which files.
 
 It is strict like a batch: unknown fields are refused with the nearest name. Edits are kept as they were
-written, for placeholders may be anywhere in them; `edit_checks` looks at what can be known before.
+written, for placeholders may be anywhere in them; `EditChecks` looks at what can be known before.
 """
 
 import csv
@@ -161,10 +161,7 @@ class Manifest(ManifestPart):
         }
 
 
-# --- From the text of a manifest to its model and its values, or to all that is wrong, by line and
-# column.
-
-_NO_TEXT: Final = expansion.misuse("a text is needed here", "write more than the placeholder")
+# --- Reading and checking a manifest, with all problems by line and column
 
 _HINT: Final = "see `mdplan schema manifest` for what is allowed"
 
@@ -195,24 +192,24 @@ class LoadedManifest:
 def read_manifest(name: str, located: expansion.SourceMap) -> Manifest | Problems:
     """The manifest in `located`, called `name` in messages. Errors: INVALID_ARGUMENT, UNKNOWN_FIELD."""
     if not isinstance(located.data, dict):
-        problem = expansion.misuse(
+        problem = Diagnostic.invalid(
             "the manifest is not a map", "write `files:` and below it what should be true of them"
         )
         return (_placed(name, located, expansion.ManifestProblem(problem, ())),)
     try:
         return Manifest.model_validate(located.data)
     except ValidationError as error:
-        found = error.errors(include_url=False)
+        errors = error.errors(include_url=False)
         # An entry that was refused leaves its list short; that the list is then empty is no news.
-        inside = {each["loc"][:length] for each in found for length in range(len(each["loc"]))}
+        inside = {each["loc"][:length] for each in errors for length in range(len(each["loc"]))}
         return tuple(
-            _of_value(each, name, located)
-            for each in found
+            _value_problem(each, name, located)
+            for each in errors
             if each["type"] != "too_short" or each["loc"] not in inside
         )
 
 
-def _of_value(error: Mapping[str, Any], name: str, located: expansion.SourceMap) -> Diagnostic:
+def _value_problem(error: Mapping[str, Any], name: str, located: expansion.SourceMap) -> Diagnostic:
     problem = value_problem(error, Manifest, "", _HINT)
     message = problem.message.replace("`` ", "the manifest ")
     return replace(problem, message=message, file=name, place=located.place(error["loc"]))
@@ -234,19 +231,17 @@ def checked(
 def _intent(manifest: Manifest, values: expansion.Values) -> Intent | expansion.ManifestProblem:
     texts: dict[str, str] = {}
     for text_field in ("title", "description"):
-        found = expansion.filled(getattr(manifest, text_field) or "", values)
-        if not isinstance(found, str):
-            return expansion.ManifestProblem(
-                found if isinstance(found, Diagnostic) else _NO_TEXT, (text_field,)
-            )
-        texts[text_field] = found
+        text = expansion.filled_text(getattr(manifest, text_field) or "", values)
+        if isinstance(text, Diagnostic):
+            return expansion.ManifestProblem(text, (text_field,))
+        texts[text_field] = text
     intent = Intent.of(**texts)
     if intent.is_short:
         return intent
     is_title = len(intent.title) > MOST_TITLE
     most = MOST_TITLE if is_title else MOST_DESCRIPTION
     return expansion.ManifestProblem(
-        expansion.misuse(f"it has more than {most:,} characters", "say it shorter"),
+        Diagnostic.invalid(f"it has more than {most:,} characters", "say it shorter"),
         ("title" if is_title else "description",),
     )
 
@@ -346,12 +341,12 @@ class EditChecks:
     def _placeholders(
         self, text: str, path: expansion.Path, inside: frozenset[str]
     ) -> Iterator[expansion.ManifestProblem]:
-        found = expansion.placeholders_in(text)
-        if isinstance(found, Diagnostic):
-            yield expansion.ManifestProblem(found, path)
+        placeholders = expansion.placeholders_in(text)
+        if isinstance(placeholders, Diagnostic):
+            yield expansion.ManifestProblem(placeholders, path)
             return
-        for each in found:
-            if not each.has_default and (problem := self._misuse(each.name, inside)):
+        for placeholder in placeholders:
+            if not placeholder.has_default and (problem := self._misuse(placeholder.name, inside)):
                 yield expansion.ManifestProblem(problem, path)
 
     def _misuse(self, name: expansion.VariableName, inside: frozenset[str]) -> Diagnostic | None:
@@ -359,23 +354,23 @@ class EditChecks:
         if name.parts[0] in inside or name.parts[0] in self.of_files:
             return None
         known = self.values.having(**dict.fromkeys(inside | self.of_files))
-        found = known.written(name)
-        if isinstance(found, expansion.Template):
-            return self._misuse_in(found)
-        return found if isinstance(found, Diagnostic) else None
+        value = known.written(name)
+        if isinstance(value, expansion.Template):
+            return self._misuse_in(value)
+        return value if isinstance(value, Diagnostic) else None
 
     def _misuse_in(self, template: expansion.Template) -> Diagnostic | None:
         """What is wrong with the placeholders of a variable; one variable cannot use another."""
-        found = expansion.placeholders_in(template)
-        if isinstance(found, Diagnostic):
-            return found
-        for each in found:
-            if each.name.parts[0] == "vars":
-                reason = f"a variable uses `{each.name.text}`, and variables cannot use each other"
-                return expansion.misuse(
+        placeholders = expansion.placeholders_in(template)
+        if isinstance(placeholders, Diagnostic):
+            return placeholders
+        for placeholder in placeholders:
+            if placeholder.name.parts[0] == "vars":
+                reason = f"a variable uses `{placeholder.name.text}`, and variables cannot use each other"
+                return Diagnostic.invalid(
                     reason, "write both where they are used, or the text of one into the other"
                 )
-            if not each.has_default and (problem := self._misuse(each.name, frozenset())):
+            if not placeholder.has_default and (problem := self._misuse(placeholder.name, frozenset())):
                 return problem
         return None
 
@@ -401,7 +396,7 @@ def _all_checks(
     if not any(has_unconditional(rule.edits) for rule in manifest.files):
         reason = "every edit has `onlyIfChanged`, so that none can be the first to change a file"
         yield expansion.ManifestProblem(
-            expansion.misuse(reason, "leave it off the edit that the others follow"), ("files",)
+            Diagnostic.invalid(reason, "leave it off the edit that the others follow"), ("files",)
         )
 
 
@@ -413,7 +408,7 @@ def _condition_checks(
     )
     if not condition.model_fields_set - {"comment"}:
         yield expansion.ManifestProblem(
-            expansion.misuse("the condition is empty", "name what must be true, or remove `when`"), path
+            Diagnostic.invalid("the condition is empty", "name what must be true, or remove `when`"), path
         )
 
 
@@ -421,7 +416,7 @@ def _placed(name: str, located: expansion.SourceMap, misplaced: expansion.Manife
     return replace(misplaced.problem, file=name, place=located.place(misplaced.path))
 
 
-# --- Checks of the edits of a manifest that need no file.
+# --- Checks of edits that need no file
 
 _ANY_FILE: Final = "a.md"
 
@@ -478,10 +473,10 @@ def _list(value: object) -> Sequence[Any]:
 
 
 def _misplaced(reason: str, hint: str, path: expansion.Path) -> expansion.ManifestProblem:
-    return expansion.ManifestProblem(expansion.misuse(reason, hint), path)
+    return expansion.ManifestProblem(Diagnostic.invalid(reason, hint), path)
 
 
-# --- JSON Schema of a manifest, for editors: named in `$schema`, or in a comment that they read.
+# --- JSON Schema of a manifest, for editors
 
 _TEXT: Final[Schema] = {"type": "string"}
 
@@ -579,7 +574,7 @@ def _loop(description: str, properties: Schema, required: list[str]) -> Schema:
     }
 
 
-# --- Inputs of a manifest: its own file, data files, options, and environment variables.
+# --- Inputs of a manifest: its own file, data files, options, and environment variables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -597,8 +592,9 @@ class ManifestInputs:
 
 @dataclass(frozen=True, slots=True)
 class InputFiles:
-    """Reads input files of the bot, of at most `max_bytes` each.
+    """Reads input files of the bot, of at most `max_bytes` each, under the rules of documents.
 
+    A pull request can bring manifests and their data, so neither may lead to another file of the machine.
     A file below a root of `workspace` must be allowed there. Any other is read below the current folder, or
     below its own folder if it lies elsewhere.
     """
@@ -609,15 +605,15 @@ class InputFiles:
     def read(self, path: str) -> str | Diagnostic:
         """The text of the file `path`, which the user named. Errors: INVALID_ARGUMENT."""
         try:
-            found = self._bytes(os.path.abspath(path))
+            read = self._bytes(os.path.abspath(path))
         except StorageRefused as refused:
-            found = refused.problems[0]
-        if isinstance(found, Diagnostic):
-            is_missing = found.code is Code.FILE_NOT_FOUND
-            message = found.message if is_missing else f"`{visible(path)}` cannot be read: {found.message}"
-            return Diagnostic.invalid(message, found.hint)
+            read = refused.problems[0]
+        if isinstance(read, Diagnostic):
+            is_missing = read.code is Code.FILE_NOT_FOUND
+            message = read.message if is_missing else f"`{visible(path)}` cannot be read: {read.message}"
+            return Diagnostic.invalid(message, read.hint)
         try:
-            return found.data.decode("utf-8-sig")
+            return read.data.decode("utf-8-sig")
         except UnicodeDecodeError:
             return Diagnostic.invalid(f"`{visible(path)}` is not UTF-8", "write it in UTF-8")
 
@@ -651,7 +647,7 @@ class InputFiles:
         fitting = [folder for folder in folders if _is_below(folder, absolute)]
         if fitting:
             return max(fitting, key=len)
-        here = os.path.abspath(_HERE)
+        here = os.path.abspath(os.curdir)
         return here if _is_below(here, absolute) else os.path.dirname(absolute)
 
 
@@ -692,33 +688,20 @@ def _values(
         is_given = name in given.data
         source, snippet = expansion.split_name(file)
         text = files.read(source) if is_given else files.read_relative(path, source)
-        found = text if isinstance(text, Diagnostic) else read_data(text, source, snippet)
-        data[name] = found
-        if isinstance(found, Diagnostic) and not is_given:
-            problems.append(_placed_in_data(found, path, located, name))
-        elif isinstance(found, Diagnostic):
-            problems.append(found)
+        value = text if isinstance(text, Diagnostic) else read_data(text, source, snippet)
+        data[name] = value
+        if isinstance(value, Diagnostic):
+            place = located.place(("data", name))
+            problems.append(value if is_given else replace(value, file=path, place=place))
     variables = {**expansion.with_templates(manifest.vars), **given.variables}
     return tuple(problems) or expansion.Values({"vars": variables, "env": environment, "data": data})
-
-
-def _placed_in_data(problem: Diagnostic, path: str, located: expansion.SourceMap, name: str) -> Diagnostic:
-    return replace(problem, file=path, place=located.place(("data", name)))
-
-
-# --- Manifests and their JSON files, read under the rules of documents: below one root, regular files,
-# bounded.
-#
-# A pull request can bring both, so neither may lead the reader to another file of the machine.
-
-_HERE: Final = "."
 
 
 def _is_below(folder: str, path: str) -> bool:
     return path.startswith(folder.rstrip("/") + "/")
 
 
-# --- Data files of a manifest: JSON, YAML, TOML, CSV and text, as decoded JSON.
+# --- Data files: JSON, YAML, TOML, CSV and text, as decoded JSON
 
 _SEPARATORS: Final = {".csv": ",", ".tsv": "\t"}
 

@@ -1,4 +1,4 @@
-"""One run of a bot: its branch is built again from the base, pushed, and asked to be merged.
+"""Pull requests of the bot: builds a branch again from its base, pushes it, and asks the forge to merge it.
 
 Each step can be repeated: a run that is killed leaves a state from which the next one goes on.
 """
@@ -37,23 +37,37 @@ _CLOSED: Final = "The base has all of this already, so that nothing is left to m
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PullOptions:
-    """The pull request of a manifest: from `branch` into `base`, on `remote`.
+class PullBranch:
+    """The branch of a pull request into `base`, both on `remote`.
 
-    `title` is None for what the manifest says; the name of the `part` of a split follows it. `forge` makes
-    the forge of the address of the remote; None for a branch without a pull request. With `on_stale`
-    ``merge`` a branch with commits by others is kept, and merged with the commit of the plan. With
-    `signed_by_forge` the forge makes the commit again, and signs it.
+    `forge` makes the forge of the address of the remote; None for a branch without a pull request. `author`
+    is ``Name <address>``, None for what git says.
     """
 
     base: str
     branch: str
     remote: str = "origin"
+    author: str | None = None
+    forge: Callable[[str], Forge] | None = None
+
+    def connect(self, place: RepositoryLocation) -> tuple[Remote, Forge | None]:
+        """Return the remote of the repository at `place`, and its forge. Raises `StorageRefused`."""
+        remote = Remote(place, self.remote)
+        return remote, self.forge(remote.address()) if self.forge is not None else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PullOptions(PullBranch):
+    """The pull request of a manifest.
+
+    `title` is None for what the manifest says; the name of the `part` of a split follows it. With `on_stale`
+    ``merge`` a branch with commits by others is kept, and merged with the commit of the plan. With `signed_by_forge` the
+    forge makes the commit again, and signs it.
+    """
+
     title: str | None = None
     part: str | None = None
     labels: Sequence[str] = ()
-    author: str | None = None
-    forge: Callable[[str], Forge] | None = None
     on_stale: OnStale = "refuse"
     signed_by_forge: bool = False
 
@@ -68,15 +82,12 @@ def run_pull_request(
     concurrently; IO_ERROR for what git or the forge refuses.
     """
     try:
-        place = RepositoryLocation.of(engine.workspace)
-        remote = Remote(place, wanted.remote)
-        forge = wanted.forge(remote.address()) if wanted.forge is not None else None
+        remote, forge = wanted.connect(RepositoryLocation.of(engine.workspace))
         pushed = remote.follow(wanted.base, wanted.branch)
         title = _title(loaded, wanted)
-        message = _message(title, loaded, wanted)
         commit = commits.GitCommit(
             branch=wanted.branch,
-            message=message,
+            message=_message(title, loaded, wanted),
             author=wanted.author,
             rebuilds=True,
             on_stale=wanted.on_stale,
@@ -164,9 +175,8 @@ def run_pull_requests(
             report = proposal.report
         if not report.ok and (proposal.plan is None or not options.keep_going):
             return report
-        scope = engine.workspace.roots[0].scope
-        tree = CommitTree(place, base.commit, scope.allow, scope.deny)
         changed = [file.file for file in report.files if file.changed]
+        tree = commits.tree_of(engine, place, base)
         parts = split_files(split, changed, tree, engine.settings)
     except StorageRefused as problem:
         return refusal(BotReport, problem.problems)
@@ -251,54 +261,36 @@ def _body(loaded: LoadedManifest, report: BotReport) -> str:
     return "\n".join([*lines, f"Plan: `{report.plan_id}`. Each run builds this branch again from its base."])
 
 
-# --- The base of a pull request merged into its branch, by git with mdplan as its merge driver.
+# --- Merging the base of a pull request into its branch
 
 _MARKER: Final = "<!-- mdplan-merge -->"
 
 _MOST_LISTED: Final = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BranchMerge:
-    """The merge of the branch `base` into `branch`, both on `remote`.
-
-    `forge` makes the forge of the address of the remote; None for a branch without a pull request. `author`
-    is ``Name <address>``, None for what git says.
-    """
-
-    branch: str
-    base: str
-    remote: str = "origin"
-    author: str | None = None
-    forge: Callable[[str], Forge] | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class BranchMerged:
-    """The result of the merge: the `files` that both sides changed, and the report."""
+    """The result of merging a base into a branch: the `files` that both sides changed, and the report."""
 
     report: BotReport
     files: Sequence[str] = ()
 
 
-def merge_base_into(engine: Engine, wanted: BranchMerge) -> BranchMerged:
+def merge_base_into(engine: Engine, wanted: PullBranch) -> BranchMerged:
     """Merge the base into the branch, push that, and comment on its pull request what needs a person.
 
     With a conflict nothing is pushed. The commit is signed as git is configured. Errors: MERGE_CONFLICT for
     each place or file; STALE_BASE where others pushed concurrently; INVALID_ARGUMENT, IO_ERROR.
     """
     try:
-        place = RepositoryLocation.of(engine.workspace)
-        remote = Remote(place, wanted.remote)
-        forge = wanted.forge(remote.address()) if wanted.forge is not None else None
+        remote, forge = wanted.connect(RepositoryLocation.of(engine.workspace))
         remote.fetch(wanted.base, wanted.branch)
-        made = _merged(engine, remote, wanted)
-        return _commented(made, forge, wanted)
+        return _commented(_merged(engine, remote, wanted), forge, wanted)
     except StorageRefused as problem:
         return BranchMerged(refusal(BotReport, problem.problems))
 
 
-def _merged(engine: Engine, remote: Remote, wanted: BranchMerge) -> BranchMerged:
+def _merged(engine: Engine, remote: Remote, wanted: PullBranch) -> BranchMerged:
     place = remote.place
     base, branch = (
         find_base(place, tracking(wanted.remote, name)).commit for name in (wanted.base, wanted.branch)
@@ -307,20 +299,14 @@ def _merged(engine: Engine, remote: Remote, wanted: BranchMerge) -> BranchMerged
     if place.is_ancestor(base, branch):
         return BranchMerged(replace(report, no_op=True))
     files = _changed_in_both(place, base, branch)
-    made = commits.merge_trees(place, branch, base)
-    if made.conflicts:
-        problems = tuple(commits.conflicts_of(made))
+    merged = commits.merge_trees(place, branch, base)
+    if merged.conflicts:
+        problems = tuple(commits.conflicts_of(merged))
         return BranchMerged(replace(report, ok=False, error=problems[0], diagnostics=problems), files)
-    config, now = place.config(), engine.clock()
-    author, committer = (
-        commits.signature("author", config, now, wanted.author),
-        commits.signature("committer", config, now),
-    )
-    if isinstance(author, Diagnostic) or isinstance(committer, Diagnostic):
-        raise StorageRefused(tuple(each for each in (author, committer) if isinstance(each, Diagnostic)))
+    author, committer = commits.signatures(place, engine.clock(), wanted.author)
     message = f"Merge branch '{wanted.base}' into {wanted.branch}\n".encode("utf-8", "surrogateescape")
     text = commits.CommitText(message=message, author=author, committer=committer)
-    commit = commits.commit_tree(place, made.tree, (branch, base), text)
+    commit = commits.commit_tree(place, merged.tree, (branch, base), text)
     remote.push(wanted.branch, commit, branch)
     return BranchMerged(replace(report, applied=True, commit=commit), files)
 
@@ -331,7 +317,7 @@ def _changed_in_both(place: RepositoryLocation, base: str, branch: str) -> tuple
     return tuple(sorted(changed[0] & changed[1]))
 
 
-def _commented(made: BranchMerged, forge: Forge | None, wanted: BranchMerge) -> BranchMerged:
+def _commented(made: BranchMerged, forge: Forge | None, wanted: PullBranch) -> BranchMerged:
     pull = forge.find(wanted.branch) if forge is not None else None
     if forge is None or pull is None:
         return made
@@ -340,7 +326,7 @@ def _commented(made: BranchMerged, forge: Forge | None, wanted: BranchMerge) -> 
     return replace(made, report=replace(made.report, pull_request=pull.url))
 
 
-def _comment(made: BranchMerged, wanted: BranchMerge) -> str:
+def _comment(made: BranchMerged, wanted: PullBranch) -> str:
     base = _code(wanted.base)
     if made.report.ok:
         listed = [_code(each) for each in made.files] or ["No file was changed on both sides."]
@@ -357,7 +343,7 @@ def _code(text: str) -> str:
     return f"`{visible(' '.join(text.split())).replace('`', '')}`"
 
 
-# --- Splits the files of a manifest into parts, each with its own branch and pull request.
+# --- Splitting the files of a manifest into parts, each with its own branch and pull request
 
 # Where GitHub looks for it, in this order, and GitLab.
 _CODEOWNERS: Final = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")

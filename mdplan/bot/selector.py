@@ -1,4 +1,4 @@
-"""From a candidate to the edits of one file: conditions are asked, loops and placeholders filled in."""
+"""Finds the files of a manifest, and the edits of each: tests conditions, fills in loops and placeholders."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -131,7 +131,7 @@ class Selector:
             rule = self.loaded.manifest.files[number]
             for name, value in (("encoding", rule.encoding), ("format", rule.format)):
                 if value is not None and shape.setdefault(name, value) != value:
-                    other = expansion.misuse(
+                    other = Diagnostic.invalid(
                         f"`{candidate.path}` has another {name} in another rule", "give it once"
                     )
                     return self._of_manifest(
@@ -296,7 +296,7 @@ _SECTIONS: Final = "sections"
 _ON_DEMAND: Final = (GIT_FACTS, _FRONT_MATTER, _SECTIONS)
 
 
-# --- The files that a manifest names, in order, found without reading them.
+# --- Finding the files that a manifest names, without reading them
 
 _ONE_ROOT: Final = "write one manifest for each root"
 
@@ -322,7 +322,7 @@ def find_candidates(
             elif (changed is None or found.path in changed) and number not in rules.setdefault(found, []):
                 rules[found].append(number)
     if len({name.root for name in rules}) > 1:
-        several = expansion.misuse(
+        several = Diagnostic.invalid(
             "the manifest names files of several roots, and a commit lives in one", _ONE_ROOT
         )
         problems.append(loaded.problem(expansion.ManifestProblem(several, ("files",))))
@@ -335,14 +335,9 @@ def _changed(
     """The files to which `changedSince` limits `rule`; None without it."""
     if rule.changed_since is None:
         return None
-    reference = expansion.filled(rule.changed_since, loaded.values)
-    if not isinstance(reference, str):
-        problem = (
-            reference
-            if isinstance(reference, Diagnostic)
-            else expansion.misuse("a name is needed here", "write a text")
-        )
-        return expansion.ManifestProblem(problem, (*path, "changedSince"))
+    reference = expansion.filled_text(rule.changed_since, loaded.values, "name", "write a text")
+    if isinstance(reference, Diagnostic):
+        return expansion.ManifestProblem(reference, (*path, "changedSince"))
     try:
         return tree.changed_since(reference)
     except StorageRefused as refused:
@@ -353,18 +348,13 @@ def _files_of(
     rule: Rule, path: expansion.Path, loaded: LoadedManifest, workspace: Workspace
 ) -> Iterator[FileName | expansion.ManifestProblem]:
     texts: dict[str, list[str]] = {"file": [], "glob": [], "exclude": []}
-    for field_name, found in texts.items():
-        for index, text in enumerate(getattr(rule, field_name)):
-            given = expansion.filled(text, loaded.values)
-            if isinstance(given, str):
-                found.append(given)
-                continue
-            problem = (
-                given
-                if isinstance(given, Diagnostic)
-                else expansion.misuse("a path is needed here", "write a text")
-            )
-            yield expansion.ManifestProblem(problem, (*path, field_name, index))
+    for field_name, filled in texts.items():
+        for index, template in enumerate(getattr(rule, field_name)):
+            text = expansion.filled_text(template, loaded.values, "path", "write a text")
+            if isinstance(text, str):
+                filled.append(text)
+            else:
+                yield expansion.ManifestProblem(text, (*path, field_name, index))
     for index, file in enumerate(texts["file"]):
         name = workspace.locate(file)
         yield (

@@ -10,8 +10,8 @@ from mdplan.bot import commits
 from mdplan.bot.bot import BotReport
 from mdplan.bot.forge import GitHub
 from mdplan.bot.pulls import (
-    BranchMerge,
     BranchMerged,
+    PullBranch,
     PullOptions,
     Split,
     merge_base_into,
@@ -395,7 +395,7 @@ BASE = b"# Log\n\n- a\n"
 
 def _merged(remote: Repository, folder: Path) -> BranchMerged:
     """One run in a new clone, as a workflow makes it."""
-    wanted = BranchMerge(branch="topic", base="main", forge=GitHub.of_environment)
+    wanted = PullBranch(branch="topic", base="main", forge=GitHub.of_environment)
     return merge_base_into(remote.clone(folder).engine(), wanted)
 
 

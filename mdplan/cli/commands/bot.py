@@ -3,17 +3,17 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from mdplan.bot.bot import BotReport
 from mdplan.cli import plan_output
-from mdplan.cli.options import approval_option
+from mdplan.cli.options import all_options, approval_option
 from mdplan.cli.report_text import counted, file_list, plan_size
-from mdplan.cli.session import Session, engine_command
+from mdplan.cli.session import Session, engine_command, exit_of
 from mdplan.cli.suggestions import Misuse
-from mdplan.cli.terminal import CHOICES, progress_listener, shown
+from mdplan.cli.terminal import CHOICES, EventListener, progress_listener, shown
 from mdplan.cli.usage import Command, Group
 from mdplan.cli.views import write_proposal_sarif, write_sarif
 from mdplan.diagnostics import Exit
@@ -21,6 +21,7 @@ from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 
 if TYPE_CHECKING:
     from mdplan.bot.bot import Proposal, RunOptions
+    from mdplan.bot.forge import Forge
     from mdplan.bot.manifest import LoadedManifest
     from mdplan.bot.pulls import Split
     from mdplan.diagnostics import Problems
@@ -29,7 +30,42 @@ if TYPE_CHECKING:
 # Options that the first screen of help leaves out.
 _RARE: Final = frozenset({"environment", "data", "jobs", "executor", "progress", "sarif"})
 
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+_SHORT: Final = 12
+
+
+def _pairs(context: click.Context, parameter: click.Parameter, given: Sequence[str]) -> dict[str, str]:
+    """Return ``NAME=VALUE`` options as a mapping."""
+    pairs = {}
+    for text in given:
+        name, _, value = text.partition("=")
+        if not name or "=" not in text:
+            raise click.BadParameter(f"`{text}` is not NAME=VALUE.", context, parameter)
+        pairs[name] = value
+    return pairs
+
+
+# The manifest as argument, and the options of its values.
+manifest_options: Final = all_options(
+    click.argument("manifest", type=click.Path(readable=False)),
+    click.option(
+        "--var",
+        "variables",
+        multiple=True,
+        callback=_pairs,
+        metavar="NAME=VALUE",
+        help="Value of {{vars.NAME}}; repeatable.",
+    ),
+    click.option(
+        "--env", "environment", multiple=True, metavar="NAME", help="Allow {{env.NAME}}; repeatable."
+    ),
+    click.option(
+        "--data",
+        multiple=True,
+        callback=_pairs,
+        metavar="NAME=FILE",
+        help="JSON, YAML, TOML, CSV or text file for {{data.NAME}}; repeatable.",
+    ),
+)
 
 keep_going_option: Final = click.option(
     "--keep-going", is_flag=True, help="Skip files that cannot be planned; it still fails."
@@ -43,7 +79,8 @@ progress_option: Final = click.option(
     help="Progress on standard error; auto is a bar at a terminal.",
 )
 
-_OPTIONS: Final = (
+_options: Final = all_options(
+    manifest_options,
     keep_going_option,
     click.option(
         "--jobs",
@@ -68,13 +105,7 @@ _sarif_option: Final = click.option(
 )
 
 
-def _options(function: Decorated) -> Decorated:
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return manifest_options(function)
-
-
-class _Verbs(Group):
+class _BotGroup(Group):
     """The verbs of the bot; a manifest in place of one gets a suggestion."""
 
     def resolve_command(
@@ -95,7 +126,7 @@ class _Verbs(Group):
 
 
 @click.group(
-    cls=_Verbs,
+    cls=_BotGroup,
     subcommand_metavar="plan|check|apply|pr|merge MANIFEST|BRANCH [OPTIONS]",
     options_metavar="",
     example="mdplan bot plan manifest.yaml\nmdplan bot apply manifest.yaml",
@@ -130,10 +161,7 @@ forge_option: Final = click.option(
 )
 
 
-# --- `mdplan bot merge`: the base of a pull request merged into its branch.
-
-
-@click.command(cls=Command, example="mdplan bot merge docs-update --base main")
+@bot.command(cls=Command, example="mdplan bot merge docs-update --base main")
 @click.argument("branch")
 @base_option
 @remote_option
@@ -147,75 +175,23 @@ def merge(session: Session, *, branch: str, base: str, remote: str, author: str 
     A comment on the pull request says what was merged, or what needs a person. GH_TOKEN is the token of
     GitHub, which runs no merge drivers by itself.
     """
-    from mdplan.bot.forge import GitHub
-    from mdplan.bot.pulls import BranchMerge, merge_base_into
+    from mdplan.bot.pulls import PullBranch, merge_base_into
 
-    wanted = BranchMerge(
-        branch=branch,
-        base=base,
-        remote=remote,
-        author=author,
-        forge=GitHub.of_environment if forge == "github" else None,
-    )
-    made = merge_base_into(session.open_engine(), wanted)
-    report = made.report
-    session.finish(report)
+    wanted = PullBranch(branch=branch, base=base, remote=remote, author=author, forge=_forge(forge))
+    merged = merge_base_into(session.open_engine(), wanted)
+    report = merged.report
+    code = session.finish(report)
     if not report.ok:
-        return report.error.code.exit if report.error is not None else Exit.REFUSED
+        return code
     if report.commit is None:
         session.console.note(f"Nothing to merge: {shown(branch)} has all of {shown(base)} already.")
         return Exit.DONE
-    for file in made.files:
+    for file in merged.files:
         session.console.note(f"merged {shown(file)}")
     session.console.note(f"Pushed {report.commit[:_SHORT]} to {shown(branch)}.")
     if report.pull_request is not None:
         session.console.note(f"Pull request: {shown(report.pull_request)}")
     return Exit.DONE
-
-
-# --- Text output of the bot: files, commits and pull requests.
-
-_SHORT: Final = 12
-
-bot.add_command(merge)
-
-
-def _pairs(context: click.Context, parameter: click.Parameter, given: Sequence[str]) -> dict[str, str]:
-    """``NAME=VALUE`` options as a mapping."""
-    for each in given:
-        if each.find("=") < 1:
-            raise click.BadParameter(f"`{each}` is not NAME=VALUE.", context, parameter)
-    return {name: value for name, _, value in (each.partition("=") for each in given)}
-
-
-_VALUES: Final = (
-    click.argument("manifest", type=click.Path(readable=False)),
-    click.option(
-        "--var",
-        "variables",
-        multiple=True,
-        callback=_pairs,
-        metavar="NAME=VALUE",
-        help="Value of {{vars.NAME}}; repeatable.",
-    ),
-    click.option(
-        "--env", "environment", multiple=True, metavar="NAME", help="Allow {{env.NAME}}; repeatable."
-    ),
-    click.option(
-        "--data",
-        multiple=True,
-        callback=_pairs,
-        metavar="NAME=FILE",
-        help="JSON, YAML, TOML, CSV or text file for {{data.NAME}}; repeatable.",
-    ),
-)
-
-
-def manifest_options(function: Decorated) -> Decorated:
-    """Give a command the manifest as argument, and the options of its values."""
-    for option in reversed(_VALUES):
-        function = option(function)
-    return function
 
 
 @bot.command(cls=Command, example="mdplan bot plan manifest.yaml --var version=1.2", rare=_RARE)
@@ -228,11 +204,8 @@ def plan(session: Session, *, output: Path | None, sarif: Path | None, **given: 
 
     The diff goes to standard output, in a form that `git apply` takes, and everything else to standard error.
     """
-    loaded, options = load_for(session, given), _run_options(session, given)
-    if isinstance(loaded, tuple):
-        write_sarif(loaded, given["manifest"], sarif)
-        return session.refuse(*loaded)
-    with _proposed(session, loaded, options, given["ref"], keeps=True) as proposal:
+    options = _run_options(session, given)
+    with _proposed(session, given, options, sarif, keeps=True) as proposal:
         output = output if proposal.plan is not None else None
         problems = plan_output.write_document(proposal.document(), output) if output is not None else ()
         problems = problems or write_proposal_sarif(proposal, given["manifest"], sarif)
@@ -250,8 +223,8 @@ def plan(session: Session, *, output: Path | None, sarif: Path | None, **given: 
             if given["ref"] is None:
                 plan_output.print_summary(session, proposal.report, output)
             else:
-                print_planned_on_commit(session, proposal.report, given["manifest"], given["ref"], output)
-            print_counts(session, proposal.report)
+                _print_planned_on_commit(session, proposal.report, given["manifest"], given["ref"], output)
+            _print_counts(session, proposal.report)
         return code
 
 
@@ -264,21 +237,18 @@ def check(session: Session, *, sarif: Path | None, **given: Any) -> Exit:  # noq
 
     Changes no file and saves no plan.
     """
-    loaded, options = load_for(session, given), _run_options(session, given)
-    if isinstance(loaded, tuple):
-        write_sarif(loaded, given["manifest"], sarif)
-        return session.refuse(*loaded)
-    with _proposed(session, loaded, options, given["ref"], keeps=False) as proposal:
+    options = _run_options(session, given)
+    with _proposed(session, given, options, sarif, keeps=False) as proposal:
         report = proposal.report
-        code = Exit.WOULD_CHANGE if report.ok and not report.no_op else _exit(report)
         problems = write_proposal_sarif(proposal, given["manifest"], sarif)
-        code = problems[0].code.exit if problems else code
+        would_change = report.ok and not report.no_op
+        code = problems[0].code.exit if problems else Exit.WOULD_CHANGE if would_change else _exit(report)
         options.on_event("ended", {"exit": int(code)})
         if problems:
             return session.refuse(*problems)
         session.finish(report)
         if report.ok or proposal.plan is not None:
-            print_checked(session, report)
+            _print_checked(session, report)
         return code
 
 
@@ -316,18 +286,16 @@ def apply(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     idle = [names.get(name, name) for name, value in wanted.items() if value is not None]
     if given["ref"] is None and idle:
         raise click.UsageError(f"`--{idle[0]}` needs `--git`.")
-    loaded, options = load_for(session, given), _run_options(session, given)
-    if isinstance(loaded, tuple):
-        return session.refuse(*loaded)
+    loaded, options = _loaded(session, given), _run_options(session, given)
     report = _applied(session, loaded, options, given, wanted)
-    code = _exit(report) if report.applied else _exit_of_error(report)
+    code = _exit(report) if report.applied else exit_of(report)
     options.on_event("ended", {"exit": int(code)})
     plan_output.print_recovered(session, report)
     session.finish(report)
     if report.ok or report.applied:
         plan_output.print_applied(session, report)
-        print_commit(session, report)
-        print_counts(session, report)
+        _print_commit(session, report)
+        _print_counts(session, report)
     return code
 
 
@@ -406,20 +374,17 @@ def pr(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     check_commits(given)
     if given["ref"] is not None:
         raise click.UsageError("`bot pr` reads the branch of `--base`; remove `--git`.")
-    loaded, options = load_for(session, given), _run_options(session, given)
-    if isinstance(loaded, tuple):
-        return session.refuse(*loaded)
-    from mdplan.bot.forge import GitHub
+    loaded, options = _loaded(session, given), _run_options(session, given)
     from mdplan.bot.pulls import PullOptions, run_pull_request, run_pull_requests
 
     wanted = PullOptions(
         base=given["base"],
-        branch=given["branch"] or f"mdplan/{Path(given['manifest']).stem}",
+        branch=branch_of_bot(given),
         remote=given["remote"],
         title=given["title"],
         labels=given["labels"],
         author=given["author"],
-        forge=GitHub.of_environment if given["forge"] == "github" else None,
+        forge=_forge(given["forge"]),
         signed_by_forge=given["commits"] == "forge",
         on_stale=given["on_stale"],
     )
@@ -429,26 +394,27 @@ def pr(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
         if given["split"] is None
         else run_pull_requests(engine, loaded, options, wanted, given["split"])
     )
-    code = _exit_of_error(report)
+    code = exit_of(report)
     options.on_event("ended", {"exit": int(code)})
     session.finish(report)
     if given["split"] is not None:
-        print_parts(session, report)
+        _print_parts(session, report)
     elif report.ok:
         plan_output.print_applied(session, report)
-        print_commit(session, report)
+        _print_commit(session, report)
         if report.pull_request is not None:
             what = "Pull request" if report.commit is not None else "Closed pull request"
             session.console.note(f"{what}: {shown(report.pull_request)}")
-        print_counts(session, report)
+        _print_counts(session, report)
     return code
 
 
 def _proposed(
-    session: Session, loaded: "LoadedManifest", options: "RunOptions", ref: str | None, *, keeps: bool
+    session: Session, given: dict[str, Any], options: "RunOptions", sarif: Path | None, *, keeps: bool
 ) -> AbstractContextManager["Proposal"]:
     from mdplan.bot.bot import propose
 
+    loaded, ref = _loaded(session, given, sarif), given["ref"]
     if ref is None:
         return propose(session.open_engine(), loaded, options, keeps=keeps)
     from mdplan.bot.commits import propose_on_commit
@@ -482,32 +448,26 @@ def _run_options(session: Session, given: dict[str, Any]) -> "RunOptions":
         jobs=given["jobs"] or default_jobs(),
         executor=given["executor"],
         keep_going=given["keep_going"],
-        on_event=progress_listener(
-            given["progress"],
-            quiet=session.console.quiet or session.console.as_json,
-            coloured=session.console.err.on,
-        ),
+        on_event=listener_for(session, given),
     )
 
 
 def _exit(report: BotReport) -> Exit:
-    """How a command that commits nothing ends: REFUSED where there is a plan next to problems."""
-    return Exit.REFUSED if _went_on(report) else _exit_of_error(report)
+    """Return REFUSED for a plan of what could be planned, next to problems; else the exit of `report`."""
+    return Exit.REFUSED if not report.ok and report.plan_id is not None else exit_of(report)
 
 
-def _exit_of_error(report: BotReport) -> Exit:
-    return report.error.code.exit if report.error is not None else Exit.DONE
+def _forge(name: str) -> "Callable[[str], Forge] | None":
+    """Return what makes the forge `name` of `--forge`; None for branches alone."""
+    from mdplan.bot.forge import GitHub
 
-
-def _went_on(report: BotReport) -> bool:
-    """Whether there is a plan next to problems, of what could be planned."""
-    return not report.ok and report.plan_id is not None
+    return GitHub.of_environment if name == "github" else None
 
 
 _BRANCHES: Final = "refs/heads/"
 
 
-def print_planned_on_commit(
+def _print_planned_on_commit(
     session: Session, report: BotReport, manifest: str, ref: str, document: Path | None
 ) -> None:
     """Say how much a plan changes, on which commit, and how to make a commit of it.
@@ -520,22 +480,20 @@ def print_planned_on_commit(
     if report.no_op or report.plan_id is None:
         console.note(f"Nothing to change: the files of {at} already have this content.")
         return
-    listed = file_list(report.files, console.err)
-    if listed:
-        console.note(listed)
+    plan_output.print_files(session, report)
     written = f" written to {shown(str(document))}" if document is not None else ""
     console.note(f"{plan_size(report)}. Plan {console.err.bold(report.plan_id)} for {at}{written}.")
     console.note(f"To commit: {session.command_line('bot', 'apply', manifest, '--git', ref)}")
 
 
-def print_commit(session: Session, report: BotReport) -> None:
+def _print_commit(session: Session, report: BotReport) -> None:
     """Say which commit was made, on which branch."""
     if report.commit is not None:
         branch = shown((report.branch or "").removeprefix(_BRANCHES))
         session.console.note(f"Commit {report.commit[:_SHORT]} on {branch}.")
 
 
-def print_parts(session: Session, report: BotReport) -> None:
+def _print_parts(session: Session, report: BotReport) -> None:
     """Say what became of each part of a manifest that was split."""
     console = session.console
     for part in report.pull_requests:
@@ -551,20 +509,22 @@ def print_parts(session: Session, report: BotReport) -> None:
         console.note("Nothing to change: the files already have this content.")
 
 
-def print_checked(session: Session, report: BotReport) -> None:
+def _print_checked(session: Session, report: BotReport) -> None:
     """Say if the files match the manifest, and which would change."""
     console = session.console
     plan_output.print_warnings(session, report)
     if report.no_op:
         console.note("All files match the manifest.")
     else:
-        listed = file_list(report.files, console.err)
-        console.note(listed or "\n".join(f"  {shown(file.file)}" for file in report.files if file.changed))
+        console.note(
+            file_list(report.files, console.err)
+            or "\n".join(f"  {shown(file.file)}" for file in report.files if file.changed)
+        )
         console.note(f"Would change {plan_size(report)}.")
-    print_counts(session, report)
+    _print_counts(session, report)
 
 
-def print_counts(session: Session, report: BotReport) -> None:
+def _print_counts(session: Session, report: BotReport) -> None:
     """Say how many files the manifest names, and what becomes of them."""
     counts = [
         (report.files_changed, "to change"),
@@ -577,14 +537,41 @@ def print_counts(session: Session, report: BotReport) -> None:
         session.console.note(f"{counted(report.files_named, 'file')} matched: {parts}.")
 
 
+# --- Values of options, for `mdplan fleet` too
+
+
+def branch_of_bot(given: Mapping[str, Any]) -> str:
+    """Return the branch that `--branch` names, or the one that is named after the manifest."""
+    return given["branch"] or f"mdplan/{Path(given['manifest']).stem}"
+
+
+def listener_for(session: Session, given: Mapping[str, Any]) -> EventListener:
+    """Return what shows the progress that `--progress` asks for."""
+    console = session.console
+    return progress_listener(
+        given["progress"], quiet=console.quiet or console.as_json, coloured=console.err.on
+    )
+
+
 def check_commits(given: Mapping[str, Any]) -> None:
-    """Raise `UsageError` where `--commits` names a forge that is not used."""
+    """Raise `UsageError` if `--commits` names a forge that is not used."""
     if given["commits"] == "forge" and given["forge"] == "none":
         raise click.UsageError("`--commits forge` needs a forge; remove `--forge none`.")
 
 
+def _loaded(session: Session, given: dict[str, Any], sarif: Path | None = None) -> "LoadedManifest":
+    """Load the manifest. Raises `StorageRefused` for a wrong one, whose problems go to the file `sarif`."""
+    from mdplan.storage.filesystem import StorageRefused
+
+    loaded = load_for(session, given)
+    if isinstance(loaded, tuple):
+        write_sarif(loaded, given["manifest"], sarif)
+        raise StorageRefused(loaded)
+    return loaded
+
+
 def load_for(session: Session, given: dict[str, Any]) -> "LoadedManifest | Problems":
-    """The manifest that a command was given, with its values; or what is wrong with it."""
+    """Return the manifest that a command was given, with its values; or what is wrong with it."""
     from mdplan.bot.manifest import InputFiles, ManifestInputs, load_manifest
 
     values = ManifestInputs(
