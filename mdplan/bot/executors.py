@@ -1,4 +1,4 @@
-"""Where planning runs: in this process, in processes next to it, or on a Dask cluster."""
+"""Executors of planning (this process, a pool, a Dask cluster), and the cache of verdicts."""
 
 import hashlib
 import json
@@ -137,11 +137,10 @@ def _dask(address: str) -> Iterator[Executor]:
         yield client.get_executor(pure=False)
 
 
-# --- A cache of verdicts on unchanged files, so that the next run reads only what changed since.
+# --- A cache of verdicts, so that the next run only reads files that have changed
 #
-# A verdict belongs to the bytes of a file, to all that the manifest says, and to the version of mdplan.
-# It lies
-# in the user's state directory, where nothing that comes with a repository can put one.
+# A verdict belongs to the bytes of a file, to the whole manifest, and to the version of mdplan. It lies in
+# the user's state directory, where nothing that comes with a repository can put one.
 
 _FILE: Final = "verdicts.sqlite3"
 

@@ -237,13 +237,11 @@ class FileOutcome:
 Chunk = Sequence[CandidateFile]
 
 
-# --- Sections to delete that a file does not have, while it has one with nearly the same name.
+# --- Near misses: a section to delete is missing, and the file has one with nearly the same name
 #
-# Such an edit is already satisfied: the section is gone. But the name in the manifest may be mistyped,
-# and then
-# the mistake would go unnoticed. Likeness is strict here: `Instalation` for `Installation`, and not `Step
-# 1`
-# for `Step 2`.
+# Such an edit is already satisfied: the section is gone. But the name in the manifest may be mistyped, and
+# then the mistake would go unnoticed. Likeness is strict here: `Instalation` is like `Installation`, `Step 1`
+# is not like `Step 2`.
 
 _LEAST: Final = 0.85
 
@@ -304,7 +302,7 @@ def _shown(path: Sequence[str]) -> str:
     return f"`{text if len(text) <= _SHOWN else f'{text[: _SHOWN - 1]}…'}`"
 
 
-# --- Bytes that are put aside and read again later, on the disk once they are many.
+# --- Spool: bytes that are read again later, on the disk if they are many
 
 _IN_MEMORY: Final = 1 << 20
 

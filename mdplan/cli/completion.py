@@ -1,4 +1,4 @@
-"""Completed values besides commands, options and files: plans, transactions, operations.
+"""Tab completion of values: plans, transactions, operations, headings, keys, tasks.
 
 A shell asks while somebody types, so only the newest are examined, and a root that cannot be opened offers
 nothing.

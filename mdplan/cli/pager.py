@@ -1,4 +1,4 @@
-"""A pager, as people expect it: theirs, on a terminal, and never when that is no terminal."""
+"""Shows long output in the user's pager."""
 
 import shlex
 import signal

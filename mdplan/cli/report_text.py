@@ -139,7 +139,7 @@ def _place(problem: Diagnostic, edits: EditNumbers | None) -> str:
     return ", ".join(parts)
 
 
-# --- A unified diff for people: escaped, coloured, and silent about line ends that do not change.
+# --- A unified diff for people: escaped and coloured
 
 _HUNK: Final = lazy_pattern(rb"@@ -\d+,(\d+) \+\d+,(\d+) @@")
 

@@ -1,4 +1,4 @@
-"""The line of a progress bar as rich draws it, with the time that is left; an extra."""
+"""Draws a progress bar with rich, an extra; it shows the time that is left."""
 
 import sys
 from collections.abc import Callable

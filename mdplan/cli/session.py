@@ -1,4 +1,4 @@
-"""Shared parts of the commands that use the engine: their options, the engine, and their exit."""
+"""The session of a command that uses the engine: its roots, options, reports and exit code."""
 
 import functools
 import itertools
@@ -204,7 +204,7 @@ def engine_command(
     return decorate
 
 
-# --- Files as the command line names them: relative to the folder of `--root`, as `git -C` does it.
+# --- Names of files on the command line: relative to `--root`, as with `git -C`
 
 
 def base_folder(roots: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Hints for mistakes that are made in a shell alone."""
+"""Hints for mistakes that only happen in a shell."""
 
 import os
 import re

@@ -252,7 +252,7 @@ def either(names: Iterable[str]) -> str:
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
 
 
-# --- A command line that is wrong, in words: what, and the next step.
+# --- Messages for a wrong command line
 
 _TAKE_A_BATCH: Final = ("apply", "plan", "validate")
 

@@ -1,4 +1,4 @@
-"""The standard streams: what goes to which, how it is coloured, and what happens when nobody reads it."""
+"""Standard streams, colours, progress bars and questions in a terminal."""
 
 import json
 import os
@@ -191,7 +191,7 @@ def mute(stream: TextIO | None) -> None:
             os.dup2(nowhere.fileno(), stream.fileno())
 
 
-# --- How far long work is: a bar on a terminal, or one JSON object a line for programs.
+# --- Progress of long work: a bar on a terminal, or JSON lines for programs
 
 CHOICES: Final = ("auto", "bar", "jsonl", "none")
 
@@ -261,7 +261,7 @@ class _Bar:
         sys.stderr.flush()
 
 
-# --- Questions to a person in a terminal.
+# --- Questions to a person in a terminal
 
 
 def has_terminal() -> bool:
@@ -283,7 +283,7 @@ def agrees(question: str) -> bool:
     return (ask(f"{question} [y/N] ") or "").strip().lower() in ("y", "yes")
 
 
-# --- Opening a web browser, where there is a person who would see it.
+# --- The web browser
 
 
 def open_in_browser(url: str, environment: Mapping[str, str]) -> None:

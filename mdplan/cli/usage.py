@@ -1,4 +1,4 @@
-"""`mdplan` as click has it: its commands, loaded when they run."""
+"""Command classes for click: lazy loading, help on one screen, exit codes."""
 
 import os
 import shlex
@@ -128,7 +128,7 @@ class CommandGroup(click.Group):
             return Exit.INTERRUPTED
 
 
-# --- Commands and groups whose help fits on one screen; `--help-all` shows the rest.
+# --- Commands and groups whose help fits on one screen; `--help-all` shows the rest
 
 SCREEN_LINES: Final = 24
 
@@ -296,7 +296,7 @@ def _width(ctx: click.Context) -> int:
     return ctx.terminal_width or max(shutil.get_terminal_size((_SCREEN_WIDTH, 0)).columns, 50)
 
 
-# --- The command line as it was typed, for hints that repeat it with a word corrected.
+# --- The typed command line, for hints that repeat it with a word corrected
 
 _WORDS: Final = "mdplan.typed_words"
 
@@ -313,7 +313,7 @@ def retyped(old: str, new: str) -> str | None:
     return shlex.join(["mdplan", *words[:at], meant, *words[at + 1 :]])
 
 
-# --- The end of a process: its exit code and its error message.
+# --- Exit code and error message of the process
 
 NAME: Final = "mdplan"
 

@@ -1,4 +1,4 @@
-"""`mdplan help`: about an operation, or about a command."""
+"""`mdplan help`, `schema`, `completion` and `doctor`."""
 
 import json
 from shutil import get_terminal_size
@@ -156,7 +156,7 @@ def _width() -> int:
     return min(get_terminal_size((_WIDEST, 0)).columns, _WIDEST)
 
 
-# --- `mdplan schema`: the JSON Schemas of this version.
+# --- `mdplan schema`
 
 _SCHEMA_EXAMPLES: Final = """\
 mdplan schema                   what `plan`, `validate` and `apply` take
@@ -201,7 +201,7 @@ def _checked(name: str | None, known: list[str], noun: str) -> str:
     return name
 
 
-# --- `mdplan completion`: tab completion for a shell.
+# --- `mdplan completion`
 
 _SHELLS: Final = ("bash", "fish", "zsh")
 
@@ -227,7 +227,7 @@ def completion(context: click.Context, *, shell: str) -> Exit:
     return Exit.DONE
 
 
-# --- `mdplan doctor`: is everything as a commit needs it.
+# --- `mdplan doctor`
 
 _COLOURS: Final = {"ok": "green", "note": "yellow", "problem": "red"}
 
