@@ -265,7 +265,7 @@ class Bot:
                 together = self._find_coupled(executor, packed, candidates, findings)
         except BrokenExecutor:
             return _refused((_BROKEN,), findings)
-        cache.keep(unread, kept)
+        cache.remember(unread, kept)
         findings.warnings += near_miss_warnings(findings.misses, self.job.loaded)
         return self._merge(candidates, together, findings, spool)
 

@@ -85,13 +85,13 @@ def in_order(
     """`task(*first, each)` for each of `given`, in their order; few are under way at a time."""
     waiting: deque[Future[Result]] = deque()
     rest = iter(given)
-    for each in islice(rest, jobs * _IN_FLIGHT_EACH):
-        waiting.append(executor.submit(task, *first, each))
+    for item in islice(rest, jobs * _IN_FLIGHT_EACH):
+        waiting.append(executor.submit(task, *first, item))
     while waiting:
-        done = waiting.popleft().result()
-        for each in islice(rest, 1):
-            waiting.append(executor.submit(task, *first, each))
-        yield done
+        result = waiting.popleft().result()
+        for item in islice(rest, 1):
+            waiting.append(executor.submit(task, *first, item))
+        yield result
 
 
 def _context() -> multiprocessing.context.BaseContext:
@@ -211,7 +211,7 @@ class VerdictCache:
             else:
                 yield replace(candidate, known=(row.digest, row.verdict))
 
-    def keep(self, candidates: Iterable[CandidateFile], outcomes: Mapping[str, FileOutcome]) -> None:
+    def remember(self, candidates: Iterable[CandidateFile], outcomes: Mapping[str, FileOutcome]) -> None:
         """Store the `outcomes` of unchanged `candidates`, and delete the rows of the others."""
         rows = [
             (self.key, each.path, _rules(each), self.stamps.get(each.path, ""), found.digest, found.verdict)
@@ -237,17 +237,12 @@ class VerdictCache:
                 query = "select path, rules, stamp, digest, verdict from verdicts where job = ?"
                 for path, rules, stamp, digest, verdict in database.execute(query, (self.key,)):
                     self.rows[path] = _Row(rules, stamp, digest, FileStatus(verdict))
-        except sqlite3.OperationalError:
+        except (OSError, ValueError, sqlite3.OperationalError):
             return  # Another run has it, or it has no tables yet.
-        except (OSError, ValueError):
-            return
         except sqlite3.DatabaseError:
             self.rows.clear()
-            self._remove()
-
-    def _remove(self) -> None:
-        with suppress(OSError), self.folder.open() as folder:
-            self.folder.filesystem.unlink(folder, _FILE)
+            with suppress(OSError), self.folder.open() as folder:
+                self.folder.filesystem.unlink(folder, _FILE)
 
     @contextmanager
     def _database(self, *, makes: bool = False) -> Iterator[sqlite3.Connection]:

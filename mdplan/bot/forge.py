@@ -82,11 +82,11 @@ _MOST_PAGES: Final = 10
 
 _MEMBERS: Final = ("OWNER", "MEMBER", "COLLABORATOR")
 
-# https://HOST/OWNER/NAME.git, ssh://git@HOST/OWNER/NAME.git and git@HOST:OWNER/NAME.git
 _COMMIT: Final = (
     "mutation($input: CreateCommitOnBranchInput!) { createCommitOnBranch(input: $input) { commit { oid } } }"
 )
 
+# https://HOST/OWNER/NAME.git, ssh://git@HOST/OWNER/NAME.git and git@HOST:OWNER/NAME.git
 _ADDRESS: Final = lazy_pattern(r"(?:[a-z+]+://)?(?:[^@/]+@)?([^/:]+)(?::\d+)?[:/](.+?)(?:\.git)?/?")
 
 
@@ -116,8 +116,8 @@ class GitHub:
             raise repository.repository_error(
                 Code.INVALID_ARGUMENT, message, "set GH_TOKEN, or use `--forge none`"
             )
-        found = _ADDRESS.fullmatch(address)
-        name = name or (found[2] if found is not None else "")
+        parts = _ADDRESS.fullmatch(address)
+        name = name or (parts[2] if parts is not None else "")
         if name.count("/") != 1:
             message = f"the remote `{address}` names no repository of GitHub"
             hint = "set GITHUB_REPOSITORY to OWNER/NAME, or use `--forge none`"
@@ -141,7 +141,7 @@ class GitHub:
                 changes["deletions"].append({"path": path})
             else:
                 changes["additions"].append({"path": path, "contents": base64.b64encode(data).decode()})
-        given = {
+        commit = {
             "branch": {"repositoryNameWithOwner": self.name, "branchName": branch},
             "expectedHeadOid": base,
             "message": {"headline": headline, "body": body.strip("\n")},
@@ -149,7 +149,7 @@ class GitHub:
         }
         # GitHub Enterprise has REST at /api/v3 and GraphQL at /api/graphql.
         address = f"{self.api.removesuffix('/v3')}/graphql"
-        answer = self._send("POST", address, {"query": _COMMIT, "variables": {"input": given}})
+        answer = self._send("POST", address, {"query": _COMMIT, "variables": {"input": commit}})
         try:
             return str(answer["data"]["createCommitOnBranch"]["commit"]["oid"])
         except (KeyError, TypeError) as error:
@@ -159,13 +159,13 @@ class GitHub:
     def find(self, branch: str) -> PullRequest | None:
         """The open pull request of the branch `branch`; None where there is none."""
         owner = self.name.partition("/")[0]
-        found = self._call("GET", f"pulls?state=open&head={quote(f'{owner}:{branch}', safe='')}")
-        return _pull(found[0]) if found else None
+        pulls = self._call("GET", f"pulls?state=open&head={quote(f'{owner}:{branch}', safe='')}")
+        return _pull(pulls[0]) if pulls else None
 
     def open(self, branch: str, base: str, text: PullText) -> PullRequest:
         """Ask for a merge of `branch` into `base`."""
-        given = {"title": text.title, "body": text.body, "head": branch, "base": base}
-        pull = _pull(self._call("POST", "pulls", given))
+        fields = {"title": text.title, "body": text.body, "head": branch, "base": base}
+        pull = _pull(self._call("POST", "pulls", fields))
         self._label(pull, text)
         return pull
 
@@ -200,10 +200,10 @@ class GitHub:
         if text.labels:
             self._call("POST", f"issues/{pull.number}/labels", {"labels": list(text.labels)})
 
-    def _call(self, method: str, path: str, given: object = None) -> Any:  # noqa: ANN401 (any JSON)
-        return self._send(method, f"{self.api}/repos/{self.name}/{path}", given)
+    def _call(self, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401 (any JSON)
+        return self._send(method, f"{self.api}/repos/{self.name}/{path}", body)
 
-    def _send(self, method: str, address: str, given: object) -> Any:  # noqa: ANN401 (any JSON)
+    def _send(self, method: str, address: str, body: object) -> Any:  # noqa: ANN401 (any JSON)
         path = address.removeprefix(f"{self.api}/repos/{self.name}/")
         headers = {
             "Accept": "application/vnd.github+json",
@@ -211,7 +211,7 @@ class GitHub:
             "Content-Type": "application/json",
             "X-GitHub-Api-Version": "2022-11-28",
         }
-        data = None if given is None else json.dumps(given).encode()
+        data = None if body is None else json.dumps(body).encode()
         try:
             request = urllib.request.Request(address, data, headers, method=method)  # noqa: S310 (of the user)
             with urllib.request.urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310
@@ -225,8 +225,8 @@ class GitHub:
             raise repository.repository_error(Code.IO_ERROR, message, hint) from error
 
 
-def _pull(found: Any) -> PullRequest:  # noqa: ANN401 (any JSON)
-    return PullRequest(int(found["number"]), str(found["html_url"]))
+def _pull(answer: Any) -> PullRequest:  # noqa: ANN401 (any JSON)
+    return PullRequest(int(answer["number"]), str(answer["html_url"]))
 
 
 def _is_own(comment: Any, marker: str) -> bool:  # noqa: ANN401 (any JSON)
@@ -309,15 +309,8 @@ class Remote:
     def push(self, branch: str, commit: str, expected: str | None) -> None:
         """Let the remote branch be at `commit` (empty to delete it) if it is still at `expected`."""
         lease = f"--force-with-lease={repository.BRANCHES}{branch}:{expected or ''}"
-        self._git(
-            "push",
-            "--quiet",
-            "--porcelain",
-            lease,
-            "--",
-            self.name,
-            f"{commit}:{repository.BRANCHES}{branch}",
-        )
+        ref = f"{commit}:{repository.BRANCHES}{branch}"
+        self._git("push", "--quiet", "--porcelain", lease, "--", self.name, ref)
 
     def _git(self, *arguments: str) -> str:
         done = self.place.git(*arguments)

@@ -170,9 +170,9 @@ def _packed(value: object) -> bytes:
 
 def unpacked(piece: bytes) -> tuple[Any, ...]:
     """A piece of a packed plan. It comes from a process that this one started, or gave work to."""
-    found = pickle.loads(piece)  # noqa: S301 (made by `PackedPlan.of` in this run)
-    assert isinstance(found, tuple)
-    return found
+    values = pickle.loads(piece)  # noqa: S301 (made by `PackedPlan.of` in this run)
+    assert isinstance(values, tuple)
+    return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,10 +258,10 @@ def near_miss(operation: Operation, problem: Diagnostic, asked: Path, file: str)
     heading = getattr(operation, "heading", None)
     wanted = getattr(operation, "heading_path", None) or ((heading,) if heading else ())
     for candidate in problem.candidates:
-        found = candidate.heading_path[-len(wanted) :]
-        if wanted and _is_like(wanted, found):
+        similar = candidate.heading_path[-len(wanted) :]
+        if wanted and _is_like(wanted, similar):
             return SkippedNearMiss(
-                asked=asked, file=file, line=candidate.start_line, wanted=wanted, found=found
+                asked=asked, file=file, line=candidate.start_line, wanted=wanted, found=similar
             )
     return None
 
@@ -275,12 +275,11 @@ def near_miss_warnings(misses: Iterable[SkippedNearMiss], loaded: LoadedManifest
         Diagnostic.warning(
             Code.SECTION_NOT_FOUND,
             f"no section {_shown(first.wanted)} to delete, but `{first.file}` has {_shown(first.found)}"
-            f" at line {first.line}{_and_more(len(found) - 1)}",
+            f" at line {first.line}{_and_more(len(others))}",
             f"if that is meant, write {_shown(first.found)}; otherwise there is nothing to do",
             place=loaded.located.place(asked),
         ).at(file=loaded.name)
-        for asked, found in of_edits.items()
-        for first in found[:1]
+        for asked, (first, *others) in of_edits.items()
     ]
 
 
