@@ -12,9 +12,9 @@ from typing import Any, Final, NamedTuple
 import click
 from click.core import ParameterSource
 
-from mdplan.cli.field_types import STANDARD_INPUT
 from mdplan.cli.options import all_options, intent_options
 from mdplan.cli.suggestions import Misuse
+from mdplan.cli.terminal import STANDARD_INPUT
 from mdplan.diagnostics import Diagnostic
 from mdplan.field_names import camel_case
 from mdplan.plan import EditNumbers

@@ -321,9 +321,9 @@ def option_help(field: str, description: str, fields: Collection[str]) -> str:
     A description of JSON is replaced by one of what is typed.
     """
 
-    def named(found: re.Match[str]) -> str:
-        name = found[1] or found[2]
-        return f"`{option_name(name)}`" if name in fields else found[0]
+    def named(match: re.Match[str]) -> str:
+        name = match[1] or match[2]
+        return f"`{option_name(name)}`" if name in fields else match[0]
 
     text = _TYPED[field] if _JSON.search(description) else description
     return _FIELD.sub(named, text)
@@ -429,12 +429,12 @@ def in_words(text: str, words: CommandWords, command: Callable[[str, Any], str] 
     kept = [clause for clause in clauses if _is_possible(clause[1], words)]
     text = "".join(joint + clause for joint, clause in kept).removeprefix("; ").removeprefix(", or ")
     text = _assignments(text, words, command)
-    text = _KEY.sub(lambda found: f"`[{', '.join(map(str, json.loads(found[1])))}]`", text)
-    text = _PATH.sub(lambda found: f"'{PATH_JOINT.join(json.loads(found[2]))}'", text)
+    text = _KEY.sub(lambda match: f"`[{', '.join(map(str, json.loads(match[1])))}]`", text)
+    text = _PATH.sub(lambda match: f"'{PATH_JOINT.join(json.loads(match[2]))}'", text)
     text = _SEND_OPTION.sub("add ", _SEND_LIST.sub("write ", text))
-    text = _SEVERAL.sub(lambda found: _all_named(found[0], words), text)
-    text = _CAMEL.sub(lambda found: _named(found, words), text)
-    text = _CODE.sub(lambda found: _named(found, words), text)
+    text = _SEVERAL.sub(lambda match: _all_named(match[0], words), text)
+    text = _CAMEL.sub(lambda match: _named(match, words), text)
+    text = _CODE.sub(lambda match: _named(match, words), text)
     first = _FIRST.match(text)
     return text if first is None else _named(first, words) + text[first.end() :]
 
@@ -494,37 +494,38 @@ def _clauses(text: str) -> list[tuple[str, str]]:
 
 def _is_possible(clause: str, words: CommandWords) -> bool:
     """Whether no field that only a batch has is given a value in `clause`."""
-    names = (found["quoted"] or found["bare"] for found in _FIELD_IN_HINT.finditer(_BRACES.sub("", clause)))
+    fields = _FIELD_IN_HINT.finditer(_BRACES.sub("", clause))
+    names = (field["quoted"] or field["bare"] for field in fields)
     return all(map(words.knows, names))
 
 
 def _assignments(text: str, words: CommandWords, command: Callable[[str, Any], str] | None) -> str:
     """`text` with options in place of each `"name": value`."""
     parts, at = [], 0
-    while found := _FIELD_IN_HINT.search(text, at):
-        name = found["quoted"] or found["bare"]
-        parts.append(text[at : found.start()])
-        index = _INDEX.match(text, found.end())
+    while assignment := _FIELD_IN_HINT.search(text, at):
+        name = assignment["quoted"] or assignment["bare"]
+        parts.append(text[at : assignment.start()])
+        index = _INDEX.match(text, assignment.end())
         if index is not None:
             said, at = words.names.get(name) or option_name(name), index.end()
         else:
-            value, at = _DECODER.raw_decode(text, found.end())
+            value, at = _DECODER.raw_decode(text, assignment.end())
             given = words.given(name, value)
             said = given or (command(name, value) if command else option_name(name))
             parts[-1] = parts[-1] if given else _VERB.sub("run ", parts[-1])
-        if found["tick"] and text.startswith("`", at):
+        if assignment["tick"] and text.startswith("`", at):
             at += 1
         parts.append(f"`{said}`")
     return "".join([*parts, text[at:]])
 
 
-def _named(found: re.Match[str], words: CommandWords) -> str:
-    name = found["name"]
+def _named(match: re.Match[str], words: CommandWords) -> str:
+    name = match["name"]
     called = words.names.get(name)
     if called is None:
-        is_field = found.re.pattern != _FIRST.pattern and name in words.options.schemas
-        return f"`{option_name(name)}` of `mdplan edit`" if is_field else found[0]
-    is_empty = found.re.pattern == _CAMEL.pattern and found["empty"]
+        is_field = match.re.pattern != _FIRST.pattern and name in words.options.schemas
+        return f"`{option_name(name)}` of `mdplan edit`" if is_field else match[0]
+    is_empty = match.re.pattern == _CAMEL.pattern and match["empty"]
     return f"`{called} ''`" if is_empty else f"`{called}`"
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 import click
 
 from mdplan.cli.suggestions import Misuse
+from mdplan.cli.terminal import STANDARD_INPUT
 from mdplan.field_names import spelled_as
 from mdplan.text.lazy_pattern import lazy_pattern
 
@@ -163,8 +164,6 @@ def section_target(text: str) -> dict[str, Any]:
 
 
 # --- Text from an option, a file, standard input or an editor
-
-STANDARD_INPUT: Final = "-"
 
 _EDITORS: Final = ("MDPLAN_EDITOR", "VISUAL", "EDITOR")
 

@@ -103,13 +103,13 @@ class Choices:
 class TerminalDialog:
     """How a review talks to its person.
 
-    `ask` gives the line that is typed after a question, None at the end of the input. `tell` writes a text,
+    `ask` gives the line typed after a question, None at the end of the input. `show_text` writes a text,
     `page` shows it in a pager where it is longer than the screen, `edit` opens an editor with it and gives
     what was saved, None where nothing was.
     """
 
     ask: Callable[[str], str | None]
-    tell: Callable[[str], None]
+    show_text: Callable[[str], None]
     page: Callable[[str], None]
     edit: Callable[[str], str | None]
 
@@ -127,7 +127,7 @@ class TerminalDialog:
                 return typed
             if typed and typed[0].lower() in keys:
                 return typed[0].lower()
-            self.tell(help_text)
+            self.show_text(help_text)
 
     def agrees(self, question: str) -> bool:
         """Whether the person answers with yes."""
@@ -144,14 +144,14 @@ class EditWalk:
         self,
         opened: "OpenPlan",
         choices: Choices,
-        talk: TerminalDialog,
+        dialog: TerminalDialog,
         style: Style,
         earlier: ReviewReport | None,
     ) -> None:
         self._opened = opened
         self._review = opened.review
         self._choices = choices
-        self._talk = talk
+        self._dialog = dialog
         self._style = style
         self._earlier = earlier
         edits = opened.review.edits
@@ -171,7 +171,7 @@ class EditWalk:
                 self._show(self._groups[self._at], before)
                 before = ""
             question = f"({self._at + 1}/{len(self._groups)}) Accept this edit [{_SHOWN_EDIT_KEYS}]? "
-            key = self._talk.key(question, _EDIT_KEYS, _EDIT_HELP)
+            key = self._dialog.key(question, _EDIT_KEYS, _EDIT_HELP)
             if key is None:
                 return False
             if key == "q":
@@ -185,7 +185,7 @@ class EditWalk:
         return True
 
     def _actions(self) -> Mapping[str, Callable[[], None]]:
-        here, talk = self._groups[self._at], self._talk
+        here, dialog = self._groups[self._at], self._dialog
         return {
             "y": lambda: self._answer(here, accepted=True),
             "n": lambda: self._answer(here, accepted=False),
@@ -196,10 +196,10 @@ class EditWalk:
             "f": self._go_to_file,
             "e": lambda: self._comment(here[0]),
             "p": lambda: self._show(here),
-            "w": lambda: talk.page(warning_list(self._review, self._style)),
-            "r": lambda: talk.page(revision_text(self._earlier, self._style)),
-            "s": lambda: talk.tell(_NO_SPLIT),
-            "?": lambda: talk.tell(_EDIT_HELP),
+            "w": lambda: dialog.page(warning_list(self._review, self._style)),
+            "r": lambda: dialog.page(revision_text(self._earlier, self._style)),
+            "s": lambda: dialog.show_text(_NO_SPLIT),
+            "?": lambda: dialog.show_text(_EDIT_HELP),
         }
 
     def _go(self, at: int) -> None:
@@ -228,7 +228,7 @@ class EditWalk:
         return next(is_open, n_groups)
 
     def _show(self, group: Sequence[plan_review.ReviewedEdit], before: str = "") -> None:
-        self._talk.page(before + "".join(self._text(edit) for edit in group))
+        self._dialog.page(before + "".join(self._text(edit) for edit in group))
         self._choices.viewed.update(file for edit in group for file in edit.files)
 
     def _text(self, edit: plan_review.ReviewedEdit) -> str:
@@ -273,8 +273,8 @@ class EditWalk:
 
     def _go_to_file(self) -> None:
         files = self._review.changed_files
-        self._talk.page(file_list(self._review, self._choices, self._style))
-        typed = (self._talk.ask(f"File [1-{len(files)}, or a part of its path]? ") or "").strip()
+        self._dialog.page(file_list(self._review, self._choices, self._style))
+        typed = (self._dialog.ask(f"File [1-{len(files)}, or a part of its path]? ") or "").strip()
         if not typed:
             return
         if typed.isdecimal() and 1 <= int(typed) <= len(files):
@@ -282,7 +282,7 @@ class EditWalk:
         else:
             matches = [file for file in files if typed.casefold() in file.path.casefold()]
             if not matches:
-                self._talk.tell(f"No file of this plan has `{shown(typed)}` in its path.\n")
+                self._dialog.show_text(f"No file of this plan has `{shown(typed)}` in its path.\n")
                 return
             chosen = matches[0]
         for at, group in enumerate(self._groups):
@@ -292,18 +292,18 @@ class EditWalk:
         # No edit asked for it: links that follow.
         file = self._file(chosen.index)
         if file is not None:
-            self._talk.page(file_text(self._review, file, self._style))
+            self._dialog.page(file_text(self._review, file, self._style))
             self._choices.viewed.add(chosen.index)
 
     def _search(self, text: str) -> None:
-        text = text or (self._talk.ask("Search for: ") or "").strip()
+        text = text or (self._dialog.ask("Search for: ") or "").strip()
         folded = text.casefold()
         order = [*range(self._at + 1, len(self._groups)), *range(self._at + 1)]
         for at in order:
             if folded and any(self._contains(edit, folded) for edit in self._groups[at]):
                 self._at = at
                 return
-        self._talk.tell(f"No edit shows `{shown(text)}`.\n")
+        self._dialog.show_text(f"No edit shows `{shown(text)}`.\n")
 
     def _contains(self, edit: plan_review.ReviewedEdit, folded: str) -> bool:
         if folded in edit_text(self._review, edit).casefold():
@@ -316,9 +316,9 @@ class EditWalk:
         choices = self._choices
         quoted = QuotedDiff(edit_text(self._review, edit), self._hunks(edit))
         before = Comments(choices.comments.get(edit.index, ""), choices.line_comments)
-        saved = self._talk.edit(quoted.text(before))
+        saved = self._dialog.edit(quoted.text(before))
         if saved is None:
-            self._talk.tell("The editor saved nothing; your comments are as they were.\n")
+            self._dialog.show_text("The editor saved nothing; your comments are as they were.\n")
             return
         comments = quoted.read(saved)
         choices.comments.pop(edit.index, None)
@@ -328,7 +328,7 @@ class EditWalk:
         kept = {place: text for place, text in others if place not in quoted.places}
         choices.line_comments = kept | dict(comments.on_lines)
         n_comments = len(comments.on_lines) + bool(comments.whole)
-        self._talk.tell(f"This edit has {counted(n_comments, 'comment')} of yours.\n")
+        self._dialog.show_text(f"This edit has {counted(n_comments, 'comment')} of yours.\n")
 
 
 # --- The decision about the plan
@@ -372,21 +372,21 @@ class ReviewEnd:
 
 
 def review_plan_in_terminal(
-    opened: "OpenPlan", talk: TerminalDialog, style: Style, earlier: ReviewReport | None = None
+    opened: "OpenPlan", dialog: TerminalDialog, style: Style, earlier: ReviewReport | None = None
 ) -> ReviewEnd | None:
     """Show the edits of a plan, ask for each, then for the decision; None where nothing is decided.
 
     `earlier` is the review of the plan that this one revises.
     """
     choices = Choices()
-    walk = EditWalk(opened, choices, talk, style, earlier)
+    walk = EditWalk(opened, choices, dialog, style, earlier)
     before = overview(opened, style) + revision_note(earlier)
     while walk.run(before):
         before = ""
         if choices.is_empty:
             return None
-        talk.page(_derived(opened, choices, style))
-        verb = _decision(opened.review, choices, talk, style)
+        dialog.page(_derived(opened, choices, style))
+        verb = _decision(opened.review, choices, dialog, style)
         if isinstance(verb, DecisionKind):
             return ReviewEnd(verb, choices)
         if not verb:
@@ -395,18 +395,18 @@ def review_plan_in_terminal(
 
 
 def _decision(
-    review: plan_review.PlanReview, choices: Choices, talk: TerminalDialog, style: Style
+    review: plan_review.PlanReview, choices: Choices, dialog: TerminalDialog, style: Style
 ) -> DecisionKind | bool:
     """What is decided about the plan; True to go back to the edits, False to quit."""
     actions: dict[str, Callable[[], DecisionKind | bool | None]] = {
-        "a": lambda: DecisionKind.APPROVE if _approves(review, choices, talk) else None,
-        "c": lambda: DecisionKind.REQUEST_CHANGES if _requests(choices, talk) else None,
+        "a": lambda: DecisionKind.APPROVE if _approves(review, choices, dialog) else None,
+        "c": lambda: DecisionKind.REQUEST_CHANGES if _requests(choices, dialog) else None,
         "r": lambda: DecisionKind.REJECT,
-        "m": lambda: _write_message(choices, talk),
+        "m": lambda: _write_message(choices, dialog),
         "b": lambda: True,
-        "f": lambda: talk.page(file_list(review, choices, style)),
+        "f": lambda: dialog.page(file_list(review, choices, style)),
         "q": lambda: False,
-        "?": lambda: talk.tell(_DECISION_HELP),
+        "?": lambda: dialog.show_text(_DECISION_HELP),
     }
     decided = None
     while decided is None:
@@ -414,23 +414,23 @@ def _decision(
             f"  {place}: {' '.join(comment.split())}\n"
             for place, comment in sorted(choices.line_comments.items())
         )
-        talk.tell(f"\n{progress(review, choices)}.\n{comments}")
-        key = talk.key(f"Your decision [{_SHOWN_DECISION_KEYS}]? ", _DECISION_KEYS, _DECISION_HELP)
+        dialog.show_text(f"\n{progress(review, choices)}.\n{comments}")
+        key = dialog.key(f"Your decision [{_SHOWN_DECISION_KEYS}]? ", _DECISION_KEYS, _DECISION_HELP)
         decided = actions[key]() if key is not None else False
     return decided
 
 
-def _requests(choices: Choices, talk: TerminalDialog) -> bool:
+def _requests(choices: Choices, dialog: TerminalDialog) -> bool:
     if not choices.n_comments:
-        talk.tell("Say what to change: `m` writes a message, and `b` goes back to comment on edits.\n")
+        dialog.show_text("Say what to change: `m` writes a message, and `b` goes back to comment on edits.\n")
     return bool(choices.n_comments)
 
 
-def _approves(review: plan_review.PlanReview, choices: Choices, talk: TerminalDialog) -> bool:
+def _approves(review: plan_review.PlanReview, choices: Choices, dialog: TerminalDialog) -> bool:
     """Whether the person approves, also what they have not seen or answered, which is named."""
     everything = [edit.index for edit in review.edits]
     if len(choices.rejected) == len(everything):
-        talk.tell("You rejected every edit: request changes, or reject the plan.\n")
+        dialog.show_text("You rejected every edit: request changes, or reject the plan.\n")
         return False
     still_open = choices.open_edits(everything)
     unseen = [file for file in review.changed_files if file.index not in choices.viewed]
@@ -438,15 +438,15 @@ def _approves(review: plan_review.PlanReview, choices: Choices, talk: TerminalDi
         return True
     if still_open:
         of = [file for file in review.changed_files if set(still_open).intersection(file.edits)]
-        talk.tell(f"{counted(len(still_open), 'edit')} without an answer, in {_path_list(of)}.\n")
+        dialog.show_text(f"{counted(len(still_open), 'edit')} without an answer, in {_path_list(of)}.\n")
     if unseen:
-        talk.tell(f"{counted(len(unseen), 'file')} not viewed: {_path_list(unseen)}.\n")
+        dialog.show_text(f"{counted(len(unseen), 'file')} not viewed: {_path_list(unseen)}.\n")
     accepts = "and accept the edits without an answer" if still_open else "all the same"
-    return talk.agrees(f"Approve {accepts}?")
+    return dialog.agrees(f"Approve {accepts}?")
 
 
-def _write_message(choices: Choices, talk: TerminalDialog) -> None:
-    saved = talk.edit(choices.message + _MESSAGE)
+def _write_message(choices: Choices, dialog: TerminalDialog) -> None:
+    saved = dialog.edit(choices.message + _MESSAGE)
     if saved is not None:
         rows = [row for row in saved.split("\n") if not row.startswith(">")]
         choices.message = "\n".join(rows).strip()

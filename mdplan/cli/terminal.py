@@ -14,6 +14,9 @@ import click
 
 from mdplan.text.visible import escaped, escaped_but_for_colours, escaped_json
 
+# What stands for standard input where a command takes a file.
+STANDARD_INPUT: Final = "-"
+
 
 @dataclass(frozen=True, slots=True)
 class Style:

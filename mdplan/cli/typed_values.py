@@ -36,8 +36,8 @@ def typed_value(text: str) -> Any:  # noqa: ANN401 (any JSON)
     node = _whole(text)
     if node is None and (missing := _missing(text)) is not None:
         # The shell takes quotes away, so that the value needs some of its own.
-        own = "'" + text.replace("'", "''") + "'"
-        call = _in_shell(f"KEY={own}")
+        word = "KEY='" + text.replace("'", "''") + "'"
+        call = shlex.quote(word) if set('"$`\\!') & set(word) else f'"{word}"'
         raise ValueError(f"`{text}` has no closing `{missing}`; add it, or to set it as text: {call}")
     try:
         return text if node is None else _built(node)
@@ -103,21 +103,16 @@ def _key(node: yaml.Node) -> str:
 def _missing(text: str) -> str | None:
     """The sign that would close the quote or bracket that `text` begins with; None where it is closed."""
     opened: list[str] = []
-    for found in _SIGN.finditer(text):
-        if found["quote"]:
-            return found["quote"]
-        if found["open"]:
-            opened.append(_CLOSING[found["open"]])
-        elif found["close"] and opened.pop() != found["close"]:
-            return _CLOSING["{" if found["close"] == "]" else "["]
+    for sign in _SIGN.finditer(text):
+        if sign["quote"]:
+            return sign["quote"]
+        if sign["open"]:
+            opened.append(_CLOSING[sign["open"]])
+        elif sign["close"] and opened.pop() != sign["close"]:
+            return _CLOSING["{" if sign["close"] == "]" else "["]
         if not opened:
             return None
     return opened[-1] if opened else None
-
-
-def _in_shell(word: str) -> str:
-    """`word` in quotes, the double ones where they keep it as it is."""
-    return shlex.quote(word) if set('"$`\\!') & set(word) else f'"{word}"'
 
 
 def _has_date(node: yaml.Node | None) -> bool:

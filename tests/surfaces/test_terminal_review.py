@@ -70,7 +70,7 @@ class Person:
             self.edited.append(text)
             return self.writes(text) if callable(self.writes) else next(self.writes)(text)
 
-        return TerminalDialog(ask=ask, tell=self.shown.append, page=self.shown.append, edit=edit)
+        return TerminalDialog(ask=ask, show_text=self.shown.append, page=self.shown.append, edit=edit)
 
     @property
     def text(self) -> str:

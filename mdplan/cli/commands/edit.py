@@ -118,17 +118,17 @@ def _command(op: str) -> click.Command:
         words = partial(CommandWords.of_edit, options, given.get("section"))
         return propose(session, batch, ApplyOptions.of(given), words, section=given.get("section"))
 
-    made = list(options.options())
-    own = {flag for option in made for flag in option.opts}
+    field_options = list(options.options())
+    own = {flag for option in field_options for flag in option.opts}
     for option in run.params:
         if own.intersection(option.opts) and option.name is not None:
             # The operation has a field of that name.
             option.opts = [f"--{option.name.replace('_', '-')}"]
     needed = len(options.required) + options.is_about_sections
     # What people need most comes first: the first screen of help has no room for all.
-    at = next(index for index, each in enumerate(run.params) if each.name == "dry_run") + 1
-    run.params[at:at] = made[needed:]
-    run.params[1:1] = made[:needed]
+    at = [param.name for param in run.params].index("dry_run") + 1
+    run.params[at:at] = field_options[needed:]
+    run.params[1:1] = field_options[:needed]
     return run
 
 

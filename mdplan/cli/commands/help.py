@@ -180,18 +180,18 @@ def schema(*, kind: str, name: str | None) -> Exit:
     if kind not in SCHEMA_KINDS:
         raise Misuse(f"there is no schema `{kind}`", f"give {either(SCHEMA_KINDS)}, or an operation")
     if kind == "op":
-        made = operation_schema(_checked(name, list(OPERATIONS), "operation"))
+        json_schema = operation_schema(_checked(name, list(OPERATIONS), "operation"))
     elif kind == "report":
-        made = SCHEMAS[f"{_checked(name, list(REPORTS), 'report')}-report"]()
+        json_schema = SCHEMAS[f"{_checked(name, list(REPORTS), 'report')}-report"]()
     elif name is not None:
         raise Misuse(f"`{kind}` is one schema", f"leave `{name}` out")
     elif kind == "manifest":
         from mdplan.bot.manifest import manifest_schema
 
-        made = manifest_schema()
+        json_schema = manifest_schema()
     else:
-        made = SCHEMAS[kind]()
-    Console.plain().data(json.dumps(made, ensure_ascii=False, indent=2).encode() + b"\n")
+        json_schema = SCHEMAS[kind]()
+    Console.plain().data(json.dumps(json_schema, ensure_ascii=False, indent=2).encode() + b"\n")
     return Exit.DONE
 
 
@@ -221,9 +221,11 @@ def completion(context: click.Context, *, shell: str) -> Exit:
     from mdplan.cli.shell_completion import use_own_shells
 
     use_own_shells()
-    made = get_completion_class(shell)
-    assert made is not None, shell
-    Console.plain().text(made(context.find_root().command, {}, "mdplan", "_MDPLAN_COMPLETE").source() + "\n")
+    complete = get_completion_class(shell)
+    assert complete is not None, shell
+    Console.plain().text(
+        complete(context.find_root().command, {}, "mdplan", "_MDPLAN_COMPLETE").source() + "\n"
+    )
     return Exit.DONE
 
 

@@ -9,12 +9,11 @@ import click
 
 from mdplan.cli import batches, plan_output
 from mdplan.cli.completion import plans_and_files, transactions
-from mdplan.cli.field_types import STANDARD_INPUT
 from mdplan.cli.options import approval_option
 from mdplan.cli.report_text import plan_size
 from mdplan.cli.session import Session, engine_command, exit_of
 from mdplan.cli.suggestions import Misuse
-from mdplan.cli.terminal import agrees, has_terminal
+from mdplan.cli.terminal import STANDARD_INPUT, agrees, has_terminal
 from mdplan.cli.usage import command
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS

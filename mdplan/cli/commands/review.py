@@ -242,7 +242,7 @@ def _dialog(session: Session) -> "TerminalDialog":
             show_text(f"{failed.message}; set EDITOR to the command of your editor")
             return None
 
-    return TerminalDialog(ask=ask, tell=show_text, page=page, edit=edit)
+    return TerminalDialog(ask=ask, show_text=show_text, page=page, edit=edit)
 
 
 _APPLIED = Diagnostic.invalid(
