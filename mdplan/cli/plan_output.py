@@ -106,14 +106,6 @@ def comparison_text(compared: "PlanComparison", style: Style) -> str:
     return "\n".join([*rows, f"From plan {ids[0]} to plan {ids[1]}."])
 
 
-def print_stored(session: Session, report: PlanReport) -> None:
-    """Say where a stored plan is: applied, or how much it changes and how to apply it."""
-    if report.applied:
-        session.console.note("This plan is applied: its files have the planned text.")
-    else:
-        print_summary(session, report)
-
-
 def print_sarif(session: Session, report: PlanReport, source: str) -> None:
     """Write the warnings of a plan, or all that is wrong with it, to standard output as SARIF.
 
@@ -141,6 +133,17 @@ def print_applied(session: Session, report: ApplyReport) -> None:
             console.note(f"Approved by {shown(report.approved.decided_by)}{comment}")
     else:
         console.note("Nothing to change: the files already have this content.")
+
+
+def print_undo_command(session: Session, report: ApplyReport) -> None:
+    """Say how to undo what was applied, if a transaction was made."""
+    if report.receipt is not None:
+        session.console.note(f"To undo: {session.command_line('undo', report.receipt.transaction)}")
+
+
+def print_nobody_to_ask(session: Session) -> None:
+    """Say that nothing was applied, because there is no terminal to ask on."""
+    session.console.note("Nothing changed: there is no terminal to ask on. Add --yes to apply at once.")
 
 
 def print_undone(session: Session, report: ApplyReport, *, is_redo: bool) -> None:

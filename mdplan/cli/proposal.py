@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
+from mdplan.cli import plan_output
 from mdplan.cli.field_types import edit_text, heading_path
 from mdplan.cli.options import all_options, approval_option, intent_options
-from mdplan.cli.plan_output import print_applied, print_recovered, print_summary, print_warnings, write_diff
 from mdplan.cli.report_text import counted, file_list, plan_size
 from mdplan.cli.session import Session
 from mdplan.cli.suggestions import Misuse
@@ -132,16 +132,14 @@ def propose(
         problem = check(report) if check is not None and report.ok else None
         if problem is not None or not report.ok:
             return _refuse(session, report, problem, batch, words)
-        write_diff(session, draft.diff)
+        plan_output.write_diff(session, draft.diff)
         _print_skipped(session, report)
         if report.no_op or choice.dry_run:
             return _save(session, _stored(engine, draft).report, Exit.DONE)
         if choice.yes:
             return _apply(session, engine, _stored(engine, draft), report.warnings)
         if session.console.as_json or not has_terminal():
-            session.console.note(
-                "Nothing changed: there is no terminal to ask on. Add --yes to apply at once."
-            )
+            plan_output.print_nobody_to_ask(session)
             return _save(session, _stored(engine, draft).report, Exit.WOULD_CHANGE)
         match _answer(session, report):
             case "y":
@@ -219,7 +217,7 @@ def _refuse(
 def _save(session: Session, report: PlanReport, code: Exit) -> Exit:
     """End without a commit; the plan is saved under its ID."""
     session.finish(as_apply_report(report))
-    print_summary(session, report)
+    plan_output.print_summary(session, report)
     return code
 
 
@@ -235,18 +233,17 @@ def _apply(session: Session, engine: "Engine", draft: "PlanResult", warnings: Pr
         else PlanDocument(body=json.loads(draft.document))
     )
     report = engine.apply(request)
-    print_recovered(session, report)
+    plan_output.print_recovered(session, report)
     code = session.finish(report)
     if report.ok:
-        print_applied(session, replace(report, warnings=warnings))
-        if report.receipt is not None:
-            session.console.note(f"To undo: {session.command_line('undo', report.receipt.transaction)}")
+        plan_output.print_applied(session, replace(report, warnings=warnings))
+        plan_output.print_undo_command(session, report)
     return code
 
 
 def _answer(session: Session, report: PlanReport) -> str:
     """Return ``y``, ``e``, or ``n`` or ``q`` for no, which the end of the input is too."""
-    print_warnings(session, report)
+    plan_output.print_warnings(session, report)
     style = session.console.err
     listed = file_list(report.files, style)
     if listed:

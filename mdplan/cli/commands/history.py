@@ -113,8 +113,11 @@ def show(session: Session, *, plan_id: str | None, form: str, against: str | Non
     if problems:
         return session.refuse(*problems)
     session.finish(report)
-    # Text has the warnings already, before all else.
-    plan_output.print_stored(session, report if form != "text" else replace(report, warnings=()))
+    if report.applied:
+        session.console.note("This plan is applied: its files have the planned text.")
+    else:
+        # Text has the warnings already, before all else.
+        plan_output.print_summary(session, report if form != "text" else replace(report, warnings=()))
     return Exit.DONE
 
 

@@ -151,8 +151,8 @@ def apply(  # noqa: PLR0913 (one parameter for each option)
     options = {**overrides, "dry_run": check, "on_stale": on_stale}
     report = engine.apply(with_options(request, options))
     code = _finish(session, engine, report, data, check=check)
-    if is_asked and report.receipt is not None:
-        session.console.note(f"To undo: {session.command_line('undo', report.receipt.transaction)}")
+    if is_asked:
+        plan_output.print_undo_command(session, report)
     return code
 
 
@@ -204,7 +204,7 @@ def _confirm(session: Session, engine: "Engine", plan_id: str) -> Exit | None:
         return session.refuse(*problems)
     if session.console.as_json or not has_terminal():
         session.finish(report)
-        session.console.note("Nothing changed: there is no terminal to ask on. Add --yes to apply at once.")
+        plan_output.print_nobody_to_ask(session)
         plan_output.print_summary(session, report)
         return Exit.WOULD_CHANGE
     if agrees("Apply this plan?"):
