@@ -84,14 +84,14 @@ class FlashMessage:
 
 @dataclass(frozen=True, slots=True)
 class ReviewSession:
-    """One browser, with all its windows. `form_token` is in every form; notes and notices are by plan ID.
+    """One browser, with all its windows. Notes and notices are by plan ID.
 
-    `only_plan` is the one plan that a view link shows; None in a session that may decide, and sees all plans.
+    A session that may decide sees all plans, and has a `form_token`, which is in every form. A session of a
+    view link sees `only_plan`, and has no token, so no form that it sends is valid.
     """
 
     only_plan: str | None = None
-
-    form_token: str = field(default_factory=lambda: secrets.token_urlsafe(_TOKEN_BYTES))
+    form_token: str | None = None
     notes: dict[str, PlanNotes] = field(default_factory=dict)
     notices: dict[str, FlashMessage] = field(default_factory=dict)
 
@@ -109,8 +109,8 @@ class ReviewSession:
         return self.notes.setdefault(plan_id, PlanNotes())
 
     def owns(self, form_token: str) -> bool:
-        """Whether a form with that token comes from a page of this session."""
-        return _equal(form_token, self.form_token)
+        """Return True if a form with that token comes from a page of this session."""
+        return self.form_token is not None and _equal(form_token, self.form_token)
 
 
 class SessionStore:
@@ -187,7 +187,7 @@ class ReviewSessions:
             if found is None:
                 return None
             self._links.discard(found)
-        return self.deciding.add(ReviewSession())
+        return self.deciding.add(ReviewSession(form_token=secrets.token_urlsafe(_TOKEN_BYTES)))
 
     def start_view(self, plan_id: str, token: str) -> str | None:
         """Start a session that shows the plan of that full ID by its view link; the value of its cookie."""

@@ -18,8 +18,9 @@ from mdplan.mcp import approval as elicitation
 from mdplan.mcp.server import build_server
 from mdplan.mcp.tool import mcp_caller
 from mdplan.settings import Settings
-from mdplan.storage.plans import Channel, Decision, DecisionStore
+from mdplan.storage.plans import UNDECIDED, Channel, Decision, DecisionStore
 from mdplan.storage.root import Workspace
+from mdplan.web.sessions import ReviewSession, verdicts_key
 from tests.bot.golden import applied as bot_applied
 from tests.bot.repository import Repository
 from tests.surfaces.command_line import mdplan
@@ -522,6 +523,33 @@ def test_view_link_shows_only_one_plan(strict: Engine) -> None:
     page.cookie = ""
     assert page.get(address.replace(plan_id, other)).status == 401
     assert page.get(address.replace("/view", "/open")).status == 401
+
+
+def test_view_session_receives_no_form_token(
+    strict: Engine, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No page shows it a token, and no guessed one is accepted, even if nothing asked whether it may decide."""
+    from mdplan.storage.plans import address_of
+
+    plan_id = planned(strict)
+    (root / "a.md").write_text(TEXT.replace("one", "uno"))
+    page = ReviewCalls(strict)
+    address = address_of(str(root), plan_id).removeprefix(f"http://{HOST}")
+    page.cookie = page.get(address).headers["set-cookie"].partition(";")[0]
+    plan = f"{address.partition('view?')[0]}plan/{plan_id}"
+
+    for path in ("", "/merge", "/file/0", "/files?files=0", "/edit/0/section/0"):
+        shown = page.get(plan + path)
+        assert shown.status == 200, path
+        assert _any_token(shown.text) == "", path
+        assert [form.action for form in shown.page.forms if form.action] == [], path
+
+    monkeypatch.setattr(ReviewSession, "may_decide", True)
+    for token in ("", "None", _any_token(page.get(plan).text)):
+        fields = {"form_token": token, "verb": "approve", "verdicts": verdicts_key({}), "version": UNDECIDED}
+        for action in ("decide", "apply", "replan", "merge", "comment"):
+            assert page.post(f"{plan}/{action}", fields).status == 403, (token, action)
+    assert DecisionStore(str(root)).of(plan_id) is None
 
 
 @pytest.mark.parametrize("path", ["decide", "apply", "replan", "edit/0"])
