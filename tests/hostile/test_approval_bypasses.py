@@ -528,7 +528,7 @@ def test_view_link_shows_only_one_plan(strict: Engine) -> None:
 def test_view_session_receives_no_form_token(
     strict: Engine, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No page shows it a token, and no guessed one is accepted, even if nothing asked whether it may decide."""
+    """No page shows it a token, and no guess is accepted, even if nothing asks whether it may decide."""
     from mdplan.storage.plans import address_of
 
     plan_id = planned(strict)
