@@ -61,8 +61,8 @@ class PullOptions(PullBranch):
     """The pull request of a manifest.
 
     `title` is None for what the manifest says; the name of the `part` of a split follows it. With `on_stale`
-    ``merge`` a branch with commits by others is kept, and merged with the commit of the plan. With `signed_by_forge` the
-    forge makes the commit again, and signs it.
+    ``merge`` a branch with commits by others is kept, and merged with the commit of the plan. With
+    `signed_by_forge` the forge makes the commit again, and signs it.
     """
 
     title: str | None = None

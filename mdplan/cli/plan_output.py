@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mdplan.cli.report_text import counted, diff_for_people, file_list, plan_size, problem_texts
+from mdplan.cli.report_text import diff_for_people, file_list, plan_size, problem_texts
 from mdplan.cli.session import Session
 from mdplan.cli.terminal import Style, shown
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.reports.plan import ApplyReport, PlanReport
 from mdplan.text.lazy_pattern import lazy_pattern
+from mdplan.text.visible import counted
 
 if TYPE_CHECKING:
     from mdplan.engine.engine import Engine

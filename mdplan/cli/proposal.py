@@ -14,13 +14,14 @@ import click
 from mdplan.cli import plan_output
 from mdplan.cli.field_types import edit_text, heading_path
 from mdplan.cli.options import all_options, approval_option, intent_options
-from mdplan.cli.report_text import counted, file_list, plan_size
+from mdplan.cli.report_text import file_list, plan_size
 from mdplan.cli.session import Session
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import ask, has_terminal
 from mdplan.diagnostics import Code, Diagnostic, Exit, Problems
 from mdplan.field_names import snake_case
 from mdplan.reports.plan import PlanReport, as_apply_report
+from mdplan.text.visible import counted
 
 if TYPE_CHECKING:
     from mdplan.cli.edit_options import CommandWords

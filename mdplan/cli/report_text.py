@@ -9,7 +9,7 @@ from mdplan.diagnostics import Candidate, Diagnostic, Severity
 from mdplan.plan import EditNumbers
 from mdplan.reports.plan import FileReport, PlanReport
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.visible import escaped
+from mdplan.text.visible import counted, escaped
 
 if TYPE_CHECKING:
     from mdplan.review.plan_review import PlanReview, ReviewedFile
@@ -117,11 +117,6 @@ def line_counts(change: "FileReport | PlanReview | ReviewedFile", style: Style) 
     return (
         f"{style.paint(f'+{change.lines_added}', 'green')} {style.paint(f'-{change.lines_removed}', 'red')}"
     )
-
-
-def counted(number: int, noun: str, plural: str = "") -> str:
-    """`number` of things: ``1 file``, ``2 files``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {plural or f'{noun}s'}"
 
 
 def _place(problem: Diagnostic, edits: EditNumbers | None) -> str:

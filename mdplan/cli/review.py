@@ -12,14 +12,14 @@ from click.core import ParameterSource
 
 from mdplan.cli.options import all_options
 from mdplan.cli.plan_output import short_id
-from mdplan.cli.report_text import counted, diff_for_people, line_counts, problem_text
+from mdplan.cli.report_text import diff_for_people, line_counts, problem_text
 from mdplan.cli.session import Session
 from mdplan.cli.terminal import Style, open_in_browser, shown, shown_paths
 from mdplan.cli.views import edit_text, file_text, file_title, hunk_text, intent_text
 from mdplan.diagnostics import Exit
 from mdplan.reports.plan import ReviewComment, ReviewReport
 from mdplan.review import plan_review
-from mdplan.text.visible import escaped
+from mdplan.text.visible import counted, escaped
 
 if TYPE_CHECKING:
     from mdplan.engine.reviews import OpenPlan

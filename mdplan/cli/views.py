@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from mdplan.cli.report_text import counted, problem_text
+from mdplan.cli.report_text import problem_text
 from mdplan.cli.terminal import Style, shown
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.plan import EditNumbers
 from mdplan.review import plan_review
 from mdplan.review.lines import MarkedText
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.visible import escaped
+from mdplan.text.visible import counted, escaped
 
 if TYPE_CHECKING:
     from mdplan.bot.bot import Proposal

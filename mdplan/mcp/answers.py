@@ -34,6 +34,7 @@ from mdplan.requests.schemas import Schema
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Lines
 from mdplan.text.source import visible
+from mdplan.text.visible import counted
 
 # Clients put a longer result into a file, and the model sees a path instead of it.
 MOST_CHARACTERS: Final = 50_000
@@ -219,12 +220,12 @@ def _sums(report: PlanReport) -> str:
     added = sum(file.lines_added for file in changed)
     removed = sum(file.lines_removed for file in changed)
     count = len(report.edit_results) if report.edits_applied is None else report.edits_applied
-    edits = _count(count, "edit")
+    edits = counted(count, "edit")
     if report.rejected:
         edits += (
             f" (without {', '.join(map(str, report.rejected[:_MOST_ROWS]))} of those that were asked for)"
         )
-    return f"{edits}, {_count(len(changed), 'file')} changed, +{added} -{removed} lines"
+    return f"{edits}, {counted(len(changed), 'file')} changed, +{added} -{removed} lines"
 
 
 def _file_row(file: FileReport, *, is_written: bool) -> str:
@@ -239,7 +240,7 @@ def _file_row(file: FileReport, *, is_written: bool) -> str:
         parts.append(f"baseSha256 {file.base_sha256[:_HASH_DIGITS]}")
     if file.result_sha256 is not None:
         parts.append(f"resultSha256 {file.result_sha256[:_HASH_DIGITS]}")
-    links = f", {_count(file.references_updated, 'link')} rewritten" if file.references_updated else ""
+    links = f", {counted(file.references_updated, 'link')} rewritten" if file.references_updated else ""
     return f"{name}: {', '.join(parts)}{links}"
 
 
@@ -247,7 +248,7 @@ def _edit_row(result: EditResult) -> str:
     parts = ["no change"] if result.no_op else []
     if result.matches_found is not None:
         parts.append(
-            f"{result.matches_replaced} of {_count(result.matches_found, 'match', 'matches')} replaced"
+            f"{result.matches_replaced} of {counted(result.matches_found, 'match', 'matches')} replaced"
         )
     if result.excluded_matches:
         parts.append(f"skipped: {_kinds(result.excluded_matches)}")
@@ -323,10 +324,6 @@ def _lines(lines: Lines) -> str:
 
 def _kinds(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} in {kind}" for kind, count in sorted(counts.items()))
-
-
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number} {one}" if number == 1 else f"{number} {many or one + 's'}"
 
 
 # --- Reports of huge batches within the size that clients take: long lists lose their end, and say so.
@@ -405,8 +402,8 @@ def _with_short_entries(value: Any, name: str, left_out: dict[str, int]) -> Any:
         entries = value.get(inside, ())
         if len(entries) > most:
             short[inside] = entries[:most]
-            counted = f"{name}.{inside}"
-            left_out[counted] = left_out.get(counted, 0) + len(entries) - most
+            path = f"{name}.{inside}"
+            left_out[path] = left_out.get(path, 0) + len(entries) - most
     return short
 
 

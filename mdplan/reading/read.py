@@ -22,7 +22,7 @@ from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span, lf_pattern
 from mdplan.text.pattern import MatchType, Pattern, PatternProblem
 from mdplan.text.source import visible
-from mdplan.text.visible import escape_for_message, shown_names
+from mdplan.text.visible import counted, escape_for_message, shown_names
 
 _CURSOR: Final = lazy_pattern(r"(?P<line>[0-9]{1,9})(?:\+(?P<col>[0-9]{1,9}))?-(?P<base>[0-9a-f]{16})")
 
@@ -522,14 +522,14 @@ def search_text(report: SearchReport, *, brief: bool = False, hashes: bool = Tru
 def _summary(report: SearchReport) -> str:
     matches, files = report.total_matches or 0, report.total_files or 0
     if not matches and files:
-        return _count(files, "file")
+        return counted(files, "file")
     if not matches:
-        return f"no matches in {_count(report.searched_files or 0, 'file')}"
-    return f"{_count(matches, 'match', 'matches')} in {_count(files, 'file')}"
+        return f"no matches in {counted(report.searched_files or 0, 'file')}"
+    return f"{counted(matches, 'match', 'matches')} in {counted(files, 'file')}"
 
 
 def _file_lines(file: SearchedFile, *, brief: bool, hashes: bool) -> Iterator[str]:
-    matches = f", {_count(file.matches, 'match', 'matches')}" if file.matches else ""
+    matches = f", {counted(file.matches, 'match', 'matches')}" if file.matches else ""
     # Without matches, or with only their number, the file was not shown.
     pin = f" baseSha256 {file.base_sha256[:_HASH_DIGITS]}" if file.groups and hashes else ""
     yield f"{file.file}{pin}{matches}"
@@ -573,7 +573,3 @@ def _section_heading(group: SearchGroup, *, brief: bool, hashes: bool) -> str:
 
 def _problem_text(problem: Diagnostic) -> str:
     return f"{problem.code}: {problem.message}" + (f"; {problem.hint}" if problem.hint else "")
-
-
-def _count(number: int, noun: str, plural: str | None = None) -> str:
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"

@@ -6,6 +6,7 @@ from typing import Final
 from mdplan.reading.plain_text import plain_text_lines
 from mdplan.reports.stat import FileRow, LinkCounts, SectionEntry, StatReport, TaskCounts
 from mdplan.text.source import visible
+from mdplan.text.visible import counted
 
 _SHORT_ID: Final = 8
 _ID: Final = 16
@@ -49,7 +50,7 @@ def _problems(report: StatReport) -> Iterator[str]:
 
 
 def _folder(report: StatReport, rows: Sequence[FileRow]) -> Iterator[str]:
-    yield f"{report.file}: {_count(report.total_files or 0, 'file')}"
+    yield f"{report.file}: {counted(report.total_files or 0, 'file')}"
     for row in rows:
         yield from row_line(row)
     yield from _more(report)
@@ -61,7 +62,7 @@ def row_line(row: FileRow) -> Iterator[str]:
         yield f"{row.file}: {row.problem}"
         return
     title = f" {row.title}" if row.title else ""
-    numbers = f"{_count(row.sections or 0, 'section')}, {row.tokens} tokens"
+    numbers = f"{counted(row.sections or 0, 'section')}, {row.tokens} tokens"
     yield f"{row.file}:{title} ({numbers}) {(row.base_sha256 or '')[:_SHORT_HASH]}"
     broken = [f"{link.target} {link.line}" for link in row.broken_links or ()]
     yield from (f"  {line}" for line in _list("links to nothing", broken, row.total_broken_links))
@@ -80,7 +81,7 @@ def _document(report: StatReport, *, is_short: bool) -> Iterator[str]:
         columns = "line heading sectionId (if the heading repeats)" if is_short else "lines heading sectionId"
         if report.detail == "full":
             columns += " sectionSha256 ~tokens #anchor"
-        yield f"{shown}{_count(total, 'section')}: {columns}"
+        yield f"{shown}{counted(total, 'section')}: {columns}"
         length = unique_length(report.sections)
         yield from (section_line(section, length, is_short=is_short) for section in report.sections)
     yield from plain_text_lines(report)
@@ -94,11 +95,11 @@ def _document(report: StatReport, *, is_short: bool) -> Iterator[str]:
 
 def _facts(report: StatReport) -> Iterator[str]:
     yield f"{report.format}"
-    yield _count(report.total_lines or 0, "line")
-    yield _count(report.bytes or 0, "byte")
+    yield counted(report.total_lines or 0, "line")
+    yield counted(report.bytes or 0, "byte")
     yield f"{report.encoding}" + (" with BOM" if report.bom else "")
     if report.invalid_bytes:
-        yield _count(report.invalid_bytes, "invalid byte")
+        yield counted(report.invalid_bytes, "invalid byte")
     ends = {name: count for name, count in (report.line_ends or {}).items() if count}
     if len(ends) == 1:
         yield from (_LINE_ENDS[name] for name in ends)
@@ -138,11 +139,11 @@ def inventory_lines(report: StatReport) -> Iterator[str]:
     yield from _list("code blocks", code, totals.get("codeBlocks"))
     for table in report.tables or ():
         lines, cells = _lines(table.start_line, table.end_line), " | ".join(table.columns)
-        yield f"table {table.index} {lines}, {_count(table.rows, 'row')}: {cells}"
+        yield f"table {table.index} {lines}, {counted(table.rows, 'row')}: {cells}"
     if "tables" in totals:
         yield f"tables: {totals['tables']} in all"
     lists = [
-        f"{each.index} {_lines(each.start_line, each.end_line)} ({_count(each.items, 'item')})"
+        f"{each.index} {_lines(each.start_line, each.end_line)} ({counted(each.items, 'item')})"
         for each in report.lists or ()
     ]
     yield from _list("lists", lists, totals.get("lists"))
@@ -204,7 +205,3 @@ def unique_length(sections: Iterable[SectionEntry]) -> int:
 
 def _digits(section_id: str, length: int) -> str:
     return section_id.removeprefix("sha256-")[:length]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

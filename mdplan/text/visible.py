@@ -24,6 +24,11 @@ _UNUSUAL: Final = lazy_pattern(r"[^\n\t\x20-\x7e]")
 _COLOUR: Final = r"(\x1b\[[0-9;]{0,20}m)"
 
 
+def counted(number: int, noun: str, plural: str = "", *, thousands: str = "") -> str:
+    """Return ``1 file`` or ``2 files``; `thousands` is put between thousands."""
+    return f"{number:{thousands}} {noun if number == 1 else plural or noun + 's'}"
+
+
 def escaped(text: str) -> str:
     r"""Return `text` with all that hides or steers as ``\xNN`` or ``\uNNNN``; LF and TAB stay."""
     return _UNUSUAL.sub(lambda match: _escape(match[0]) if is_hidden(match[0]) else match[0], text)

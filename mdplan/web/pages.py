@@ -17,7 +17,7 @@ from mdplan.review import plan_review
 from mdplan.storage.plans import Decision, Verdict
 from mdplan.text.source import DocumentFormat
 from mdplan.web import diff
-from mdplan.web.labels import counted, shown, title_of
+from mdplan.web.labels import counted, shown
 from mdplan.web.sessions import EditChoice, FlashMessage, Mark, PlanNotes, ReviewSession, verdicts_key
 
 PLANS_OF_A_PAGE: Final = 20
@@ -315,10 +315,11 @@ def plan_title(review: plan_review.PlanReview) -> str:
 
 
 def plan_summary(review: plan_review.PlanReview) -> str:
-    """What a plan does, in a line."""
-    paths = [file.path for file in review.changed_files] or [file.path for file in review.files]
-    title = title_of(len(review.edits), paths)
-    return f"Undo of {title}" if review.undoes is not None else title
+    """Return what a plan does in one line: ``3 edits in guide.md and 2 more files``."""
+    files = review.changed_files or review.files
+    undo = "Undo of " if review.undoes is not None else ""
+    more = f" and {counted(len(files) - 1, 'more file')}" if len(files) > 1 else ""
+    return f"{undo}{counted(len(review.edits), 'edit')} in {shown(files[0].path)}{more}"
 
 
 def search_page(opened: OpenPlan, wanted: str) -> SearchPage:

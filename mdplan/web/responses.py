@@ -20,7 +20,7 @@ from mdplan.review.plan_review import FoundLine, ReviewedFile
 from mdplan.storage import plans as decisions
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.web.diff import DiffOptions, FileViews, ShownComment, side_by_side, warning_groups
-from mdplan.web.labels import counted, date_of, day_and_time, short, shown
+from mdplan.web.labels import counted, short, shown
 from mdplan.web.pages import (
     LINES_OF_A_FILE,
     PlanPage,
@@ -652,9 +652,10 @@ def _found(line: FoundLine) -> Markup:
 
 
 def _date(seconds: float) -> Markup:
-    moment: datetime = date_of(seconds)
+    """Return ``21 Nov 2026, 09:15``, in the time zone of this machine."""
+    moment = datetime.fromtimestamp(seconds).astimezone()
     return Markup('<time datetime="{}">{}</time>').format(
-        moment.isoformat("T", "seconds"), day_and_time(moment)
+        moment.isoformat("T", "seconds"), f"{moment.day} {moment:%b %Y, %H:%M}"
     )
 
 

@@ -10,7 +10,7 @@ import click
 from mdplan.bot.bot import BotReport
 from mdplan.cli import plan_output
 from mdplan.cli.options import all_options, approval_option
-from mdplan.cli.report_text import counted, file_list, plan_size
+from mdplan.cli.report_text import file_list, plan_size
 from mdplan.cli.session import Session, engine_command, exit_of
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import CHOICES, EventListener, progress_listener, shown
@@ -18,6 +18,7 @@ from mdplan.cli.usage import Command, Group
 from mdplan.cli.views import write_proposal_sarif, write_sarif
 from mdplan.diagnostics import Exit
 from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
+from mdplan.text.visible import counted
 
 if TYPE_CHECKING:
     from mdplan.bot.bot import Proposal, RunOptions

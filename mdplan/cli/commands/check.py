@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from mdplan.cli.report_text import counted, problem_texts
+from mdplan.cli.report_text import problem_texts
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.terminal import shown
 from mdplan.cli.usage import command
 from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.limits import FILES
 from mdplan.reports.history import CheckReport
+from mdplan.text.visible import counted
 
 # Commands with wrong arguments do not load the parser.
 if TYPE_CHECKING:

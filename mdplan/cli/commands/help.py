@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from mdplan.cli.completion import REPORTS, SCHEMA_KINDS, schema_kinds, schema_names, topics
-from mdplan.cli.report_text import counted
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.suggestions import Misuse, either
 from mdplan.cli.terminal import Console, Style, shown
@@ -16,6 +15,7 @@ from mdplan.cli.usage import command
 from mdplan.diagnostics import Exit
 from mdplan.limits import HISTORY
 from mdplan.reports.history import Check, DoctorReport
+from mdplan.text.visible import counted
 
 if TYPE_CHECKING:
     from mdplan.requests.schemas import FieldReference

@@ -10,7 +10,6 @@ import click
 
 from mdplan.cli import plan_output
 from mdplan.cli.completion import plans, transactions
-from mdplan.cli.report_text import counted
 from mdplan.cli.session import Session, engine_command, exit_of
 from mdplan.cli.terminal import Style, has_terminal, shown
 from mdplan.cli.usage import command
@@ -19,6 +18,7 @@ from mdplan.engine.history_list import list_transactions
 from mdplan.limits import COMMITS, FILES
 from mdplan.reports.history import ForeignTransaction, HistoryReport, RecoverReport, TransactionEntry
 from mdplan.reports.plan import PlanReport, RecoveredTransactions
+from mdplan.text.visible import counted
 
 if TYPE_CHECKING:
     from mdplan.engine.engine import Engine
