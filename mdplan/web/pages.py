@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Generic, TypeVar
 
-from mdplan.client import Client
 from mdplan.diagnostics import Problems
 from mdplan.engine.engine import Engine
 from mdplan.engine.open_merge import OpenMerge, open_merge, plan_merge
@@ -14,7 +13,7 @@ from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.html import safe_html
 from mdplan.merge.documents import Choice, ConflictPlace
 from mdplan.review import plan_review
-from mdplan.storage.plans import Decision, Verdict
+from mdplan.storage.plans import Verdict
 from mdplan.text.source import DocumentFormat
 from mdplan.web import diff
 from mdplan.web.labels import counted, shown
@@ -126,49 +125,9 @@ class PlanPage:
     lines_page: Page[int] = _ONE_PAGE
 
     @property
-    def review(self) -> plan_review.PlanReview:
-        """The plan in short."""
-        return self.opened.review
-
-    @property
     def summary(self) -> str:
         """What the plan does, in a line, whatever its title says."""
-        return plan_summary(self.review)
-
-    @property
-    def description(self) -> str:
-        """What the author says of the plan; empty where they say nothing."""
-        return self.review.intent.description
-
-    @property
-    def client(self) -> Client | None:
-        """The program that made the plan, as far as it is known."""
-        return self.opened.client
-
-    @property
-    def state(self) -> ReviewState:
-        """Where the plan is."""
-        return self.opened.state
-
-    @property
-    def decision(self) -> Decision | None:
-        """The decision in force: on the plan, or on one that it was derived from."""
-        return self.opened.decision
-
-    @property
-    def version(self) -> str:
-        """The version of the decisions that the page shows, which the form that decides names."""
-        return self.opened.decisions.version
-
-    @property
-    def used_by(self) -> str | None:
-        """The transaction that used the approval."""
-        return self.opened.decisions.used_by
-
-    @property
-    def must_override(self) -> bool:
-        """Whether an approval has to override a rejection of this plan."""
-        return self.opened.decisions.is_rejected
+        return plan_summary(self.opened.review)
 
     @property
     def verdicts(self) -> str:
@@ -178,22 +137,12 @@ class PlanPage:
     @property
     def is_whole(self) -> bool:
         """Whether it is accepted or rejected whole, as the plan of an undo is."""
-        return self.review.undoes is not None
+        return self.opened.review.undoes is not None
 
     @property
     def can_approve(self) -> bool:
         """Whether an approval could lead to a commit."""
         return can_approve(self.opened)
-
-    @property
-    def can_reject(self) -> bool:
-        """Whether a rejection would say something new."""
-        return self.state is not ReviewState.APPLIED
-
-    @property
-    def can_apply(self) -> bool:
-        """Whether it was approved, whole or in part, and is not applied."""
-        return self.state is ReviewState.APPROVED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -276,35 +225,6 @@ def file_page(
     page: Page[plan_review.ReviewedFile] = Page((file,), 1, 1)
     lines: Page[int] = Page((), min(number, view.pages), view.pages)
     return replace(_page(opened, notes, options, page, {index: view}), only_file=file, lines_page=lines)
-
-
-def file_views(
-    opened: OpenPlan, session: ReviewSession, options: diff.DiffOptions, indexes: Sequence[int]
-) -> list[diff.FileView]:
-    """The first lines of the files at `indexes`, as many as one answer holds."""
-    views = diff.FileViews(opened, notes_of(opened, session), options)
-    files = [opened.review.files[index] for index in indexes if index < len(opened.review.files)]
-    return [views.of(file, 0, LINES_OF_A_FILE) for file in files[:MOST_FILES_OF_AN_ANSWER]]
-
-
-def more_of_file(
-    opened: OpenPlan, session: ReviewSession, options: diff.DiffOptions, index: int, first: int
-) -> diff.FileView:
-    """The lines of a file from the one at `first` on, below those that are there."""
-    views = diff.FileViews(opened, notes_of(opened, session), options)
-    return views.of(opened.review.files[index], first, LINES_OF_A_FILE, goes_on=True)
-
-
-def context_cells_of(
-    opened: OpenPlan,
-    session: ReviewSession,
-    options: diff.DiffOptions,
-    file: plan_review.ReviewedFile,
-    lines: tuple[int, int],
-) -> list[diff.Cell] | Problems:
-    """The first and last of `lines` of a file and those between them, as far as no hunk shows them."""
-    first, last = lines[0], min(lines[1], lines[0] + LINES_OF_A_FILE - 1)
-    return diff.FileViews(opened, notes_of(opened, session), options).context(file, first, last)
 
 
 def plan_title(review: plan_review.PlanReview) -> str:

@@ -1,5 +1,6 @@
 """The pages and forms of one plan."""
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -23,15 +24,13 @@ from mdplan.web.diff import DiffOptions, FileViews, ShownComment, side_by_side, 
 from mdplan.web.labels import counted, short, shown
 from mdplan.web.pages import (
     LINES_OF_A_FILE,
+    MOST_FILES_OF_AN_ANSWER,
     PlanPage,
     can_approve,
-    context_cells_of,
     file_page,
-    file_views,
     height_of,
     merge_chosen,
     merge_page,
-    more_of_file,
     notes_of,
     opened_merge,
     plan_page,
@@ -95,7 +94,7 @@ def number_in(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
 
 
-PlanAnswer = Callable[[RequestContext, OpenPlan], Response]
+PlanResponse = Callable[[RequestContext, OpenPlan], Response]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,24 +236,29 @@ class ReviewActions:
         )
         return report.plan_id
 
-    def review_changes(self) -> str:
-        """A text that changes when a plan comes, or a decision on one; cheap enough to be asked for often."""
+    def news(self, session: ReviewSession) -> str:
+        """Return a text that changes with plans, decisions, and what other windows of the browser note.
+
+        It is cheap enough to be asked for often.
+        """
         engine = self.reviewing.engine
         stored = [f"{plan.plan_id} {plan.saved_at}" for plan, _ in engine.library.pending()]
         decided = [str(decisions.DecisionStore(root.path).changed_at()) for root in engine.workspace.roots]
         last = engine.past.last()
         committed = last.id if last is not None and not isinstance(last, Diagnostic) else ""
-        return "\n".join((*stored, *decided, committed))
+        notes = sorted((plan_id, notes.version) for plan_id, notes in session.notes.items())
+        text = "\n".join((*stored, *decided, committed, str(notes)))
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
-class PlanAnswers:
-    """HTTP responses about plans, through `actions`."""
+class PlanResponses:
+    """The responses to requests about one plan; what changes something goes through `actions`."""
 
     actions: ReviewActions
 
     @property
-    def pages(self) -> Mapping[str, PlanAnswer]:
+    def pages(self) -> Mapping[str, PlanResponse]:
         """The pages by their path below that of a plan."""
         return {
             "": self._plan,
@@ -270,7 +274,7 @@ class PlanAnswers:
         }
 
     @property
-    def forms(self) -> Mapping[str, PlanAnswer]:
+    def forms(self) -> Mapping[str, PlanResponse]:
         """The forms by their path below that of a plan."""
         return {
             "/edit/{edit:int}": self._mark,
@@ -283,18 +287,16 @@ class PlanAnswers:
             "/merge": self._merge_chosen,
         }
 
-    def answer(
-        self, context: RequestContext, answer: PlanAnswer, news: Callable[[RequestContext], str]
-    ) -> Response:
-        """What `answer` says about the plan, and the file of it, that was asked for."""
+    def respond(self, context: RequestContext, response_of: PlanResponse) -> Response:
+        """Open the plan that `context` names, and return `response_of` it; 404 for a file that it lacks."""
         # What happens while the page is made is news to it.
-        context = replace(context, news=news(context))
+        context = replace(context, news=self.actions.news(context.session))
         opened = self.actions.reviewing.open(context.path["plan_id"])
         if not isinstance(opened, OpenPlan):
             return problems_page(context.base, opened)
         if int(context.path.get("file", 0)) >= max(1, len(opened.review.files)):
             return nothing()
-        return answer(context, opened)
+        return response_of(context, opened)
 
     # Pages.
 
@@ -303,66 +305,55 @@ class PlanAnswers:
 
     def _plan(self, context: RequestContext, opened: OpenPlan) -> Response:
         page = plan_page(opened, context.session, context.options, context.number("page"))
-        return self._shown(context, page, opened)
+        return self._plan_html(context, page, opened)
 
     def _file(self, context: RequestContext, opened: OpenPlan) -> Response:
         page = file_page(
             opened, context.session, context.options, int(context.path["file"]), context.number("page")
         )
-        return self._shown(context, page, opened)
+        return self._plan_html(context, page, opened)
 
     def _files(self, context: RequestContext, opened: OpenPlan) -> Response:
-        """The files that the reader gets to, one after the other."""
-        numbers = [number_in(each) for each in context.query.get("files", "").split(",")]
-        indexes = [each for each in numbers if each is not None]
-        views = file_views(opened, context.session, context.options, indexes)
-        return html("files.html", {**self._of_diffs(context, opened), "views": views, "goes_on": False})
+        """Show the files that the reader gets to, one after the other."""
+        indexes = [number_in(index) for index in context.query.get("files", "").split(",")]
+        reviewed = opened.review.files
+        files = [reviewed[index] for index in indexes if index is not None and index < len(reviewed)]
+        views = _file_views(context, opened)
+        shown_views = [views.of(file, 0, LINES_OF_A_FILE) for file in files[:MOST_FILES_OF_AN_ANSWER]]
+        return _diff_html("files.html", context, opened, views=shown_views, goes_on=False)
 
     def _rest(self, context: RequestContext, opened: OpenPlan) -> Response:
+        file = opened.review.files[int(context.path["file"])]
         first = number_in(context.query.get("first", "")) or 0
-        view = more_of_file(opened, context.session, context.options, int(context.path["file"]), first)
-        return html("files.html", {**self._of_diffs(context, opened), "views": [view], "goes_on": True})
+        view = _file_views(context, opened).of(file, first, LINES_OF_A_FILE, goes_on=True)
+        return _diff_html("files.html", context, opened, views=[view], goes_on=True)
 
     def _lines(self, context: RequestContext, opened: OpenPlan) -> Response:
-        """Lines between hunks, by their numbers in the result."""
-        first, last = context.number("first"), context.number("last")
+        """Show lines between hunks, by their numbers in the result."""
         file = opened.review.files[int(context.path["file"])]
-        cells = context_cells_of(opened, context.session, context.options, file, (first, last))
+        first = context.number("first")
+        last = min(context.number("last"), first + LINES_OF_A_FILE - 1)
+        cells = _file_views(context, opened).context(file, first, last)
         if not isinstance(cells, list):
             return problems_page(context.base, cells)
         names_edits = context.query.get("edits") == "1"
-        values = {**self._of_diffs(context, opened), "file": file, "cells": cells, "names_edits": names_edits}
-        return html("lines.html", values)
+        return _diff_html("lines.html", context, opened, file=file, cells=cells, names_edits=names_edits)
 
     def _search(self, context: RequestContext, opened: OpenPlan) -> Response:
-        wanted = context.query.get("q", "").strip()[:_MOST_WANTED]
-        found = search_page(opened, wanted)
-        return html("search.html", {**self._of_diffs(context, opened), "found": found})
+        text = context.query.get("q", "").strip()[:_MOST_WANTED]
+        return _diff_html("search.html", context, opened, found=search_page(opened, text))
 
-    def _shown(self, context: RequestContext, page: PlanPage, opened: OpenPlan) -> Response:
-        values = {
-            **self._of_diffs(context, opened),
-            "plan": page,
-            "earlier": self.actions.reviewing.earlier(opened) if opened.revises is not None else None,
-            "notice": context.session.notices.pop(opened.plan.plan_id, None),
+    def _plan_html(self, context: RequestContext, page: PlanPage, opened: OpenPlan) -> Response:
+        return _diff_html(
+            "plan.html",
+            context,
+            opened,
+            plan=page,
+            earlier=self.actions.reviewing.earlier(opened) if opened.revises is not None else None,
+            notice=context.session.notices.pop(opened.plan.plan_id, None),
             # A view link shows one plan, and no news of others.
-            "news": context.news if context.session.may_decide else "",
-        }
-        return html("plan.html", values)
-
-    def _of_diffs(self, context: RequestContext, opened: OpenPlan) -> dict[str, object]:
-        """What every template with diffs gets."""
-        return {
-            "base": context.base,
-            "url": context.plan_path(opened.plan.plan_id),
-            "query": context.query_of_options,
-            "options": context.options,
-            "form_token": context.session.form_token,
-            "may_decide": context.session.may_decide,
-            "may_mark": context.session.may_decide and can_approve(opened) and opened.review.undoes is None,
-            "viewed": context.session.notes_on(opened.plan.plan_id).viewed,
-            "is_stale": opened.state is ReviewState.STALE,
-        }
+            news=context.news if context.session.may_decide else "",
+        )
 
     def _section(self, context: RequestContext, opened: OpenPlan) -> Response:
         index, file = int(context.path["edit"]), int(context.path["file"])
@@ -453,7 +444,7 @@ class PlanAnswers:
         if commented is not None:
             number = int(anchor.removeprefix("comment-"))
             comment = ShownComment(context.session.notes_on(opened.plan.plan_id).comments[number], number)
-            answer["html"] = rendered("comment.html", {**self._of_diffs(context, opened), "each": comment})
+            answer["html"] = rendered("comment.html", {**_diff_values(context, opened), "each": comment})
         return with_headers(JSONResponse(answer))
 
     def _decide(self, context: RequestContext, opened: OpenPlan) -> Response:
@@ -473,13 +464,7 @@ class PlanAnswers:
         if unviewed:
             # Nothing was decided yet, so sending it again by a reload asks again.
             progress = progress_of(opened, notes_of(opened, context.session))
-            values = {
-                **self._of_diffs(context, opened),
-                "form": form,
-                "files": unviewed,
-                "progress": progress,
-            }
-            return html("unviewed.html", values)
+            return _diff_html("unviewed.html", context, opened, form=form, files=unviewed, progress=progress)
         return redirect(context.plan_path(self.actions.decide(context.session, opened, form)))
 
     def _apply(self, context: RequestContext, opened: OpenPlan) -> Response:
@@ -495,6 +480,30 @@ class PlanAnswers:
         plan_id = opened.plan.plan_id
         merged = merge_chosen(self.actions.reviewing.engine, context.session, plan_id, context.form)
         return redirect(context.plan_path(merged) if merged else context.plan_path(plan_id) + "/merge")
+
+
+def _file_views(context: RequestContext, opened: OpenPlan) -> FileViews:
+    return FileViews(opened, notes_of(opened, context.session), context.options)
+
+
+def _diff_html(template: str, context: RequestContext, opened: OpenPlan, **values: object) -> Response:
+    return html(template, {**_diff_values(context, opened), **values})
+
+
+def _diff_values(context: RequestContext, opened: OpenPlan) -> dict[str, object]:
+    """Return what every template with diffs takes."""
+    session = context.session
+    return {
+        "base": context.base,
+        "url": context.plan_path(opened.plan.plan_id),
+        "query": context.query_of_options,
+        "options": context.options,
+        "form_token": session.form_token,
+        "may_decide": session.may_decide,
+        "may_mark": session.may_decide and can_approve(opened) and opened.review.undoes is None,
+        "viewed": session.notes_on(opened.plan.plan_id).viewed,
+        "is_stale": opened.state is ReviewState.STALE,
+    }
 
 
 def _progress(context: RequestContext, opened: OpenPlan) -> dict[str, object]:

@@ -4,7 +4,6 @@ A form is obeyed only with the token of the session in it. Every answer to a for
 back or loading again repeats nothing.
 """
 
-import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
@@ -39,11 +38,11 @@ Answer = Callable[[responses.RequestContext], Response]
 
 
 class ReviewRoutes:
-    """The routes over one `desk`, for the visits of `visits`."""
+    """Routes of the review page: `actions` decide, and `sessions` say who asks."""
 
     def __init__(self, actions: responses.ReviewActions, sessions: ReviewSessions) -> None:
         self._actions = actions
-        self._plans = responses.PlanAnswers(actions)
+        self._plans = responses.PlanResponses(actions)
         self._sessions = sessions
 
     def all(self) -> tuple[BaseRoute, ...]:
@@ -88,26 +87,19 @@ class ReviewRoutes:
             return _no_session()
         return _opened(sessions, value, responses.plan_path(sessions.base, plan_id))
 
-    # Answers.
-
     def _list(self, context: responses.RequestContext) -> Response:
-        news = self._news_for(context)
+        # What happens while the page is made is news to it.
+        news = self._actions.news(context.session)
         page = listed_plans(self._actions.reviewing, context.number("page"))
         return responses.html("list.html", {"base": context.base, "page": page, "news": news})
 
     def _news(self, context: responses.RequestContext) -> Response:
-        return responses.with_headers(JSONResponse({"news": self._news_for(context)}))
+        return responses.with_headers(JSONResponse({"news": self._actions.news(context.session)}))
 
-    def _news_for(self, context: responses.RequestContext) -> str:
-        """A text that changes with plans and decisions, and with what other windows of the browser note."""
-        notes = sorted((plan_id, notes.version) for plan_id, notes in context.session.notes.items())
-        return _digest(f"{self._actions.review_changes()}\n{notes}")
-
-    def _on_plan(self, answer: responses.PlanAnswer) -> Answer:
-        return partial(self._plans.answer, answer=answer, news=self._news_for)
+    def _on_plan(self, response_of: responses.PlanResponse) -> Answer:
+        return partial(self._plans.respond, response_of=response_of)
 
 
-# From requests to answers.
 def _page(sessions: SessionStore, path: str, answer: Answer) -> Route:
     async def endpoint(request: Request) -> Response:
         session = sessions.of(request.cookies)
@@ -184,10 +176,6 @@ def _form_of(body: bytes) -> Mapping[str, str] | None:
     except ValueError:
         return None
     return dict(pairs)
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 _VIEW_ONLY: Final = (
