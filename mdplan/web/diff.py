@@ -1,4 +1,4 @@
-"""One file of a plan on the page: its hunks, and each edit before the first lines that it made."""
+"""The diff of one file on the review page: its hunks, and each edit before the first lines that it made."""
 
 import json
 import re
@@ -215,56 +215,59 @@ class FileViews:
 
         A view that `goes_on` below the lines before it repeats none of the edits that are there.
         """
-        found = self._opened.file(file.index)
+        review = self._opened.file(file.index)
         problems: Problems = ()
-        if not isinstance(found, plan_review.FileReview):
-            problems, found = found, plan_review.FileReview(file=file, hunks=(), gaps=(), notes=())
-        made = lines_by_edit(found.hunks)
-        loose = [edit for edit in file.edits if edit not in made] if first == 0 else []
-        n_lines = sum(len(hunk.lines) for hunk in found.hunks)
-        before = _before(found.hunks, first) if goes_on else frozenset()
-        hunks = tuple(self._hunks(found, first, size, made, before))
-        comments = self._comments_of(file, hunks)
+        if not isinstance(review, plan_review.FileReview):
+            problems, review = review, plan_review.FileReview(file=file, hunks=(), gaps=(), notes=())
+        edit_lines = lines_by_edit(review.hunks)
+        loose = [edit for edit in file.edits if edit not in edit_lines] if first == 0 else []
+        n_lines = sum(len(hunk.lines) for hunk in review.hunks)
+        shown_edits = _edits_before(review.hunks, first) if goes_on else frozenset()
+        hunks = tuple(self._hunks(review, first, size, edit_lines, shown_edits))
+        comments, loose_comments = self._comments_of(file, hunks)
         is_end = first + size >= n_lines
         return FileView(
             file=file,
-            notes=found.notes,
+            notes=review.notes,
             problems=problems,
-            cards=tuple(self._cards(loose[:MOST_LOOSE_EDITS], file, made)),
+            cards=tuple(self._cards(loose[:MOST_LOOSE_EDITS], file, edit_lines)),
             more_cards=max(0, len(loose) - MOST_LOOSE_EDITS),
             hunks=hunks,
             n_lines=n_lines,
             next=None if is_end else first + size,
-            last_gap=found.gaps[-1] if found.gaps and is_end else None,
+            last_gap=review.gaps[-1] if review.gaps and is_end else None,
             pages=ceil(n_lines / size) or 1,
-            comments=comments[0],
-            loose_comments=comments[1] if first == 0 else (),
+            comments=comments,
+            loose_comments=loose_comments if first == 0 else (),
         )
 
     def context(self, file: plan_review.ReviewedFile, first: int, last: int) -> list[Cell] | Problems:
         """The lines `first` to `last` of the result that no hunk shows. Errors: `OpenPlan.context`."""
-        found = self._opened.context(file.index, first, last)
-        return list(context_cells(found, self._options)) if isinstance(found, list) else found
+        lines = self._opened.context(file.index, first, last)
+        if not isinstance(lines, list):
+            return lines
+        options = self._options
+        return [_cell(line, options, (), shows_end=options.shows_blanks) for line in lines]
 
     def _hunks(
         self,
-        found: plan_review.FileReview,
+        review: plan_review.FileReview,
         first: int,
         size: int,
-        made: Mapping[int, EditLines],
-        shown: frozenset[int],
+        edit_lines: Mapping[int, EditLines],
+        shown_edits: frozenset[int],
     ) -> Iterator[HunkView]:
         before = 0
-        for hunk, gap in zip(found.hunks, found.gaps, strict=False):
+        for hunk, gap in zip(review.hunks, review.gaps, strict=False):
             start, end = max(0, first - before), max(0, first + size - before)
             before += len(hunk.lines)
             lines = hunk.lines[start:end]
             if not lines:
                 continue
             edits = sorted({edit for line in lines for edit in line.edits})
-            new = [edit for edit in edits if edit not in shown]
-            shown |= frozenset(new)
-            yield self._hunk(hunk, lines, found.file, (edits, new), made, gap if start == 0 else None)
+            new = [edit for edit in edits if edit not in shown_edits]
+            shown_edits |= frozenset(new)
+            yield self._hunk(hunk, lines, review.file, (edits, new), edit_lines, gap if start == 0 else None)
 
     def _hunk(
         self,
@@ -272,7 +275,7 @@ class FileViews:
         lines: Sequence[plan_review.ReviewedLine],
         file: plan_review.ReviewedFile,
         edits: tuple[Sequence[int], Sequence[int]],
-        made: Mapping[int, EditLines],
+        edit_lines: Mapping[int, EditLines],
         gap: plan_review.Gap | None,
     ) -> HunkView:
         numbers = {edit: self._number(edit, file) for edit in edits[0]}
@@ -291,7 +294,7 @@ class FileViews:
                 for index in edits[0]
                 if index in self._edits
             ),
-            cards=tuple(self._cards(edits[1], file, made)),
+            cards=tuple(self._cards(edits[1], file, edit_lines)),
             names_edits=any(cell.edits for cell in cells),
             cells=() if self._options.is_split else cells,
             rows=tuple(side_by_side(cells)) if self._options.is_split else (),
@@ -303,15 +306,15 @@ class FileViews:
         if edit is None or not moves_text(edit.op) or len(edit.files) != 2:
             return None
         other = next(each for each in edit.files if each != file.index)
-        found = self._opened.file(other)
-        if not isinstance(found, plan_review.FileReview):
+        review = self._opened.file(other)
+        if not isinstance(review, plan_review.FileReview):
             return None
-        lines = (line for hunk in found.hunks for line in hunk.lines)
+        lines = (line for hunk in review.hunks for line in hunk.lines)
         texts = frozenset(line.text for line in lines if index in line.edits)
         return OtherFile(self._opened.review.files[other].path, other, texts)
 
     def _cards(
-        self, indexes: Sequence[int], file: plan_review.ReviewedFile, made: Mapping[int, EditLines]
+        self, indexes: Sequence[int], file: plan_review.ReviewedFile, edit_lines: Mapping[int, EditLines]
     ) -> Iterator[EditCard]:
         numbers = self._opened.review.numbers
         for index in indexes:
@@ -321,7 +324,7 @@ class FileViews:
                     edit,
                     self._marks.get(index, Mark()),
                     file,
-                    made.get(index, EditLines()),
+                    edit_lines.get(index, EditLines()),
                     (self._number(index, file), numbers.number(index)),
                 )
 
@@ -351,13 +354,13 @@ class FileViews:
         return by_place, tuple(loose)
 
 
-def _before(hunks: Sequence[plan_review.ReviewedHunk], first: int) -> frozenset[int]:
+def _edits_before(hunks: Sequence[plan_review.ReviewedHunk], first: int) -> frozenset[int]:
     """The edits of the lines before the one at `first`."""
     lines = [line for hunk in hunks for line in hunk.lines][:first]
     return frozenset(edit for line in lines for edit in line.edits)
 
 
-# --- Hunks as rows of a table: one column of text, or before and after next to each other.
+# --- Hunks as rows of a table: one column of text, or old and new next to each other
 
 _KINDS: Final = {" ": "same", "-": "gone", "+": "new"}
 
@@ -393,14 +396,8 @@ def cells_of(
 
 def _other(line: plan_review.ReviewedLine, others: Mapping[int, OtherFile]) -> OtherFile | None:
     """The file in which the text of a changed line is as well, by the edit that moved it."""
-    found = (others[edit] for edit in line.edits if edit in others)
-    return next((other for other in found if line.text in other.texts), None)
-
-
-def context_cells(lines: Iterable[plan_review.ReviewedLine], options: DiffOptions) -> Iterator[Cell]:
-    """Lines that stay as they are, between hunks."""
-    for line in lines:
-        yield _cell(line, options, (), shows_end=options.shows_blanks)
+    candidates = (others[edit] for edit in line.edits if edit in others)
+    return next((other for other in candidates if line.text in other.texts), None)
 
 
 def side_by_side(cells: Sequence[Cell]) -> Iterator[Row]:
@@ -457,7 +454,7 @@ def _cell(
     )
 
 
-# --- An edit on the page: what it is, what it found, and what the reader thinks of it.
+# --- The card of an edit: what it is, what it found, and what the reader thinks of it
 
 _MOST_REQUESTED: Final = 3000
 
@@ -528,7 +525,7 @@ def _requested(edit: plan_review.ReviewedEdit) -> str:
     return text if len(text) <= _MOST_REQUESTED else f"{text[:_MOST_REQUESTED]}\n…"
 
 
-# --- Summaries of what an edit does to the lines of a file, counted in the diff.
+# --- What an edit does to the lines of a file, counted in the diff
 
 _RANGES_NAMED: Final = 6
 
@@ -587,8 +584,7 @@ def _ranges(numbers: Sequence[int]) -> str:
     return f"{noun} {', '.join(named)}{f' and {more} more places' if more else ''}"
 
 
-# --- The files of a plan as a tree of folders; a folder with one folder in it is one row, as
-# ``docs/guide``.
+# --- Files as a tree of folders; a folder with only one folder in it shares its row, as `docs/guide`
 
 # Below so many folders inside each other, rows show the rest of the path.
 _MOST_NESTED: Final = 12
@@ -637,13 +633,11 @@ def in_tree_order(nodes: Iterable[TreeNode]) -> list[plan_review.ReviewedFile]:
     return found
 
 
-# --- Lines of files as HTML. This is the one place where text of files becomes markup; all of it is
-# escaped.
+# --- Lines as HTML
 #
-# Blanks that matter can be seen: those that changed alone, those at the end of a changed line, and all of
-# them
-# where the reader asks. They stay in the text, so that what is copied from the page is what is in the
-# file.
+# Only this part makes markup of the text of files, and it escapes all of it. Spaces and tabs that matter are
+# made visible: those that changed alone, those at the end of a changed line, and all if the reader asks. They
+# stay in the text, so that what is copied from the page is what is in the file.
 
 # Characters of one line: more than prose has in a paragraph, and not so much that a browser stops.
 MOST_SHOWN: Final = 20_000
@@ -730,7 +724,7 @@ def _plain(text: str) -> str:
     )
 
 
-# --- Which removed line belongs next to which added one: a new title next to the old one.
+# --- Pairs of removed and added lines that belong next to each other, as an old title and a new one
 
 # Pairs of lines that one block may compare; in a larger one lines are paired by position.
 _MOST_LINE_COMPARISONS: Final = 10_000
@@ -828,7 +822,7 @@ def _lines(texts: Sequence[str]) -> list["_Line"]:
     return lines[::-1]
 
 
-# --- Two rendered texts with the words marked that differ, and nothing else.
+# --- Words that differ between two rendered texts
 
 # Pairs of words that are compared; past it, all between words that are unique on both sides are marked.
 _MOST_WORD_COMPARISONS: Final = 200_000
@@ -863,20 +857,16 @@ def _marked(tokens: Sequence[str], ranges: Sequence[tuple[int, int]], tag: str) 
     yield from tokens[at:]
 
 
-# --- Warnings of a plan by their cause, each with the place that it is about.
+# --- Warnings by their cause, each with its place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedWarning:
-    """A warning. `file` is the position of its file in the plan, `line` where it is in the result, if known.
-
-    `edit` is the edit that it belongs to.
-    """
+    """A warning. `file` is the position of its file in the plan, `line` its line in the result."""
 
     warning: Diagnostic
     file: int | None
     line: int | None
-    edit: int | None
 
     @property
     def anchor(self) -> str:
@@ -916,9 +906,4 @@ def _placed(review: plan_review.PlanReview) -> Iterator[PlacedWarning]:
         line = warning.place.line if warning.place is not None else None
         if line is None and edit is not None and path in (None, edit.result.to_file or edit.result.file):
             line = next((lines.start for lines in edit.result.result_lines), None)
-        yield PlacedWarning(
-            warning=warning,
-            file=paths.get(path or ""),
-            line=line,
-            edit=edit.index if edit is not None else None,
-        )
+        yield PlacedWarning(warning=warning, file=paths.get(path or ""), line=line)

@@ -1,4 +1,8 @@
-"""`mdplan serve --http`: the socket, what the terminal is reported, and the end."""
+"""The HTTP server of `mdplan serve --http` and `mdplan review`: socket, shutdown, guard, limits.
+
+One guard is before all routes, so a route that is added later needs none of its own. It checks the token or
+session, the host, the origin, and the size of the body.
+"""
 
 import asyncio
 import logging
@@ -43,18 +47,7 @@ _POLL_SECONDS: Final = 0.1
 _MOST_WAITING: Final = 1024
 
 
-# --- One HTTP application of the routes of several surfaces, after one guard.
-
-
-def _ignore_url(_url: str) -> None:
-    """For parts that need not know."""
-
-
-# --- The guard before every HTTP route: it checks credentials, host, origin and size.
-#
-# One guard for all of them, so that a route that is added later needs none of its own.
-
-# Says whether a request comes from someone who may ask.
+# Returns True if a request comes from someone who may ask.
 Admission = Callable[[HTTPConnection], bool]
 
 
@@ -71,11 +64,11 @@ class HttpPart:
     admissions: tuple[Admission, ...] = ()
     pages: tuple[str, ...] = ()
     running: Callable[[], AbstractAsyncContextManager[object]] = nullcontext
-    listening: Callable[[str], None] = _ignore_url
+    listening: Callable[[str], None] = lambda _url: None
 
 
 def serve_http(parts: Sequence[HttpPart], options: HttpOptions, path: str | None = None) -> int:
-    """Serve `parts` until a signal ends it; clients go to `path`, if there are any. Gives the exit code."""
+    """Serve `parts` until a signal ends it, and return the exit code. MCP clients, if any, go to `path`."""
     try:
         listener = _listener(options)
     except OSError as error:
@@ -108,13 +101,13 @@ def serve_http(parts: Sequence[HttpPart], options: HttpOptions, path: str | None
         )
         name = f"{options.host}:{port}" if options.is_loopback else options.hosts[0]
 
-        def tell() -> None:
+        def announce() -> None:
             if path is not None:
-                _tell(options, port, path)
+                _announce_address(options, port, path)
             for part in parts:
                 part.listening(f"http://{name}")
 
-        return anyio.run(_serve, server, listener, tell)
+        return anyio.run(_serve, server, listener, announce)
 
 
 class _Server(uvicorn.Server):
@@ -145,7 +138,7 @@ def _listener(options: HttpOptions) -> socket.socket:
     return listener
 
 
-def _tell(options: HttpOptions, port: int, path: str) -> None:
+def _announce_address(options: HttpOptions, port: int, path: str) -> None:
     lines = [f"Serving MCP at http://{options.host}:{port}{path}. Ctrl-C ends it."]
     if options.token_is_new:
         lines.append(
@@ -156,11 +149,11 @@ def _tell(options: HttpOptions, port: int, path: str) -> None:
     click.echo("\n".join(lines), err=True)
 
 
-async def _serve(server: _Server, listener: socket.socket, tell: Callable[[], None]) -> int:
+async def _serve(server: _Server, listener: socket.socket, announce: Callable[[], None]) -> int:
     async with anyio.create_task_group() as tasks:
         await tasks.start(_stop_on_signal, server, tasks)
-        # Who reads this may send a signal at once.
-        tell()
+        # Whoever reads this may send a signal at once.
+        announce()
         await server.serve(sockets=[listener])
         tasks.cancel_scope.cancel()
     return Exit.INTERRUPTED if server.should_exit else Exit.ENVIRONMENT
@@ -225,11 +218,10 @@ def http_app(parts: Sequence[HttpPart], rules: GuardRules) -> Starlette:
     )
 
 
-# --- HTTP connections with a time limit for each request, and a limit on how many are open.
+# --- Time limits for each request, and a limit on open connections
 #
-# A client that opens connections and sends nothing, or a request without its end, costs a server room
-# that
-# others need; uvicorn limits only the time between two requests.
+# A client that opens connections and sends nothing, or a request without its end, uses room that others need;
+# uvicorn limits only the time between two requests.
 
 HEAD_SECONDS: Final = 10.0
 
@@ -349,7 +341,7 @@ _NOT_ADMITTED: Final = (
 
 
 def bearer(token: str) -> Admission:
-    """Admits requests with the header `Authorization: Bearer TOKEN`."""
+    """Admit requests with the header `Authorization: Bearer TOKEN`."""
     expected = _digest(token)
 
     def admits(connection: HTTPConnection) -> bool:
@@ -361,7 +353,7 @@ def bearer(token: str) -> Admission:
 
 
 def any_of(*admissions: Admission) -> Admission:
-    """Admits what one of `admissions` admits."""
+    """Admit what one of `admissions` admits."""
     return lambda connection: any(admits(connection) for admits in admissions)
 
 

@@ -53,9 +53,6 @@ class ListedPlan:
     title: str
 
 
-# --- How far a review is: what was viewed, accepted, rejected and commented, as numbers and in words.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewProgress:
     """Numbers of edits, files and comments. `unviewed` are the positions of the files that nobody viewed."""
@@ -169,9 +166,9 @@ class FoundInFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchPage:
-    """The files in which `wanted` was found; `is_cut` says that there is more."""
+    """The files in which `text` was found; `is_cut` says that there is more."""
 
-    wanted: str
+    text: str
     files: tuple[FoundInFile, ...]
     is_cut: bool
 
@@ -242,32 +239,30 @@ def plan_summary(review: plan_review.PlanReview) -> str:
     return f"{undo}{counted(len(review.edits), 'edit')} in {shown(files[0].path)}{more}"
 
 
-def search_page(opened: OpenPlan, wanted: str) -> SearchPage:
-    """Where the diff of a plan has the text `wanted`, whatever its case."""
+def search_page(opened: OpenPlan, text: str) -> SearchPage:
+    """Find `text` in the diff of a plan, whatever its case."""
     found: list[FoundInFile] = []
     n_left = _MOST_FOUND
     for file in diff.in_tree_order(diff.file_tree(opened.review.changed_files)):
         if not n_left:
             break
-        inside = _found_in(opened, file, wanted, min(n_left, _MOST_FOUND_IN_A_FILE))
+        inside = _found_in(opened, file, text, min(n_left, _MOST_FOUND_IN_A_FILE))
         if inside is not None:
             found.append(inside)
             n_left -= max(1, len(inside.lines))
     is_cut = not n_left or any(len(each.lines) == _MOST_FOUND_IN_A_FILE for each in found)
-    return SearchPage(wanted=wanted, files=tuple(found), is_cut=is_cut)
+    return SearchPage(text=text, files=tuple(found), is_cut=is_cut)
 
 
 def section_page(
     opened: OpenPlan, edit: plan_review.ReviewedEdit, file: plan_review.ReviewedFile
 ) -> SectionPage:
     """The section that `edit` touches in `file`."""
-    found = opened.section(edit.index, file.index)
-    touched = (
-        found
-        if isinstance(found, plan_review.TouchedSection)
-        else plan_review.TouchedSection(before=None, after=None)
-    )
-    before, after = (_rendered(opened, file, side) for side in (touched.before, touched.after))
+    section = opened.section(edit.index, file.index)
+    problems = section if isinstance(section, tuple) else ()
+    if not isinstance(section, plan_review.TouchedSection):
+        section = plan_review.TouchedSection(before=None, after=None)
+    before, after = (_rendered(opened, file, side) for side in (section.before, section.after))
     if before is not None and after is not None and before.html is not None and after.html is not None:
         old, new = diff.marked_html(before.html, after.html)
         before, after = replace(before, html=old), replace(after, html=new)
@@ -277,15 +272,13 @@ def section_page(
         file=file,
         before=before,
         after=after,
-        problems=found if isinstance(found, tuple) else (),
+        problems=problems,
     )
 
 
-def _found_in(
-    opened: OpenPlan, file: plan_review.ReviewedFile, wanted: str, limit: int
-) -> FoundInFile | None:
-    lines = opened.found(file.index, wanted, limit)
-    is_path = any(wanted.lower() in path.lower() for path in (file.path, file.new_path or ""))
+def _found_in(opened: OpenPlan, file: plan_review.ReviewedFile, text: str, limit: int) -> FoundInFile | None:
+    lines = opened.found(file.index, text, limit)
+    is_path = any(text.lower() in path.lower() for path in (file.path, file.new_path or ""))
     if not isinstance(lines, list) or not (lines or is_path):
         return FoundInFile(file=file, is_path=True, lines=()) if is_path else None
     return FoundInFile(file=file, is_path=is_path, lines=tuple(lines))
@@ -331,10 +324,10 @@ def _page(
     )
 
 
-# --- How much of a plan one answer holds, so that it stays small whatever the plan is.
+# --- How much of a plan one response holds
 #
-# A plan is one page. Its first files come with the page, the others when the reader gets to them. That is
-# decided by the sums of the plan alone: no text is read for it.
+# A plan is one page. Its first files come with the page, the others when the reader gets to them. The sums of
+# the plan decide which: no text is read for it.
 
 # Lines of all files that come with a plan, of one page of a file alone, and of one file before the reader
 # asks for more of it.
@@ -380,8 +373,7 @@ def height_of(file: plan_review.ReviewedFile) -> int:
     return min(lines, LINES_OF_A_FILE) + len(file.edits) * _LINES_OF_AN_EDIT
 
 
-# --- The page on which a person decides the conflicts of a stale plan: base, file and plan side by
-# side.
+# --- Conflicts of a stale plan: base, file and plan side by side
 
 _FIELD = "choice-{}-{}"
 
@@ -433,20 +425,20 @@ def _shown(file: int, index: int, place: ConflictPlace) -> ShownConflict:
     )
 
 
-def opened_merge(engine: Engine, plan_id: str) -> "OpenMerge | FlashMessage":
+def opened_merge(engine: Engine, plan_id: str) -> OpenMerge | FlashMessage:
     """The merge of a plan; a message where it cannot be merged."""
-    found = open_merge(engine, plan_id)
-    return found if isinstance(found, OpenMerge) else FlashMessage("The plan cannot be merged.", found)
+    merge = open_merge(engine, plan_id)
+    return merge if isinstance(merge, OpenMerge) else FlashMessage("The plan cannot be merged.", merge)
 
 
 def merge_chosen(engine: Engine, session: ReviewSession, plan_id: str, form: Mapping[str, str]) -> str | None:
-    """Make the plan of the choices in `form`; its ID, or None where there is none, with a notice."""
-    found = opened_merge(engine, plan_id)
-    if isinstance(found, FlashMessage):
-        session.notices[plan_id] = found
+    """Make the plan of the choices in `form` and return its ID; None, with a notice, if there is none."""
+    merge = opened_merge(engine, plan_id)
+    if isinstance(merge, FlashMessage):
+        session.notices[plan_id] = merge
         return None
-    choices = dict(_choices(found, form))
-    if sum(map(len, choices.values())) < found.places:
+    choices = dict(_choices(merge, form))
+    if sum(map(len, choices.values())) < merge.places:
         session.notices[plan_id] = FlashMessage("Choose a text for each conflict.")
         return None
     merged = plan_merge(engine, plan_id, choices, form.get("version", ""))
@@ -457,9 +449,9 @@ def merge_chosen(engine: Engine, session: ReviewSession, plan_id: str, form: Map
     return merged
 
 
-def _choices(found: OpenMerge, form: Mapping[str, str]) -> Iterator[tuple[str, list[Choice]]]:
+def _choices(merge: OpenMerge, form: Mapping[str, str]) -> Iterator[tuple[str, list[Choice]]]:
     known = set(Choice)
-    for number, file in enumerate(found.files):
+    for number, file in enumerate(merge.files):
         given = [form.get(_FIELD.format(number, index), "") for index in range(len(file.places))]
         yield file.path, [Choice(each) for each in given if each in known]
 

@@ -1,4 +1,4 @@
-"""The pages and forms of one plan."""
+"""Responses of the review page: the pages and forms of one plan, and its HTML in a chat."""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -42,10 +42,7 @@ from mdplan.web.pages import (
 )
 from mdplan.web.sessions import EditChoice, FlashMessage, Mark, PlanNotes, ReviewSession, verdicts_key
 
-_MOST_WANTED: Final = 200
-
-
-# --- One request of a browser, as the answers of the page get it.
+_MOST_SEARCHED: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +112,7 @@ class DecisionForm:
 
 @dataclass(frozen=True, slots=True)
 class ReviewActions:
-    """Decisions over `reviewing`; `user` gives the name of who decides."""
+    """What a reader does on the page, through `reviewing`; `user` returns the name of who decides."""
 
     reviewing: ReviewService
     user: Callable[[], str]
@@ -203,7 +200,7 @@ class ReviewActions:
     def _decided(
         self, plan_id: str, form: DecisionForm, feedback: dict[str, Any], rejected: frozenset[int]
     ) -> decisions.Decision | Problems:
-        """The decision of `form`, with what the reader `said`."""
+        """Record the decision of `form`, with its feedback."""
         if form.verb == REJECT:
             return self.reviewing.reject(plan_id, self.user(), **feedback)
         if form.verb == REQUEST_CHANGES:
@@ -298,8 +295,6 @@ class PlanResponses:
             return nothing()
         return response_of(context, opened)
 
-    # Pages.
-
     def _state(self, context: RequestContext, opened: OpenPlan) -> Response:
         return with_headers(JSONResponse({"state": opened.state, **_progress(context, opened)}))
 
@@ -340,7 +335,7 @@ class PlanResponses:
         return _diff_html("lines.html", context, opened, file=file, cells=cells, names_edits=names_edits)
 
     def _search(self, context: RequestContext, opened: OpenPlan) -> Response:
-        text = context.query.get("q", "").strip()[:_MOST_WANTED]
+        text = context.query.get("q", "").strip()[:_MOST_SEARCHED]
         return _diff_html("search.html", context, opened, found=search_page(opened, text))
 
     def _plan_html(self, context: RequestContext, page: PlanPage, opened: OpenPlan) -> Response:
@@ -391,14 +386,12 @@ class PlanResponses:
         answer.headers["Content-Disposition"] = 'attachment; filename="plan.patch"'
         return with_headers(answer)
 
-    # Forms.
-
     def _mark(self, context: RequestContext, opened: OpenPlan) -> Response:
         index = int(context.path["edit"])
         if index not in {edit.index for edit in opened.review.edits}:
             return problems_page(context.base, no_such_edit())
-        given = context.form.get("mark", "")
-        choice = EditChoice(given) if given in list(EditChoice) else EditChoice.NONE
+        mark = context.form.get("mark", "")
+        choice = EditChoice(mark) if mark in list(EditChoice) else EditChoice.NONE
         self.actions.mark(context.session, opened, index, Mark(choice, context.form.get("comment", "")))
         anchor = number_in(context.form.get("at_file", ""))
         name = f"edit-{index}" + (f"-file-{anchor}" if anchor is not None else "")
@@ -534,7 +527,7 @@ def _back(context: RequestContext, opened: OpenPlan, anchor: str) -> str:
     return f"{path}?{context.query_of_options}&page={page}#{anchor}"
 
 
-# --- Answers to browsers: templates that escape everything, headers that allow only what is needed.
+# --- HTML and headers: templates escape everything, and headers allow only what is needed
 
 # Characters of a found line on each side of what was found.
 _AROUND: Final = 80
@@ -583,29 +576,29 @@ def problems_page(base: str, problems: Problems) -> Response:
 
 
 def nothing() -> Response:
-    """For a path that leads nowhere."""
+    """Return the response for a path that leads nowhere."""
     return refused(404, "Page not found.")
 
 
 def refused(status: int, message: str) -> Response:
-    """A refusal in plain words."""
+    """Return a refusal in plain words."""
     return with_headers(PlainTextResponse(message + "\n", status))
 
 
 def static(name: str) -> Response | None:
-    """A file of the package; None where there is none of that name."""
+    """Return a file of the package; None if there is none of that name."""
     data = _static_files().get(name)
     kind = _KINDS[Path(name).suffix] if data is not None else None
     return with_headers(Response(data, media_type=kind)) if kind is not None else None
 
 
 def static_text(name: str) -> str:
-    """The text of a file of the package."""
+    """Return the text of a file of the package."""
     return _static_files()[name].decode("utf-8")
 
 
 def with_headers(answer: Response) -> Response:
-    """`answer` with the headers that every one has."""
+    """Return `answer` with the headers that every response has."""
     answer.headers.update(_HEADERS)
     return answer
 
@@ -634,7 +627,7 @@ def _environment() -> Environment:
         "code_spans": _code_spans,
         "height": height_of,
         "beside": lambda cells: list(side_by_side(cells)),
-        "found": _found,
+        "found": _marked_line,
     }
     return environment
 
@@ -649,7 +642,7 @@ def _code_spans(text: str) -> Markup:
     )
 
 
-def _found(line: FoundLine) -> Markup:
+def _marked_line(line: FoundLine) -> Markup:
     """A line with the text marked that was found, and so much around it as fits a row."""
     start, end = line.at, line.at + line.length
     before = shown(line.text[max(0, start - _AROUND) : start])
@@ -668,7 +661,7 @@ def _date(seconds: float) -> Markup:
     )
 
 
-# --- The actions of the review page, independent of HTTP.
+# --- Decisions
 
 # The verbs of the form with which a plan is decided.
 APPROVE: Final = "approve"
@@ -706,7 +699,7 @@ def _comment(text: str) -> str:
     return text.translate(_ONE_LINE_END).strip()[: decisions.MOST_COMMENT_CHARACTERS + 1]
 
 
-# --- A plan as the App in a chat shows it: the same lines as on the page, without its forms and links.
+# --- A plan in a chat: the same lines as on the page, without its forms and links
 
 _COLOURS: Final = lazy_pattern(r":root \{\n  color-scheme: light dark;\n(?P<light>[^}]*)\}")
 

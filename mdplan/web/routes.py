@@ -1,4 +1,4 @@
-"""Routes of the page. Each is after the guard of the server, and all but the links after a session too.
+"""Routes of the review page. Each is behind the guard of the server, and all but the links need a session.
 
 A form is obeyed only with the token of the session in it. Every answer to a form is a redirect, so that going
 back or loading again repeats nothing.
@@ -31,10 +31,10 @@ VIEW: Final = "view"
 
 _PLAN: Final = "plan/{plan_id}"
 
-# A choice for each conflict of a merge.
+# A form has a choice for each conflict of a merge.
 _MOST_FIELDS: Final = 500
 
-Answer = Callable[[responses.RequestContext], Response]
+ResponseOf = Callable[[responses.RequestContext], Response]
 
 
 class ReviewRoutes:
@@ -52,17 +52,17 @@ class ReviewRoutes:
         return (*links, *self._pages(deciding), *self._pages(viewing))
 
     def _pages(self, sessions: SessionStore) -> tuple[BaseRoute, ...]:
-        pages: dict[str, Answer] = {
+        pages: dict[str, ResponseOf] = {
             "": self._list,
             "news": self._news,
             "static/{name}": lambda context: responses.static(context.path["name"]) or responses.nothing(),
-            **{_PLAN + path: self._on_plan(answer) for path, answer in self._plans.pages.items()},
+            **{_PLAN + path: self._on_plan(response_of) for path, response_of in self._plans.pages.items()},
         }
-        forms = {_PLAN + path: self._on_plan(answer) for path, answer in self._plans.forms.items()}
+        forms = {_PLAN + path: self._on_plan(response_of) for path, response_of in self._plans.forms.items()}
         return (
             _page(sessions, sessions.base.rstrip("/"), lambda context: responses.redirect(context.base)),
-            *(_page(sessions, sessions.base + path, answer) for path, answer in pages.items()),
-            *(_form(sessions, sessions.base + path, answer) for path, answer in forms.items()),
+            *(_page(sessions, sessions.base + path, response_of) for path, response_of in pages.items()),
+            *(_form(sessions, sessions.base + path, response_of) for path, response_of in forms.items()),
         )
 
     async def _open(self, request: Request) -> Response:
@@ -76,7 +76,7 @@ class ReviewRoutes:
         if sessions.of(request.cookies) is not None:
             return responses.redirect(target)
         value = self._sessions.start(request.query_params.get("token", ""))
-        return _opened(sessions, value, target) if value is not None else _no_session()
+        return _first_page(sessions, value, target) if value is not None else _no_session()
 
     async def _view(self, request: Request) -> Response:
         """Start a session that shows one plan, by a link that a client of a server of agents received."""
@@ -85,7 +85,7 @@ class ReviewRoutes:
         value = self._sessions.start_view(plan_id, request.query_params.get("token", ""))
         if value is None:
             return _no_session()
-        return _opened(sessions, value, responses.plan_path(sessions.base, plan_id))
+        return _first_page(sessions, value, responses.plan_path(sessions.base, plan_id))
 
     def _list(self, context: responses.RequestContext) -> Response:
         # What happens while the page is made is news to it.
@@ -96,39 +96,43 @@ class ReviewRoutes:
     def _news(self, context: responses.RequestContext) -> Response:
         return responses.with_headers(JSONResponse({"news": self._actions.news(context.session)}))
 
-    def _on_plan(self, response_of: responses.PlanResponse) -> Answer:
+    def _on_plan(self, response_of: responses.PlanResponse) -> ResponseOf:
         return partial(self._plans.respond, response_of=response_of)
 
 
-def _page(sessions: SessionStore, path: str, answer: Answer) -> Route:
+def _page(sessions: SessionStore, path: str, response_of: ResponseOf) -> Route:
     async def endpoint(request: Request) -> Response:
         session = sessions.of(request.cookies)
         if session is None:
             return _no_session()
         context = _context_of(request, sessions, session, {})
-        return await _in_thread(answer, context) if _is_shown(context) else responses.refused(403, _VIEW_ONLY)
+        return (
+            await anyio.to_thread.run_sync(response_of, context)
+            if _may_see(context)
+            else responses.refused(403, _VIEW_ONLY)
+        )
 
     return Route(path, endpoint, methods=["GET"])
 
 
-def _form(sessions: SessionStore, path: str, answer: Answer) -> Route:
+def _form(sessions: SessionStore, path: str, response_of: ResponseOf) -> Route:
     async def endpoint(request: Request) -> Response:
         session = sessions.of(request.cookies)
         if session is None:
             return _no_session()
         if not session.may_decide:
             return responses.refused(403, _VIEW_ONLY)
-        form = _form_of(await request.body())
+        form = _form_fields(await request.body())
         if form is None or not session.owns(form.get("form_token", "")):
             return responses.refused(
                 403, "This form belongs to a page that is no longer open. Reload the page."
             )
-        return await _in_thread(answer, _context_of(request, sessions, session, form))
+        return await anyio.to_thread.run_sync(response_of, _context_of(request, sessions, session, form))
 
     return Route(path, endpoint, methods=["POST"])
 
 
-def _opened(sessions: SessionStore, value: str, target: str) -> Response:
+def _first_page(sessions: SessionStore, value: str, target: str) -> Response:
     """Set the cookie of a session that starts, and go on to its first page."""
     answer = responses.html("opened.html", {"base": sessions.base, "target": target})
     path = sessions.base.rstrip("/")
@@ -143,8 +147,8 @@ def _only_get(path: str, endpoint: Callable[[Request], Awaitable[Response]]) -> 
     return route
 
 
-def _is_shown(context: responses.RequestContext) -> bool:
-    """Whether a session may see the page that it asks for: a view link shows one plan and style sheets."""
+def _may_see(context: responses.RequestContext) -> bool:
+    """Return True if a session may see the page: a view link shows one plan and static files."""
     plan_id, static_name = context.path.get("plan_id"), context.path.get("name")
     return context.session.may_decide or static_name is not None or context.session.may_see(plan_id or "")
 
@@ -162,13 +166,8 @@ def _context_of(
     )
 
 
-async def _in_thread(answer: Answer, context: responses.RequestContext) -> Response:
-    # Plans are read, and files are: the loop goes on serving concurrently.
-    return await anyio.to_thread.run_sync(answer, context)
-
-
-def _form_of(body: bytes) -> Mapping[str, str] | None:
-    """The fields of a form as browsers send it; None for anything else."""
+def _form_fields(body: bytes) -> Mapping[str, str] | None:
+    """Return the fields of a form as browsers send it; None for anything else."""
     try:
         pairs = parse_qsl(
             body.decode("utf-8"), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict"
@@ -187,15 +186,14 @@ def _no_session() -> Response:
     return responses.refused(401, "Open the link that the server printed when it started; it works once.")
 
 
-# --- The review page as a part of an HTTP application.
+def review_part(
+    reviewing: ReviewService, user: Callable[[], str], show_link: Callable[[str], None]
+) -> HttpPart:
+    """Return the review page, below a random path. `user` returns the name of the reviewer.
 
-
-def review_part(reviewing: ReviewService, user: Callable[[], str], tell: Callable[[str], None]) -> HttpPart:
-    """The review page below a random path. `user` returns the name of the reviewer.
-
-    Once the server listens, `tell` receives the one-time link to a session that may decide: only a terminal
-    may show it. Until the server stops, MCP servers find the address for viewing a plan in the user's state
-    directory (see `review_address`).
+    Once the server listens, `show_link` receives the one-time link to a session that may decide; only a
+    terminal may show it. Until the server stops, MCP servers find the address for viewing a plan in the
+    user's state directory (see `announce`).
     """
     sessions = ReviewSessions()
     roots = [root.path for root in reviewing.engine.workspace.roots]
@@ -214,7 +212,7 @@ def review_part(reviewing: ReviewService, user: Callable[[], str], tell: Callabl
     def listening(url: str) -> None:
         for root in roots:
             announce(root, url + views, sessions.view_key)
-        tell(f"{url}{opens}?token={sessions.new_link()}")
+        show_link(f"{url}{opens}?token={sessions.new_link()}")
 
     @asynccontextmanager
     async def running() -> AsyncIterator[None]:
@@ -234,16 +232,14 @@ def review_part(reviewing: ReviewService, user: Callable[[], str], tell: Callabl
     )
 
 
-# --- The page as a server of its own, for the person who started it.
-
-# Forms hold comments, and nothing else of any length.
+# Forms hold comments, and nothing else that is long.
 _MOST_FORM_BYTES: Final = 1 << 16
 
 
-def serve_page(reviewing: ReviewService, host: str, port: int, tell: Callable[[str], None]) -> int:
-    """Serve the page on `host` and `port` (0: a free one) until a signal ends it. Gives the exit code.
+def serve_page(reviewing: ReviewService, host: str, port: int, show_link: Callable[[str], None]) -> int:
+    """Serve the page on `host` and `port` (0: a free one) until a signal ends it; return the exit code.
 
-    `tell` gets the link that opens it. An address that other machines reach is a usage error of click.
+    `show_link` receives the link that opens it. An address that other machines reach is a usage error.
     """
     options = local_options(host, port, _MOST_FORM_BYTES)
-    return serve_http([review_part(reviewing, user_name, tell)], options)
+    return serve_http([review_part(reviewing, user_name, show_link)], options)

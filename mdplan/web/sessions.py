@@ -23,7 +23,7 @@ from mdplan.storage.plans import LineComment, view_token
 
 _TOKEN_BYTES: Final = 32
 _PATH_BYTES: Final = 16
-_MOST_VISITS: Final = 100
+_MAX_SESSIONS: Final = 100
 # A person who went away for longer opens the page again.
 _IDLE_SECONDS: Final = 8 * 3600.0
 
@@ -132,7 +132,7 @@ class SessionStore:
         value = secrets.token_urlsafe(_TOKEN_BYTES)
         with self._lock:
             self._used[value] = (session, self._clock())
-            while len(self._used) > _MOST_VISITS:
+            while len(self._used) > _MAX_SESSIONS:
                 del self._used[next(iter(self._used))]
         return value
 
@@ -143,11 +143,10 @@ class SessionStore:
             now = self._clock()
             while self._used and now - next(iter(self._used.values()))[1] > _IDLE_SECONDS:
                 del self._used[next(iter(self._used))]
-            found = self._used.pop(value, None)
-            if found is None:
-                return None
-            self._used[value] = (found[0], now)
-            return found[0]
+            session, _ = self._used.pop(value, (None, now))
+            if session is not None:
+                self._used[value] = (session, now)
+            return session
 
     def covers(self, path: str) -> bool:
         """Whether a page of these sessions may be at that path."""
@@ -178,15 +177,15 @@ class ReviewSessions:
     def is_link(self, token: str) -> bool:
         """Whether a link with that token would start a session."""
         with self._lock:
-            return self._found(token) is not None
+            return self._matching_link(token) is not None
 
     def start(self, token: str) -> str | None:
         """Start a session by the link with that token, which is used up; the value of its cookie."""
         with self._lock:
-            found = self._found(token)
-            if found is None:
+            link = self._matching_link(token)
+            if link is None:
                 return None
-            self._links.discard(found)
+            self._links.discard(link)
         return self.deciding.add(ReviewSession(form_token=secrets.token_urlsafe(_TOKEN_BYTES)))
 
     def start_view(self, plan_id: str, token: str) -> str | None:
@@ -199,7 +198,7 @@ class ReviewSessions:
         """Whether a view link with that token shows the plan of that full ID."""
         return _equal(token, view_token(self.view_key, plan_id))
 
-    def _found(self, token: str) -> str | None:
+    def _matching_link(self, token: str) -> str | None:
         return next((each for each in self._links if _equal(token, each)), None)
 
 
