@@ -4,13 +4,13 @@
 they are named here and nowhere else, and a test builds every tool.
 """
 
-import functools
 import json
 import os
 import signal
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from threading import Lock
 from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
@@ -47,16 +47,16 @@ from mcp.types import (
 from pydantic import ValidationError
 
 from mdplan.diagnostics import Exit
-from mdplan.mcp.approval import Tasks, ask_for_review, hide_apps, may_ask, note_waiting
+from mdplan.mcp.approval import Tasks, ask_for_review, hide_apps, may_ask, record_waiting
 from mdplan.mcp.tool import (
     Catalog,
     ChatDecisions,
+    CurrentCall,
     PromptDefinition,
     ResourceDefinition,
     ShownFiles,
     ToolDefinition,
     current_call,
-    progress_listener,
 )
 from mdplan.text.lazy_pattern import lazy_pattern
 
@@ -202,7 +202,7 @@ def _is_only_for_app(tool: Tool) -> bool:
 def _tool(definition: ToolDefinition, decisions: ChatDecisions | None) -> Tool:
     # A plain function, not a coroutine: the SDK runs it in a thread, and other calls go on concurrently.
     return Tool(
-        fn=functools.partial(_call, definition, decisions),
+        fn=partial(_call, definition, decisions),
         name=definition.name,
         title=definition.title,
         description=definition.description,
@@ -227,8 +227,8 @@ def _call(
     arguments: Mapping[str, Any],
     context: Context[Any, Any],
 ) -> CallToolResult | InputRequiredResult:
-    (client, version), shown = _client_name(context), _shown_in_session(context)
-    with progress_listener(_Progress(context)), current_call(client, shown, version) as call:
+    new_call = partial(CurrentCall, *_client_name(context), _shown_in_session(context), _Progress(context))
+    with current_call(new_call()) as call:
         answer = definition.call(arguments)
     plan_id = call.pending[-1].plan_id if call.pending else answer.structured.get("planId")
     if call.pending and may_ask():
@@ -237,10 +237,10 @@ def _call(
         if isinstance(asked, InputRequiredResult):
             return asked
         if asked:
-            with current_call(client, shown, version) as call:
+            with current_call(new_call()) as call:
                 answer = definition.call(arguments)
     if call.pending:
-        note_waiting(call.pending[-1])
+        record_waiting(call.pending[-1])
     for uri in call.changed:
         anyio.from_thread.run(context.notify_resource_updated, uri)
     return CallToolResult(
@@ -380,7 +380,7 @@ async def _leave_when_idle() -> None:
     os._exit(Exit.INTERRUPTED)
 
 
-# --- Incoming messages that the SDK cannot read, and our own refusals can answer.
+# --- Incoming messages that the SDK cannot read and our own refusals can answer
 
 
 class LenientStream:

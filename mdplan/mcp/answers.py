@@ -27,7 +27,7 @@ from mdplan.reports.plan import (
     ReviewReport,
     UndoneTransaction,
 )
-from mdplan.reports.read import ReadReport, ReadResult, SearchedFile, SearchReport
+from mdplan.reports.read import ReadReport, SearchedFile, SearchReport
 from mdplan.requests.batch import validated, wire_names, with_decoded_fields
 from mdplan.requests.read import ReadRequest
 from mdplan.requests.schemas import Schema
@@ -48,30 +48,26 @@ WithDiff = TypeVar("WithDiff", PlanReport, HistoryReport)
 
 
 def answer(report: AnyReport, text_of: Callable[[AnyReport], str], most: int = MOST_CHARACTERS) -> ToolResult:
-    """Answer that contains `report` as data and as text; `text_of` gives the text of a success.
+    """Return `report` as data and as text; `text_of` gives the text of a success.
 
-    What grows with a batch is cut to fit into `most` characters; what others report was made to fit before.
+    Lists that grow with a batch are cut to fit into `most` characters.
     """
-    return _answer(report, to_wire(report), text_of, most)
+    wire = cut_lists(to_wire(report), most)
+    if not report.ok:
+        return refused(report, wire)
+    return ToolResult(text=text_of(report), structured=wire, is_refusal=False)
 
 
-def _answer(
-    report: AnyReport, wire: dict[str, Any], text_of: Callable[[AnyReport], str], most: int
-) -> ToolResult:
-    is_of_a_batch = isinstance(report, PlanReport | HistoryReport) or not report.ok
-    return ToolResult(
-        text=text_of(report) if report.ok else refusal_text(report),
-        structured=within(wire, most) if is_of_a_batch else wire,
-        is_refusal=not report.ok,
-    )
+def refused(report: Report, wire: Mapping[str, Any]) -> ToolResult:
+    """Return the refusal `report`, whose data are `wire`."""
+    return ToolResult(text=refusal_text(report), structured=wire, is_refusal=True)
 
 
 def plan_answer(report: PlanReport, most: int = MOST_CHARACTERS) -> ToolResult:
-    """Answer of a plan or an apply, its diff cut between hunks where it is too long."""
-    wire = to_wire(report)
-    if size_of(wire) <= most:
-        return _answer(report, wire, partial(plan_text, most=most), most)
-    return answer(with_short_diff(report, most), partial(plan_text, most=most), most)
+    """Return the answer of a plan or an apply, its diff cut between hunks if it is too long."""
+    if wire_size(report) > most:
+        report = with_short_diff(report, most)
+    return answer(report, partial(plan_text, most=most), most)
 
 
 def with_short_diff(report: WithDiff, most: int = MOST_CHARACTERS) -> WithDiff:
@@ -120,11 +116,10 @@ def cut_diff(diff: str, room: int) -> str:
     return diff[:kept]
 
 
-# --- Reports as text for a model: compact where the call went well, complete where it was refused.
+# --- Reports as text: short if the call went well, complete if it was refused
 #
-# Some clients show a model nothing but the structured data of a success, and others nothing but the text;
-# of a
-# refusal, most show the text alone. So each of the two is on its own.
+# Some clients show a model only the structured data of a success, others only the text; of a refusal, most
+# show only the text. So each of the two has to do without the other.
 
 # Some clients cut the text of an error near 11,000 characters.
 _MOST_OF_A_REFUSAL: Final = 10_000
@@ -326,7 +321,7 @@ def _kinds(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} in {kind}" for kind, count in sorted(counts.items()))
 
 
-# --- Reports of huge batches within the size that clients take: long lists lose their end, and say so.
+# --- Long lists of a report lose their end, and the report says so
 
 # The lists that grow with a batch, by their names on the wire.
 _LISTS: Final = frozenset(
@@ -353,8 +348,8 @@ _MOST_INSIDE: Final = {"candidates": 20, "files": 50}
 _OMISSION_NOTE_CHARACTERS: Final = 400
 
 
-def within(wire: dict[str, Any], most: int) -> dict[str, Any]:
-    """The report `wire` in at most `most` characters of JSON, if cutting lists brings it there.
+def cut_lists(wire: dict[str, Any], most: int) -> dict[str, Any]:
+    """Cut the lists of the report `wire` until it has at most `most` characters of JSON, if that helps.
 
     `leftOut` then says how many entries the ends of lists have lost, by the names of the lists.
     """
@@ -409,13 +404,13 @@ def _with_short_entries(value: Any, name: str, left_out: dict[str, int]) -> Any:
 
 def _lists_of(value: dict[str, Any], above: str) -> dict[str, list[Any]]:
     """The lists of a report and of the objects in it, by their dotted names."""
-    found: dict[str, list[Any]] = {}
-    for name, each in value.items():
-        if isinstance(each, list) and name in _LISTS:
-            found[above + name] = each
-        elif isinstance(each, dict):
-            found |= _lists_of(each, f"{above}{name}.")
-    return found
+    lists: dict[str, list[Any]] = {}
+    for name, field in value.items():
+        if isinstance(field, list) and name in _LISTS:
+            lists[above + name] = field
+        elif isinstance(field, dict):
+            lists |= _lists_of(field, f"{above}{name}.")
+    return lists
 
 
 def _prefix(entries: list[Any], room: int) -> list[Any]:
@@ -433,7 +428,7 @@ def _with_list(value: dict[str, Any], path: list[str], entries: list[Any]) -> di
     return {**value, name: _with_list(value[name], below, entries) if below else entries}
 
 
-# --- Review comments on a plan as text for its author: by edit, with lines, and what has changed since.
+# --- Comments of a reviewer, as text for the author of the plan
 
 _SHORT: Final = len("sha256-") + 16
 
@@ -476,24 +471,24 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-# --- Answers of tools that look: as much as fits into the size that clients take, and how to go on.
+# --- Reads and searches: as much as fits, and a cursor to go on
 
 Content = TypeVar("Content")
 
 
-def fitted(
+def fit_to_size(
     make: Callable[[int], Content], amount: int, most: int, size: Callable[[Content], int] = size_of
 ) -> Content:
-    """What `make` makes of `amount`, or of less where that is larger than `most`; of 1 at the least."""
-    made = make(amount)
-    while (found := size(made)) > most and amount > 1:
-        amount = shrunk(amount, found, most)
-        made = make(amount)
-    return made
+    """Return what `make` makes of `amount`, or of less if that is larger than `most`; of 1 at the least."""
+    content = make(amount)
+    while (characters := size(content)) > most and amount > 1:
+        amount = smaller_limit(amount, characters, most)
+        content = make(amount)
+    return content
 
 
-def shrunk(amount: int, size: int, most: int) -> int:
-    """Less than `amount`, which has `size`: nine tenths of what would fit if all parts were of one size."""
+def smaller_limit(amount: int, size: int, most: int) -> int:
+    """Return less than `amount`, which has `size`: nine tenths of what fits if all parts have one size."""
     return max(1, min(amount - 1, amount * most * 9 // (size * 10)))
 
 
@@ -502,15 +497,15 @@ def wire_size(report: Report) -> int:
     return size_of(to_wire(report))
 
 
-def either_size(text_of: Callable[[AnyReport], str]) -> Callable[[AnyReport], int]:
-    """How many characters a report takes as JSON or as text, whichever is longer."""
+def larger_form_size(text_of: Callable[[AnyReport], str]) -> Callable[[AnyReport], int]:
+    """Return a function that counts the characters of a report as JSON or as text, whichever is longer."""
     return lambda report: max(wire_size(report), len(text_of(report)))
 
 
 def with_fewer_hits(report: SearchReport, most: int, size: Callable[[SearchReport], int]) -> SearchReport:
     """`report` with as many hits as fit by `size`, without the lines around them where not even one fits."""
     listed = hit_count(report)
-    cut = fitted(lambda count: first_hits(report, count), listed, most, size)
+    cut = fit_to_size(lambda count: first_hits(report, count), listed, most, size)
     if size(cut) <= most:
         return cut
     return replace(cut, files=tuple(map(_without_context, cut.files)))
@@ -557,19 +552,15 @@ def read_within(
     What was omitted is not listed where the list alone would be too long.
     """
     longest = min(request.max_characters, most)
-    report = fitted(
+    report = fit_to_size(
         lambda characters: engine.read(replace(request, max_characters=characters)), longest, most, size
     )
     if size(report) <= most:
         return report
-    return replace(report, results=tuple(map(_without_outline, report.results)))
+    return replace(report, results=tuple(replace(result, left_out=None) for result in report.results))
 
 
-def _without_outline(result: ReadResult) -> ReadResult:
-    return replace(result, left_out=None)
-
-
-def bounded(
+def refused_if_too_long(
     answer: ToolResult, shape: type[AnyReport], most: int, refuse: Callable[[AnyReport], ToolResult]
 ) -> ToolResult:
     """`answer`, or a refusal where it is longer than `most`: nothing was written, so nothing is lost."""
@@ -583,21 +574,18 @@ def bounded(
     return refuse(refusal(shape, (problem,)))
 
 
-# --- Arguments of a tool call, before any tool looks at them.
+# --- Arguments of a tool call
 
 
-def catch_errors(
+def with_valid_arguments(
     shape: type[Report], call: Callable[[dict[str, Any]], ToolResult]
 ) -> Callable[[Mapping[str, Any]], ToolResult]:
-    """`call`, shielded from null arguments, which count as absent, and from text that is no Unicode.
-
-    The refusal has the given `shape`.
-    """
+    """Drop null arguments before `call`, and refuse text that is no Unicode in the given `shape`."""
 
     def call_guarded(arguments: Mapping[str, Any]) -> ToolResult:
-        given = {name: value for name, value in arguments.items() if value is not None}
-        problem = not_unicode(given)
-        return call(given) if problem is None else answer(refusal(shape, (problem,)), str)
+        present = {name: value for name, value in arguments.items() if value is not None}
+        problem = not_unicode(present)
+        return call(present) if problem is None else answer(refusal(shape, (problem,)), str)
 
     return call_guarded
 
@@ -624,7 +612,7 @@ _NOT_UNICODE = Diagnostic.invalid(
 )
 
 
-# --- Requests of the toolsets whose names and shapes are those of a document: models, read strictly.
+# --- Requests of the toolsets `editor`, `text` and `files`
 
 # Longer than any path that a file system takes.
 MOST_PATH: Final = 4096

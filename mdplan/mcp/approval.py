@@ -32,6 +32,7 @@ from mcp.types import (
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
+    ElicitationCapability,
     ElicitRequest,
     ElicitRequestFormParams,
     ElicitRequestURLParams,
@@ -168,16 +169,19 @@ def _gives_input_in_results(context: Context[Any, Any]) -> bool:
     return is_version_at_least(context.protocol_version or "", _INPUT_IN_RESULTS)
 
 
-def _shows_forms(context: Context[Any, Any]) -> bool:
+def _elicitation(context: Context[Any, Any]) -> ElicitationCapability | None:
     capabilities = context.client_capabilities
-    elicitation = capabilities.elicitation if capabilities is not None else None
+    return capabilities.elicitation if capabilities is not None else None
+
+
+def _shows_forms(context: Context[Any, Any]) -> bool:
+    elicitation = _elicitation(context)
     # A client that names no mode shows forms.
     return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
 
 
 def _opens_addresses(context: Context[Any, Any]) -> bool:
-    capabilities = context.client_capabilities
-    elicitation = capabilities.elicitation if capabilities is not None else None
+    elicitation = _elicitation(context)
     return elicitation is not None and elicitation.url is not None
 
 
@@ -212,12 +216,10 @@ async def _decided(plan: PendingPlan, context: Context[Any, Any]) -> bool:
     return plan.is_decided
 
 
-# --- A call that waits for a decision becomes a task, where the client has
-# `io.modelcontextprotocol/tasks`.
+# --- Tasks: calls that wait for a decision, for clients with `io.modelcontextprotocol/tasks`
 #
-# The client asks for the task until a person has decided; then the call is made again, and its result is
-# that
-# of the task. Nothing runs between two questions. Other clients get the refusal, which says how to ask
+# The client asks for the task until a person has decided; then the call is made again, and its result is that
+# of the task. Nothing runs between two questions. Other clients receive the refusal, which says how to ask
 # again.
 
 TASKS_ID: Final = "io.modelcontextprotocol/tasks"
@@ -251,8 +253,8 @@ def may_ask() -> bool:
 _OUTCOME: Final[ContextVar[CallOutcome | None]] = ContextVar("outcome", default=None)
 
 
-def note_waiting(plan: PendingPlan) -> None:
-    """Note that the current call waits for a decision about `plan`, if its client has tasks."""
+def record_waiting(plan: PendingPlan) -> None:
+    """Record that the current call waits for a decision about `plan`, if its client has tasks."""
     outcome = _OUTCOME.get()
     if outcome is not None:
         outcome.pending = plan
@@ -394,7 +396,7 @@ def _has_tasks(ctx: ServerRequestContext[Any, Any]) -> bool:
     return is_new and extensions is not None and TASKS_ID in extensions
 
 
-# --- MCP Apps for the clients that show them: others see no App, no tool of one, and no link to one.
+# --- MCP Apps: clients without them see no App, no tool of one, and no link to one
 
 _UI: Final = "ui"
 

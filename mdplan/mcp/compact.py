@@ -37,18 +37,14 @@ _MOST_HASHES: Final = 3
 def compact_plan_answer(report: PlanReport, most: int, *, was_shown: bool = False) -> ToolResult:
     """ToolResult for a plan or a commit; without its diff where that `was_shown` with the plan before."""
     if not report.ok:
-        return ToolResult(
-            text=answers.refusal_text(report),
-            structured=answers.within(compact_wire(report), most),
-            is_refusal=True,
-        )
+        return answers.refused(report, answers.cut_lists(compact_wire(report), most))
     shortened = answers.with_short_diff(_without_redundancy(report, was_shown=was_shown), most)
     is_remembered = shown_files() is not None and report.applied
     is_listed = len(report.files) > (_MOST_HASHES if is_remembered else _MOST_FILES)
     listing = answers.first_lines(_listing(report.files), most // 2, "files") if is_listed else []
     wire = _wire(report, shortened, listing)
     text = answers.plan_text(shortened, most, listing)
-    return ToolResult(text=text, structured=answers.within(wire, most), is_refusal=False)
+    return ToolResult(text=text, structured=answers.cut_lists(wire, most), is_refusal=False)
 
 
 def _without_redundancy(report: PlanReport, *, was_shown: bool) -> PlanReport:
@@ -167,7 +163,7 @@ def _wire(report: PlanReport, shortened: PlanReport, listing: Sequence[str]) -> 
 
 def _listing(files: Sequence[FileReport]) -> Iterator[str]:
     """Files and how many lines they gain and lose; the first of those of one folder has its name above."""
-    for folder, those in groupby(files, key=lambda file: file.file.rpartition("/")[0]):
+    for folder, those in groupby(files, key=lambda file: _folder(file.file)):
         above = f"{folder}/\n" if folder else ""
         for file in those:
             name = file.file.rpartition("/")[2] + (f" renamed to {file.new_file}" if file.new_file else "")
@@ -196,7 +192,7 @@ def _match(match: MatchResult) -> str:
     return f"{match.line}:{match.col} {match.text}"
 
 
-# --- Compact answers of stat, read and search: long lists as one text of lines, short ones as objects.
+# --- Stat, read and search: long lists as one text of lines, short ones as objects
 
 # More sections are lines of text.
 MOST_OBJECTS: Final = 40
@@ -206,9 +202,9 @@ _USUAL: Final[dict[str, object]] = {"format": "markdown", "encoding": "utf-8", "
 _DERIVED: Final = frozenset({"finalNewline", "lineEnds", "bytes", "detail"})
 
 
-def without_redundancy(report: StatReport, *, was_asked: bool) -> StatReport:
-    """A stat without what its rows say anyway, and without empty inventories, unless all `was_asked` for."""
-    if not report.ok or was_asked:
+def without_redundancy(report: StatReport, *, inventories_wanted: bool) -> StatReport:
+    """Return `report` without empty inventories and what its rows repeat, unless `inventories_wanted`."""
+    if not report.ok or inventories_wanted:
         return report
     return replace(
         report,
@@ -339,9 +335,6 @@ def _lines(lines: Iterator[str]) -> str:
     return visible("\n".join(lines))
 
 
-# --- Past transactions as decoded JSON: those of one list are one text of lines.
-
-
 def history_wire(report: HistoryReport, rows: Sequence[str]) -> dict[str, Any]:
     """A history, in which the `rows` of its transactions are one text, `listing`."""
     if not report.ok:
@@ -352,10 +345,9 @@ def history_wire(report: HistoryReport, rows: Sequence[str]) -> dict[str, Any]:
     return wire
 
 
-# --- Shortens a long diff for an answer: changed lines only, long ones cut around the change.
+# --- Short diffs: only changed lines, and of long lines only the part around the change
 #
-# It is for reading, not for `git apply`; the exact diff is a resource, and in answers with verbosity
-# full.
+# They are for reading, not for `git apply`; the exact diff is a resource, and in answers with verbosity full.
 
 _HUNK: Final = lazy_pattern(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
@@ -499,11 +491,11 @@ def _changes(lines: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
         was = int(found[1]) if found else was + (line[:1] in {" ", "-"})
 
 
-# --- Reports as decoded JSON that says each thing once: short hashes, nothing empty, no defaults.
+# --- Reports as JSON: short hashes, nothing empty, no defaults
 
 _HASH: Final = lazy_pattern(r"(sha256-)?[0-9a-f]{64}")
 
-_DIGITS: Final = 16
+_HASH_DIGITS: Final = 16
 
 # Values that a reader may take for granted.
 _DEFAULTS: Final[Mapping[str, object]] = {
@@ -523,7 +515,7 @@ _DEFAULTS: Final[Mapping[str, object]] = {
 def short(text: str) -> str:
     """`text`, or where it is a SHA-256, also one of a plan, its first 16 digits."""
     found = _HASH.fullmatch(text)
-    return text[: len(found[1] or "") + _DIGITS] if found else text
+    return text[: len(found[1] or "") + _HASH_DIGITS] if found else text
 
 
 def pruned(value: Any) -> Any:  # noqa: ANN401 (any JSON)

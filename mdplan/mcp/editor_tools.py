@@ -1,18 +1,20 @@
-"""The toolset `editor`: reading and editing text files by lines, with what must be there as the guard.
+"""The toolset `editor`: read and edit text files by lines, guarded by the text that must be there.
 
-Names, shapes and error texts are those of requirement 04. Edits of all files of a call are one transaction.
+Names, shapes and error texts are a fixed interface that callers parse. The edits of all files of a call are
+one transaction.
 """
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from functools import partial
+from typing import Any, Final, Literal, TypeVar
 
 from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.engine.engine import Engine
-from mdplan.mcp.answers import MOST_PATH, AnyRequest, Request, hint_of, read_arguments, request_schema
+from mdplan.mcp.answers import MOST_PATH, Request, hint_of, read_arguments, request_schema
 from mdplan.mcp.flat_schema import NULLABLE, object_schema
 from mdplan.mcp.tool import EDITOR_PATCH, ToolDefinition, ToolResult
 from mdplan.operations.base import Ordinal
@@ -20,7 +22,7 @@ from mdplan.requests.schemas import Schema
 from mdplan.text.lines import to_lf
 from mdplan.text.source import Source, visible
 
-# --- Requests of the toolset `editor`, with the names of requirement 04.
+# --- Requests
 
 _ENCODING: Final = Field(default=None, description="Encoding of the file; UTF-8 when absent.")
 
@@ -145,6 +147,8 @@ class DeleteRequest(Request):
     require_exact_match: bool = _EXACT
 
 
+AnyEditorRequest = TypeVar("AnyEditorRequest", bound=Request)
+
 _NAME_OF: Final[Mapping[type[Request], str]] = {
     GetRequest: "get_text_file_contents",
     PatchRequest: EDITOR_PATCH,
@@ -204,19 +208,28 @@ _OUTPUTS: Final[Mapping[type[Request], Schema]] = {
 
 def editor_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
     """The tools of this set, over `engine`."""
+    tool = partial(_tool, engine)
     return (
-        _tool("Read text files", _GET, GetRequest, _caller(engine, GetRequest, get)),
-        _tool("Patch text files", _PATCH, PatchRequest, _caller(engine, PatchRequest, patch)),
-        _tool("Create a text file", _CREATE, CreateRequest, _caller(engine, CreateRequest, create)),
-        _tool("Append to a text file", _APPEND, AppendRequest, _caller(engine, AppendRequest, append)),
-        _tool("Insert into a text file", _INSERT, InsertRequest, _caller(engine, InsertRequest, insert)),
-        _tool("Delete lines of a text file", _DELETE, DeleteRequest, _caller(engine, DeleteRequest, delete)),
+        tool("Read text files", _GET, GetRequest, get),
+        tool("Patch text files", _PATCH, PatchRequest, patch),
+        tool("Create a text file", _CREATE, CreateRequest, create),
+        tool("Append to a text file", _APPEND, AppendRequest, append),
+        tool("Insert into a text file", _INSERT, InsertRequest, insert),
+        tool("Delete lines of a text file", _DELETE, DeleteRequest, delete),
     )
 
 
 def _tool(
-    title: str, description: str, model: type[Request], call: Callable[[Mapping[str, Any]], ToolResult]
+    engine: Engine,
+    title: str,
+    description: str,
+    model: type[AnyEditorRequest],
+    run: Callable[[Engine, AnyEditorRequest], dict[str, Any]],
 ) -> ToolDefinition:
+    def call(arguments: Mapping[str, Any]) -> ToolResult:
+        request = read_arguments(model, arguments)
+        return _answer(_refusal(request) if isinstance(request, tuple) else run(engine, request))
+
     return ToolDefinition(
         name=_NAME_OF[model],
         title=title,
@@ -228,16 +241,6 @@ def _tool(
         may_be_repeated=model in {GetRequest, CreateRequest},
         call=call,
     )
-
-
-def _caller(
-    engine: Engine, model: type[AnyRequest], run: Callable[[Engine, AnyRequest], dict[str, Any]]
-) -> Callable[[Mapping[str, Any]], ToolResult]:
-    def call(arguments: Mapping[str, Any]) -> ToolResult:
-        request = read_arguments(model, arguments)
-        return _answer(_refusal(request) if isinstance(request, tuple) else run(engine, request))
-
-    return call
 
 
 def _refusal(problems: Problems) -> dict[str, Any]:
@@ -258,7 +261,7 @@ def _answer(content: dict[str, Any]) -> ToolResult:
     )
 
 
-# --- Calls of the toolset `editor`, with the answers of requirement 04.
+# --- Calls
 
 _NOT_APPLIED: Final = "Nothing was applied, because another file of this call failed"
 
@@ -329,7 +332,7 @@ class EditorDocument:
         """The file, or why it cannot be read."""
         source = engine.source(file, encoding)
         if isinstance(source, Diagnostic):
-            return failures_of(source, encoding)
+            return failure_of(source, encoding)
         return cls(file, encoding, source)
 
     @property
@@ -521,12 +524,10 @@ def _edit_one(
 
 
 def _result(problems: Problems) -> dict[str, Any]:
-    return failures_of(problems[0]).to_json() if problems else {"result": "ok"}
+    return failure_of(problems[0]).to_json() if problems else {"result": "ok"}
 
 
-# --- Requests that name lines and what is there, as edits of a batch; and reports in their own words.
-#
-# The texts of reasons, suggestions and hints are those that requirement 04 documents.
+# --- Edits of a batch, and reports in the words of this toolset
 
 _VALIDATION: Final = "Content validation failed - file was modified"
 
@@ -561,7 +562,7 @@ def write(engine: Engine, files: Sequence[Mapping[str, Any]]) -> Problems:
     return engine.write(batch).diagnostics
 
 
-def failures_of(problem: Diagnostic, encoding: str | None = None) -> Failure:
+def failure_of(problem: Diagnostic, encoding: str | None = None) -> Failure:
     """`problem` in the words of the document, where it has some."""
     if problem.code is Code.STALE_BASE:
         return Failure(_VALIDATION, _CHECK, _VERIFY)
@@ -588,7 +589,7 @@ def failures_by_file(problems: Problems, files: Mapping[str, str]) -> Iterator[t
     for path, name in files.items():
         own = [problem for problem in problems if problem.file in {path, name, None}]
         if own:
-            yield path, failures_of(own[0])
+            yield path, failure_of(own[0])
 
 
 def _without_trailing_blanks(text: str) -> str:

@@ -1,6 +1,6 @@
 """The toolset `files`: find lines by a pattern, then read from there to where the section ends.
 
-Names, rules and layouts are those of requirement 03. Both tools only read.
+Both tools only read.
 """
 
 from collections.abc import Iterator, Mapping
@@ -159,7 +159,7 @@ def files_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
             input_schema=answers.request_schema(ReadFilesRequest),
             output_schema=flat_report_schema(ReadReport),
             writes=False,
-            call=answers.catch_errors(ReadReport, lambda arguments: _read_files(engine, arguments)),
+            call=answers.with_valid_arguments(ReadReport, lambda arguments: _read_files(engine, arguments)),
         ),
         ToolDefinition(
             name="grep_content",
@@ -168,7 +168,9 @@ def files_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
             input_schema=answers.request_schema(GrepContentRequest),
             output_schema=flat_report_schema(SearchReport),
             writes=False,
-            call=answers.catch_errors(SearchReport, lambda arguments: _grep_content(engine, arguments)),
+            call=answers.with_valid_arguments(
+                SearchReport, lambda arguments: _grep_content(engine, arguments)
+            ),
         ),
     )
 
@@ -183,11 +185,13 @@ def _read_files(engine: Engine, arguments: Mapping[str, Any]) -> ToolResult:
     targets = tuple(file.to_target() for file in request.files)
     most = engine.settings.report_characters
     wanted = ReadRequest(targets=targets, max_characters=most, cursor=request.cursor)
-    report = _without_empty_results(answers.read_within(engine, wanted, most, answers.either_size(_laid_out)))
+    report = _without_empty_results(
+        answers.read_within(engine, wanted, most, answers.larger_form_size(_laid_out))
+    )
     if not any(result.content is not None for result in report.results):
         return _refused(report)
     answer = ToolResult(text=_laid_out(report), structured=to_wire(report), is_refusal=False)
-    return answers.bounded(answer, ReadReport, most, _refused)
+    return answers.refused_if_too_long(answer, ReadReport, most, _refused)
 
 
 def _without_empty_results(report: ReadReport) -> ReadReport:
@@ -264,9 +268,9 @@ def _grep_content(engine: Engine, arguments: Mapping[str, Any]) -> ToolResult:
     if not report.ok:
         return _refused(report)
     most = engine.settings.report_characters
-    report = answers.with_fewer_hits(report, most, answers.either_size(_matches))
+    report = answers.with_fewer_hits(report, most, answers.larger_form_size(_matches))
     answer = ToolResult(text=visible(_matches(report)), structured=to_wire(report), is_refusal=False)
-    return answers.bounded(answer, SearchReport, most, _refused)
+    return answers.refused_if_too_long(answer, SearchReport, most, _refused)
 
 
 def _matches(report: SearchReport) -> str:

@@ -29,7 +29,7 @@ _SECTION_FIELDS: Final = frozenset(
 )
 
 
-# Those that were made.
+# Cache of report schemas. mypy does not take a class for a key of `cache`.
 _REPORT_SCHEMAS: Final[dict[type[Report], Schema]] = {}
 _KEY_FIELDS: Final = frozenset(
     {"section", "key", "expectedValue", "occurrence", "sectionSha256", "before", "after", "inOrder"}

@@ -73,11 +73,9 @@ def _chapter(name: str, model: type[Operation]) -> str:
     return f"### {name}\n\n{inspect.getdoc(model)}\n\n```json\n{example}\n```\n"
 
 
-# --- Resources: outlines and sections of files, the diff of a plan, the guide, and the exact schema of
-# a batch.
+# --- Resources
 #
-# Many clients show no resources; all that they hold can be had through the tools or the command line as
-# well.
+# Many clients show no resources; the tools and the command line give all of this as well.
 
 
 def resources(engine: Engine, paragraphs: Mapping[str, str]) -> tuple[ResourceDefinition, ...]:

@@ -24,10 +24,11 @@ from mdplan.mcp.flat_schema import (
 )
 from mdplan.mcp.review_app import SHOWS_APP
 from mdplan.mcp.tool import (
+    ShownFiles,
     ShownVersion,
     ToolDefinition,
     ToolResult,
-    note_changed,
+    record_changed,
     report_progress,
     shown_files,
 )
@@ -127,7 +128,7 @@ def md_tools(engine: Engine, read_only: bool) -> tuple[ToolDefinition, ...]:  # 
                     else {}
                 ),
             },
-            call=answers.catch_errors(shape, with_verbosity(shape, partial(call, engine))),
+            call=answers.with_valid_arguments(shape, with_verbosity(shape, partial(call, engine))),
         )
 
     return (
@@ -140,7 +141,7 @@ def md_tools(engine: Engine, read_only: bool) -> tuple[ToolDefinition, ...]:  # 
     )
 
 
-# --- Calls of the toolset `md`: read the arguments, ask the engine, and answer as briefly as requested.
+# --- Calls
 
 # Rows of a stat that are made to see how large all of them are.
 _FIRST_ROWS: Final = 50
@@ -151,7 +152,7 @@ Arguments = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class _Forms(Generic[AnyReport]):
+class _AnswerForms(Generic[AnyReport]):
     """How a report is written: as decoded JSON, and as text for a success."""
 
     wire: Callable[[AnyReport], dict[str, Any]]
@@ -165,43 +166,38 @@ class _Forms(Generic[AnyReport]):
         """The report as an answer of at most so many characters."""
         report = with_hints_for(Caller.AGENT, report)
         if not report.ok and not getattr(report, "results", ()):
-            return ToolResult(
-                text=answers.refusal_text(report),
-                structured=answers.within(self.wire(report), most),
-                is_refusal=True,
-            )
-        text = self.text(report) if report.ok else answers.refusal_text(report)
-        made = ToolResult(text=text, structured=self.wire(report), is_refusal=not report.ok)
-        return (
-            answers.bounded(made, type(report), most, lambda refused: self.answer(refused, most))
-            if report.ok
-            else made
+            return answers.refused(report, answers.cut_lists(self.wire(report), most))
+        if not report.ok:
+            return answers.refused(report, self.wire(report))
+        result = ToolResult(text=self.text(report), structured=self.wire(report), is_refusal=False)
+        return answers.refused_if_too_long(
+            result, type(report), most, lambda refused: self.answer(refused, most)
         )
 
 
 def call_stat(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResult:
-    """ToolResult of `md_stat`."""
+    """Answer `md_stat`."""
     request = read_stat_request(arguments)
     most = engine.settings.report_characters
     if not isinstance(request, StatRequest):
-        return _stat_forms(full=full, was_asked=True, as_objects=False).answer(
+        return _stat_forms(full=full, inventories_wanted=True, as_objects=False).answer(
             refusal(StatReport, request), most
         )
     is_full = request.detail == "full"
     as_objects = None if request.detail == "auto" else is_full
-    was_asked = is_full or request.include is not None
-    forms = _stat_forms(full=full, was_asked=was_asked, as_objects=as_objects)
+    inventories_wanted = is_full or request.include is not None
+    forms = _stat_forms(full=full, inventories_wanted=inventories_wanted, as_objects=as_objects)
     report = _fitting_stat(engine, request, most, forms.size)
     if report.sections or report.ini_sections or report.text_sections or report.keys:
-        note_shown(engine, [(report.file, report.base_sha256)])
+        record_shown(engine, [(report.file, report.base_sha256)])
     return forms.answer(report, most)
 
 
-def _stat_forms(*, full: bool, was_asked: bool, as_objects: bool | None) -> _Forms[StatReport]:
+def _stat_forms(*, full: bool, inventories_wanted: bool, as_objects: bool | None) -> _AnswerForms[StatReport]:
     if full:
-        return _Forms(to_wire, stat_text)
-    brief = partial(compact.without_redundancy, was_asked=was_asked)
-    return _Forms(
+        return _AnswerForms(to_wire, stat_text)
+    brief = partial(compact.without_redundancy, inventories_wanted=inventories_wanted)
+    return _AnswerForms(
         lambda report: compact.stat_wire(brief(report), as_objects=as_objects),
         lambda report: stat_text(brief(report), is_short=compact.is_outline(report, as_objects=as_objects)),
     )
@@ -222,41 +218,41 @@ def _fitting_stat(
         # They say about how large all are. Where far less than all fits, the rest is not even made.
         asked = min(request.limit or LIMITS[report.detail or "brief"], report.total_sections or rows)
         expected = size(report) * asked // rows
-        report = first_rows(answers.shrunk(asked, expected, most) if expected > 2 * most else asked)
+        report = first_rows(answers.smaller_limit(asked, expected, most) if expected > 2 * most else asked)
     elif not is_whole:
         report = engine.stat(request)
-    found = size(report)
-    if not report.ok or found <= most:
+    characters = size(report)
+    if not report.ok or characters <= most:
         return report
     longest = max(len(rows) for rows in to_wire(report).values() if isinstance(rows, list))
-    return answers.fitted(first_rows, answers.shrunk(longest, found, most), most, size)
+    return answers.fit_to_size(first_rows, answers.smaller_limit(longest, characters, most), most, size)
 
 
 def call_read(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResult:
-    """ToolResult of `md_read`."""
-    forms: _Forms[ReadReport] = _Forms(to_wire if full else compact.read_wire, read_text)
+    """Answer `md_read`."""
+    forms: _AnswerForms[ReadReport] = _AnswerForms(to_wire if full else compact.read_wire, read_text)
     request = read_read_request(arguments)
     most = engine.settings.report_characters
     if not isinstance(request, ReadRequest):
         return forms.answer(refusal(ReadReport, request), most)
     report = answers.read_within(engine, request, most, forms.size)
-    note_shown(engine, [(result.file, result.base_sha256) for result in report.results])
+    record_shown(engine, [(result.file, result.base_sha256) for result in report.results])
     return forms.answer(report, most)
 
 
 def call_search(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResult:
-    """ToolResult of `md_search`."""
-    forms: _Forms[SearchReport] = (
-        _Forms(to_wire, search_text)
+    """Answer `md_search`."""
+    forms: _AnswerForms[SearchReport] = (
+        _AnswerForms(to_wire, search_text)
         if full
-        else _Forms(compact.search_wire, partial(search_text, brief=True))
+        else _AnswerForms(compact.search_wire, partial(search_text, brief=True))
     )
     request = read_search_request(arguments)
     most = engine.settings.report_characters
     if not isinstance(request, SearchRequest):
         return forms.answer(refusal(SearchReport, request), most)
     report = answers.with_fewer_hits(engine.search(request, report_progress), most, forms.size)
-    note_shown(
+    record_shown(
         engine,
         [(found.file, found.base_sha256) for found in report.files if found.groups or found.front_matter],
     )
@@ -264,17 +260,17 @@ def call_search(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResu
 
 
 def call_validate(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResult:
-    """ToolResult of `md_validate`."""
+    """Answer `md_validate`."""
     return _plan_answer(engine, engine.plan(arguments, report_progress), full=full)
 
 
 def call_apply(engine: Engine, arguments: Arguments, *, full: bool) -> ToolResult:
-    """ToolResult of `md_apply`."""
+    """Answer `md_apply`."""
     request = read_apply_request(arguments, engine.settings.batch)
     if isinstance(request, tuple):
         return _plan_answer(engine, refusal(ApplyReport, request), full=full)
     report = engine.apply(request, report_progress, seen_bases())
-    note_written(engine, report)
+    record_written(engine, report)
     is_plan = isinstance(request, PlanRef) and request.accept is None
     return _plan_answer(engine, with_changes(engine, report), full=full, was_shown=is_plan)
 
@@ -291,7 +287,7 @@ def _plan_answer(
     )
 
 
-# --- `md_history`: what was committed, and taking it back.
+# --- md_history
 
 NAME: Final = "md_history"
 
@@ -308,9 +304,6 @@ _MOST_FILES: Final = 10
 _UNDO: Final = """\
  action undo takes a whole one back (by default your last), unless a file changed since; undo the \
 undo to redo."""
-
-# The description of the tool says what there is to say.
-_FIELDS: Final[Mapping[str, str]] = {}
 
 
 class HistoryRequest(WireModel):
@@ -342,7 +335,8 @@ class HistoryRequest(WireModel):
 
 def history_tool(engine: Engine, *, read_only: bool) -> ToolDefinition:
     """The tool over `engine`; with `read_only` it only lists."""
-    fields = request_properties(HistoryRequest, _FIELDS)
+    # The description of the tool says what there is to say.
+    fields = request_properties(HistoryRequest, {})
     if read_only:
         fields = {name: fields[name] for name in ("transaction", "planId", "file", "limit")}
     # The choices are at md_apply.
@@ -350,7 +344,7 @@ def history_tool(engine: Engine, *, read_only: bool) -> ToolDefinition:
         name: {key: value for key, value in each.items() if key != "enum" or name == "action"}
         for name, each in fields.items()
     }
-    call = with_verbosity(HistoryReport, _caller(engine, fields))
+    call = partial(_call_history, engine, may_undo=not read_only)
     return ToolDefinition(
         name=NAME,
         title="Past commits" if read_only else "Past commits, undo",
@@ -362,47 +356,40 @@ def history_tool(engine: Engine, *, read_only: bool) -> ToolDefinition:
         writes=not read_only,
         meta={"anthropic/searchHint": "list past Markdown edits" + ("" if read_only else ", undo one")},
         may_be_repeated=read_only,  # The undo of an undo is a redo.
-        call=answers.catch_errors(HistoryReport, call),
+        call=answers.with_valid_arguments(HistoryReport, with_verbosity(HistoryReport, call)),
     )
 
 
-def _caller(engine: Engine, fields: Mapping[str, Schema]) -> Callable[..., ToolResult]:
+def _call_history(engine: Engine, arguments: Arguments, *, may_undo: bool, full: bool) -> ToolResult:
     most = engine.settings.report_characters
-
-    def call(arguments: Mapping[str, Any], *, full: bool) -> ToolResult:
-        request = answers.read_arguments(HistoryRequest, fold_names(arguments, {}))
-        if isinstance(request, tuple):
-            return _answer(refusal(HistoryReport, request), most, full=full)
-        if request.action == "undo" and "action" in fields:
-            undone = engine.undo(request.transaction, dry_run=request.dry_run, on_stale=request.on_stale)
-            note_written(engine, undone)
-            report = with_hints_for(Caller.AGENT, undone)
-            return answers.plan_answer(report, most) if full else compact.compact_plan_answer(report, most)
-        if request.plan_id is not None:
-            return _answer(
-                answers.with_short_comparisons(engine.reviews(request.plan_id), most), most, full=full
-            )
-        if request.transaction is not None:
-            return _answer(
-                answers.with_short_diff(engine.transaction(request.transaction), most), most, full=full
-            )
-        listed = engine.history(request.limit, request.file)
-        if listed.ok and request.file is None:
+    request = answers.read_arguments(HistoryRequest, fold_names(arguments, {}))
+    if isinstance(request, tuple):
+        report = refusal(HistoryReport, request)
+    elif request.action == "undo" and may_undo:
+        undone = engine.undo(request.transaction, dry_run=request.dry_run, on_stale=request.on_stale)
+        record_written(engine, undone)
+        return _plan_answer(engine, undone, full=full)
+    elif request.plan_id is not None:
+        report = answers.with_short_comparisons(engine.reviews(request.plan_id), most)
+    elif request.transaction is not None:
+        report = answers.with_short_diff(engine.transaction(request.transaction), most)
+    else:
+        report = engine.history(request.limit, request.file)
+        if report.ok and request.file is None:
             waiting = answers.with_short_comparisons(engine.reviews(), most // 4)
-            listed = replace(listed, reviews=waiting.reviews[:_MOST_REVIEWS])
-        return _answer(listed, most, full=full)
-
-    return call
+            report = replace(report, reviews=waiting.reviews[:_MOST_REVIEWS])
+    return _history_answer(report, most, full=full)
 
 
-def _answer(report: HistoryReport, most: int, *, full: bool) -> ToolResult:
+def _history_answer(report: HistoryReport, most: int, *, full: bool) -> ToolResult:
     report = with_hints_for(Caller.AGENT, report)
     rows = answers.first_lines(map(_line, report.transactions), most // 3, "transactions")
     if full:
         return answers.answer(report, partial(_text, rows), most)
-    text = _text(rows, report) if report.ok else answers.refusal_text(report)
-    structured = answers.within(compact.history_wire(report, rows), most)
-    return ToolResult(text=text, structured=structured, is_refusal=not report.ok)
+    structured = answers.cut_lists(compact.history_wire(report, rows), most)
+    if not report.ok:
+        return answers.refused(report, structured)
+    return ToolResult(text=_text(rows, report), structured=structured, is_refusal=False)
 
 
 def _text(rows: Sequence[str], report: HistoryReport) -> str:
@@ -442,9 +429,7 @@ def _line(entry: TransactionEntry) -> str:
     return f"{entry.transaction} {time} {title}{files}" + (f" ({notes})" if notes else "")
 
 
-# --- Published schemas of the tools: what they take, and what they answer, in few words.
-#
-# Every model pays for each word of them with each request.
+# --- Published schemas: every model pays for each word of them with each request
 
 _STAT_FIELDS: Final = {
     "file": "File, folder or glob.",
@@ -491,8 +476,6 @@ _BRIEF: Final[Mapping[str, str]] = {
     "updateReferences": "Links to what is renamed or moved; default none.",
 }
 
-
-# --- The argument `verbosity`, which every tool of the set takes.
 
 VERBOSITY: Final = "verbosity"
 
@@ -576,28 +559,29 @@ def input_schema(tool: str) -> Schema:
     return _INPUTS[tool]()
 
 
-# --- Guards from the file versions that the client was shown.
+# --- File versions that the client was shown: they guard what it writes
 
 
-def note_shown(engine: Engine, files: Iterable[tuple[str | None, str | None]]) -> None:
-    """Note that these versions (path, SHA-256) were shown to the client of the current call."""
+def record_shown(engine: Engine, files: Iterable[tuple[str | None, str | None]]) -> None:
+    """Record that these versions (path, SHA-256) were shown to the client of the current call."""
     shown = shown_files()
     if shown is None:
         return
     for file, sha256 in files:
-        known = shown.version(file) if file is not None else None
         if file is None or sha256 is None:
             continue
-        is_new = known is None or known.sha256 != sha256
-        shown.note(file, _version(engine, file, sha256) if known is None or is_new else known)
+        version = shown.version(file)
+        if version is None or version.sha256 != sha256:
+            version = _version(engine, file, sha256)
+        shown.record(file, version)
 
 
-def note_written(engine: Engine, report: ApplyReport) -> None:
-    """Note the files that a commit of this client changed, and the versions that it made of them."""
+def record_written(engine: Engine, report: ApplyReport) -> None:
+    """Record the files that a commit of this client changed, and the versions that it made of them."""
     if not report.applied or report.already_applied:
         return
     changed = (name for file in report.files if file.changed for name in (file.file, file.new_file))
-    note_changed(answers.outline_uri(name) for name in changed if name is not None)
+    record_changed(answers.outline_uri(name) for name in changed if name is not None)
     shown = shown_files()
     if shown is None:
         return
@@ -622,15 +606,15 @@ def seen_bases() -> Seen | None:
 
 def with_changes(engine: Engine, report: ApplyReport) -> ApplyReport:
     """The refusal `report`, in which STALE_BASE names the sections that changed since the client saw them."""
-    if report.ok or shown_files() is None:
+    shown = shown_files()
+    if report.ok or shown is None:
         return report
-    problems = tuple(_with_changes(engine, problem) for problem in report.diagnostics)
+    problems = tuple(_with_changes(engine, shown, problem) for problem in report.diagnostics)
     return replace(report, error=problems[0] if problems else report.error, diagnostics=problems)
 
 
-def _with_changes(engine: Engine, problem: Diagnostic) -> Diagnostic:
-    shown = shown_files()
-    version = shown.version(problem.file) if shown is not None and problem.file is not None else None
+def _with_changes(engine: Engine, shown: ShownFiles, problem: Diagnostic) -> Diagnostic:
+    version = shown.version(problem.file) if problem.file is not None else None
     if problem.code is not Code.STALE_BASE or version is None or problem.file is None or problem.candidates:
         return problem
     current = _outline(engine, problem.file)
@@ -650,8 +634,8 @@ def _outline(engine: Engine, file: str) -> Outline | None:
     name = engine.workspace.locate(file)
     if not isinstance(name, FileName):
         return None
-    found = engine.documents.with_timeout(file, lambda: engine.documents.open(name, None, None))
-    return found if isinstance(found, Outline) else None
+    outline = engine.documents.with_timeout(file, lambda: engine.documents.open(name, None, None))
+    return outline if isinstance(outline, Outline) else None
 
 
 # Lists whose entries are published field by field: who reads a stat goes on with its sections.
@@ -661,7 +645,7 @@ _DETAILED: Final = frozenset({"sections"})
 def with_verbosity(
     shape: type[Report], call: Callable[..., ToolResult]
 ) -> Callable[[Mapping[str, Any]], ToolResult]:
-    """`call`, which takes arguments and whether the answer is to be `full`. Errors: INVALID_ARGUMENT."""
+    """Read `verbosity` before `call`, which takes the other arguments. Errors: INVALID_ARGUMENT."""
 
     def call_with(arguments: Mapping[str, Any]) -> ToolResult:
         given = dict(arguments)
@@ -672,9 +656,7 @@ def with_verbosity(
             f"`{VERBOSITY}` is neither compact nor full", "leave it out, or send full"
         )
         report = refusal(shape, (problem,))
-        return ToolResult(
-            text=answers.refusal_text(report), structured=compact.compact_wire(report), is_refusal=True
-        )
+        return answers.refused(report, compact.compact_wire(report))
 
     return call_with
 

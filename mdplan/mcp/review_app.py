@@ -21,7 +21,7 @@ from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.engine.engine import Engine
 from mdplan.engine.plans import PlanRef
 from mdplan.engine.reviews import DecisionTerms, OpenPlan, ReviewService
-from mdplan.mcp.answers import Request, catch_errors, cut_diff, read_arguments, refusal_text, request_schema
+from mdplan.mcp.answers import Request, cut_diff, read_arguments, refusal_text, request_schema
 from mdplan.mcp.flat_schema import object_schema
 from mdplan.mcp.tool import PlanQuestion, ResourceDefinition, ToolDefinition, ToolResult
 from mdplan.operations.base import Count
@@ -61,8 +61,6 @@ class Verb(StrEnum):
         """Whether it allows a commit."""
         return self in {Verb.APPROVE, Verb.APPROVE_AND_APPLY}
 
-
-# --- Requests of the App: what it shows, and what a person decided in it.
 
 PlanId = Annotated[str, Field(alias="planId", min_length=1, description="ID of the plan.")]
 
@@ -219,12 +217,11 @@ _NOT_IN_CHAT: Final = Diagnostic(
 )
 
 
-# --- The tools behind the App. Hosts offer them to the App alone; where one does not, they are of no
-# use.
+# --- Tools of the App: hosts offer them only to the App; without an App they are of no use
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AppReport(Report):
+class ReviewAppReport(Report):
     """The answer to the App: HTML to show, or the outcome of a decision; `message` is one sentence."""
 
     plan_id: str | None = None
@@ -291,7 +288,7 @@ def _tool(
         writes=writes,
         may_be_repeated=not writes,
         meta=ONLY_FOR_APP,
-        call=catch_errors(AppReport, read_and_call),
+        call=read_and_call,
     )
 
 
@@ -322,7 +319,7 @@ def _show(review: ChatReview, request: ShowRequest) -> ToolResult:
         html = chat_file_html(opened, request.file, request.first)
     else:
         html = ""
-    report = AppReport(ok=True, plan_id=opened.plan.plan_id, state=opened.state, html=html)
+    report = ReviewAppReport(ok=True, plan_id=opened.plan.plan_id, state=opened.state, html=html)
     return _answer(report, f"The plan is {opened.state}.")
 
 
@@ -341,7 +338,7 @@ def _decide(review: ChatReview, request: DecideRequest) -> ToolResult:
             if applied.ok
             else f" It was not applied: {refusal_text(applied)}"
         )
-    report = AppReport(
+    report = ReviewAppReport(
         ok=True,
         plan_id=decision.plan_id,
         message=message,
@@ -365,20 +362,19 @@ def _outcome(decision: Decision) -> str:
     )
 
 
-def _answer(report: AppReport, text: str, meta: Mapping[str, Any] | None = None) -> ToolResult:
+def _answer(report: ReviewAppReport, text: str, meta: Mapping[str, Any] | None = None) -> ToolResult:
     return ToolResult(text=text, structured=to_wire(report), is_refusal=False, meta=meta or {})
 
 
 def _refused(problems: Problems, meta: Mapping[str, Any] | None = None) -> ToolResult:
-    report = with_hints_for(Caller.AGENT, refusal(AppReport, problems))
+    report = with_hints_for(Caller.AGENT, refusal(ReviewAppReport, problems))
     return ToolResult(text=refusal_text(report), structured=to_wire(report), is_refusal=True, meta=meta or {})
 
 
-# --- Nonces, which prove that a call comes from the App: the server sends them to the App only.
+# --- Nonces, which prove that a call comes from the App
 #
-# The host gives the `_meta` of a tool's result to the App and not to the model. A tool that only the App
-# may
-# call cannot rely on that: some hosts let the model call it too, and `visibility` is only a wish.
+# The host gives the `_meta` of a result to the App and not to the model. Some hosts let the model call a tool
+# that is only for the App, so `visibility` is not enough.
 
 _KEY_BYTES: Final = 32
 
@@ -405,8 +401,6 @@ class Nonces:
                 self._used[plan_id] = self._used.get(plan_id, 0) + 1
         return is_valid
 
-
-# --- Where the App is, and how tools are linked with it.
 
 APP_URI: Final = "ui://mdplan/review"
 

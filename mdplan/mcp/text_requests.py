@@ -1,4 +1,4 @@
-"""Requests of the toolset `text`, with the names of requirements 01 and 02."""
+"""Requests and answers of the toolset `text`."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -32,7 +32,7 @@ _ENCODING: Final = Field(
 
 _BACKUP: Final = Field(default=False, description="Keep the old file as FILE.bak.")
 
-# What requirement 02 took out of TextPatch, and what does the same now.
+# Targets that TextPatch had, and what does the same now.
 SUCCESSORS: Final = {
     "afterHeading": "appendToSection, which inserts at the end of the section",
     "text": "TextReplace with oldText and newText",
@@ -166,12 +166,10 @@ def target_of(fields: Request) -> tuple[str, Any] | None:
     return found[0] if len(found) == 1 else None
 
 
-# --- Published schemas of what the tools of the toolset `text` answer: the shapes of requirements 01
-# and 02.
+# --- Published schemas of the answers
 #
-# A refusal has `status`, `message` and `suggestions`; a success has the other fields. Headings hold
-# headings as
-# their `children`, which a schema without references cannot say to every depth.
+# A refusal has `status`, `message` and `suggestions`; a success has the other fields. Headings hold headings
+# as their `children`, which a schema without references cannot say to every depth.
 
 _TEXT: Final[Schema] = {"type": "string"}
 
@@ -290,7 +288,7 @@ OUTPUTS: Final[Mapping[str, Schema]] = {
 }
 
 
-# --- Answers of the toolset `text`: the shapes of requirements 01 and 02, from reports of the engine.
+# --- Answers, made of reports of the engine
 
 HASH_DIGITS: Final = 16
 

@@ -1,15 +1,16 @@
-"""The toolset `text`: inspect, read, patch and replace (requirement 01, as requirement 02 revised it)."""
+"""The toolset `text`: inspect, read, patch and replace parts of text and Markdown files."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeAlias
+from functools import partial
+from typing import Any, Final, TypeAlias, TypeVar
 
 from mdplan.diagnostics import Code, Diagnostic, Severity
 from mdplan.engine.engine import Engine
 from mdplan.markdown.format_detection import document_format
 from mdplan.markdown.tables import NodeKind
 from mdplan.mcp import answers, text_requests
-from mdplan.mcp.tool import INTRODUCTIONS, ToolDefinition, ToolResult
+from mdplan.mcp.tool import ToolDefinition, ToolResult
 from mdplan.operations.base import LinesField
 from mdplan.reading.read import read_text
 from mdplan.reports.plan import ApplyReport
@@ -18,13 +19,14 @@ from mdplan.reports.stat import SectionEntry, StatReport
 from mdplan.requests.batch import with_decoded_fields
 from mdplan.requests.queries import StatRequest
 from mdplan.requests.read import CodeBlockName, LinesToRead, ReadRequest, ReadTarget
-from mdplan.requests.read import ReadRequest as EngineRequest
 from mdplan.requests.search import SearchRequest
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineEndView, LineIndex, Span, to_lf
 from mdplan.text.pattern import MatchType, Pattern
 from mdplan.text.source import DocumentFormat, Source
 from mdplan.text.visible import escape_for_message
+
+AnyTextRequest = TypeVar("AnyTextRequest", bound=answers.Request)
 
 _WRITING: Final = frozenset({"TextPatch", "TextReplace"})
 
@@ -61,56 +63,45 @@ Example: {"filePath": "a.md", "oldText": "teh quick", "newText": "the quick"}"""
 
 def text_tools(engine: Engine) -> tuple[ToolDefinition, ...]:
     """The tools of this set, over `engine`."""
-    titles = ("Inspect a file", "Read a part of a file", "Patch a file", "Replace text in a file")
-    described = (_INSPECT, _READ, _PATCH, _REPLACE)
-    models: tuple[type[answers.Request], ...] = (
-        text_requests.InspectRequest,
-        text_requests.TextReadRequest,
-        text_requests.TextPatchRequest,
-        text_requests.ReplaceRequest,
-    )
-    calls = (
-        _caller(engine, text_requests.InspectRequest, inspect),
-        _caller(engine, text_requests.TextReadRequest, read),
-        _caller(engine, text_requests.TextPatchRequest, patch, _removed),
-        _caller(engine, text_requests.ReplaceRequest, replace_text),
-    )
-    return tuple(
-        ToolDefinition(
-            name=name,
-            title=title,
-            description=description,
-            input_schema=answers.request_schema(model),
-            output_schema=text_requests.OUTPUTS[name],
-            writes=name in _WRITING,
-            # The same text may be at several places, and may be inserted twice.
-            may_be_repeated=name not in _WRITING,
-            call=call,
-        )
-        for name, title, description, model, call in zip(
-            INTRODUCTIONS["text"].names, titles, described, models, calls, strict=True
-        )
+    tool = partial(_tool, engine)
+    return (
+        tool("TextInspect", "Inspect a file", _INSPECT, text_requests.InspectRequest, inspect),
+        tool("TextRead", "Read a part of a file", _READ, text_requests.TextReadRequest, read),
+        tool("TextPatch", "Patch a file", _PATCH, text_requests.TextPatchRequest, patch),
+        tool("TextReplace", "Replace text in a file", _REPLACE, text_requests.ReplaceRequest, replace_text),
     )
 
 
-def _caller(
+def _tool(
     engine: Engine,
-    model: type[answers.AnyRequest],
-    run: Callable[[Engine, answers.AnyRequest], ToolResult],
-    look: Callable[[Mapping[str, Any]], ToolResult | None] = lambda _: None,
-) -> Callable[[Mapping[str, Any]], ToolResult]:
+    name: str,
+    title: str,
+    description: str,
+    model: type[AnyTextRequest],
+    run: Callable[[Engine, AnyTextRequest], ToolResult],
+) -> ToolDefinition:
     def call(arguments: Mapping[str, Any]) -> ToolResult:
-        known = look(arguments)
-        if known is not None:
-            return known
+        removed = _removed(arguments) if model is text_requests.TextPatchRequest else None
+        if removed is not None:
+            return removed
         request = answers.read_arguments(model, arguments)
         return text_requests.refusal_result(request) if isinstance(request, tuple) else run(engine, request)
 
-    return call
+    return ToolDefinition(
+        name=name,
+        title=title,
+        description=description,
+        input_schema=answers.request_schema(model),
+        output_schema=text_requests.OUTPUTS[name],
+        writes=name in _WRITING,
+        # The same text may be at several places, and may be inserted twice.
+        may_be_repeated=name not in _WRITING,
+        call=call,
+    )
 
 
 def _removed(arguments: Mapping[str, Any]) -> ToolResult | None:
-    """The refusal of what requirement 02 took out, which names its successor."""
+    """Return the refusal of an operation or target that was removed, which names its successor."""
     given = with_decoded_fields(text_requests.TextPatchRequest, arguments)
     if given.get("operation") == "replaceLines":
         return text_requests.failure(
@@ -125,7 +116,7 @@ def _removed(arguments: Mapping[str, Any]) -> ToolResult | None:
     return text_requests.failure(f"Target {listed} was removed from TextPatch", *suggestions)
 
 
-# --- `TextInspect` and `TextRead` (requirement 01): structure, matches, lines, and parts of a file.
+# --- TextInspect and TextRead
 
 _EVERYTHING: Final = 1_000_000
 
@@ -190,7 +181,9 @@ def _structure(engine: Engine, request: text_requests.InspectRequest) -> ToolRes
             listed = {"frontmatter": {**lines, "keys": list(front.keys or ())[:most_entries]}, **listed}
         return {**facts, "structure": listed, **_truncation_notice(lists, most_entries)}
 
-    return text_requests.success(answers.fitted(content, _MOST_ENTRIES, engine.settings.report_characters))
+    return text_requests.success(
+        answers.fit_to_size(content, _MOST_ENTRIES, engine.settings.report_characters)
+    )
 
 
 def _truncation_notice(lists: Mapping[str, Sequence[Any]], listed: int) -> dict[str, Any]:
@@ -260,7 +253,7 @@ def _search(engine: Engine, request: text_requests.InspectRequest) -> ToolResult
     )
     if not report.ok:
         return text_requests.refusal_result(report.diagnostics)
-    content = answers.fitted(
+    content = answers.fit_to_size(
         lambda count: _hits(answers.first_hits(report, count), request),
         answers.hit_count(report),
         engine.settings.report_characters,
@@ -353,7 +346,7 @@ def read(engine: Engine, request: text_requests.TextReadRequest) -> ToolResult:
     target = request.target.model_dump(by_alias=True, exclude_none=True, exclude_unset=True)
     most = engine.settings.report_characters
     (result,) = answers.read_within(
-        engine, EngineRequest(targets=(place,)), most, answers.either_size(read_text)
+        engine, ReadRequest(targets=(place,)), most, answers.larger_form_size(read_text)
     ).results
     if result.problem is not None:
         return text_requests.refusal_result(
@@ -387,7 +380,7 @@ def _notes(request: text_requests.TextReadRequest, source: Source, shown: str) -
 
 def _end(engine: Engine, place: ReadTarget) -> int:
     """The last line of a place that is too long to be shown."""
-    whole = EngineRequest(targets=(place,), max_characters=_MOST_READ)
+    whole = ReadRequest(targets=(place,), max_characters=_MOST_READ)
     (part,) = engine.read(whole).results
     while part.next_cursor is not None:
         (part,) = engine.read(replace(whole, cursor=part.next_cursor)).results
@@ -432,7 +425,7 @@ def _marked(engine: Engine, file: ReadTarget, marker: str) -> ReadTarget | ToolR
     )
 
 
-# --- `TextPatch` (requirement 02): one edit at a place, planned and committed in one call.
+# --- TextPatch
 
 _ONE_EDITED: Final = "Give one of lines, heading, appendToSection, beforeHeading, codeBlock"
 
@@ -644,7 +637,7 @@ def _without_blank_edges(
     )
 
 
-# --- `TextReplace` (requirement 02): a text in place of another that is found, in one call.
+# --- TextReplace
 
 _MOST_LISTED: Final = 20
 
@@ -767,7 +760,7 @@ def _note(others: Sequence[int]) -> str:
     return f"{len(others)} other occurrences found at lines {listed}"
 
 
-# --- Shared parts of the writing tools of the toolset `text`: the guard, the commit, and its report.
+# --- What TextPatch and TextReplace share: the guard, the commit, and its report
 
 EditRequest: TypeAlias = text_requests.TextPatchRequest | text_requests.ReplaceRequest
 

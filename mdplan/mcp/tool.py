@@ -129,8 +129,7 @@ class Catalog:
     decisions: ChatDecisions | None = None
 
 
-# --- Introductions of toolsets, available before any is loaded: the names of their tools, and their
-# use.
+# --- Introductions of toolsets, which are known before any toolset is loaded
 
 # What `serve --mode claude-code` offers, which has file tools of its own.
 EDITOR_PATCH: Final = "patch_text_file_contents"
@@ -198,8 +197,7 @@ def tool_names(toolsets: Sequence[str]) -> list[str]:
     return [name for toolset in toolsets for name in INTRODUCTIONS[toolset].names]
 
 
-# --- The call that a thread runs: which client sent it, what that was shown, and plans that need an
-# approval.
+# --- The current call
 #
 # The server loads this before it says who it is, so the rest is loaded when a call needs it.
 
@@ -228,15 +226,17 @@ class PendingPlan:
 
 @dataclass(slots=True)
 class CurrentCall:
-    """The `client` that sent a call, the plans that it waits for, and the URIs of what it `changed`.
+    """A call: the plans that it waits for in `pending`, and the URIs of what it `changed`.
 
-    `version` is that of the client, as far as it says.
+    `client` is the name that the client gives itself, and `version` its version; both can be missing.
     `shown` is what the client was shown in its session; None where there is no session.
+    `on_progress` receives how far the call is.
     """
 
-    client: str
+    client: str | None
     version: str = ""
     shown: "ShownFiles | None" = None
+    on_progress: ProgressCallback = no_progress
     pending: list[PendingPlan] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
 
@@ -248,24 +248,28 @@ def mcp_caller() -> "CallerIdentity":
     """The current MCP call, as an engine sees it."""
     from mdplan.engine.history import CallerIdentity
 
-    return CallerIdentity(actor=_actor, client=_client, on_pending=_note_pending)
+    return CallerIdentity(actor=_actor, client=_client, on_pending=_record_pending)
 
 
 def _actor() -> str:
     from mdplan.engine.history import client_actor
 
-    call = _CALL.get()
-    return client_actor(call.client if call is not None else _UNKNOWN_CLIENT)
+    return client_actor(_client_name()[0])
 
 
 def _client() -> "Client":
     from mdplan.engine.history import mcp_client
 
+    return mcp_client(*_client_name())
+
+
+def _client_name() -> tuple[str, str]:
+    """Return the name and version of the client of the current call, as far as they are known."""
     call = _CALL.get()
-    return mcp_client(call.client, call.version) if call is not None else mcp_client(_UNKNOWN_CLIENT, "")
+    return (call.client or _UNKNOWN_CLIENT, call.version) if call is not None else (_UNKNOWN_CLIENT, "")
 
 
-def _note_pending(plan: "Plan", root: "Root") -> None:
+def _record_pending(plan: "Plan", root: "Root") -> None:
     from mdplan.storage.plans import DecisionStore, address_of
 
     call = _CALL.get()
@@ -281,19 +285,16 @@ def shown_files() -> "ShownFiles | None":
     return call.shown if call is not None else None
 
 
-def note_changed(uris: Iterable[str]) -> None:
-    """Note that the current call has changed what is at `uris`: the server tells who listens to them."""
+def record_changed(uris: Iterable[str]) -> None:
+    """Record that the current call has changed what is at `uris`: the server notifies who listens to them."""
     call = _CALL.get()
     if call is not None:
         call.changed += uris
 
 
 @contextmanager
-def current_call(
-    client: str | None, shown: "ShownFiles | None" = None, version: str = ""
-) -> Iterator[CurrentCall]:
-    """Within the block, this thread runs a call of `client`, which was `shown` files before."""
-    call = CurrentCall(client or _UNKNOWN_CLIENT, version, shown)
+def current_call(call: CurrentCall) -> Iterator[CurrentCall]:
+    """Within the block, this thread runs `call`."""
     token = _CALL.set(call)
     try:
         yield call
@@ -301,26 +302,14 @@ def current_call(
         _CALL.reset(token)
 
 
-# --- How far the call is that this thread answers: tools say it here, and the adapter listens.
-_LISTENER: Final[ContextVar[ProgressCallback]] = ContextVar("listener", default=no_progress)
-
-
 def report_progress(done: int, total: int | None) -> None:
-    """Say that `done` of `total` parts are done; None where it is not known how many there are."""
-    _LISTENER.get()(done, total)
+    """Report that `done` of `total` parts of the current call are done; None if the total is not known."""
+    call = _CALL.get()
+    if call is not None:
+        call.on_progress(done, total)
 
 
-@contextmanager
-def progress_listener(listener: ProgressCallback) -> Iterator[None]:
-    """Within the block, what this thread says is told to `listener`."""
-    token = _LISTENER.set(listener)
-    try:
-        yield
-    finally:
-        _LISTENER.reset(token)
-
-
-# --- Which version of each file one client was shown last: what it writes is guarded by that.
+# --- File versions that a client was shown last
 _MOST_FILES: Final = 10_000
 
 
@@ -345,8 +334,8 @@ class ShownFiles:
         with self._lock:
             return self._versions.get(file)
 
-    def note(self, file: str, version: ShownVersion) -> None:
-        """Remember that this `version` of `file` was shown; of very many files the oldest is forgotten."""
+    def record(self, file: str, version: ShownVersion) -> None:
+        """Record that this `version` of `file` was shown; of very many files the oldest is forgotten."""
         with self._lock:
             self._versions[file] = version
             self._versions.move_to_end(file)

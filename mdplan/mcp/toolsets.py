@@ -35,7 +35,7 @@ def chosen_tools(
     )
 
 
-# --- The tools as plain functions, for agent frameworks that make tools of functions.
+# --- Tools as plain functions, for agent frameworks
 
 _TYPES: Final[Mapping[str, type]] = {"string": str, "integer": int, "number": float, "boolean": bool}
 

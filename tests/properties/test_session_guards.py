@@ -255,14 +255,14 @@ def one_memory_for_all_clients(patch: _PATCH) -> None:
 
 
 def looks_are_not_noted(patch: _PATCH) -> None:
-    patch.setattr(md_calls, "note_shown", lambda *_: None)
+    patch.setattr(md_calls, "record_shown", lambda *_: None)
 
 
 def only_hashes_of_the_first_look_count(patch: _PATCH) -> None:
-    def note(self: ShownFiles, file: str, version: ShownVersion) -> None:
+    def record(self: ShownFiles, file: str, version: ShownVersion) -> None:
         self._versions.setdefault(file, version)
 
-    patch.setattr(ShownFiles, "note", note)
+    patch.setattr(ShownFiles, "record", record)
 
 
 def own_commits_are_not_noted(patch: _PATCH) -> None:
@@ -270,7 +270,7 @@ def own_commits_are_not_noted(patch: _PATCH) -> None:
 
 
 def own_undo_is_not_noted(patch: _PATCH) -> None:
-    patch.setattr(md_history, "note_written", lambda *_: None)
+    patch.setattr(md_history, "record_written", lambda *_: None)
 
 
 def commits_on_unseen_versions_count_as_seen(patch: _PATCH) -> None:

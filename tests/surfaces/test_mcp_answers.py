@@ -17,12 +17,12 @@ from mdplan.mcp.answers import (
     MOST_CHARACTERS,
     answer,
     cut_diff,
+    cut_lists,
     plan_answer,
     plan_text,
     refusal_text,
     size_of,
     with_short_diff,
-    within,
 )
 from mdplan.mcp.server import build_server
 from mdplan.plan import EditResult, MatchResult, Range
@@ -448,7 +448,7 @@ def test_cut_lists_count_their_missing_entries(
 ) -> None:
     wire = {"ok": True, "files": files, "warnings": warnings, "receipt": {"files": receipt}}
 
-    short = within(wire, most)
+    short = cut_lists(wire, most)
 
     assert size_of(short) <= most
     left_out = short.get("leftOut", {})
