@@ -235,7 +235,7 @@ class _Attempt:
                     return at
             # What was checked out while this was planned must stay what git thinks it is.
             must_be_free(self.place, branch)
-            now = self.engine.committing.clock()
+            now = self.engine.clock()
             if problems := self.engine.gate.use(clearance, plan.plan_id, root, commit, now):
                 raise StorageRefused(problems)
             wait = self.engine.settings.lock_timeout
