@@ -8,8 +8,8 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
-from typing import Final
+from itertools import chain, groupby
+from typing import Final, TypeVar
 
 from mdplan.markdown.blocks import INLINE_KINDS, Block, BlockKind
 from mdplan.markdown.enclosures import Enclosures, Region, RegionMarker, Regions, Tag
@@ -42,58 +42,61 @@ _CLOSED_AT_END: Final = lazy_pattern(rf"</(?P<element>{_ELEMENT})[ \t]*>[ \t]*$"
 
 _CODE: Final = frozenset({BlockKind.FENCE, BlockKind.INDENTED_CODE})
 
+_Edge = TypeVar("_Edge")
+
 
 def may_have_tags(text: str) -> bool:
-    """Whether `text` may hold a tag of an enclosure."""
+    """Return True if `text` may hold a tag of an enclosure."""
     return "<" in text or any(sign in text for sign in _ENCLOSURE_SIGNS)
 
 
 def find_enclosures(outline: Outline) -> Enclosures:
-    """Those of `outline`, found once."""
+    """Return the enclosures of `outline`, found once."""
     text = outline.source.text
-    if outline.format is not DocumentFormat.MARKDOWN or not _has_tags(text):
+    # A tag that lost the only closing tag has none of the signs.
+    has_tags = any(sign in text for sign in _ENCLOSURE_SIGNS) or ("<" in text and _OPENING.search(text))
+    if outline.format is not DocumentFormat.MARKDOWN or not has_tags:
         return Enclosures()
     return outline.derived(_enclosures)
 
 
 def _enclosures(outline: Outline) -> Enclosures:
-    return _paired(_tags(outline))
+    pairs, lone = _pair_up((tag.name, tag.opens, tag) for tag in _tags(outline))
+    return Enclosures(tuple(pairs), tuple(sorted(lone, key=lambda tag: tag.start)))
 
 
-def _has_tags(text: str) -> bool:
-    # A tag that lost the only closing tag has none of the signs.
-    return any(sign in text for sign in _ENCLOSURE_SIGNS) or (
-        "<" in text and _OPENING.search(text) is not None
-    )
+def _pair_up(edges: Iterable[tuple[str, bool, _Edge]]) -> tuple[list[tuple[_Edge, _Edge]], list[_Edge]]:
+    """Return the pairs among `edges`, in the order of their ends, and the edges without another half.
 
-
-def _paired(tags: Iterable[Tag]) -> Enclosures:
-    pairs: list[tuple[Tag, Tag]] = []
-    lone: list[Tag] = []
-    open_tags: list[Tag] = []
-    counts: dict[str, int] = {}
-    for tag in tags:
-        if tag.opens:
-            open_tags.append(tag)
-            counts[tag.name] = counts.get(tag.name, 0) + 1
-        elif not counts.get(tag.name):
-            lone.append(tag)
+    Each edge has a name and opens or closes. Where two pairs cross, the one that ends first is a pair.
+    """
+    pairs: list[tuple[_Edge, _Edge]] = []
+    lone: list[_Edge] = []
+    opened: list[tuple[str, _Edge]] = []
+    open_names: Counter[str] = Counter()
+    for name, opens, edge in edges:
+        if opens:
+            opened.append((name, edge))
+            open_names[name] += 1
+        elif not open_names[name]:
+            lone.append(edge)
         else:
-            while (opening := open_tags.pop()).name != tag.name:
-                counts[opening.name] -= 1
-                lone.append(opening)
-            counts[tag.name] -= 1
-            pairs.append((opening, tag))
-    return Enclosures(tuple(pairs), tuple(sorted((*lone, *open_tags), key=lambda tag: tag.start)))
+            while (last := opened.pop())[0] != name:
+                open_names[last[0]] -= 1
+                lone.append(last[1])
+            open_names[name] -= 1
+            pairs.append((last[1], edge))
+    return pairs, [*lone, *(edge for _, edge in opened)]
 
 
 def _tags(outline: Outline) -> Iterator[Tag]:
     text, lines, tree = outline.source.text, outline.source.lines, outline.tree
-    found = [*_LINE.finditer(text, outline.body_start)]
-    found += (each for each in _CLOSED_AT_END.finditer(text, outline.body_start))
+    matches = chain(
+        _LINE.finditer(text, outline.body_start), _CLOSED_AT_END.finditer(text, outline.body_start)
+    )
     seen: set[tuple[int, str]] = set()
-    for match in sorted(found, key=re.Match.start):
-        tag = _read(match, lines.line_at(match.start()))
+    for match in sorted(matches, key=re.Match.start):
+        tag = _read_tag(match, lines.line_at(match.start()))
         leaf = tree.leaf_at(match.end() - 1)
         if tag is None or (leaf is not None and leaf.kind in _CODE) or (tag.line, tag.name) in seen:
             continue
@@ -105,20 +108,20 @@ def _tags(outline: Outline) -> Iterator[Tag]:
         yield Tag(tag.name, lines.start(tag.line), tag.line, tag.opens, tag.needs_other)
 
 
-def _read(match: re.Match[str], line: int) -> Tag | None:
+def _read_tag(match: re.Match[str], line: int) -> Tag | None:
     start = match.start()
     if match.re.pattern == _CLOSED_AT_END.pattern:
         return Tag(f"<{match['element']}", start, line, opens=False, needs_other=True)
     if match["colons"]:
-        return _directive(match, line)
+        return _read_directive(match, line)
     if match["element"]:
         if not match["end"] or match["rest"].rstrip().endswith("/"):
             return None
         return Tag(f"<{match['element']}", start, line, opens=not match["close"], needs_other=True)
-    return _code(match, line)
+    return _read_template_tag(match, line)
 
 
-def _code(match: re.Match[str], line: int) -> Tag | None:
+def _read_template_tag(match: re.Match[str], line: int) -> Tag | None:
     start = match.start()
     if match["liquid"]:
         closes = match["liquid"].startswith("end")
@@ -129,8 +132,8 @@ def _code(match: re.Match[str], line: int) -> Tag | None:
     return Tag("{{" + match["shortcode"], start, line, not closes, needs_other=closes)
 
 
-def _directive(match: re.Match[str], line: int) -> Tag:
-    """A line of colons: with a name it opens, alone it closes; Microsoft's are `:::name-end:::`."""
+def _read_directive(match: re.Match[str], line: int) -> Tag:
+    """Read a line of colons: with a name it opens, alone it closes; Microsoft's are `:::name-end:::`."""
     name, colons = match["directive"], match["colons"]
     if name.endswith("-end"):
         return Tag(f"{colons}{name.removesuffix('-end')}", match.start(), line, opens=False, needs_other=True)
@@ -158,7 +161,7 @@ CONTENTS: Final = "toc"
 
 
 def find_regions(outline: Outline) -> Regions:
-    """Regions of a document; they may be in each other.
+    """Return the regions of a document; they may be in each other.
 
     Markers in code, in front matter and inside another comment are text. Where two regions cross, the
     one whose end comes first is a pair, and the markers of the other are unpaired.
@@ -167,41 +170,26 @@ def find_regions(outline: Outline) -> Regions:
 
 
 def _regions(outline: Outline) -> Regions:
-    pairs: list[Region] = []
-    unpaired: list[RegionMarker] = []
-    open_starts: list[RegionMarker] = []
-    open_names: Counter[str] = Counter()
-    for marker in _markers(outline):
-        if marker.is_start:
-            open_starts.append(marker)
-            open_names[marker.name] += 1
-        elif not open_names[marker.name]:
-            unpaired.append(marker)
-        else:
-            while (start := open_starts.pop()).name != marker.name:
-                open_names[start.name] -= 1
-                unpaired.append(start)
-            open_names[marker.name] -= 1
-            pairs.append(Region(name=marker.name, start=start, end=marker))
-    unpaired += open_starts
+    pairs, lone = _pair_up((marker.name, marker.is_start, marker) for marker in _markers(outline))
+    regions = (Region(name=start.name, start=start, end=end) for start, end in pairs)
     # A mark without another one is for a tool that puts the contents there itself.
-    unpaired = [each for each in unpaired if _MARKER.match(outline.source.text, each.span.start)]
+    unpaired = (marker for marker in lone if _MARKER.match(outline.source.text, marker.span.start))
     return Regions(
-        tuple(sorted(pairs, key=lambda region: region.start.span)),
+        tuple(sorted(regions, key=lambda region: region.start.span)),
         tuple(sorted(unpaired, key=lambda marker: marker.span)),
     )
 
 
 def _markers(outline: Outline) -> Iterator[RegionMarker]:
-    """Comments that are markers; blocks and inline nodes are examined only where one could be."""
+    """Yield the comments that are markers; only blocks and inline nodes that may hold one are examined."""
     text = outline.source.text
-    found = [*_MARKER.finditer(text, outline.body_start)]
+    markers = [*_MARKER.finditer(text, outline.body_start)]
     ends_of_contents = frozenset[int]()
     if _CONTENTS_SIGN.search(text, outline.body_start):
         contents = [*_CONTENTS_MARKER.finditer(text, outline.body_start)]
         ends_of_contents = _ends_of_contents(contents)
-        found = sorted((*found, *contents), key=re.Match.start)
-    for block, matches in groupby(found, lambda marker: outline.tree.leaf_at(marker.start())):
+        markers = sorted((*markers, *contents), key=re.Match.start)
+    for block, matches in groupby(markers, lambda marker: outline.tree.leaf_at(marker.start())):
         spans = frozenset[Span]()
         if block is not None and block.kind in INLINE_KINDS:
             nodes = outline.inline.nodes_in(block.span)
@@ -222,11 +210,11 @@ def _markers(outline: Outline) -> Iterator[RegionMarker]:
 
 
 def _ends_of_contents(markers: Sequence[re.Match[str]]) -> frozenset[int]:
-    """Where those of the `markers` around contents start that end them."""
+    """Return the offsets of those of the `markers` around contents that end them."""
     ends = {
-        each.start()
-        for each in markers
-        if (each["doctoc"] or each["edge"] or "").strip().upper() in {"END", "/"} or each["stop"]
+        marker.start()
+        for marker in markers
+        if (marker["doctoc"] or marker["edge"] or "").strip().upper() in {"END", "/"} or marker["stop"]
     }
     if not ends and len(markers) == 2 and markers[0][0] == markers[1][0]:
         # md-toc has the same mark twice.
@@ -235,7 +223,7 @@ def _ends_of_contents(markers: Sequence[re.Match[str]]) -> frozenset[int]:
 
 
 def _is_comment(text: str, block: Span, span: Span) -> bool:
-    """Whether the comment before `span` in the HTML `block`, if there is one, has ended there."""
+    """Return True unless a comment before `span` in the HTML `block` is still open there."""
     before = text.rfind("<!--", block.start, span.start)
     return before < 0 or text.find("-->", before + 2, span.start) >= 0
 
@@ -271,7 +259,7 @@ _LEAVES: Final = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING, BlockKind.TA
 
 
 def site_markup(outline: Outline, span: Span, kinds: frozenset[NodeKind]) -> Iterator[tuple[NodeKind, Span]]:
-    """Pieces of such markup of `kinds` that touch `span`, with their delimiters."""
+    """Yield the pieces of such markup of `kinds` that touch `span`, with their delimiters."""
     for block in outline.tree.leaves_in(span):
         if block.kind not in _LEAVES:
             continue
@@ -284,36 +272,36 @@ def site_markup(outline: Outline, span: Span, kinds: frozenset[NodeKind]) -> Ite
 
 
 def _pieces_of(outline: Outline, block: Block, kind: NodeKind) -> tuple[Span, ...]:
-    """Pieces of `kind` in `block`, in order and apart from each other."""
+    """Return the pieces of `kind` in `block`, in order and apart from each other."""
     has_sign = _MARKUP_SIGNS[kind].search(outline.source.text, *_bounds(block))
     return tuple(_PIECES[kind](outline, block)) if has_sign else ()
 
 
 def _templates(outline: Outline, block: Block) -> Iterator[Span]:
     text, at, end = outline.source.text, block.span.start, block.span.end
-    while (found := _MARKUP_SIGNS[NodeKind.TEMPLATES].search(text, at, end)) is not None:
-        close = text.find(_CLOSING[found[0]], found.end(), end)
+    while (opening := _MARKUP_SIGNS[NodeKind.TEMPLATES].search(text, at, end)) is not None:
+        close = text.find(_CLOSING[opening[0]], opening.end(), end)
         if close < 0:
             return
         at = close + 2
-        yield Span(found.start(), at)
+        yield Span(opening.start(), at)
 
 
 def _math(outline: Outline, block: Block) -> Iterator[Span]:
     code = [node.span for node in outline.inline.nodes_in(block.span) if node.kind is InlineKind.CODE]
-    for found in _MATH.finditer(outline.source.text, block.span.start, block.span.end):
-        piece = Span(*found.span())
-        if not any(each.overlaps(piece) and not piece.contains(each) for each in code):
+    for match in _MATH.finditer(outline.source.text, block.span.start, block.span.end):
+        piece = Span(*match.span())
+        if not any(span.overlaps(piece) and not piece.contains(span) for span in code):
             yield piece
 
 
 def _mdx(outline: Outline, block: Block) -> Iterator[Span]:
-    """A paragraph of modules; expressions, in a document that has such a paragraph."""
+    """Yield a paragraph of modules; expressions, if the document has such a paragraph."""
     text = outline.source.text
     if block.kind is BlockKind.PARAGRAPH and not block.depth and _MODULE.match(text, block.span.start):
         yield block.span
-    elif (found := [*_EXPRESSION.finditer(text, *_bounds(block))]) and _is_mdx(outline):
-        yield from (Span(*each.span()) for each in found)
+    elif (expressions := [*_EXPRESSION.finditer(text, *_bounds(block))]) and _is_mdx(outline):
+        yield from (Span(*expression.span()) for expression in expressions)
 
 
 def _bounds(block: Block) -> tuple[int, int]:
@@ -321,13 +309,13 @@ def _bounds(block: Block) -> tuple[int, int]:
 
 
 def _is_mdx(outline: Outline) -> bool:
-    """Whether its name says so, or the first paragraphs import or export modules, or a comment is of MDX."""
+    """Return True if the name says so, or a first paragraph imports or exports, or a comment is of MDX."""
     text = outline.source.text
     if outline.is_mdx or "{/*" in text:
         return True
-    found = _MODULE_LINE.search(text, outline.body_start)
-    at = found.start() if found else 0
-    leaf = outline.tree.leaf_at(at) if found else None
+    line = _MODULE_LINE.search(text, outline.body_start)
+    at = line.start() if line else 0
+    leaf = outline.tree.leaf_at(at) if line else None
     return bool(
         leaf and leaf.kind is BlockKind.PARAGRAPH and leaf.span.start == at and _MODULE.match(text, at)
     )

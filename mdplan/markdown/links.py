@@ -33,6 +33,8 @@ _LINE_BREAK: Final = lazy_pattern(r"[\r\n]+[ \t>]*")
 
 _LABELLED: Final = frozenset({InlineKind.LINK, InlineKind.IMAGE})
 
+_DEFINITION_KINDS: Final = frozenset({InlineKind.DEFINITION, InlineKind.FOOTNOTE_DEFINITION})
+
 _FOOTNOTE_KINDS: Final = frozenset({InlineKind.FOOTNOTE_REFERENCE, InlineKind.FOOTNOTE_DEFINITION})
 
 
@@ -76,39 +78,52 @@ class LinkCount:
 
 
 def count_links(outline: Outline, span: Span | None = None) -> LinkCount:
-    """Links that share a code point with `span`, or all."""
+    """Count the links that share a code point with `span`, or all, by kind."""
     area = whole(outline) if span is None else span
     kinds = Counter(_kind_of(node) for node in nodes_near(outline, area, _LINK_SIGN))
-    kinds["html"] = sum((each.tag, each.name) == ("a", "href") for each in attributes_in(outline, area))
+    kinds["html"] = sum((found.tag, found.name) == ("a", "href") for found in attributes_in(outline, area))
     return LinkCount(**{kind.name: kinds[kind.name] for kind in fields(LinkCount)})
 
 
 def local_links(outline: Outline, spans: Sequence[Span] | None = None) -> tuple[LocalLink, ...]:
-    """Links of the document into itself that share a code point with one of `spans`, or all; in order.
+    """Return links into the document itself that share a code point with one of `spans`, or all; in order.
 
     They are links, definitions, wiki links and HTML links whose destination is a fragment, and footnote
     references, those without a definition too. A definition counts once, and not each link that uses it.
     """
     areas = [whole(outline)] if spans is None else spans
     line_at = outline.source.lines.line_at
-    found = {link.span: link for link in footnote_links(outline, areas)}
+    links = {link.span: link for link in footnote_links(outline, areas)}
     fragments = [fragment for area in areas for fragment in _fragments(outline, area)]
     targets = resolvable_targets(outline) if fragments else frozenset()
-    for href, place, is_wiki in fragments:
+    for href, span, is_wiki in fragments:
         resolves = is_resolved(href[1:], targets) or (is_wiki and _names_heading(href, targets))
-        found[place] = LocalLink(line=line_at(place.start), target=href, span=place, resolves=resolves)
-    return tuple(found[place] for place in sorted(found))
+        links[span] = LocalLink(line=line_at(span.start), target=href, span=span, resolves=resolves)
+    return tuple(links[span] for span in sorted(links))
 
 
 def footnote_links(outline: Outline, spans: Sequence[Span] | None = None) -> tuple[LocalLink, ...]:
-    """Footnote references that share a code point with one of `spans`, or all; in document order."""
+    """Return the footnote references that share a code point with one of `spans`, or all, in order."""
     areas = [whole(outline)] if spans is None else spans
-    line_at = outline.source.lines.line_at
-    found = {
-        place: LocalLink(line=line_at(place.start), target=f"[^{label}]", span=place, resolves=resolves)
-        for label, place, resolves in _footnotes(outline, areas)
+    nodes = (node for area in areas for node in nodes_near(outline, area, _FOOTNOTE))
+    resolved = {
+        node.label: True
+        for node in nodes
+        if node.kind is InlineKind.FOOTNOTE_REFERENCE and node.label is not None
     }
-    return tuple(found[place] for place in sorted(found))
+    unread = [label for area in areas for label in _unread_footnotes(outline, area)]
+    defined = all_definitions(outline) if unread else {}
+    resolved |= {label: "^" + normalized(outline, label) in defined for label in unread}
+    line_at = outline.source.lines.line_at
+    return tuple(
+        LocalLink(
+            line=line_at(label.start),
+            target=f"[^{outline.text_of(label)}]",
+            span=label,
+            resolves=resolved[label],
+        )
+        for label in sorted(resolved)
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,42 +139,42 @@ class Definition:
     span: Span
 
     def with_label(self, label: str | None) -> str:
-        """Its text with another label, if one is given."""
+        """Return the text of the definition, with another label if one is given."""
         return self.text if label is None else f"[{label}]{self.text.removeprefix(f'[{self.label}]')}"
 
 
 def definitions(outline: Outline) -> dict[str, Definition]:
-    """The definition of each label, normalized; the first counts (CommonMark 0.31.2, section 4.7)."""
-    found: dict[str, Definition] = {}
+    """Return the definition of each label, normalized; the first counts (CommonMark 0.31.2, section 4.7)."""
+    by_label: dict[str, Definition] = {}
     for node in nodes_near(outline, whole(outline), _LABEL_END):
         if node.kind is InlineKind.DEFINITION and node.label and node.destination:
             title = f" {_one_line(outline, node.title)}" if node.title else ""
             label, destination = _one_line(outline, node.label), outline.text_of(node.destination)
-            found.setdefault(
+            by_label.setdefault(
                 normalized(outline, node.label),
                 Definition(
                     label=label, text=f"[{label}]: {destination}{title}", href=node.href, span=node.span
                 ),
             )
-    return found
+    return by_label
 
 
 def footnotes(outline: Outline) -> dict[str, Span]:
-    """The whole lines of each footnote at top level, by its label, normalized; the first counts."""
+    """Return the whole lines of each footnote at top level, by its label, normalized; the first counts."""
     line_at = outline.source.lines.line_at
     blocks = {
         block.first_line: block for block in outline.tree.of_kinds(BlockKind.FOOTNOTE) if not block.depth
     }
-    found: dict[str, Span] = {}
+    by_label: dict[str, Span] = {}
     for node in nodes_near(outline, whole(outline), _LABEL_END) if blocks else ():
         block = blocks.get(line_at(node.span.start))
         if node.kind is InlineKind.FOOTNOTE_DEFINITION and node.label is not None and block is not None:
-            found.setdefault(normalized(outline, node.label), block.span)
-    return found
+            by_label.setdefault(normalized(outline, node.label), block.span)
+    return by_label
 
 
 def footnote_labels(outline: Outline, span: Span) -> Iterator[tuple[str, Span]]:
-    """Labels, normalized, of the footnotes that `span` refers to or defines, and their places, in order."""
+    """Yield the labels, normalized, of the footnotes that `span` refers to or defines, and their spans."""
     for node in nodes_near(outline, span, _FOOTNOTE):
         if node.kind in _FOOTNOTE_KINDS and node.label is not None:
             yield normalized(outline, node.label), node.label
@@ -170,52 +185,51 @@ def _one_line(outline: Outline, span: Span) -> str:
 
 
 def reference_uses(outline: Outline, span: Span | None = None) -> tuple[ReferenceUse, ...]:
-    """Links and images by a defined label that share a code point with `span`, or all, in document order."""
-    return tuple(
-        ReferenceUse(
-            line=outline.source.lines.line_at(node.label.start),
-            label=normalized(outline, node.label),
-            span=node.label,
-        )
-        for node in nodes_near(outline, whole(outline) if span is None else span, _BRACKET)
-        if node.kind in _LABELLED and node.label is not None
-    )
+    """Return links and images by a defined label that share a code point with `span`, or all, in order."""
+    return tuple(_uses(outline, span, _LABELLED))
+
+
+def label_uses(outline: Outline) -> Iterator[ReferenceUse]:
+    """Yield all links, images and footnotes by a label, as `all_definitions` writes it, in order."""
+    return _uses(outline, None, _LABELLED | {InlineKind.FOOTNOTE_REFERENCE})
+
+
+def _uses(outline: Outline, span: Span | None, kinds: frozenset[InlineKind]) -> Iterator[ReferenceUse]:
+    for node in nodes_near(outline, whole(outline) if span is None else span, _BRACKET):
+        if node.kind in kinds and node.label is not None:
+            line = outline.source.lines.line_at(node.label.start)
+            yield ReferenceUse(line=line, label=_marked_label(outline, node, node.label), span=node.label)
+
+
+def _marked_label(outline: Outline, node: InlineNode, label: Span) -> str:
+    """Return the `label` of `node`, normalized; that of a footnote begins with ``^``."""
+    return ("^" if node.kind in _FOOTNOTE_KINDS else "") + normalized(outline, label)
 
 
 def first_definitions(outline: Outline) -> dict[str, Span]:
-    """The definition that counts for each label, by normalized label."""
+    """Return the definition that counts for each label, as `all_definitions` writes it."""
     return {label: spans[0] for label, spans in all_definitions(outline).items()}
 
 
 def all_definitions(outline: Outline) -> dict[str, list[Span]]:
-    """Where the definitions of each label are, in order: of a link its block, of a footnote its line.
+    """Return the spans of the definitions of each label, in order: of a footnote, its line.
 
     Labels of footnotes begin with ``^``; all are normalized.
     """
-    found: dict[str, list[Span]] = {}
+    by_label: dict[str, list[Span]] = {}
     lines = outline.source.lines
     for node in nodes_near(outline, whole(outline), _LABEL_END):
-        if node.label is None:
+        if node.label is None or node.kind not in _DEFINITION_KINDS:
             continue
-        if node.kind is InlineKind.DEFINITION:
-            found.setdefault(normalized(outline, node.label), []).append(node.span)
-        elif node.kind is InlineKind.FOOTNOTE_DEFINITION:
-            line = Span(node.span.start, lines.content_end(lines.line_at(node.span.start)))
-            found.setdefault("^" + normalized(outline, node.label), []).append(line)
-    return found
-
-
-def label_uses(outline: Outline) -> Iterator[ReferenceUse]:
-    """Links, images and footnotes by a label, as `first_definitions` writes these, in document order."""
-    for node in nodes_near(outline, whole(outline), _BRACKET):
-        if node.label is not None and node.kind in {*_LABELLED, InlineKind.FOOTNOTE_REFERENCE}:
-            mark = "^" if node.kind is InlineKind.FOOTNOTE_REFERENCE else ""
-            line = outline.source.lines.line_at(node.label.start)
-            yield ReferenceUse(line=line, label=mark + normalized(outline, node.label), span=node.label)
+        is_footnote = node.kind is InlineKind.FOOTNOTE_DEFINITION
+        line = Span(node.span.start, lines.content_end(lines.line_at(node.span.start)))
+        label = _marked_label(outline, node, node.label)
+        by_label.setdefault(label, []).append(line if is_footnote else node.span)
+    return by_label
 
 
 def relabelling(outline: Outline, span: Span, new_labels: Mapping[str, str]) -> Iterator[TextEdit]:
-    """Edits of `span` that give `new_labels` to links, images, footnotes and definitions.
+    """Yield edits of `span` that give `new_labels` to links, images, footnotes and definitions.
 
     They are by the old ones, as `all_definitions` writes these. A link keeps its text, also where that was
     its label.
@@ -223,8 +237,7 @@ def relabelling(outline: Outline, span: Span, new_labels: Mapping[str, str]) -> 
     for node in nodes_near(outline, span, _BRACKET):
         if node.label is None:
             continue
-        mark = "^" if node.kind in _FOOTNOTE_KINDS else ""
-        new = new_labels.get(mark + normalized(outline, node.label))
+        new = new_labels.get(_marked_label(outline, node, node.label))
         if new is None:
             continue
         if node.kind in _LABELLED and node.label == node.text:
@@ -235,7 +248,7 @@ def relabelling(outline: Outline, span: Span, new_labels: Mapping[str, str]) -> 
 
 
 def _kind_of(node: InlineNode) -> str | None:
-    """Field of `LinkCount` that counts `node`; None for what is not a link."""
+    """Return the field of `LinkCount` that counts `node`; None for what is not a link."""
     match node.kind:
         case InlineKind.LINK:
             return "inline" if node.label is None else "reference"
@@ -252,7 +265,7 @@ def _kind_of(node: InlineNode) -> str | None:
 
 
 def _fragments(outline: Outline, area: Span) -> Iterator[tuple[str, Span, bool]]:
-    """Destinations that begin with ``#``, where they are written, and whether a wiki link has them."""
+    """Yield destinations that begin with ``#``, their spans, and whether a wiki link has them."""
     for node in nodes_near(outline, area, _OWN_FRAGMENT):
         if node.kind is not InlineKind.IMAGE and node.destination and node.href.startswith("#"):
             yield node.href, node.destination, node.kind is InlineKind.WIKI_LINK
@@ -262,28 +275,15 @@ def _fragments(outline: Outline, area: Span) -> Iterator[tuple[str, Span, bool]]
 
 
 def _names_heading(href: str, targets: frozenset[str]) -> bool:
-    """Whether the fragment of a wiki link names a heading by its text, or a block, which only notes know."""
+    """Return True if the fragment of a wiki link names a heading by its text, or a block of a note."""
     name = href.rpartition("#")[2]
     return name.startswith("^") or heading_slug(name) in targets
 
 
-def _footnotes(outline: Outline, areas: Sequence[Span]) -> Iterator[tuple[str, Span, bool]]:
-    """Labels of footnote references, where they are, and whether the footnote is defined."""
-    text = outline.source.text
-    for area in areas:
-        for node in nodes_near(outline, area, _FOOTNOTE):
-            if node.kind is InlineKind.FOOTNOTE_REFERENCE and node.label is not None:
-                yield text[node.label.start : node.label.end], node.label, True
-    unread = [label for area in areas for label in _unread_footnotes(outline, area)]
-    defined = _labels(outline, InlineKind.FOOTNOTE_DEFINITION) if unread else frozenset()
-    for label in unread:
-        yield text[label.start : label.end], label, normalized(outline, label) in defined
-
-
 def _unread_footnotes(outline: Outline, area: Span) -> Iterator[Span]:
-    """Labels of what looks like a footnote reference, and the parser took as text for want of a definition.
+    """Yield labels of what looks like a footnote reference, but is text to the parser.
 
-    It also compares labels by case, which GitHub does not.
+    The parser finds no definition for it: it compares labels by case, which GitHub does not.
     """
     text = outline.source.text
     matches = _FOOTNOTE.finditer(text, area.start, area.end)
@@ -291,16 +291,15 @@ def _unread_footnotes(outline: Outline, area: Span) -> Iterator[Span]:
         if block is None or block.kind not in INLINE_KINDS:
             continue
         taken = _not_text(outline, block.span)
-        ends = [span.end for span in taken]
         for match in group:
-            behind = bisect_right(ends, match.start())
-            is_text = behind == len(taken) or taken[behind].start >= match.end()
+            after = bisect_right(taken, match.start(), key=lambda span: span.end)
+            is_text = after == len(taken) or taken[after].start >= match.end()
             if is_text and text[max(match.start() - 1, 0) : match.start()] != "\\":
                 yield Span(*match.span("label"))
 
 
 def _not_text(outline: Outline, block: Span) -> list[Span]:
-    """Where `block` has no ordinary text, sorted and disjoint; the text of a link is ordinary."""
+    """Return the spans of `block` that are no ordinary text, sorted and disjoint; link text is ordinary."""
     spans = list(outline.inline.undecided_in(block))
     for node in outline.inline.nodes_in(block):
         if node.kind is InlineKind.LINK and node.text is not None:
@@ -316,17 +315,8 @@ def _not_text(outline: Outline, block: Span) -> list[Span]:
     return merged
 
 
-def _labels(outline: Outline, kind: InlineKind) -> frozenset[str]:
-    """Labels, normalized, of the definitions of one kind."""
-    return frozenset(
-        normalized(outline, node.label)
-        for node in nodes_near(outline, whole(outline), _LABEL_END)
-        if node.kind is kind and node.label is not None
-    )
-
-
 def normalized(outline: Outline, label: Span) -> str:
-    """`label` as labels are compared (CommonMark 0.31.2, 4.7), without what begins its further lines."""
+    """Return `label` as labels are compared (CommonMark 0.31.2, 4.7), without what begins its next lines."""
     # The backslash of an escaped pipe belongs to the table; elsewhere all labels lose it alike.
-    written = _LINE_BREAK.sub(" ", outline.source.text[label.start : label.end]).replace("\\|", "|")
+    written = _LINE_BREAK.sub(" ", outline.text_of(label)).replace("\\|", "|")
     return normalized_label(written)

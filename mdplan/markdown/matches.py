@@ -5,7 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Final
 
 from mdplan.markdown.blocks import BlockKind
@@ -73,7 +73,7 @@ def find_matches(
     *,
     soft_breaks: bool = False,
 ) -> Matches | PatternProblem:
-    """Matches of `pattern` inside `scope`, which are spans of the source.
+    """Return the matches of `pattern` inside `scope`, which is a span of the source.
 
     With `soft_breaks` a blank of the pattern also matches a line end inside a paragraph.
 
@@ -83,63 +83,42 @@ def find_matches(
     excluded as undecided.
     """
     view = outline.view
-    if soft_breaks:
-        return _find_joined(outline, pattern, scope, excluded_kinds)
-    found = pattern.find(view.text, view.span_in_view(scope), outline.limits.pattern_seconds)
-    if isinstance(found, PatternProblem):
-        return found
-    end = len(view.text)
-    if len(found) > 1 and found[-1].span.start == end and view.text.endswith("\n"):
+    text, within = view.text, view.span_in_view(scope)
+    joined = JoinedText(outline, scope) if soft_breaks else None
+    if joined is not None:
+        text, within = joined.text, joined.span_of_view(within)
+    matches = pattern.find(text, within, outline.limits.pattern_seconds)
+    if isinstance(matches, PatternProblem):
+        return matches
+    is_at_end = len(matches) > 1 and matches[-1].span.start == len(text) and text.endswith("\n")
+    if is_at_end and joined is None:
         # After the last line end is no line: `^` and `$` match there, and no one means that place with them.
-        found = found[:-1]
+        matches = matches[:-1]
     eligible: list[Eligible] = []
     excluded: Counter[str] = Counter()
     normalized = False
-    for match in found:
-        span = view.span_in_text(match.span)
-        normalized = normalized or len(span) != len(match.span)
-        reason = exclusion_of(outline, span, excluded_kinds)
-        if reason is None:
-            eligible.append(Eligible(span, match))
-        else:
-            excluded[reason] += 1
-    return Matches(eligible=tuple(eligible), excluded=dict(excluded), line_ends_normalized=normalized)
-
-
-def _find_joined(
-    outline: Outline, pattern: Pattern, scope: Span, excluded_kinds: frozenset[NodeKind]
-) -> Matches | PatternProblem:
-    """Matches in the text with soft breaks as blanks."""
-    view, joined = outline.view, JoinedText(outline, scope)
-    within = joined.span_of_view(view.span_in_view(scope))
-    found = pattern.find(joined.text, within, outline.limits.pattern_seconds)
-    if isinstance(found, PatternProblem):
-        return found
-    eligible: list[Eligible] = []
-    excluded: Counter[str] = Counter()
-    for match in found:
-        span = view.span_in_text(joined.span_in_view(match.span))
+    for match in matches:
+        span = view.span_in_text(match.span if joined is None else joined.span_in_view(match.span))
+        normalized = normalized or (joined is None and len(span) != len(match.span))
         reason = exclusion_of(outline, span, excluded_kinds)
         if reason is not None:
             excluded[reason] += 1
-            continue
-        text = joined.text[match.span.start : match.span.end]
-        eligible.append(Eligible(span, match, text, joined.breaks_in(match.span)))
-    return Matches(eligible=tuple(eligible), excluded=dict(excluded), line_ends_normalized=False)
+        elif joined is None:
+            eligible.append(Eligible(span, match))
+        else:
+            matched = text[match.span.start : match.span.end]
+            eligible.append(Eligible(span, match, matched, joined.breaks_in(match.span)))
+    return Matches(eligible=tuple(eligible), excluded=dict(excluded), line_ends_normalized=normalized)
 
 
 def exclusion_of(outline: Outline, match: Span, kinds: frozenset[NodeKind]) -> str | None:
-    """What keeps `match` out: the kind of the first protected text that it lies in or cuts, or undecided."""
-    found = next((each for each in _protected_blocks(outline, match, kinds) if each.excludes(match)), None)
-    if found is None and kinds & _INLINE_KINDS:
-        found = next((each for each in _protected_nodes(outline, match, kinds) if each.excludes(match)), None)
-    if found is None and kinds & SITE_KINDS:
-        around = Span(max(match.start - 1, 0), match.end + 1)
-        pieces = (
-            _Protected(kind, piece, piece, piece) for kind, piece in site_markup(outline, around, kinds)
-        )
-        found = next((each for each in pieces if each.excludes(match)), None)
-    return found.kind if found else None
+    """Return the kind of the first protected text that `match` lies in or cuts, or undecided; else None."""
+    protected = chain(
+        _protected_blocks(outline, match, kinds),
+        _protected_nodes(outline, match, kinds) if kinds & _INLINE_KINDS else (),
+        _protected_markup(outline, match, kinds) if kinds & SITE_KINDS else (),
+    )
+    return next((text.kind for text in protected if text.excludes(match)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +144,7 @@ class _Protected:
 
 
 def _protected_blocks(outline: Outline, match: Span, kinds: frozenset[NodeKind]) -> Iterator[_Protected]:
-    """Excluded blocks that touch `match`. Leaf blocks do not hold each other."""
+    """Yield the excluded blocks that touch `match`. Leaf blocks do not hold each other."""
     front_matter = outline.front_matter
     if front_matter and NodeKind.FRONT_MATTER in kinds:
         yield _lines(outline, NodeKind.FRONT_MATTER, front_matter.span, 0)
@@ -180,7 +159,7 @@ def _protected_blocks(outline: Outline, match: Span, kinds: frozenset[NodeKind])
 
 
 def _lines(outline: Outline, kind: NodeKind, span: Span, indentation: int) -> _Protected:
-    """Whole lines; a match need not contain the last line end to contain them."""
+    """Protect the whole lines of `span`; a match need not contain the last line end to contain them."""
     content_end = outline.source.lines.content_end(outline.source.lines.line_at(span.end - 1))
     return _Protected(
         kind,
@@ -191,7 +170,7 @@ def _lines(outline: Outline, kind: NodeKind, span: Span, indentation: int) -> _P
 
 
 def _protected_nodes(outline: Outline, match: Span, kinds: frozenset[NodeKind]) -> Iterator[_Protected]:
-    """Excluded inline nodes that touch `match`, after the stretches in which none can be proven."""
+    """Yield the excluded inline nodes that touch `match`, after the spans in which none can be proven."""
     # What an empty match at the edge of a node would be inserted into is next to it.
     around = match if len(match) else Span(max(match.start - 1, 0), match.end + 1)
     for span in outline.inline.undecided_in(around):
@@ -200,8 +179,15 @@ def _protected_nodes(outline: Outline, match: Span, kinds: frozenset[NodeKind]) 
         yield from (part for part in _parts(node) if part.kind in kinds)
 
 
+def _protected_markup(outline: Outline, match: Span, kinds: frozenset[NodeKind]) -> Iterator[_Protected]:
+    """Yield the excluded pieces of site markup that touch `match`."""
+    around = Span(max(match.start - 1, 0), match.end + 1)
+    for kind, piece in site_markup(outline, around, kinds):
+        yield _Protected(kind, piece, piece, piece)
+
+
 def _parts(node: InlineNode) -> Iterator[_Protected]:
-    """Parts of `node` that a kind of exclusion covers."""
+    """Yield the parts of `node` that a kind of exclusion covers."""
     if node.kind in _INLINE:
         yield _Protected(
             _INLINE[node.kind], node.span, Span(node.span.start + 1, node.span.end - 1), node.span
@@ -249,19 +235,19 @@ class JoinedText:
         self._view = view
 
     def span_of_view(self, span: Span) -> Span:
-        """The span that represents `span` of the view."""
+        """Return the span that represents `span` of the view."""
         return Span(self._of_view(span.start), self._of_view(span.end))
 
     def span_in_view(self, span: Span) -> Span:
-        """The span of the view that `span` represents."""
+        """Return the span of the view that `span` represents."""
         return Span(self._in_view(span.start), self._in_view(span.end))
 
     def breaks_in(self, span: Span) -> tuple[SoftBreak, ...]:
-        """The soft breaks in `span`, counted from its start."""
+        """Return the soft breaks in `span`, counted from its start."""
         first, stop = bisect_left(self._blanks, span.start), bisect_left(self._blanks, span.end)
         return tuple(
-            SoftBreak(self._blanks[number] - span.start, self._view[each.start : each.end])
-            for number, each in enumerate(self.breaks[first:stop], first)
+            SoftBreak(self._blanks[number] - span.start, self._view[line_end.start : line_end.end])
+            for number, line_end in enumerate(self.breaks[first:stop], first)
         )
 
     def _in_view(self, offset: int) -> int:
@@ -274,9 +260,9 @@ class JoinedText:
 
 
 def with_breaks(new_text: str, old_text: str, breaks: Sequence[SoftBreak]) -> tuple[str, SoftBreak | None]:
-    """`new_text` with the `breaks` of `old_text` at the blanks of the same number, or the nearest.
+    """Return `new_text` with the `breaks` of `old_text` at the blanks of the same number, or the nearest.
 
-    A break that finds no blank is given back, the first of them, for the text around it.
+    The first break that finds no blank is given back, for the text around it.
     """
     blanks = [
         match.start()
@@ -286,29 +272,29 @@ def with_breaks(new_text: str, old_text: str, breaks: Sequence[SoftBreak]) -> tu
     placed: list[tuple[int, SoftBreak]] = []
     left: SoftBreak | None = None
     free = 0
-    for each in breaks:
-        wanted = min(old_text.count(_BLANK, 0, each.at), len(blanks) - 1)
+    for soft_break in breaks:
+        number = min(old_text.count(_BLANK, 0, soft_break.at), len(blanks) - 1)
         if free < len(blanks):
-            free = max(free, wanted)
-            placed.append((blanks[free], each))
+            free = max(free, number)
+            placed.append((blanks[free], soft_break))
             free += 1
         elif left is None:
-            left = each
-    for at, each in reversed(placed):
-        new_text = new_text[:at] + each.text + new_text[at + 1 :]
+            left = soft_break
+    for at, soft_break in reversed(placed):
+        new_text = new_text[:at] + soft_break.text + new_text[at + 1 :]
     return new_text, left
 
 
 def _soft_breaks(outline: Outline, within: Span) -> list[Span]:
-    """The soft breaks of the paragraphs that `within` touches, as spans of the view."""
+    """Return the soft breaks of the paragraphs that `within` touches, as spans of the view."""
     view = outline.view
-    found: list[Span] = []
+    breaks: list[Span] = []
     for leaf in outline.tree.leaves_in(within):
         if leaf.kind is BlockKind.PARAGRAPH and leaf.last_line > leaf.first_line:
             lines = view.span_in_view(leaf.span)
-            found += (
+            breaks += (
                 Span(*match.span())
                 for match in _BREAK.finditer(view.text, lines.start, lines.end)
                 if not _HARD.search(view.text, max(match.start() - 1, 0), match.end())
             )
-    return found
+    return breaks

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from mdplan.markdown.blocks import Block, BlockKind
@@ -26,53 +25,58 @@ _IN_TAG: Final = r"""(?:[^<>"'\r\n]|[\r\n][ \t>]*+|"[^"]*+"|'[^']*+')*?"""
 # Without one of these no tag names an anchor.
 _ANCHOR_SIGN: Final = lazy_pattern(r"(?:id|name)\s*=", re.IGNORECASE)
 
+# A tag that may have an attribute which names an anchor.
+TAG_WITH_ANCHOR: Final = lazy_pattern(rf"<[A-Za-z]{_IN_TAG}\b(?:id|name)\s*=", re.IGNORECASE)
+
+_TAG_WITH_ATTRIBUTE: Final = lazy_pattern(rf"<[A-Za-z]{_IN_TAG}=")
+
 
 def find_anchors(outline: Outline) -> tuple[Anchor, ...]:
-    """Anchors in document order: generated from headings, and explicit ids (of links also names) in HTML."""
+    """Return anchors in order: generated from headings, and explicit ids (of links also names) in HTML."""
     lines = outline.source.lines
-    found = [
+    anchors = [
         (section.heading_start, Anchor(section.anchor, section.heading_line, explicit=False))
         for section in outline.every_section()
         if section.anchor
     ]
-    found += (
+    anchors += (
         (span.start, Anchor(anchor, lines.line_at(span.start), explicit=True))
         for anchor, span in explicit_anchors(outline)
     )
-    return tuple(anchor for _, anchor in sorted(found, key=lambda place: place[0]))
+    return tuple(anchor for _, anchor in sorted(anchors, key=lambda start: start[0]))
 
 
 def explicit_anchors(outline: Outline) -> tuple[tuple[str, Span], ...]:
-    """Anchors that HTML or a label above a heading names, in document order, each with its place."""
+    """Return the anchors that HTML or a label above a heading names, in order, each with its span."""
     return outline.derived(_explicit_anchors)
 
 
 def _explicit_anchors(outline: Outline) -> tuple[tuple[str, Span], ...]:
     text = outline.source.text
-    mark = with_anchor() if "<" in text and _ANCHOR_SIGN.search(text) else None
-    found = {
+    has_anchors = "<" in text and _ANCHOR_SIGN.search(text)
+    anchors = {
         attribute.value_span: attribute.value
-        for attribute in (attributes_in(outline, whole(outline), mark) if mark else ())
+        for attribute in (attributes_in(outline, whole(outline), TAG_WITH_ANCHOR) if has_anchors else ())
         if attribute.value and (attribute.name == "id" or (attribute.name, attribute.tag) == ("name", "a"))
     }
     for lead in outline.lead_spans:
-        for anchor, place in anchors_without_html(outline.text_of(lead)):
-            found[Span(lead.start + place.start, lead.start + place.end)] = anchor
-    return tuple((found[span], span) for span in sorted(found))
+        for anchor, span in anchors_without_html(outline.text_of(lead)):
+            anchors[Span(lead.start + span.start, lead.start + span.end)] = anchor
+    return tuple((anchors[span], span) for span in sorted(anchors))
 
 
 def resolvable_targets(outline: Outline) -> frozenset[str]:
-    """Every anchor of the document, as `target_key` writes it."""
+    """Return every anchor of the document, as `target_key` writes it."""
     return frozenset(target_key(anchor.id) for anchor in find_anchors(outline))
 
 
 def target_key(fragment: str) -> str:
-    """`fragment` (without ``#``) as GitHub compares it: percent-decoded, without case and its own prefix."""
+    """Return `fragment` (without ``#``) as GitHub compares it: decoded, without case and GitHub's prefix."""
     return percent_decoded(fragment).lower().removeprefix(GITHUB_PREFIX)
 
 
 def percent_decoded(text: str, errors: str = "replace") -> str:
-    """`text` with its percent-encoded bytes as the UTF-8 that they are; `errors` says what of other bytes."""
+    """Decode the percent-encoded bytes of `text`, which are UTF-8; `errors` says what becomes of others."""
     if "%" not in text:
         return text
     # Most documents have none, and this takes longer to load than they take to be read.
@@ -82,7 +86,7 @@ def percent_decoded(text: str, errors: str = "replace") -> str:
 
 
 def is_resolved(fragment: str, targets: frozenset[str]) -> bool:
-    """Whether `fragment` (without ``#``) is one of `targets`, or a place that every page has.
+    """Return True if `fragment` (without ``#``) is one of `targets`, or names a place that every page has.
 
     The top of a page is the empty fragment or ``top`` (HTML standard, section 7.4.6.4); a text fragment
     (``:~:text=…``) is for the browser to find.
@@ -91,26 +95,15 @@ def is_resolved(fragment: str, targets: frozenset[str]) -> bool:
     return key in targets or key in _ALWAYS or key.startswith(_TEXT_FRAGMENT)
 
 
-@cache
-def with_anchor() -> re.Pattern[str]:
-    """Tags that may have an attribute which names an anchor."""
-    return re.compile(rf"<[A-Za-z]{_IN_TAG}\b(?:id|name)\s*=", re.IGNORECASE)
-
-
-@cache
-def _with_attribute() -> re.Pattern[str]:
-    return re.compile(rf"<[A-Za-z]{_IN_TAG}=")
-
-
 def attributes_in(
-    outline: Outline, span: Span, mark: re.Pattern[str] | None = None
+    outline: Outline, span: Span, mark: re.Pattern[str] = _TAG_WITH_ATTRIBUTE
 ) -> "Iterator[HtmlAttribute]":
-    """Attributes with values of the HTML tags that share a code point with `span`.
+    """Yield the attributes with values of the HTML tags that share a code point with `span`.
 
     Of a block of HTML, they are those of all its tags. Only blocks that hold `mark` are examined, which is
     that of a tag with an attribute if none is given.
     """
-    text, mark = outline.source.text, mark or _with_attribute()
+    text = outline.source.text
     for block in leaves_containing(outline, span, mark):
         # Loaded where there is a tag.
         from mdplan.markdown.html import html_attributes
@@ -124,7 +117,7 @@ def attributes_in(
 
 
 def nodes_near(outline: Outline, span: Span, mark: re.Pattern[str]) -> Iterator[InlineNode]:
-    """Inline nodes that share a code point with `span`, in document order, of blocks that hold `mark`."""
+    """Yield the inline nodes of blocks that hold `mark` which share a code point with `span`, in order."""
     for block in leaves_containing(outline, span, mark):
         yield from _nodes_of(outline, block, span)
 
@@ -135,7 +128,7 @@ def _nodes_of(outline: Outline, block: Block, span: Span) -> tuple[InlineNode, .
 
 
 def leaves_containing(outline: Outline, span: Span, mark: re.Pattern[str]) -> Iterator[Block]:
-    """Leaf blocks that share a code point with `span` and hold `mark`, or its beginning, in document order.
+    """Yield the leaf blocks that share a code point with `span` and hold `mark`, or its beginning, in order.
 
     Blocks and their inline content are the costly part of a document, and most blocks do not hold what a
     question is about: so the text is searched first.
@@ -145,15 +138,15 @@ def leaves_containing(outline: Outline, span: Span, mark: re.Pattern[str]) -> It
     last = tree.leaf_at(max(span.start, span.end - 1)) if span.end < len(text) else None
     at = min(first.span.start, span.start) if first else span.start
     end = max(last.span.end, span.end) if last else span.end
-    while (found := mark.search(text, at, end)) is not None:
-        block = tree.leaf_at(found.start())
-        at = max(block.span.end, found.start() + 1) if block else found.start() + 1
+    while (match := mark.search(text, at, end)) is not None:
+        block = tree.leaf_at(match.start())
+        at = max(block.span.end, match.start() + 1) if block else match.start() + 1
         if block and block.span.overlaps(span):
             yield block
 
 
 def whole(outline: Outline) -> Span:
-    """Span of the whole text."""
+    """Return the span of the whole text."""
     return Span(0, len(outline.source.text))
 
 
@@ -161,41 +154,38 @@ def whole(outline: Outline) -> Span:
 
 _ANCHOR_NAMES: Final = frozenset({"id", "name"})
 
+_ANCHOR_ELEMENT: Final = lazy_pattern(
+    r"""(?P<tag><a\b(?:[^<>"']|"[^"]*+"|'[^']*+')*+>)(?P<text>(?:(?!<a\b).)*?)</a[ \t]*>""",
+    re.IGNORECASE | re.DOTALL,
+)
+
 
 def with_kept_anchors(outline: Outline, heading: Block, title: str) -> str:
-    """`title` with the inline anchors of `heading`, each at its side of the text.
+    """Return `title` with the inline anchors of `heading`, each at its side of the text.
 
     They are ``<a id="…"></a>`` and ``<a name="…"></a>``, also around the text. A `title` with an anchor of
     its own is returned as it is.
     """
-    if "<" not in heading.content or with_anchor().search(title):
+    if "<" not in heading.content or TAG_WITH_ANCHOR.search(title):
         return title
     span = title_span(outline.source, heading)
     if span is None:
         return title
-    named = [
-        attribute.value_span.start
-        for attribute in attributes_in(outline, span, with_anchor())
+    name_starts = [
+        attribute.value_span.start - span.start
+        for attribute in attributes_in(outline, span, TAG_WITH_ANCHOR)
         if attribute.tag == "a" and attribute.name in _ANCHOR_NAMES and span.contains(attribute.value_span)
     ]
     text = outline.text_of(span)
     tags = [
-        found
-        for found in _anchor_elements().finditer(text)
-        if any(found.start("tag") < place - span.start < found.end("tag") for place in named)
+        tag
+        for tag in _ANCHOR_ELEMENT.finditer(text)
+        if any(tag.start("tag") < start < tag.end("tag") for start in name_starts)
     ]
     if len(tags) == 1 and tags[0]["text"].strip() and tags[0].span() == (0, len(text)):
         return f"{tags[0]['tag']}{title}</a>"
-    before = "".join(f"{found['tag']}</a>" for found in tags if not text[: found.start()].strip())
-    after = "".join(f"{found['tag']}</a>" for found in tags if text[: found.start()].strip())
+    before = "".join(f"{tag['tag']}</a>" for tag in tags if not text[: tag.start()].strip())
+    after = "".join(f"{tag['tag']}</a>" for tag in tags if text[: tag.start()].strip())
     # The blank between an anchor and the text is a part of the generated anchor of the heading.
     gap = " " if tags and before and text[tags[0].end() :][:1].isspace() else ""
     return f"{before}{gap}{title}{' ' if after else ''}{after}"
-
-
-@cache
-def _anchor_elements() -> re.Pattern[str]:
-    return re.compile(
-        r"""(?P<tag><a\b(?:[^<>"']|"[^"]*+"|'[^']*+')*+>)(?P<text>(?:(?!<a\b).)*?)</a[ \t]*>""",
-        re.IGNORECASE | re.DOTALL,
-    )

@@ -32,7 +32,7 @@ from mdplan.markdown.links import (
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.paths import MARKDOWN_SUFFIXES, NEAR, PLAIN, SiteRules, folder_of, page_key
 from mdplan.markdown.sections import Section
-from mdplan.markdown.targets import explicit_anchors, target_key, with_anchor
+from mdplan.markdown.targets import TAG_WITH_ANCHOR, explicit_anchors, target_key
 from mdplan.planning.build import BuiltFile, ResolvedEdit
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -399,7 +399,9 @@ def _may_have_explicit(built: BuiltFile, keys: AbstractSet[str]) -> bool:
         return True
     base, result = built.base.source.text, built.result.source.text
     for old, new in built.changed:
-        if with_anchor().search(base, old.start, old.end) or with_anchor().search(result, new.start, new.end):
+        if TAG_WITH_ANCHOR.search(base, old.start, old.end) or TAG_WITH_ANCHOR.search(
+            result, new.start, new.end
+        ):
             return True
     return bool(keys) and not keys.isdisjoint(keys_in_html(base))
 
