@@ -13,10 +13,7 @@ from mdplan.markdown.block_tree import BlockTree
 from mdplan.markdown.blocks import CONTAINERS, TASK_BOX, Block, BlockKind
 from mdplan.markdown.headings import composed, heading_title
 from mdplan.markdown.tables import MARKER, Containers, blocks_with_containers, width_of
-from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
-
-_WHITE: Final = lazy_pattern(r"[ \t]*")
 
 _MOST_SPACES: Final = 4
 
@@ -150,15 +147,17 @@ class Lists:
         """Read the lists of `text` from its blocks, in one pass."""
         self._text = text
         self._lines = lines
-        reader = _Reader(text, lines)
+        reader = _ListReader(text, lines)
         for block, around in blocks_with_containers(tree):
             reader.take(block, around)
         reader.close(0)
-        self.all: tuple[MarkdownList, ...] = tuple(sorted(reader.found, key=_order))
+        self.all: tuple[MarkdownList, ...] = tuple(
+            sorted(reader.lists, key=lambda listing: _order(listing.block))
+        )
         self.outermost = tuple(listing for listing in self.all if listing.index is not None)
 
     def outermost_in(self, span: Span) -> tuple[MarkdownList, ...]:
-        """Lists that start in `span` and are in no other list, in document order."""
+        """Return the lists that start in `span` and are in no other list, in document order."""
         first, end = (
             bisect_left(self.outermost, offset, key=lambda listing: listing.block.span.start)
             for offset in (span.start, span.end)
@@ -166,14 +165,14 @@ class Lists:
         return self.outermost[first:end]
 
     def items_named(self, text: str) -> tuple[PlacedItem, ...]:
-        """Items, of nested lists too, whose text is `text`, white space collapsed, in document order.
+        """Return items, of nested lists too, whose text is `text`, white space collapsed, in document order.
 
         Both Unicode forms of a text, composed and decomposed, are the same.
         """
         return self._by_text.get(composed(text), ())
 
     def items_rendered(self, text: str) -> tuple[PlacedItem, ...]:
-        """Items, of nested lists too, whose rendered text is `text`, in document order."""
+        """Return items, of nested lists too, whose rendered text is `text`, in document order."""
         return self._by_rendered_text.get(composed(text), ())
 
     @property
@@ -182,9 +181,8 @@ class Lists:
         return self._by_rendered_text.keys()
 
     def item_right_before(self, block: Block, containers: Containers) -> PlacedItem | None:
-        """The last item of the list that is right before `block`, in the same `containers`."""
-        key = (block.span.start, block.depth)
-        index = bisect_left(self.all, key, key=_order) - 1
+        """Return the last item of the list that is right before `block`, in the same `containers`."""
+        index = bisect_left(self.all, _order(block), key=lambda listing: _order(listing.block)) - 1
         while index >= 0 and self.all[index].block.depth > block.depth:
             index -= 1
         previous = self.all[index] if index >= 0 else None
@@ -196,25 +194,23 @@ class Lists:
         return PlacedItem(previous, len(previous.items) - 1)
 
     def marker(self, listing: MarkdownList, position: int) -> ItemMarker | None:
-        """Marker of the item at `position` of `listing`; None where it could not be found in the source."""
+        """Return the marker of the item at `position` of `listing`; None if the source does not show it."""
         line = listing.items[position].first_line
         start = listing.containers.text_start(self._text, self._lines, line)
         prefix = listing.containers.prefix(self._text, self._lines, line)
         end = self._lines.content_end(line)
-        found = MARKER.match(self._text, start, end) if start is not None else None
-        if found is None or prefix is None or found[0][-1] != listing.block.markup:
+        marker = MARKER.match(self._text, start, end) if start is not None else None
+        if marker is None or prefix is None or marker[0][-1] != listing.block.markup:
             return None
-        white = _WHITE.match(self._text, found.end(), end)
-        assert white is not None, "it matches nothing too"
-        own = width_of(prefix + found[0])
-        is_code = width_of(prefix + found[0] + white[0]) - own > _MOST_SPACES
-        spacing = " " if white.end() == end or is_code or not white[0] else white[0]
-        return ItemMarker(
-            span=Span(found.start(), found.end()), text=found[0], prefix=prefix, spacing=spacing
-        )
+        rest = self._text[marker.end() : end]
+        white = rest[: len(rest) - len(rest.lstrip(" \t"))]
+        own_width = width_of(prefix + marker[0])
+        is_code = width_of(prefix + marker[0] + white) - own_width > _MOST_SPACES
+        spacing = " " if white == rest or is_code or not white else white
+        return ItemMarker(span=Span(*marker.span()), text=marker[0], prefix=prefix, spacing=spacing)
 
     def box(self, placed: PlacedItem) -> Span | None:
-        """Span of the one character in the box of a task item; None where it could not be found."""
+        """Return the span of the character in the box of a task item; None if the source does not show it."""
         item = placed.item
         around = Containers(item.block, placed.listing.containers)
         start = around.text_start(self._text, self._lines, item.children[0].first_line)
@@ -223,9 +219,8 @@ class Lists:
         return Span(start + 1, start + 2)
 
     def item_of(self, block: Block) -> PlacedItem | None:
-        """The item that is `block`."""
-        key = (block.span.start, block.depth)
-        index = bisect_left(self._placed, key, key=_order_of_item)
+        """Return the item that is `block`."""
+        index = bisect_left(self._placed, _order(block), key=lambda placed: _order(placed.item.block))
         placed = self._placed[index] if index < len(self._placed) else None
         return placed if placed is not None and placed.item.block == block else None
 
@@ -234,7 +229,7 @@ class Lists:
         placed = (
             PlacedItem(listing, position) for listing in self.all for position in range(len(listing.items))
         )
-        return tuple(sorted(placed, key=_order_of_item))
+        return tuple(sorted(placed, key=lambda placed_item: _order(placed_item.item.block)))
 
     @cached_property
     def _by_text(self) -> dict[str, tuple[PlacedItem, ...]]:
@@ -245,30 +240,26 @@ class Lists:
         return _grouped((heading_title(placed.item.text), placed) for placed in self._placed)
 
 
-def _order(listing: MarkdownList) -> tuple[int, int]:
-    """Sort key: lists in document order, each before those in it."""
-    return (listing.block.span.start, listing.block.depth)
-
-
-def _order_of_item(placed: PlacedItem) -> tuple[int, int]:
-    return (placed.item.block.span.start, placed.item.block.depth)
+def _order(block: Block) -> tuple[int, int]:
+    """Return the sort key for document order, each block before those in it."""
+    return (block.span.start, block.depth)
 
 
 def _grouped(named: Iterable[tuple[str, PlacedItem]]) -> dict[str, tuple[PlacedItem, ...]]:
-    found: defaultdict[str, list[PlacedItem]] = defaultdict(list)
+    by_name: defaultdict[str, list[PlacedItem]] = defaultdict(list)
     for name, placed in named:
-        found[composed(name)].append(placed)
-    return {name: tuple(items) for name, items in found.items()}
+        by_name[composed(name)].append(placed)
+    return {name: tuple(items) for name, items in by_name.items()}
 
 
 def gaps_in(parts: Sequence[ListItem | Block]) -> tuple[int, ...]:
-    """Positions of those of `parts` that blank lines part from the one before."""
+    """Return the positions of those of `parts` that blank lines part from the one before."""
     gaps = enumerate(pairwise(parts), start=1)
     return tuple(at for at, (before, after) in gaps if after.first_line > before.last_line + 1)
 
 
 def text_without_box(first: Block) -> str:
-    """`ListItem.text` of an item that begins with the block `first`."""
+    """Return `ListItem.text` of an item that begins with the block `first`."""
     if first.kind not in {BlockKind.PARAGRAPH, BlockKind.HEADING}:
         return ""
     return " ".join((first.content[3:] if _box_of(first) else first.content).split())
@@ -291,7 +282,7 @@ class _Open:
         self.lists: list[MarkdownList] = []
 
 
-class _Reader:
+class _ListReader:
     """Reads lists from the blocks of a document, in their order."""
 
     def __init__(self, text: str, lines: LineIndex) -> None:
@@ -299,10 +290,10 @@ class _Reader:
         self._lines = lines
         self._opened: list[_Open] = []
         self._count = 0
-        self.found: list[MarkdownList] = []
+        self.lists: list[MarkdownList] = []
 
     def take(self, block: Block, around: Containers) -> None:
-        """The next block."""
+        """Take the next block."""
         self.close(block.depth)
         parent = self._opened[-1] if self._opened else None
         if parent is not None:
@@ -315,7 +306,7 @@ class _Reader:
         self._opened.append(_Open(block, around, index, in_list=in_list or is_list))
 
     def close(self, depth: int) -> None:
-        """The end of all containers but the outer `depth`."""
+        """Close all containers but the outer `depth`."""
         while len(self._opened) > depth:
             last = self._opened.pop()
             parent = self._opened[-1] if self._opened else None
@@ -325,7 +316,7 @@ class _Reader:
                 listing = MarkdownList(
                     block=last.block, items=tuple(last.items), containers=last.containers, index=last.index
                 )
-                self.found.append(listing)
+                self.lists.append(listing)
                 if parent is not None and parent.block.kind is BlockKind.LIST_ITEM:
                     parent.lists.append(listing)
 
