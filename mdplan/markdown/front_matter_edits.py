@@ -20,20 +20,8 @@ from mdplan.text.source import DocumentFormat, visible
 _FENCES: Final = {FrontMatterFormat.YAML: "---", FrontMatterFormat.TOML: "+++"}
 
 
-def block_edits(
-    front_matter: FrontMatter, content: FrontMatterContent, lines: LineIndex, changes: Sequence[Change]
-) -> tuple[Splice, ...]:
-    """Edits of a document that make `changes` in its block; no key of them lies inside another's.
-
-    `lines` are those of the document. Keys that go, and the parents of keys that are no maps, were looked for
-    before. Raises `DataError` where the block cannot be cut so.
-    """
-    splices = _with_first_line(content, data_edits(content.data, changes))
-    return placed(splices, front_matter.content.start, lines)
-
-
 def new_block(format: FrontMatterFormat, lines: LineIndex, changes: Sequence[Change]) -> Splice:  # noqa: A002
-    """The edit that puts a block with the values of `changes` before the text whose lines are `lines`."""
+    """Insert a block with the values of `changes` before the text whose lines are `lines`."""
     empty = empty_content(format)
     edits = EditList.of(splice.edit for splice in data_edits(empty.data, changes))
     assert isinstance(edits, EditList), "insertions at one place do not overlap"
@@ -52,22 +40,22 @@ def verify_round_trip(
     edits: EditList,
     changes: Sequence[Change],
 ) -> None:
-    """Raise `DataError` unless `edits` of the document `text` make the changes `asked`, and no other.
+    """Raise `DataError` unless `edits` of the document `text` make `changes`, and no other.
 
     `front_matter` is its block with its `content`; None where `edits` create one.
     """
     block = edits.apply(text[: front_matter.span.end] if front_matter else "")
-    found = find_front_matter(block)
-    if found is None or found.format is not content.format or block[found.span.end :].strip("\r\n"):
+    result = find_front_matter(block)
+    if result is None or result.format is not content.format or block[result.span.end :].strip("\r\n"):
         raise DataError("the block would end somewhere else, or not be found again")
     try:
-        result = read_content(
-            found.format, block[found.content.start : found.content.end], content.most_characters
+        result_content = read_content(
+            result.format, block[result.content.start : result.content.end], content.most_characters
         )
     except DataError as error:
         raise DataError(f"after the change {error.reason}") from error
-    verify_values(content.data, result.data, changes)
-    if front_matter is not None and found.format is FrontMatterFormat.YAML:
+    verify_values(content.data, result_content.data, changes)
+    if front_matter is not None and result.format is FrontMatterFormat.YAML:
         verify_elsewhere(text[: front_matter.span.end], block, changes)
 
 
@@ -102,8 +90,8 @@ def _read_elsewhere(block: str) -> dict[Any, Any] | None:
     return values
 
 
-def _with_first_line(content: FrontMatterContent, splices: list[Splice]) -> list[Splice]:
-    """`splices`, and the deletion of blank lines that would be first: after such there is no block."""
+def _with_first_line(content: DataContent, splices: list[Splice]) -> list[Splice]:
+    """Add the deletion of blank lines that would come first: a block does not start with a blank line."""
     deletions = {
         splice.edit.span.start: splice
         for splice in splices
@@ -125,7 +113,7 @@ def _with_first_line(content: FrontMatterContent, splices: list[Splice]) -> list
     return [*splices, *blank]
 
 
-# --- What is wrong with keys and values, or with the front matter or file that has them.
+# --- Problems with keys and values, or with the front matter or file that has them
 
 OTHER_VALUE: Final = (
     "to change it, send that as `expectedValue`; in many files, "
@@ -136,7 +124,7 @@ _EDIT_AS_TEXT: Final = "edit the lines themselves with replace_lines or replace_
 
 
 def no_block(*, may_create: bool) -> Diagnostic:
-    """FRONT_MATTER_NOT_FOUND, where the operation may create a block or not."""
+    """Return FRONT_MATTER_NOT_FOUND; the hint says so if the operation may create a block."""
     create = '; `"createIfMissing": true` would make it' if may_create else ""
     return Diagnostic(
         code=Code.FRONT_MATTER_NOT_FOUND,
@@ -146,29 +134,29 @@ def no_block(*, may_create: bool) -> Diagnostic:
 
 
 def unreadable(outline: Outline, why: Unreadable) -> Diagnostic:
-    """FRONT_MATTER_INVALID, or DATA_INVALID, for what cannot be read, or not with safety."""
+    """Return FRONT_MATTER_INVALID, or DATA_INVALID, for what cannot be read, or not with safety."""
     place = position_of(outline, why.offset)
     at = f" at line {place.line}" if place else ""
     return _invalid(outline, f"cannot be edited by keys{at}: {why.reason}", place)
 
 
 def cannot_change(outline: Outline, error: DataError) -> Diagnostic:
-    """The problem of a change that cannot be made, or whose side effects cannot be ruled out."""
+    """Return the problem of a change that cannot be made, or whose side effects cannot be ruled out."""
     return _invalid(outline, f"cannot be edited this way: {error.reason}", position_of(outline, error.offset))
 
 
-def _invalid(outline: Outline, what: str, place: Position | None) -> Diagnostic:
+def _invalid(outline: Outline, problem: str, place: Position | None) -> Diagnostic:
     is_markdown = outline.format is DocumentFormat.MARKDOWN
     return Diagnostic(
         code=Code.FRONT_MATTER_INVALID if is_markdown else Code.DATA_INVALID,
-        message=f"the {'front matter' if is_markdown else 'file'} {what}",
+        message=f"the {'front matter' if is_markdown else 'file'} {problem}",
         hint=_EDIT_AS_TEXT,
         place=place,
     )
 
 
 def kind_of(value: object) -> str:
-    """What a value is, in words."""
+    """Name the kind of `value` in words."""
     if value is REMOVED:
         return "missing"
     if value is None:
@@ -185,7 +173,7 @@ def kind_of(value: object) -> str:
 
 
 def position_of(outline: Outline, offset: int | None) -> Position | None:
-    """Position of `offset`, which counts from the start of the front matter, or of a file of keys."""
+    """Return the position of `offset`, counted from the start of the front matter, or of a data file."""
     is_markdown = outline.format is DocumentFormat.MARKDOWN
     if offset is None or (is_markdown and outline.front_matter is None):
         return None
@@ -197,7 +185,7 @@ _TYPES: Final[Mapping[type, str]] = {bool: "boolean", int: "number", float: "num
 
 
 def type_changes(values: object, changes: Iterable[Change]) -> Iterator[Diagnostic]:
-    """FRONT_MATTER_TYPE for each scalar of `values` that gets one of another type."""
+    """Yield FRONT_MATTER_TYPE for each scalar of `values` that gets one of another type."""
     for change in changes:
         if not isinstance(change, KeyChange):
             continue
@@ -217,14 +205,15 @@ def _as_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-# --- Changes of keys as text edits of a document: of the whole file, or of its front matter.
+# --- Changes of keys as text edits of a document: of a whole data file, or of front matter
 
 
 def data_splices(
     outline: Outline, changes: Sequence[Change], creates: FrontMatterFormat | None
 ) -> tuple[Splice, ...]:
-    """Text edits of `outline` that make `changes`; in front matter that is made where it `creates` some.
+    """Return text edits of `outline` that make `changes`; in a new block if it `creates` one.
 
+    No key of `changes` lies inside another's; keys that go, and the parents of keys, were checked before.
     Raises `DataError` where they cannot be made by cutting.
     """
     lines = outline.source.lines
@@ -235,9 +224,9 @@ def data_splices(
     if outline.front_matter is None:
         assert creates is not None, "an edit of a file without front matter creates it"
         return (new_block(creates, lines, changes),)
-    content = outline.front_matter_content
-    assert isinstance(content, FrontMatterContent), "edits of what cannot be read were refused"
-    return block_edits(outline.front_matter, content, lines, changes)
+    content = _content(outline)
+    splices = _with_first_line(content, data_edits(content, changes))
+    return placed(splices, outline.front_matter.content.start, lines)
 
 
 def verify_splices(
@@ -261,17 +250,17 @@ def _content(outline: Outline) -> DataContent:
     return content
 
 
-# --- Values of a data file, or of the front matter of a document.
+# --- Values of a data file, or of the front matter of a document
 
 
 def data_content(outline: Outline) -> DataContent | Unreadable | None:
-    """Keys and values of the file of `outline`, read once; of Markdown those of its front matter.
+    """Return keys and values of the file of `outline`, read once; of Markdown those of its front matter.
 
     None for plain text, and where there is no front matter.
     """
     if outline.format is DocumentFormat.MARKDOWN:
-        found = outline.front_matter_content
-        return found.data if isinstance(found, FrontMatterContent) else found
+        content = outline.front_matter_content
+        return content.data if isinstance(content, FrontMatterContent) else content
     if outline.format is DocumentFormat.TEXT:
         return None
     return outline.derived(_read, Language(outline.format))

@@ -252,14 +252,14 @@ def _front_matter(outline: Outline) -> FrontMatterEntry | None:
     found = outline.front_matter
     if found is None:
         return None
-    from mdplan.markdown.front_matter import read_keys
+    from mdplan.markdown.front_matter import FrontMatterContent
 
-    keys = read_keys(outline.source.text, found, outline.limits.front_matter_characters)
+    content = outline.front_matter_content
     return FrontMatterEntry(
         format=found.format,
         start_line=1,
         end_line=outline.source.lines.line_at(found.span.end - 1),
-        keys=None if keys is None else shown_names(keys),
+        keys=shown_names(tuple(content.values)) if isinstance(content, FrontMatterContent) else None,
     )
 
 
@@ -362,10 +362,10 @@ def _title(outline: Outline) -> str | None:
     """Return `title` of the front matter, else the first heading."""
     text, front_matter = outline.source.text, outline.front_matter
     if front_matter and text.find(_TITLE, front_matter.content.start, front_matter.content.end) >= 0:
-        from mdplan.markdown.front_matter import read_values
+        from mdplan.markdown.front_matter import FrontMatterContent
 
-        values = read_values(text, front_matter, outline.limits.front_matter_characters)
-        title = (values or {}).get(_TITLE)
+        content = outline.front_matter_content
+        title = content.values.get(_TITLE) if isinstance(content, FrontMatterContent) else None
         if isinstance(title, str) and title.strip():
             return escape_for_message(" ".join(title.split()))
     return next(

@@ -13,7 +13,7 @@ from mdplan.engine.engine import Engine
 from mdplan.markdown import front_matter as front_matter_values
 from mdplan.markdown import front_matter_edits
 from mdplan.markdown.format_detection import find_front_matter
-from mdplan.markdown.front_matter import read_keys, read_values
+from mdplan.markdown.front_matter import FrontMatterContent, content_of
 from mdplan.markdown.front_matter_edits import verify_elsewhere
 from mdplan.markdown.outline import Outline
 from mdplan.planning.build import BuiltFile
@@ -93,7 +93,8 @@ def test_front_matter_is_found_after_a_byte_order_mark(bom: bytes) -> None:
 def keys(text: str) -> tuple[str, ...] | None:
     found = find_front_matter(text)
     assert found is not None
-    return read_keys(text, found)
+    content = content_of(text, found)
+    return tuple(content.values) if isinstance(content, FrontMatterContent) else None
 
 
 @pytest.mark.parametrize(
@@ -163,7 +164,9 @@ def test_values_are_those_of_the_safe_loader() -> None:
     found = find_front_matter(text)
     assert found is not None
 
-    assert read_values(text, found) == {"title": "A: b", "tags": ["x", "y"], "draft": True}
+    content = content_of(text, found)
+    assert isinstance(content, FrontMatterContent)
+    assert content.values == {"title": "A: b", "tags": ["x", "y"], "draft": True}
 
 
 # --- Limits, costs and odd spellings of front matter that is edited by keys.
