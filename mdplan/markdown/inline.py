@@ -28,14 +28,14 @@ _LINE_END: Final = lazy_pattern(r"[\r\n]+[ \t>]*")
 
 
 @dataclass(frozen=True)
-class _Section:
-    """Nodes of one section in document order, and where some may be that are not certain."""
+class FoundNodes:
+    """Inline nodes in document order, and spans that may hold nodes whose places are not certain."""
 
-    nodes: tuple[inline_node.InlineNode, ...]
-    undecided: tuple[Span, ...]
+    nodes: tuple[inline_node.InlineNode, ...] = ()
+    undecided: tuple[Span, ...] = ()
 
     def nodes_in(self, span: Span) -> Iterator[inline_node.InlineNode]:
-        """Nodes that share a code point with `span`."""
+        """Yield nodes that share a code point with `span`."""
         first = bisect_right(self._reach, span.start)
         for index in range(first, len(self.nodes)):
             node = self.nodes[index]
@@ -48,14 +48,6 @@ class _Section:
     def _reach(self) -> list[int]:
         """The largest end of each node and those before it."""
         return list(accumulate((node.span.end for node in self.nodes), max))
-
-
-@dataclass(frozen=True, slots=True)
-class FoundNodes:
-    """Inline nodes in document order, and spans that may hold nodes whose places are not certain."""
-
-    nodes: tuple[inline_node.InlineNode, ...] = ()
-    undecided: tuple[Span, ...] = ()
 
 
 class InlineMap:
@@ -76,7 +68,7 @@ class InlineMap:
         self._lines = lines
         self._body_start = body_start
         self._known_tree = tree
-        self._sections: dict[int, _Section] = {}
+        self._sections: dict[int, FoundNodes] = {}
 
     @cached_property
     def definitions(self) -> Mapping[str, object]:
@@ -100,10 +92,14 @@ class InlineMap:
 
         They are single nodes, root blocks on which the parser fails, or sections with lines nested too deep.
         """
-        undecided = (each for section in self._sections_in(span) for each in section.undecided)
-        return tuple(each for each in undecided if each.overlaps(span))
+        return tuple(
+            undecided
+            for section in self._sections_in(span)
+            for undecided in section.undecided
+            if undecided.overlaps(span)
+        )
 
-    def _sections_in(self, span: Span) -> Iterator[_Section]:
+    def _sections_in(self, span: Span) -> Iterator[FoundNodes]:
         first = max(bisect_right(self._starts, span.start) - 1, 0)
         last = max(bisect_right(self._starts, max(span.start, span.end - 1)), first + 1)
         for index in range(first, last):
@@ -126,22 +122,22 @@ class InlineMap:
         is_last = index + 1 == len(self._starts)
         return Span(self._starts[index], len(self._text) if is_last else self._starts[index + 1])
 
-    def _parse(self, span: Span) -> _Section:
+    def _parse(self, span: Span) -> FoundNodes:
         part = self._text[span.start : span.end]
         if is_nested_too_deep(part):
-            return _Section((), (span,))
-        found = self._find_nodes(span)
+            return FoundNodes((), (span,))
+        inline = self._find_nodes(span)
         if "]:" not in part:
-            return _Section(found.nodes, found.undecided)
-        first, last = (bisect_left(self._definition_starts, at) for at in (span.start, span.end))
-        nodes, undecided = [*found.nodes], [*found.undecided]
+            return inline
+        first, last = (bisect_left(self._definition_starts, offset) for offset in (span.start, span.end))
+        nodes, undecided = [*inline.nodes], [*inline.undecided]
         for block, node in self._definition_blocks[first:last]:
             if node is None:
                 undecided.append(block.span)
             else:
                 nodes.append(node)
         nodes.sort(key=inline_node.document_order)
-        return _Section(tuple(nodes), tuple(sorted(undecided)))
+        return FoundNodes(tuple(nodes), tuple(sorted(undecided)))
 
     def _find_nodes(self, span: Span) -> FoundNodes:
         """Nodes in `span`, which holds whole root blocks.
@@ -149,18 +145,18 @@ class InlineMap:
         Where the parser fails, it reads each root block alone. For a block that it fails on again,
         markdown-it-py decides whether there are nodes; as it does not know their places, they are undecided.
         """
-        part = self._text[span.start : span.end]
+        text = self._text[span.start : span.end]
         try:
-            return find_nodes(self._text, span, self._footnotes_for(part), self._find_href)
+            return find_nodes(self._text, span, self._footnotes_for(text), self._find_href)
         except ParserFailure:
             roots = [block.span for block in self._tree.inside(span) if not block.depth]
         if len(roots) > 1:
-            found = [self._find_nodes(root) for root in roots]
+            parts = [self._find_nodes(root) for root in roots]
             return FoundNodes(
-                tuple(node for each in found for node in each.nodes),
-                tuple(place for each in found for place in each.undecided),
+                tuple(node for part in parts for node in part.nodes),
+                tuple(undecided for part in parts for undecided in part.undecided),
             )
-        return FoundNodes((), (span,) if has_nodes(part, self.definitions) else ())
+        return FoundNodes((), (span,) if has_nodes(text, self.definitions) else ())
 
     def _find_href(self, label: str) -> str | None:
         node = self._definitions.get(label)
@@ -169,20 +165,20 @@ class InlineMap:
     @cached_property
     def _definitions(self) -> dict[str, inline_node.InlineNode]:
         """The definition of each label; the first one counts (CommonMark 0.31.2, section 4.7)."""
-        found: dict[str, inline_node.InlineNode] = {}
+        by_label: dict[str, inline_node.InlineNode] = {}
         for _, node in self._definition_blocks:
             if node is not None:
-                found.setdefault(inline_node.normalized_label(self._cut(node.label)), node)
-        return found
+                by_label.setdefault(inline_node.normalized_label(self._cut(node.label)), node)
+        return by_label
 
     @cached_property
     def _definition_blocks(self) -> list[tuple[Block, inline_node.InlineNode | None]]:
         if "]:" not in self._text:
             return []
-        found = ((block, _definition(self._text, block.span)) for block in self._tree.definitions)
+        definitions = ((block, _definition(self._text, block.span)) for block in self._tree.definitions)
         return [
             (block, node)
-            for block, node in found
+            for block, node in definitions
             if node is not None
             or _FOOTNOTE_DEFINITION.search(self._text, block.span.start, block.span.end) is None
         ]
@@ -200,7 +196,7 @@ class InlineMap:
     @cached_property
     def _footnotes(self) -> dict[str, str]:
         """Labels of the footnotes that are defined, by their form in lower case."""
-        found: dict[str, str] = {}
+        by_lower_case: dict[str, str] = {}
         for span in map(self._section_span, range(len(self._starts))):
             if _FOOTNOTE_DEFINITION.search(self._text, span.start, span.end) is None:
                 continue
@@ -211,8 +207,8 @@ class InlineMap:
             for node in nodes:
                 if node.kind is inline_node.InlineKind.FOOTNOTE_DEFINITION:
                     label = self._cut(node.label)
-                    found.setdefault(label.lower(), label)
-        return found
+                    by_lower_case.setdefault(label.lower(), label)
+        return by_lower_case
 
     def _cut(self, span: Span | None) -> str:
         return "" if span is None else _LINE_END.sub(" ", self._text[span.start : span.end])
@@ -235,24 +231,17 @@ def _definition(text: str, block: Span) -> inline_node.InlineNode | None:
     )
 
 
-# --- Inline nodes with their spans, from the events of the parser (CommonMark 0.31.2, section 6; GFM).
+# --- Reading inline nodes from parser events (CommonMark 0.31.2, section 6; GFM)
 #
-# The parser reports where a node starts and ends. Where its text, label, destination and title are
-# follows from
-# the syntax that the parser has accepted. A node whose parts do not agree with the parser is undecided.
+# The parser reports where a node starts and ends. Its text, label, destination and title follow from the
+# syntax that the parser has accepted. A node whose parts do not agree with the parser is undecided.
 
 # Destination of a normalized label that the document defines, or None.
 FindHref = Callable[[str], str | None]
 
-
-# --- Bare URLs and mail addresses in text (GFM, section 6.9): the rules of cmark-gfm, which GitHub
-# uses.
-
-# Where a bare URL is noticed: after its protocol, or at its start.
-URL_SIGN: Final = lazy_pattern(r"://|www\.")
-
-# Where text may have what the parser does not know: bare URLs, mail addresses, and wiki links.
-_SIGN: Final = lazy_pattern(rf"\[(?=\[)|@|{URL_SIGN.pattern}")
+# Where text may have what the parser does not know: wiki links, mail addresses, and bare URLs, which are
+# noticed after their protocol or at their start.
+_SIGN: Final = lazy_pattern(r"\[(?=\[)|@|://|www\.")
 
 _TICKS: Final = lazy_pattern(r"`+")
 
@@ -290,7 +279,7 @@ def find_nodes(text: str, span: Span, prefix: str, find_href: FindHref) -> Found
     The parser reads `prefix`, which defines footnotes, before the span. `find_href` is asked about labels.
     Raises `ParserFailure` and `ParseTimeout`.
     """
-    return _Reader(text, span, prefix, find_href).read()
+    return _NodeReader(text, span, prefix, find_href).read()
 
 
 class _Open:
@@ -303,7 +292,7 @@ class _Open:
         self.last = start + (1 if kind is inline_node.InlineKind.LINK else 2)
 
 
-class _Reader:
+class _NodeReader:
     """Collects the nodes of one span.
 
     `_url_end` is the offset after the last bare URL: what begins before it is part of the URL. `_brackets`
@@ -334,7 +323,7 @@ class _Reader:
         self._wiki: list[tuple[int, int]] = []
 
     def read(self) -> FoundNodes:
-        """All nodes."""
+        """Return all nodes."""
         text, start, end = self._read_text, self._start, self._end
         batches: Iterator[tuple[tuple[Any, Any], ...]] = event_batches(self._prepared.text, self._is_label)
         for batch in batches:
@@ -561,9 +550,9 @@ class _Reader:
         elif self._text[at] == "@":
             self._has_mail = True
         elif not self._brackets:
-            found = bare_url(self._text, at, self._content_start(at), stop)
-            if found is not None and (not self._nodes or self._nodes[-1].span.end <= found[0]):
-                self._url(*found)
+            url = bare_url(self._text, at, self._content_start(at), stop)
+            if url is not None and (not self._nodes or self._nodes[-1].span.end <= url[0]):
+                self._url(*url)
 
     def _url(self, start: int, end: int, href: str) -> None:
         self._mail_before(start)
@@ -592,12 +581,12 @@ class _Reader:
             return
         start = self._offset(self._run[0])
         is_behind_escape = self._text.startswith("\\", start - 1)
-        for found in mail_addresses(self._text, max(start, self._url_end), stop):
-            if found[0] == start and is_behind_escape:
+        for address in mail_addresses(self._text, max(start, self._url_end), stop):
+            if address[0] == start and is_behind_escape:
                 # The address may begin before the backslash.
-                self._refuse(*found[:2])
+                self._refuse(*address[:2])
             else:
-                self._add_url(*found)
+                self._add_url(*address)
 
     def _content_start(self, at: int) -> int:
         """Where the content before `at` in its line starts, after the marks of containers."""
@@ -612,7 +601,7 @@ class _Reader:
         return self._line_content
 
 
-# --- Inline content by markdown-it-py: how it is rendered, and whether it has nodes.
+# --- Inline content by markdown-it-py: its HTML, and whether it has nodes
 
 _SHOWN_AS_IT_IS: Final = lazy_pattern(r"(<(pre|script|style|textarea)\b.*?</\2>)", re.DOTALL | re.IGNORECASE)
 
@@ -623,7 +612,7 @@ _PLAIN: Final = lazy_pattern(r"text.*|(?:soft|hard)break|(?:em|strong|s)_(?:open
 
 
 def rendered_html(text: str, definitions: Mapping[str, object]) -> str:
-    """HTML of `text`, which has LF line ends, with one blank for each run of white space outside code.
+    """Render `text`, which has LF line ends, as HTML with one blank for each run of white space outside code.
 
     `definitions` is the environment of a block pass: what labels in the text can mean. Raises
     `RecursionError` for text that is nested too deep.
@@ -637,7 +626,7 @@ def rendered_html(text: str, definitions: Mapping[str, object]) -> str:
 
 
 def has_nodes(text: str, definitions: Mapping[str, object]) -> bool:
-    """Whether the inline content of `text`, which is whole root blocks, may be more than text and emphasis.
+    """Return True if the inline content of `text`, whole root blocks, may be more than text and emphasis.
 
     `definitions` are as above.
     """
@@ -650,6 +639,8 @@ def has_nodes(text: str, definitions: Mapping[str, object]) -> bool:
     inline = (child for token in tokens for child in token.children or ())
     return any(_PLAIN.fullmatch(child.type) is None for child in inline)
 
+
+# --- Bare URLs and mail addresses (GFM, section 6.9), by the rules of cmark-gfm, which GitHub uses
 
 _PROTOCOLS: Final = ("https", "http", "ftp")
 
@@ -671,7 +662,7 @@ _MAIL_PROTOCOLS: Final = ("mailto", "xmpp")
 
 
 def bare_url(text: str, sign: int, begin: int, stop: int) -> tuple[int, int, str] | None:
-    """Start, end and destination of the bare URL that has its sign at the offset `sign`, or None.
+    """Return start, end and destination of the bare URL that has its sign at the offset `sign`, or None.
 
     It lies in inline content, the line of which begins at the offset `begin` and ends before `stop`.
     """
@@ -681,7 +672,7 @@ def bare_url(text: str, sign: int, begin: int, stop: int) -> tuple[int, int, str
             return None
     else:
         before = text[max(begin, sign - len("https")) : sign].lower()
-        protocol = next((each for each in _PROTOCOLS if before.endswith(each)), "")
+        protocol = next((name for name in _PROTOCOLS if before.endswith(name)), "")
         start, domain = sign - len(protocol), sign + len("://")
         if not protocol or (start > begin and _is_letter(text[start - 1])):
             return None
@@ -695,7 +686,7 @@ def bare_url(text: str, sign: int, begin: int, stop: int) -> tuple[int, int, str
 
 
 def mail_addresses(text: str, start: int, stop: int) -> Iterator[tuple[int, int, str]]:
-    """Start, end and destination of each bare mail or XMPP address between two offsets of a run of text."""
+    """Yield start, end and destination of each bare mail or XMPP address in a part of a run of text."""
     at = text.find("@", start, stop)
     while at >= 0:
         check_deadline()
@@ -709,11 +700,11 @@ def mail_addresses(text: str, start: int, stop: int) -> Iterator[tuple[int, int,
 
 
 def _domain_end(text: str, start: int, stop: int, *, needs_dot: bool) -> int | None:
-    """Where the domain from `start` on ends; None where it is none."""
+    """Return the end of the domain from `start` on; None if it is none."""
     at = start + 1
-    while found := _NOT_IN_DOMAIN.search(text, at, stop):
-        at = found.start()
-        if found[0].isascii() or found[0].isspace() or unicodedata.category(found[0]).startswith("P"):
+    while match := _NOT_IN_DOMAIN.search(text, at, stop):
+        at = match.start()
+        if match[0].isascii() or match[0].isspace() or unicodedata.category(match[0]).startswith("P"):
             break
         at += 1
     else:
@@ -729,7 +720,7 @@ def _domain_end(text: str, start: int, stop: int, *, needs_dot: bool) -> int | N
 
 
 def _without_punctuation(text: str, start: int, end: int) -> int:
-    """`end` of a URL without the punctuation that belongs to the sentence around it."""
+    """Return `end` of a URL without the punctuation that belongs to the sentence around it."""
     opening, closing = text.count("(", start, end), text.count(")", start, end)
     while end > start:
         last = text[end - 1]
@@ -749,17 +740,17 @@ def _without_punctuation(text: str, start: int, end: int) -> int:
 
 
 def _local_part(text: str, start: int, at: int) -> tuple[int, str]:
-    """Where the part of an address before its ``@`` starts, and its protocol, if it has one."""
+    """Return the start of the part of an address before its ``@``, and its protocol, if it has one."""
     first, protocol = at, ""
     while first > start:
-        sign = text[first - 1]
-        if sign == ":" and not protocol:
-            protocol = next((each for each in _MAIL_PROTOCOLS if text.endswith(each, start, first - 1)), "")
+        character = text[first - 1]
+        if character == ":" and not protocol:
+            protocol = next((name for name in _MAIL_PROTOCOLS if text.endswith(name, start, first - 1)), "")
             before = first - 1 - len(protocol)
             if not protocol or (before > start and _is_letter_or_digit(text[before - 1])):
                 return first, ""
             first = before
-        elif _is_letter_or_digit(sign) or sign in _LOCAL_PART:
+        elif _is_letter_or_digit(character) or character in _LOCAL_PART:
             first -= 1
         else:
             break
@@ -769,12 +760,12 @@ def _local_part(text: str, start: int, at: int) -> tuple[int, str]:
 def _mail_domain_end(text: str, at: int, stop: int, *, is_xmpp: bool) -> int | None:
     end, dots = at + 1, 0
     while end < stop:
-        sign = text[end]
-        if sign == "@":
+        character = text[end]
+        if character == "@":
             return None
-        if sign == "." and end + 1 < stop and _is_letter_or_digit(text[end + 1]):
+        if character == "." and end + 1 < stop and _is_letter_or_digit(text[end + 1]):
             dots += 1
-        elif not (_is_letter_or_digit(sign) or sign in "-_" or (sign == "/" and is_xmpp)):
+        elif not (_is_letter_or_digit(character) or character in "-_" or (character == "/" and is_xmpp)):
             break
         end += 1
     if not dots or not (_is_letter(text[end - 1]) or text[end - 1] == "."):
@@ -782,15 +773,15 @@ def _mail_domain_end(text: str, at: int, stop: int, *, is_xmpp: bool) -> int | N
     return _without_punctuation(text, at, end)
 
 
-def _is_letter(sign: str) -> bool:
-    return sign.isascii() and sign.isalpha()
+def _is_letter(character: str) -> bool:
+    return character.isascii() and character.isalpha()
 
 
-def _is_letter_or_digit(sign: str) -> bool:
-    return sign.isascii() and sign.isalnum()
+def _is_letter_or_digit(character: str) -> bool:
+    return character.isascii() and character.isalnum()
 
 
-# --- Wiki links, ``[[page#anchor|text]]``: no part of CommonMark, but wikis and notes use them.
+# --- Wiki links, ``[[page#anchor|text]]``: no part of CommonMark, but wikis and notes use them
 
 # In a table the pipe is written with a backslash, which some programs write everywhere.
 _WIKI_LINK: Final = lazy_pattern(
@@ -800,27 +791,24 @@ _WIKI_LINK: Final = lazy_pattern(
 
 def wiki_links(
     text: str,
-    places: Iterable[tuple[int, int]],
+    openings: Iterable[tuple[int, int]],
     nodes: Iterable[inline_node.InlineNode],
     undecided: Sequence[Span],
 ) -> Iterator[inline_node.InlineNode]:
-    """Wiki links in ordinary text or in the text of a link.
+    """Yield the wiki links in ordinary text or in the text of a link.
 
-    `places` are the offsets of ``[[`` in the inline content of `text`, each with the end of that content;
+    `openings` are the offsets of ``[[`` in the inline content of `text`, each with the end of that content;
     `nodes` are the other inline nodes: CommonMark's own links come before wiki links.
     """
     taken = sorted([*undecided, *(span for node in nodes for span in _outside_of_text(node))])
-    ends = [span.end for span in taken]
     last = 0
-    for start, stop in places:
+    for start, stop in openings:
         match = _WIKI_LINK.match(text, start, stop) if start >= last else None
         if match is None:
             continue
         span = Span(*match.span())
-        behind = bisect_right(ends, span.start)
-        if behind < len(taken) and taken[behind].start < span.end:
-            continue
-        if is_escaped(text, span.start):
+        after = bisect_right(taken, span.start, key=lambda taken_span: taken_span.end)
+        if (after < len(taken) and taken[after].start < span.end) or is_escaped(text, span.start):
             continue
         last = span.end
         shown = match.span("text")
@@ -834,7 +822,7 @@ def wiki_links(
 
 
 def is_escaped(text: str, at: int) -> bool:
-    """Whether an odd number of backslashes is before `at`."""
+    """Return True if an odd number of backslashes is before `at`."""
     first = at
     while first and text[first - 1] == "\\":
         first -= 1
