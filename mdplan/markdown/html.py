@@ -55,7 +55,7 @@ class HtmlAttribute:
 
 
 def unescaped(written: str) -> str:
-    """The value of an attribute that is `written` so: with its character references read."""
+    """Return the value of an attribute that is `written` so: with its character references read."""
     if "&" not in written:
         return written
     # The names of all characters take a while to load.
@@ -64,16 +64,12 @@ def unescaped(written: str) -> str:
     return unescape(written)
 
 
-def html_attributes(text: str, span: Span) -> tuple[HtmlAttribute, ...]:
-    """Attributes with values of all opening tags in `span` of `text`, in order.
+def html_attributes(text: str, span: Span) -> Iterator[HtmlAttribute]:
+    """Yield attributes with values of all opening tags in `span` of `text`, in order.
 
     For one inline tag as for a whole HTML block: comments, CDATA, instructions and the insides of scripts
     and styles hold no tags (HTML standard, section 13.1).
     """
-    return tuple(_attributes(text, span))
-
-
-def _attributes(text: str, span: Span) -> Iterator[HtmlAttribute]:
     at = span.start
     while opening := _OPENING.search(text, at, span.end):
         at = opening.end()
@@ -100,11 +96,10 @@ def _attributes(text: str, span: Span) -> Iterator[HtmlAttribute]:
             at = closing.end()
 
 
-# --- Markdown of strangers as HTML that does nothing: no tags of theirs, no links, no images, no
-# attributes.
+# --- Untrusted Markdown as inert HTML, to be looked at
 #
-# It is for looking at. Tags in the text show as text, links as marked text, images as their alternative
-# text.
+# It has no tags, links, images or attributes of its author: tags show as text, links as marked text, images
+# as their alternative text.
 
 _CLASSES: Final = {
     "blockquote": "md-quote",
@@ -114,13 +109,13 @@ _CLASSES: Final = {
 
 
 def safe_html(text: str) -> str | None:
-    """`text` (valid Unicode, any line ends) as HTML; None where it is nested too deep to be shown.
+    """Render `text` (valid Unicode, any line ends) as HTML; None if it is nested too deep to be shown.
 
     What hides or steers, such as characters that turn the direction of text, shows as an escape. Headings
     are paragraphs of a class, so that they are not headings of the page around them.
     """
     lines = escaped(text.replace("\r\n", "\n").replace("\r", "\n"))
-    parser = _parser()
+    parser = _inert_parser()
     environment: dict[str, object] = {}
     try:
         tokens = parser.parse(lines, environment)
@@ -132,7 +127,7 @@ def safe_html(text: str) -> str | None:
 
 
 @cache
-def _parser() -> "MarkdownIt":
+def _inert_parser() -> "MarkdownIt":
     return inert_parser(SAFE_NESTING)
 
 

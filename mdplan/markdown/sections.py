@@ -80,11 +80,8 @@ class Section:
         return tuple(canonical_heading(title) for title in self.path)
 
 
-# --- Names of sections, computed from all headings of a document.
-
-
 class SectionNames:
-    """Titles, paths, IDs and anchors of headings, by the number of a heading.
+    """Titles, paths, IDs and anchors of headings, by the index of a heading.
 
     They depend on the level, depth and content of each heading alone, so that an edit of other text keeps
     them. Never changes.
@@ -102,11 +99,11 @@ class SectionNames:
             self.paths.append((title,) if parent is None else (*self.paths[parent], title))
 
     def of(self, headings: Sequence[Block]) -> "SectionNames":
-        """The names of other `headings`: these, where nothing differs that they depend on."""
+        """Return the names of other `headings`: these, if nothing differs that they depend on."""
         return self if _key(headings) == self._key else SectionNames(headings, self._slugs)
 
     def anchors(self, below: Mapping[int, str]) -> Sequence[str]:
-        """Anchors; `below` are IDs that attributes on the lines below headings name."""
+        """Return anchors; `below` are IDs that attributes on the lines below headings name."""
         return self._make_anchors(below) if below else self._anchors
 
     @cached_property
@@ -118,7 +115,7 @@ class SectionNames:
         return list(self._slugs.anchors(map(self._text, self._contents), own_ids))
 
     def _text(self, content: HeadingContent) -> str:
-        """The text of a heading that its anchor is made of.
+        """Return the text of a heading that its anchor is made of.
 
         It keeps the space that an HTML tag next to the text leaves, as GitHub does.
         """
@@ -129,16 +126,16 @@ class SectionNames:
 def read_sections(
     headings: Sequence[Block], names: SectionNames, source: Source, body: Span
 ) -> tuple[Section, ...]:
-    """The preamble, and the sections of `headings`, which have `names`, in document order.
+    """Return the preamble, and the sections of `headings`, which have `names`, in document order.
 
     `body` reaches from the end of the front matter to where the last section ends.
     """
-    reader = _Reader(headings, names, source, body)
+    reader = _SectionReader(headings, names, source, body)
     return (reader.preamble(), *reader.sections())
 
 
-class _Reader:
-    """Makes sections of `headings`; all goes by the number of a heading."""
+class _SectionReader:
+    """Makes sections of `headings`. Headings are named by their index in `headings`."""
 
     def __init__(self, headings: Sequence[Block], names: SectionNames, source: Source, body: Span) -> None:
         self._headings, self._names, self._body, self._lines = headings, names, body, source.lines
@@ -155,20 +152,22 @@ class _Reader:
         self._first_lines = [*(heading.first_line for heading in headings), last_line + 1]
         # Anchor lines belong to the section of the heading below them.
         leads = lead_starts(text, [self._starts[number] for number in tree.tops], body.start)
-        for place, start in leads.items():
-            number = tree.tops[place]
+        for index, start in leads.items():
+            number = tree.tops[index]
             self._starts[number], self._first_lines[number] = start, self._lines.line_at(start)
 
     def preamble(self) -> Section:
-        """The text before the first top-level heading."""
+        """Return the text before the first top-level heading."""
         tops = self._tree.tops
         end = min(self._starts[tops[0]], self._body.end) if tops else self._body.end
         span = Span(self._body.start, max(end, self._body.start))
-        first, last = (self._lines.line_at(at) if len(span) else 0 for at in (span.start, span.end - 1))
+        first, last = (
+            self._lines.line_at(offset) if len(span) else 0 for offset in (span.start, span.end - 1)
+        )
         return Section(None, 0, 0, "", (), PREAMBLE_ID, 1, 1, None, span, span, first, last, None)
 
     def sections(self) -> Iterator[Section]:
-        """Those of all headings, in document order."""
+        """Yield the sections of all headings, in document order."""
         tree, starts, names = self._tree, self._starts, self._names
         for number, heading in enumerate(self._headings):
             parent, index = tree.parents[number], tree.indexes[number]
