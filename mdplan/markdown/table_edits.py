@@ -1,7 +1,6 @@
 """Edits of one table: cells that change, and rows that come, in the padding that the table has."""
 
 from collections.abc import Mapping
-from enum import Enum, auto
 from typing import Final
 
 from mdplan.markdown.reference_parser import trim_characters
@@ -21,21 +20,13 @@ _STARTS_BLOCK: Final = lazy_pattern(
 )
 
 
-class _Flush(Enum):
-    """Side of a cell that its text is at."""
-
-    LEFT = auto()
-    CENTER = auto()
-    RIGHT = auto()
-
-
 def has_line_end(value: str) -> bool:
-    """Whether `value` cannot be a cell, because a cell is part of one line."""
+    """Return True if `value` cannot be a cell, because a cell is part of one line."""
     return _LINE_END.search(value) is not None
 
 
 def cell_source(value: str) -> str:
-    r"""`value`, inline Markdown, as the source of a cell: pipes are escaped, also inside code.
+    r"""Return `value`, inline Markdown, as the source of a cell: pipes are escaped, also inside code.
 
     A pipe that is escaped already stays so; one after an even run of backslashes gets one more.
     """
@@ -43,19 +34,19 @@ def cell_source(value: str) -> str:
 
 
 def with_escaped_pipes(value: str) -> str:
-    """`value` with a backslash before each pipe that has none."""
+    """Return `value` with a backslash before each pipe that has none."""
     return _PIPE.sub(lambda match: match[0] if len(match[1]) % 2 else f"{match[1]}\\|", value)
 
 
 def changed_cells(table: TableSource, row: TableRow, values: Mapping[int, str]) -> tuple[TextEdit, ...]:
-    """Edits that give the cells of `row` the `values`, by 0-based column; equal cells are not touched.
+    """Return edits that give the cells of `row` the `values`, by 0-based column; equal cells are not touched.
 
     A cell keeps its width where the new value fits, and else only its own row becomes wider.
     """
     edits: list[TextEdit] = []
     for column, value in sorted(values.items()):
         source = cell_source(value)
-        if column < len(row.cells) and not is_same_cell(table.source_in(row, column), source):
+        if column < len(row.cells) and table.text_in(row, column) != unescaped(source):
             area = row.cells[column]
             edits.append(TextEdit(area, _area_like(table, row, column, source)))
     missing = range(len(row.cells), max(values, default=-1) + 1)
@@ -65,20 +56,15 @@ def changed_cells(table: TableSource, row: TableRow, values: Mapping[int, str]) 
     return tuple(edits)
 
 
-def is_same_cell(left: str, right: str) -> bool:
-    """Whether two sources of cells, without padding, hold the same inline Markdown."""
-    return unescaped(left) == unescaped(right)
-
-
 def claimed_cells(row: TableRow, columns: list[int]) -> tuple[Span, ...]:
-    """The places of the cells of `row` in `columns`; of a cell that it does not have, the whole row."""
+    """Return the spans of the cells of `row` in `columns`; the whole row if it lacks one of them."""
     if any(column >= len(row.cells) for column in columns):
         return (row.span,)
     return tuple(row.cells[column] for column in columns)
 
 
 def added_row(table: TableSource, values: Mapping[int, str], after: int) -> TextEdit:
-    """Insertion of a row with these `values`, by 0-based column, `after` that line of `table`.
+    """Return the insertion of a row with these `values`, by 0-based column, `after` that line of `table`.
 
     It has the pipes and the padding of the other rows, and is in the same quotes and lists.
     """
@@ -109,7 +95,7 @@ def _new_row(table: TableSource, sources: list[str]) -> str:
 
 
 def _more_cells(table: TableSource, row: TableRow, sources: list[str]) -> str:
-    """Text after the end of `row` that adds cells to it."""
+    """Return the text after the end of `row` that adds cells to it."""
     before, behind = table.padding
     closes = row.trails or not row.cells
     areas = [
@@ -130,7 +116,7 @@ def _more_cells(table: TableSource, row: TableRow, sources: list[str]) -> str:
 
 
 def _area_like(table: TableSource, row: TableRow, column: int, source: str) -> str:
-    """The place of the existing cell of `row` in `column` with `source` in it."""
+    """Return what replaces the cell of `row` in `column`, padding included, to give it `source`."""
     before, behind = _pads(table, row, column) or table.padding
     is_first = not column and not row.leads
     needs_pipe = is_first and _needs_pipe(source)
@@ -148,12 +134,12 @@ def _area_like(table: TableSource, row: TableRow, column: int, source: str) -> s
 
 
 def _needs_pipe(source: str) -> bool:
-    """Whether a first cell without a pipe before it would be no cell, but the start of something else."""
+    """Return True if a first cell without a pipe before it would be the start of something else."""
     return not source or _STARTS_BLOCK.match(source) is not None
 
 
 def _pads(table: TableSource, row: TableRow, column: int) -> tuple[int, int] | None:
-    """White space before and after the text of a cell; None where there is no text."""
+    """Return the widths of white space before and after the text of a cell; None if it has no text."""
     if column >= len(row.cells):
         return None
     area = row.cells[column]
@@ -172,7 +158,7 @@ def _area(
     behind: int | None,
     like: TableRow | None = None,
 ) -> str:
-    """`source` with its padding, at least `before` and `after`; without `after` it ends the row.
+    """Return `source` with its padding, at least `before` and `behind`; without `behind` it ends the row.
 
     `like` is the row whose cell it replaces.
     """
@@ -183,19 +169,19 @@ def _area(
         behind = max(behind, 1)
     width = _target_width(table, column, like)
     fill = max(0, width - display_width(source) - before - behind)
-    match _flush(table, column, like):
-        case _Flush.LEFT:
-            behind += fill
-        case _Flush.RIGHT:
+    match _text_side(table, column, like):
+        case Alignment.RIGHT:
             before += fill
-        case _Flush.CENTER:
+        case Alignment.CENTER:
             before += fill // 2
             behind += fill - fill // 2
+        case _:
+            behind += fill
     return " " * before + source + " " * behind
 
 
 def _target_width(table: TableSource, column: int, like: TableRow | None) -> int:
-    """Display width that a cell should have; 0 where it should be as narrow as it can."""
+    """Return the display width that a cell should have; 0 if it should be as narrow as it can."""
     width = table.widths[column]
     pads = _pads(table, like, column) if like is not None else None
     if width is not None or like is None or pads is None:
@@ -205,11 +191,9 @@ def _target_width(table: TableSource, column: int, like: TableRow | None) -> int
     return display_width(table.text[area.start : area.end]) if has_room else 0
 
 
-def _flush(table: TableSource, column: int, like: TableRow | None) -> _Flush:
-    """Where text is in cells of `column`: as aligned, unless the row `like` it, or the last, differs."""
+def _text_side(table: TableSource, column: int, like: TableRow | None) -> Alignment:
+    """Return the side of text in `column`: as aligned, unless the row `like` it, or the last, differs."""
     row = like or (table.rows[-1] if table.rows else table.header)
     before, behind = _pads(table, row, column) or (0, 0)
     alignment = table.alignments[column]
-    if before <= 1 < behind or alignment in {Alignment.NONE, Alignment.LEFT}:
-        return _Flush.LEFT
-    return _Flush.RIGHT if alignment is Alignment.RIGHT else _Flush.CENTER
+    return Alignment.LEFT if before <= 1 < behind else alignment

@@ -72,15 +72,15 @@ class Containers:
     @property
     def blocks(self) -> tuple[Block, ...]:
         """All of them, outermost first."""
-        found: list[Block] = []
-        here: Containers | None = self
-        while here is not None and here.block is not None:
-            found.append(here.block)
-            here = here.outer
-        return tuple(reversed(found))
+        blocks: list[Block] = []
+        containers: Containers | None = self
+        while containers is not None and containers.block is not None:
+            blocks.append(containers.block)
+            containers = containers.outer
+        return tuple(reversed(blocks))
 
     def text_start(self, text: str, lines: LineIndex, line: int) -> int | None:
-        """Offset of the first character of `line` (1-based) after the containers' marks and white space.
+        """Return the offset in `line` (1-based) after the containers' marks and white space.
 
         None where a mark is missing: the line is a lazy continuation, or not inside these containers.
         """
@@ -88,7 +88,7 @@ class Containers:
         return None if walk is None else walk.at
 
     def prefix(self, text: str, lines: LineIndex, line: int) -> str | None:
-        """What a new line needs so that its text is in the containers, and in the column, of `line`.
+        """Return what a new line begins with to be in the containers, and in the column, of `line`.
 
         Marks of quotes are repeated; markers of list items that start in `line` become spaces.
         """
@@ -96,7 +96,7 @@ class Containers:
         return None if walk is None else walk.prefix
 
     def is_blank(self, text: str, lines: LineIndex, line: int) -> bool:
-        """Whether `line` holds nothing but marks of the quotes around."""
+        """Return True if `line` holds nothing but marks of the quotes around."""
         at, end = lines.start(line), lines.content_end(line)
         for block in self.blocks:
             mark = _QUOTE_MARKS.match(text, at, end) if block.kind is BlockKind.QUOTE else None
@@ -104,7 +104,7 @@ class Containers:
         return not text[at:end].strip(" \t")
 
     def share_line(self, line: int) -> bool:
-        """Whether one of them is a list item or footnote whose marker is in `line`."""
+        """Return True if one of them is a list item or footnote whose marker is in `line`."""
         return any(block.kind in _WITH_MARKER and block.first_line == line for block in self.blocks)
 
     def _walk(self, text: str, lines: LineIndex, line: int) -> _Walk | None:
@@ -195,29 +195,29 @@ class TableSource:
         return tuple(self._width(column) for column in range(len(self.columns)))
 
     def source_in(self, row: TableRow, column: int) -> str:
-        """Source of the cell of `row` in the 0-based `column`, without padding; empty where it is missing."""
+        """Return the source of a cell of `row` in the 0-based `column`, without padding; empty if missing."""
         if column >= len(row.cells):
             return ""
         area = row.cells[column]
         return self.text[area.start : area.end].strip(trim_characters())
 
     def text_in(self, row: TableRow, column: int) -> str:
-        """Inline Markdown of a cell: its source without the backslashes of escaped pipes."""
+        """Return the inline Markdown of a cell: its source without the backslashes of escaped pipes."""
         return unescaped(self.source_in(row, column))
 
     def columns_named(self, name: str) -> tuple[int, ...]:
-        """0-based columns whose header is `name`: as written, else as rendered, else in canonical form.
+        """Return the 0-based columns with the header `name`: as written, else as rendered, else canonical.
 
         Headers that are empty have no name.
         """
-        wanted = unescaped(name.strip(trim_characters()))
-        if not wanted:
+        header = unescaped(name.strip(trim_characters()))
+        if not header:
             return ()
-        rendered = {heading_title(wanted), " ".join(wanted.split())}
+        rendered = {heading_title(header), " ".join(header.split())}
         canonical = {canonical_heading(text) for text in rendered}
         titles = [heading_title(column) for column in self.columns]
         tiers = (
-            [column == wanted for column in self.columns],
+            [column == header for column in self.columns],
             [title in rendered for title in titles],
             [bool(title) and canonical_heading(title) in canonical for title in titles],
         )
@@ -227,23 +227,20 @@ class TableSource:
         return ()
 
     def rows_with(self, column: int, key: str) -> Sequence[TableRow]:
-        """Rows whose cell in the 0-based `column` is `key`: as written, else as rendered.
+        """Return the rows whose cell in the 0-based `column` is `key`: as written, else as rendered.
 
         Both Unicode forms of a key, composed and decomposed, are the same.
         """
         keys = self._keys(column)
-        wanted = composed(" ".join(unescaped(key).split()))
-        for index, text in (
-            (keys.written, wanted),
-            (keys.rendered, composed(heading_title(wanted))),
-            (keys.rendered, wanted),
-        ):
-            if text in index:
-                return index[text]
-        return ()
+        written = composed(" ".join(unescaped(key).split()))
+        return (
+            keys.written.get(written)
+            or keys.rendered.get(composed(heading_title(written)))
+            or keys.rendered.get(written, ())
+        )
 
     def texts_of(self, column: int) -> Collection[str]:
-        """Texts of the cells in the 0-based `column` as a reader sees them, each once."""
+        """Return the texts of the cells in the 0-based `column` as a reader sees them, each once."""
         return self._keys(column).rendered.keys()
 
     def _keys(self, column: int) -> _Keys:
@@ -290,28 +287,30 @@ class TableSource:
 
 
 def read_tables(tree: BlockTree, text: str, lines: LineIndex) -> tuple[TableSource, ...]:
-    """All tables of `text` in document order."""
-    found = (each for each in blocks_with_containers(tree) if each[0].kind is BlockKind.TABLE)
+    """Return all tables of `text` in document order."""
+    tables = [
+        (block, around) for block, around in blocks_with_containers(tree) if block.kind is BlockKind.TABLE
+    ]
     return tuple(
-        TableSource(text, lines, block, index, around) for index, (block, around) in enumerate(found)
+        TableSource(text, lines, block, index, around) for index, (block, around) in enumerate(tables)
     )
 
 
 def tables_with_header(tables: Sequence[TableSource], header: str) -> tuple[TableSource, ...]:
-    """The `tables` with a column of the name `header`, else with all columns that it lists between pipes.
+    """Return the `tables` with a column of the name `header`, else with all columns that it lists.
 
-    Of these only those with no other column, where there are any.
+    It lists them between pipes. If some of these tables have no other column, only they count.
     """
     named = tuple(table for table in tables if table.columns_named(header))
     cells = [cell for cell in _CELL_END.split(header) if cell.strip(trim_characters())]
     if named or len(cells) < 2:
         return named
-    found = tuple(table for table in tables if all(map(table.columns_named, cells)))
-    return tuple(table for table in found if len(table.columns) == len(cells)) or found
+    with_all = tuple(table for table in tables if all(map(table.columns_named, cells)))
+    return tuple(table for table in with_all if len(table.columns) == len(cells)) or with_all
 
 
 def unescaped(cell: str) -> str:
-    """`cell` with every escaped pipe as a pipe; inside code, too, as GFM has it."""
+    """Return `cell` with every escaped pipe as a pipe; inside code, too, as GFM has it."""
     return cell.replace("\\|", "|")
 
 
@@ -321,9 +320,6 @@ _ALIGNMENTS: Final = {
     (True, True): Alignment.CENTER,
     (False, True): Alignment.RIGHT,
 }
-
-
-# --- Kinds of nodes that a search, or an edit of matches, can leave alone.
 
 
 class NodeKind(StrEnum):
@@ -343,12 +339,11 @@ class NodeKind(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> "NodeKind | None":
-        """The kind that is meant by the spelling of other surfaces: ``CODE_BLOCKS``, ``code_blocks``."""
+        """Return the kind that other surfaces spell ``CODE_BLOCKS`` or ``code_blocks``."""
         return cls.__members__.get(value.upper().replace("-", "_")) if isinstance(value, str) else None
 
 
-# --- Lines inside quotes and list items: where their own text starts, and what new lines next to them
-# need.
+# --- Prefixes of lines inside quotes, list items and footnotes
 
 MARKER: Final = lazy_pattern(r"[-+*]|\d{1,9}[.)]")
 
@@ -367,7 +362,7 @@ _TAB_STOP: Final = 4
 
 
 def blocks_with_containers(tree: BlockTree) -> Iterator[tuple[Block, Containers]]:
-    """All blocks in document order, with the quotes and list items around each."""
+    """Yield all blocks in document order, with the quotes and list items around each."""
     # Those around the blocks of each depth: a list has none of its own, its items have.
     around = [Containers()]
     for block in tree.blocks:
@@ -380,7 +375,7 @@ def blocks_with_containers(tree: BlockTree) -> Iterator[tuple[Block, Containers]
 
 
 def prefix_after(first: str) -> str:
-    """What the lines after a block's first one begin with, where its own begins with `first`.
+    """Return what the lines of a block after the first begin with, if that begins with `first`.
 
     `first` is what is before the text of the block: indentation, the marks of quotes, which every line
     repeats, and those of list items, in whose place blanks are (CommonMark 0.31.2, sections 5.1 and 5.2).
@@ -389,7 +384,7 @@ def prefix_after(first: str) -> str:
 
 
 def with_prefix(prefix: str, line: str) -> str:
-    """`line` after `prefix`; an empty one gets no blanks at its end."""
+    """Return `line` after `prefix`; an empty one gets no blanks at its end."""
     if not line:
         return prefix.rstrip(" \t")
     # One blank after the mark of a quote belongs to the mark.
@@ -397,12 +392,12 @@ def with_prefix(prefix: str, line: str) -> str:
 
 
 def without_prefix(prefix: str, line: str) -> str:
-    """`line` without what it has of `prefix`; a line may have less of it than others."""
+    """Return `line` without what it has of `prefix`; a line may have less of it than others."""
     return line[common_start(prefix, line) :]
 
 
 def width_of(prefix: str) -> int:
-    """Columns that `prefix`, which starts a line, takes: tabs go to the next multiple of 4.
+    """Return how many columns `prefix`, which starts a line, takes: tabs go to the next multiple of 4.
 
     CommonMark 0.31.2, section 2.2.
     """
