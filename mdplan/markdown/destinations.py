@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Final, Protocol
 from urllib.parse import quote, unquote
 
@@ -86,32 +86,28 @@ class Destination:
 def destinations(
     outline: Outline, areas: Sequence[Span], mark: re.Pattern[str] = ANY_LINK
 ) -> tuple[Destination, ...]:
-    """Destinations that share a code point with one of `areas`, in document order, each once.
+    """Return the destinations that share a code point with one of `areas`, in document order, each once.
 
     Only blocks that hold `mark` are examined for those that are not HTML. What cannot be split into its
     parts beyond doubt is omitted, and so is a wiki link in a heading, whose text it would change.
     """
-    found: dict[Span, Destination] = {}
+    by_span: dict[Span, Destination] = {}
     for area in areas:
-        for destination in _found_in(outline, area, mark):
+        for destination in chain(
+            _of_nodes(outline, area, mark), _of_attributes(outline, area), _of_shortcodes(outline, area)
+        ):
             if destination.span.overlaps(area):
-                found[destination.span] = destination
-    return tuple(found[span] for span in sorted(found))
-
-
-def _found_in(outline: Outline, area: Span, mark: re.Pattern[str]) -> Iterator[Destination]:
-    yield from _of_nodes(outline, area, mark)
-    yield from _of_attributes(outline, area)
-    yield from _of_shortcodes(outline, area)
+                by_span[destination.span] = destination
+    return tuple(by_span[span] for span in sorted(by_span))
 
 
 def is_external(href: str) -> bool:
-    """Whether `href` has a scheme or a host, so that it names no file of this root."""
+    """Return True if `href` has a scheme or a host, so that it names no file of this root."""
     return _EXTERNAL.match(href) is not None
 
 
 def unescaped_destination(written: str, form: DestinationForm) -> str:
-    """What `written` means in `form`, with escapes and entities resolved, but not percent-decoded."""
+    """Resolve the escapes and entities of `written` in `form`; percent-encoding stays."""
     match form:
         case DestinationForm.BARE | DestinationForm.ANGLE:
             return unescape(written)
@@ -155,33 +151,30 @@ def _of_attributes(outline: Outline, area: Span) -> Iterator[Destination]:
 
 
 def _of_shortcodes(outline: Outline, area: Span) -> Iterator[Destination]:
-    """What Hugo's `ref` and `relref` name, outside code.
+    """Yield what Hugo's `ref` and `relref` name, outside code.
 
-    Hugo also finds a page by its name alone, so that one which names no file may be right.
+    Hugo also finds a page by its name alone, so a reference that names no file may be right.
     """
     for block in leaves_containing(outline, area, REF_SHORTCODE):
         matches = REF_SHORTCODE.finditer(outline.source.text, block.span.start, block.span.end)
         for match in matches if block.kind in INLINE_KINDS else ():
             span = Span(*match.span("ref"))
-            is_code = any(node.kind is InlineKind.CODE for node in outline.inline.nodes_in(span))
-            split = (
-                None
-                if is_code
-                else _split(outline, span, match["ref"], DestinationForm.SHORTCODE, is_shown=False)
-            )
+            if any(node.kind is InlineKind.CODE for node in outline.inline.nodes_in(span)):
+                continue
+            split = _split(outline, span, match["ref"], DestinationForm.SHORTCODE, is_shown=False)
             if split is not None:
                 yield split
 
 
 def _of_srcset(outline: Outline, attribute: HtmlAttribute) -> Iterator[Destination]:
-    """The images of a `srcset` (HTML standard, section 4.8.4.2.1), each before a blank or a comma."""
+    """Yield the images of a `srcset` (HTML standard, section 4.8.4.2.1), each before a blank or a comma."""
     written = outline.text_of(attribute.value_span)
     # With character references places are not those of the value.
-    for found in _CANDIDATE.finditer(written) if written == attribute.value else ():
+    for image in _CANDIDATE.finditer(written) if written == attribute.value else ():
         start = attribute.value_span.start
-        span = Span(start + found.start(1), start + found.end(1))
+        span = Span(start + image.start(1), start + image.end(1))
         # As a value without quotes it has no blanks, which would end it.
-        split = _split(outline, span, found[1], DestinationForm.UNQUOTED, is_shown=True)
+        split = _split(outline, span, image[1], DestinationForm.UNQUOTED, is_shown=True)
         if split is not None:
             yield split
 
@@ -194,7 +187,7 @@ def _form_of(outline: Outline, attribute: HtmlAttribute) -> DestinationForm:
 def _split(
     outline: Outline, span: Span, href: str, form: DestinationForm, *, is_shown: bool
 ) -> Destination | None:
-    """The destination at `span`, which means `href`; None for one of another site, or without proof."""
+    """Return the destination at `span`, which means `href`; None for another site, or without proof."""
     written = outline.source.text[span.start : span.end]
     if not written or is_external(href) or (form is not DestinationForm.WIKI and is_external(written)):
         return None
@@ -204,7 +197,7 @@ def _split(
         fragment_at = written.rindex("#") + 1
     if fragment_at is None and "#" in href:
         return None
-    path_end = head if form is DestinationForm.WIKI else _before_query(written[:head])
+    path_end = head if form is DestinationForm.WIKI else len(written[:head].partition("?")[0])
     path = unescaped_destination(written[:path_end], form)
     fragment = None if fragment_at is None else unescaped_destination(written[fragment_at:], form)
     return Destination(
@@ -219,7 +212,7 @@ def _split(
 
 
 def _cut(written: str, href: str, form: DestinationForm) -> tuple[int, int | None]:
-    """Where the part before the fragment ends, and where the fragment starts; proven by reading both."""
+    """Return the end of the part before the fragment, and the start of the fragment; both are proven."""
     path, sign, fragment = href.partition("#")
     match = _HASH.search(written) if sign else None
     if match is None or unescaped_destination(written[match.end() :], form) != fragment:
@@ -231,16 +224,10 @@ def _cut(written: str, href: str, form: DestinationForm) -> tuple[int, int | Non
     return len(written), None
 
 
-def _before_query(written: str) -> int:
-    query = written.find("?")
-    return len(written) if query < 0 else query
-
-
-# --- New paths and fragments in the style of the destination that they go into.
+# --- New paths and fragments in the style of the old destination
 #
 # Percent-encoding (RFC 3986, section 2.1) is used where the old text used it, and where the form of the
-# destination cannot hold a character otherwise. What is written is read again: it must mean what was
-# wanted.
+# destination cannot hold a character otherwise. The new text is read again, to prove what it means.
 
 _ENCODED_BEYOND_ASCII: Final = lazy_pattern(r"%[89A-Fa-f][0-9A-Fa-f]")
 
@@ -257,7 +244,7 @@ _UNICODE: Final = frozenset({"utf-8", "utf-16-le", "utf-16-be"})
 
 
 def with_path(outline: Outline, old: Destination, path: str) -> TextEdit | None:
-    """Edit that makes `path` the path of the destination `old` of `outline`; None where it cannot be written.
+    """Return an edit that makes `path` the path of `old`; None if it cannot be written.
 
     An empty path represents the document itself.
     """
@@ -274,7 +261,7 @@ def with_path(outline: Outline, old: Destination, path: str) -> TextEdit | None:
 
 
 def with_fragment(outline: Outline, old: Destination, anchor: str, title: str | None) -> TextEdit | None:
-    """Edit that makes the fragment of `old` name the place that has `anchor`; None where it cannot.
+    """Return an edit that makes the fragment of `old` name `anchor`; None if it cannot.
 
     `title` is that of its heading, if it is one: a wiki link that names headings by their text goes on so.
     """
@@ -294,7 +281,7 @@ def with_fragment(outline: Outline, old: Destination, anchor: str, title: str | 
 
 
 def wiki_page(written: str, path: str, *, is_path: bool) -> str:
-    """How a wiki link that was `written` names the page `path`: as a path or by its name, with its suffix."""
+    """Return how a wiki link that was `written` names the page `path`: as a path or by its name."""
     page = path if is_path else path.rpartition("/")[2]
     name = written.rpartition("/")[2]
     if paths.without_suffix(name, (".md",)) == name:
@@ -305,7 +292,7 @@ def wiki_page(written: str, path: str, *, is_path: bool) -> str:
 
 
 def _fits_wiki_link(text: str, source: Source) -> bool:
-    """Whether a wiki link in `source` can hold `text`: it has no way to encode characters."""
+    """Return True if a wiki link in `source` can hold `text`: it has no way to encode characters."""
     if _NOT_IN_WIKI.search(text):
         return False
     try:
@@ -316,7 +303,7 @@ def _fits_wiki_link(text: str, source: Source) -> bool:
 
 
 def _encoded(text: str, written: str, form: DestinationForm, outline: Outline) -> str:
-    """`text` as it can be in place of `written`."""
+    """Return `text` as it can replace `written`."""
     source = outline.source
     beyond_ascii = (
         not _ENCODED_BEYOND_ASCII.search(written) and source.encoding in _UNICODE and not source.invalid_bytes
@@ -338,11 +325,10 @@ def _encoded(text: str, written: str, form: DestinationForm, outline: Outline) -
     return "".join(pieces)
 
 
-# --- Resolves a link destination to a file of a root.
+# --- The file that a destination names
 #
 # A path names a file or folder from the folder of the document, one that begins with ``/`` from the root.
-# Where there is no such file, `a.html` and `a` name the page that is made of `a.md`. A wiki link names a
-# page
+# If there is no such file, `a.html` and `a` name the page that is made of `a.md`. A wiki link names a page
 # by the end of its path, wherever it is: without suffix, without case, with hyphens for spaces. So does a
 # reference of Hugo that names no file from its folder, nor from the root (Hugo documentation, "Links and
 # references").
@@ -383,14 +369,14 @@ class LinkedPath:
 
 
 def find_target(tree: FileTree, document: str, destination: Destination) -> LinkedPath | None:
-    """What `destination` names in the file `document`; None where several files could be meant."""
+    """Return what `destination` names in the file `document`; None if several files could be meant."""
     if not destination.path:
         return LinkedPath(document, TargetKind.FILE)
     if destination.form is DestinationForm.WIKI:
         return _find_page(tree, document, destination.path)
-    found = _find_path(tree, document, destination.path)
-    if found.kind is TargetKind.FILE or not destination.is_page_name or destination.is_from_root:
-        return found
+    linked = _find_path(tree, document, destination.path)
+    if linked.kind is TargetKind.FILE or not destination.is_page_name or destination.is_from_root:
+        return linked
     from_root = _find_path(tree, document, f"/{destination.path}")
     return from_root if from_root.kind is TargetKind.FILE else _find_page(tree, document, destination.path)
 
@@ -398,15 +384,15 @@ def find_target(tree: FileTree, document: str, destination: Destination) -> Link
 def _find_path(tree: FileTree, document: str, written: str) -> LinkedPath:
     first: LinkedPath | None = None
     for path, style in tree.rules.starts(document, written):
-        found = _file_at(tree, path, style, tree.rules)
-        if found.kind is TargetKind.FILE:
-            return found
-        first = first or found
+        linked = _file_at(tree, path, style, tree.rules)
+        if linked.kind is TargetKind.FILE:
+            return linked
+        first = first or linked
     return first or LinkedPath(paths.followed("", written), TargetKind.OTHER)
 
 
 def find_near(tree: FileTree, document: str, written: str) -> str | None:
-    """The file that the path `written` would name if case, suffix, index or its first folder were others.
+    """Return the file that `written` would name with another case, suffix, index or first folder.
 
     One from the root of the site may lack the folder of its documents, such as that of `document`.
     """
@@ -416,14 +402,14 @@ def find_near(tree: FileTree, document: str, written: str) -> str | None:
         roots = [*accumulate(paths.folder_of(document).split("/"), "{}/{}".format), *paths.SITE_FOLDERS]
         starts += [f"{root}/{start}" for start in (starts[1], starts[3]) if start for root in roots if root]
     for path in dict.fromkeys(starts):
-        found = _file_at(tree, path, paths.PLAIN, paths.NEAR) if path else None
-        if found is not None and found.kind is TargetKind.FILE:
-            return found.path
+        linked = _file_at(tree, path, paths.PLAIN, paths.NEAR) if path else None
+        if linked is not None and linked.kind is TargetKind.FILE:
+            return linked.path
     return None
 
 
 def _file_at(tree: FileTree, path: str, style: paths.LinkStyle, rules: paths.SiteRules) -> LinkedPath:
-    """The file at `path`, or the one that it names in another form; else what is at `path`."""
+    """Return the file at `path`, or the one that it names in another form; else what is at `path`."""
     if paths.leads_out(path) or not (path or rules.index_names):
         return LinkedPath(path, TargetKind.OTHER)
     kind = tree.at(path) if path else TargetKind.OTHER
@@ -441,7 +427,7 @@ def _file_at(tree: FileTree, path: str, style: paths.LinkStyle, rules: paths.Sit
 
 
 def has_anchor(destination: Destination, anchors: frozenset[str]) -> bool:
-    """Whether the fragment of `destination`, if it has one, is among `anchors` (as `target_key` writes them).
+    """Return True if `anchors` have the fragment of `destination`, or it has none; see `target_key`.
 
     A wiki link may name a heading by its text, or a block (``^id``), which only notes know.
     """
@@ -453,17 +439,17 @@ def has_anchor(destination: Destination, anchors: frozenset[str]) -> bool:
 
 
 def _find_page(tree: FileTree, document: str, written: str) -> LinkedPath | None:
-    wanted = "/" + _wiki_form(written.strip("/"))
+    form_of_link = "/" + _wiki_form(written.strip("/"))
     fitting = {
         page: form
         for page in tree.pages(paths.page_key(written))
-        if (form := "/" + _wiki_form(page)).endswith(wanted)
+        if (form := "/" + _wiki_form(page)).endswith(form_of_link)
     }
     if len(fitting) > 1:
         # The page next to the document is meant, else the one at the root, else no one knows.
-        beside = "/" + _wiki_form(paths.folder_of(document) + wanted).lstrip("/")
+        beside = "/" + _wiki_form(paths.folder_of(document) + form_of_link).lstrip("/")
         fitting = {page: form for page, form in fitting.items() if form == beside} or {
-            page: form for page, form in fitting.items() if form == wanted
+            page: form for page, form in fitting.items() if form == form_of_link
         }
         if len(fitting) != 1:
             return None
