@@ -8,7 +8,6 @@ from enum import Enum, auto
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NewType
-from unicodedata import normalize
 
 from mdplan.markdown.block_tree import parse_blocks
 from mdplan.markdown.blocks import Block, BlockKind
@@ -108,7 +107,7 @@ def heading_slug(title: str) -> str:
 def _goldmark_text(content: str) -> str:
     """Goldmark takes the last line of a heading; hyphens that Hugo makes dashes of go."""
     return _DASHES.sub(
-        lambda found: "" if found[0].startswith("--") else found[0], content.rsplit("\n", maxsplit=1)[-1]
+        lambda match: "" if match[0].startswith("--") else match[0], content.rsplit("\n", maxsplit=1)[-1]
     )
 
 
@@ -118,7 +117,9 @@ def _goldmark(title: str) -> str:
 
 def _markdig(title: str) -> str:
     # It looks at UTF-16 code units, of which those of a pair are no letters.
-    return _lowered(_kept("".join(each for each in title if each <= _LAST_BMP), _LETTERS_AND_DIGITS))
+    return _lowered(
+        _kept("".join(character for character in title if character <= _LAST_BMP), _LETTERS_AND_DIGITS)
+    )
 
 
 def _vue(title: str) -> str:
@@ -128,9 +129,8 @@ def _vue(title: str) -> str:
 
 
 def _python_markdown(title: str) -> str:
-    return _python_markdown_unicode(
-        unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode("ascii")
-    )
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode("ascii")
+    return _python_markdown_unicode(plain)
 
 
 def _python_markdown_unicode(title: str) -> str:
@@ -144,7 +144,7 @@ def _pymdownx(title: str) -> str:
 
 
 def _kept(title: str, dropped: str) -> str:
-    """`title` without what the pattern `dropped` matches, and with hyphens for spaces."""
+    """Return `title` without what the pattern `dropped` matches, and with hyphens for spaces."""
     if title.isascii():
         return _DROPPED_ASCII.sub("", title).replace(" ", "-")
     # Python's own patterns cannot name these classes of characters: `\w` has no marks, and has `²`.
@@ -154,8 +154,8 @@ def _kept(title: str, dropped: str) -> str:
 
 
 def _lowered(title: str) -> str:
-    """`title` in lower case, character by character."""
-    return title.lower() if title.isascii() else "".join(each.lower()[0] for each in title)
+    """Return `title` in lower case, character by character."""
+    return title.lower() if title.isascii() else "".join(character.lower()[0] for character in title)
 
 
 GITHUB: Final = SlugStyle(heading_slug)
@@ -174,7 +174,7 @@ STYLES: Final[Mapping[str, SlugStyle]] = {
 }
 
 
-# --- Anchors of a document: places that links name.
+# --- Anchors
 
 # What GitHub puts before all anchors, and takes off what links to them.
 GITHUB_PREFIX: Final = "user-content-"
@@ -189,7 +189,7 @@ class Anchor:
     explicit: bool
 
 
-# --- Lines that hold anchors alone: above a heading they name it, and belong to its section.
+# --- Lines that hold only anchors: above a heading they name it, and belong to its section
 
 # The last code points of such lines, and how far before a heading they mostly are.
 _ENDS: Final = (">", "=", "}")
@@ -236,7 +236,7 @@ _FARTHEST: Final = 2000
 
 
 def is_anchor_line(line: str) -> bool:
-    """Whether `line`, without its line end, holds anchors and nothing else."""
+    """Return True if `line`, without its line end, holds anchors and nothing else."""
     text = line.lstrip(" ")
     if len(line) - len(text) > _MOST_INDENT:
         return False
@@ -251,9 +251,9 @@ def is_anchor_line(line: str) -> bool:
 
 
 def _end_of_anchor(text: str, at: int) -> int | None:
-    found = _EMPTY_LINK.match(text, at)
-    if found is not None:
-        return found.end()
+    link = _EMPTY_LINK.match(text, at)
+    if link is not None:
+        return link.end()
     tag = _HTML.match(text, at)
     if tag is None or (tag["open"] and tag["tag"].lower() != "a"):
         return None
@@ -262,62 +262,58 @@ def _end_of_anchor(text: str, at: int) -> int | None:
 
 
 def anchors_in(lines: str) -> list[str]:
-    """The anchors of anchor `lines`, in order."""
-    return [
-        found[found.lastindex or 0].strip("\"'") for found in _NAMES.finditer(re.sub(_COMMENT, "", lines))
-    ]
+    """Return the anchors of anchor `lines`, in order."""
+    names = _NAMES.finditer(re.sub(_COMMENT, "", lines))
+    return [name[name.lastindex or 0].strip("\"'") for name in names]
 
 
 def anchors_without_html(lines: str) -> list[tuple[str, Span]]:
-    """Those of them that no HTML names, each with its place in `lines`."""
+    """Return the anchors of anchor `lines` that no HTML names, each with its span in `lines`."""
     return [
-        (found[found.lastindex], Span(*found.span(found.lastindex)))
-        for found in _NAMES.finditer(lines)
-        if found.lastindex and found.lastindex > 1
+        (name[name.lastindex], Span(*name.span(name.lastindex)))
+        for name in _NAMES.finditer(lines)
+        if name.lastindex and name.lastindex > 1
     ]
 
 
-def lead_starts(text: str, starts: Sequence[int], body_start: int) -> dict[int, int]:
-    """By the index of a heading in `starts`, where the anchor lines above it start; others are absent.
+def anchor_line_starts(text: str, starts: Sequence[int], body_start: int) -> dict[int, int]:
+    """Return where the anchor lines above headings start, by the index of a heading in `starts`.
 
     `starts` are those of the headings at top level, sorted, and `body_start` is where the front matter ends.
     Blank lines and comments may lie between. Blocks need not be read: what ends right above a heading with
     such a line is a paragraph or HTML, for fences and front matter end with lines of their own.
     """
-    leads: dict[int, int] = {}
+    by_heading: dict[int, int] = {}
     for index, (above, heading) in enumerate(pairwise((body_start, *starts))):
         near = text[max(heading - _NEAR, 0) : heading].rstrip(_BLANK)
         if not near or near.endswith(_ENDS):
-            lead = _lead(text, heading, max(above, body_start))
-            if lead < heading:
-                leads[index] = lead
-    return leads
+            start = _anchor_line_start(text, heading, max(above, body_start))
+            if start < heading:
+                by_heading[index] = start
+    return by_heading
 
 
-def _lead(text: str, heading: int, floor: int) -> int:
-    """Where the anchor lines above `heading` start, after `floor`."""
+def _anchor_line_start(text: str, heading: int, floor: int) -> int:
+    """Return where the anchor lines above `heading` start, at `floor` or after it."""
     # So far and no farther: blank lines without end cost nothing.
     first = max(floor, heading - _FARTHEST)
-    lead = end = heading
+    start = end = heading
     below = text[heading : heading + 1]
-    for line in reversed(_LINES.findall(_without_comments(text[first:heading]))):
+    # Comments on lines of their own count as blank.
+    above = _LINES_OF_COMMENTS.sub(lambda comment: _NO_LINE_END.sub(" ", comment[0]), text[first:heading])
+    for line in reversed(_LINES.findall(above)):
         end -= len(line)
         if line.strip(_BLANK):
             # The line of the heading before is none of these, and neither is a part of a line.
-            if not _is_lead(line.rstrip("\r\n"), below) or (end == first > floor):
+            if not _stays_above(line.rstrip("\r\n"), below) or (end == first > floor):
                 break
-            lead = end
+            start = end
         below = line
-    return lead
+    return start
 
 
-def _without_comments(text: str) -> str:
-    """`text` with blanks in place of comments on lines of their own."""
-    return _LINES_OF_COMMENTS.sub(lambda found: _NO_LINE_END.sub(" ", found[0]), text)
-
-
-def _is_lead(line: str, below: str) -> bool:
-    """Whether `line` holds anchors alone, and would keep the line `below` out of its own block.
+def _stays_above(line: str, below: str) -> bool:
+    """Return True if `line` holds only anchors, and would keep the line `below` out of its own block.
 
     After a blank line a tag without another one starts a block of HTML that a blank line ends (CommonMark
     0.31.2, section 4.6): where text above it prevents that, it stays with this text.
@@ -327,7 +323,7 @@ def _is_lead(line: str, below: str) -> bool:
     )
 
 
-# --- Inline Markdown as plain text, as a reader sees it.
+# --- Inline Markdown as plain text, as a reader sees it
 
 _MARKUP: Final = lazy_pattern(r"[\\`*_~\[<&\r\n]")
 
@@ -345,7 +341,7 @@ _FOOTNOTE: Final = lazy_pattern(r"\[\^([^\]\s]+)\]")
 
 
 def render_text(content: str) -> str:
-    """Rendered text of the inline `content` of a heading, one line.
+    """Return the rendered text of the inline `content` of a heading, one line.
 
     The markup of code, emphasis, strikethrough, links and images is removed and their text kept, that of
     images being the alternative text; tags are removed, entities decoded, footnote references dropped, and
@@ -356,29 +352,26 @@ def render_text(content: str) -> str:
 
 
 def heading_title(content: str) -> str:
-    """Rendered text of the inline `content` of a heading, as `one_line` makes it."""
-    return one_line(render_text(content))
+    """Return the rendered text of the inline `content` of a heading, white space collapsed."""
+    return " ".join(render_text(content).split())
 
 
 def text_for_anchor(content: str) -> str:
-    """Rendered text of `content` without image alternative text, which GitHub omits from anchors."""
+    """Return the rendered text of `content` without alternative text, which GitHub omits from anchors."""
     return _render(content, with_images=False) if "![" in content else render_text(content)
 
 
 def composed(text: str) -> str:
-    """`text` in Unicode normal form C, in which names are compared: the other form looks the same."""
-    return text if text.isascii() else normalize("NFC", text)
-
-
-def one_line(text: str) -> str:
-    """Rendered `text` with its white space collapsed, as a browser shows it."""
-    return " ".join(text.split())
+    """Return `text` in Unicode normal form C, in which names are compared: the other form looks the same."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 @lru_cache(maxsize=4096)
 def _render(content: str, *, with_images: bool = True) -> str:
     line = _LINE_END.sub(" ", _HARD_BREAK.sub(r"\1\n", content))
-    has_invalid_bytes = not content.isascii() and any("\ud800" <= each <= "\udfff" for each in content)
+    has_invalid_bytes = not content.isascii() and any(
+        "\ud800" <= character <= "\udfff" for character in content
+    )
     if has_invalid_bytes:
         line = line.translate(_FOR_PARSER)
     # In a heading nothing but inline content is recognized; closing marks keep those in the content.
@@ -419,7 +412,7 @@ def _texts(events: Iterator[Event]) -> Iterator[str]:
             return
 
 
-# --- The source of one heading: where its text is, and how to write another one.
+# --- The source of one heading: where its text is, and how to write another one
 
 # What may be before the marks of a heading: indentation, and the markers of quotes and lists.
 _CONTAINERS: Final = r"(?P<before>(?:[ \t>+*-]|[0-9]{1,9}[.)])*?)"
@@ -428,7 +421,7 @@ _CLOSING: Final = r"(?P<closing>[ \t]+\#+)?[ \t]*"
 
 
 def title_span(source: Source, heading: Block) -> Span | None:
-    """Span of the raw text of `heading`, without marks and closing marks; None where it cannot be proven.
+    """Return the span of the raw text of `heading`, without its marks; None if it cannot be proven.
 
     For an ATX heading without text it is empty and is after the marks.
     """
@@ -447,7 +440,7 @@ def title_span(source: Source, heading: Block) -> Span | None:
 
 
 def with_title(source: Source, heading: Block, title: str) -> TextEdit | None:
-    """Edit that makes `title` (one line of Markdown) the text of `heading`; None where it cannot be done.
+    """Return an edit that makes `title` (one line of Markdown) the text of `heading`; None if it cannot.
 
     A setext heading that cannot carry the title becomes ATX; an ATX heading whose title would be taken for
     closing marks gets closing marks.
@@ -458,9 +451,9 @@ def with_title(source: Source, heading: Block, title: str) -> TextEdit | None:
     if not heading.markup.startswith("#"):
         return _setext_edit(source, heading, span, title)
     gap = "" if heading.content else " "
-    if _reads_as(f"{'#' * heading.level} {title}", heading.level, title) or _has_closing(
-        source, heading, span
-    ):
+    line_end = source.lines.content_end(heading.first_line)
+    has_closing_marks = source.text[span.end : line_end].strip(" \t") != ""
+    if _reads_as(f"{'#' * heading.level} {title}", heading.level, title) or has_closing_marks:
         return TextEdit(span, gap + title)
     if _reads_as(f"{'#' * heading.level} {title} #", heading.level, title):
         return TextEdit(span, f"{gap}{title} #")
@@ -468,14 +461,12 @@ def with_title(source: Source, heading: Block, title: str) -> TextEdit | None:
 
 
 def atx_heading(level: int, title: str) -> str | None:
-    """Source of an ATX heading with the raw text `title`; None where no heading says that.
+    """Return the source of an ATX heading with the raw text `title`; None if no heading says that.
 
     A title that ends in marks gets closing marks, for its own would be taken for them.
     """
-    marks = "#" * level
-    return next(
-        (text for text in (f"{marks} {title}", f"{marks} {title} #") if _reads_as(text, level, title)), None
-    )
+    texts = (f"{'#' * level} {title}", f"{'#' * level} {title} #")
+    return next((text for text in texts if _reads_as(text, level, title)), None)
 
 
 def _setext_span(source: Source, heading: Block) -> Span | None:
@@ -502,13 +493,8 @@ def _setext_edit(source: Source, heading: Block, span: Span, title: str) -> Text
     return TextEdit(Span(source.lines.start(heading.first_line), end), text)
 
 
-def _has_closing(source: Source, heading: Block, span: Span) -> bool:
-    line_end = source.lines.content_end(heading.first_line)
-    return source.text[span.end : line_end].strip(" \t") != ""
-
-
 def _reads_as(markdown: str, level: int, title: str) -> bool:
-    """Whether `markdown` is one heading of that level and raw text."""
+    """Return True if `markdown` is one heading of that level and raw text."""
     roots = parse_blocks(markdown, LineIndex(markdown)).roots
     return (
         len(roots) == 1
@@ -518,13 +504,13 @@ def _reads_as(markdown: str, level: int, title: str) -> bool:
     )
 
 
-# --- Headings at another level, as edits of their marks.
+# --- Headings at another level, as edits of their marks
 
 _SETEXT_MARKS: Final = "=-"
 
 
 def with_level(source: Source, heading: Block, level: int) -> tuple[TextEdit, ...] | None:
-    """Edits that bring `heading` to `level` and leave its text alone; None where its text cannot be found.
+    """Return edits that bring `heading` to `level` and keep its text; None if its text cannot be found.
 
     A setext heading below level 2 becomes ATX.
     """
@@ -542,18 +528,18 @@ def with_level(source: Source, heading: Block, level: int) -> tuple[TextEdit, ..
 
 
 def shift_levels(source: Source, headings: Sequence[Block], shift: int) -> tuple[TextEdit, ...] | Block:
-    """Edits that add `shift` to the level of every heading; the first heading for which there is no way."""
+    """Return edits that add `shift` to the level of every heading, or the first heading that cannot move."""
     edits: list[TextEdit] = []
     for heading in headings:
-        found = with_level(source, heading, heading.level + shift)
-        if found is None:
+        heading_edits = with_level(source, heading, heading.level + shift)
+        if heading_edits is None:
             return heading
-        edits += found
+        edits += heading_edits
     return tuple(edits)
 
 
 def _underline(source: Source, heading: Block) -> Span:
-    """Span of the run of marks below a setext heading."""
+    """Return the span of the run of marks below a setext heading."""
     start, end = source.lines.start(heading.last_line), source.lines.content_end(heading.last_line)
     line = source.text[start:end]
     marks = line.strip(" \t")
@@ -562,7 +548,7 @@ def _underline(source: Source, heading: Block) -> Span:
 
 
 def _as_atx(source: Source, heading: Block, level: int) -> tuple[TextEdit, ...] | None:
-    """Edits that make an ATX heading of the setext `heading`; None for one of several lines."""
+    """Return edits that make an ATX heading of the setext `heading`; None for one of several lines."""
     title = title_span(source, heading)
     if title is None or heading.first_line != heading.last_line - 1:
         return None
@@ -578,7 +564,7 @@ def _as_atx(source: Source, heading: Block, level: int) -> tuple[TextEdit, ...] 
     )
 
 
-# --- Names of sections: IDs that survive edits elsewhere, and canonical headings.
+# --- Names of sections: IDs that survive edits elsewhere, and canonical headings
 
 SectionId = NewType("SectionId", str)
 
@@ -593,12 +579,12 @@ _JOINERS: Final = frozenset("\u200d\ufe0e\ufe0f\u20e3")
 
 @lru_cache(maxsize=4096)
 def folded(text: str) -> str:
-    """`text` as section IDs compare it: case folded, white space collapsed, punctuation kept."""
+    """Return `text` as section IDs compare it: case folded, white space collapsed, punctuation kept."""
     return " ".join(text.casefold().split())
 
 
 def id_of_name(name: bytes, ordinal: int) -> SectionId:
-    """ID of the section that `name` represents: the folded titles of its path, joined by U+001F, in UTF-8.
+    """Return the ID of the section with `name`: the folded titles of its path, joined by U+001F, in UTF-8.
 
     `ordinal` (1-based) distinguishes sections whose folded paths are equal; the first of them keeps the ID
     that it has alone, so that a repetition further down changes no ID above.
@@ -613,26 +599,22 @@ PREAMBLE_ID: Final = id_of_name(b"\x1e", 1)
 
 
 def section_id_digits(reference: str) -> str | None:
-    """Digits of a section ID or of a prefix of one (8 digits or more); None when it is neither."""
+    """Return the digits of a section ID or of a prefix of one (8 digits or more); None if it is neither."""
     match = re.fullmatch(_REFERENCE, reference.strip())
     return match[1].lower()[:_DIGITS] if match else None
 
 
 @lru_cache(maxsize=4096)
 def canonical_heading(text: str) -> str:
-    """Rendered heading `text` as people compare it.
+    """Return the rendered heading `text` as people compare it.
 
     Characters are composed (Unicode normal form C), emoji dropped, letters lower-cased, punctuation and
     symbols except hyphens stripped, white space collapsed; where nothing is left, the exact text is the
-    canonical one (requirement 05, section 3).
+    canonical one.
     """
     kept = "".join(
-        character for character in unicodedata.normalize("NFC", text.lower()) if _is_kept(character)
+        character
+        for character in unicodedata.normalize("NFC", text.lower())
+        if character == "-" or (character not in _JOINERS and unicodedata.category(character)[0] not in "PS")
     )
     return " ".join(kept.split()) or text
-
-
-def _is_kept(character: str) -> bool:
-    if character == "-":
-        return True
-    return character not in _JOINERS and unicodedata.category(character)[0] not in "PS"

@@ -5,9 +5,8 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeVar, TypeVarTuple
-from unicodedata import normalize
 
 from mdplan.limits import DEFAULT_DOCUMENT_LIMITS, DocumentLimits
 from mdplan.markdown.block_tree import BlockTree, parse_blocks, reparse_blocks
@@ -20,6 +19,7 @@ from mdplan.markdown.headings import (
     SlugStyle,
     anchors_in,
     canonical_heading,
+    composed,
 )
 from mdplan.markdown.sections import Section, SectionNames, read_sections
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -101,7 +101,7 @@ class Outline:
         self._derived: dict[tuple[Any, ...], Any] = {}
 
     def edited(self, edits: "EditList", source: Source) -> "Outline":
-        """Outline of `source`, which `edits` made of this one's."""
+        """Return the outline of `source`, which `edits` made of this one's."""
         return Outline(
             source, self.format, self.limits, is_mdx=self.is_mdx, slugs=self.slugs, before=(self, edits)
         )
@@ -119,8 +119,8 @@ class Outline:
         key = make, *about
         if key not in self._derived:
             self._derived[key] = make(self, *about)
-        found: _Derived = self._derived[key]
-        return found
+        value: _Derived = self._derived[key]
+        return value
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -144,7 +144,7 @@ class Outline:
         return read_tables(self.tree, self.source.text, self.source.lines)
 
     def tables_in(self, span: Span) -> "tuple[TableSource, ...]":
-        """Tables that start in `span`, in document order."""
+        """Return the tables that start in `span`, in document order."""
         return tuple(table for table in self.tables if span.start <= table.block.span.start < span.end)
 
     @cached_property
@@ -156,7 +156,7 @@ class Outline:
 
     @cached_property
     def front_matter_content(self) -> "FrontMatterContent | Unreadable | None":
-        """What the front matter says; None where there is none."""
+        """The content of the front matter; None if there is none."""
         if self.front_matter is None:
             return None
         from mdplan.markdown.front_matter import content_of
@@ -185,13 +185,13 @@ class Outline:
         return FoldedText(self.view.text)
 
     def with_digits(self, prefix: str) -> list[Section]:
-        """Sections whose IDs begin with the lower-case hex digits `prefix`; nested ones after others."""
+        """Return the sections whose IDs begin with the lower-case hex digits `prefix`, nested ones last."""
         name = ID_PREFIX + prefix
         if name in self._by_id:
             return [self._by_id[name]]
-        first, end = (bisect_left(self._sorted_ids, each) for each in (name, name + "g"))
-        found = map(self._by_id.__getitem__, self._sorted_ids[first:end])
-        return sorted(found, key=lambda section: (section.nested, section.span))
+        first, end = (bisect_left(self._sorted_ids, bound) for bound in (name, name + "g"))
+        sections = map(self._by_id.__getitem__, self._sorted_ids[first:end])
+        return sorted(sections, key=lambda section: (section.nested, section.span))
 
     @cached_property
     def _by_id(self) -> dict[str, Section]:
@@ -202,12 +202,12 @@ class Outline:
         return sorted(self._by_id)
 
     def named(self, leaf: str, parent: str | None = None) -> tuple[Section, ...]:
-        """Sections of the canonical heading `leaf`, below one of the canonical heading `parent` if given.
+        """Return the sections of the canonical heading `leaf`, below one of the heading `parent` if given.
 
         The preamble has the empty one. Nested sections come after others.
         """
-        found = tuple(self._by_heading.get((parent, leaf), ()))
-        return (self.sections[0], *found) if not leaf and parent is None else found
+        sections = tuple(self._by_heading.get((parent, leaf), ()))
+        return (self.sections[0], *sections) if not leaf and parent is None else sections
 
     @cached_property
     def _by_heading(self) -> dict[tuple[str | None, str], list[Section]]:
@@ -221,11 +221,11 @@ class Outline:
         return index
 
     def with_anchor(self, anchor: str) -> Section | None:
-        """Section whose heading has `anchor`, or whose anchor lines name it."""
-        found = self._by_anchor.get(anchor)
-        if found is None and not anchor.isascii():
-            found = self._by_composed_anchor.get(normalize("NFC", anchor))
-        return found or self._by_lead.get(anchor)
+        """Return the section whose heading has `anchor`, or whose anchor lines name it."""
+        section = self._by_anchor.get(anchor)
+        if section is None and not anchor.isascii():
+            section = self._by_composed_anchor.get(composed(anchor))
+        return section or self._by_anchor_line.get(anchor)
 
     @cached_property
     def _by_anchor(self) -> dict[str, Section]:
@@ -234,12 +234,11 @@ class Outline:
 
     @cached_property
     def _by_composed_anchor(self) -> dict[str, Section]:
-        """Sections by anchor in normal form C (Unicode Standard Annex 15)."""
-        return {normalize("NFC", anchor): section for anchor, section in self._by_anchor.items()}
+        return {composed(anchor): section for anchor, section in self._by_anchor.items()}
 
     @cached_property
-    def _by_lead(self) -> dict[str, Section]:
-        """By each anchor of the anchor lines above a heading the section of that heading."""
+    def _by_anchor_line(self) -> dict[str, Section]:
+        """Sections by each anchor of the anchor lines above their headings."""
         return {
             anchor: section
             for section in reversed(self.sections)
@@ -247,10 +246,10 @@ class Outline:
         }
 
     @property
-    def lead_spans(self) -> list[Span]:
+    def anchor_line_spans(self) -> list[Span]:
         """The anchor lines above headings, in order."""
-        leads = (Span(section.span.start, section.heading_start) for section in self.sections)
-        return [lead for lead in leads if len(lead)]
+        spans = (Span(section.span.start, section.heading_start) for section in self.sections)
+        return [span for span in spans if len(span)]
 
     @cached_property
     def with_prefix(self) -> list[Section]:
@@ -273,11 +272,11 @@ class Outline:
         return self._by_anchor.keys()
 
     def parent(self, section: Section) -> Section | None:
-        """Section around `section`; None for the preamble."""
+        """Return the section around `section`; None for the preamble."""
         return None if section.parent is None else self.sections[section.parent]
 
     def every_section(self) -> Iterator[Section]:
-        """Top-level sections first, then nested headings."""
+        """Yield top-level sections first, then nested headings."""
         yield from self.sections
         yield from self.nested
 
@@ -287,17 +286,17 @@ class Outline:
         return [section.heading_start for section in self.headings]
 
     def heading_at(self, offset: int | None) -> Section | None:
-        """The one of `headings` that starts at `offset`."""
-        found = () if offset is None else self.headings_in(Span(offset, offset + 1))
-        return next(iter(found), None)
+        """Return the one of `headings` that starts at `offset`."""
+        headings = () if offset is None else self.headings_in(Span(offset, offset + 1))
+        return next(iter(headings), None)
 
     def headings_in(self, span: Span) -> tuple[Section, ...]:
-        """Those of `headings` that start in `span`."""
+        """Return those of `headings` that start in `span`."""
         start, end = (bisect_left(self.heading_starts, offset) for offset in (span.start, span.end))
         return self.headings[start:end]
 
     def children(self, section: Section) -> Iterator[Section]:
-        """Direct subsections of `section`, in order."""
+        """Yield the direct subsections of `section`, in order."""
         if section.nested:
             return
         for index in range(section.index + 1, len(self.sections)):
@@ -308,49 +307,50 @@ class Outline:
                 yield other
 
     def members(self, section: Section) -> range:
-        """Indexes of `section` and of all sections inside it."""
+        """Return the indexes of `section` and of all sections inside it."""
         if section.is_root:
             return range(len(self.sections))
         return range(section.index, bisect_left(self._starts, section.span.end, section.index))
 
     def section_at(self, offset: int) -> Section:
-        """Innermost top-level section that contains `offset`."""
+        """Return the innermost top-level section that contains `offset`."""
         return self.sections[max(bisect_right(self._starts, offset) - 1, 0)]
 
     def text_of(self, span: Span) -> str:
-        """Text of `span`."""
+        """Return the text of `span`."""
         return self.source.text[span.start : span.end]
 
     def heading_span(self, section: Section) -> Span:
-        """The lines of the heading of `section` without the line end of the last."""
+        """Return the lines of the heading of `section` without the line end of the last."""
         text, start, end = self.source.text, section.heading_start, section.heading_end
         end -= text.endswith("\n", start, end)
         end -= text.endswith("\r", start, end)
         return Span(start, end)
 
     def section_sha256(self, section: Section) -> str:
-        """First 16 hex digits of SHA-256 over the bytes of the whole section."""
+        """Return the first 16 hex digits of SHA-256 over the bytes of the whole section."""
         return self._sha256(section.span)[:_SHORT_HASH]
 
     def body_sha256(self, section: Section) -> str:
-        """First 16 hex digits of SHA-256 over the bytes of the section's own body."""
+        """Return the first 16 hex digits of SHA-256 over the bytes of the section's own body."""
         return self._sha256(section.body)[:_SHORT_HASH]
 
     def hashed_part(self, section: Section, expected: str) -> Span | None:
-        """What of `section` has the hash `expected` (16 hex digits or more): all of it, else its own body."""
-        for span in (section.span, section.body):
-            if self._sha256(span).startswith(expected.lower()):
-                return span
-        return None
+        """Return the span of `section`, or else of its own body, that has the hash `expected`, if one has.
+
+        The hash has 16 hex digits or more.
+        """
+        spans = (section.span, section.body)
+        return next((span for span in spans if self._sha256(span).startswith(expected.lower())), None)
 
     def own_hashes(self) -> dict[str, str]:
-        """Hash of each top-level section's own text, heading and body, by section ID."""
+        """Return the hash of each top-level section's own text, heading and body, by section ID."""
         # Each ends where the next one starts.
-        places = self.source.byte_offsets([*self._starts, self.sections[-1].body.end])
+        offsets = self.source.byte_offsets([*self._starts, self.sections[-1].body.end])
         data = memoryview(self.source.data)
         return {
             section.section_id: sha256_hex(data[start:stop])[:_SHORT_HASH]
-            for section, (start, stop) in zip(self.sections, pairwise(places), strict=True)
+            for section, (start, stop) in zip(self.sections, pairwise(offsets), strict=True)
         }
 
     def _sha256(self, span: Span) -> str:
@@ -373,7 +373,7 @@ def of_source(outline: Outline, read: Callable[[Source], _Derived]) -> _Derived:
     return read(outline.source)
 
 
-# --- Inventory of a document besides its sections: code blocks, tables and tasks.
+# --- Code blocks, tables and tasks of a document
 
 _LANGUAGE: Final = lazy_pattern(r"\{?[.=]?([^\s{},:\[]+)")
 
@@ -417,20 +417,18 @@ class Task:
 
 
 def find_code_blocks(outline: Outline) -> tuple[CodeBlock, ...]:
-    """All code blocks in document order."""
-    found: list[CodeBlock] = []
-    fences = 0
-    for block in outline.tree.of_kinds(BlockKind.FENCE, BlockKind.INDENTED_CODE):
-        if block.kind is BlockKind.FENCE:
-            found.append(CodeBlock(block, fences, fence_language(block)))
-            fences += 1
-        else:
-            found.append(CodeBlock(block, None, None))
-    return tuple(found)
+    """Return all code blocks in document order."""
+    index = count()
+    return tuple(
+        CodeBlock(block, next(index), fence_language(block))
+        if block.kind is BlockKind.FENCE
+        else CodeBlock(block, None, None)
+        for block in outline.tree.of_kinds(BlockKind.FENCE, BlockKind.INDENTED_CODE)
+    )
 
 
 def find_tables(outline: Outline) -> tuple[Table, ...]:
-    """All tables in document order."""
+    """Return all tables in document order."""
     tables = outline.tree.of_kinds(BlockKind.TABLE)
     return tuple(
         Table(block, index, block.cells, block.last_line - block.first_line - 1)
@@ -439,8 +437,8 @@ def find_tables(outline: Outline) -> tuple[Table, ...]:
 
 
 def find_tasks(outline: Outline) -> tuple[Task, ...]:
-    """All task list items in document order: items that begin with a paragraph that begins with a box."""
-    found: list[Task] = []
+    """Return all task list items in order: items that begin with a paragraph that begins with a box."""
+    tasks: list[Task] = []
     for item, first in pairwise(outline.tree.containing(_BOX)):
         if (
             item.kind is BlockKind.LIST_ITEM
@@ -448,12 +446,12 @@ def find_tasks(outline: Outline) -> tuple[Task, ...]:
             and first.depth == item.depth + 1
             and (box := TASK_BOX.match(first.content))
         ):
-            found.append(Task(item, box[1] != " "))
-    return tuple(found)
+            tasks.append(Task(item, box[1] != " "))
+    return tuple(tasks)
 
 
 def fence_language(fence: Block) -> str | None:
-    """First word of the info string of `fence` (CommonMark 0.31.2, section 4.5)."""
+    """Return the first word of the info string of `fence` (CommonMark 0.31.2, section 4.5)."""
     info = fence.content.strip(" \t")
     if "\\" in info or "&" in info:
         from markdown_it.common.utils import unescapeAll
@@ -462,17 +460,17 @@ def fence_language(fence: Block) -> str | None:
     return _SPACES.split(info, maxsplit=1)[0] or None
 
 
-def has_language(language: str | None, wanted: str) -> bool:
-    """Whether the `language` of a fence is `wanted`: as written, or without case and attributes.
+def has_language(language: str | None, name: str) -> bool:
+    """Return True if the `language` of a fence is `name`: as written, or without case and attributes.
 
     Attributes are those of Docusaurus and VuePress (`js{1,2}`), R Markdown and Quarto (`{r}`, `{r, echo=F}`),
     and Pandoc (`{.r}`).
     """
-    if language is None or language == wanted:
-        return language == wanted
-    return _plain_language(language) == _plain_language(wanted)
+    if language is None or language == name:
+        return language == name
+    return _plain_language(language) == _plain_language(name)
 
 
 def _plain_language(language: str) -> str:
-    found = _LANGUAGE.match(language)
-    return found[1].casefold() if found else language.casefold()
+    match = _LANGUAGE.match(language)
+    return match[1].casefold() if match else language.casefold()

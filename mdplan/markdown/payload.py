@@ -9,7 +9,7 @@ from mdplan.markdown.addresses import MAX_LEVEL
 from mdplan.markdown.block_tree import BlockTree, is_left_open, parse_blocks
 from mdplan.markdown.blocks import Block, BlockKind
 from mdplan.markdown.enclosure_search import find_enclosures
-from mdplan.markdown.headings import atx_heading, lead_starts
+from mdplan.markdown.headings import anchor_line_starts, atx_heading
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
 from mdplan.text.edit import TextEdit
@@ -56,7 +56,7 @@ class Payload:
     @property
     def _first_section(self) -> int:
         start = self.headings[0].span.start
-        return lead_starts(self.text, (start,), 0).get(0, start)
+        return anchor_line_starts(self.text, (start,), 0).get(0, start)
 
     @property
     def left_open(self) -> Block | None:

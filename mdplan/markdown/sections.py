@@ -11,11 +11,11 @@ from mdplan.markdown.headings import (
     PREAMBLE_ID,
     SectionId,
     SlugStyle,
+    anchor_line_starts,
     canonical_heading,
     folded,
     heading_title,
     id_of_name,
-    lead_starts,
     render_text,
     text_for_anchor,
 )
@@ -151,8 +151,8 @@ class _SectionReader:
         self._starts = [*(heading.span.start for heading in headings), body.end]
         self._first_lines = [*(heading.first_line for heading in headings), last_line + 1]
         # Anchor lines belong to the section of the heading below them.
-        leads = lead_starts(text, [self._starts[number] for number in tree.tops], body.start)
-        for index, start in leads.items():
+        anchor_lines = anchor_line_starts(text, [self._starts[number] for number in tree.tops], body.start)
+        for index, start in anchor_lines.items():
             number = tree.tops[index]
             self._starts[number], self._first_lines[number] = start, self._lines.line_at(start)
 

@@ -59,9 +59,9 @@ def _explicit_anchors(outline: Outline) -> tuple[tuple[str, Span], ...]:
         for attribute in (attributes_in(outline, whole(outline), TAG_WITH_ANCHOR) if has_anchors else ())
         if attribute.value and (attribute.name == "id" or (attribute.name, attribute.tag) == ("name", "a"))
     }
-    for lead in outline.lead_spans:
-        for anchor, span in anchors_without_html(outline.text_of(lead)):
-            anchors[Span(lead.start + span.start, lead.start + span.end)] = anchor
+    for line in outline.anchor_line_spans:
+        for anchor, span in anchors_without_html(outline.text_of(line)):
+            anchors[Span(line.start + span.start, line.start + span.end)] = anchor
     return tuple((anchors[span], span) for span in sorted(anchors))
 
 
