@@ -30,7 +30,7 @@ _MOST_CANDIDATES: Final = 10
 def find_by_path(
     outline: Outline, path: Sequence[str], occurrence: int | None = None
 ) -> Section | Diagnostic:
-    """Section whose full path ends in `path`, element by element.
+    """Find the section whose full path ends in `path`, element by element.
 
     Tiers, the first that matches wins: exact full path, exact suffix, canonical full path, canonical
     suffix; where exact suffix and canonical full path name different sections, all are candidates. An
@@ -49,7 +49,7 @@ def find_by_path(
 
 
 def find_by_id(outline: Outline, reference: str) -> Section | Diagnostic:
-    """Section whose ID is, or starts with, `reference` (8 hex digits or more, ``sha256-`` optional).
+    """Find the section whose ID starts with `reference` (8 hex digits or more, ``sha256-`` optional).
 
     Errors: INVALID_ARGUMENT, SECTION_NOT_FOUND, AMBIGUOUS_HEADING.
     """
@@ -58,11 +58,11 @@ def find_by_id(outline: Outline, reference: str) -> Section | Diagnostic:
         return Diagnostic.invalid(
             "sectionId is not `sha256-` and at least 8 hex digits", "copy a sectionId from md_stat"
         )
-    found = outline.with_digits(digits)
-    if len(found) == 1:
-        return found[0]
-    if found:
-        return _ambiguous(found, f"section ID prefix `{digits}`", "give more digits of the sectionId")
+    sections = outline.with_digits(digits)
+    if len(sections) == 1:
+        return sections[0]
+    if sections:
+        return _ambiguous(sections, f"section ID prefix `{digits}`", "give more digits of the sectionId")
     return Diagnostic(
         code=Code.SECTION_NOT_FOUND,
         message=f"no section has the ID `{digits}`",
@@ -71,7 +71,7 @@ def find_by_id(outline: Outline, reference: str) -> Section | Diagnostic:
 
 
 def find_by_anchor(outline: Outline, anchor: str) -> Section | Diagnostic:
-    """Section whose heading has the anchor `anchor`: its own, one that lines above it name, or GitHub's.
+    """Find the section whose heading has `anchor`: its own, one of lines above it, or GitHub's.
 
     A leading ``#`` is ignored, and so is whether characters are composed.
 
@@ -92,7 +92,7 @@ def find_by_anchor(outline: Outline, anchor: str) -> Section | Diagnostic:
 
 
 def candidate(section: Section) -> Candidate:
-    """`section` as one of several that an address could mean."""
+    """Return `section` as one of several that an address could mean."""
     return Candidate(
         section_id=section.section_id,
         heading_path=section.path,
@@ -122,8 +122,8 @@ class _Reading:
 
 
 def _readings(element: str) -> tuple[_Reading, ...]:
-    """`element` as it is, as the Markdown of a heading, and both again after a level."""
-    found: list[_Reading] = []
+    """Return `element` as it is, as the Markdown of a heading, and both again after a level."""
+    readings: list[_Reading] = []
     qualified = re.match(_QUALIFIED, element.strip())
     forms: list[tuple[int | None, str]] = [(None, " ".join(element.split()))]
     if qualified:
@@ -132,20 +132,20 @@ def _readings(element: str) -> tuple[_Reading, ...]:
         exact_texts = dict.fromkeys((text, heading_title(text), heading_title(without_attributes(text))))
         # A level that was given is no mere punctuation of the text.
         only_exactly = qualified is not None and level is None
-        found += (_Reading(level, exact, canonical_heading(exact), only_exactly) for exact in exact_texts)
-    return tuple(found)
+        readings += (_Reading(level, exact, canonical_heading(exact), only_exactly) for exact in exact_texts)
+    return tuple(readings)
 
 
 def _named(outline: Outline, path: tuple[str, ...]) -> tuple[Section, ...]:
-    """All sections that `path` names, in document order."""
+    """Return all sections that `path` names, in document order."""
     readings = [_readings(element) for element in path]
     leaves = {reading.canonical: None for reading in readings[-1]}
     above = {reading.canonical: None for reading in readings[-2]} if len(path) > 1 else (None,)
     pool = [section for leaf in leaves for parent in above for section in outline.named(leaf, parent)]
     for nested in (False, True):
-        found = _first_tier(outline, [section for section in pool if section.nested is nested], readings)
-        if found:
-            return tuple(sorted(found, key=lambda section: section.span))
+        sections = _first_tier(outline, [section for section in pool if section.nested is nested], readings)
+        if sections:
+            return tuple(sorted(sections, key=lambda section: section.span))
     return ()
 
 
@@ -177,31 +177,33 @@ def _matches(
     return not full or here is None or here.is_root
 
 
-def _pick(found: Sequence[Section], path: Sequence[str], occurrence: int | None) -> Section | Diagnostic:
-    if occurrence is not None and 1 <= occurrence <= len(found):
-        return found[occurrence - 1]
+def _pick(sections: Sequence[Section], path: Sequence[str], occurrence: int | None) -> Section | Diagnostic:
+    if occurrence is not None and 1 <= occurrence <= len(sections):
+        return sections[occurrence - 1]
     if occurrence is not None:
         return _ambiguous(
-            found, f"heading path {_shown(path)}", f"occurrence goes from 1 to {len(found)}, not {occurrence}"
+            sections,
+            f"heading path {_shown(path)}",
+            f"occurrence goes from 1 to {len(sections)}, not {occurrence}",
         )
-    if len(found) == 1:
-        return found[0]
+    if len(sections) == 1:
+        return sections[0]
     return _ambiguous(
-        found,
+        sections,
         f"heading path {_shown(path)}",
         "give the sectionId of one of them, a longer headingPath, or occurrence (1-based)",
     )
 
 
-def _ambiguous(found: Sequence[Section], what: str, hint: str) -> Diagnostic:
-    several = f"{len(found)} sections" if len(found) != 1 else "1 section"
-    lines = ", ".join(str(section.first_line) for section in found[:_MOST_CANDIDATES])
+def _ambiguous(sections: Sequence[Section], address: str, hint: str) -> Diagnostic:
+    several = f"{len(sections)} sections" if len(sections) != 1 else "1 section"
+    lines = ", ".join(str(section.first_line) for section in sections[:_MOST_CANDIDATES])
     return Diagnostic(
         code=Code.AMBIGUOUS_HEADING,
-        message=f"{what} names {several}, at lines {lines}"
-        + (", …" if len(found) > _MOST_CANDIDATES else ""),
+        message=f"{address} names {several}, at lines {lines}"
+        + (", …" if len(sections) > _MOST_CANDIDATES else ""),
         hint=hint,
-        candidates=tuple(candidate(section) for section in found[:_MOST_CANDIDATES]),
+        candidates=tuple(candidate(section) for section in sections[:_MOST_CANDIDATES]),
     )
 
 
@@ -227,12 +229,12 @@ def _not_found(outline: Outline, path: Sequence[str]) -> Diagnostic:
         near = [apart]
         hint = f'give each heading by itself: "headingPath": {_shown(apart.path)}'
     else:
-        wanted = canonical_heading(heading_title(path[-1].lstrip("# \t")))
-        names = [wanted] if outline.named(wanted) else nearest_names(wanted, outline.heading_names)
+        heading = canonical_heading(heading_title(path[-1].lstrip("# \t")))
+        names = [heading] if outline.named(heading) else nearest_names(heading, outline.heading_names)
         near = [section for name in names for section in _likely(outline, name, path)][:_NEAREST]
         places = "; ".join(f"{_shown(section.path)} ({_place(section, path)})" for section in near)
         if near:
-            hint = f"headings of that name: {places}" if names == [wanted] else f"nearest: {places}"
+            hint = f"headings of that name: {places}" if names == [heading] else f"nearest: {places}"
         elif len(outline.sections) > 1 or outline.nested:
             hint = "see md_stat for the headings of this file"
         else:
@@ -246,27 +248,27 @@ def _not_found(outline: Outline, path: Sequence[str]) -> Diagnostic:
 
 
 def _as_several(outline: Outline, path: Sequence[str]) -> Section | None:
-    """The section whose headings the only element of `path` holds all, as in ``Guide > Install``."""
+    """Return the section whose headings the only element of `path` holds all, as in ``Guide > Install``."""
     if len(path) != 1:
         return None
     for separator in _SEPARATORS:
         elements = [element.strip() for element in path[0].split(separator)]
         if 1 < len(elements) <= MAX_LEVEL and all(elements):
-            found = find_by_path(outline, elements)
-            if isinstance(found, Section):
-                return found
+            section = find_by_path(outline, elements)
+            if isinstance(section, Section):
+                return section
     return None
 
 
 def _place(section: Section, path: Sequence[str]) -> str:
-    """Where `section` is, with its level where `path` asks for levels."""
+    """Return where `section` is, with its level where `path` asks for levels."""
     line = f"line {section.first_line}"
     asks = any(re.match(_QUALIFIED, element.strip()) for element in path)
     return f"{line}, level {section.level}" if asks else line
 
 
 def _likely(outline: Outline, name: str, path: Sequence[str]) -> list[Section]:
-    """Sections of the canonical heading `name`; those whose outer headings are like `path` come first."""
+    """Return the sections of the canonical heading `name`, those with outer headings like `path` first."""
     from difflib import SequenceMatcher
 
     outer = SequenceMatcher(b=" ".join(canonical_heading(element) for element in path[:-1]))

@@ -46,16 +46,16 @@ class BlockTree:
     def of_reference(
         cls, text: str, start: int, lines_before: int, blocks: Sequence[Block], *, nesting_limit: bool
     ) -> "BlockTree":
-        """Tree of all `blocks` of such a text, which markdown-it-py has parsed."""
+        """Return the tree of all `blocks` of such a text, which markdown-it-py has parsed."""
         tree = cls(text, start, lines_before, [block for block in blocks if block.kind is BlockKind.HEADING])
         tree.is_reference, tree.nesting_limit = True, nesting_limit
         tree._parts = {part: _Part(()) for part in range(len(tree.part_starts))}
-        for part, found in groupby(blocks, lambda block: tree.part_at(block.span.start)):
-            tree._parts[part] = _Part(tuple(found))
+        for part, part_blocks in groupby(blocks, lambda block: tree.part_at(block.span.start)):
+            tree._parts[part] = _Part(tuple(part_blocks))
         return tree
 
     def edited(self, text: str, headings: Sequence[Block], unchanged: int) -> "BlockTree":
-        """Tree of another `text` with other `headings`, the first `unchanged` parts of which are the same."""
+        """Return the tree of `text` with other `headings`; the first `unchanged` parts are the same."""
         tree = BlockTree(text, self.part_starts[0], self.lines_before, headings)
         tree._parts = {number: part for number, part in self._parts.items() if number < unchanged}
         return tree
@@ -71,7 +71,7 @@ class BlockTree:
         return tuple(block for block in self.blocks if not block.depth)
 
     def of_kinds(self, *kinds: BlockKind) -> tuple[Block, ...]:
-        """Blocks of these kinds and of every depth, in document order."""
+        """Return the blocks of these kinds and of every depth, in document order."""
         signs = [_SIGNS.get(kind, _ANY) for kind in kinds]
         return tuple(
             block
@@ -82,7 +82,7 @@ class BlockTree:
         )
 
     def containing(self, sign: re.Pattern[str]) -> Iterator[Block]:
-        """Every block with `sign` in its lines, and others near it: whole root blocks."""
+        """Yield every block with `sign` in its lines, and others near it: whole root blocks."""
         for part in range(len(self.part_starts)):
             if self._may_contain(part, sign):
                 yield from self.blocks_of(part)
@@ -98,7 +98,7 @@ class BlockTree:
         return self.of_kinds(BlockKind.DEFINITION)
 
     def fences_in(self, span: Span) -> tuple[Block, ...]:
-        """Fenced code blocks that start in `span`."""
+        """Return the fenced code blocks that start in `span`."""
         first, end = (bisect_left(self.fences, offset, key=_start) for offset in (span.start, span.end))
         return self.fences[first:end]
 
@@ -121,7 +121,7 @@ class BlockTree:
         return next(self.roots_backwards(), None)
 
     def roots_backwards(self, end: int | None = None) -> Iterator[Block]:
-        """Root blocks that end at the offset `end` or before it, or all of them; the last one first."""
+        """Yield the root blocks that end at the offset `end` or before it, or all; the last one first."""
         last = len(self.part_starts) if end is None else bisect_left(self.part_starts, end)
         for part in reversed(range(last)):
             for root in reversed(self._part(part).roots):
@@ -129,12 +129,12 @@ class BlockTree:
                     yield root
 
     def leaf_at(self, offset: int) -> Block | None:
-        """Block without blocks in it whose lines contain the code point at `offset`."""
+        """Return the block without blocks in it whose lines contain the code point at `offset`."""
         leaf = self._last_leaf(offset)
         return leaf if leaf is not None and offset < leaf.span.end else None
 
     def container_at(self, offset: int) -> Block | None:
-        """Innermost quote or list item around the leaf whose lines contain the code point at `offset`."""
+        """Return the innermost quote or list item around the leaf that has the code point at `offset`."""
         leaf = self._last_leaf(offset)
         if leaf is None:
             return None
@@ -142,51 +142,51 @@ class BlockTree:
         return next((block for block in before if block.depth < leaf.depth), None)
 
     def root_at(self, offset: int) -> Block | None:
-        """Root block that contains the code point at `offset`."""
+        """Return the root block that contains the code point at `offset`."""
         part = self.part_at(offset)
         root = None if part < 0 else _last(self._part(part).roots, offset)
         return root if root is not None and offset < root.span.end else None
 
     def root_ending_at(self, offset: int) -> Block | None:
-        """Root block whose last line ends at `offset`."""
+        """Return the root block whose last line ends at `offset`."""
         part = self.part_at(offset - 1)
         root = None if part < 0 else _last(self._part(part).roots, offset - 1)
         return root if root is not None and root.span.end == offset else None
 
     def leaves_in(self, span: Span) -> Iterator[Block]:
-        """Leaf blocks that share a code point with `span`, or contain it if it is empty, in their order."""
+        """Yield leaf blocks that share a code point with `span`, or contain it if it is empty, in order."""
         for part in self.parts_in(span):
             yield from self._part(part).leaves_in(span)
 
     def tables_in(self, span: Span) -> Iterator[Block]:
-        """Tables of every depth that start in `span`."""
+        """Return the tables of every depth that start in `span`."""
         inside = self.inside(span, _SIGNS[BlockKind.TABLE])
         return (block for block in inside if block.kind is BlockKind.TABLE)
 
     def inside(self, span: Span, sign: re.Pattern[str] | None = None) -> Iterator[Block]:
-        """Blocks that start in `span`; with a `sign` at least those that have it in their lines."""
+        """Yield the blocks that start in `span`; with a `sign` at least those that have it in their lines."""
         for part in range(max(self.part_at(span.start), 0), bisect_left(self.part_starts, span.end)):
             if sign is None or self._may_contain(part, sign):
                 yield from self._part(part).inside(span)
 
     def part_at(self, offset: int) -> int:
-        """Index of the part that contains `offset`; -1 before the first one."""
+        """Return the index of the part that contains `offset`; -1 before the first one."""
         return bisect_right(self.part_starts, offset) - 1
 
     def parts_in(self, span: Span) -> range:
-        """Indexes of the parts that contain something of `span`, or touch it."""
+        """Return the indexes of the parts that contain something of `span`, or touch it."""
         return range(max(self.part_at(span.start), 0), bisect_left(self.part_starts, span.end + 1))
 
     def part_end(self, part: int) -> int:
-        """Where the part with this index ends."""
+        """Return where the part with this index ends."""
         return self.part_starts[part + 1] if part + 1 < len(self.part_starts) else len(self.text)
 
     def lines_before_part(self, part: int) -> int:
-        """How many lines are before the part with this index."""
+        """Return how many lines are before the part with this index."""
         return self.part_headings[part - 1].first_line - 1 if part else self.lines_before
 
     def blocks_of(self, part: int) -> tuple[Block, ...]:
-        """All blocks of the part with this index."""
+        """Return all blocks of the part with this index."""
         return self._part(part).blocks
 
     def _part(self, number: int) -> "_Part":
@@ -202,14 +202,14 @@ class BlockTree:
         return sign.search(self.text, self.part_starts[part], self.part_end(part)) is not None
 
     def _last_leaf(self, offset: int) -> Block | None:
-        """The last leaf that starts at `offset` or before it."""
+        """Return the last leaf that starts at `offset` or before it."""
         parts = (self._part(part) for part in range(self.part_at(offset), -1, -1))
-        found = (_last(part.leaves, offset) for part in parts)
-        return next((leaf for leaf in found if leaf is not None), None)
+        leaves = (_last(part.leaves, offset) for part in parts)
+        return next((leaf for leaf in leaves if leaf is not None), None)
 
 
 def parse_blocks(text: str, lines: LineIndex, start: int = 0) -> BlockTree:
-    """Blocks of `text` from the line start at offset `start` on (before it is front matter).
+    """Return the blocks of `text` from the line start at offset `start` on (before it is front matter).
 
     pulldown-cmark reads them. Where it fails, or may read headings otherwise than GitHub does, markdown-it-py
     reads them.
@@ -220,14 +220,16 @@ def parse_blocks(text: str, lines: LineIndex, start: int = 0) -> BlockTree:
     try:
         return BlockTree(text, start, before, parse_headings(text[start:], start, before))
     except (DoubtfulText, ParserFailure):
-        found = parse_reference_blocks(text[start:], start, before)
-        return BlockTree.of_reference(text, start, before, found.blocks, nesting_limit=found.nesting_limit)
+        reference = parse_reference_blocks(text[start:], start, before)
+        return BlockTree.of_reference(
+            text, start, before, reference.blocks, nesting_limit=reference.nesting_limit
+        )
 
 
 def reparse_blocks(
     tree: BlockTree, edits: "EditList", text: str, lines: LineIndex, start: int
 ) -> tuple[BlockTree, tuple[tuple[Span, Span], ...] | None]:
-    """Blocks of `text`, the result of `edits` on the text of `tree`; only changed sections are parsed.
+    """Parse `text`, the result of `edits` on the text of `tree`, but only its changed sections.
 
     All blocks end before an ATX heading in no container (CommonMark 0.31.2, section 4.2). So parsing begins
     with the last such heading before an edit, and ends with the first one after it, if that is a heading as
@@ -254,14 +256,14 @@ def _reparse(
     for part, stop, grown in runs:
         start, before = tree.part_starts[part], tree.lines_before_part(part) + lines
         new_start, first = start + growth, _headings_before(tree, start)
-        headings += [each.moved(growth, lines) for each in tree.headings[done:first]]
+        headings += [heading.moved(growth, lines) for heading in tree.headings[done:first]]
         if stop < len(tree.part_starts):
             heading = tree.part_headings[stop - 1]
             end = heading.span.start
-            found = parse_headings(text[new_start : heading.span.end + grown], new_start, before)
-            added = found[-1].first_line - heading.first_line if found else 0
-            if found and found[-1] == heading.moved(grown, added):
-                headings += found[:-1]
+            new = parse_headings(text[new_start : heading.span.end + grown], new_start, before)
+            added = new[-1].first_line - heading.first_line if new else 0
+            if new and new[-1] == heading.moved(grown, added):
+                headings += new[:-1]
                 changed.append((Span(start, end), Span(new_start, end + grown)))
                 done, growth, lines = _headings_before(tree, end), grown, added
                 continue
@@ -269,12 +271,12 @@ def _reparse(
         changed.append((Span(start, len(tree.text)), Span(new_start, len(text))))
         done = len(tree.headings)
         break
-    headings += [each.moved(growth, lines) for each in tree.headings[done:]]
+    headings += [heading.moved(growth, lines) for heading in tree.headings[done:]]
     return tree.edited(text, headings, runs[0][0]), tuple(changed)
 
 
 def _edited_parts(tree: BlockTree, edits: "EditList") -> list[tuple[int, int, int]]:
-    """Runs of parts that `edits` touch: the first one, the one after them, and the growth of the text."""
+    """Return runs of parts that `edits` touch: first part, part after the last, and growth of the text."""
     runs: list[tuple[int, int, int]] = []
     growth = 0
     for edit in edits:
@@ -289,7 +291,7 @@ def _edited_parts(tree: BlockTree, edits: "EditList") -> list[tuple[int, int, in
 
 
 def _part_before(tree: BlockTree, offset: int) -> int:
-    """The last part whose heading ends at `offset` or before it; after a lone CR a LF may be inserted."""
+    """Return the last part whose heading ends at `offset` or before; an LF may follow on a lone CR."""
     part = tree.part_at(offset)
     while part:
         end = tree.part_headings[part - 1].span.end
@@ -316,7 +318,7 @@ _HTML_ENDS: Final = (
 
 
 def is_left_open(block: Block, text: str) -> bool:
-    """Whether a fence or an HTML block of kinds 1 to 5 misses its end, so that it swallows what follows.
+    """Return True if a fence or HTML block of kinds 1 to 5 misses its end, so that it swallows what follows.
 
     CommonMark 0.31.2, sections 4.5 and 4.6. `text` is that of the document.
     """
@@ -338,12 +340,10 @@ def is_left_open(block: Block, text: str) -> bool:
 
 
 def ends_at_blank_line(block: Block, text: str) -> bool:
-    """Whether `block` is HTML of kind 6 or 7, which a blank line ends (CommonMark 0.31.2, section 4.6)."""
+    """Return True if `block` is HTML of kind 6 or 7, which a blank line ends (CommonMark, section 4.6)."""
     head = text[block.span.start : block.span.end].lstrip(" \t")
     return block.kind is BlockKind.HTML and not any(re.match(opening, head) for opening, _ in _HTML_ENDS)
 
-
-# --- All blocks of a document, parsed part by part when an operation needs them.
 
 # What every block of a kind has in its lines.
 _SIGNS: Final = {
@@ -366,28 +366,28 @@ class _Part:
         self.leaves = tuple(block for block in blocks if block.kind not in CONTAINERS)
 
     def blocks_before(self, block: Block) -> Iterator[Block]:
-        """Blocks before `block`, which is one of them; the last one first."""
-        behind = bisect_right(self.blocks, block.span.start, key=_start)
-        before = iter(self.blocks[behind - 1 :: -1])
-        for each in before:
-            if each is block:
+        """Return the blocks before `block`, which is one of them; the last one first."""
+        after = bisect_right(self.blocks, block.span.start, key=_start)
+        before = iter(self.blocks[after - 1 :: -1])
+        for other in before:
+            if other is block:
                 break
         return before
 
     def leaves_in(self, span: Span) -> Iterable[Block]:
-        """Leaf blocks that share a code point with `span`, or contain it if it is empty, in their order."""
+        """Yield leaf blocks that share a code point with `span`, or contain it if it is empty, in order."""
         first = bisect_right(self.leaves, span.start, key=_end)
         stop = bisect_right(self.leaves, span.end, key=_start)
         return (leaf for leaf in self.leaves[first:stop] if leaf.span.overlaps(span))
 
     def inside(self, span: Span) -> Sequence[Block]:
-        """Blocks that start in `span`."""
+        """Return the blocks that start in `span`."""
         first, stop = (bisect_left(self.blocks, offset, key=_start) for offset in (span.start, span.end))
         return self.blocks[first:stop]
 
 
 def _last(blocks: Sequence[Block], offset: int) -> Block | None:
-    """The last of `blocks` that starts at `offset` or before it."""
+    """Return the last of `blocks` that starts at `offset` or before it."""
     index = bisect_right(blocks, offset, key=_start) - 1
     return blocks[index] if index >= 0 else None
 

@@ -1,4 +1,4 @@
-"""One block of a document."""
+"""Blocks of a document as values, and the time limit of all parsers."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -64,7 +64,7 @@ class Block:
     code: str = ""
 
     def moved(self, characters: int, lines: int) -> "Block":
-        """The same block, so many characters and lines further on."""
+        """Return the same block, so many characters and lines further on."""
         if not characters and not lines:
             return self
         # `replace` takes five times as long, and an edit moves all headings after it.
@@ -82,12 +82,10 @@ class Block:
         )
 
 
-# --- How long documents may be parsed: whoever asks sets the limit, and all parsers keep it.
+# --- The time limit of all parsers
 #
-# Every parser is linear in the length of its text, but some texts cost it seconds for each megabyte. So
-# the
-# parsers call `check_deadline` for each line and token. The limit is a context variable because some
-# content,
+# Every parser is linear in the length of its text, but some texts cost it seconds for each megabyte. So the
+# parsers call `check_deadline` for each line and token. The limit is a context variable because some content,
 # such as inline nodes, is parsed later, far from the code that set the limit.
 
 _Arguments = ParamSpec("_Arguments")
@@ -133,7 +131,7 @@ def parse_time(seconds: float, clock: Callable[[], float]) -> Iterator[None]:
 
 
 def with_deadline(parser: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """`parser`, the time of which counts."""
+    """Return `parser`, the time of which counts."""
 
     @wraps(parser)
     def counted(*arguments: _Arguments.args, **named: _Arguments.kwargs) -> _Result:

@@ -346,13 +346,13 @@ class FileTree(Protocol):
     """The files of one root, as links see them. Paths are from the root."""
 
     def at(self, path: str) -> TargetKind:
-        """What is at `path`."""
+        """Return what is at `path`."""
 
     def pages(self, key: str) -> Sequence[str]:
-        """Markdown files whose `page_key` is `key`, sorted."""
+        """Return the Markdown files whose `page_key` is `key`, sorted."""
 
     def spelled(self, path: str) -> str | None:
-        """The one path that is `path` but for case; None where there is none, or there are several."""
+        """Return the one path that is `path` but for case; None where there is none, or there are several."""
 
     @property
     def rules(self) -> paths.SiteRules:

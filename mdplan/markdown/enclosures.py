@@ -33,7 +33,7 @@ class Enclosures:
         return [tag for tag in self.lone if tag.needs_other]
 
     def first_crossing(self, span: Span) -> int | None:
-        """Where the first tag in `span` starts of which the other half is outside it; None without one."""
+        """Return the start of the first tag in `span` whose other half is outside it; None without one."""
         crossing = [
             tag.start
             for pair in self.pairs

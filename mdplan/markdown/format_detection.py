@@ -24,7 +24,7 @@ _STARTS_WITH_HEADING: Final = r"(?:[ \t]*+[\r\n])*+ {0,3}#{1,6}(?:[ \t\r\n]|\Z)"
 
 
 def has_mdx_name(path: str) -> bool:
-    """Whether the file `path` is MDX by its suffix."""
+    """Return True if the file `path` is MDX by its suffix."""
     return path.lower().endswith(".mdx")
 
 
@@ -52,11 +52,10 @@ def document_format(path: str, text: str, given: str | None = None) -> DocumentF
     return DocumentFormat.MARKDOWN if is_markdown else DocumentFormat.TEXT
 
 
-# --- Front matter: where it is.
+# --- The place of front matter
 #
-# Found by a strict rule of our own, so that a block scalar with an indented ``---``, a thematic break, or
-# a
-# byte order mark cannot shift it; whether the block is valid YAML or TOML plays no part in that.
+# A strict rule of our own finds it, so that a block scalar with an indented ``---``, a thematic break, or a
+# byte order mark cannot shift it. The rule does not ask if the block is valid YAML or TOML.
 _OPEN: Final = lazy_pattern(r"(---|\+\+\+)[ \t]*(?:\r\n?|\n)(?![ \t]*[\r\n])")
 
 _CLOSE: Final = {"---": r"(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)", "+++": r"\+\+\+[ \t]*(?:\r\n?|\n|\Z)"}
@@ -79,7 +78,7 @@ class FrontMatter:
 
 
 def find_front_matter(text: str) -> FrontMatter | None:
-    """Front matter at the very start of `text`, if there is one.
+    """Return the front matter at the very start of `text`, if there is one.
 
     The first line is exactly ``---`` (or ``+++``), the next is not blank, and a later line is exactly
     ``---`` or ``...`` (or ``+++``) at column 1; blanks after the fences do not matter.
@@ -95,12 +94,12 @@ def find_front_matter(text: str) -> FrontMatter | None:
 
 
 def _closing(text: str, fence: str, at: int) -> re.Match[str] | None:
-    """First closing fence after `at`; `^` of `re` knows no lone CR, so those count as line starts here."""
+    """Find the first closing fence after `at`; `^` ignores a lone CR, so the pattern adds it if needed."""
     line_start = r"(?:(?<=\n)|(?<=\r)(?!\n))" if "\r" in text else "^"
     return re.compile(line_start + _CLOSE[fence], re.MULTILINE).search(text, at)
 
 
-# --- From the bytes of a file to its text, within the limits.
+# --- From the bytes of a file to its text, within the limits
 
 _CODES: Final = {
     DecodeFailure.NOT_TEXT: Code.NOT_A_TEXT_FILE,
@@ -116,7 +115,7 @@ _HINTS: Final = {
 
 
 def decode_document(path: str, data: bytes, encoding: str | None, max_lines: int) -> Source | Diagnostic:
-    """Source of the file `path`, whose bytes are `data`.
+    """Return the source of the file `path`, whose bytes are `data`.
 
     Errors: NOT_A_TEXT_FILE, INVALID_ARGUMENT (an unknown encoding), ENCODING_UNKNOWN, FILE_TOO_LARGE (more
     than `max_lines` lines).

@@ -51,7 +51,7 @@ class FormattedBlock:
 
 
 def format_blocks(text: str, definitions: Mapping[str, object]) -> tuple[FormattedBlock, ...] | str:
-    """Root blocks of `text`, which has LF line ends, as mdformat writes them; or why it cannot.
+    """Return the root blocks of `text`, which has LF line ends, as mdformat writes them; or why it cannot.
 
     `definitions` is the environment of a block pass: what labels in the text can mean.
     """
@@ -70,7 +70,7 @@ def format_blocks(text: str, definitions: Mapping[str, object]) -> tuple[Formatt
 
 
 def _rendered(text: str, environment: dict[str, Any]) -> list[tuple["RenderTreeNode", str | None]]:
-    """Root blocks with their new text; None for those that stay as they are."""
+    """Return the root blocks with their new text; None for those that stay as they are."""
     parser = formatting_parser()
     from mdformat.renderer import RenderTreeNode
 
@@ -80,11 +80,11 @@ def _rendered(text: str, environment: dict[str, Any]) -> list[tuple["RenderTreeN
 
 
 def _is_kept(node: "RenderTreeNode") -> bool:
-    return any(each.type in _KEPT for each in node.walk())
+    return any(inner.type in _KEPT for inner in node.walk())
 
 
 def _block(lines: Sequence[str], own: range, new_text: str | None) -> FormattedBlock:
-    """The block of the lines `own`, 0-based, with the blank ones after it; where it ends the parser errs."""
+    """Make a block of the lines `own`, 0-based, without the blank ones at their end."""
     end = own.stop
     while end > own.start + 1 and not lines[end - 1].strip(" \t"):
         end -= 1
@@ -92,7 +92,7 @@ def _block(lines: Sequence[str], own: range, new_text: str | None) -> FormattedB
 
 
 def _context(parser: "MarkdownIt", environment: dict[str, Any]) -> "RenderContext":
-    """What the renderers of mdformat are called with, as its own renderer calls them."""
+    """Return what the renderers of mdformat are called with, as its own renderer calls them."""
     from mdformat.renderer import DEFAULT_RENDERERS, RenderContext
 
     environment |= {"indent_width": 0, "used_refs": set()}
@@ -107,7 +107,7 @@ def _context(parser: "MarkdownIt", environment: dict[str, Any]) -> "RenderContex
 
 @cache
 def formatting_parser() -> "MarkdownIt":
-    """Parser of mdformat with GFM, by which destinations stay as they are written. Raises `ImportError`."""
+    """Return mdformat's parser with GFM, which keeps destinations as written. Raises `ImportError`."""
     from mdformat.plugins import PARSER_EXTENSIONS
     from mdformat.renderer import MDRenderer
 
@@ -148,11 +148,11 @@ class _OurExtension:
     RENDERERS: Final = {"footnote_ref": _write_footnote_reference, "wiki_link": _write_wiki_link}
 
 
-# --- Edits that format whole lines of a document, if they change nothing but the way it is written.
+# --- Edits that format whole lines of a document, if they keep what it shows
 
 
 def format_lines(outline: Outline, span: Span) -> tuple[TextEdit, ...] | Diagnostic:
-    """Edits that format the whole lines of `span`, which holds whole root blocks; blank ones at its end stay.
+    """Return edits that format the whole lines of `span`, whole root blocks; blank ones at its end stay.
 
     Errors: FORMATTER_FAILED where mdformat is not installed, or stops, or the HTML would be another one.
     """
@@ -182,7 +182,7 @@ def format_lines(outline: Outline, span: Span) -> tuple[TextEdit, ...] | Diagnos
 
 
 def _edits(source: Source, lines_before: int, blocks: Sequence[FormattedBlock]) -> Iterator[TextEdit]:
-    """Edits of `blocks`, which are after `lines_before` lines, and of the blank lines between them.
+    """Yield edits of `blocks`, which are after `lines_before` lines, and of the blank lines between them.
 
     A blank line that is missing is put to the block before it, so that a heading after it still starts where
     the next line does.
@@ -201,7 +201,7 @@ def _edits(source: Source, lines_before: int, blocks: Sequence[FormattedBlock]) 
 
 
 def _with_neighbours(outline: Outline, span: Span) -> Span:
-    """`span` with what its look depends on.
+    """Return `span` with what its look depends on.
 
     That is the root block after it, of which an item at its end may take what it is indented by; and text
     before it that may go on into it, where that has footnotes, which the outline does not know.
@@ -214,7 +214,7 @@ def _with_neighbours(outline: Outline, span: Span) -> Span:
 
 
 def _start_of_open(outline: Outline, start: int) -> int:
-    """Where the block at `start`, or one before it, begins at the margin and after a blank line.
+    """Return where the block at `start`, or one before it, begins at the margin and after a blank line.
 
     There nothing goes on for any parser, but for fences, comments and the like, which all of them know.
     """
@@ -228,7 +228,7 @@ def _start_of_open(outline: Outline, start: int) -> int:
 
 
 def _headings(text: str) -> list[tuple[int, str]]:
-    """Levels and titles of all headings, by the parser of the outline, which knows no footnotes."""
+    """Return levels and titles of all headings, by the parser of the outline, which knows no footnotes."""
     blocks = parse_blocks(text, LineIndex(text)).blocks
     return [
         (block.level, heading_title(block.content)) for block in blocks if block.kind is BlockKind.HEADING
@@ -236,7 +236,7 @@ def _headings(text: str) -> list[tuple[int, str]]:
 
 
 def _first_other(text: str, blocks: Sequence[FormattedBlock], definitions: Mapping[str, object]) -> int:
-    """Line of the first of `blocks` in `text` that would be shown in another way.
+    """Return the line of the first of `blocks` in `text` that would be shown in another way.
 
     Where only all blocks together tell, it is the first line.
     """
@@ -269,7 +269,7 @@ _NOT_INSTALLED: Final = Diagnostic(
 )
 
 
-# --- Fenced code blocks as places that can be written: their two fences and the lines between.
+# --- Edits of fenced code blocks: their two fences and the lines between
 
 _FENCE_ALONE: Final = lazy_pattern(r"[ \t]*(`+|~+)[ \t]*")
 
@@ -294,7 +294,7 @@ class FencedCode:
 
 
 def read_fence(outline: Outline, block: Block) -> FencedCode | None:
-    """The fenced code of `block`; None where the end of the file or of a container ends it, and no fence."""
+    """Read the fenced code of `block`; None if the end of the file or a container ends it, and no fence."""
     if block.last_line - block.first_line != len(lines_of(block.code)) + 1:
         return None
     lines = outline.source.lines
@@ -311,16 +311,16 @@ def read_fence(outline: Outline, block: Block) -> FencedCode | None:
 
 
 def replace_code(outline: Outline, fence: FencedCode, code: Sequence[str]) -> tuple[TextEdit, ...]:
-    """Edits that make the lines `code` the code of `fence`; none where it has them already.
+    """Return edits that make the lines `code` the code of `fence`; none where it has them already.
 
     Lines at both ends that stay the same are not touched. Both fences are made longer where a line of `code`
     would close the block.
     """
-    before, behind = common_edges(fence.code, code)
-    new_lines = code[before : len(code) - behind]
+    prefix, suffix = common_edges(fence.code, code)
+    new_lines = code[prefix : len(code) - suffix]
     lines = outline.source.lines
-    start = lines.start(fence.block.first_line + 1 + before)
-    end = lines.start(fence.block.last_line - behind)
+    start = lines.start(fence.block.first_line + 1 + prefix)
+    end = lines.start(fence.block.last_line - suffix)
     line_end = line_end_around(lines, start)
     text = "".join(with_prefix(fence.prefix, line) + line_end for line in new_lines)
     edits = [TextEdit(Span(start, end), text)] if text or end > start else []
@@ -334,7 +334,7 @@ def replace_code(outline: Outline, fence: FencedCode, code: Sequence[str]) -> tu
 
 
 def _width_for(markup: str, code: Sequence[str]) -> int:
-    """Number of fence characters that no line of `code` closes, at least as many as in `markup`."""
-    runs = (found[1] for line in code if (found := _FENCE_ALONE.fullmatch(line)))
+    """Return a number of fence characters that no line of `code` closes, at least that of `markup`."""
+    runs = (fence[1] for line in code if (fence := _FENCE_ALONE.fullmatch(line)))
     longest = max((len(run) for run in runs if run[0] == markup[0]), default=0)
     return max(len(markup), longest + 1)

@@ -70,7 +70,7 @@ class SlugStyle:
     is_counted_up: bool = False
 
     def anchors(self, titles: Iterable[str], ids: Iterable[str]) -> Iterator[str]:
-        """Anchor of each heading: its own one of `ids` where that is not empty, else a slug of its own.
+        """Yield the anchor of each heading: its own one of `ids` unless that is empty, else a slug.
 
         `titles` are all rendered titles of a document in order.
         """
@@ -90,7 +90,7 @@ class SlugStyle:
             yield anchor
 
     def _repeated(self, slug: str, count: int) -> tuple[str, int]:
-        """The anchor of the `count`-th repetition of `slug`, and that count."""
+        """Return the anchor of the `count`-th repetition of `slug`, and that count."""
         if not self.is_counted_up:
             return f"{slug}-{count}", count
         counted = _COUNTED.fullmatch(slug)
@@ -100,7 +100,7 @@ class SlugStyle:
 
 @lru_cache(maxsize=4096)
 def heading_slug(title: str) -> str:
-    """GitHub's slug of one rendered heading, without the suffix of a repeated one."""
+    """Return GitHub's slug of one rendered heading, without the suffix of a repeated one."""
     return _kept(title.lower(), _GITHUB)
 
 

@@ -81,14 +81,14 @@ class InlineMap:
         return {"references": references, "footnotes": {"refs": footnotes, "list": {}}}
 
     def nodes_in(self, span: Span) -> tuple[inline_node.InlineNode, ...]:
-        """Nodes that share a code point with `span`, or contain it if it is empty, in document order.
+        """Return nodes that share a code point with `span`, or contain it if it is empty, in document order.
 
         A node comes before the nodes inside it.
         """
         return tuple(node for section in self._sections_in(span) for node in section.nodes_in(span))
 
     def undecided_in(self, span: Span) -> tuple[Span, ...]:
-        """Spans that touch `span` and may hold nodes whose places are not certain.
+        """Return the spans that touch `span` and may hold nodes whose places are not certain.
 
         They are single nodes, root blocks on which the parser fails, or sections with lines nested too deep.
         """
@@ -140,7 +140,7 @@ class InlineMap:
         return FoundNodes(tuple(nodes), tuple(sorted(undecided)))
 
     def _find_nodes(self, span: Span) -> FoundNodes:
-        """Nodes in `span`, which holds whole root blocks.
+        """Return the nodes in `span`, which holds whole root blocks.
 
         Where the parser fails, it reads each root block alone. For a block that it fails on again,
         markdown-it-py decides whether there are nodes; as it does not know their places, they are undecided.
@@ -188,7 +188,7 @@ class InlineMap:
         return [block.span.start for block, _ in self._definition_blocks]
 
     def _footnotes_for(self, part: str) -> str:
-        """Definitions of the footnotes that `part` refers to, and a heading that ends them."""
+        """Return the definitions of the footnotes that `part` refers to, and a heading that ends them."""
         labels = {match[1]: "" for match in _FOOTNOTE.finditer(part)} if "[^" in part else {}
         known = [label for label in labels if label.lower() in self._footnotes]
         return "".join(f"[^{label}]: x\n\n" for label in known) + "#\n" if known else ""
@@ -215,7 +215,7 @@ class InlineMap:
 
 
 def _definition(text: str, block: Span) -> inline_node.InlineNode | None:
-    """The link reference definition in the lines of `block` (CommonMark 0.31.2, section 4.7)."""
+    """Return the link reference definition in the lines of `block` (CommonMark 0.31.2, section 4.7)."""
     label = _LABEL.search(text, block.start, block.end)
     target = inline_node.link_target(text, label.end(), block.end) if label else None
     if label is None or target is None:
@@ -274,7 +274,7 @@ _REPLACED: Final = lazy_pattern("[\0\v\f\ud800-\udfff]")
 
 @with_deadline
 def find_nodes(text: str, span: Span, prefix: str, find_href: FindHref) -> FoundNodes:
-    """Inline nodes and marks of footnote definitions in `span` of `text`, which holds whole root blocks.
+    """Find inline nodes and marks of footnote definitions in `span` of `text`, which holds whole root blocks.
 
     The parser reads `prefix`, which defines footnotes, before the span. `find_href` is asked about labels.
     Raises `ParserFailure` and `ParseTimeout`.
@@ -485,7 +485,7 @@ class _NodeReader:
         )
 
     def _agrees(self, destination: Span, href: str, parsed: str) -> bool:
-        """Whether what is written as a destination is what the parser has read."""
+        """Return True if what is written as a destination is what the parser has read."""
         return (
             href == parsed
             or href.replace("\\|", "|") == parsed
@@ -589,7 +589,7 @@ class _NodeReader:
                 self._add_url(*address)
 
     def _content_start(self, at: int) -> int:
-        """Where the content before `at` in its line starts, after the marks of containers."""
+        """Return where the content before `at` in its line starts, after the marks of containers."""
         if self._cell is not None:
             return self._cell.start
         if not self._line.start <= at < self._line.end:

@@ -54,7 +54,7 @@ class InlineNode:
     href: str = ""
 
     def moved(self, move: Callable[[Span], Span]) -> "InlineNode":
-        """The same node with every span put where `move` says."""
+        """Return the same node with every span put where `move` says."""
 
         def moved(span: Span | None) -> Span | None:
             return None if span is None else move(span)
@@ -74,8 +74,7 @@ def document_order(node: InlineNode) -> tuple[int, int]:
     return (node.span.start, -node.span.end)
 
 
-# --- Parts of links and definitions that the parser has accepted (CommonMark 0.31.2, sections 4.7 and
-# 6.3).
+# --- Parts of links and definitions that the parser has accepted (CommonMark 0.31.2, sections 4.7, 6.3)
 
 # Blanks with at most one line end, and the marks of containers that the next line begins with.
 _BLANK: Final = lazy_pattern(r"[ \t]*(?:(?:\r\n|\r|\n)[ \t>]*)?")
@@ -106,7 +105,7 @@ class LinkParts(NamedTuple):
 
 
 def link_target(text: str, start: int, end: int) -> LinkParts | None:
-    """Destination and title in `text` between the offsets `start` and `end`.
+    """Return the destination and title in `text` between the offsets `start` and `end`.
 
     None where there is something else.
     """
@@ -127,12 +126,12 @@ def link_target(text: str, start: int, end: int) -> LinkParts | None:
 
 
 def normalized_label(label: str) -> str:
-    """`label` in the form in which labels are compared (CommonMark 0.31.2, section 4.7)."""
+    """Return `label` in the form in which labels are compared (CommonMark 0.31.2, section 4.7)."""
     return _LABEL_SPACE.sub(" ", label).strip(" ").lower().upper()
 
 
 def unescape(written: str) -> str:
-    """The destination or title that is `written` so, without escapes and character references."""
+    """Return the destination or title that is `written` so, without escapes and character references."""
     return _ESCAPED.sub(_meaning, written) if "\\" in written or "&" in written else written
 
 

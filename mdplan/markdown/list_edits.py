@@ -49,9 +49,6 @@ class ItemRemoval:
     edits: tuple[TextEdit, ...] = ()
 
 
-# --- The text of a list item that a caller gives: to write it, or to find the item that has it.
-
-
 @dataclass(frozen=True, slots=True)
 class ItemText:
     """The content of one list item without its marker: `lines` without line ends.
@@ -69,7 +66,7 @@ class ItemText:
         return heading_title(self.text)
 
     def written(self, marker: ItemMarker) -> list[str]:
-        """The lines of an item with this text and this `marker`."""
+        """Return the lines of an item with this text and this `marker`."""
         first, *more = self.lines
         blank = marker.prefix.rstrip(" \t")
         indented = (marker.prefix + marker.indentation + line if line else blank for line in more)
@@ -79,38 +76,38 @@ class ItemText:
 def insert_item(
     outline: Outline, listing: MarkdownList, position: int, item: ItemText
 ) -> ItemInsertion | Diagnostic:
-    """Insertion of `item` so that it gets the 0-based `position` in `listing`.
+    """Return the insertion of `item` so that it gets the 0-based `position` in `listing`.
 
     It has the bullet, indentation and spacing of its neighbour, and blank lines where the list has them. The
     numbers of other items stay: a new last item has the next number, one between others the number after
     the one before it, and a new first item that of the old one. Where the first two items have the same
     number, so has the new one. Errors: INVALID_ARGUMENT, OUTLINE_CHANGED.
     """
-    beside = max(position - 1, 0)
-    marker = outline.lists.marker(listing, beside)
+    neighbour = max(position - 1, 0)
+    marker = outline.lists.marker(listing, neighbour)
     if marker is None:
-        return unverified(listing.items[beside].first_line)
+        return _unverified(listing.items[neighbour].first_line)
     if listing.is_ordered and position:
         number = marker.number + (0 if _repeats_one_number(outline, listing) else 1)
         digits = str(min(number, _HIGHEST_NUMBER))
         width = len(marker.text) - 1 if marker.text.startswith("0") else 0
         marker = replace(marker, text=digits.zfill(width) + listing.block.markup)
-    problem = check_item(item, marker)
+    problem = _check_item(item, marker)
     if problem is not None:
         return problem
-    written = item.written(marker)
+    item_lines = item.written(marker)
     blank = [marker.prefix.rstrip(" \t")] if listing.is_spaced else []
     if position == len(listing.items):
         taken = _taken_line(outline, listing.containers, marker, listing.last_line + 1)
         if taken is not None:
             return _would_belong(taken, "the new item")
-        last_line = last_shown_line(listing.items[-1])
-        return ItemInsertion(_behind(outline, last_line, [*blank, *written], marker.prefix))
-    return _before(outline, listing, position, [*written, *blank], marker.prefix)
+        last_line = _last_shown_line(listing.items[-1])
+        return ItemInsertion(_insert_after(outline, last_line, [*blank, *item_lines], marker.prefix))
+    return _insert_before(outline, listing, position, [*item_lines, *blank], marker.prefix)
 
 
-def last_shown_line(item: ListItem) -> int:
-    """The last line of `item` before link definitions at its end, which show nothing.
+def _last_shown_line(item: ListItem) -> int:
+    """Return the last line of `item` before link definitions at its end, which show nothing.
 
     The blank line before them would make the list loose if an item came after them.
     """
@@ -120,17 +117,17 @@ def last_shown_line(item: ListItem) -> int:
 
 
 def nest_item(outline: Outline, placed: PlacedItem, item: ItemText) -> ItemInsertion | Diagnostic:
-    """Insertion of `item` as the only one of a new list at the end of another item.
+    """Return the insertion of `item` as the only one of a new list at the end of another item.
 
     Its marker is of the kind of that item's; numbers start at 1. Errors: INVALID_ARGUMENT; OUTLINE_CHANGED.
     """
     parent, listing = placed.item, placed.listing
     outer = outline.lists.marker(listing, placed.position)
     if outer is None:
-        return unverified(parent.first_line)
+        return _unverified(parent.first_line)
     text = f"1{listing.block.markup}" if listing.is_ordered else listing.block.markup
     marker = replace(outer, text=text, prefix=outer.prefix + outer.indentation, spacing=" ")
-    problem = check_item(item, marker)
+    problem = _check_item(item, marker)
     if problem is not None:
         return problem
     last = parent.children[-1] if parent.children else None
@@ -142,23 +139,25 @@ def nest_item(outline: Outline, placed: PlacedItem, item: ItemText) -> ItemInser
         )
     # Some HTML blocks end at a blank line only.
     gap = [marker.prefix.rstrip(" \t")] if last is not None and last.kind is BlockKind.HTML else []
-    return ItemInsertion(_behind(outline, parent.last_line, [*gap, *item.written(marker)], marker.prefix))
+    return ItemInsertion(
+        _insert_after(outline, parent.last_line, [*gap, *item.written(marker)], marker.prefix)
+    )
 
 
 def remove_item(outline: Outline, placed: PlacedItem) -> ItemRemoval | Diagnostic:
-    """Removal of an item with all that is nested in it, and of the blank lines that set it apart.
+    """Return the removal of an item with all that is nested in it, and of the blank lines around it.
 
-    Where the first item of an ordered list goes, the next one takes its number, so that the list starts as
-    before; other numbers stay. Where the list would become tight, a blank line keeps it loose.
+    If the first item of an ordered list goes, the next one takes its number, so that the list starts as
+    before; other numbers stay. If the list would become tight, a blank line keeps it loose.
     Errors: INVALID_ARGUMENT; OUTLINE_CHANGED.
     """
     removal = _remove(outline, placed)
-    apart = item_to_set_apart(outline, placed)
-    if isinstance(removal, Diagnostic) or apart is None:
+    loosened = _item_to_loosen(outline, placed)
+    if isinstance(removal, Diagnostic) or loosened is None:
         return removal
     lines = outline.source.lines
-    start = lines.start(apart.first_line)
-    prefix = placed.listing.containers.prefix(outline.source.text, lines, apart.first_line) or ""
+    start = lines.start(loosened.first_line)
+    prefix = placed.listing.containers.prefix(outline.source.text, lines, loosened.first_line) or ""
     blank = TextEdit.insert(start, prefix.rstrip(" \t") + line_end_around(lines, start))
     return replace(removal, edits=(*removal.edits, blank))
 
@@ -178,12 +177,12 @@ def _remove(outline: Outline, placed: PlacedItem) -> ItemRemoval | Diagnostic:
     claimed = lines.span(placed.item.first_line, last)
     if position < len(listing.items) - 1:
         return _remove_before_another(outline, placed, claimed)
-    gone = Span(lines.end(listing.items[position - 1].last_line), claimed.end)
-    return _removed(outline, containers, claimed, gone)
+    removed = Span(lines.end(listing.items[position - 1].last_line), claimed.end)
+    return _remove_lines(outline, containers, claimed, removed)
 
 
 def _open_item_before(outline: Outline, block: Block, containers: Containers) -> PlacedItem | None:
-    """The item of another list that ends where the list `block` starts, if it could take what is there.
+    """Return the item of another list that ends where the list `block` starts, if it could continue.
 
     CommonMark 0.31.2, section 5.2: an item that begins with two blank lines, its own among them, has ended.
     """
@@ -196,7 +195,7 @@ def _open_item_before(outline: Outline, block: Block, containers: Containers) ->
 def _swallowed(
     outline: Outline, containers: Containers, before: PlacedItem | None, line: int
 ) -> Diagnostic | None:
-    """OUTLINE_CHANGED where the item `before` would take what is from `line` on, when it comes next."""
+    """Return OUTLINE_CHANGED if the item `before` would take in the text from `line` on."""
     marker = outline.lists.marker(before.listing, before.position) if before is not None else None
     taken = _taken_line(outline, containers, marker, line) if marker is not None else None
     if before is None or taken is None:
@@ -205,7 +204,7 @@ def _swallowed(
 
 
 def _taken_line(outline: Outline, containers: Containers, marker: ItemMarker, line: int) -> int | None:
-    """The first line from `line` on that is not blank, where it is a part of an item before it with `marker`.
+    """Return the first line from `line` on that is not blank, if an item with `marker` would take it in.
 
     CommonMark 0.31.2, section 5.2: an item contains what is as far in as its own text.
     """
@@ -230,7 +229,8 @@ def _remove_before_another(outline: Outline, placed: PlacedItem, claimed: Span) 
     item, following = placed.item, listing.items[position + 1]
     own, other = (outline.lists.marker(listing, at) for at in (position, position + 1))
     if own is None or other is None:
-        return unverified(item.first_line)
+        return _unverified(item.first_line)
+    own_lines = Span(claimed.start, lines.start(following.first_line))
     takes_number = (
         not position
         and own.text != other.text
@@ -238,22 +238,22 @@ def _remove_before_another(outline: Outline, placed: PlacedItem, claimed: Span) 
     )
     if takes_number and own.prefix != other.prefix and not listing.containers.share_line(item.first_line):
         # It stays where it is: what is nested in it is indented by that.
-        gone = Span(claimed.start, lines.start(following.first_line))
         number = TextEdit(other.span, own.text)
-        return ItemRemoval(claimed=Span(claimed.start, other.span.end), deletions=(gone,), edits=(number,))
+        return ItemRemoval(
+            claimed=Span(claimed.start, other.span.end), deletions=(own_lines,), edits=(number,)
+        )
     if takes_number or listing.containers.share_line(item.first_line):
-        gone = Span(own.span.end, other.span.end)
-        return ItemRemoval(claimed=Span(own.span.start, gone.end), edits=(TextEdit.delete(gone),))
-    gone = Span(claimed.start, lines.start(following.first_line))
+        to_next = Span(own.span.end, other.span.end)
+        return ItemRemoval(claimed=Span(own.span.start, to_next.end), edits=(TextEdit.delete(to_next),))
     is_empty = other.span.end == lines.content_end(following.first_line)
     if not position and is_empty and not _is_blank(outline, listing.containers, item.first_line - 1):
         # An empty item cannot interrupt a paragraph (CommonMark 0.31.2, section 5.2).
-        return _with_blank_line(outline, claimed, gone, other.prefix)
-    return ItemRemoval(claimed=claimed, deletions=(gone,))
+        return _replace_by_blank_line(outline, claimed, own_lines, other.prefix)
+    return ItemRemoval(claimed=claimed, deletions=(own_lines,))
 
 
 def _remove_list(outline: Outline, listing: MarkdownList) -> ItemRemoval | Diagnostic:
-    """Removal of a list of one item, and of quotes that hold nothing else."""
+    """Return the removal of a list of one item, and of quotes that hold nothing else."""
     lines, containers, block = outline.source.lines, listing.containers, listing.block
     first, last = block.first_line, listing.last_line
     while (quote := containers.block) is not None and quote.kind is BlockKind.QUOTE:
@@ -282,66 +282,66 @@ def _remove_list(outline: Outline, listing: MarkdownList) -> ItemRemoval | Diagn
     if _is_blank(outline, containers, last + 1) or last == containers.block.last_line:
         while before and _is_blank(outline, containers, before):
             before -= 1
-    gone = Span(lines.end(before) if before else claimed.start, claimed.end)
+    removed = Span(lines.end(before) if before else claimed.start, claimed.end)
     following = _first_block(outline, last + 1)
     is_underline = following is not None and following.kind is BlockKind.RULE
-    return _removed(outline, containers, claimed, gone, is_underline=is_underline)
+    return _remove_lines(outline, containers, claimed, removed, is_underline=is_underline)
 
 
 def _starts_on_marker_line(outline: Outline, item: Block, block: Block) -> bool:
-    """Whether `item` begins with an empty line, and then with `block`."""
+    """Return True if `item` begins with an empty line, and then with `block`."""
     if item.kind is not BlockKind.LIST_ITEM or block.first_line != item.first_line + 1:
         return False
     leaves = outline.tree.leaves_in(Span(item.span.start, block.span.start))
     return all(leaf.span.start >= block.span.start for leaf in leaves)
 
 
-def _removed(
-    outline: Outline, containers: Containers, claimed: Span, gone: Span, *, is_underline: bool = False
+def _remove_lines(
+    outline: Outline, containers: Containers, claimed: Span, removed: Span, *, is_underline: bool = False
 ) -> ItemRemoval:
-    """Removal of the lines of `gone`; a blank line takes their place where text would grow together.
+    """Return the removal of the lines of `removed`; a blank line replaces them if text would grow together.
 
     `is_underline` says that what follows would make a heading of a paragraph before it.
     """
     lines = outline.source.lines
-    before, behind = lines.line_at(gone.start) - 1, lines.line_at(gone.end - 1) + 1
-    is_apart = _is_separated(outline, containers, behind) and not is_underline
+    before, after = lines.line_at(removed.start) - 1, lines.line_at(removed.end - 1) + 1
+    is_apart = _is_separated(outline, containers, after) and not is_underline
     if is_apart or _is_blank(outline, containers, before):
-        return ItemRemoval(claimed=claimed, deletions=(gone,))
-    prefix = containers.prefix(outline.source.text, lines, behind) or ""
-    return _with_blank_line(outline, claimed, gone, prefix)
+        return ItemRemoval(claimed=claimed, deletions=(removed,))
+    prefix = containers.prefix(outline.source.text, lines, after) or ""
+    return _replace_by_blank_line(outline, claimed, removed, prefix)
 
 
-def _with_blank_line(outline: Outline, claimed: Span, gone: Span, prefix: str) -> ItemRemoval:
-    blank = prefix.rstrip(" \t") + line_end_around(outline.source.lines, gone.start)
-    return ItemRemoval(claimed=claimed, edits=(TextEdit(gone, blank),))
+def _replace_by_blank_line(outline: Outline, claimed: Span, removed: Span, prefix: str) -> ItemRemoval:
+    blank = prefix.rstrip(" \t") + line_end_around(outline.source.lines, removed.start)
+    return ItemRemoval(claimed=claimed, edits=(TextEdit(removed, blank),))
 
 
-def _behind(outline: Outline, line: int, written: list[str], prefix: str) -> TextEdit:
-    """Insertion of whole lines after `line`, and of a blank line before text that would continue them."""
+def _insert_after(outline: Outline, line: int, new_lines: list[str], prefix: str) -> TextEdit:
+    """Insert whole lines after `line`, and a blank line before text that would continue them."""
     lines = outline.source.lines
     offset = lines.end(line)
     line_end = line_end_around(lines, offset)
     if not lines.ending(line):
-        return TextEdit.insert(offset, line_end + line_end.join(written))
+        return TextEdit.insert(offset, line_end + line_end.join(new_lines))
     if not _is_separated(outline, Containers(), line + 1):
-        written = [*written, prefix.rstrip(" \t")]
-    return TextEdit.insert(offset, "".join(each + line_end for each in written))
+        new_lines = [*new_lines, prefix.rstrip(" \t")]
+    return TextEdit.insert(offset, "".join(new_line + line_end for new_line in new_lines))
 
 
-def _before(
-    outline: Outline, listing: MarkdownList, position: int, written: list[str], prefix: str
+def _insert_before(
+    outline: Outline, listing: MarkdownList, position: int, new_lines: list[str], prefix: str
 ) -> ItemInsertion | Diagnostic:
-    """Insertion of whole lines before the item at `position`, which may be after an outer marker."""
+    """Insert whole lines before the item at `position`, which may be after an outer marker."""
     lines = outline.source.lines
     first = listing.items[position].first_line
     line_end = line_end_around(lines, lines.start(first))
-    text = "".join(each + line_end for each in written)
+    text = "".join(new_line + line_end for new_line in new_lines)
     if not listing.containers.share_line(first):
         return ItemInsertion(TextEdit.insert(lines.start(first), text), leads=True)
     marker = outline.lists.marker(listing, position)
     if marker is None:
-        return unverified(first)
+        return _unverified(first)
     return ItemInsertion(TextEdit.insert(marker.span.start, text.removeprefix(prefix) + prefix), leads=True)
 
 
@@ -353,13 +353,13 @@ def _repeats_one_number(outline: Outline, listing: MarkdownList) -> bool:
 
 
 def _is_blank(outline: Outline, containers: Containers, line: int) -> bool:
-    """Whether `line` is blank, or there is none."""
+    """Return True if `line` is blank, or does not exist."""
     lines = outline.source.lines
     return not 1 <= line <= lines.count or containers.is_blank(outline.source.text, lines, line)
 
 
 def _is_separated(outline: Outline, containers: Containers, line: int) -> bool:
-    """Whether `line` cannot be the continuation of a paragraph before it, where it would not be one now."""
+    """Return True if `line` could not continue a paragraph before it."""
     if _is_blank(outline, containers, line):
         return True
     first = _first_block(outline, line)
@@ -367,13 +367,13 @@ def _is_separated(outline: Outline, containers: Containers, line: int) -> bool:
 
 
 def _first_block(outline: Outline, line: int) -> Block | None:
-    """The outermost block that starts in `line`."""
+    """Return the outermost block that starts in `line`."""
     lines = outline.source.lines
     return next(outline.tree.inside(lines.span(line, line)), None) if line <= lines.count else None
 
 
 def _interrupts(outline: Outline, block: Block) -> bool:
-    """Whether `block` could be right after a paragraph that it is not part of."""
+    """Return True if `block` can follow on a paragraph without becoming a part of it."""
     if block.kind is BlockKind.HEADING:
         return block.markup.startswith("#")
     if block.kind is BlockKind.LIST:
@@ -381,8 +381,8 @@ def _interrupts(outline: Outline, block: Block) -> bool:
     return block.kind in _INTERRUPTING
 
 
-def unverified(line: int) -> Diagnostic:
-    """INVALID_ARGUMENT for the item at `line`, whose marker the source does not show."""
+def _unverified(line: int) -> Diagnostic:
+    """Return INVALID_ARGUMENT for the item at `line`, whose marker the source does not show."""
     return Diagnostic.invalid(
         f"the marker of the item at line {line} could not be found in the source",
         "use replace_lines or insert_lines there",
@@ -390,28 +390,26 @@ def unverified(line: int) -> Diagnostic:
 
 
 def read_item(markdown: str) -> ItemText | Diagnostic:
-    """`markdown` as one item; a marker that it starts with is taken off, and with it the indentation.
+    """Read `markdown` as one item, without the marker that it starts with and its indentation.
 
     Errors: EMPTY_CONTENT; INVALID_ARGUMENT for more than one item.
     """
     payload = read_payload(markdown)
-    if payload.is_blank:
-        return Diagnostic(code=Code.EMPTY_CONTENT, message="item is empty", hint="give the text of the item")
     text = payload.text.lstrip(" \t")
-    blocks = _roots(text)
+    blocks = parse_blocks(text, LineIndex(text)).roots
     if blocks and blocks[0].kind is BlockKind.LIST:
         inner = _without_marker(text)
         if isinstance(inner, Diagnostic):
             return inner
-        text, blocks = inner, _roots(inner)
-    if not text.strip(" \t\n"):
+        text, blocks = inner, parse_blocks(inner, LineIndex(inner)).roots
+    if payload.is_blank or not text.strip(" \t\n"):
         return Diagnostic(code=Code.EMPTY_CONTENT, message="item is empty", hint="give the text of the item")
     lines = tuple(line if line.strip(" \t") else "" for line in text.split("\n"))
     return ItemText(lines, text_without_box(blocks[0]) if blocks else "")
 
 
-def check_item(item: ItemText, marker: ItemMarker) -> Diagnostic | None:
-    """What is wrong with `item` after `marker`: it would not be one item, or would swallow what follows it.
+def _check_item(item: ItemText, marker: ItemMarker) -> Diagnostic | None:
+    """Return a problem if `item` after `marker` would not be one item, or would swallow what follows it.
 
     Errors: INVALID_ARGUMENT, OUTLINE_CHANGED.
     """
@@ -435,12 +433,8 @@ def check_item(item: ItemText, marker: ItemMarker) -> Diagnostic | None:
     )
 
 
-def _roots(text: str) -> Sequence[Block]:
-    return parse_blocks(text, LineIndex(text)).roots
-
-
 def _without_marker(text: str) -> str | Diagnostic:
-    """The content of the one item that `text` is. Errors: INVALID_ARGUMENT."""
+    """Return the content of the one item that `text` is. Errors: INVALID_ARGUMENT."""
     lines = LineIndex(text)
     tree = parse_blocks(text, lines)
     lists = Lists(tree, text, lines)
@@ -457,7 +451,7 @@ def _without_marker(text: str) -> str | Diagnostic:
 
 
 def _outdented(line: str, width: int) -> str:
-    """`line` without white space at its start, as far as it fills `width` columns."""
+    """Return `line` without white space at its start, as far as it fills `width` columns."""
     at = column = 0
     while at < len(line) and line[at] in " \t" and column < width:
         column += 4 - column % 4 if line[at] == "\t" else 1
@@ -465,7 +459,7 @@ def _outdented(line: str, width: int) -> str:
     return line[at:]
 
 
-# --- Numbers of the items after one that comes or goes.
+# --- Renumbering and sorting
 
 # CommonMark 0.31.2, section 5.2.
 _MOST_DIGITS: Final = 9
@@ -474,10 +468,10 @@ _MOST_DIGITS: Final = 9
 def shifted_numbers(
     outline: Outline, listing: MarkdownList, position: int, shift: int
 ) -> tuple[TextEdit, ...] | Diagnostic:
-    """Edits that add `shift` to the numbers of the items from the 0-based `position` on.
+    """Return edits that add `shift` to the numbers of the items from the 0-based `position` on.
 
-    None in a list of bullets, and in one whose items all have one number. Errors: INVALID_ARGUMENT for an
-    item of several lines whose number would get another width, and for a number without a place.
+    A list of bullets, or of items that repeat one number, has no edits. Errors: INVALID_ARGUMENT for an item
+    of several lines whose number would get another width, and for a number that the source does not show.
     """
     if not listing.is_ordered:
         return ()
@@ -501,15 +495,13 @@ def shifted_numbers(
     return tuple(edits)
 
 
-# --- Sorting the items of a list.
-
 _BY_HAND: Final = "sort the items with replace_lines"
 
 
 def sort_items(
     outline: Outline, listing: MarkdownList, key: Callable[[ListItem], str], *, descending: bool
 ) -> tuple[TextEdit, ...] | Diagnostic:
-    """Edits that bring the items of `listing` into the order of their keys; equal keys keep their order.
+    """Return edits that sort the items of `listing` by their keys; equal keys keep their order.
 
     An item keeps its bytes, nested blocks included. Numbers and blank lines between items stay where they
     are. Errors: INVALID_ARGUMENT for items that cannot change places; OUTLINE_CHANGED where the blocks of the
@@ -523,25 +515,25 @@ def sort_items(
     for position, item in enumerate(items):
         marker = outline.lists.marker(listing, position)
         if marker is None:
-            return unverified(item.first_line)
+            return _unverified(item.first_line)
         markers.append(marker)
     edits: list[TextEdit] = []
-    for place, moved in enumerate(order):
-        if place == moved:
+    for position, moved in enumerate(order):
+        if position == moved:
             continue
-        problem = _cannot_move(items[moved], markers[moved], markers[place], listing)
+        problem = _cannot_move(items[moved], markers[moved], markers[position], listing)
         if problem is not None:
             return problem
-        text = markers[place].text + outline.text_of(_behind_marker(outline, items[moved], markers[moved]))
-        old = _behind_marker(outline, items[place], markers[place])
-        edits.append(TextEdit(Span(markers[place].span.start, old.end), text))
+        text = markers[position].text + outline.text_of(_content_span(outline, items[moved], markers[moved]))
+        old = _content_span(outline, items[position], markers[position])
+        edits.append(TextEdit(Span(markers[position].span.start, old.end), text))
     return _changed_blocks(outline, listing, order, edits) or tuple(edits)
 
 
 def _cannot_move(
     item: ListItem, own: ItemMarker, other: ItemMarker, listing: MarkdownList
 ) -> Diagnostic | None:
-    """INVALID_ARGUMENT where the lines of `item` would not belong to it after the marker `other`."""
+    """Return INVALID_ARGUMENT if the lines of `item` would not belong to it after the marker `other`."""
     if own.prefix != other.prefix or listing.containers.share_line(item.first_line):
         return Diagnostic.invalid(
             f"the item at line {item.first_line} is not indented like the item whose place it takes",
@@ -555,24 +547,24 @@ def _cannot_move(
     return None
 
 
-def _behind_marker(outline: Outline, item: ListItem, marker: ItemMarker) -> Span:
-    """From the end of the marker to the end of the last line of `item` that shows, without its line end."""
-    return Span(marker.span.end, outline.source.lines.content_end(last_shown_line(item)))
+def _content_span(outline: Outline, item: ListItem, marker: ItemMarker) -> Span:
+    """Return the span from the marker to the last line of `item` that shows, without its line end."""
+    return Span(marker.span.end, outline.source.lines.content_end(_last_shown_line(item)))
 
 
 def _changed_blocks(
     outline: Outline, listing: MarkdownList, order: Sequence[int], edits: Sequence[TextEdit]
 ) -> Diagnostic | None:
-    """OUTLINE_CHANGED where the result of `edits` does not parse as the same items in the new `order`."""
-    made = EditList(tuple(edits))
-    result = outline.edited(made, Source.from_text(made.apply(outline.source.text)))
+    """Return OUTLINE_CHANGED unless the result of `edits` parses as the same items in the new `order`."""
+    edit_list = EditList(tuple(edits))
+    result = outline.edited(edit_list, Source.from_text(edit_list.apply(outline.source.text)))
     start = listing.block.span.start
-    found = next((each for each in result.lists.all if each.block.span.start == start), None)
-    wanted = [_shape(listing.items[position]) for position in order]
+    sorted_list = next((other for other in result.lists.all if other.block.span.start == start), None)
     if (
-        found is not None
-        and found.last_line == listing.last_line
-        and [_shape(item) for item in found.items] == wanted
+        sorted_list is not None
+        and sorted_list.last_line == listing.last_line
+        and [_shape(item) for item in sorted_list.items]
+        == [_shape(listing.items[position]) for position in order]
         and len(result.lists.all) == len(outline.lists.all)
     ):
         return None
@@ -584,22 +576,22 @@ def _changed_blocks(
 
 
 def _shape(item: ListItem) -> object:
-    """The text of an item, its number of lines that show, and the blocks in it that do."""
+    """Return the text of an item, its number of lines that show, and the blocks in it that do."""
     blocks = tuple(
         (child.kind, child.content) for child in item.children if child.kind is not BlockKind.DEFINITION
     )
-    nested = tuple(tuple(_shape(each) for each in listing.items) for listing in item.lists)
-    return item.text, last_shown_line(item) - item.first_line, blocks, nested
+    nested = tuple(tuple(_shape(inner) for inner in listing.items) for listing in item.lists)
+    return item.text, _last_shown_line(item) - item.first_line, blocks, nested
 
 
-# --- Blank lines that keep a list loose when one of its items goes (CommonMark 0.31.2, section 5.3).
+# --- Blank lines that keep a list loose when one of its items goes (CommonMark 0.31.2, section 5.3)
 
 
-def item_to_set_apart(outline: Outline, placed: PlacedItem) -> ListItem | None:
-    """Which item needs a blank line before it when `placed` goes, so that its list stays as loose as it is.
+def _item_to_loosen(outline: Outline, placed: PlacedItem) -> ListItem | None:
+    """Return the item that needs a blank line before it when `placed` goes, to keep its list loose.
 
-    That of the gap nearest to `placed`; None where none does, or where a list has one item left: that is
-    loose by its own text.
+    It is the one at the gap nearest to `placed`. None if no item does, or if a list has one item left, which
+    is loose by its own text.
     """
     listing, position = placed.listing, placed.position
     items = listing.items
@@ -616,7 +608,7 @@ def item_to_set_apart(outline: Outline, placed: PlacedItem) -> ListItem | None:
 
 
 def _item_around(outline: Outline, nested: MarkdownList) -> ListItem | None:
-    """The item of the outer list that needs a blank line before it when all of the list `nested` goes.
+    """Return the item of the outer list that needs a blank line before it when the list `nested` goes.
 
     Blank lines before `nested` go with it at the end of the item that it is in, and stay otherwise.
     """

@@ -106,7 +106,7 @@ class PreparedText:
         return self.offset(place["start"]), self.offset(place["end"])
 
     def offset(self, byte: int) -> int:
-        """The code point at a byte offset of an event."""
+        """Return the code point at a byte offset of an event."""
         if self._is_ascii:
             return byte
         step = byte // _STEP
@@ -117,7 +117,7 @@ class PreparedText:
 
 
 def event_batches(text: str, is_label: IsLabel | None = None) -> Iterator[EventBatch]:
-    """Events of `text`, which is the text of a `PreparedText`, some hundred at a time, in document order.
+    """Yield the events of `text`, that of a `PreparedText`, in document order and in batches.
 
     `is_label` is asked about labels that `text` does not define. Raises `ParserFailure`, and `ParseTimeout`
     between two batches.
@@ -136,13 +136,13 @@ def event_batches(text: str, is_label: IsLabel | None = None) -> Iterator[EventB
 
 
 def leading_definition(text: str) -> int | None:
-    """Where the link reference definition ends that `text`, which is prepared, begins with; None without one.
+    """Return where the link reference definition at the start of `text`, which is prepared, ends; or None.
 
     The end is an offset in code points. Raises `ParserFailure`.
     """
     with _panics_caught():
-        found = pyromark.reference_definitions(text, options=_OPTIONS)
-    spans = (definition["span"] for definition in found.values())
+        definitions = pyromark.reference_definitions(text, options=_OPTIONS)
+    spans = (definition["span"] for definition in definitions.values())
     end = next((span["end"] for span in spans if not span["start"]), None)
     return None if end is None else len(text.encode()[:end].decode())
 
@@ -159,7 +159,7 @@ def _panics_caught() -> Iterator[None]:
 
 
 def is_nested_too_deep(text: str) -> bool:
-    """Whether a line of `text`, in LF or CRLF, has more than `MAX_MARKERS` markers of containers."""
+    """Return True if a line of `text`, in LF or CRLF, has more than `MAX_MARKERS` markers of containers."""
     return _TOO_DEEP.search("\n" + text) is not None
 
 
@@ -175,11 +175,11 @@ def _prepared(text: str) -> str:
 
 def _with_spaces(tabs: re.Match[str]) -> str:
     line = tabs.string[tabs.string.rfind("\n", 0, tabs.start()) + 1 : tabs.end()]
-    found = _CLOSING_FENCE.fullmatch(line) or _DELIMITER_ROW.fullmatch(line)
-    if found is None:
+    marked_line = _CLOSING_FENCE.fullmatch(line) or _DELIMITER_ROW.fullmatch(line)
+    if marked_line is None:
         return tabs[0]
     # Tabs before the marks are indentation.
-    indentation = max(len(tabs[0]) - len(found["marks"]), 0)
+    indentation = max(len(tabs[0]) - len(marked_line["marks"]), 0)
     return tabs[0][:indentation] + tabs[0][indentation:].replace("\t", " ")
 
 
@@ -187,7 +187,7 @@ def _code_points(data: bytes) -> int:
     return len(data) if data.isascii() else len(data.translate(None, _CONTINUATION_BYTES))
 
 
-# --- The tree of blocks that the events of pulldown-cmark describe, with line numbers inside one part.
+# --- The tree of blocks that the events of pulldown-cmark describe, with line numbers inside one part
 
 # The parser wants a pipe before the header of a table that follows on text; GitHub does not. And where such a
 # header is a lazy line of a quote, the parser ends the quote, and begins another with the delimiter row.
@@ -245,7 +245,7 @@ class BlockNode:
     code: str = ""
 
     def leaves(self) -> "Iterator[BlockNode]":
-        """Blocks in it, and in those, without blocks of their own; it itself if it has none."""
+        """Yield the blocks in it, and in those, without blocks of their own; it itself if it has none."""
         stack = [self]
         while stack:
             node = stack.pop()
@@ -269,12 +269,12 @@ class PartLines:
         self._length = len(text)
 
     def end(self, line: int) -> int:
-        """Offset after `line` and its line end."""
+        """Return the offset after `line` and its line end."""
         return min(self.starts[line + 1], self._length)
 
 
 def read_tree(prepared: PreparedText, lines: PartLines) -> list[BlockNode]:
-    """Root blocks of a text with the blocks in them, but without link reference definitions.
+    """Return the root blocks of a text with the blocks in them, but without link reference definitions.
 
     `lines` are those of `prepared`. Raises `ParserFailure`.
     """
@@ -303,7 +303,7 @@ class _TreeReader:
         self._is_header = False
 
     def take(self, event: Event, place: Range) -> None:
-        """The next event."""
+        """Take the next event."""
         if isinstance(event, str):
             if event == "Rule":
                 self._close_leaf()
@@ -349,7 +349,7 @@ class _TreeReader:
             self._containers.pop()
 
     def _take_inline(self, place: Range) -> None:
-        """Inline content: of a leaf block whose place is known, or of the paragraph of a tight item."""
+        """Take inline content, of a leaf block whose place is known or of the paragraph of a tight item."""
         if self._leaf_event:
             return
         if self._leaf is None:
@@ -422,14 +422,14 @@ class _TreeReader:
         return self._text[start:end].replace("\\|", "|").strip(" \t\v\f")
 
     def _code_of(self, text: str, place: Range) -> str:
-        """A piece of code as it is in the source, if it is there: a tab can be spaces in part."""
+        """Return a piece of code as it is in the source, if it is there: a tab can be spaces in part."""
         start, end = self.prepared.bounds(place)
         source = self._text[start:end]
         return source if len(source) == len(text) else text
 
 
 def is_doubtful_table(rows: Sequence[str]) -> bool:
-    """Whether GitHub may see no table in `rows`, or fewer rows: one indented like code is none to it."""
+    """Return True if GitHub may see no table in `rows`, or fewer rows: it ignores one indented like code."""
     least = max(_indentation(rows[0]) + 1, 4)
     return _BROKEN_DELIMITER.search(rows[1]) is not None or any(
         _indentation(row) >= least for row in rows[2:]
@@ -441,7 +441,7 @@ def _indentation(line: str) -> int:
 
 
 def without_prefixes(source: str, quotes: int) -> str:
-    """`source` in LF; lines but the first without white space and up to so many quote marks before them."""
+    """Return `source` in LF; all lines but the first lose white space and up to `quotes` quote marks."""
     first, *others = source.rstrip(" \t\r\n").split("\n")
     if not others:
         return first
@@ -458,7 +458,7 @@ def _without_prefix(line: str, quotes: int) -> str:
 
 
 def _without_blank_end(html: str, quotes: int) -> str:
-    """`html` without a last line of quote marks alone: its range can have the blank line that ends it."""
+    """Return `html` without a last line of only quote marks: its range can have the blank line after it."""
     before, _, last = html.rpartition("\n")
     if not before or _without_prefix(last, quotes) or _HTML_WITH_BLANK_LINES.match(html):
         return html
@@ -466,7 +466,7 @@ def _without_blank_end(html: str, quotes: int) -> str:
 
 
 def read_heading(source: str) -> tuple[int, str, str]:
-    """Level, markup and raw inline text of the heading that `source` is (CommonMark 0.31.2, 4.2 and 4.3)."""
+    """Return level, markup and raw inline text of the heading `source` (CommonMark 0.31.2, 4.2 and 4.3)."""
     if "\n" in source:
         content, _, underline = source.rpartition("\n")
         mark = underline.strip(" \t")[0]
@@ -479,7 +479,7 @@ def read_heading(source: str) -> tuple[int, str, str]:
     return level, line[:level], title.strip(" \t\n")
 
 
-# --- Headings of a text, made of the parser's events without any other block.
+# --- Headings only
 
 # HTML that ends with the first of these closing tags (CommonMark 0.31.2, section 4.6). The parser waits for
 # the one that closes its own tag.
@@ -506,7 +506,7 @@ class DoubtfulText(Exception):  # noqa: N818 - Callers treat it as a result: the
 
 @with_deadline
 def parse_headings(text: str, start: int, lines_before: int) -> list[Block]:
-    """Headings of `text`, a part of a document from the offset `start` on, after `lines_before` lines.
+    """Return the headings of `text`, a part of a document at the offset `start`, after `lines_before` lines.
 
     Raises `ParserFailure` and `DoubtfulText`.
     """
@@ -536,7 +536,7 @@ class _HeadingReader:
         self._quotes: list[bool] = []
 
     def take_start(self, tag: Tag, place: Range) -> None:
-        """The next start of a block or an inline node."""
+        """Take the next start of a block or an inline node."""
         if isinstance(tag, str):
             if tag == "Item":
                 self._quotes.append(False)
@@ -552,19 +552,19 @@ class _HeadingReader:
             self._quotes.append("BlockQuote" in tag)
 
     def take_end(self, tag: Tag) -> None:
-        """The next end of one."""
+        """Take the next end of a block or an inline node."""
         if tag in _NAMED_ENDS if isinstance(tag, str) else "Heading" not in tag:
             self._quotes.pop()
 
     def _take_footnote(self, place: Range) -> None:
-        """Two definitions in one line are in each other to GitHub, and side by side to the parser."""
+        """Refuse two definitions in one line: to GitHub one is in the other, to the parser side by side."""
         start, _ = self.prepared.bounds(place)
         if "]:" in self._source[self._source.rfind("\n", 0, start) + 1 : start]:
             raise DoubtfulText
         self._quotes.append(False)
 
     def _take_table(self, place: Range) -> None:
-        """After a row that is none to GitHub, text that is a row to the parser can be a heading."""
+        """Refuse a row that is none to GitHub: after it, what is a row to the parser can be a heading."""
         start, end = self.prepared.bounds(place)
         line_end = self._source.find("\n", end)
         text = self._source[start : line_end if line_end >= 0 else len(self._source)]
@@ -606,17 +606,17 @@ class _HeadingReader:
         start, end = self.prepared.bounds(place)
         if not _RAW_HTML.match(self._source, start, end):
             return
-        found = _RAW_HTML_END.search(self._source, start, end)
-        if found and self._source[found.end() : end].strip():
+        closing = _RAW_HTML_END.search(self._source, start, end)
+        if closing and self._source[closing.end() : end].strip():
             raise DoubtfulText
 
 
-# --- Blocks of one part of a document, made of the parser's events.
+# --- All blocks of one part of a document
 
 
 @with_deadline
 def parse_part(text: str, start: int, lines_before: int) -> tuple[Block, ...]:
-    """Blocks of `text`, a part of a document that begins at the offset `start`, after `lines_before` lines.
+    """Return the blocks of `text`, a part of a document at the offset `start`, after `lines_before` lines.
 
     They are in document order, containers before what they contain. Where the parser may see another table
     than GitHub, markdown-it-py decides.
@@ -628,20 +628,20 @@ def parse_part(text: str, start: int, lines_before: int) -> tuple[Block, ...]:
         add_definitions(roots, lines, prepared.text)
     except ParserFailure:
         return parse_reference_blocks(text, start, lines_before).blocks
-    found: list[Block] = []
+    blocks: list[Block] = []
     for root in roots:
         _set_last_line(root, lines)
-        found += _blocks(root, lines, start, lines_before)
+        blocks += _blocks(root, lines, start, lines_before)
     if any(_is_doubtful(leaf, lines) for root in roots for leaf in root.leaves()):
         others = parse_reference_blocks(text, start, lines_before).blocks
         # The headings of the document are known, and stay.
-        if _headings(others) == _headings(found):
+        if _headings(others) == _headings(blocks):
             return others
-    return tuple(found)
+    return tuple(blocks)
 
 
 def _is_doubtful(leaf: BlockNode, lines: PartLines) -> bool:
-    """Whether GitHub may see a table where the parser sees none, or none where it sees one."""
+    """Return True if GitHub may see a table where the parser sees none, or none where it sees one."""
     if leaf.kind is BlockKind.TABLE:
         return is_doubtful_table(lines.texts[leaf.first_line : leaf.last_line + 1])
     return leaf.kind is BlockKind.PARAGRAPH and DELIMITER_ROW.search(leaf.content) is not None
@@ -656,22 +656,22 @@ def _set_last_line(node: BlockNode, lines: PartLines) -> None:
     stack = [node]
     containers = []
     while stack:
-        each = stack.pop()
-        if each.kind in CONTAINERS:
-            containers.append(each)
-            stack += each.children
+        inner = stack.pop()
+        if inner.kind in CONTAINERS:
+            containers.append(inner)
+            stack += inner.children
     # Inner ones first.
-    for each in reversed(containers):
-        last = max([each.first_line, *(child.last_line for child in each.children[-1:])])
-        if each.kind is BlockKind.QUOTE:
-            while each.last_line > last and not lines.texts[each.last_line].strip(" \t"):
-                each.last_line -= 1
-            last = max(last, each.last_line)
-        each.last_line = last
+    for container in reversed(containers):
+        last = max([container.first_line, *(child.last_line for child in container.children[-1:])])
+        if container.kind is BlockKind.QUOTE:
+            while container.last_line > last and not lines.texts[container.last_line].strip(" \t"):
+                container.last_line -= 1
+            last = max(last, container.last_line)
+        container.last_line = last
 
 
 def _blocks(root: BlockNode, lines: PartLines, start: int, before: int) -> Iterator[Block]:
-    """The block that `root` is, and those in it."""
+    """Yield the block that `root` is, and those in it."""
     stack = [(root, 0)]
     while stack:
         node, depth = stack.pop()
@@ -690,11 +690,9 @@ def _blocks(root: BlockNode, lines: PartLines, start: int, before: int) -> Itera
         )
 
 
-# --- IDs and classes that a heading gives itself: `{#id .class}` after its text, `{: #id}` on the line
-# below.
+# --- Attributes of headings: `{#id .class}` after the text, `{: #id}` on the line below
 #
-# Docusaurus, Hugo, mdBook, MkDocs, Pandoc, VitePress and Kramdown read the first form, Kramdown the
-# second.
+# Docusaurus, Hugo, mdBook, MkDocs, Pandoc, VitePress and Kramdown read the first form, Kramdown the second.
 
 _VALUE: Final = r"""(?:"[^"\r\n{}]*+"|'[^'\r\n{}]*+'|[^\s"'{}]++)"""
 
@@ -719,43 +717,42 @@ class HeadingContent(NamedTuple):
 
 
 def read_content(content: str) -> HeadingContent:
-    """The parts of the raw inline text `content` of a heading; attributes count where they name an ID."""
+    """Split the raw inline text `content` of a heading; attributes count if they name an ID."""
     if not content.endswith("}"):
         return HeadingContent(content, "", "")
-    found = re.search(_BEHIND, content)
-    named = re.search(_ID, found["attributes"]) if found else None
-    if found is None or named is None or not content[: found.start()].strip():
+    end = re.search(_BEHIND, content)
+    own_id = id_of_attributes(end["attributes"]) if end else ""
+    if end is None or not own_id or not content[: end.start()].strip():
         return HeadingContent(content, "", "")
-    return HeadingContent(content[: found.start()], found["attributes"], named[1])
+    return HeadingContent(content[: end.start()], end["attributes"], own_id)
 
 
 def without_attributes(content: str) -> str:
-    """The raw inline text `content` of a heading without the attributes that name its ID."""
+    """Return the raw inline text `content` of a heading without the attributes that name its ID."""
     return read_content(content).text
 
 
 def attribute_lines(depths: Sequence[int], ends: Sequence[int], text: str) -> dict[int, int]:
-    """By the number of a heading at top level, where the line of attributes right below it ends.
+    """Return where lines of attributes end that are right below headings at top level, by heading number.
 
     `depths` and `ends` are those of all headings; ends are after line ends.
     """
     if "{:" not in text:
         return {}
     below = re.compile(_BELOW)
-    found = ((number, below.match(text, end)) for number, end in enumerate(ends) if not depths[number])
-    return {number: line.end() for number, line in found if line}
+    lines = ((number, below.match(text, end)) for number, end in enumerate(ends) if not depths[number])
+    return {number: line.end() for number, line in lines if line}
 
 
 def id_of_attributes(attributes: str) -> str:
-    """The ID that `attributes` name; empty where they name none."""
-    found = re.search(_ID, attributes)
-    return found[1] if found else ""
+    """Return the ID that `attributes` name; empty where they name none."""
+    match = re.search(_ID, attributes)
+    return match[1] if match else ""
 
 
-# --- Link reference definitions (CommonMark 0.31.2, section 4.7), for which the parser has no events.
+# --- Link reference definitions (CommonMark 0.31.2, section 4.7), for which the parser has no events
 #
-# They are in the lines that belong to no other block and begin, after the marks of their containers, with
-# a
+# They are in lines that belong to no other block and begin, after the marks of their containers, with a
 # bracket. The parser shows of each text whether it begins with a definition, and where that ends.
 
 _DEFINITION_CONTAINER: Final = lazy_pattern(r"[-+*]|[0-9]{1,9}[.)]|\[\^[^\]]+\]:")
@@ -773,13 +770,13 @@ def add_definitions(roots: list[BlockNode], lines: PartLines, text: str) -> None
     if _LABEL_END not in text:
         return
     reader = _LineReader(roots, lines)
-    found: dict[int, tuple[list[BlockNode], list[BlockNode]]] = {}
-    for stretch in _free_ranges(roots, lines, reader):
-        for line, count in _definitions(stretch):
+    by_siblings: dict[int, tuple[list[BlockNode], list[BlockNode]]] = {}
+    for free_lines in _free_ranges(roots, lines, reader):
+        for line, count in _definitions(free_lines):
             siblings = line.parents[-1].children if line.parents else roots
             node = BlockNode(BlockKind.DEFINITION, line.number, line.number + count - 1)
-            found.setdefault(id(siblings), (siblings, []))[1].append(node)
-    for siblings, nodes in found.values():
+            by_siblings.setdefault(id(siblings), (siblings, []))[1].append(node)
+    for siblings, nodes in by_siblings.values():
         siblings.extend(nodes)
         siblings.sort(key=_first_line)
 
@@ -792,11 +789,11 @@ class _Line(NamedTuple):
     text: str
 
 
-def _definitions(lines_range: Sequence[_Line]) -> Iterator[tuple[_Line, int]]:
-    """First lines of the definitions in `stretch`, each with how many lines it takes."""
+def _definitions(free_lines: Sequence[_Line]) -> Iterator[tuple[_Line, int]]:
+    """Yield the first lines of the definitions in `free_lines`, each with how many lines it takes."""
     # A definition can only reach into a line that may begin another one inside its title.
-    starts = [at for at, line in enumerate(lines_range) if line.text.startswith("[")]
-    stops = [*starts, len(lines_range)]
+    starts = [at for at, line in enumerate(free_lines) if line.text.startswith("[")]
+    stops = [*starts, len(free_lines)]
     behind = 0
     parents: tuple[BlockNode, ...] = ()
     for index, start in enumerate(starts):
@@ -805,12 +802,12 @@ def _definitions(lines_range: Sequence[_Line]) -> Iterator[tuple[_Line, int]]:
         for following in range(index + 1, len(stops)):
             stop = stops[following]
             check_deadline()
-            source = _FURTHER_LINE.join(line.text for line in lines_range[start:stop])
+            source = _FURTHER_LINE.join(line.text for line in free_lines[start:stop])
             end = leading_definition(source)
             if end is not None:
                 count = source[:end].rstrip().count("\n") + 1
                 behind = start + count
-                line = lines_range[start]
+                line = free_lines[start]
                 if line.parents == parents[: len(line.parents)]:
                     # It continues the paragraph that definitions are to the parser, perhaps as a lazy line.
                     line = line._replace(parents=parents)
@@ -820,23 +817,23 @@ def _definitions(lines_range: Sequence[_Line]) -> Iterator[tuple[_Line, int]]:
 
 
 def _free_ranges(roots: list[BlockNode], lines: PartLines, reader: "_LineReader") -> Iterator[list[_Line]]:
-    """Lines side by side that belong to no leaf block and are not blank."""
+    """Yield runs of lines that belong to no leaf block and are not blank."""
     is_free = [True] * len(lines.texts)
     for root in roots:
         for leaf in root.leaves():
             if leaf.kind not in CONTAINERS:
                 stop = leaf.last_line + 1
                 is_free[leaf.first_line : stop] = [False] * (stop - leaf.first_line)
-    stretch: list[_Line] = []
+    run: list[_Line] = []
     for number, text in enumerate(lines.texts):
         line = reader.read(number) if is_free[number] and text else None
         if line is not None and line.text:
-            stretch.append(line)
-        elif stretch:
-            yield stretch
-            stretch = []
-    if stretch:
-        yield stretch
+            run.append(line)
+        elif run:
+            yield run
+            run = []
+    if run:
+        yield run
 
 
 class _LineReader:
@@ -849,7 +846,7 @@ class _LineReader:
         self._widths: dict[int, int] = {}
 
     def read(self, number: int) -> _Line:
-        """The line with this number."""
+        """Return the line with this number."""
         line = self._lines.texts[number].expandtabs(4)
         at = 0
         parents: list[BlockNode] = []
@@ -864,7 +861,7 @@ class _LineReader:
         return _Line(number, tuple(parents), line[at:].strip(" "))
 
     def _containers(self, number: int) -> Iterator[BlockNode]:
-        """Containers whose lines reach over this one, outermost first."""
+        """Yield the containers whose lines reach over this one, outermost first."""
         nodes = self._roots
         while index := bisect_right(nodes, number, key=_first_line):
             node = nodes[index - 1]
@@ -874,7 +871,7 @@ class _LineReader:
             nodes = node.children
 
     def _behind_mark(self, node: BlockNode, number: int, line: str, at: int) -> int | None:
-        """Where the text of `node` begins in this line; None where the line is not in it."""
+        """Return where the text of `node` begins in this line; None where the line is not in it."""
         indent = len(line) - at - len(line[at:].lstrip(" "))
         if node.kind is BlockKind.QUOTE:
             if not line.startswith(">", at + indent):

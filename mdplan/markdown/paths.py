@@ -29,12 +29,12 @@ _OUTSIDE: Final = ".."
 
 
 def folder_of(path: str) -> str:
-    """Folder of the file `path`; empty for the root."""
+    """Return the folder of the file `path`; empty for the root."""
     return path.rpartition("/")[0]
 
 
 def followed(folder: str, link: str) -> str:
-    """The path from the root that the path `link` means in a file of `folder`."""
+    """Return the path from the root that the path `link` means in a file of `folder`."""
     components = [] if link.startswith("/") else folder.split("/") if folder else []
     for component in link.split("/"):
         if component == _OUTSIDE and components and components[-1] != _OUTSIDE:
@@ -45,12 +45,12 @@ def followed(folder: str, link: str) -> str:
 
 
 def leads_out(path: str) -> bool:
-    """Whether `path`, from the root, is outside it."""
+    """Return True if `path`, from the root, is outside it."""
     return path == _OUTSIDE or path.startswith("../")
 
 
 def link_between(folder: str, path: str) -> str:
-    """The relative path by which a file of `folder` links to `path`; both are from the root."""
+    """Return the relative path by which a file of `folder` links to `path`; both are from the root."""
     here, there = folder.split("/") if folder else [], path.split("/") if path else []
     common = 0
     while common < min(len(here), len(there)) and here[common] == there[common] != _OUTSIDE:
@@ -59,7 +59,7 @@ def link_between(folder: str, path: str) -> str:
 
 
 def page_variants(path: str) -> Iterator[str]:
-    """Files that a page generator would make the page `path` of: `a.html` and `a` are made of `a.md`."""
+    """Yield files that a generator would make the page `path` of: `a.html` and `a` are made of `a.md`."""
     name = path.rpartition("/")[2]
     suffix = next((suffix for suffix in _PAGE_SUFFIXES if name.lower().endswith(suffix)), "")
     if suffix or "." not in name:
@@ -68,14 +68,14 @@ def page_variants(path: str) -> Iterator[str]:
 
 
 def as_variant(path: str, like: str) -> str:
-    """`path`, which is a Markdown file, with the suffix that the page `like` has in its place."""
+    """Return `path`, which is a Markdown file, with the suffix that the page `like` has in its place."""
     name = like.rpartition("/")[2]
     suffix = next((suffix for suffix in _PAGE_SUFFIXES if name.lower().endswith(suffix)), "")
     return without_suffix(path, MARKDOWN_SUFFIXES) + suffix
 
 
 def page_key(path: str) -> str:
-    """What names a page in a wiki link, and is the same in every link to a file: its last component.
+    """Return what names a page in a wiki link, and is the same in every link to a file: its last component.
 
     Without the suffix of a Markdown file or page, in lower case, with hyphens for spaces.
     """
@@ -84,7 +84,7 @@ def page_key(path: str) -> str:
 
 
 def without_suffix(path: str, suffixes: tuple[str, ...]) -> str:
-    """`path` without the one of `suffixes` that it ends in; a name that is nothing else keeps it."""
+    """Return `path` without the one of `suffixes` that it ends in; a name that is nothing else keeps it."""
     for suffix in suffixes:
         stem = path[: len(path) - len(suffix)]
         if path.lower().endswith(suffix) and stem and not stem.endswith("/"):
@@ -153,7 +153,7 @@ class SiteRules:
         slugs: SlugStyle = GITHUB,
         has_page_folders: bool = False,
     ) -> "SiteRules":
-        """Rules with `roots` as people write them: ``/docs`` and ``docs/`` do as well.
+        """Return the rules with `roots` as people write them: ``/docs`` and ``docs/`` do as well.
 
         Headings below the folders of `roots` have `slugs`.
         """
@@ -166,13 +166,13 @@ class SiteRules:
         return cls(tuple(longest_first), index_names, locales, ignores_case, slugs, folders, has_page_folders)
 
     def slugs_of(self, path: str) -> SlugStyle:
-        """How anchors of headings of the document `path`, from the root, are made."""
+        """Return how anchors of headings of the document `path`, from the root, are made."""
         folders = self.slug_folders or ("",)
         is_page = any(not folder or path.startswith(f"{folder}/") for folder in folders)
         return self.slugs if is_page else GITHUB
 
     def starts(self, document: str, written: str) -> Iterator[tuple[str, LinkStyle]]:
-        """Paths from the root that the path `written` in the file `document` may mean, before suffixes."""
+        """Yield paths from the root that `written` in the file `document` may mean, before suffixes."""
         if not written.startswith("/"):
             if self.has_page_folders and "." not in written.rpartition("/")[2].strip("."):
                 yield followed(self.page_folder(document), written), FROM_PAGE
@@ -188,12 +188,12 @@ class SiteRules:
             yield followed("", written), PLAIN
 
     def page_folder(self, document: str) -> str:
-        """The folder that the page of the file `document` is, where pages are folders."""
+        """Return the folder that the page of the file `document` is, where pages are folders."""
         stem = without_suffix(document, MARKDOWN_SUFFIXES)
         return folder_of(document) if stem.rpartition("/")[2] in self.index_names else stem
 
     def forms(self, path: str, style: LinkStyle) -> Iterator[tuple[str, LinkStyle]]:
-        """Files that `path`, which is none itself, may name: those of which its page is made."""
+        """Yield the files that `path`, which is none itself, may name: those of which its page is made."""
         for variant in page_variants(path):
             yield variant, replace(style, is_page=True)
         for name in self.index_names:
@@ -202,7 +202,7 @@ class SiteRules:
                 yield index, replace(style, is_page=True, is_index=True)
 
     def written(self, path: str, style: LinkStyle, like: str) -> str | None:
-        """The link to the file `path` in the `style` of the link `like`; None where no root covers it.
+        """Return the link to the file `path` in the `style` of the link `like`; None where no root covers it.
 
         A link that is relative to its document is given from the root, without the slash before.
         """

@@ -19,6 +19,6 @@ _PROBLEMS: Final = {
 
 
 def pattern_problem(problem: PatternProblem) -> Diagnostic:
-    """What to say of a pattern that cannot be used. Errors: INVALID_REGEX, REGEX_TIMEOUT, BATCH_TOO_LARGE."""
+    """Return INVALID_REGEX, REGEX_TIMEOUT or BATCH_TOO_LARGE for a pattern that cannot be used."""
     code, hint = _PROBLEMS[problem.failure]
     return Diagnostic(code=code, message=f"the pattern cannot be used: {problem.reason}", hint=hint)

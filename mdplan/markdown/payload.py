@@ -49,7 +49,7 @@ class Payload:
         return self.starts_with_heading and self.headings[0].span.start > 0
 
     def split(self) -> "tuple[Payload, Payload]":
-        """The text before the first section, with the blank lines after it but for one, and the rest."""
+        """Return the text before the first section, with all blank lines after it but one, and the rest."""
         before, rest = self.text[: self._first_section], self.text[self._first_section :]
         return _parsed(before.removesuffix("\n").removesuffix("\n")), _parsed(rest)
 
@@ -66,7 +66,7 @@ class Payload:
 
 
 def read_payload(markdown: str) -> Payload:
-    """`markdown` as a payload."""
+    """Read `markdown` as a payload."""
     return _parsed(_without_blank_lines_around(to_lf(markdown)))
 
 
@@ -75,7 +75,7 @@ def _parsed(text: str) -> Payload:
 
 
 def fit_levels(payload: Payload, shallowest: int, *, own_level: int | None = None) -> Payload | int:
-    """`payload` with one number added to the levels of its headings.
+    """Add one number to the levels of all headings of `payload`.
 
     Headings are never lifted. The number is just enough that the shallowest of them is at level
     `shallowest` or deeper. With `own_level` the first heading is brought to that level, and is not part of
@@ -89,7 +89,7 @@ def fit_levels(payload: Payload, shallowest: int, *, own_level: int | None = Non
 
 
 def _with_levels(payload: Payload, levels: Sequence[int]) -> Payload | int:
-    """`payload` with its headings at `levels`; the deepest of these where it is below level 6."""
+    """Return `payload` with its headings at `levels`; the deepest of these if it is below level 6."""
     deepest = max(levels, default=0)
     if deepest > MAX_LEVEL:
         return deepest
@@ -104,7 +104,7 @@ def _with_levels(payload: Payload, levels: Sequence[int]) -> Payload | int:
 
 
 def _without_blank_lines_around(text: str) -> str:
-    """`text` from its first to its last line that is not blank, without the last line end."""
+    """Return `text` from its first to its last line that is not blank, without the last line end."""
     before = len(text) - len(text.lstrip(_BLANK))
     if before == len(text):
         return ""
@@ -113,7 +113,7 @@ def _without_blank_lines_around(text: str) -> str:
 
 
 def _at_level(block: Block, text: str, level: int) -> str:
-    """Source of the heading `block` at another level, with the line end it had."""
+    """Return the source of the heading `block` at another level, with the line end it had."""
     source = text[block.span.start : block.span.end]
     line_end = "\n" if source.endswith("\n") else ""
     if block.markup.startswith("#"):
@@ -125,10 +125,9 @@ def _at_level(block: Block, text: str, level: int) -> str:
     return f"{atx_heading(level, title) or '#' * level + ' ' + title}{line_end}"
 
 
-# --- Where blocks go into a section, how they are replaced and deleted, and the blank lines around
-# them.
+# --- Inserting, replacing and deleting blocks, with the blank lines around them
 #
-# What is missing between an inserted block and its neighbours is added, nothing is removed (DESIGN 4).
+# Blank lines that an inserted block needs are added; no other ones are removed.
 
 _CELL_END: Final = lazy_pattern(r"(?<!\\)\|")
 
@@ -136,7 +135,7 @@ _TABLE_ROWS: Final = lazy_pattern(r"(?: {0,3}\|.*(?:\n|\Z))+")
 
 
 def start_of_body(outline: Outline, section: Section) -> int:
-    """Offset of the first line of the section's own body that is not blank; else where the body starts."""
+    """Return the offset of the first line of the section's own body that is not blank, or of the body."""
     lines = outline.source.lines
     for line in range(lines.line_at(section.body.start), lines.count + 1):
         if lines.start(line) >= section.body.end:
@@ -147,19 +146,19 @@ def start_of_body(outline: Outline, section: Section) -> int:
 
 
 def end_of_body(outline: Outline, section: Section) -> int:
-    """Offset after the last line of the section's own body that is not blank."""
-    return _behind_text(outline, within_enclosures(outline, section.body))
+    """Return the offset after the last line of the section's own body that is not blank."""
+    return _end_of_text(outline, within_enclosures(outline, section.body))
 
 
 def end_of_subtree(outline: Outline, section: Section) -> int:
-    """Offset after the last line of the whole section that is not blank; for the preamble, of the file."""
+    """Return the offset after the last line of the whole section, or file, that is not blank."""
     if section.is_root:
-        return _behind_text(outline, Span(section.span.start, outline.content_end))
-    return _behind_text(outline, within_enclosures(outline, Span(section.body.start, section.span.end)))
+        return _end_of_text(outline, Span(section.span.start, outline.content_end))
+    return _end_of_text(outline, within_enclosures(outline, Span(section.body.start, section.span.end)))
 
 
 def within_enclosures(outline: Outline, span: Span) -> Span:
-    """`span` up to the first tag of an enclosure that reaches out of it: that stays with its other half."""
+    """Cut `span` before the first tag of an enclosure that reaches out of it, to keep its halves together."""
     end = find_enclosures(outline).first_crossing(span)
     return span if end is None else Span(span.start, end)
 
@@ -173,11 +172,11 @@ class PlacedBlocks:
 
 
 def place_blocks(outline: Outline, span: Span, payloads: Sequence[Payload]) -> PlacedBlocks:
-    """The blocks of `payloads`, one after another, in place of the whole lines of `span`, which may be empty.
+    """Put the blocks of `payloads`, one after another, in place of the whole lines of `span`.
 
-    It starts at a line start or the end of the text. A payload that continues the list or table before it
-    takes that block's own spacing; elsewhere a blank line is on both sides. The final newline of the
-    file is left as it was; an empty file is ended by a line end.
+    `span` may be empty, and starts at a line start or the end of the text. A payload that continues the list
+    or table before it takes that block's own spacing; elsewhere a blank line is on both sides. The final
+    newline of the file is left as it was; an empty file is ended by a line end.
     """
     source, offset = outline.source, span.start
     text = source.text
@@ -186,7 +185,7 @@ def place_blocks(outline: Outline, span: Span, payloads: Sequence[Payload]) -> P
     spans: list[Span] = []
     if offset and text[offset - 1] not in "\r\n":
         new_text += line_end
-    if offset and line_before_has_text(outline, offset):
+    if offset and _line_has_text(outline, offset - 1):
         new_text += "" if _continues(outline.tree, text, offset, payloads[0]) else line_end
     for index, payload in enumerate(payloads):
         if index:
@@ -197,15 +196,17 @@ def place_blocks(outline: Outline, span: Span, payloads: Sequence[Payload]) -> P
         spans.append(Span(len(new_text), len(new_text) + len(block)))
         new_text += block
     if span.end < len(text):
-        tight = not line_has_text(outline, span.end)
-        tight = tight or _leads_into(outline.tree, text, span.end, payloads[-1])
+        tight = not _line_has_text(outline, span.end) or _leads_into(
+            outline.tree, text, span.end, payloads[-1]
+        )
         new_text += line_end if tight else line_end * 2
     elif not text or text[-1] in "\r\n":
         new_text += line_end
     return PlacedBlocks(TextEdit(span, new_text), tuple(spans))
 
 
-def _behind_text(outline: Outline, span: Span) -> int:
+def _end_of_text(outline: Outline, span: Span) -> int:
+    """Return the offset after the last line of `span` that is not blank; its start if there is none."""
     lines = outline.source.lines
     if not len(span):
         return span.start
@@ -215,20 +216,14 @@ def _behind_text(outline: Outline, span: Span) -> int:
     return lines.end(line) if line >= first else span.start
 
 
-def line_before_has_text(outline: Outline, offset: int) -> bool:
-    """Whether the line that ends at the line start `offset`, or is cut by it, is not blank."""
-    lines = outline.source.lines
-    return bool(lines.content(lines.line_at(offset - 1)).strip(" \t"))
-
-
-def line_has_text(outline: Outline, offset: int) -> bool:
-    """Whether the line that starts at `offset` is not blank."""
+def _line_has_text(outline: Outline, offset: int) -> bool:
+    """Return True if the line at `offset` is not blank."""
     lines = outline.source.lines
     return bool(lines.content(lines.line_at(offset)).strip(" \t"))
 
 
 def _continues(tree: BlockTree, text: str, end: int, payload: Payload) -> bool:
-    """Whether `payload` goes on with the tight list, or the table, that ends at `end` of `text`."""
+    """Return True if `payload` continues the tight list, or the table, that ends at `end` of `text`."""
     roots = payload.tree.roots
     is_list = bool(roots) and roots[0].kind is BlockKind.LIST
     is_rows = bool(roots) and not is_list and "|" in payload.text
@@ -243,7 +238,7 @@ def _continues(tree: BlockTree, text: str, end: int, payload: Payload) -> bool:
 
 
 def _are_rows(payload: Payload, table: Block, text: str) -> bool:
-    """Whether the lines of `payload` are rows: with outer pipes, or without as those of `table` are."""
+    """Return True if the lines of `payload` are rows: with outer pipes, or without like those of `table`."""
     if _TABLE_ROWS.fullmatch(payload.text):
         return True
     header = to_lf(text[table.span.start : table.span.end]).split("\n", 1)[0].strip(" \t\r")
@@ -254,7 +249,7 @@ def _are_rows(payload: Payload, table: Block, text: str) -> bool:
 
 
 def _leads_into(tree: BlockTree, text: str, start: int, payload: Payload) -> bool:
-    """Whether the tight list at `start` of `text` goes on from the one that `payload` ends with."""
+    """Return True if the tight list at `start` of `text` continues the one that `payload` ends with."""
     if not payload.tree.roots or payload.tree.roots[-1].kind is not BlockKind.LIST:
         return False
     first = tree.root_at(start)
@@ -264,12 +259,12 @@ def _leads_into(tree: BlockTree, text: str, start: int, payload: Payload) -> boo
 
 
 def _are_one_list(before: Block, after: Block) -> bool:
-    """Whether two lists, one after the other, are one: they have the same kind of marker."""
+    """Return True if two blocks, one after the other, are one list: they have the same kind of marker."""
     return before.kind is BlockKind.LIST and after.kind is BlockKind.LIST and before.markup == after.markup
 
 
 def _is_loose(tree: BlockTree, listing: Block, text: str) -> bool:
-    """Whether a blank line is before one of the items of `listing`."""
+    """Return True if a blank line is before one of the items of `listing`."""
     items = [
         block
         for block in tree.inside(listing.span)
@@ -282,7 +277,7 @@ def _is_loose(tree: BlockTree, listing: Block, text: str) -> bool:
 
 
 def replace_blocks(outline: Outline, span: Span, payload: Payload) -> tuple[TextEdit, ...]:
-    """Edits that make the text of `payload` of the whole lines of `span`.
+    """Return edits that replace the whole lines of `span` by the text of `payload`.
 
     `span` ends after text, not after blank lines. Lines at its start and end that stay the same, but for
     their line ends, are not touched. A block of the kind that was there is as close to its neighbour;
@@ -291,26 +286,26 @@ def replace_blocks(outline: Outline, span: Span, payload: Payload) -> tuple[Text
     old = outline.text_of(span)
     if not old:
         return (place_blocks(outline, Span(span.start, span.start), [payload]).edit,)
-    first, last = _lines_of(old), _lines_of(payload.text)
-    ends_file = old[-1] not in "\r\n"
-    if not ends_file:
-        last[-1] += "\n"
-    prefix, suffix = common_edges([to_lf(line) for line in first], [to_lf(line) for line in last])
-    kept, gone = sum(map(len, first[:prefix])), sum(map(len, first[: len(first) - suffix]))
-    new = "".join(last[prefix : len(last) - suffix])
-    if kept == gone and not new:
+    old_lines, new_lines = _lines_of(old), _lines_of(payload.text)
+    if old[-1] in "\r\n":
+        new_lines[-1] += "\n"
+    prefix, suffix = common_edges([to_lf(line) for line in old_lines], new_lines)
+    start = span.start + sum(map(len, old_lines[:prefix]))
+    end = span.end - sum(map(len, old_lines[len(old_lines) - suffix :]))
+    new = "".join(new_lines[prefix : len(new_lines) - suffix])
+    if start == end and not new:
         return ()
     tree, blocks = outline.tree, payload.tree.roots or (None,)
-    if new and not prefix and span.start and line_before_has_text(outline, span.start):
+    if new and not prefix and span.start and _line_has_text(outline, span.start - 1):
         new = new if _are_alike(tree.root_at(span.start), blocks[0]) else "\n" + new
-    if new and not suffix and span.end < len(outline.source.text) and line_has_text(outline, span.end):
+    if new and not suffix and span.end < len(outline.source.text) and _line_has_text(outline, span.end):
         new = new if _are_alike(tree.root_at(span.end - 1), blocks[-1]) else new + "\n"
-    line_end = line_end_around(outline.source.lines, span.start + kept)
-    return (TextEdit(Span(span.start + kept, span.start + gone), with_line_ends(new, line_end)),)
+    line_end = line_end_around(outline.source.lines, start)
+    return (TextEdit(Span(start, end), with_line_ends(new, line_end)),)
 
 
 def _are_alike(old: Block | None, new: Block | None) -> bool:
-    """Whether `new` can be where `old` was, as close to its neighbours.
+    """Return True if `new` can be where `old` was, as close to its neighbours.
 
     HTML cannot: some of it ends at a blank line only, and some of it cannot follow text.
     """
@@ -320,38 +315,36 @@ def _are_alike(old: Block | None, new: Block | None) -> bool:
 
 
 def delete_blocks(outline: Outline, span: Span) -> TextEdit:
-    """Edit that removes the whole lines of `span`, which are not none, and the blank lines after them.
+    """Return an edit that removes the whole lines of `span`, at least one, and the blank lines after them.
 
-    One blank line stays, or is put, between what it joins. At the end of the file the blank lines before
-    `span` go as well, and the final newline is left as it was. Where `span` is a part of a list, table or
-    quote of which something stays, the rest is as that block did.
+    One blank line stays, or is added, between the neighbours. At the end of the file the blank lines before
+    `span` go as well, and the final newline is left as it was. If a part of the list, table or quote that
+    has `span` stays, its distance to its neighbours stays, too.
     """
     text, lines = outline.source.text, outline.source.lines
     first, last = outline.tree.root_at(span.start), outline.tree.root_at(span.end - 1)
-    keeps_behind = last is not None and last.span.end > span.end
-    if keeps_behind:
+    if last is not None and last.span.end > span.end:
         return TextEdit.delete(span)
     if first is not None and first.span.start < span.start:
         return _delete_tail(outline, span)
-    behind = span.end
-    while behind < len(text) and not line_has_text(outline, behind):
-        behind = lines.end(lines.line_at(behind))
-    if behind == len(text):
+    following = span.end
+    while following < len(text) and not _line_has_text(outline, following):
+        following = lines.end(lines.line_at(following))
+    if following == len(text):
         start = end_of_text_before(outline, span.start)
         if text[-1] not in "\r\n" and start:
             start = lines.content_end(lines.line_at(start - 1))
-        return TextEdit.delete(Span(start, behind))
-    if span.start > outline.body_start and line_before_has_text(outline, span.start):
-        joins = behind == span.end
-        return TextEdit(span, line_end_around(lines, span.start) if joins else "")
-    return TextEdit.delete(Span(span.start, behind))
+        return TextEdit.delete(Span(start, following))
+    if span.start > outline.body_start and _line_has_text(outline, span.start - 1):
+        return TextEdit(span, line_end_around(lines, span.start) if following == span.end else "")
+    return TextEdit.delete(Span(span.start, following))
 
 
 def _delete_tail(outline: Outline, span: Span) -> TextEdit:
-    """Edit that removes the last lines of a block, and blank lines before them if others follow."""
+    """Return an edit that removes the last lines of a block, and blank lines before them if others follow."""
     text, lines = outline.source.text, outline.source.lines
     start, ends_file = span.start, span.end == len(text)
-    if ends_file or not line_has_text(outline, span.end):
+    if ends_file or not _line_has_text(outline, span.end):
         start = end_of_text_before(outline, start)
     if ends_file and text[-1] not in "\r\n":
         start = lines.content_end(lines.line_at(start - 1))
@@ -359,14 +352,14 @@ def _delete_tail(outline: Outline, span: Span) -> TextEdit:
 
 
 def end_of_text_before(outline: Outline, offset: int) -> int:
-    """Offset after the last line before the line start `offset` that is not blank; front matter is text."""
+    """Return the offset after the last line before `offset`, a line start, that has text or front matter."""
     lines = outline.source.lines
-    while offset > outline.body_start and not line_before_has_text(outline, offset):
+    while offset > outline.body_start and not _line_has_text(outline, offset - 1):
         offset = lines.start(lines.line_at(offset - 1))
     return offset
 
 
 def _lines_of(text: str) -> list[str]:
-    """Lines of `text` with their line ends, which are LF, CRLF or CR."""
+    """Return the lines of `text` with their line ends, which are LF, CRLF or CR."""
     lines = LineIndex(text)
     return [text[lines.start(line) : lines.end(line)] for line in range(1, lines.count + 1)]

@@ -18,10 +18,6 @@ from mdplan.markdown.blocks import CONTAINERS, Block, BlockKind, check_deadline,
 from mdplan.text.lines import LineIndex, Span
 
 if TYPE_CHECKING:
-    from markdown_it.token import Token
-
-
-if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.rules_block import StateBlock
     from markdown_it.rules_inline import StateInline
@@ -44,7 +40,7 @@ _INTERRUPTS_PARAGRAPHS: Final = ["paragraph", "reference"]
 
 @cache
 def block_parser(max_nesting: int = MAX_NESTING) -> "MarkdownIt":
-    """Parser of blocks: ``parse(text)`` gives block tokens, inline content is left as it is.
+    """Return the parser of blocks: ``parse(text)`` gives block tokens, inline content is left as it is.
 
     Link reference definitions are tokens of type ``definition``. The text must be without byte order mark
     and front matter; deep nesting can raise `RecursionError`.
@@ -61,7 +57,7 @@ def block_parser(max_nesting: int = MAX_NESTING) -> "MarkdownIt":
 
 
 def new_formatting_parser(renderer: type) -> "MarkdownIt":
-    """Parser of whole texts with footnotes, whose `renderer` writes Markdown; its plugins are the caller's.
+    """Return a parser of texts with footnotes, whose `renderer` writes Markdown; the caller adds plugins.
 
     Definitions and footnotes are tokens where they are. Raises `RecursionError` for deep nesting.
     """
@@ -73,7 +69,7 @@ def new_formatting_parser(renderer: type) -> "MarkdownIt":
 
 @cache
 def html_parser() -> "MarkdownIt":
-    """Parser that renders HTML as GitHub does, with HTML passed through: for comparison, never for show.
+    """Return a parser that renders HTML as GitHub does, and passes HTML through: only for comparisons.
 
     Raises `RecursionError` for deep nesting.
     """
@@ -85,7 +81,7 @@ def html_parser() -> "MarkdownIt":
 
 
 def inert_parser(max_nesting: int) -> "MarkdownIt":
-    """Parser of whole texts, GFM without footnotes, in which HTML is text: to show what strangers wrote."""
+    """Return a parser of GFM without footnotes, to which HTML is text: to show untrusted Markdown."""
     parser = _github_parser(max_nesting)
     parser.options["html"] = False
     return parser
@@ -125,7 +121,7 @@ def _configured(max_nesting: int, renderer: type | None = None) -> "MarkdownIt":
 
 
 def _behind_headings(table: "BlockRule") -> "BlockRule":
-    """The rule for tables, for its place after headings: a row of dashes alone underlines a heading."""
+    """Adapt the rule for tables to its place after headings: a row of only dashes underlines a heading."""
 
     def table_after_headings(state: "StateBlock", start_line: int, end_line: int, silent: bool) -> bool:
         if start_line + 1 < end_line:
@@ -175,31 +171,30 @@ def _push_in_time(state: "StateBlock") -> Iterator[None]:
 
 
 def _with_lines(rule: "BlockRule") -> "BlockRule":
-    """`rule`, noting on its first token which lines it took, as other rules do."""
+    """Return `rule`, noting on its first token which lines it took, as other rules do."""
 
     def with_lines(state: "StateBlock", start_line: int, end_line: int, silent: bool) -> bool:
         before = len(state.tokens)
-        found = rule(state, start_line, end_line, silent)
-        if found and not silent:
+        matched = rule(state, start_line, end_line, silent)
+        if matched and not silent:
             state.tokens[before].map = [start_line, state.line]
-        return found
+        return matched
 
     return with_lines
 
 
 @cache
 def trim_characters() -> str:
-    """What the parser strips from both ends of content."""
+    """Return what the parser strips from both ends of content."""
     from markdown_it.common.utils import MD_TRIM_CHARS
 
     return MD_TRIM_CHARS
 
 
-# --- Blocks by markdown-it-py, of a whole document or of a part that starts at the root.
+# --- Blocks by markdown-it-py, of a whole document or of a part that starts at the root
 #
-# Only line numbers, headings' raw inline text and, to be compared with, the code of fences come back from
-# the
-# parser; what is written is cut from the source by its span.
+# The parser gives only line numbers, the raw inline text of headings and, for comparisons, the code of
+# fences; everything else is cut from the source by its span.
 
 _KINDS: Final = {
     "heading_open": BlockKind.HEADING,
@@ -230,21 +225,21 @@ class ReferenceBlocks:
     nesting_limit: bool
 
 
-class _PartLines(NamedTuple):
-    """The lines of a part, and what of the document is before them."""
+class _Place(NamedTuple):
+    """The lines of a part, its offset in the document, and how many lines are before it."""
 
     lines: LineIndex
     start: int
-    before: int
+    lines_before: int
 
 
 @with_deadline
 def parse_reference_blocks(text: str, start: int = 0, lines_before: int = 0) -> ReferenceBlocks:
-    """Blocks of `text`, a part of a document from the offset `start` on, after `lines_before` lines."""
+    """Return the blocks of `text`, a part of a document at the offset `start`, after `lines_before` lines."""
     tokens, nesting_limit = _tokens(text)
-    part = _PartLines(LineIndex(text), start, lines_before)
+    place = _Place(LineIndex(text), start, lines_before)
     blocks = tuple(
-        _block(token, kind, tokens, index, part)
+        _block(token, kind, tokens, index, place)
         for index, token in enumerate(tokens)
         if (kind := _KINDS.get(token.type)) is not None and token.map
     )
@@ -261,9 +256,9 @@ def _tokens(text: str) -> "tuple[list[Token], bool]":
     return tokens, any(token.level >= MAX_NESTING - 1 for token in tokens)
 
 
-def _block(token: "Token", kind: BlockKind, tokens: "list[Token]", index: int, part: _PartLines) -> Block:
+def _block(token: "Token", kind: BlockKind, tokens: "list[Token]", index: int, place: _Place) -> Block:
     assert token.map is not None
-    lines, first = part.lines, token.map[0] + 1
+    lines, first = place.lines, token.map[0] + 1
     last = min(max(token.map[1], first), lines.count)
     # The maps of lists reach over the blank lines after them.
     while kind in CONTAINERS and last > first and not lines.content(last).strip(" \t"):
@@ -273,9 +268,9 @@ def _block(token: "Token", kind: BlockKind, tokens: "list[Token]", index: int, p
         content = tokens[index + 1].content
     return Block(
         kind=kind,
-        first_line=part.before + first,
-        last_line=part.before + last,
-        span=Span(part.start + lines.start(first), part.start + lines.end(last)),
+        first_line=place.lines_before + first,
+        last_line=place.lines_before + last,
+        span=Span(place.start + lines.start(first), place.start + lines.end(last)),
         depth=token.level,
         level=int(token.tag[1]) if kind is BlockKind.HEADING else 0,
         # Of a thematic break it repeats the character once too often.
@@ -287,7 +282,7 @@ def _block(token: "Token", kind: BlockKind, tokens: "list[Token]", index: int, p
 
 
 def _header_cells(tokens: "list[Token]", table: int) -> tuple[str, ...]:
-    """Contents of the first row of the table that opens at the index `table`."""
+    """Return the contents of the first row of the table that opens at the index `table`."""
     cells: list[str] = []
     while tokens[table].type != "tr_close":
         if tokens[table].type == "inline":

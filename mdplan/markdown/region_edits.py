@@ -1,10 +1,10 @@
-"""The text of a region, and the edit that replaces it.
+"""Edits of regions and of tables of contents.
 
-DESIGN section 6: a region is what is between its two marker comments, which stay as they are.
+A region is the text between two marker comments, which stay as they are.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,8 +24,6 @@ from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span, common_edges, line_end_around, lines_of, to_lf
 
 _BLANKS: Final = " \t"
-
-_MARKS: Final = lazy_pattern(r"[ \t>]*")
 
 _BEFORE_BLOCK: Final = lazy_pattern(r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*")
 
@@ -49,7 +47,7 @@ class RegionText:
 
 
 def read_region(outline: Outline, region: Region) -> RegionText | None:
-    """The text of `region`; None where its two markers are not in the same quote or list item."""
+    """Return the text of `region`; None if its two markers are not in the same quote or list item."""
     container = outline.tree.container_at(region.start.span.start)
     if outline.tree.container_at(region.end.span.start) is not container:
         return None
@@ -89,7 +87,7 @@ def read_region(outline: Outline, region: Region) -> RegionText | None:
 
 
 def replace_region_text(outline: Outline, old: RegionText, payload: Payload) -> TextEdit | None:
-    """Edit that makes the text of `payload` that of the region; None where that cannot be done.
+    """Return an edit that makes the text of `payload` that of the region; None if it cannot be done.
 
     The first line of the text follows on the line of the start marker, and the end marker on its last, with
     as many blank lines between as there were. A region inside a line takes one line only: more of them
@@ -113,28 +111,28 @@ def replace_region_text(outline: Outline, old: RegionText, payload: Payload) -> 
 def _lines_replaced(
     outline: Outline, old: RegionText, old_lines: tuple[str, ...], payload: Payload
 ) -> TextEdit:
-    """The edit for a region that has lines of its own; it leaves alone what stays the same at both ends."""
+    """Return the edit of a region with lines of its own; lines at both ends that stay are not touched."""
     head, tail = _blank_edges(old_lines)
     new_lines = lines_of(payload.text)
     if new_lines:
         new_lines = [*[""] * head, *new_lines, *_tail(payload, tail)]
-    before, behind = common_edges(old_lines, new_lines)
+    prefix, suffix = common_edges(old_lines, new_lines)
     lines = outline.source.lines
-    start = lines.start(old.region.start.line + 1 + before)
-    end = lines.start(old.region.end.line - behind)
+    start = lines.start(old.region.start.line + 1 + prefix)
+    end = lines.start(old.region.end.line - suffix)
     line_end = line_end_around(lines, start)
-    written = new_lines[before : len(new_lines) - behind]
-    return TextEdit(Span(start, end), "".join(with_prefix(old.prefix, line) + line_end for line in written))
+    changed = new_lines[prefix : len(new_lines) - suffix]
+    return TextEdit(Span(start, end), "".join(with_prefix(old.prefix, line) + line_end for line in changed))
 
 
 def _without_blanks(span: Span, text: str) -> Span:
-    """`span` of `text` without the blanks at both ends."""
+    """Return `span` of `text` without the blanks at both ends."""
     start = span.start + len(text) - len(text.lstrip(_BLANKS))
     return Span(start, max(start, span.start + len(text.rstrip(_BLANKS))))
 
 
 def _blank_edges(lines: tuple[str, ...]) -> tuple[int, int]:
-    """How many blank lines are before and after the text; where there is none, around a new one."""
+    """Return how many blank lines are before and after the text; where there is none, around a new one."""
     blank = [not line.strip(_BLANKS) for line in lines]
     if all(blank):
         return min(len(lines), 1), max(len(lines) - 1, 1) if lines else 0
@@ -149,19 +147,17 @@ def _without_blank_edges(lines: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _tail(payload: Payload, blank_lines: int) -> list[str]:
-    """Blank lines after `payload`: HTML that only a blank line ends would take in what follows."""
+    """Return the blank lines after `payload`: some HTML needs one, or it would take in what follows."""
     last = payload.tree.roots[-1] if payload.tree.roots else None
     is_open = last is not None and ends_at_blank_line(last, payload.text)
     return [""] * max(blank_lines, int(is_open))
 
 
 def _marks(start_of_line: str) -> str:
-    found = _MARKS.match(start_of_line)
-    return found[0] if found else ""
+    return start_of_line[: len(start_of_line) - len(start_of_line.lstrip(" \t>"))]
 
 
-# --- The outline of a document as a list of links to its headings, in the form of the list that is
-# there.
+# --- Contents: a list of links to the headings of a document, in the form of the old list
 
 _MARKUP: Final = lazy_pattern(r"[\\`*_~\[\]<!]|&(?=#?\w+;)")
 
@@ -199,10 +195,10 @@ class ContentsForm:
 
 
 def form_of(outline: Outline, old: str, sections: Sequence[Section]) -> ContentsForm:
-    """The form of the contents `old`, which list `sections`; where they do not show it, the usual one.
+    """Return the form of the contents `old`, which list `sections`; the usual one if they do not show it.
 
-    Where they link to two headings or more, levels are those of the headings that they link to. Else they
-    begin with level 1 if several headings have it, and end with the deepest that there is.
+    If they link to two headings or more, they have the levels of these headings. Else they begin with level 1
+    if several headings have it, and end with the deepest level.
     """
     items = [item for line in old.split("\n") if (item := _ITEM.match(line))]
     listed = [anchor for item in items for anchor in _ANCHOR.findall(item.string)[-1:]]
@@ -216,14 +212,14 @@ def form_of(outline: Outline, old: str, sections: Sequence[Section]) -> Contents
     if len(linked) < _FEWEST:
         return ContentsForm(bullet, indent, 1 if titles > 1 else 2, MAX_LEVEL)
     is_cut = any(
-        each.level > max(linked) and each.anchor not in listed and not is_omitted(outline, each)
-        for each in sections
+        section.level > max(linked) and section.anchor not in listed and not is_omitted(outline, section)
+        for section in sections
     )
     return ContentsForm(bullet, indent, min(linked), max(linked) if is_cut else MAX_LEVEL)
 
 
 def is_omitted(outline: Outline, section: Section) -> bool:
-    """Whether a comment or a class tells tools to leave the heading of `section` out of contents."""
+    """Return True if a comment or a class tells tools to leave the heading of `section` out of contents."""
     lines = outline.source.lines
     last = lines.line_at(max(section.body.start - 1, section.heading_start))
     text = "\n".join(lines.content(line) for line in range(section.heading_line, last + 1))
@@ -232,7 +228,7 @@ def is_omitted(outline: Outline, section: Section) -> bool:
 
 
 def head_of(old: str) -> str:
-    """What is above the first item of the contents `old`: a title, comments; without items the comments."""
+    """Return the text above the first item of the contents `old`; without items its first comments."""
     head: list[str] = []
     lines = old.split("\n")
     has_items = any(map(_ITEM.match, lines))
@@ -244,15 +240,12 @@ def head_of(old: str) -> str:
 
 
 def contents_list(outline: Outline, sections: Iterable[Section], form: ContentsForm) -> str:
-    """One item for each of `sections` that has an anchor, below that of its parent; lines end in LF.
+    """Return one item for each of `sections` that has an anchor, below that of its parent, as lines in LF.
 
     Its text is that of the heading as written, where that is the same inside a link; else what a reader
     sees of it, with escapes.
     """
-    return "\n".join(_items(outline, sections, form))
-
-
-def _items(outline: Outline, sections: Iterable[Section], form: ContentsForm) -> Iterator[str]:
+    items: list[str] = []
     open_levels: list[int] = []
     for section in sections:
         if section.heading is None or not section.anchor:
@@ -266,11 +259,12 @@ def _items(outline: Outline, sections: Iterable[Section], form: ContentsForm) ->
         text = _text(content, has_link=bool(links))
         if links and (plain := _without_links(outline, links, content)) is not None:
             text = _text(plain, has_link=False)
-        yield f"{form.indent * depth}{form.bullet} [{text}](#{section.anchor})"
+        items.append(f"{form.indent * depth}{form.bullet} [{text}](#{section.anchor})")
+    return "\n".join(items)
 
 
 def _links(outline: Outline, section: Section) -> list[InlineNode]:
-    """The links and images of the heading of `section`."""
+    """Return the links and images of the heading of `section`."""
     assert section.heading is not None
     if "[" not in section.heading.content:
         return []
@@ -279,7 +273,7 @@ def _links(outline: Outline, section: Section) -> list[InlineNode]:
 
 
 def _without_links(outline: Outline, links: Sequence[InlineNode], content: str) -> str | None:
-    """The raw inline text `content` of a heading with the texts of its `links` in place of these.
+    """Return the raw inline text `content` of a heading with the texts of its `links` in place of these.
 
     Other brackets stay. None where one is an image, or the heading has several lines.
     """
@@ -306,7 +300,7 @@ def _text(content: str, *, has_link: bool) -> str:
 
 
 def _are_balanced(text: str) -> bool:
-    """Whether `text` can be that of a link, all its brackets being text."""
+    """Return True if `text` can be that of a link, all its brackets being text."""
     # In code a backslash escapes nothing.
     text = text if "`" in text else _ESCAPE.sub("", text)
     if "\\" in text or "<" in text:
