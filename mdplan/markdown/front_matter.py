@@ -1,6 +1,5 @@
 """Reading front matter: its values, whether they are what a caller expects, and what its editors need."""
 
-import datetime as dt
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,8 +9,6 @@ from mdplan.limits import FRONT_MATTER_CHARACTERS
 from mdplan.markdown.format_detection import FrontMatter, FrontMatterFormat
 
 MAX_DEPTH: Final = 32
-
-DATES: Final = (dt.date, dt.time)
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,17 +85,18 @@ class SlugStyle:
             slug = self.slug(title) or self.fallback
             anchor = slug
             while anchor in taken or (self.is_counted_up and not anchor):
-                anchor, repeats[slug] = self._repeated(slug, repeats.get(slug, 0) + 1)
+                repeats[slug] = repeats.get(slug, 0) + 1
+                anchor = self._repeated(slug, repeats[slug])
             taken.add(anchor)
             yield anchor
 
-    def _repeated(self, slug: str, count: int) -> tuple[str, int]:
-        """Return the anchor of the `count`-th repetition of `slug`, and that count."""
+    def _repeated(self, slug: str, count: int) -> str:
+        """Return the anchor of the `count`-th repetition of `slug`."""
         if not self.is_counted_up:
-            return f"{slug}-{count}", count
+            return f"{slug}-{count}"
         counted = _COUNTED.fullmatch(slug)
         base, start = (counted[1], int(counted[2])) if counted else (slug, 0)
-        return f"{base}_{start + count}", count
+        return f"{base}_{start + count}"
 
 
 @lru_cache(maxsize=4096)

@@ -1,8 +1,7 @@
 """Inline nodes as values: what they are and where their parts are."""
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -52,21 +51,6 @@ class InlineNode:
     destination: Span | None = None
     title: Span | None = None
     href: str = ""
-
-    def moved(self, move: Callable[[Span], Span]) -> "InlineNode":
-        """Return the same node with every span put where `move` says."""
-
-        def moved(span: Span | None) -> Span | None:
-            return None if span is None else move(span)
-
-        return replace(
-            self,
-            span=move(self.span),
-            text=moved(self.text),
-            label=moved(self.label),
-            destination=moved(self.destination),
-            title=moved(self.title),
-        )
 
 
 def document_order(node: InlineNode) -> tuple[int, int]:

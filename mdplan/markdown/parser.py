@@ -95,9 +95,8 @@ class PreparedText:
         self._is_ascii = self.text.isascii()
         self._data = b"" if self._is_ascii else self.text.encode()
         # Code points before every `_STEP`th byte.
-        self._counts = (
-            [] if self._is_ascii else list(accumulate(map(_code_points, self._pieces()), initial=0))
-        )
+        steps = (self._data[start : start + _STEP] for start in range(0, len(self._data), _STEP))
+        self._counts = [] if self._is_ascii else list(accumulate(map(_code_points, steps), initial=0))
 
     def bounds(self, place: Range) -> tuple[int, int]:
         """Start and end of the range of an event in code points."""
@@ -111,9 +110,6 @@ class PreparedText:
             return byte
         step = byte // _STEP
         return self._counts[step] + _code_points(self._data[step * _STEP : byte])
-
-    def _pieces(self) -> Iterator[bytes]:
-        return (self._data[start : start + _STEP] for start in range(0, len(self._data), _STEP))
 
 
 def event_batches(text: str, is_label: IsLabel | None = None) -> Iterator[EventBatch]:

@@ -60,18 +60,19 @@ def link_between(folder: str, path: str) -> str:
 
 def page_variants(path: str) -> Iterator[str]:
     """Yield files that a generator would make the page `path` of: `a.html` and `a` are made of `a.md`."""
-    name = path.rpartition("/")[2]
-    suffix = next((suffix for suffix in _PAGE_SUFFIXES if name.lower().endswith(suffix)), "")
-    if suffix or "." not in name:
+    suffix = _page_suffix(path)
+    if suffix or "." not in path.rpartition("/")[2]:
         stem = path[: len(path) - len(suffix)]
         yield from (stem + markdown for markdown in MARKDOWN_SUFFIXES if stem and not stem.endswith("/"))
 
 
 def as_variant(path: str, like: str) -> str:
     """Return `path`, which is a Markdown file, with the suffix that the page `like` has in its place."""
-    name = like.rpartition("/")[2]
-    suffix = next((suffix for suffix in _PAGE_SUFFIXES if name.lower().endswith(suffix)), "")
-    return without_suffix(path, MARKDOWN_SUFFIXES) + suffix
+    return without_suffix(path, MARKDOWN_SUFFIXES) + _page_suffix(like)
+
+
+def _page_suffix(path: str) -> str:
+    return next((suffix for suffix in _PAGE_SUFFIXES if path.lower().endswith(suffix)), "")
 
 
 def page_key(path: str) -> str:
@@ -92,9 +93,9 @@ def without_suffix(path: str, suffixes: tuple[str, ...]) -> str:
     return path
 
 
-# --- How the links of a site name its files: what its generator does to paths.
+# --- How the links of a site name its files: what its generator does to paths
 #
-# Rules describe links and nothing else: a path that they lead to is looked up as any other path is.
+# Rules describe only links: the path of a file that they lead to is looked up as any other path is.
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,10 +45,7 @@ def block_parser(max_nesting: int = MAX_NESTING) -> "MarkdownIt":
     Link reference definitions are tokens of type ``definition``. The text must be without byte order mark
     and front matter; deep nesting can raise `RecursionError`.
     """
-    from mdit_py_plugins.footnote import footnote_plugin
-
-    parser = _configured(max_nesting)
-    parser.use(footnote_plugin, inline=False, move_to_end=False)
+    parser = _with_footnotes(_configured(max_nesting))
     ruler = parser.block.ruler
     footnote = dict(zip(ruler.get_active_rules(), ruler.getRules(""), strict=True))["footnote_def"]
     ruler.at("footnote_def", _with_lines(footnote), {"alt": _INTERRUPTS_PARAGRAPHS})
@@ -61,10 +58,7 @@ def new_formatting_parser(renderer: type) -> "MarkdownIt":
 
     Definitions and footnotes are tokens where they are. Raises `RecursionError` for deep nesting.
     """
-    from mdit_py_plugins.footnote import footnote_plugin
-
-    parser = _configured(MAX_NESTING, renderer)
-    return parser.use(footnote_plugin, inline=False, move_to_end=False)
+    return _with_footnotes(_configured(MAX_NESTING, renderer))
 
 
 @cache
@@ -73,11 +67,9 @@ def html_parser() -> "MarkdownIt":
 
     Raises `RecursionError` for deep nesting.
     """
-    from mdit_py_plugins.footnote import footnote_plugin
     from mdit_py_plugins.tasklists import tasklists_plugin
 
-    parser = _github_parser(MAX_NESTING).use(tasklists_plugin)
-    return parser.use(footnote_plugin, inline=False, move_to_end=False)
+    return _with_footnotes(_github_parser(MAX_NESTING).use(tasklists_plugin))
 
 
 def inert_parser(max_nesting: int) -> "MarkdownIt":
@@ -85,6 +77,13 @@ def inert_parser(max_nesting: int) -> "MarkdownIt":
     parser = _github_parser(max_nesting)
     parser.options["html"] = False
     return parser
+
+
+def _with_footnotes(parser: "MarkdownIt") -> "MarkdownIt":
+    """Add footnotes to `parser`, as tokens where they are."""
+    from mdit_py_plugins.footnote import footnote_plugin
+
+    return parser.use(footnote_plugin, inline=False, move_to_end=False)
 
 
 def _github_parser(max_nesting: int) -> "MarkdownIt":

@@ -10,7 +10,7 @@ from typing import Final
 
 from mdplan.markdown.addresses import MAX_LEVEL
 from mdplan.markdown.block_tree import ends_at_blank_line
-from mdplan.markdown.blocks import Block, BlockKind
+from mdplan.markdown.blocks import BlockKind
 from mdplan.markdown.enclosures import Region
 from mdplan.markdown.headings import heading_title, render_text
 from mdplan.markdown.inline_node import InlineKind, InlineNode
@@ -30,16 +30,15 @@ _BEFORE_BLOCK: Final = lazy_pattern(r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionText:
-    """The text of `region`, which is in the `container` (a quote or list item), if in one.
+    """The text of `region`.
 
-    `lines` are the whole lines between those of the markers, without the `prefix` of the container; None
-    where text of the region shares a line with one of its markers. `is_alone` says that nothing but the
-    region and its markers is on their lines. `content` is the text without blank lines around it, and
-    where it shares a line also without blanks.
+    `lines` are the whole lines between those of the markers, without the `prefix` that a quote or list item
+    around the region gives them; None where text of the region shares a line with one of its markers.
+    `is_alone` says that nothing but the region and its markers is on their lines. `content` is the text
+    without blank lines around it, and where it shares a line also without blanks.
     """
 
     region: Region
-    container: Block | None
     prefix: str
     lines: tuple[str, ...] | None
     is_alone: bool
@@ -75,7 +74,6 @@ def read_region(outline: Outline, region: Region) -> RegionText | None:
     after = text[region.end.span.end : table.content_end(last)]
     return RegionText(
         region=region,
-        container=container,
         prefix=prefix,
         lines=lines,
         is_alone=leaf is not None
