@@ -464,7 +464,7 @@ def test_least_recent_plans_are_evicted(
     plans = [plan_cache_plan(engine, str(number)) for number in range(3)]
     cache = PlanCache(engine.library)
     size = plan_library._size(cache.load(plans[0])[0])  # noqa: SLF001
-    monkeypatch.setattr(plan_library, "_MOST", 2 * size)
+    monkeypatch.setattr(plan_library, "_MOST_CACHED", 2 * size)
     read.clear()
 
     for plan_id in (plans[1], plans[0], plans[2], plans[0], plans[1]):
@@ -476,7 +476,7 @@ def test_least_recent_plans_are_evicted(
 def test_plan_larger_than_the_cache_is_not_cached(
     engine: Engine, read: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan_library, "_MOST", 1)
+    monkeypatch.setattr(plan_library, "_MOST_CACHED", 1)
     plan_id = plan_cache_plan(engine, "1")
     cache = PlanCache(engine.library)
 
