@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from mdplan.edits.edit_classes import Edit as Edit
-from mdplan.edits.edit_classes import SectionAddress
 from mdplan.edits.edit_classes import Value as Value
+from mdplan.edits.edit_classes import SectionAddress
 
 Section = SectionAddress
 MatchType: TypeAlias = Literal["literal", "regex"]
