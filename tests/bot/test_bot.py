@@ -22,6 +22,10 @@ from mdplan.storage.root import Workspace
 from mdplan.text.lines import Position
 from tests.bot.big_tree import digests, make_tree
 from tests.bot.golden import HERE, applied, load, open_engine, planned
+from tests.support.case_tables import CaseTables
+
+CASE_TABLES = CaseTables(__file__)
+
 
 COUNT = 80
 
@@ -60,16 +64,7 @@ def test_dask_cluster_gives_the_same_plan(engine: Engine, manifest: str) -> None
     assert (there.plan_id, same_diff) == (alone.plan_id, diff)
 
 
-@pytest.mark.parametrize(
-    ("link", "together"),
-    [
-        ("two.md", []),
-        ("two.md#kept", []),
-        ("two.md#old", ["one.md", "two.md"]),
-        ("./two.md#OLD", ["one.md", "two.md"]),
-        ("two.md#%6fld", ["one.md", "two.md"]),
-    ],
-)
+@CASE_TABLES.parametrize("link", "together")
 def test_only_pages_whose_links_change_are_planned_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, link: str, together: list[str]
 ) -> None:
@@ -251,18 +246,7 @@ def test_plan_file_is_verified_before_it_is_applied(engine: Engine, root: Path, 
 
 
 @pytest.mark.requirement("bot-near-miss-1")
-@pytest.mark.parametrize(
-    ("asked", "message"),
-    [
-        ("heading: Instalation", "has `Installation` at line 3, and so has another file"),
-        ("heading: '## Instalation'", "has `Installation` at line 3"),
-        ("headingPath: [Giude, Installation]", "no section `Giude / Installation` to delete, but `a.md` has"),
-        ("heading: Install", None),
-        ("heading: Step 2", None),
-        ("headingPath: [Other, Installation]", None),
-        ("anchor: instalation", None),
-    ],
-)
+@CASE_TABLES.parametrize("asked", "message")
 def test_mistyped_heading_of_a_deletion_is_reported_once(
     tmp_path: Path, asked: str, message: str | None
 ) -> None:

@@ -19,8 +19,12 @@ from tests.bot.fake_forge import FakeForge
 from tests.bot.repository import BRANCH, MANIFEST, Repository
 from tests.conftest import REPOSITORY
 from tests.docs.pages import blocks_of
+from tests.support.case_tables import CaseTables
 from tests.support.patches import needs_git
 from tests.surfaces.command_line import mdplan
+
+CASE_TABLES = CaseTables(__file__)
+
 
 pytestmark = [needs_git, pytest.mark.usefixtures("identity")]
 PAGE = REPOSITORY / "docs" / "how-to" / "run-a-fleet.md"
@@ -150,18 +154,7 @@ def test_commit_of_a_person_is_kept_where_that_is_asked(tmp_path: Path, many: li
     assert many[0].files(BRANCH)["docs/two.md"] == b"stable\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("repositories: []", "the list names no repositories"),
-        ("repositories: [{name: a}]", "an entry has no address"),
-        ("repositories: [{address: a, url: b}]", "an entry has no field `url`"),
-        ("repositories: [acme/a, acme/a]", "`acme/a` is there twice"),
-        ("repositories: [-x]", "an entry has no address"),
-        ("repositories: [1]", "an entry is an address, or a map of texts"),
-        ("- a", "the list names no repositories"),
-    ],
-)
+@CASE_TABLES.parametrize("text", "message")
 def test_invalid_list_of_repositories_is_rejected(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "bot.yml").write_text(MANIFEST)
     (tmp_path / "repos.yml").write_text(text)

@@ -25,8 +25,12 @@ from mdplan.git.repository import RepositoryLocation, find_base
 from mdplan.storage.filesystem import StorageRefused
 from tests.bot.golden import CASES, HERE, BotCase, applied, load
 from tests.bot.repository import MANIFEST, Repository, codes
+from tests.support.case_tables import CaseTables
 from tests.support.golden_cases import read_tree
 from tests.support.patches import needs_git
+
+CASE_TABLES = CaseTables(__file__)
+
 
 pytestmark = [needs_git, pytest.mark.usefixtures("identity")]
 
@@ -494,18 +498,7 @@ def git_names_work(tmp_path: Path) -> Repository:
     return made
 
 
-@pytest.mark.parametrize(
-    ("ref", "at", "branch"),
-    [
-        ("main", "main", "refs/heads/main"),
-        ("refs/heads/topic", "topic", "refs/heads/topic"),
-        ("HEAD", "main", "refs/heads/main"),
-        ("light", "topic", None),
-        ("heavy", "topic", None),
-        ("refs/tags/heavy", "topic", None),
-        ("origin/far", "topic", None),
-    ],
-)
+@CASE_TABLES.parametrize("ref", "at", "branch")
 def test_ref_resolves_to_a_commit_and_possibly_a_branch(
     git_names_work: Repository, ref: str, at: str, branch: str | None
 ) -> None:
@@ -717,15 +710,7 @@ def test_author_is_never_guessed(config: bytes, given: str | None) -> None:
     assert found.code is Code.INVALID_ARGUMENT
 
 
-@pytest.mark.parametrize(
-    ("date", "seconds", "offset"),
-    [
-        ("1700000000 +0130", 1700000000, 5400),
-        ("@1700000000 -0800", 1700000000, -28800),
-        ("2023-11-14T22:13:20+00:00", 1700000000, 0),
-        ("Tue, 14 Nov 2023 23:13:20 +0100", 1700000000, 3600),
-    ],
-)
+@CASE_TABLES.parametrize("date", "seconds", "offset")
 def test_time_is_read_as_git_writes_it(date: str, seconds: int, offset: int) -> None:
     found = signed(environment={"GIT_AUTHOR_DATE": date})
 
@@ -738,17 +723,7 @@ def test_invalid_commit_time_is_rejected(date: str) -> None:
     assert isinstance(signed(environment={"GIT_AUTHOR_DATE": date}), Diagnostic)
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        (None, "Apply m.yml\n\nMdplan-Plan: sha256-1\n"),
-        ("Bump", "Bump\n\nMdplan-Plan: sha256-1\n"),
-        ("Bump\r\n\r\nWhy. \n\n", "Bump\n\nWhy.\n\nMdplan-Plan: sha256-1\n"),
-        ("Bump\n\nSigned-off-by: A <a@x>", "Bump\n\nSigned-off-by: A <a@x>\nMdplan-Plan: sha256-1\n"),
-        ("docs: bump", "docs: bump\n\nMdplan-Plan: sha256-1\n"),
-        ("  \n", "Apply m.yml\n\nMdplan-Plan: sha256-1\n"),
-    ],
-)
+@CASE_TABLES.parametrize("given", "expected")
 def test_plan_is_the_last_trailer(given: str | None, expected: str) -> None:
     assert commit_message(given, "some/m.yml", "sha256-1").decode() == expected
 

@@ -29,6 +29,10 @@ from mdplan.text.source import DocumentFormat, Source
 from tests.bot.golden import CASES, BotCase, open_engine, planned
 from tests.conftest import REPOSITORY
 from tests.docs.pages import blocks_of
+from tests.support.case_tables import CaseTables
+
+CASE_TABLES = CaseTables(__file__)
+
 
 VALUES = Values({"vars": {"x": "Install"}})
 
@@ -63,36 +67,7 @@ def answer(condition: dict[str, Any], text: str | bytes) -> bool | ManifestProbl
     return found
 
 
-@pytest.mark.parametrize(
-    ("condition", "expected"),
-    [
-        ({"hasSection": "Install"}, True),
-        ({"hasSection": ["A", "install"]}, True),
-        ({"hasSection": "{{vars.x}}"}, True),
-        ({"hasSection": "## Install"}, True),
-        ({"hasSection": "Use & See"}, True),
-        ({"hasSection": ["B", "Install"]}, False),
-        ({"hasSection": "Missing"}, False),
-        ({"hasText": "Text of A."}, True),
-        ({"hasText": ["Text", "Run."]}, True),
-        ({"hasText": ["Text", "Walk."]}, False),
-        ({"matches": "^Run\\.$"}, True),
-        ({"matches": "^run"}, False),
-        ({"hasFrontMatter": "title"}, True),
-        ({"hasFrontMatter": ["title", "nested.deep"]}, True),
-        ({"hasFrontMatter": "nested.deeper"}, False),
-        ({"frontMatter": {"title": "A", "nested.deep": 1}}, True),
-        ({"frontMatter": {"when": "2024-05-06"}}, True),
-        ({"frontMatter": {"title": "B"}}, False),
-        ({"frontMatter": {"missing": None}}, False),
-        ({"not": {"hasText": "Text"}}, False),
-        ({"not": {"hasText": "absent"}}, True),
-        ({"any": [{"hasText": "absent"}, {"hasSection": "Install"}]}, True),
-        ({"any": [{"hasText": "absent"}, {"hasText": "gone"}]}, False),
-        ({"all": [{"hasText": "Text"}, {"not": {"hasSection": "Gone"}}]}, True),
-        ({"hasText": "Text", "hasSection": "Gone"}, False),
-    ],
-)
+@CASE_TABLES.parametrize("condition", "expected")
 def test_condition_has_the_expected_value(condition: dict[str, Any], expected: bool) -> None:
     assert answer(condition, PAGE) is expected
 
@@ -162,24 +137,7 @@ def test_byte_prefilter_finds_every_heading(shape: str, title: str, wanted: str,
     answer({"hasSection": wanted}, ("Text.\n\n" if before else "") + shape.format(title))
 
 
-@pytest.mark.parametrize(
-    ("edits", "page", "wanted"),
-    [
-        ([{"pattern": r"v\d+", "matchType": "regex"}], "v1\n", True),
-        ([{"pattern": r"v\d+", "matchType": "regex"}], "w1\n", False),
-        ([{"pattern": "{{vars.x}} now"}], "Install now\n", True),
-        ([{"pattern": "{{vars.x}} now"}], "Install later\n", False),
-        ([{"pattern": "{{stem}}"}], "text\n", True),
-        ([{"pattern": "one two", "softBreaks": True}], "> one\n> two\n", True),
-        ([{"pattern": "one two", "softBreaks": True}], "> two\n", False),
-        ([{"pattern": "one three", "softBreaks": True}], "> one\n", False),
-        ([{"pattern": "old", "caseSensitive": False}], "OLD\n", True),
-        ([{"pattern": "v(", "matchType": "regex"}], "none\n", True),
-        ([{"pattern": r"v\d", "matchType": "regex", "replacement": r"\9"}], "none\n", True),
-        ([{"pattern": "old"}, {"pattern": "new", "onlyIfChanged": True}], "new\n", False),
-        ([{"pattern": "old"}, {"pattern": "new", "onlyIfChanged": True}], "old new\n", True),
-    ],
-)
+@CASE_TABLES.parametrize("edits", "page", "wanted")
 def test_pages_without_the_literals_of_a_pattern_are_not_parsed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edits: list[dict[str, Any]], page: str, wanted: bool
 ) -> None:
@@ -223,16 +181,7 @@ def test_suffix_selects_the_data_format(file: str, text: str, expected: object) 
     assert read_data(text, file) == expected
 
 
-@pytest.mark.parametrize(
-    ("file", "text", "message"),
-    [
-        ("x.json", "{", "`x.json` is not JSON: "),
-        ("x.yaml", "a: *b\n", "`x.yaml` is not YAML: "),
-        ("x.toml", "a = ", "`x.toml` is not TOML: "),
-        ("x.csv", "k,v\na\n", "`x.csv` has 1 values in line 2, and 2 names in its first row"),
-        ("x.csv", 'k\n"a\n', "`x.csv` is not CSV: "),
-    ],
-)
+@CASE_TABLES.parametrize("file", "text", "message")
 def test_invalid_data_file_is_rejected(file: str, text: str, message: str) -> None:
     found = read_data(text, file)
 
@@ -240,19 +189,7 @@ def test_invalid_data_file_is_rejected(file: str, text: str, message: str) -> No
     assert found.message.startswith(message)
 
 
-@pytest.mark.parametrize(
-    ("start", "end"),
-    [
-        ("# snippet:start a", "# snippet:end"),
-        ("// snippet:start a", "// snippet:end a"),
-        ("<!-- snippet:start a -->", "<!-- snippet:end a -->"),
-        ("/* snippet-start:[a] */", "/* snippet-end:[a] */"),
-        ("  -- [START a]", "  -- [END a]"),
-        ("// ANCHOR: a", "// ANCHOR_END: a"),
-        ("#region a", "#endregion"),
-        ("// #region a", "// #endregion a"),
-    ],
-)
+@CASE_TABLES.parametrize("start", "end")
 def test_snippet_is_the_text_between_its_tags_without_indent(start: str, end: str) -> None:
     text = f"before\r\n{start}\r\n  one\r\n\r\n    two\r\n{end}\r\nafter"
 
@@ -271,15 +208,7 @@ def test_lines_of_a_snippet_end_only_at_line_ends() -> None:
     assert read_snippets(text, "x") == {"a": "one\x0ctwo\u2028three"}
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("# snippet:start a\n", "in `x` the snippet `a` of line 1 has no end"),
-        ("# snippet:end\n", "in `x` the snippet that ends in line 1 has no start"),
-        ("# [START a]\n# [END b]\n", "in `x` the snippet that ends in line 2 has no start"),
-        ("# [START a]\n# [END a]\n# [START a]\n", "in `x` the snippet `a` begins again in line 3"),
-    ],
-)
+@CASE_TABLES.parametrize("text", "message")
 def test_snippet_tag_without_its_pair_is_rejected(text: str, message: str) -> None:
     found = read_snippets(text, "x")
 
@@ -287,15 +216,7 @@ def test_snippet_tag_without_its_pair_is_rejected(text: str, message: str) -> No
     assert found.message == message
 
 
-@pytest.mark.parametrize(
-    ("name", "parts"),
-    [
-        ("src/a.py#setup", ("src/a.py", "setup")),
-        ("src/a.py#*", ("src/a.py", "*")),
-        ("c#/rows.json", ("c#/rows.json", None)),
-        ("a#b.json", ("a#b.json", None)),
-    ],
-)
+@CASE_TABLES.parametrize("name", "parts")
 def test_only_a_tag_at_the_end_names_a_snippet(name: str, parts: tuple[str, str | None]) -> None:
     assert split_name(name) == parts
 
@@ -313,58 +234,12 @@ PLACEHOLDERS_VALUES = Values(
 )
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", ""),
-        ("plain } } { text", "plain } } { text"),
-        ("{{vars.a}}", "A"),
-        ("{{ vars.a }}", "A"),
-        ("<{{vars.a}}{{path}}>", "<Ap.md>"),
-        ("{{vars.n}}", 3),
-        ("n={{vars.n}} {{vars.yes}}", "n=3 true"),
-        ("{{vars.list}}", ["x", {"y": 1.5}]),
-        ("{{vars.list.1.y}}", 1.5),
-        ("{{vars.none}}", None),
-        ("{{{{vars.a}}", "{{vars.a}}"),
-        ("{{{{", "{{"),
-        ("{{{{{{path}}", "{{p.md"),
-        ("{{{{{{{{", "{{{{"),
-        ("}}", "}}"),
-        ("{{vars.none | default: nobody}}", "nobody"),
-        ("{{vars.missing | default: 'a b'}}", "a b"),
-        ("{{vars.a | default: x}}", "A"),
-        ("| {{vars.pipes | cell}} |", "| a \\| b<br>c |"),
-        ("{{vars.none|cell}}", ""),
-        ("{{ vars.title | slug }}", "whats-new"),
-        ("{{vars.day | date: %d %b %Y}}", "23 Nov 2026"),
-        ("{{vars.day | date}}", "2026-11-23"),
-    ],
-)
+@CASE_TABLES.parametrize("text", "expected")
 def test_placeholders_are_filled_in(text: str, expected: object) -> None:
     assert filled(text, PLACEHOLDERS_VALUES) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("{{vars.b}}", "`vars` has no value `b`"),
-        ("{{var.a}}", "there is no value `var`"),
-        ("{{vars.a.b}}", "`vars.a` has no part `b`: it is neither a map nor a list"),
-        ("{{vars.list.2}}", "`vars.list` has no entry `2`"),
-        ("x{{vars.list}}", "`vars.list` is a list, which is no part of a text"),
-        ("x{{vars.none}}", "`vars.none` is nothing, which is no part of a text"),
-        ("{{", "`{{` does not begin a valid placeholder"),
-        ("a {{vars.a}", "`{{vars.a}` does not begin a valid placeholder"),
-        ("{{}}", "`{{}}` does not begin a valid placeholder"),
-        ("{{vars a}}", "`{{vars a}}` does not begin a valid placeholder"),
-        ("{{{vars.a}}}", "`{{{vars.a}}}` does not begin a valid placeholder"),
-        ("{{vars.a | cel}}", "there is no filter `cel`"),
-        ("{{vars.a | date}}", "`A` is not a date"),
-        ("{{vars.list | cell}}", "the filter `cell` takes a text, and this is a list or a map"),
-        ("{{vars.a |}}", "`{{vars.a |}}` does not begin a valid placeholder"),
-    ],
-)
+@CASE_TABLES.parametrize("text", "message")
 def test_invalid_placeholder_is_rejected(text: str, message: str) -> None:
     found = filled(text, PLACEHOLDERS_VALUES)
 
@@ -417,13 +292,7 @@ def test_number_is_converted_to_the_type_of_its_field(edit: dict[str, object], f
     check(edit, {name: 3 if value == GIVEN else value for name, value in edit.items()}, filled)
 
 
-@pytest.mark.parametrize(
-    ("value", "filled"),
-    [
-        ({"a": 1, "b": True, "c": 1.5}, {"a": "1", "b": "true", "c": "1.5"}),
-        ({"a": None, "b": "x", "c": [1]}, {"a": None, "b": "x", "c": [1]}),
-    ],
-)
+@CASE_TABLES.parametrize("value", "filled")
 def test_numbers_in_a_map_become_text_where_its_values_are_text(value: object, filled: object) -> None:
     check({"op": "upsert_table_row", "row": GIVEN}, {"op": "upsert_table_row", "row": value}, filled)
 

@@ -22,8 +22,12 @@ from mdplan.diagnostics import Code
 from tests.bot.fake_forge import NAME, FakeForge
 from tests.bot.golden import HERE, load
 from tests.bot.repository import BRANCH, MANIFEST, Repository, codes
+from tests.support.case_tables import CaseTables
 from tests.support.patches import needs_git
 from tests.surfaces.command_line import mdplan
+
+CASE_TABLES = CaseTables(__file__)
+
 
 pytestmark = [needs_git, pytest.mark.usefixtures("identity")]
 
@@ -266,14 +270,7 @@ def test_empty_address_of_the_api_is_that_of_github(monkeypatch: pytest.MonkeyPa
     assert GitHub.of_environment("https://github.com/acme/docs").api == "https://api.github.com"
 
 
-@pytest.mark.parametrize(
-    ("address", "name"),
-    [
-        ("https://github.com/acme/docs.git", "acme/docs"),
-        ("git@github.com:acme/docs.git", "acme/docs"),
-        ("ssh://git@github.com:22/acme/docs", "acme/docs"),
-    ],
-)
+@CASE_TABLES.parametrize("address", "name")
 def test_repository_name_comes_from_the_remote(
     address: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -292,16 +289,7 @@ PAGES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("by", "parts"),
-    [
-        ("codeowners", {"acme-all": 1, "acme-docs-ada": 1, "other": 2}),
-        ("folder", {"docs": 3, "src": 1}),
-        ("folder:2", {"docs": 1, "docs-api": 2, "src": 1}),
-        ("front-matter:team", {"other": 2, "tea": 1, "water--co": 1}),
-        ("files:3", {"1": 3, "2": 1}),
-    ],
-)
+@CASE_TABLES.parametrize("by", "parts")
 def test_each_part_has_a_branch_and_a_pull_request(
     bot: Bot, forge: FakeForge, people: Repository, remote: Repository, by: str, parts: dict[str, int]
 ) -> None:
@@ -316,19 +304,7 @@ def test_each_part_has_a_branch_and_a_pull_request(
     assert len({file for files in changed for file in files}) == 4
 
 
-@pytest.mark.parametrize(
-    ("rules", "owner"),
-    [
-        ("* @all\ndocs/* @direct", "all"),
-        ("* @all\n/docs/deep/* @direct", "direct"),
-        ("* @all\n/docs/ @below", "below"),
-        ("* @all\n**/* @each", "each"),
-        ("* @all\n/docs/deep/My\\ Page.md @page # a comment", "page"),
-        ("* @all\n!/docs/ @nobody\n[Docs] @section\n[D]ocs/ @range", "all"),
-        ("* @all\n/docs/deep/", "other"),
-        ("* @all\n/docs\\", "all"),
-    ],
-)
+@CASE_TABLES.parametrize("rules", "owner")
 def test_owners_are_those_that_the_forge_asks(bot: Bot, people: Repository, rules: str, owner: str) -> None:
     people.push({"CODEOWNERS": rules.encode(), "docs/deep/My Page.md": b"nightly\n", "docs/one.md": b""})
     report = bot.split("1", "codeowners")

@@ -22,6 +22,7 @@ from tests.clients.node_tools import node_tools
 from tests.conftest import FULL
 from tests.corpus.sample import spread
 from tests.corpus.variants import WRAPPINGS, documents, examples_in, mutated
+from tests.support.case_tables import CaseTables
 from tests.support.edit_trials import Document
 from tests.support.oracles import (
     all_nodes,
@@ -32,6 +33,8 @@ from tests.support.oracles import (
     random_edits,
     sections_differ,
 )
+
+CASE_TABLES = CaseTables(__file__)
 
 
 def without_front_matter(text: str) -> str:
@@ -236,21 +239,7 @@ def test_anchors_of_node_documents_name_their_headings_after_each_edit(corpus: P
 SCRIPT = Path(__file__).parent / "slugs.mjs"
 
 
-@pytest.mark.parametrize(
-    ("title", "slug"),
-    [
-        ("Plain Title", "plain-title"),
-        ("⚙️ Settings", "\ufe0f-settings"),
-        ("हिन्दी", "हिन्दी"),
-        ("ಕನ್ನಡ", "ಕನ್ನಡ"),
-        ("ภาษาไทย", "ภาษาไทย"),
-        ("Cafe\u0301", "cafe\u0301"),
-        ("x² and Ⅻ", "x-and-ⅻ"),
-        ("a_b‿c", "a_b‿c"),
-        ("tab\tand\u00a0no-break", "tabandno-break"),
-        ("٣ digits ３", "٣-digits-３"),
-    ],
-)
+@CASE_TABLES.parametrize("title", "slug")
 def test_slug_keeps_letters_marks_and_digits_of_all_scripts(title: str, slug: str) -> None:
     assert heading_slug(title) == slug
 

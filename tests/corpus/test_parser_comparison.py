@@ -6,8 +6,12 @@ import pytest
 
 from tests.conftest import FULL
 from tests.corpus.variants import documents, examples_in
+from tests.support.case_tables import CaseTables
 from tests.support.oracles import Verdict, compare
 from tests.support.parser_comparison import NOT_COMPARED, classes, count_classes, hostile_texts
+
+CASE_TABLES = CaseTables(__file__)
+
 
 # Every so many files, so that the sample has all kinds of documents and takes seconds.
 STEP = 1 if FULL else 24
@@ -30,43 +34,7 @@ def test_mdplan_never_differs_from_both_parsers_on_real_documents(corpus: Path) 
     ] == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        # Tables.
-        "| name | size |\n| --- | --- |\n| tea | 2 |\n",
-        "| left | middle |\n:-: | ---:\nx | y\n",
-        "| a |\n| ------ |\n| x `\\|` y |\n| x **\\|** y |\n",
-        "| a | b |\n| --- | --- |\n| 1 | 2 |\n> quote\n",
-        "| a | b |\n| --- | --- |\n| 1 | 2 |\ntext\n\nmore\n",
-        "| a | b |\n| --- |\n| 1 |\n",
-        "| a | b |\n| --- | --- |\n| 1 |\n| 1 | 2 | 3 |\n",
-        "| a | b |\n| --- | --- |\n",
-        "a|:\n--- |:\n",
-        "| a | b |\n|---|---|\n\t| 1 | 2 |\nlast\n---\n",
-        "| a | b |\n|---|---|\n    code\nlast\n===\n",
-        # Task items.
-        "- [ ] open\n- [x] done\n",
-        "- [x] outer\n  - [ ] inner\n  - [X] other\n- [ ] last\n",
-        # Strikethrough.
-        "~~gone~~ and ~one~ `code`\n",
-        "Not ~~over\n\ntwo paragraphs~~ with [link](/u)\n",
-        # Bare URLs and addresses.
-        "www.example.org\n",
-        "See www.example.org/path for `x`\n",
-        "Look at www.example.org. Or at www.example.org/a.b.\n",
-        "www.example.org/q?a=(b)\n\nwww.example.org/q?a=(b))\n\n(www.example.org/q?a=(b)\n",
-        "www.example.org/q?a=(b))+c\n",
-        "www.example.org/q?a=b&copy=c\n\nwww.example.org/q?a=b&copy;\n",
-        "www.example.org/a<b\n",
-        "http://example.org (https://example.org/q?a=b(c)) ftp://example.org.\n",
-        "someone@example.org\n",
-        "a@mail.example.org is one, and a+b@mail.example is none\n",
-        "a.b-c_d@a.b and a.b-c_d@a.b. and a.b-c_d@a.b- and a.b-c_d@a.b_\n",
-        # HTML that GitHub does not let through stays HTML in its place.
-        "<b> <title> <style> <em>\n\n<p>\n  <xmp> text </xmp> <XMP>\n</p>\n",
-    ],
-)
+@CASE_TABLES.parametrize("text")
 def test_mdplan_reads_the_extensions_of_github_as_cmark_gfm_does(text: str) -> None:
     found = compare(text)
 

@@ -14,7 +14,11 @@ from mdplan.engine.engine import Engine
 from mdplan.reports.plan import PlanReport
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import Durability
+from tests.support.case_tables import CaseTables
 from tests.support.link_check import Site, Target
+
+CASE_TABLES = CaseTables(__file__)
+
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -110,15 +114,7 @@ def test_renamed_heading_is_named_by_every_link_that_named_it(book: Path, tmp_pa
     assert "wholly" in (book / target.file).read_text(encoding="utf-8").split("\n")[line - 1]
 
 
-@pytest.mark.parametrize(
-    ("name", "new_name"),
-    [
-        ("src/ch04-01-what-is-ownership.md", "src/chapters/of all/ownership (4).md"),
-        ("src/ch04-01-what-is-ownership.md", "ownership.md"),
-        ("first-edition/src/traits.md", "first-edition/src/types/traits.md"),
-        ("first-edition/src/SUMMARY.md", "first-edition/Übersicht.md"),
-    ],
-)
+@CASE_TABLES.parametrize("name", "new_name")
 def test_file_that_moves_to_another_folder_takes_its_links_along(
     book: Path, tmp_path: Path, name: str, new_name: str
 ) -> None:

@@ -33,9 +33,13 @@ from mdplan.storage.root import Workspace
 from mdplan.web.sessions import verdicts_key
 from tests.conftest import FULL
 from tests.hostile.decision_machine import DecisionMachine
+from tests.support.case_tables import CaseTables
 from tests.surfaces.command_line import mdplan
 from tests.surfaces.http_calls import http_server
 from tests.surfaces.mcp_calls import GENERATIONS, calls_to
+
+CASE_TABLES = CaseTables(__file__)
+
 
 TEXT = "# A\n\nold\n\nmore\n"
 
@@ -286,18 +290,7 @@ def test_part_of_a_rejected_plan_is_never_applied(strict: Engine, root: Path) ->
 
 
 # S11
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["apply", "PLAN"],
-        ["undo"],
-        ["tick", "b.md", "task", "--yes"],
-        ["replace", "old", "x", "a.md", "--yes"],
-        ["set", "a.md", "a=1", "--yes"],
-        ["edit", "append_to_file", "a.md", "--text", "x", "--yes"],
-        ["bot", "apply", "m.yaml"],
-    ],
-)
+@CASE_TABLES.parametrize("words")
 def test_no_command_commits_unapproved_where_the_environment_requires_approval(
     root: Path, words: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,11 @@ import pytest
 from mdplan.bot.manifest import InputFiles, ManifestInputs, load_manifest
 from mdplan.diagnostics import Code
 from tests.hostile.trial import PATIENCE, timed
+from tests.support.case_tables import CaseTables
 from tests.surfaces.command_line import Run, mdplan
+
+CASE_TABLES = CaseTables(__file__)
+
 
 EDIT = "{op: append_to_file, markdown: Owned.}"
 
@@ -143,16 +147,7 @@ def test_data_files_below_the_manifest_root_are_read(checkout: Path) -> None:
     assert (run.code, b"+stable" in run.out) == (0, True)
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "../../secret.json",
-        "{outside}/secret.json",
-        "{inside}/data.json",
-        "x/../../../secret.json",
-        "/dev/zero",
-    ],
-)
+@CASE_TABLES.parametrize("path")
 def test_data_of_a_manifest_never_come_from_outside_its_root(checkout: Path, path: str) -> None:
     refused(planned(path.format(outside=checkout.parent, inside=checkout)))
 

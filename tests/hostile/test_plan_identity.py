@@ -14,6 +14,10 @@ from mdplan.engine.reviews import ReviewService
 from mdplan.plan import Plan
 from mdplan.planning.plan_document import FORMAT, plan_id_of, read_document
 from mdplan.storage.plans import PlanStore
+from tests.support.case_tables import CaseTables
+
+CASE_TABLES = CaseTables(__file__)
+
 
 TEXT = "# A\n\none\n\ntwo\n"
 EDITS = [
@@ -190,20 +194,7 @@ def test_plan_ids_of_different_options_differ(engine: Engine) -> None:
     assert len({document(engine, BATCH | more)["planId"] for more in options}) == len(options)
 
 
-@pytest.mark.parametrize(
-    "broken",
-    [
-        {"editResults": []},
-        {"files": []},
-        {"effects": [[], [], []]},
-        {"options": {"files": []}},
-        {"options": {"accept": "x"}},
-        {"warnings": [{"code": "NO_SUCH_CODE", "message": "", "severity": "error"}]},
-        {"mdplanPlan": 99},
-        {"mdplanPlan": {}},
-        {"engine": None},
-    ],
-)
+@CASE_TABLES.parametrize("broken")
 def test_malformed_plan_document_is_refused_with_a_code(engine: Engine, root: Path, broken: Document) -> None:
     plan = {**document(engine), **broken}
     report = engine.apply(plan)

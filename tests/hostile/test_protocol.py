@@ -22,8 +22,12 @@ from tests.hostile.arguments import FILES, arguments_of
 from tests.hostile.servers import TRANSPORTS, OverHttp, Server, call_of, check_said, server_over
 from tests.hostile.tally import Record
 from tests.hostile.trial import HERE, everything
+from tests.support.case_tables import CaseTables
 from tests.surfaces.command_line import mdplan
 from tests.surfaces.http_calls import PING, HttpServer, http_server
+
+CASE_TABLES = CaseTables(__file__)
+
 
 # What Python calls a name that is no UTF-8.
 ODD_NAME = os.fsdecode(b"caf\xe9.md")
@@ -152,17 +156,7 @@ def test_server_survives_malformed_messages(server: Server, root: Path, record: 
 
 
 @pytest.mark.hostile_case(66)
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
-        ("md_stat", {"file": "."}),
-        ("md_stat", {"file": "*.md"}),
-        ("md_search", {"pattern": "secret"}),
-        ("grep_content", {"pattern": "secret"}),
-        ("md_read", {"file": "caf\\xe9.md"}),
-        ("md_stat", {"file": "no\\xff\\xfe.md"}),
-    ],
-)
+@CASE_TABLES.parametrize("tool", "arguments")
 def test_invalid_unicode_is_escaped_in_output(
     server: Server, record: Record, tool: str, arguments: dict[str, Any]
 ) -> None:

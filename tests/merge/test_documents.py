@@ -18,84 +18,17 @@ from mdplan.merge.lines import GitResult, Merge
 from mdplan.text.source import DocumentFormat
 from tests.merge.merge_check import misplaced, unaccounted
 from tests.merge.real_merges import CASES, cases, of_bundles
+from tests.support.case_tables import CaseTables
+
+CASE_TABLES = CaseTables(__file__)
+
 
 LIST = "# Log\n\n## Unreleased\n\n- alpha\n- beta\n\n## 1.0\n\n- old\n"
 
 GROUPS = LIST.replace("## Unreleased\n", "## Unreleased\n\n### Added\n")
 
 
-@pytest.mark.parametrize(
-    ("base", "ours", "theirs", "result"),
-    [
-        ("- a\n", "- a\n- left\n", "- a\n- right one\n", "- a\n- right one\n- left\n"),
-        (
-            "| A | B |\n|---|---|\n| x | 1 |\n| y | 1 |\n",
-            "| A | B |\n|---|---|\n| x | 2 |\n| y | 1 |\n",
-            "| A | B |\n|---|---|\n| x | 1 |\n| y | 3 |\n",
-            "| A | B |\n|---|---|\n| x | 2 |\n| y | 3 |\n",
-        ),
-        (
-            "| A | B | C |\n|---|---|---|\n| x | 1 | 1 |\n",
-            "| A | B | C |\n|---|---|---|\n| x | 2 | 1 |\n",
-            "| A | B | C |\n|---|---|---|\n| x | 1 | 3 |\n",
-            "| A | B | C |\n|---|---|---|\n| x | 2 | 3 |\n",
-        ),
-        ("One. Two. Three.\n", "Uno. Two. Three.\n", "One. Two. Tre.\n", "Uno. Two. Tre.\n"),
-        ("x\n\n[a]: a\n", "x\n\n[a]: a\n[b]: b\n", "x\n\n[a]: a\n[c]: c\n", "x\n\n[a]: a\n[c]: c\n[b]: b\n"),
-        # A list in order stays in order.
-        ("- a\n- d\n", "- a\n- b\n- d\n", "- a\n- c\n- d\n", "- a\n- b\n- c\n- d\n"),
-        # Numbers count on.
-        (
-            "1. one\n2. two\n",
-            "1. one\n2. two\n3. ours\n",
-            "1. one\n2. two\n3. their text\n",
-            "1. one\n2. two\n3. their text\n4. ours\n",
-        ),
-        # The box of a task, and its text.
-        ("- [ ] task\n", "- [x] task\n", "- [ ] the task\n", "- [x] the task\n"),
-        # Keys of front matter.
-        (
-            "---\na: 1\ntags:\n- x\n---\nz\n",
-            "---\na: 2\ntags:\n- x\n- y\n---\nz\n",
-            "---\na: 1\nb: 5\ntags:\n- x\n- w\n---\nz\n",
-            "---\na: 2\nb: 5\ntags:\n- x\n- w\n- y\n---\nz\n",
-        ),
-        # A list in brackets.
-        (
-            "---\ntags: [a]\n---\nz\n",
-            "---\ntags: [a, b]\n---\nz\n",
-            "---\ntags: [a, c]\n---\nz\n",
-            "---\ntags: [a, c, b]\n---\nz\n",
-        ),
-        # Ours moves a section, in which theirs adds an item.
-        (
-            "# A\n\n## B\n\n- b\n\n## C\n\n- c\n\n## D\n\nd\n",
-            "# A\n\n## C\n\n- c\n\n## D\n\nd\n\n## B\n\n- b\n",
-            "# A\n\n## B\n\n- b\n- bb\n\n## C\n\n- c\n\n## D\n\nd\n",
-            "# A\n\n## C\n\n- c\n\n## D\n\nd\n\n## B\n\n- b\n- bb\n",
-        ),
-        # Ours adds an item, theirs another one and the next section.
-        (
-            "## A\n\n- a\n",
-            "## A\n\n- a\n- ours\n",
-            "## A\n\n- a\n- their own\n\n## B\n\nb\n",
-            "## A\n\n- a\n- their own\n- ours\n\n## B\n\nb\n",
-        ),
-        ("x\n", "x\n\n## Ours\n\no\n", "x\n\n## Theirs\n\nt\n", "x\n\n## Ours\n\no\n\n## Theirs\n\nt\n"),
-        # Ours adds a section with the path of one below it, in which theirs adds an item.
-        (
-            "# A\n\n## B\n\nx\n\n# A\n\n## B\n\n- y\n",
-            "# A\n\n## B\n\nw\n\n# A\n\n## B\n\nx\n\n# A\n\n## B\n\n- y\n",
-            "# A\n\n## B\n\nx\n\n# A\n\n## B\n\n- y\n- z\n",
-            "# A\n\n## B\n\nw\n\n# A\n\n## B\n\nx\n\n# A\n\n## B\n\n- y\n- z\n",
-        ),
-        # Sides that delete neighbours leave no blank line at the end or the start.
-        ("# A\n\n# B\n\n# C\n", "# A\n\n# C\n", "# A\n\n# B\n", "# A\n"),
-        ("# A\n\n# B\n\n# C\n", "# B\n\n# C\n", "# A\n\n# C\n", "# C\n"),
-        # The blank line that one side adds at the end stays.
-        ("# A\n\n# B\n\n# C\n", "# A\n\n# C\n\n", "# A\n\n# B\n", "# A\n\n"),
-    ],
-)
+@CASE_TABLES.parametrize("base", "ours", "theirs", "result")
 def test_independent_changes_are_merged(base: str, ours: str, theirs: str, result: str) -> None:
     found = merge_documents(base, ours, theirs)
     assert (found.text, found.conflicts) == (result, ())

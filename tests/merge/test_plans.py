@@ -19,7 +19,11 @@ from mdplan.settings import Settings
 from mdplan.storage.filesystem import Durability
 from mdplan.storage.root import Root
 from mdplan.text.source import DocumentFormat
+from tests.support.case_tables import CaseTables
 from tests.surfaces.review_calls import ReviewCalls
+
+CASE_TABLES = CaseTables(__file__)
+
 
 SETTINGS = Settings(durability=Durability.PROCESS, lock_timeout=0.2)
 
@@ -237,14 +241,7 @@ def _stale_plan(merge_page_engine: Engine, now: str) -> str:
     return plan.plan_id
 
 
-@pytest.mark.parametrize(
-    ("choice", "text"),
-    [
-        ("ours", "Text of a person.\n"),
-        ("theirs", "Text of the <b>plan.\n"),
-        ("both", "Text of a person.\nText of the <b>plan.\n"),
-    ],
-)
+@CASE_TABLES.parametrize("choice", "text")
 def test_chosen_text_becomes_a_new_plan(merge_page_engine: Engine, choice: str, text: str) -> None:
     plan_id = _stale_plan(merge_page_engine, NOW)
     calls = ReviewCalls(merge_page_engine).visit()

@@ -28,6 +28,7 @@ from mdplan.text.source import Source
 from tests.conftest import FULL
 from tests.properties.hostile_markdown import hostile_documents, random_document
 from tests.properties.strategies import SPECIAL, characters
+from tests.support.case_tables import CaseTables
 from tests.support.edit_trials import Document
 from tests.support.oracles import (
     Verdict,
@@ -39,6 +40,9 @@ from tests.support.oracles import (
     disagreements,
     tags_of,
 )
+
+CASE_TABLES = CaseTables(__file__)
+
 
 MANY = settings(max_examples=5000 if FULL else 20, deadline=None)
 
@@ -425,59 +429,14 @@ def test_twenty_thousand_random_documents_have_the_blocks_of_other_parsers(seed:
     check_random_documents(seed, 2_000)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        # Text that is indented like code continues a paragraph.
-        "- > a\n\n\t  b\n- c\n\td\n",
-        "10.  a\n    # b\n     # H\n",
-        "> a\n    > # H\n",
-        "> > a\n\tb\n",
-        "- a\n\n      b\n- c\n      d\n",
-        "a\r\r   - - text\r    - text\r",
-        # So does a list that does not begin with 1, below a definition.
-        "[a]: /u\n2. # H\n",
-        # Tabs behind a closing fence and in a delimiter row are white space.
-        "```\na\n```\t\n# H\n",
-        "|a|b|\n|-\t|-|\n|1|2|\n",
-        "-\t:-:|-\n      > a\n",
-        # Any of four tags ends raw HTML.
-        "<pre>\n</script>\n# H\n",
-        "<script>\n# no\n</pre>\n\n# H\n",
-        "|a|b|\n|- -|--|\n",
-        "  |a|b|\n  |-|-|\n      |c|\n",
-        "a | b\n-     |-\n",
-        "|a|b|\n|-:-|-|\n",
-        "a\x0cb\n\x0b\nc\n",
-        "# A\r> # B\r",
-        # A tab can take the mark of a quote so far in that it is text.
-        ">1. a\n\t>\t=\n",
-        # A list item begins with what looks like a delimiter row.
-        "a|b\n- |-\n\t-\n",
-        # No delimiter row, but text of a heading.
-        "a|b\n-|- -\n===\n",
-    ],
-)
+@CASE_TABLES.parametrize("text")
 def test_blocks_match_github(text: str) -> None:
     blocks = parse_blocks(text, LineIndex(text)).blocks
 
     assert tags_of(blocks) == cmark_blocks(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        # A blank line of a quote ends HTML, and is no line of it.
-        "> <a>\n>  \n",
-        "> > </a>\n> >\t\n",
-        # The heading is in the item that begins with what looks like a delimiter row.
-        "a | b\n- |-\n  # H\n",
-        "> a | b\r\n> - |-\r\n>   # H\r\n",
-        # A lazy line above what looks like a delimiter row is text of the quote.
-        ">a\n |a|b|\n>|-|-|\n",
-        ">a\n |a|b|\n>|-|-|\n>===\n",
-    ],
-)
+@CASE_TABLES.parametrize("text")
 def test_blocks_match_both_other_parsers(text: str) -> None:
     assert tags_of(parse_reference_blocks(text).blocks) == cmark_blocks(text)
     assert not differs(text)

@@ -5,7 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.case_tables import CaseTables
 from tests.surfaces.command_line import mdplan
+
+CASE_TABLES = CaseTables(__file__)
+
 
 MANIFEST = """\
 vars: {new: "2.0"}
@@ -68,15 +72,7 @@ def test_apply_makes_the_next_check_pass() -> None:
     assert Path("a.md").read_text() == "# A\n\nRelease 2.0\n"
 
 
-@pytest.mark.parametrize(
-    ("verb", "options", "code"),
-    [
-        ("plan", (), 0),
-        ("check", (), 1),
-        ("plan", ("--output", "no/plan.json"), 6),
-        ("check", ("--keep-going",), 3),
-    ],
-)
+@CASE_TABLES.parametrize("verb", "options", "code")
 def test_last_event_has_the_exit_code(project: Path, verb: str, options: tuple[str, ...], code: int) -> None:
     if code == 3:
         (project / "c.md").write_bytes(b"\x00 1.0")
@@ -212,16 +208,7 @@ def test_rule_without_files_is_reported() -> None:
     assert "no file matches" in run.err
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--var", "x"],
-        ["--data", "=f"],
-        ["--jobs", "0"],
-        ["--env", "MDPLAN_NO_SUCH_VARIABLE"],
-        ["--executor", "x"],
-    ],
-)
+@CASE_TABLES.parametrize("arguments")
 def test_wrong_options_are_refused(arguments: list[str]) -> None:
     assert mdplan("bot", "check", "bot.yml", *arguments).code == 2
 

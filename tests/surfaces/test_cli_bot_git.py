@@ -5,8 +5,12 @@ from pathlib import Path
 import pytest
 
 from tests.bot.repository import IDENTITY, MANIFEST, Repository
+from tests.support.case_tables import CaseTables
 from tests.support.patches import needs_git
 from tests.surfaces.command_line import mdplan
+
+CASE_TABLES = CaseTables(__file__)
+
 
 pytestmark = needs_git
 
@@ -88,14 +92,7 @@ def test_commit_options_require_git(option: tuple[str, str]) -> None:
     assert Path("work/docs/a.md").read_bytes() == b"nightly\n"
 
 
-@pytest.mark.parametrize(
-    ("options", "code", "told"),
-    [
-        (("--git", "missing", "--root", "docs.git"), 2, "INVALID_ARGUMENT"),
-        (("--git", "main", "--root", "work"), 6, "TARGET_BUSY"),
-        (("--git", "main", "--root", "work", "--root", "docs.git"), 2, "INVALID_ARGUMENT"),
-    ],
-)
+@CASE_TABLES.parametrize("options", "code", "told")
 def test_git_refusals_have_exit_codes(options: tuple[str, ...], code: int, told: str) -> None:
     run = mdplan("bot", "apply", "bot.yml", *options)
 

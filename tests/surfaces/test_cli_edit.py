@@ -15,9 +15,13 @@ from mdplan.cli.proposal import SHORTCUT_OPS, shortcut_words
 from mdplan.operations import OPERATIONS
 from mdplan.reports.next_steps import Caller, in_words_of
 from mdplan.requests.spellings import SPELLINGS
+from tests.support.case_tables import CaseTables
 from tests.support.golden_cases import Case, find_cases
 from tests.surfaces.command_line import GUIDE, mdplan
 from tests.surfaces.dialog import Dialog
+
+CASE_TABLES = CaseTables(__file__)
+
 
 PAGE = """---
 title: Tea
@@ -49,59 +53,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("words", "file", "old", "new"),
-    [
-        (["set", "page.md", "draft=false"], "page.md", "title: Tea\n", "title: Tea\ndraft: false\n"),
-        (["set", "page.md", "title='7'"], "page.md", "title: Tea\n", 'title: "7"\n'),
-        (["set", "page.md", "date=2026-01-31"], "page.md", "title: Tea\n", "title: Tea\ndate: 2026-01-31\n"),
-        (["set", "page.md", "of='2026-01-31'"], "page.md", "title: Tea\n", 'title: Tea\nof: "2026-01-31"\n'),
-        (["set", "page.md", "tags=[a, b]"], "page.md", "title: Tea\n", "title: Tea\ntags:\n  - a\n  - b\n"),
-        (["set", "page.md", "a.b=1"], "page.md", "title: Tea\n", "title: Tea\na:\n  b: 1\n"),
-        (["set", "app.ini", "server.port=8080"], "app.ini", "port = 80\n", "port = 8080\n"),
-        (["set", "ci.yml", "steps[name=Build].minutes=5"], "ci.yml", "minutes: 3", "minutes: 5"),
-        (["set", "ci.yml", "on=[push]"], "ci.yml", "3  # at most\n", '3  # at most\n"on":\n  - push\n'),
-        (["edit", "add_to_list", "ci.yml", "--key", "steps", "--value", "{name: Test}"],
-         "ci.yml", "3  # at most\n", "3  # at most\n  - name: Test\n"),
-        (["replace", "nightly", "stable", "page.md"], "page.md", "The nightly", "The stable"),
-        (["replace", "--code", "nightly", "x", "page.md"], "page.md", "`nightly`. The nightly", "`x`. The x"),
-        (
-            ["replace", "-E", "(Run).*", r"\1 it.", "page.md", "--code"],
-            "page.md", "Run `nightly`. The nightly build.", "Run it.",
-        ),
-        (["replace", "-w", "tea", r"\1 \g<a> $1", "page.md"], "page.md", "Buy tea", r"Buy \1 \g<a> $1"),
-        (["replace", "-i", "buy TEA", "Buy chai", "page.md"], "page.md", "Buy tea", "Buy chai"),
-        (["append", "page.md", "Tea / Install", "More."], "page.md", "4 |\n", "4 |\n\nMore.\n"),
-        (["append", "page.md", "Tea", "More."], "page.md", "Boil water\n", "Boil water\n\nMore.\n"),
-        (["append", "page.md", "Tea", "- [ ] Pour"], "page.md", "Boil water\n", "Boil water\n- [ ] Pour\n"),
-        (["replace", "- [ ] Buy", "- Buy", "page.md"], "page.md", "- [ ] Buy", "- Buy"),
-        (["append", "page.md", "Tea", "--text", "More."], "page.md", "Boil water\n", "Boil water\n\nMore.\n"),
-        (["tick", "page.md", "Buy tea"], "page.md", "- [ ] Buy", "- [x] Buy"),
-        (["tick", "page.md", "--off", "Boil water"], "page.md", "- [x] Boil", "- [ ] Boil"),
-        (
-            ["edit", "rename_heading", "page.md", "--section", "Install", "--new-title", "Set up"],
-            "page.md", "## Install", "## Set up",
-        ),
-        (
-            ["edit", "rename-heading", "page.md", "--heading-path", "Tea / Install", "--new-title", "Set up"],
-            "page.md", "## Install", "## Set up",
-        ),
-        (
-            ["edit", "upsert_table_row", "page.md", "--key-column", "Name", "--key", "Green",
-             "--row", "Price=3"],
-            "page.md", "| Oolong | 4 |\n", "| Oolong | 4 |\n| Green | 3 |\n",
-        ),
-        (
-            ["edit", "replace_lines", "page.md", "--lines", "7-8", "--text", "- None"],
-            "page.md", "- [ ] Buy tea\n- [x] Boil water\n", "- None\n",
-        ),
-        (
-            ["edit", "replace_range", "page.md", "--range", "5:3-5:6", "--replacement", "Chai",
-             "--allow-insecure-range"],
-            "page.md", "# Tea\n", "# Chai\n",
-        ),
-    ],
-)  # fmt: skip
+@CASE_TABLES.parametrize("words", "file", "old", "new")
 def test_command_makes_the_edit(folder: Path, words: list[str], file: str, old: str, new: str) -> None:
     before = (folder / file).read_text(encoding="utf-8")
     assert old in before
@@ -122,19 +74,7 @@ def test_new_file_from_arguments_ends_with_a_newline(folder: Path, given: str, t
     assert (folder / "new.md").read_text(encoding="utf-8") == text
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (["replace", "absent", "x", "page.md"], 3, "0 matches"),
-        (["set", "page.md", "a=[1"], 2, "has no closing `]`"),
-        (["set", "page.md", "app.ini", "a=1"], 2, "separate commands"),
-        (["tick", "page.md", "Buy the tea"], 3, "Buy tea"),
-        (["append", "page.md", "Tea", "@absent.md"], 2, "`absent.md` cannot be read"),
-        (["append", "page.md", "Tea", "More.", "--text", "More."], 2, "the text is given twice"),
-        (["edit", "replace_lines", "page.md", "--lines", "x", "--text", "a"], 2, "such as 12-25"),
-        (["edit", "rename_heading", "page.md", "--section", "Install"], 2, "needs `--new-title`"),
-    ],
-)  # fmt: skip
+@CASE_TABLES.parametrize("words", "code", "message")
 def test_failed_edit_writes_nothing_and_gives_the_reason(
     folder: Path, words: list[str], code: int, message: str
 ) -> None:
@@ -250,16 +190,7 @@ def test_every_operation_is_a_command() -> None:
         assert f"mdplan edit {op}" in run.out.decode()
 
 
-@pytest.mark.parametrize(
-    ("typed", "suggestion"),
-    [
-        ("plna", "did you mean `mdplan plan`?"),
-        ("rplace", "did you mean `mdplan replace`?"),
-        ("set_task", "it is an operation: `mdplan edit set_task FILE`"),
-        ("rename-heading", "it is an operation: `mdplan edit rename_heading FILE`"),
-        ("xyzzy", "`mdplan help` lists the commands"),
-    ],
-)
+@CASE_TABLES.parametrize("typed", "suggestion")
 def test_unknown_command_suggests_the_right_one(typed: str, suggestion: str) -> None:
     run = mdplan(typed, "page.md")
 
@@ -378,31 +309,6 @@ def test_option_help_does_not_mention_json(op: str) -> None:
         assert not [name for name in fields_named(told, op) if name != "sectionSha256"], told
 
 
-@pytest.mark.parametrize(
-    ("op", "text", "told"),
-    [
-        (
-            "set_task",
-            '`"itemOccurrence": 1` takes the first of them; or name a section (`under`)',
-            "`--item-occurrence 1` takes the first of them; or name a section (`--under`)",
-        ),
-        (
-            "append_to_section",
-            'use replace_match, or `"format": "markdown"` next to `file`',
-            "use replace_match",
-        ),
-        (
-            "rename_heading",
-            'use another; to allow it, send `"allowDuplicateHeadings": true`',
-            "use another; to allow it, add `--allow-duplicate-headings`",
-        ),
-        ("replace_match", 'add `"include": ["html"]` to match', "add `--include html` to match"),
-        ("delete_value", "give a key, or `wholeBlock: true`", "give a key, or `--whole-block`"),
-        ("append_to_section", 'no section matches heading path ["A", "B"]', "no section matches 'A / B'"),
-        ("insert_section", "use firstChild with headingPath []", "use firstChild with `--section ''`"),
-        ("add_list_item", '"list": {"index": …} is one of: 0, 1', "`--list` is one of: 0, 1"),
-        ("set_value", 'send an array: `"key": ["ms.topic"]`', "write `--key '[ms.topic]'`"),
-    ],
-)
+@CASE_TABLES.parametrize("op", "text", "told")
 def test_fields_become_options(op: str, text: str, told: str) -> None:
     assert in_words(text, CommandWords.of_edit(options_of(op))) == told

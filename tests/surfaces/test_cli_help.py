@@ -22,7 +22,11 @@ from mdplan.operations import OPERATIONS
 from mdplan.requests.json_schemas import SCHEMAS
 from mdplan.requests.schemas import Schema
 from tests.docs.typed_commands import faults_of_script
+from tests.support.case_tables import CaseTables
 from tests.surfaces.command_line import BATCH, GUIDE, mdplan, plan_id_of, write_batch
+
+CASE_TABLES = CaseTables(__file__)
+
 
 # One line of a terminal with 24 is for the prompt that follows.
 MOST_LINES = 23
@@ -168,17 +172,7 @@ def batch_validator() -> Any:
     return jsonschema.Draft202012Validator(SCHEMAS["batch"]())
 
 
-@pytest.mark.parametrize(
-    ("arguments", "name"),
-    [
-        ((), "batch"),
-        (("batch",), "batch"),
-        (("plan",), "plan"),
-        (("report", "stat"), "stat-report"),
-        (("report", "plan"), "plan-report"),
-        (("report", "apply"), "apply-report"),
-    ],
-)
+@CASE_TABLES.parametrize("arguments", "name")
 def test_schema_is_that_of_the_package(arguments: tuple[str, ...], name: str) -> None:
     assert mdplan("schema", *arguments).json == SCHEMAS[name]()
 
@@ -254,13 +248,7 @@ def test_help_of_a_command_is_its_own() -> None:
     assert mdplan("help", "plan").out == mdplan("plan", "--help").out
 
 
-@pytest.mark.parametrize(
-    ("command", "line"),
-    [
-        ("schema", "\n  mdplan schema plan              what `plan --output` writes\n"),
-        ("completion", "\n  fish:  mdplan completion fish > ~/.config/fish/completions/mdplan.fish\n"),
-    ],
-)
+@CASE_TABLES.parametrize("command", "line")
 def test_help_does_not_wrap_commands(command: str, line: str) -> None:
     assert line in mdplan(command, "--help").out.decode()
 
@@ -341,18 +329,7 @@ def test_file_that_cannot_be_read_is_invalid(project: Path, name: str, says: str
         assert says in run.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        ((), "Usage: mdplan COMMAND"),
-        (("unknown",), "error: there is no command `unknown`\n"),
-        (("plan", "--unknown"), "error: `mdplan plan` has no option `--unknown`\n"),
-        (("plan", "--color", "pink"), "hint: give `auto`, `always` or `never`\n"),
-        (("stat", "--depth", "0"), "error: `--depth`: 0 is out of range\n  hint: give a number from 1\n"),
-        (("read",), "usage: mdplan read [OPTIONS] FILE\n"),
-        (("completion", "tcsh"), "hint: give `bash`, `fish` or `zsh`\n"),
-    ],
-)
+@CASE_TABLES.parametrize("arguments", "says")
 def test_wrong_usage_exits_with_2(project: Path, arguments: tuple[str, ...], says: str) -> None:
     run = mdplan(*arguments)
 

@@ -16,9 +16,13 @@ from mdplan.cli.pager import pager_command
 from mdplan.engine.engine import Engine
 from mdplan.reports.base import to_wire
 from mdplan.reports.next_steps import Caller, with_hints_for
+from tests.support.case_tables import CaseTables
 from tests.support.patches import git_apply, needs_git
 from tests.surfaces.command_line import BATCH, DIFF, GUIDE, RESULT, Run, mdplan, plan_id_of, write_batch
 from tests.surfaces.dialog import Dialog
+
+CASE_TABLES = CaseTables(__file__)
+
 
 NO_OP = {
     "file": "guide.md",
@@ -513,20 +517,7 @@ def test_unknown_plan_is_refused_in_every_format(project: Path, form: str) -> No
     assert "PLAN_NOT_FOUND" in run.err + run.out.decode()
 
 
-@pytest.mark.parametrize(
-    ("environment", "command"),
-    [
-        ({}, ["less"]),
-        ({"PAGER": "more -s"}, ["more", "-s"]),
-        ({"PAGER": "more", "MDPLAN_PAGER": "most"}, ["most"]),
-        ({"PAGER": "cat"}, None),
-        ({"PAGER": ""}, None),
-        ({"PAGER": "more", "MDPLAN_PAGER": ""}, None),
-        ({"PAGER": "'"}, None),
-        ({"PAGER": "more", "NO_PAGER": "1"}, None),
-        ({"TERM": "dumb"}, None),
-    ],
-)
+@CASE_TABLES.parametrize("environment", "command")
 def test_pager_follows_the_environment(environment: dict[str, str], command: list[str] | None) -> None:
     assert pager_command(environment) == command
 

@@ -10,7 +10,11 @@ from mdplan.cli.report_text import diff_for_people
 from mdplan.cli.terminal import Console, Style
 from mdplan.text.visible import escaped, escaped_json
 from tests.conftest import REPOSITORY
+from tests.support.case_tables import CaseTables
 from tests.surfaces.command_line import DIFF
+
+CASE_TABLES = CaseTables(__file__)
+
 
 PLAIN = Style(on=False)
 
@@ -20,21 +24,7 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize(
-    ("color", "environment", "terminal", "coloured"),
-    [
-        ("auto", {}, True, True),
-        ("auto", {}, False, False),
-        ("auto", {"TERM": "dumb"}, True, False),
-        ("auto", {"NO_COLOR": "1"}, True, False),
-        ("auto", {"NO_COLOR": ""}, True, True),
-        ("auto", {"FORCE_COLOR": "1"}, False, True),
-        ("auto", {"FORCE_COLOR": "1", "TERM": "dumb"}, True, True),
-        ("auto", {"FORCE_COLOR": "1", "NO_COLOR": "1"}, True, False),
-        ("always", {"NO_COLOR": "1"}, False, True),
-        ("never", {"FORCE_COLOR": "1"}, True, False),
-    ],
-)
+@CASE_TABLES.parametrize("color", "environment", "terminal", "coloured")
 def test_colour_follows_option_environment_and_terminal(
     color: str, environment: dict[str, str], terminal: bool, coloured: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -47,16 +37,7 @@ def test_colour_follows_option_environment_and_terminal(
     assert (console.out.on, console.err.on) == (coloured, coloured)
 
 
-@pytest.mark.parametrize(
-    ("color", "environment", "terminal", "for_people"),
-    [
-        ("auto", {}, True, True),
-        ("never", {}, True, True),
-        ("auto", {"FORCE_COLOR": "1"}, False, False),
-        ("always", {}, False, True),
-        ("never", {}, False, False),
-    ],
-)
+@CASE_TABLES.parametrize("color", "environment", "terminal", "for_people")
 def test_diff_in_a_pipe_stays_exact_unless_colours_are_asked_for(
     color: str, environment: dict[str, str], terminal: bool, for_people: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -65,18 +46,7 @@ def test_diff_in_a_pipe_stays_exact_unless_colours_are_asked_for(
     assert Console.of(color, environment).diff_is_for_people is for_people
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("plain\n\ttext", "plain\n\ttext"),
-        ("Straße 漢字 é e\u0301 ☕️", "Straße 漢字 é e\u0301 ☕️"),
-        ("\x1b[31m\x07\x7f\x9b", "\\x1b[31m\\x07\\x7f\\x9b"),
-        ("\u202e\u2066\u200b\u200d\ufeff\u00ad", "\\u202e\\u2066\\u200b\\u200d\\ufeff\\xad"),
-        ("a\u2028b\u2029c\u0085d\r\n", "a\\u2028b\\u2029c\\x85d\\r\n"),
-        ("\u3164\u115f\u034f", "\\u3164\\u115f\\u034f"),
-        ("\U000e0041\ue000\udcff", "\\U000e0041\\ue000\\udcff"),
-    ],
-)
+@CASE_TABLES.parametrize("text", "shown")
 def test_hidden_characters_are_escaped(text: str, shown: str) -> None:
     assert escaped(text) == shown
 
@@ -133,13 +103,7 @@ def test_missing_final_newline_is_shown_in_a_crlf_file() -> None:
 # --- Ctrl-C while the program is still loading ends it quietly, with the code of an interrupt.
 
 
-@pytest.mark.parametrize(
-    ("program", "code"),
-    [
-        ("import mdplan.__main__", 130),
-        ("import signal; signal.signal(2, signal.SIG_IGN); import mdplan.__main__", 0),
-    ],
-)
+@CASE_TABLES.parametrize("program", "code")
 def test_interrupt_during_the_start_leaves_no_traceback(program: str, code: int) -> None:
     run = subprocess.run(
         [sys.executable, "-c", f"{program}\nimport os; os.kill(os.getpid(), 2)"],

@@ -4,7 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.case_tables import CaseTables
 from tests.surfaces.command_line import mdplan
+
+CASE_TABLES = CaseTables(__file__)
+
 
 # Typed text, then the value in YAML, JSON and TOML.
 WRITTEN = [
@@ -84,17 +88,7 @@ def test_ini_value_is_the_text_as_typed(folder: Path, typed: str) -> None:
     assert (folder / "app.ini").read_text(encoding="utf-8") == f"[tea]\nother = x\nkey = {typed}\n"
 
 
-@pytest.mark.parametrize(
-    ("typed", "written"),
-    [
-        ("null", "null"),
-        ("2026-11-27", "2026-11-27"),
-        ("'2026-11-27'", '"2026-11-27"'),
-        ("[a, 3.10, 5, NO]", '\n  - a\n  - "3.10"\n  - 5\n  - "NO"'),
-        ('[rock \'n roll,"b"]', "\n  - rock 'n roll\n  - b"),
-        ("{a: 1, b: 01}", '\n  a: 1\n  b: "01"'),
-    ],
-)
+@CASE_TABLES.parametrize("typed", "written")
 def test_front_matter_accepts_null_dates_lists_and_maps(folder: Path, typed: str, written: str) -> None:
     (folder / "page.md").write_text("---\nother: x\n---\n", encoding="utf-8")
     run = mdplan("set", "page.md", f"key={typed}", "--yes")
@@ -103,19 +97,7 @@ def test_front_matter_accepts_null_dates_lists_and_maps(folder: Path, typed: str
     assert (folder / "page.md").read_text(encoding="utf-8") == wanted
 
 
-@pytest.mark.parametrize(
-    ("typed", "missing"),
-    [
-        ("[a", "]"),
-        ("[a, {b: 1]", "}"),
-        ("{a: [1, 2", "]"),
-        ('[a, "b]', '"'),
-        ("{a: 1", "}"),
-        ("'Tis", "'"),
-        ('"Tea', '"'),
-        ('"Tea\\"', '"'),
-    ],
-)
+@CASE_TABLES.parametrize("typed", "missing")
 def test_error_names_the_missing_character(folder: Path, typed: str, missing: str) -> None:
     (folder / "page.md").write_text("---\nother: x\n---\n", encoding="utf-8")
     run = mdplan("set", "page.md", f"key={typed}", "--yes")

@@ -11,8 +11,12 @@ import pytest
 from mdplan.cli.program import COMMANDS
 from mdplan.operations import OPERATIONS
 from tests.conftest import REPOSITORY
+from tests.support.case_tables import CaseTables
 from tests.support.tmux import Terminal, terminal
 from tests.surfaces.command_line import BATCH, mdplan, plan_id_of
+
+CASE_TABLES = CaseTables(__file__)
+
 
 DIGITS = slice(len("sha256-"), len("sha256-") + 12)
 
@@ -105,15 +109,7 @@ def test_operation_and_option_names_are_completed(words: str, names: list[str]) 
     assert offered(words) == [f"plain,{name}" for name in names]
 
 
-@pytest.mark.parametrize(
-    ("words", "kind"),
-    [
-        ("mdplan stat ", "file,"),
-        ("mdplan plan ba", "file,ba"),
-        ("mdplan bot check ", "file,"),
-        ("mdplan stat --root ", "dir,"),
-    ],
-)
+@CASE_TABLES.parametrize("words", "kind")
 def test_files_and_folders_are_left_to_the_shell(words: str, kind: str) -> None:
     assert offered(words) == [kind]
 

@@ -16,7 +16,11 @@ import pytest
 import yaml
 
 from tests.conftest import REPOSITORY
+from tests.support.case_tables import CaseTables
 from tests.surfaces.command_line import mdplan
+
+CASE_TABLES = CaseTables(__file__)
+
 
 ACTION: dict[str, Any] = yaml.safe_load((REPOSITORY / "action.yml").read_text(encoding="utf-8"))
 HOOKS: list[dict[str, Any]] = yaml.safe_load(
@@ -364,16 +368,7 @@ def test_one_comment_is_posted_and_then_updated(job: Job, found: str, changed: s
 
 
 @pytest.mark.skipif(shutil.which("jq") is None, reason="jq, whose language gh speaks, is not installed")
-@pytest.mark.parametrize(
-    ("kind", "association", "body", "is_ours"),
-    [
-        ("Bot", "NONE", "<!-- mdplan-bot 0123456789abcdef -->\n## x", True),
-        ("User", "MEMBER", "<!-- mdplan-bot 0123456789abcdef -->", True),
-        ("User", "NONE", "<!-- mdplan-bot 0123456789abcdef -->", False),
-        ("Bot", "NONE", "<!-- mdplan-bot fedcba9876543210 -->", False),
-        ("Bot", "NONE", "> <!-- mdplan-bot 0123456789abcdef -->", False),
-    ],
-)
+@CASE_TABLES.parametrize("kind", "association", "body", "is_ours")
 def test_comment_of_another_author_is_not_updated(
     job: Job, kind: str, association: str, body: str, is_ours: bool
 ) -> None:

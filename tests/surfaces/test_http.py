@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.case_tables import CaseTables
 from tests.surfaces.command_line import mdplan
 from tests.surfaces.http_calls import (
     PING,
@@ -22,6 +23,9 @@ from tests.surfaces.http_calls import (
     serve_briefly,
 )
 from tests.surfaces.mcp_calls import GENERATIONS
+
+CASE_TABLES = CaseTables(__file__)
+
 
 GUIDE = "# Guide\r\n\r\nVersion\u2028 1.0.\r\n"
 EDIT = {"op": "replace_match", "pattern": "1.0", "replacement": "2.0\x85"}
@@ -183,20 +187,7 @@ def test_oversized_body_is_refused_with_or_without_content_length(shared: HttpSe
     assert shared.ask("ping")["result"] == {}
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        (("--http", "8080"), "127.0.0.1:8080"),
-        (("--http", "127.0.0.1:99999"), "is not an address"),
-        (("--http", "no.such.host.invalid:80"), "leads to no address"),
-        (("--http", "127.0.0.1:0", "--allow-host", "*"), "wildcard"),
-        (("--http", "127.0.0.1:0", "--allow-host", "http://a.example"), "without path"),
-        (("--http", "127.0.0.1:0", "--allow-origin", "null"), "https://docs.example.org"),
-        (("--http", "127.0.0.1:0", "--allow-origin", "*"), "wildcard"),
-        (("--allow-host", "a.example"), "only for --http"),
-        (("--max-body", "10"), "only for --http"),
-    ],
-)
+@CASE_TABLES.parametrize("options", "told")
 def test_contradicting_options_are_refused(root: Path, options: tuple[str, ...], told: str) -> None:
     refused = mdplan("serve", "--root", str(root), *options, environment={"MDPLAN_TOKEN": None})
 

@@ -22,7 +22,11 @@ from mdplan.mcp.tool import mcp_caller
 from mdplan.settings import Settings
 from mdplan.storage.plans import address_of, announce, view_token, withdraw
 from mdplan.storage.root import Workspace
+from tests.support.case_tables import CaseTables
 from tests.surfaces.mcp_calls import GENERATIONS, Calls, calls_to, process
+
+CASE_TABLES = CaseTables(__file__)
+
 
 KEY = "secret-of-the-page"
 ADDRESS = "http://127.0.0.1:9/review/view"
@@ -230,16 +234,7 @@ def test_form_approves_only_what_it_shows(root: Path, reviewing: ReviewService, 
 
 
 @pytest.mark.parametrize("mode", GENERATIONS)
-@pytest.mark.parametrize(
-    ("answer", "approve_in_chat"),
-    [
-        ({"decision": "approve"}, False),
-        ({"decision": "approve_and_apply"}, True),
-        ({"decision": ""}, True),
-        ({}, True),
-        (None, True),
-    ],
-)
+@CASE_TABLES.parametrize("answer", "approve_in_chat")
 def test_declined_form_is_not_an_approval(
     root: Path, reviewing: ReviewService, mode: str, answer: dict[str, str] | None, approve_in_chat: bool
 ) -> None:

@@ -19,9 +19,13 @@ from mcp.types import ResourceTemplateReference
 from mdplan.engine.engine import Engine
 from mdplan.mcp.server import build_server
 from mdplan.settings import Settings
+from tests.support.case_tables import CaseTables
 from tests.surfaces.command_line import mdplan
 from tests.surfaces.mcp_calls import GENERATIONS, REPOSITORY, Calls, calls_to, process
 from tests.surfaces.stdio_lines import SECONDS, Lines, lines_to
+
+CASE_TABLES = CaseTables(__file__)
+
 
 GUIDE = "# Guide\r\n\r\nVersion\u2028 1.0.\r\n"
 EDIT = {"op": "replace_match", "pattern": "1.0", "replacement": "2.0\x85"}
@@ -218,14 +222,7 @@ def test_lone_surrogate_is_refused_and_answered(
     assert shared.ask("ping", number=2)["result"] == {}
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
-        ("TextReplace", {"filePath": "guide.md", "oldText": "1.0", "newText": "\udfff"}),
-        ("create_text_file", {"file_path": "new.md", "contents": "\ud800"}),
-        ("grep_content", {"pattern": "\udc80"}),
-    ],
-)
+@CASE_TABLES.parametrize("tool", "arguments")
 def test_other_toolsets_refuse_a_lone_surrogate(
     shared_toolsets: Lines, shared_root: Path, tool: str, arguments: dict[str, Any]
 ) -> None:

@@ -19,7 +19,11 @@ from mdplan.planning.plan_document import read_document
 from mdplan.settings import Settings
 from mdplan.storage.root import Workspace
 from mdplan.web.pages import plan_title
+from tests.support.case_tables import CaseTables
 from tests.surfaces.command_line import mdplan
+
+CASE_TABLES = CaseTables(__file__)
+
 
 GUIDE = "# Guide\n\none\n\ntwo\n"
 ONE = {"op": "replace_match", "pattern": "one", "replacement": "1"}
@@ -206,14 +210,7 @@ def test_every_surface_shows_the_title_as_plain_text(root: Path) -> None:
     assert plan_title(opened.review) == "`x` @all \\x1b[31m<b>"
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("plan", "batch.json"),
-        ("edit", "replace_match", "a.md", "--pattern", "one", "--replacement", "1", "--dry-run"),
-        ("replace", "one", "1", "a.md", "--dry-run"),
-    ],
-)
+@CASE_TABLES.parametrize("command")
 def test_shell_options_set_title_and_description(
     root: Path, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,8 +8,12 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from tests.support.case_tables import CaseTables
 from tests.surfaces.mcp_calls import Calls, Result
 from tests.surfaces.tool_case import lay_out, served
+
+CASE_TABLES = CaseTables(__file__)
+
 
 LATIN = "# Bar\n\n## Menu\n\nOne café.\n\n## Next\n\nA crème.\n".encode("latin-1")
 
@@ -253,14 +257,7 @@ def test_null_of_a_document_passes_the_published_schema(calls: Calls, root: Path
     assert not calls.call(tool, request).is_error
 
 
-@pytest.mark.parametrize(
-    "target",
-    [
-        {"section": "[database]", "key": "host"},
-        {"pattern": "TODO:\\s*(.+)", "flags": "i"},
-        {"anchor": "next"},
-    ],
-)
+@CASE_TABLES.parametrize("target")
 def test_hints_name_only_available_tools(root: Path, target: dict[str, str]) -> None:
     request = {"filePath": "bar.md", "operation": "replace", "target": target, "content": "x"}
     with served(root, "text") as calls:

@@ -10,9 +10,13 @@ from mcp import MCPError
 from mdplan.engine.engine import Engine
 from mdplan.mcp.server import build_server
 from mdplan.text.source import Source
+from tests.support.case_tables import CaseTables
 from tests.surfaces.awkward_files import AWKWARD, NEW, TARGET, AwkwardFile
 from tests.surfaces.mcp_calls import Calls, calls_to, process
 from tests.surfaces.tool_case import cases_of, check_case, lay_out, served, tree_of
+
+CASE_TABLES = CaseTables(__file__)
+
 
 NOT_APPLIED = "Nothing was applied, because another file of this call failed"
 TOOLS = [
@@ -184,25 +188,7 @@ def test_undo_removes_created_folders(root: Path) -> None:
 
 
 @pytest.mark.requirement("toolsets-4")
-@pytest.mark.parametrize(
-    ("tool", "request_"),
-    [
-        ("get_text_file_contents", {"files": '[{"path": "app.py", "ranges": null}]'}),
-        ("get_text_file_contents", {"files": [{"filePath": "app.py", "encoding": None}]}),
-        (
-            "append_text_file_contents",
-            {"file": "app.py", "contentToAppend": "x", "expected_file_ending": "debug = False"},
-        ),
-        (
-            "delete_text_file_contents",
-            {
-                "file_path": "app.py",
-                "deletions": '[{"expected_content": "line 1", "ranges": "[{\\"start\\": 1, \\"end\\": 1}]"}]',
-                "require_exact_match": None,
-            },
-        ),
-    ],
-)
+@CASE_TABLES.parametrize("tool", "request_")
 def test_common_misspellings_of_fields_are_accepted(
     calls: Calls, tool: str, request_: dict[str, Any]
 ) -> None:

@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
+from tests.support.case_tables import CaseTables
 from tests.surfaces.mcp_calls import Calls, calls_to, process
 from tests.surfaces.tool_case import cases_of, check_case, lay_out, served
+
+CASE_TABLES = CaseTables(__file__)
 
 
 def numbered(count: int, starts: dict[int, str]) -> str:
@@ -106,16 +109,7 @@ def test_section_is_read_up_to_the_next_match(
 
 
 @pytest.mark.requirement("toolset-files-2")
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({}, "start_line is required when using read_to_next_pattern"),
-        ({"start_line": 1, "end_line": 9}, "Cannot specify both end_line and read_to_next_pattern"),
-        ({"start_line": 1, "head": 9}, "Cannot mix head/tail with read_to_next_pattern"),
-        ({"start_line": 1, "tail": 9}, "Cannot mix head/tail with read_to_next_pattern"),
-        ({"start_line": 211}, "line 211 is not in the file"),
-    ],
-)
+@CASE_TABLES.parametrize("fields", "message")
 def test_fields_incompatible_with_a_pattern_are_refused(
     calls: Calls, fields: dict[str, Any], message: str
 ) -> None:

@@ -8,9 +8,13 @@ import pytest
 from mcp import MCPError
 
 from mdplan.text.source import sha256_hex
+from tests.support.case_tables import CaseTables
 from tests.surfaces.awkward_files import AWKWARD, NEW, TARGET, AwkwardFile
 from tests.surfaces.mcp_calls import Calls, calls_to, process
 from tests.surfaces.tool_case import cases_of, check_case, lay_out, served
+
+CASE_TABLES = CaseTables(__file__)
+
 
 API = """\
 # API
@@ -227,29 +231,7 @@ def test_structure_never_returns_content(calls: Calls, root: Path) -> None:
 
 
 @pytest.mark.requirement("toolset-text-8", "toolsets-4")
-@pytest.mark.parametrize(
-    ("tool", "request_"),
-    [
-        ("TextRead", {"file_path": "guide.md", "target": '{"heading": {"text": "Guide"}}'}),
-        ("TextRead", {"path": "guide.md", "target": {"heading": "Guide", "lines": None}}),
-        (
-            "TextRead",
-            {"file": "guide.md", "target": {"heading": {"text": "Guide", "include_children": False}}},
-        ),
-        ("TextReplace", {"filePath": "guide.md", "old_text": "mail", "newText": "post", "occurrence": 1}),
-        ("TextReplace", {"filePath": "guide.md", "oldText": "mail", "newText": "", "expectedHash": None}),
-        (
-            "TextPatch",
-            {
-                "filePath": "guide.md",
-                "operation": "replace",
-                "target": {"heading": {"text": "# Guide"}},
-                "content": "# Manual",
-                "preserve_indent": True,
-            },
-        ),
-    ],
-)
+@CASE_TABLES.parametrize("tool", "request_")
 def test_common_misspellings_of_fields_are_accepted(
     calls: Calls, tool: str, request_: dict[str, Any]
 ) -> None:

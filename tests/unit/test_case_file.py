@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from docs.codegen.cases import CaseBlock, CaseText, read_cases
+from tests.support.case_tables import CaseTables
 from tests.support.golden_cases import (
     CASES,
     case_writer_file_block,
@@ -16,6 +17,9 @@ from tests.support.golden_cases import (
     case_writer_replace_blocks,
     compact_json,
 )
+
+CASE_TABLES = CaseTables(__file__)
+
 
 TEXTS = st.text(st.sampled_from("ab`\\# \t\r\n\0é€😀\u2028\u200b\ufeff"))
 JSON = st.recursive(
@@ -194,15 +198,7 @@ def test_sequential_updates_keep_the_order_of_cases(tmp_path: Path) -> None:
     assert case_named("Stays too", tmp_path).blocks[0].text == "# C\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("## A\n\n```md befor\n```\n", "a.md:3: unknown role 'befor'"),
-        ("## A\n\n```md before a.md eof=crlf\n```\n", "a.md:3: unknown attribute 'eof=crlf'"),
-        ("## A\n\n```md before\n", "a.md:3: the block has no end"),
-        ("```md before\n```\n", "a.md:1: the block is in no case"),
-    ],
-)
+@CASE_TABLES.parametrize("text", "problem")
 def test_mistake_in_a_block_is_reported_with_its_line(text: str, problem: str, tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_text(text)

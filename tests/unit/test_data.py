@@ -16,6 +16,9 @@ from mdplan.text.edit import EditList
 from mdplan.text.lines import LineIndex
 from mdplan.text.plain import TextOutline
 from mdplan.text.source import Source, sha256_hex
+from tests.support.case_tables import CaseTables
+
+CASE_TABLES = CaseTables(__file__)
 
 
 def changed(language: str, text: str, *changes: Change) -> str:
@@ -121,15 +124,7 @@ def test_hostile_file_is_edited_or_refused(language: str, text: str, change: Cha
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("language", "line", "whole"),
-    [
-        ("yaml", '  "k{}": "{}",\n', '{{\n{}  "last": 1\n}}\n'),
-        ("json", '  "k{}": "{}",\n', '{{\n{}  "last": 1\n}}\n'),
-        ("toml", 'k{} = "{}"\n', "{}last = 1\n"),
-        ("ini", "k{} = {}\n", "{}last = 1\n"),
-    ],
-)
+@CASE_TABLES.parametrize("language", "line", "whole")
 def test_one_value_of_five_megabytes_is_set(language: str, line: str, whole: str) -> None:
     text = whole.format("".join(line.format(number, "x" * 90) for number in range(45_000)))
     change = put("last", value="2") if language == "ini" else put("last")
@@ -223,19 +218,7 @@ def test_unreadable_data_file_gives_a_warning_and_no_keys(engine: Engine) -> Non
     assert [each.code for each in report.warnings] == ["DATA_INVALID"]
 
 
-@pytest.mark.parametrize(
-    ("file", "key", "lines"),
-    [
-        ("mkdocs.yml", "nav.Guide", "  - Guide:\n      - install.md\n"),
-        ("mkdocs.yml", "/tags/1", "tags: [a, b]\n"),
-        ("project.toml", "project.urls", '[project.urls]\nhome = "x"\n'),
-        ("setup.ini", "tea.minutes", "minutes = 5\n"),
-        ("page.md", "title", "title: Tea\n"),
-        ("page.md", "author", "KEY_NOT_FOUND"),
-        ("mkdocs.yml", "nav[", "INVALID_ARGUMENT"),
-        ("broken.yml", "a", "DATA_INVALID"),
-    ],
-)
+@CASE_TABLES.parametrize("file", "key", "lines")
 def test_key_is_read_by_its_address(engine: Engine, file: str, key: str, lines: str) -> None:
     assert content(engine, file, key) == lines
 
@@ -364,17 +347,7 @@ def test_keys_have_their_lines_values_and_comments() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("section", "key", "lines"),
-    [
-        ("db", "host", [6]),
-        ("db", "Host", [18]),
-        ("db", "HOST", [6, 18]),
-        ("DB", "host", []),
-        ("cache", "host", []),
-        (None, "NAME", [2]),
-    ],
-)
+@CASE_TABLES.parametrize("section", "key", "lines")
 def test_exact_key_takes_precedence_over_another_case(
     section: str | None, key: str, lines: list[int]
 ) -> None:
@@ -411,16 +384,6 @@ def test_comments_with_the_same_sign_are_one_block() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "groups"),
-    [
-        ("", []),
-        ("a\n", []),
-        ("\n", [(1, 1)]),
-        ("a\n\n \t\nb\n\n", [(2, 3), (5, 5)]),
-        ("\r\n\r\na\r\rb", [(1, 2), (4, 4)]),
-        ("\x0c\n", []),
-    ],
-)
+@CASE_TABLES.parametrize("text", "groups")
 def test_successive_blank_lines_are_a_group(text: str, groups: list[tuple[int, int]]) -> None:
     assert [(each.first_line, each.last_line) for each in text_outline(text).blank_lines] == groups

@@ -11,6 +11,7 @@ from mdplan.requests.batch import Batch, normalized_edits, read_batch
 from mdplan.text.diff import DiffStat, DiffText, find_hunks
 from mdplan.text.source import ByteEdit, splice
 from mdplan.text.unified_diff import DiffLine, FileDiff, NotADiff, read_diff
+from tests.support.case_tables import CaseTables
 from tests.support.patches import (
     Tool,
     creation_diff,
@@ -23,6 +24,9 @@ from tests.support.patches import (
     unidiff_print,
     unified_diff,
 )
+
+CASE_TABLES = CaseTables(__file__)
+
 
 NUMBERS = b"".join(b"%02d\n" % number for number in range(1, 21))
 
@@ -179,22 +183,7 @@ def test_unique_common_line_takes_precedence_over_repeated_ones(base: bytes, new
 
 
 # Names.
-@pytest.mark.parametrize(
-    ("path", "name", "name_line"),
-    [
-        ("x.md", "a/x.md", "a/x.md"),
-        ("my file.md", "a/my file.md", "a/my file.md\t"),
-        ("ü/日.md", "a/ü/日.md", "a/ü/日.md"),
-        ("a\u2028b.md", "a/a\u2028b.md", "a/a\u2028b.md"),
-        ('say "x".md', '"a/say \\"x\\".md"', '"a/say \\"x\\".md"'),
-        ("back\\slash.md", '"a/back\\\\slash.md"', '"a/back\\\\slash.md"'),
-        ("t\tn\nr\r.md", '"a/t\\tn\\nr\\r.md"', '"a/t\\tn\\nr\\r.md"'),
-        ("\a\b\v\f", '"a/\\a\\b\\v\\f"', '"a/\\a\\b\\v\\f"'),
-        ("\x01\x1f\x7f", '"a/\\001\\037\\177"', '"a/\\001\\037\\177"'),
-        ("plan b/x.md", '"a/plan\\040b/x.md"', '"a/plan\\040b/x.md"'),
-        ("x.md ", '"a/x.md\\040"', '"a/x.md\\040"'),
-    ],
-)
+@CASE_TABLES.parametrize("path", "name", "name_line")
 def test_names_are_written_as_git_reads_them(path: str, name: str, name_line: str) -> None:
     first, second, *_ = unified_diff(path, b"a\n", [ByteEdit(0, 1, b"b")]).decode().split("\n")
 
@@ -347,28 +336,7 @@ def only(diff: str) -> FileDiff:
     return file
 
 
-@pytest.mark.parametrize(
-    ("header", "old", "new"),
-    [
-        ("", None, None),
-        ("--- a/x.md\n+++ b/x.md\n", "x.md", "x.md"),
-        ("--- x.md\n+++ x.md\n", "x.md", "x.md"),
-        ("--- a/x.md\n+++ a/x.md\n", "a/x.md", "a/x.md"),
-        ("--- i/x.md\n+++ w/x.md\n", "x.md", "x.md"),
-        ("--- a/my file.md\t\n+++ b/my file.md\t\n", "my file.md", "my file.md"),
-        ("--- a/x.md\t2026-01-01 10:00\n+++ b/x.md\t2026-01-01 11:00\n", "x.md", "x.md"),
-        ("--- old.md\n+++ new.md\n", "old.md", "new.md"),
-        ("--- /dev/null\n+++ b/x.md\n", None, "x.md"),
-        ("--- a/x.md\n+++ /dev/null\n", "x.md", None),
-        ("diff --git a/x.md b/x.md\nindex 1..2 100644\n--- a/x.md\n+++ b/x.md\n", "x.md", "x.md"),
-        ("diff --git a/x.md b/x.md\n--- /dev/null\n+++ b/x.md\n", None, "x.md"),
-        (
-            '--- "a/caf\\303\\251\\t\\"1\\".md"\n+++ "b/caf\\303\\251\\t\\"1\\".md"\n',
-            'café\t"1".md',
-            'café\t"1".md',
-        ),
-    ],
-)
+@CASE_TABLES.parametrize("header", "old", "new")
 def test_names_are_read_without_prefix_quotes_and_time(header: str, old: str | None, new: str | None) -> None:
     file = only(header + HUNK)
 
@@ -380,21 +348,7 @@ def test_names_are_read_without_prefix_quotes_and_time(header: str, old: str | N
     )
 
 
-@pytest.mark.parametrize(
-    ("lines", "obstacle"),
-    [
-        ("old mode 100644\nnew mode 100755\n", "sets a file mode"),
-        ("new file mode 100755\n", "sets a file mode"),
-        ("new file mode 120000\n", "sets a file mode"),
-        ("deleted file mode 120000\n", "sets a file mode"),
-        ("new file mode 100644\n", None),
-        ("deleted file mode 100644\n", None),
-        ("deleted file mode 100755\n", None),
-        ("copy from x.md\ncopy to x.md\n", "copies a file"),
-        ("Binary files a/x.md and b/x.md differ\n", "changes binary data"),
-        ("GIT binary patch\n", "changes binary data"),
-    ],
-)
+@CASE_TABLES.parametrize("lines", "obstacle")
 def test_unsupported_diff_content_is_reported(lines: str, obstacle: str | None) -> None:
     assert only("diff --git a/x.md b/x.md\n" + lines).obstacle == obstacle
 

@@ -21,7 +21,10 @@ from mdplan.requests.batch import Batch, read_batch
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import Durability
 from mdplan.text.source import Source
+from tests.support.case_tables import CaseTables
 from tests.support.edit_trials import Document
+
+CASE_TABLES = CaseTables(__file__)
 
 
 def headings(text: str) -> list[str]:
@@ -29,23 +32,7 @@ def headings(text: str) -> list[str]:
 
 
 @pytest.mark.requirement("outline-7")
-@pytest.mark.parametrize(
-    ("text", "block"),
-    [
-        ("---\na: 1\n---\n# T\n", "---\na: 1\n---\n"),
-        ("---\na: 1\n...\n# T\n", "---\na: 1\n...\n"),
-        ("+++\na = 1\n+++\n# T\n", "+++\na = 1\n+++\n"),
-        ("--- \t\na: 1\n---  \n# T\n", "--- \t\na: 1\n---  \n"),
-        ("---\r\na: 1\r\n---\r\n# T\r\n", "---\r\na: 1\r\n---\r\n"),
-        ("---\ra: 1\r---\r# T\r", "---\ra: 1\r---\r"),
-        ("---\na: 1\n---", "---\na: 1\n---"),
-        ("---\n---\n# T\n", "---\n---\n"),
-        ("---\na: [\n---\n# T\n", "---\na: [\n---\n"),
-        ("---\na: |\n  ---\nb: 1\n---\n# T\n", "---\na: |\n  ---\nb: 1\n---\n"),
-        ("---\na: 1\n----\nb: 1\n---\n# T\n", "---\na: 1\n----\nb: 1\n---\n"),
-        ("---\na: 1\n\nb: 2\n---\n# T\n", "---\na: 1\n\nb: 2\n---\n"),
-    ],
-)
+@CASE_TABLES.parametrize("text", "block")
 def test_front_matter_reaches_from_fence_to_fence(text: str, block: str) -> None:
     found = find_front_matter(text)
 
@@ -55,25 +42,7 @@ def test_front_matter_reaches_from_fence_to_fence(text: str, block: str) -> None
 
 
 @pytest.mark.requirement("outline-7")
-@pytest.mark.parametrize(
-    ("text", "titles"),
-    [
-        ("--- x\na: 1\n---\n# A\n", ["--- x a: 1", "A"]),
-        ("----\na: 1\n----\n", ["a: 1"]),
-        ("- |---|\n# A\n", ["A"]),
-        ("---\n\ntext\n\n---\n\n# A\n", ["A"]),
-        ("---\n \t\ntext\n\n---\n", []),
-        (" ---\na: 1\n---\n", ["a: 1"]),
-        ("\n---\na: 1\n---\n", ["a: 1"]),
-        ("---\na: 1\n", []),
-        ("---", []),
-        ("---\n", []),
-        ("+++\na = 1\n---\n", ["+++ a = 1"]),
-        ("---\na: 1\n--- #\n", []),
-        ("---\na: 1\n---x\n", []),
-        ("", []),
-    ],
-)
+@CASE_TABLES.parametrize("text", "titles")
 def test_what_only_looks_like_front_matter_is_markdown(text: str, titles: list[str]) -> None:
     assert find_front_matter(text) is None
     assert headings(text) == titles
@@ -97,21 +66,7 @@ def keys(text: str) -> tuple[str, ...] | None:
     return tuple(content.values) if isinstance(content, FrontMatterContent) else None
 
 
-@pytest.mark.parametrize(
-    ("block", "expected"),
-    [
-        ("---\nb: 1\na:\n  c: 2\n---\n", ("b", "a")),
-        ("---\r\nb: 1\r\na: 2\r\n---\r\n", ("b", "a")),
-        ("---\rb: 1\ra: 2\r---\r", ("b", "a")),
-        ("+++\nb = 1\n[a]\nc = 2\n+++\n", ("b", "a")),
-        ("---\n2024: x\nyes: x\n---\n", ("2024", "yes")),
-        ("---\n# only a comment\n---\n", ()),
-        ("---\n---\n", ()),
-        ("---\nb: 1\n...\n", ("b",)),
-        ("---\na: |\n  ---\nb: 1\n---\n", ("a", "b")),
-        ("---\ntitle: ü\U0001f600\n---\n", ("title",)),
-    ],
-)
+@CASE_TABLES.parametrize("block", "expected")
 def test_keys_are_listed_in_order(block: str, expected: tuple[str, ...]) -> None:
     assert keys(block) == expected
 
@@ -267,29 +222,7 @@ def test_edit_that_cannot_be_made_is_named() -> None:
     assert problem.edit_index == 2
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("a : 1 # x", "a : 2 # x"),
-        ("a:\t1", None),
-        ('"a": 1', '"a": 2'),
-        ("? a\n: 1", None),
-        ("a:\n  1", "a:\n  2"),
-        ("a: !<tag:yaml.org,2002:int> 1", None),
-        ("a:\n- 1\n-\n  - x\nb: 1", "a: 2\nb: 1"),
-        ("a: {b: 1,\n  c: 2} # x", "a: 2 # x"),
-        ("a: 'one\n\n  two' # x", "a: 2 # x"),
-        ("a: >2-\n     one\nb: 1", "a: 2\nb: 1"),
-        ("a: \u2028 x", "a: \u2028 2"),
-        ("a: 'x\u2028y'", "a: 2"),
-        ("a: x\u00a0y", "a: 2"),
-        ("a:", "a: 2"),
-        ("{a: 1}", "{a: 2}"),
-        ("{a}", "{a: 2}"),
-        ("{a: }", "{a: 2 }"),
-        ("{a: [x,\n y]}", "{a: 2}"),
-    ],
-)
+@CASE_TABLES.parametrize("before", "after")
 def test_unusual_yaml_spelling_gets_a_new_value_or_is_refused(before: str, after: str | None) -> None:
     outcome = planned(f"---\n{before}\n---\n", set_values(a=2))
 
@@ -299,44 +232,7 @@ def test_unusual_yaml_spelling_gets_a_new_value_or_is_refused(before: str, after
         assert text_of(outcome) == f"---\n{after}\n---\n"
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        ("a", "a"),
-        ("y", '"y"'),
-        ("off", '"off"'),
-        ("0o17", '"0o17"'),
-        ("012", '"012"'),
-        ("12:30", '"12:30"'),
-        ("1_000", '"1_000"'),
-        (".5", '".5"'),
-        (".inf", '".inf"'),
-        ("+1", '"+1"'),
-        ("1.2.3", "1.2.3"),
-        ("2024-01-02 10:00", '"2024-01-02 10:00"'),
-        ("2024-01", "2024-01"),
-        ("=", '"="'),
-        ("<<", '"<<"'),
-        ("null", '"null"'),
-        ("a:", '"a:"'),
-        ("a: b", '"a: b"'),
-        ("a #b", '"a #b"'),
-        ("a#b", "a#b"),
-        ("-", '"-"'),
-        ("--", "--"),
-        ("--- x", '"--- x"'),
-        ("... x", '"... x"'),
-        ("[x", '"[x"'),
-        ("x]", "x]"),
-        ("\u2028", '"\\u2028"'),
-        ("\ufeffa", '"\\uFEFFa"'),
-        ("\U0001f600", "\U0001f600"),
-        ("\u00a0", '"\u00a0"'),
-        (1e16, "1.0e+16"),
-        (1.0, "1.0"),
-        (-0.5, "-0.5"),
-    ],
-)
+@CASE_TABLES.parametrize("value", "text")
 def test_scalar_is_quoted_where_yaml_would_change_its_type(value: object, text: str) -> None:
     assert scalar_text(value) == text
 

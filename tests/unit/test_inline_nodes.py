@@ -10,6 +10,10 @@ from mdplan.markdown.inline_node import InlineNode
 from mdplan.markdown.outline import Outline
 from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import Source
+from tests.support.case_tables import CaseTables
+
+CASE_TABLES = CaseTables(__file__)
+
 
 PARTS = ("text", "label", "destination", "title")
 
@@ -458,26 +462,7 @@ def html_attributes_check(text: str, *expected: Row) -> None:
     assert [(each.tag, each.name, each.value) for each in found] == list(expected)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("<a id=\"x\" NAME='y' href=z>", [("a", "id", "x"), ("a", "name", "y"), ("a", "href", "z")]),
-        ('<IMG src="a b"/>', [("img", "src", "a b")]),
-        ("<a href='?a&amp;b'>", [("a", "href", "?a&b")]),
-        ('<a\n  id = "x"\n>', [("a", "id", "x")]),
-        ("<input disabled data-x.y:z='1'>", [("input", "data-x.y:z", "1")]),
-        ('<a id="x > y"><b id=z>', [("a", "id", "x > y"), ("b", "id", "z")]),
-        ("<a id=''>", [("a", "id", "")]),
-        ("</a id=x> < a id=x> <a id=x", []),
-        ('<a id="x"name="y">', []),
-        ("<!-- <a id=x> --><b id=y>", [("b", "id", "y")]),
-        ("<!-- <a id=x>", []),
-        ("<![CDATA[<a id=x>]]><? <a id=x> ?><b id=y>", [("b", "id", "y")]),
-        ("<script src=s>'<a id=x>'</SCRIPT ><b id=y>", [("script", "src", "s"), ("b", "id", "y")]),
-        ("<style>a<b id=x>", []),
-        ("a id=x", []),
-    ],
-)
+@CASE_TABLES.parametrize("text", "expected")
 def test_attributes_of_opening_tags_are_listed(text: str, expected: list[Row]) -> None:
     html_attributes_check(text, *expected)
 
@@ -502,36 +487,7 @@ def test_cost_is_linear_in_the_text(piece: str) -> None:
 # --- Rendered text is what a reader sees of a heading.
 
 
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        ("Install", "Install"),
-        ("a\xa0b — c: d | e!", "a\xa0b — c: d | e!"),
-        ("the `code` of ``a`b``", "the code of a`b"),
-        ("`` `a` `` and ` ` and `b", "`a` and   and `b"),
-        ("`a``b` ``c` d``", "a``b c` d"),
-        ("*a* **b** ***c*** _d_ __e__", "a b c d e"),
-        ("~~a~~ ~b~", "a b"),
-        ("about_Comments a__b_c `d_e`", "about_Comments a__b_c d_e"),
-        ("about_Comments _g_h_", "about_Comments g_h"),
-        ("snake_case 2 * 3 * 4 ~", "snake_case 2 * 3 * 4 ~"),
-        ("[a *b*](c 'd') e", "a b e"),
-        ("![a `b` [c](d)](e) f", "a b c f"),
-        ("[![Build](x.svg)](y) Project", "Build Project"),
-        ("a <b>c</b> <a id='x'></a>d<!-- e -->", "a c d"),
-        ("<http://a.b> www.c.d", "http://a.b www.c.d"),
-        ("a &amp; b &copy; &#65; &nope;", "a & b © A &nope;"),
-        ("\\*a\\* \\\\ \\b", "*a* \\ \\b"),
-        ("[a][b] [c] [d][]", "a c d"),
-        ("[a [b] c]", "[a b c]"),
-        ("[ ] []", "[ ] []"),
-        ("a[^1] b[^long note]", "a b[^long note]"),
-        ("a\nb  \nc\\\nd", "a b c d"),
-        ("a\\|b", "a|b"),
-        ("\udcff *a*", "\udcff a"),
-        ("", ""),
-    ],
-)
+@CASE_TABLES.parametrize("content", "expected")
 def test_markup_is_removed_and_its_text_kept(content: str, expected: str) -> None:
     assert render_text(content) == expected
 

@@ -11,6 +11,9 @@ from mdplan.markdown.outline import Outline, find_code_blocks, find_tables, find
 from mdplan.markdown.targets import find_anchors, resolvable_targets
 from mdplan.text.lines import Span
 from mdplan.text.source import Source
+from tests.support.case_tables import CaseTables
+
+CASE_TABLES = CaseTables(__file__)
 
 
 def outline(text: str) -> Outline:
@@ -20,34 +23,7 @@ def outline(text: str) -> Outline:
 # Formats.
 
 
-@pytest.mark.parametrize(
-    ("path", "text", "given", "expected"),
-    [
-        ("a.md", "", None, "markdown"),
-        ("a.mdx", "", None, "markdown"),
-        ("a/B.CFG", "", None, "ini"),
-        ("a.md", "[a]\nb = 1\n", None, "markdown"),
-        ("a.md", "", "ini", "ini"),
-        (".gitconfig", "# comment\n[core]\n\tbare = false\n", None, "ini"),
-        (".editorconfig", "root = true\n\n[*.py]\nindent = 4\n", None, "ini"),
-        ("settings", "[a]\nb=1\n", None, "ini"),
-        ("a.toml", "[a]\nb = [\n1,\n]\n", None, "toml"),
-        (".env", "A=1\n", None, "text"),
-        ("a.properties", "a = 1\nb: 2\n", None, "text"),
-        ("a.txt", "[1] A note.\na = b\n", None, "text"),
-        ("a.txt", "[a]\nb: c\n", None, "text"),
-        ("a.md.bak", "# Heading\n", None, "text"),
-        ("a.txt", "", "markdown", "markdown"),
-        ("a.md", "# Heading\n", "text", "text"),
-        ("README", "\n \n  ## Heading\n", None, "markdown"),
-        ("README", "---\na: 1\n---\n", None, "markdown"),
-        ("README", "text\n# Heading\n", None, "text"),
-        ("README", "#tag\n", None, "text"),
-        ("README", "    # code\n", None, "text"),
-        ("v1.md/README", "plain\n", None, "text"),
-        ("a/.gitignore", "# comment\n", None, "text"),
-    ],
-)
+@CASE_TABLES.parametrize("path", "text", "given", "expected")
 def test_format_comes_from_the_option_then_the_name_then_the_content(
     path: str, text: str, given: str | None, expected: str
 ) -> None:
@@ -158,36 +134,12 @@ def test_regions_are_found_at_every_depth_and_in_each_other() -> None:
     assert unpaired == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "```\n<!-- a:start -->\n```\n",
-        "x\n\n    <!-- a:start -->\n",
-        "x `<!-- a:start -->`\n",
-        "---\nx: <!-- a:start -->\n---\n",
-        "<!-- see <!-- a:start -->\n",
-        "<!-- a:start\n-->\n",
-        "<!-- a:begin -->\n",
-        "<!-- -a:start -->\n",
-        "<!-- a b:start -->\n",
-    ],
-)
+@CASE_TABLES.parametrize("text")
 def test_marker_look_alike_is_text(text: str) -> None:
     assert regions(text) == ([], [])
 
 
-@pytest.mark.parametrize(
-    ("markers", "pairs", "unpaired"),
-    [
-        ("a:start", [], [("a", True, 1)]),
-        ("a:end", [], [("a", False, 1)]),
-        ("a:end a:start", [], [("a", False, 1), ("a", True, 2)]),
-        ("a:start b:start a:end b:end", [("a", 1, 3)], [("b", True, 2), ("b", False, 4)]),
-        ("a:start a:start a:end", [("a", 2, 3)], [("a", True, 1)]),
-        ("a:start a:end a:end", [("a", 1, 2)], [("a", False, 3)]),
-        ("a:start A:end", [], [("a", True, 1), ("A", False, 2)]),
-    ],
-)
+@CASE_TABLES.parametrize("markers", "pairs", "unpaired")
 def test_unpaired_markers_are_reported(
     markers: str, pairs: list[tuple[str, int, int]], unpaired: list[tuple[str, bool, int]]
 ) -> None:
@@ -240,25 +192,7 @@ def test_span_after_the_last_link_has_no_links() -> None:
     assert reference_uses(document, Span(end, end)) == ()
 
 
-@pytest.mark.parametrize(
-    "link",
-    [
-        "[x](#foo-bar)",
-        "[x](<#Foo-Bar> 'title')",
-        "[x](#foo%2Dbar)",
-        "[x](#user-content-foo-bar)",
-        "[x](#here)",
-        "[x](#)",
-        "[x](#top)",
-        "[x](#:~:text=foo)",
-        '<a href="#foo-bar">x</a>',
-        "[[#Foo Bar]]",
-        "[[#^block]]",
-        "x[^n]",
-        "x[^N]",
-        "[x]\n\n[x]: #foo-bar",
-    ],
-)
+@CASE_TABLES.parametrize("link")
 def test_link_to_a_place_of_the_same_file_resolves(link: str) -> None:
     document = outline(f'# Foo Bar\n\n<b id="HERE"></b> {link}\n\n[^n]: note\n')
 
@@ -266,22 +200,7 @@ def test_link_to_a_place_of_the_same_file_resolves(link: str) -> None:
 
 
 @pytest.mark.requirement("toolset-text-17")
-@pytest.mark.parametrize(
-    ("link", "target"),
-    [
-        ("[x](#gone)", "#gone"),
-        ("[`x`](<#go ne>)", "#go ne"),
-        ("[x](#foo-bar-1)", "#foo-bar-1"),
-        ('<a href="#gone">x</a>', "#gone"),
-        ("[[#Gone]]", "#Gone"),
-        ("x[^gone]", "[^gone]"),
-        ("[x[^gone]](u)", "[^gone]"),
-        ("`[^x]` [^gone] [^n](u) `[^y]`", "[^gone]"),
-        ("| [^gone] |\n|---|", "[^gone]"),
-        ("## [^gone]", "[^gone]"),
-        ("> [x]\n\n> [x]: #gone", "#gone"),
-    ],
-)
+@CASE_TABLES.parametrize("link", "target")
 def test_link_to_a_missing_anchor_of_the_same_file_is_broken(link: str, target: str) -> None:
     document = outline(f"# Foo Bar\n\n{link}\n\n[^n]: note\n")
 
@@ -291,22 +210,7 @@ def test_link_to_a_missing_anchor_of_the_same_file_is_broken(link: str, target: 
     assert document.source.lines.line_at(found[0].span.start) == found[0].line
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[x](other.md#gone)",
-        "![x](#gone)",
-        "`[x](#gone)` `[^gone]`",
-        "    [^gone]",
-        "```\n[^gone]\n```",
-        r"\[^gone]",
-        "[^](u)",
-        "[x][gone]",
-        '<a id="x"></a>',
-        "[[Other#gone]]",
-        "[^a]: #gone",
-    ],
-)
+@CASE_TABLES.parametrize("text")
 def test_links_to_other_files_are_not_checked(text: str) -> None:
     assert local_links(outline(f"# Foo\n\n{text}\n")) == ()
 

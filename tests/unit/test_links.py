@@ -43,8 +43,12 @@ from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lines import Span
 from mdplan.text.source import DocumentFormat, Source
 from tests.properties.strategies import characters
+from tests.support.case_tables import CaseTables
 from tests.support.files import NoOtherFiles
 from tests.unit.test_planning import steps
+
+CASE_TABLES = CaseTables(__file__)
+
 
 GUIDE = "# Guide\n\n## Install\n\n## Use\n"
 
@@ -398,26 +402,7 @@ def test_destination_is_split_into_path_and_fragment(
     assert (found.form, found.path, found.fragment) == (form, path, fragment)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[a](https://e.org/b.md)",
-        "[a](mailto:b@c.d)",
-        "[a](//e.org/b.md)",
-        "<https://e.org/b.md>",
-        "www.example.org",
-        "[a]()",
-        "`[a](b.md)`",
-        "\\[a](b.md)",
-        "    [a](b.md)",
-        "<!-- [a](b.md) -->",
-        '<link href="b.css">',
-        "[a][b]",
-        "# [[b]]",
-        # What stands before the sign cannot be told from the entity.
-        "[a](b&num;c)",
-    ],
-)
+@CASE_TABLES.parametrize("text")
 def test_external_destination_is_ignored(text: str) -> None:
     assert destinations(destinations_outline(text), [Span(0, len(text))]) == ()
 
@@ -479,17 +464,7 @@ def test_relative_link_between_files_resolves_to_the_path(
     assert leads_out(path) == (ups > 0)
 
 
-@pytest.mark.parametrize(
-    ("folder", "link", "path"),
-    [
-        ("a/b", "../c.md", "a/c.md"),
-        ("a/b", "./c.md", "a/b/c.md"),
-        ("a/b", "/c.md", "c.md"),
-        ("a", "../../c.md", "../c.md"),
-        ("a", "b//c/", "a/b/c"),
-        ("", ".", ""),
-    ],
-)
+@CASE_TABLES.parametrize("folder", "link", "path")
 def test_link_follows_its_renamed_target(folder: str, link: str, path: str) -> None:
     assert followed(folder, link) == path
 
@@ -524,25 +499,7 @@ def check(text: str, expected: str, broken: list[tuple[int, str]] | None = None)
     assert [(link.line, link.target) for link in links if not link.resolves] == (broken or [])
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("No link: [a] (b), `[a](b)`, \\[a](b), a\\@b.c\n", ""),
-        ("[a](b) and [c](<d e> 'f'), [g](\n  h\n  (i))\n", "inline 3"),
-        ("[![badge](a.svg)](b) ![c][d]\n\n[d]: e.png\n", "inline 1 image 2"),
-        ("[a][B  c], [b\nC], [b c][] and [nothing][here]\n\n[b c]: d\n", "reference 3"),
-        ("<https://a.b> https://c.d. (www.e.f) me@g.hi <me@g.hi> mailto:me@g.hi\n", "autolink 6"),
-        ("[see www.a.b](c) <a href='d'>http://e.f</a> *http://g.h*\n", "inline 1 autolink 2 html 1"),
-        (
-            "# [a](b) #c\n\n[d](e)\n===\n\n| [f](g) | `|\n|---|---|\n| h | <ij:k> | [k](l) |\n",
-            "inline 3 autolink 1",
-        ),
-        ("- [ ] [a](b)\n  - c\n    [d](e)\n\n  > [f](g)\n  > h\n\n  ```\n  [i](j)\n  ```\n", "inline 3"),
-        ("[[page]] and [[page|text]] and `[[code]]`\n", "wiki 2"),
-        ("<div>\n<a href=b>[c](d)</a>\n</div>\n\nx <!-- [e](f) --> <a\nhref=g>\n", "html 2"),
-        ("```\n[a](b)\n```\n\n    [c](d)\n\n[e]: f\n", ""),
-    ],
-)
+@CASE_TABLES.parametrize("text", "expected")
 def test_links_are_counted_by_kind(text: str, expected: str) -> None:
     check(text, expected)
 
@@ -567,25 +524,7 @@ TEXT = """[a] and [see][a], ![a][]
 """
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "lines"),
-    [
-        ("[a] and", "[c] and", [1]),
-        ("[a] and", "[b] and", []),
-        ("[a] and", "[a](x.md) and", []),
-        ("[a] and", r"\[a] and", []),
-        ("[a] and", "a and", []),
-        ("[see][a]", "[other][a]", []),
-        ("[see][a]", "[see][ax]", [1]),
-        ("![a][]", "![xa][]", [1]),
-        ("`[a]`", "`[c]`", []),
-        ("[a]: one.html", "[a]: three.html", []),
-        ("[a]: one.html", "[A]: one.html", []),
-        ("[a]: one.html", "[c]: one.html", [1, 1, 1]),
-        ("[b]: two.html", "[b]\n", [3]),
-        ("[a] and [see][a], ![a][]", "[c] and [see][c], ![c][]", []),
-    ],
-)
+@CASE_TABLES.parametrize("old", "new", "lines")
 def test_links_that_lose_their_definition_are_reported(old: str, new: str, lines: list[int]) -> None:
     edit = {"op": "replace_match", "pattern": old, "replacement": new}
     plan = Document.from_text(TEXT).plan([edit])

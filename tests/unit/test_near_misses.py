@@ -16,7 +16,11 @@ from mdplan.text.near_misses import FoldedText, SearchTerm, describe_near_misses
 from mdplan.text.pattern import MOST_PARTS, has_too_many_parts, required_texts
 from mdplan.text.source import Source
 from mdplan.text.visible import nearest_names
+from tests.support.case_tables import CaseTables
 from tests.unit.test_planning import steps
+
+CASE_TABLES = CaseTables(__file__)
+
 
 TEXT = """\
 # Guide
@@ -54,88 +58,14 @@ def near(text: str, wanted: SearchTerm | str, within: Span | None = None) -> lis
     return [(miss.line, miss.col, miss.end_line, miss.differs) for miss in found]
 
 
-@pytest.mark.parametrize(
-    ("wanted", "place", "differs"),
-    [
-        # Quotes.
-        ("It's a", (3, 1, 3), "curly quotes (U+2019, not U+0027) at column 3"),
-        ('a "quoted" word', (3, 6, 3), "curly quotes (U+201C, not U+0022) at column 8 and 1 other place"),
-        ('fox "jumps"', (4, 17, 4), "quotes (nothing, not U+0022) at column 21 and 1 other place"),
-        # Dashes.
-        ("last -- line", (25, 1, 25), "dashes (U+2014, not U+002D U+002D) at column 6"),
-        # Blanks that are no plain ones.
-        ("and more.", (3, 24, 3), "a non-breaking space (U+00A0, not U+0020) at column 27"),
-        ("A wide and", (19, 1, 19), "an ideographic space (U+3000, not U+0020) at column 2"),
-        # Characters that show as nothing.
-        ("lait here", (6, 9, 6), "a zero width space (U+200B, not nothing) at column 13"),
-        ("the\ufeff lazy", (5, 2, 5), "a zero width no-break space (nothing, not U+FEFF) at column 6"),
-        # The amount of blanks.
-        ("jumps over", (4, 21, 4), "blanks (2, not 1) at column 27"),
-        ("code(a, b)", (13, 1, 13), "blanks (none, not 1) at column 8"),
-        ("quick\tbrown", (4, 5, 4), "blanks (1 blank, not 1 tab) at column 10"),
-        ("trailing tab\n", (23, 1, 23), "trailing blanks (1 tab, not none) at column 13"),
-        ("over  \n\tthe", (4, 28, 5), "trailing blanks (none, not 2) at column 32"),
-        ("over\n  the lazy", (4, 28, 5), "indentation (1 tab, not 2 blanks) at 5:1"),
-        ("dog.\n\tCafé", (5, 11, 6),
-         "trailing blanks (2, not none) at column 15, indentation (none, not 1 tab) at 6:1"),
-        ("tab\t\n\nlast", (23, 10, 25), "blanks on an empty line (1 tab and 2 blanks, not none) at 24:1"),
-        # Line breaks.
-        ("over the lazy", (4, 28, 5), "line breaks (1, not none) at column 32"),
-        ("quick\nbrown", (4, 5, 4), "line breaks (none, not 1) at column 10"),
-        ("First line\nSecond line", (16, 1, 18), "blank lines (1, not none) at 17:1"),
-        ("Second line\n\n\nA", (18, 1, 19), "blank lines (none, not 2) at 19:1"),
-        # Letters.
-        ("installation OF the", (15, 1, 15), "case at column 1 and 1 other place"),
-        ("Cafe\u0301 au", (6, 1, 6), "Unicode normalization (composed, not decomposed) at column 4"),
-        ("e\u0301t\u00e9", (22, 17, 22), "Unicode normalization (decomposed, not composed) at column 20"),
-        ("Cafe au", (6, 1, 6), "accents at column 4"),
-        ("find it", (6, 21, 6), "another form of a character (U+FB01, not U+0066 U+0069) at column 21"),
-        # Markup.
-        ("Use the --flag option", (8, 1, 8), "markup (1 character, not none) at column 9 and 1 other place"),
-        ("and bold text", (8, 25, 8), "markup (2 characters, not none) at column 29 and 1 other place"),
-        ("and __bold", (8, 25, 8), "markup (U+002A U+002A, not U+005F U+005F) at column 29"),
-        ("* item one\n* item", (9, 1, 10), "markup (U+002D, not U+002A) at column 1 and 1 other place"),
-        ("the **quick** fox", None, None),
-        # Escapes.
-        ("over\\n\\tthe", (4, 28, 5), "escapes (given as a backslash and a letter)"),
-        ("OVER\\n\\tthe", (4, 28, 5), "escapes (given as a backslash and a letter), case at column 28"),
-        ("lazy\\_dog.", (5, 6, 5), "blanks (1, not none) at column 10, markup (none, not 2) at column 11"),
-        # Several at once.
-        ("it's a “quoted", (3, 1, 3), "case at column 1, curly quotes (U+2019, not U+0027) at column 3"),
-        # Similar text.
-        ("instalation of the server", (15, 1, 15), "about 1 of 22 characters, from column 7 on"),
-        ("The fast brown fox jumps over", (4, 1, 4), "about 5 of 24 characters, from column 5 on"),
-        ("the lazy cat.", None, None),
-        # Nothing like it.
-        ("Nowhere to be seen", None, None),
-        ("  \n ", None, None),
-    ],
-)  # fmt: skip
+@CASE_TABLES.parametrize("wanted", "place", "differs")
 def test_difference_is_reported_with_its_position(
     wanted: str, place: tuple[int, int, int] | None, differs: str | None
 ) -> None:
     assert near(TEXT, wanted) == ([(*place, differs)] if place is not None else [])
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted", "expected"),
-    [
-        ("one\ntwo\nthree\n", "two", [(2, 1, 2, "the place only")]),
-        ("one\ntwo\nthree\n", "two\nthree", [(2, 1, 3, "the place only")]),
-        ("one\ntwo\n\nthree\n", "two\n", [(2, 1, 3, "the place only")]),
-        ("a\n---\nb\n", "---", [(2, 1, 2, "the place only")]),
-        ("a\n-----\nb\n", "---", []),
-        ("a\n  two\nb\n", "two", [(2, 1, 2, "indentation (2, not none) at column 1")]),
-        ("a\ntwo  \nb\n", "two", [(2, 1, 2, "trailing blanks (2, not none) at column 4")]),
-        ("a\ntwo", "two ", [(2, 1, 2, "trailing blanks (none, not 1) at column 4")]),
-        ("a\nor two\nb\n", "two", [(2, 4, 2, "more text before it at column 1")]),
-        ("a\ntwo of\nb\n", "two", [(2, 1, 2, "more text after it at column 4")]),
-        ("a\n> two\nb\n", "two", [(2, 3, 2, "more text before it at column 1")]),
-        ("-two\n", "two", [(1, 1, 1, "dashes (U+002D, not nothing) at column 1")]),
-        ("one\n\n\ntwo\n", "one\n\ntwo", [(1, 1, 4, "blank lines (2, not 1) at 3:1")]),
-        ("an entirly new\n", "an entirely new!", [(1, 1, 1, "about 2 of 14 characters, from column 9 on")]),
-    ],
-)  # fmt: skip
+@CASE_TABLES.parametrize("text", "wanted", "expected")
 def test_line_near_miss_covers_whole_lines(
     text: str, wanted: str, expected: list[tuple[int, int, int, str]]
 ) -> None:
@@ -374,22 +304,7 @@ MANY = tuple(f"chapter {number} about topic {number}" for number in range(3_000)
 
 
 @pytest.mark.parametrize("others", [(), MANY], ids=["few", "many"])
-@pytest.mark.parametrize(
-    ("wanted", "expected"),
-    [
-        ("instalation", "installing"),
-        ("install", "installing"),
-        ("getting started", "getting started with the cli"),
-        ("confguration", "configuration"),
-        ("enviroment variable", "environment variables"),
-        ("retry policies", "32 retry policy"),
-        ("api", "api reference"),
-        ("the api reference page", "api reference"),
-        ("bufferconcatt list", "static method bufferconcatlist totallength"),
-        ("uber uns", "über uns"),
-        ("contribute", "contributing"),
-    ],
-)
+@CASE_TABLES.parametrize("wanted", "expected")
 def test_nearest_name_is_the_first(others: tuple[str, ...], wanted: str, expected: str) -> None:
     assert nearest_names(wanted, (*others, *NAMES))[:1] == [expected]
 
@@ -411,40 +326,7 @@ def test_at_most_three_names_are_given() -> None:
 # --- The literals of a pattern: where one is missing, nothing matches.
 
 
-@pytest.mark.parametrize(
-    ("pattern", "texts"),
-    [
-        ("plain", ("plain",)),
-        (r"powershell-7\.\d", ("powershell-7.",)),
-        (r"Azure\s+AD|Entra", ("Azure", "Entra")),
-        ("colou?r", ("colo",)),
-        ("ab+c", ("ab",)),
-        ("ab*cde", ("cde",)),
-        ("ab{0,2}cd", ("cd",)),
-        ("(?:x|y)lease (old|new) re(?=d)", ("lease ",)),
-        ("(?P<name>old)tail", ("tail",)),
-        ("[a-z]+tail", ("tail",)),
-        (r"[\]x]tail", ("tail",)),
-        ("^# Title$", ("# Title",)),
-        (r"\*\*bold\*\*", ("**bold**",)),
-        ("old|(new)", None),
-        ("(a|b)", None),
-        ("a?", None),
-        ("", None),
-        (r"\d+", None),
-        ("(?i)old", None),
-        ("(?x) o l d", None),
-        ("x(?#comment)y", None),
-        (r"\x41bc", None),
-        (r"\p{Lu}bc", None),
-        (r"(a)\1bc", None),
-        ("(?:old){e<=1}", None),
-        ("(?r)old", None),
-        ("[[a-z]--[b]]x", None),
-        ("a{b", None),
-        ("old{3,1}", None),
-    ],
-)
+@CASE_TABLES.parametrize("pattern", "texts")
 def test_required_literals_of_a_pattern_are_found(pattern: str, texts: tuple[str, ...] | None) -> None:
     assert required_texts(pattern) == texts
 

@@ -23,7 +23,10 @@ from mdplan.storage.files import FileName
 from mdplan.storage.root import Root, Workspace
 from mdplan.text.lines import Span
 from mdplan.text.source import Source
+from tests.support.case_tables import CaseTables
 from tests.support.edit_trials import Document
+
+CASE_TABLES = CaseTables(__file__)
 
 
 def outline(text: str) -> Outline:
@@ -49,44 +52,12 @@ def test_headings_equal_in_bytes_have_different_ids() -> None:
 
 
 # What a section is.
-@pytest.mark.parametrize(
-    "text",
-    [
-        "```\n# A\n```\n",
-        "x\n\n    # A\n",
-        "<!--\n\n# A\n\n-->\n",
-        "<div>\n# A\n</div>\n",
-        "#A\n",
-        "#\xa0A\n",
-        "####### A\n",
-        "- [ ] # A\n",
-        "- a\n---\n",
-        "[a]: /u\n---\n",
-        "---\na: 1\n# A\n---\n",
-        "x\u2028# A\n",
-        "x\x0c# A\n",
-        "\\# A\n",
-    ],
-)
+@CASE_TABLES.parametrize("text")
 def test_heading_look_alike_starts_no_section(text: str) -> None:
     assert len(outline(text).sections) == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "title"),
-    [
-        ("#\n", ""),
-        ("# `code` *and* **more** ##\n", "code and more"),
-        ("# [link](u) ![alt](i) &amp; <b>tag</b> \\*\n", "link alt & tag *"),
-        ('# <a name="x"></a> Install\n', "Install"),
-        ('# Install <a id="x"></a>\n', "Install"),
-        ("# a | b\n--|--\n", "a | b"),
-        ("## a|\n--\n", "a|"),
-        ("| a |\n---\n", "| a |"),
-        ("# A\x00B\n", "A\ufffdB"),
-        ("# a&#10;b  `c \t d`\n", "a b c d"),
-    ],
-)
+@CASE_TABLES.parametrize("text", "title")
 def test_title_is_the_heading_as_a_reader_sees_it(text: str, title: str) -> None:
     assert titles(outline(text))[0] == title
 
@@ -301,17 +272,7 @@ def test_best_tier_that_matches_wins(text: str, path: list[str], line: int) -> N
 
 
 @pytest.mark.requirement("outline-4")
-@pytest.mark.parametrize(
-    ("text", "path"),
-    [
-        ("# A\n# A\n", ["A"]),
-        ("# X\n## A\n# Y\n## A\n", ["A"]),
-        ("# a\n# A\n", ["a!"]),
-        # Exact suffix and canonical full path name different sections.
-        ("# X\n## Setup\n# setup\n", ["Setup"]),
-        ("# Guide\n## A\n### B\n# a\n## b\n", ["A", "B"]),
-    ],
-)
+@CASE_TABLES.parametrize("text", "path")
 def test_equal_matches_are_ambiguous_without_an_occurrence(text: str, path: list[str]) -> None:
     document = outline(text)
     found = find_by_path(document, path)
@@ -527,18 +488,7 @@ def test_anchor_is_that_of_the_site_generator(title: str) -> None:
     assert tuple(found) == TABLE[title]
 
 
-@pytest.mark.parametrize(
-    ("style", "wanted"),
-    [
-        ("github", ["a", "a-1", "a-1-1", "own", "own", "", "-1"]),
-        ("docusaurus", ["a", "a-1", "a-1-1", "own", "own", "", "-1"]),
-        ("hugo", ["a", "a-1", "a-1-1", "own", "own-1", "heading", "heading-1"]),
-        ("docfx", ["a", "a-1", "a-1-1", "own", "own", "section", "section-1"]),
-        ("vitepress", ["a", "a-1", "a-1-1", "own", "own-1", "", "-1"]),
-        ("python-markdown", ["a", "a_1", "a-1", "own", "own_1", "_1", "_2"]),
-        ("pymdownx", ["a", "a_1", "a-1", "own", "own_1", "_1", "_2"]),
-    ],
-)
+@CASE_TABLES.parametrize("style", "wanted")
 def test_repeated_and_empty_anchors_get_the_suffixes_of_the_generator(style: str, wanted: list[str]) -> None:
     text = "# A\n\n# A\n\n# A-1\n\n# X {#own}\n\n# Own\n\n# !\n\n# ?\n"
 
@@ -627,35 +577,7 @@ Text[^1] and[^2].
 """
 
 
-@pytest.mark.parametrize(
-    ("edit", "old", "new"),
-    [
-        (
-            {"op": "add_list_item", "list": {"index": 0}, "item": "new", "position": "end"},
-            "    - [ ] two\n",
-            "    - [ ] two\n    - new\n",
-        ),
-        ({"op": "remove_list_item", "item": "one"}, "    - one\n", ""),
-        ({"op": "set_task", "item": "two", "done": True}, "[ ] two", "[x] two"),
-        (
-            {
-                "op": "upsert_table_row",
-                "table": {"index": 0},
-                "keyColumn": "k",
-                "key": "b",
-                "row": {"v": "2"},
-            },
-            "    | a | 1 |\n",
-            "    | a | 1 |\n    | b | 2 |\n",
-        ),
-        (
-            {"op": "add_list_item", "list": {"index": 1}, "item": "new", "position": "end"},
-            "    - four\n",
-            "    - four\n    - new\n",
-        ),
-        ({"op": "remove_list_item", "item": "four"}, "    - four\n", ""),
-    ],
-)
+@CASE_TABLES.parametrize("edit", "old", "new")
 def test_blocks_in_footnotes_are_edited(edit: dict[str, Any], old: str, new: str) -> None:
     built = Document("a.md", TEXT.encode()).plan(edit)
 
@@ -696,19 +618,7 @@ def test_footnotes_in_one_line_do_not_overlap() -> None:
 # --- Markdown that callers want to insert.
 
 
-@pytest.mark.parametrize(
-    ("markdown", "text"),
-    [
-        ("a", "a"),
-        ("\n\na\n\n", "a"),
-        ("\r\n \t\r\na\r\nb\r\n\r\n", "a\nb"),
-        ("  - a\n\n  - b  \n \n", "  - a\n\n  - b  "),
-        ("\n    code\n", "    code"),
-        ("a\n\f\n", "a\n\f"),
-        ("", ""),
-        ("\n \n\t", ""),
-    ],
-)
+@CASE_TABLES.parametrize("markdown", "text")
 def test_blank_lines_around_a_payload_do_not_belong_to_it(markdown: str, text: str) -> None:
     payload = read_payload(markdown)
 

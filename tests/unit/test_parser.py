@@ -29,7 +29,10 @@ from mdplan.storage.filesystem import Durability
 from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import Source
 from mdplan.text.visible import display_width
+from tests.support.case_tables import CaseTables
 from tests.unit.test_planning import steps
+
+CASE_TABLES = CaseTables(__file__)
 
 
 @pytest.mark.parametrize(
@@ -97,16 +100,7 @@ def test_ranges_are_within_the_text_at_character_boundaries(text: str) -> None:
             assert len(data[: place["start"]].decode()) == prepared.offset(place["start"])
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("a\0\udc80b\r\rc\r\n", "a\ufffd\ufffdb\n\nc\r\n"),
-        ("```\n\t```\t\n", "```\n\t``` \n"),
-        ("> ~~~\t \r\n", "> ~~~  \r\n"),
-        ("|a|b|\n|-\t|-|\n", "|a|b|\n|- |-|\n"),
-        ("`a`\t\n", "`a`\t\n"),
-    ],
-)
+@CASE_TABLES.parametrize("text", "expected")
 def test_text_is_prepared_where_pulldown_deviates(text: str, expected: str) -> None:
     assert PreparedText(text).text == expected
 
@@ -344,20 +338,7 @@ def rows_of(table: TableSource) -> list[list[str]]:
     return [[table.text_in(row, at) for at in range(len(row.cells))] for row in table.rows]
 
 
-@pytest.mark.parametrize(
-    ("row", "cells", "outer_pipes"),
-    [
-        ("| a | b |", ["a", "b"], (True, True)),
-        ("a | b", ["a", "b"], (False, False)),
-        ("|a", ["a"], (True, False)),
-        ("a|", ["a"], (False, True)),
-        ("||", [""], (True, True)),
-        ("| a \\| b | `c \\| d` |", ["a | b", "`c | d`"], (True, True)),
-        ("a\\|", ["a|"], (False, False)),
-        ("| a | b | c |", ["a", "b", "c"], (True, True)),
-        ("\u00a0a\u00a0|\tb", ["a", "b"], (False, False)),
-    ],
-)
+@CASE_TABLES.parametrize("row", "cells", "outer_pipes")
 def test_row_is_split_at_unescaped_pipes(row: str, cells: list[str], outer_pipes: tuple[bool, bool]) -> None:
     (table,) = outline(f"| x | y |\n|---|---|\n{row}\n").tables
 
@@ -434,33 +415,12 @@ def test_lists_are_read_with_nested_items() -> None:
     assert [each.index for each in lists.all] == [0, None, None, 1, 2, 3, None, 4]
 
 
-@pytest.mark.parametrize(
-    ("text", "is_spaced"),
-    [
-        ("- a\n- b\n", False),
-        ("- a\n\n- b\n- c\n", True),
-        ("- a\n\n  b\n- c\n", False),
-        ("- a\n\n  b\n", True),
-        ("> - a\n>\n> - b\n", True),
-        ("> - a\n> - b\n>\n", False),
-    ],
-)
+@CASE_TABLES.parametrize("text", "is_spaced")
 def test_list_with_blank_lines_between_items_is_loose(text: str, is_spaced: bool) -> None:
     assert outline(text).lists.outermost[0].is_spaced is is_spaced
 
 
-@pytest.mark.parametrize(
-    ("text", "position", "expected"),
-    [
-        ("- a\n", 0, ("-", "", " ", "  ")),
-        ("12)   a\n", 0, ("12)", "", "   ", "      ")),
-        ("-\ta\n", 0, ("-", "", "\t", "    ")),
-        ("-\n  a\n", 0, ("-", "", " ", "  ")),
-        ("-    a\n", 0, ("-", "", "    ", "     ")),
-        ("-     code\n", 0, ("-", "", " ", "  ")),
-        ("> - a\n> - b\n", 1, ("-", "> ", " ", "  ")),
-    ],
-)
+@CASE_TABLES.parametrize("text", "position", "expected")
 def test_marker_has_its_column_and_content_indentation(
     text: str, position: int, expected: tuple[str, str, str, str]
 ) -> None:
@@ -479,18 +439,7 @@ def test_marker_after_another_is_indented_by_its_width() -> None:
     assert (marker.prefix, base.text_of(marker.span)) == ("   ", "-")
 
 
-@pytest.mark.parametrize(
-    ("text", "is_open"),
-    [
-        ("```\n", True),
-        ("```\n\n", True),
-        ("```\n\n\n", True),
-        ("```\n```\n", False),
-        ("```\r\n```\r\n", False),
-        ("```\r```\r", False),
-        ("```\n\n```", False),
-    ],
-)
+@CASE_TABLES.parametrize("text", "is_open")
 def test_fence_is_closed_only_by_its_last_line(text: str, is_open: bool) -> None:
     (fence,) = outline(text).blocks
 

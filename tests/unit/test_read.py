@@ -21,6 +21,10 @@ from mdplan.requests.read import ReadRequest, ReadTarget
 from mdplan.requests.search import SearchRequest
 from mdplan.text.source import Source, sha256_hex
 from tests.properties.hostile_markdown import hostile_documents
+from tests.support.case_tables import CaseTables
+
+CASE_TABLES = CaseTables(__file__)
+
 
 GUIDE = dedent("""\
     ---
@@ -77,35 +81,7 @@ def read(text: str = GUIDE, budget: int = 10_000, cursor: str | None = None, **t
     return read_target("a.md", outline(text), request.targets[0], budget, cursor)
 
 
-@pytest.mark.parametrize(
-    ("target", "first", "last"),
-    [
-        ({}, 1, 41),
-        ({"heading": "Install"}, 10, 27),
-        ({"heading": "Install", "subsections": False}, 10, 19),
-        ({"heading_path": ("Guide", "Install", "Linux")}, 20, 27),
-        ({"heading_path": ()}, 4, 5),
-        ({"heading": "Use", "occurrence": 2}, 35, 41),
-        ({"heading": "Quoted"}, 33, 33),
-        ({"anchor": "linux"}, 20, 27),
-        ({"anchor": "#deep"}, 30, 34),
-        ({"lines": {"start": 2, "end": 3}}, 2, 3),
-        ({"lines": {"start": 40, "end": 99}}, 40, 41),
-        ({"code_block": {"index": 0}}, 13, 13),
-        ({"code_block": {"language": "sh"}}, 13, 13),
-        ({"region": "toc"}, 25, 25),
-        ({"front_matter": True}, 1, 3),
-        ({"match": "package", "context": 1}, 21, 23),
-        ({"match": r"^Tw\w+", "match_type": "regex", "context": 0}, 37, 37),
-        ({"match": "PACKAGE", "case_sensitive": False, "context": 0}, 22, 22),
-        ({"start_line": 39, "until": r"\[LOG-"}, 39, 40),
-        ({"start_line": 41, "until": r"\[LOG-"}, 41, 41),
-        ({"start_line": 39, "until": "^text"}, 39, 39),
-        ({"start_line": 4, "until": "^$"}, 4, 4),
-        ({"start_line": 40}, 40, 41),
-        ({"last_lines": 2}, 40, 41),
-    ],
-)
+@CASE_TABLES.parametrize("target", "first", "last")
 def test_read_target_resolves_to_its_lines(target: dict[str, Any], first: int, last: int) -> None:
     result = read(**target)
 
@@ -212,21 +188,7 @@ def test_pages_of_a_document_concatenate_to_it(document: str, budget: int) -> No
     assert "".join(parts) == document
 
 
-@pytest.mark.parametrize(
-    ("request_", "message"),
-    [
-        ({}, "`file` is missing"),
-        ({"file": "a", "heading": "A", "lines": {"start": 1, "end": 2}}, "give one target"),
-        ({"file": "a", "until": "x"}, "until requires startLine"),
-        ({"file": "a", "occurrence": 2}, "occurrence requires heading"),
-        ({"file": "a", "codeBlock": {}}, "give index, language or both"),
-        ({"file": "a", "headng": "A"}, "unknown field `headng`"),
-        ({"targets": []}, "`targets` is empty"),
-        ({"targets": [{"file": "a"}, {"fil": "b"}]}, "targets[1] has an unknown field `fil`"),
-        ({"targets": [{"file": "a"}], "heading": "A"}, "the request has an unknown field `heading`"),
-        ({"targets": [{"file": "a"}, {"file": "b"}], "cursor": "1"}, "cursor requires one target"),
-    ],
-)
+@CASE_TABLES.parametrize("request_", "message")
 def test_contradicting_read_request_is_refused(request_: dict[str, Any], message: str) -> None:
     problems = read_read_request(request_)
 
@@ -321,19 +283,7 @@ def test_search_reports_skipped_binary_files(engine: Engine) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("asked", "found"),
-    [
-        ({"pattern": "Tea\npot"}, ["docs/b.md"]),
-        (
-            {"pattern": "TEAPOT", "caseSensitive": False, "file": "docs"},
-            ["docs/c.txt", "docs/latin.txt", "docs/utf16.md"],
-        ),
-        ({"pattern": r"^tea\w+$", "matchType": "regex"}, ["a.md", "docs/c.txt", "docs/utf16.md"]),
-        ({"pattern": "teapot", "file": "*.txt"}, ["docs/c.txt", "docs/latin.txt"]),
-        ({"pattern": "nowhere"}, []),
-    ],
-)
+@CASE_TABLES.parametrize("asked", "found")
 def test_search_conditions_select_the_expected_files(
     engine: Engine, asked: dict[str, Any], found: list[str]
 ) -> None:

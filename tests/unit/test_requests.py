@@ -13,6 +13,10 @@ from mdplan.operations.base import Operation
 from mdplan.requests.batch import Batch, read_batch, read_edit
 from mdplan.settings import Settings
 from mdplan.storage.filesystem import Durability
+from tests.support.case_tables import CaseTables
+
+CASE_TABLES = CaseTables(__file__)
+
 
 RENAME = {"op": "rename_heading", "heading": "A", "newTitle": "B"}
 
@@ -183,19 +187,7 @@ def test_misplaced_field_is_reported_with_its_right_place(name: str) -> None:
 CORRECTED = {"op": "replace_match", "pattern": "a", "replacement": "b"}
 
 
-@pytest.mark.parametrize(
-    "edit",
-    [
-        {"operation": "replace", "old": "a", "new": "b"},
-        {"type": "replace_match", "find": "a", "replacement": "b"},
-        {"action": "str_replace", "old_str": "a", "new_str": "b"},
-        {"op": "replace", "old": "a", "new": "b"},
-        {"op": "find_replace", "find": "a", "replace": "b"},
-        {"old_string": "a", "new_string": "b"},
-        {"find": "a", "replace": "b"},
-        {"oldText": "a", "newText": "b"},
-    ],
-)
+@CASE_TABLES.parametrize("edit")
 def test_hint_contains_the_complete_corrected_edit(edit: dict[str, Any]) -> None:
     problems = read_batch({"file": "a.md", "edits": [edit]})
     assert not isinstance(problems, Batch)

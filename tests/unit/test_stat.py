@@ -15,6 +15,10 @@ from mdplan.requests.queries import StatRequest
 from mdplan.requests.query_reader import read_stat_request
 from mdplan.text.lines import Lines
 from mdplan.text.source import DocumentFormat, Source, sha256_hex
+from tests.support.case_tables import CaseTables
+
+CASE_TABLES = CaseTables(__file__)
+
 
 GUIDE = dedent("""\
     ---
@@ -317,22 +321,7 @@ def test_cursor_of_another_kind_is_refused(cursor: str) -> None:
 
 
 # Requests.
-@pytest.mark.parametrize(
-    ("asked", "words"),
-    [
-        ({}, "path of a file"),
-        ({"file": ""}, "at least one character"),
-        ({"file": "a", "detail": "long"}, "'auto', 'brief' or 'full'"),
-        ({"file": "a", "depth": 0}, "send 1 or more"),
-        ({"file": "a", "limit": "5"}, "number"),
-        ({"file": "a", "under": 3}, "heading path"),
-        ({"file": "a", "include": ["code"]}, "codeBlocks"),
-        ({"file": "a", "format": "html"}, "markdown|ini|yaml|json|toml|text"),
-        ({"file": "a", "encoding": 3}, "send a string"),
-        ({"file": "a", "under": "\ud800"}, "valid Unicode"),
-        ({"file": "a", "\ud800": 1}, "valid Unicode"),
-    ],
-)
+@CASE_TABLES.parametrize("asked", "words")
 def test_wrong_value_is_refused_with_the_right_form(asked: dict[str, Any], words: str) -> None:
     problems = read_stat_request(asked)
 
@@ -379,17 +368,7 @@ def test_folder_has_one_row_a_file_by_path() -> None:
     assert (report.files or ())[2].problem == "NOT_A_TEXT_FILE: `c.bin` is no text"
 
 
-@pytest.mark.parametrize(
-    ("text", "title"),
-    [
-        ("---\ntitle: [x]\n---\n# A\n", "A"),
-        ("---\ntitle: ''\n---\n#\n# A\n", "A"),
-        ("---\nsubtitle: x\n---\ntext\n\n## A\n", "A"),
-        ("---\na: &title x\n---\n# A\n", "A"),
-        ("+++\ntitle = 'T'\n+++\n# A\n", "T"),
-        ("text\n", None),
-    ],
-)
+@CASE_TABLES.parametrize("text", "title")
 def test_row_has_the_title_of_the_page_where_there_is_one(text: str, title: str | None) -> None:
     assert file_row("a.md", outline(text)).title == title
 

@@ -17,7 +17,11 @@ from mdplan.storage import filesystem as rename_flags
 from mdplan.storage.files import FileBytes, FileName, KnownContent, content_of, is_digest, read_regular_file
 from mdplan.storage.filesystem import FileSystem, StorageRefused
 from mdplan.storage.root import Root, Workspace, find_root
+from tests.support.case_tables import CaseTables
 from tests.support.files import NOBODY, as_nobody, descriptors, names_in
+
+CASE_TABLES = CaseTables(__file__)
+
 
 OUTSIDE = Code.PATH_OUTSIDE_ROOT
 
@@ -112,15 +116,7 @@ def test_missing_root_is_refused(tmp_path: Path) -> None:
     assert descriptors() == before
 
 
-@pytest.mark.parametrize(
-    ("path", "allow", "deny", "glob"),
-    [
-        ("secret/a.md", [], ["secret/"], "secret/"),
-        ("a/b.key", [], ["*.md", "*.key"], "*.key"),
-        ("src/a.py", ["docs/**", "*.md"], [], "docs/**"),
-        ("docs/secret.md", ["docs/**"], ["docs/secret*"], "docs/secret*"),
-    ],
-)
+@CASE_TABLES.parametrize("path", "allow", "deny", "glob")
 def test_denial_names_the_glob(
     tmp_path: Path, path: str, allow: list[str], deny: list[str], glob: str
 ) -> None:
@@ -196,18 +192,7 @@ def test_file_is_read_with_its_status(tmp_path: Path) -> None:
     root.close()
 
 
-@pytest.mark.parametrize(
-    ("target", "hint"),
-    [
-        pytest.param("real/b.md", "name `real/b.md` instead", id="inside"),
-        pytest.param("./real/../real/b.md", "name `real/b.md` instead", id="inside-with-dots"),
-        pytest.param("{root}/real/b.md", "name `real/b.md` instead", id="inside-absolute"),
-        pytest.param("../outside.md", "points to nothing inside", id="outside"),
-        pytest.param("/etc/passwd", "points to nothing inside", id="outside-absolute"),
-        pytest.param("none.md", "name `none.md` instead", id="dangling"),
-        pytest.param(".git/config", "points to nothing inside", id="into-git"),
-    ],
-)
+@CASE_TABLES.parametrize("target", "hint")
 def test_link_is_refused(tmp_path: Path, target: str, hint: str) -> None:
     root = tmp_path / "root"
     (root / "real").mkdir(parents=True)
@@ -218,13 +203,7 @@ def test_link_is_refused(tmp_path: Path, target: str, hint: str) -> None:
     check(root, "a.md", Code.SYMLINK_REFUSED, hint)
 
 
-@pytest.mark.parametrize(
-    ("target", "hint"),
-    [
-        pytest.param("real", "name `real/sub/b.md` instead", id="inside"),
-        pytest.param("../outside", "points to nothing inside", id="outside"),
-    ],
-)
+@CASE_TABLES.parametrize("target", "hint")
 def test_link_instead_of_a_folder_is_refused(tmp_path: Path, target: str, hint: str) -> None:
     root = tmp_path / "root"
     for folder in (root / "real" / "sub", tmp_path / "outside" / "sub"):
@@ -270,16 +249,7 @@ def test_folder_without_write_permission_is_refused(open_tree: Path) -> None:
         check_not_writable(open_tree, "a.md", Code.PERMISSION_DENIED)
 
 
-@pytest.mark.parametrize(
-    ("path", "hint"),
-    [
-        ("readme.md", "`README.md`"),
-        ("docs/guid.md", "`docs/guide.md`"),
-        ("doc/guide.md", "`docs`"),
-        ("zzz", 'md_stat {"file": "."} lists'),
-        ("docs/zzz", 'md_stat {"file": "docs"} lists'),
-    ],
-)
+@CASE_TABLES.parametrize("path", "hint")
 def test_missing_file_suggests_the_nearest_names(tmp_path: Path, path: str, hint: str) -> None:
     (tmp_path / "docs").mkdir()
     for name in ("README.md", "docs/guide.md"):
@@ -368,22 +338,7 @@ def test_root_listing_is_sorted_and_contains_only_documents(folder: Path, patter
     storage_listing_check(folder, pattern, sorted(FILES))
 
 
-@pytest.mark.parametrize(
-    ("pattern", "expected"),
-    [
-        ("a", ["a/b.md", "a/c/d.md", "a/c/d.txt"]),
-        ("a/", ["a/b.md", "a/c/d.md", "a/c/d.txt"]),
-        ("a/c", ["a/c/d.md", "a/c/d.txt"]),
-        ("*.txt", ["a/c/d.txt"]),
-        ("a/*.md", ["a/b.md"]),
-        ("a/**/*.md", ["a/b.md", "a/c/d.md"]),
-        ("**/d.*", ["a/c/d.md", "a/c/d.txt"]),
-        ("[ab].md", ["a/b.md", "a.md"]),
-        ("none*", []),
-        ("linked/*", None),
-        ("none/*", None),
-    ],
-)
+@CASE_TABLES.parametrize("pattern", "expected")
 def test_glob_follows_the_rules_of_git(folder: Path, pattern: str, expected: list[str] | None) -> None:
     if expected is not None:
         storage_listing_check(folder, pattern, sorted(expected))
@@ -429,19 +384,7 @@ def test_invalid_or_slow_glob_is_refused(folder: Path, pattern: str) -> None:
     assert found.code in {Code.INVALID_ARGUMENT, Code.PATH_OUTSIDE_ROOT}
 
 
-@pytest.mark.parametrize(
-    ("made", "start", "root"),
-    [
-        ([], "x/y", "x/y"),
-        ([".git/"], "x/y", "."),
-        ([".git"], "x/y", "."),
-        ([".git/", "x/.git"], "x/y", "x"),
-        ([".git/", "x/.mdplan/"], "x/y", "x"),
-        ([".mdplan/", "x/.git/"], "x/y", "x"),
-        ([".mdplan/", "x/.mdplan/"], "x/y", "x"),
-        (["x/y/.mdplan/"], "x/y", "x/y"),
-    ],
-)
+@CASE_TABLES.parametrize("made", "start", "root")
 def test_root_is_the_nearest_folder_with_a_marker(
     tmp_path: Path, made: list[str], start: str, root: str
 ) -> None:

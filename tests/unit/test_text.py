@@ -26,6 +26,9 @@ from mdplan.text.source import (
 )
 from tests.bot.golden import open_engine
 from tests.properties.strategies import edit_lists, texts
+from tests.support.case_tables import CaseTables
+
+CASE_TABLES = CaseTables(__file__)
 
 
 def test_content_is_the_line_without_its_end() -> None:
@@ -50,35 +53,12 @@ def test_span_of_lines_includes_both_ends_and_the_last_line_end() -> None:
     assert index.span(3, 3) == Span(8, 13)
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "col"),
-    [
-        ("", 1, 2),
-        ("", 2, 1),
-        ("a\nb", 0, 1),
-        ("a\nb", 1, 0),
-        ("a\nb", 1, 3),
-        ("a\r\nb", 1, 3),
-        ("a\nb", 3, 1),
-        ("a\nb\n", 3, 2),
-        ("a\nb\n", 4, 1),
-        ("a\nb", -1, 1),
-    ],
-)
+@CASE_TABLES.parametrize("text", "line", "col")
 def test_position_outside_the_text_has_no_offset(text: str, line: int, col: int) -> None:
     assert LineIndex(text).offset(Position(line, col)) is None
 
 
-@pytest.mark.parametrize(
-    ("text", "ends"),
-    [
-        ("", {}),
-        ("a\u2028b", {}),
-        ("a\nb\n", {"\n": 2}),
-        ("a\r\nb\nc\r\n", {"\r\n": 2, "\n": 1}),
-        ("a\rb\r\r\nc\n", {"\r": 2, "\r\n": 1, "\n": 1}),
-    ],
-)
+@CASE_TABLES.parametrize("text", "ends")
 def test_line_ends_are_counted_by_kind(text: str, ends: dict[str, int]) -> None:
     assert LineIndex(text).line_ends == ends
 
@@ -187,21 +167,7 @@ def test_non_ascii_text_in_a_file_with_unknown_bytes_is_refused() -> None:
 
 
 @pytest.mark.requirement("text-7")
-@pytest.mark.parametrize(
-    ("encoding", "text", "character"),
-    [
-        ("ascii", "aé", "é"),
-        ("latin-1", "5 €", "€"),
-        ("cp1252", "日", "日"),
-        ("utf-8", "a\ud800", "\ud800"),
-        # Python writes these as characters that only look alike: YEN SIGN becomes a backslash.
-        ("shift_jis", "a¥", "¥"),
-        ("shift_jis", "‾", "‾"),
-        ("cp932", "日¢", "¢"),
-        ("cp950", "¥", "¥"),
-        ("euc_kr", "\u3164", "\u3164"),
-    ],
-)
+@CASE_TABLES.parametrize("encoding", "text", "character")
 def test_character_that_the_encoding_cannot_hold_is_named(encoding: str, text: str, character: str) -> None:
     assert inserted(b"", 0, text, encoding) == EncodeProblem(0, character)
 
@@ -413,18 +379,7 @@ def test_line_hash_of_a_line_no_longer_at_the_edge_is_refused(
     assert (report.error.code, report.error.message) == (Code.TEXT_MISMATCH, message)
 
 
-@pytest.mark.parametrize(
-    ("line", "position"),
-    [
-        ("1:abc,def,end", None),
-        ("1:abc,end", "before"),
-        ("2:start,abc", None),
-        ("1:start,abc", "after"),
-        ("1,end", None),
-        ("1:,", "sideways"),
-        ("1:", "after"),
-    ],
-)
+@CASE_TABLES.parametrize("line", "position")
 def test_malformed_place_is_refused(engine: Engine, line: str, position: str | None) -> None:
     edit = {"op": "insert_lines", "line": line, "markdown": "x"} | (
         {"position": position} if position else {}

@@ -16,6 +16,10 @@ from mdplan.web import http as http_guard
 from mdplan.web.diff import marked_html, paired
 from mdplan.web.http import GuardRules, HttpGuard, any_of, bearer
 from tests.properties.hostile_markdown import hostile_documents
+from tests.support.case_tables import CaseTables
+
+CASE_TABLES = CaseTables(__file__)
+
 
 OLD = ("## Install", "", "Get the nightly build.", "", "## Use", "", "Run it once a day.")
 
@@ -67,17 +71,7 @@ def test_every_line_is_shown_once_and_in_order(old: list[str], new: list[str]) -
 # --- Rendered before and after, only what changed is marked.
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "gone", "come"),
-    [
-        ("Use the nightly build.", "Use the stable build.", ["nightly"], ["stable"]),
-        ("- one\n- two", "- one\n- two\n- three", [], ["three"]),
-        ("| a | b |\n|---|---|\n| 1 | 2 |", "| a | b |\n|---|---|\n| 1 | 3 |", ["2"], ["3"]),
-        ("A *word* here", "A **word** here", [], []),
-        ("a < b", "a > b", ["&lt;"], ["&gt;"]),
-        ("same", "same", [], []),
-    ],
-)
+@CASE_TABLES.parametrize("before", "after", "gone", "come")
 def test_only_the_words_that_changed_are_marked(
     before: str, after: str, gone: list[str], come: list[str]
 ) -> None:
@@ -186,17 +180,7 @@ def test_request_is_accepted_or_refused_by_its_headers(headers: dict[str, str], 
     assert status(pairs({**GOOD, **headers})) == expected
 
 
-@pytest.mark.parametrize(
-    ("path", "origin", "expected"),
-    [
-        ("/review/plan", "http://127.0.0.1:8080", 200),
-        ("/review/plan", "https://127.0.0.1:8080", 200),
-        ("/review/plan", "http://localhost:8080", 403),
-        ("/review/plan", "http://127.0.0.1:8081", 403),
-        ("/review/plan", "null", 403),
-        ("/reviewed", "http://127.0.0.1:8080", 403),
-    ],
-)
+@CASE_TABLES.parametrize("path", "origin", "expected")
 def test_forms_of_own_pages_are_accepted(path: str, origin: str, expected: int) -> None:
     rules = replace(RULES, pages=("/review/",))
     assert status(pairs(GOOD | {"origin": origin}), path=path, rules=rules) == expected

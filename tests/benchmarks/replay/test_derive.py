@@ -13,6 +13,10 @@ from mdplan.requests.batch import read_batch
 from mdplan.text.source import Source
 from tests.benchmarks.replay.derive import Derivation, derive_batch
 from tests.properties.hostile_markdown import hostile_documents
+from tests.support.case_tables import CaseTables
+
+CASE_TABLES = CaseTables(__file__)
+
 
 LONG = "and so on, with many more words in this one line, so that no other edit of it is as short"
 NOTES = "# A\n\nOne line of text.\n\n## B\n\n- [ ] It has water.\n\nLast words.\n"
@@ -67,17 +71,7 @@ def test_derived_batch_makes_the_new_version(versions: tuple[str, str]) -> None:
     assert missing_preconditions(planned.files) == ()
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "op"),
-    [
-        ("One line of text.", "One line of words.", "replace_lines"),
-        ("- [ ] It", "- [x] It", "set_task"),
-        ("One line of text.\n", "One line of text.\nAnother one.\n", "insert_lines"),
-        ("\nLast words.\n", "", "delete_lines"),
-        ("Last words.\n", "Last words.", "apply_diff"),
-        ("Last words.\n", "Last words.\r\n", "apply_diff"),
-    ],
-)
+@CASE_TABLES.parametrize("before", "after", "op")
 def test_small_change_is_one_guarded_edit(before: str, after: str, op: str) -> None:
     batch = derived(NOTES, NOTES.replace(before, after)).batch
 
@@ -105,32 +99,12 @@ def test_ambiguous_place_is_guarded_by_the_file_hash() -> None:
     assert len(batch["baseSha256"]) == 16
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "later"),
-    [
-        # Beyond the empty lines or the end next to the place, the file has changed.
-        ("a\n\nb\n", "a\n\nb\nmore\n", "new\n\na\n\nb\n"),
-        ("a\n\nb\n", "a\n\nmore\nb\n", "new\n\na\n\nb\n"),
-        ("a\n\nb\n\nc\n", "a\nc\n", "new\n\na\n\nb\n\nc\n"),
-        ("- a\n- b\n\n\n# C\n", "- a\n- b\n- c\n\n\n# C\n", "- a\n- b\n\n\n# C\n\nnew\n"),
-        ("# A\n\ntext\n", "rule\n# A\n\ntext\n", "# A\n\ntext\n\nnew\n"),
-    ],
-)
+@CASE_TABLES.parametrize("old", "new", "later")
 def test_edit_applies_to_a_version_with_the_same_place(old: str, new: str, later: str) -> None:
     assert later_text(old, new, later) == later.replace(old, new)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "later"),
-    [
-        # The next section, or the block before, is another.
-        ("a\nb\n\n## C\n", "a\nb\nc\n\n## C\n", "a\nb\n\n## Other\n"),
-        ("one\n\na\nb\n", "one\n\nc\na\nb\n", "two\n\na\nb\n"),
-        ("## A\n\n- b\n\n## C\n", "## A\n\n- b\n- c\n\n## C\n", "## A\n\n- b\n\n## Other\n"),
-        # Only the lines behind the place occur once.
-        ("one\n\n```\ncode\n```\n", "one\n\nsee\n```\ncode\n```\n", "two\n\n```\ncode\n```\n"),
-    ],
-)
+@CASE_TABLES.parametrize("old", "new", "later")
 def test_place_at_the_edge_of_a_block_survives_changes_beyond_it(old: str, new: str, later: str) -> None:
     [written] = set(new.splitlines()) - set(old.splitlines())
     result = later_text(old, new, later)

@@ -6,6 +6,10 @@ from tests.benchmarks.replay import diffs, formats
 from tests.benchmarks.replay.judge import Drifted, judged
 from tests.benchmarks.replay.kinds import kind_of
 from tests.benchmarks.replay.tools import TOOLS, Tool
+from tests.support.case_tables import CaseTables
+
+CASE_TABLES = CaseTables(__file__)
+
 
 OLD = "# A\n\none\ntwo\nthree\nfour\n\n## B\n\none\nmore words\n"
 NEW = OLD.replace("two", "TWO").replace("more words", "other words\nand more")
@@ -25,15 +29,7 @@ def test_edit_file_takes_other_indentation_and_makes_all_line_ends_lf() -> None:
     assert formats.edit_file_apply(call, "a.md", "- a\r\n   - b\r\n", "") == "- a\n   - c\n"
 
 
-@pytest.mark.parametrize(
-    ("gone", "come", "text", "result"),
-    [
-        ("one\n", "ONE\n", "  one\n", "  ONE\n"),
-        ("\none\ntwo\n", "ONE\n", "one\ntwo\n", "ONE\n"),
-        ("one\n...\nfour\n", "1\n...\n4\n", "one\ntwo\nthree\nfour\n", "1\ntwo\nthree\n4\n"),
-        ("ne\n", "NE\n", "one\n", None),
-    ],
-)
+@CASE_TABLES.parametrize("gone", "come", "text", "result")
 def test_aider_blocks_tolerate_what_aider_tolerates(
     gone: str, come: str, text: str, result: str | None
 ) -> None:
@@ -67,16 +63,7 @@ def test_anchor_of_another_line_is_rejected() -> None:
     assert formats.hashline_apply(call, "a.md", f"new\n{OLD}", OLD) is None
 
 
-@pytest.mark.parametrize(
-    ("result", "verdict"),
-    [
-        ("# A\n\nnew\n\none\nTWO\n\n## B\n\none\n", "right"),
-        ("# A\n\nnew\n\nTWO\none\n\n## B\n\none\n", "right elsewhere"),
-        (None, "refused"),
-        ("# A\n\nnew\n\none\ntwo\n\n## B\n\none\n", "refused"),
-        ("# A\n\nnew\n\none\ntwo\n\n## B\n\none\nTWO\n", "wrong"),
-    ],
-)
+@CASE_TABLES.parametrize("result", "verdict")
 def test_judge_rejects_a_change_at_another_place(result: str | None, verdict: str) -> None:
     old, new = "# A\n\none\ntwo\n\n## B\n\none\n", "# A\n\none\nTWO\n\n## B\n\none\n"
     drifted = Drifted(old.replace("# A\n", "# A\n\nnew\n", 1), new.replace("# A\n", "# A\n\nnew\n", 1), True)
@@ -84,18 +71,6 @@ def test_judge_rejects_a_change_at_another_place(result: str | None, verdict: st
     assert judged(result, drifted, old, new) == verdict
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "kind"),
-    [
-        ("# A\n", "# B\n", "heading"),
-        ("- a\n", "- a\n- b\n", "list"),
-        ("| a |\n", "| b |\n", "table"),
-        ("```\na\n```\n", "```\nb\n```\n", "code"),
-        ("---\na: 1\n---\n", "---\na: 2\n---\n", "front matter"),
-        ("[a]: b\n", "[a]: c\n", "definition"),
-        ("a\n", "b\n\n- c\n", "mixed"),
-        ("a\n", "a\n\n", "blank lines"),
-    ],
-)
+@CASE_TABLES.parametrize("old", "new", "kind")
 def test_kind_depends_on_all_changed_lines(old: str, new: str, kind: str) -> None:
     assert kind_of(old, new) == kind
