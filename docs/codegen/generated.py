@@ -304,18 +304,18 @@ path { fill: #818b98; }
 
 # The stages of a batch in their order: name, what it produces, and the module to read.
 STAGES: Final = (
-    ("request", "a Batch, or every problem", "requests/batch_reader.py"),
+    ("request", "a Batch, or every problem", "requests/batch.py"),
     ("decode", "a Source: text, encoding, line ends", "text/source.py"),
-    ("parse", "an Outline: sections, blocks, links", "markdown/outline/outline.py"),
-    ("resolve", "a Resolution for each edit", "planning/resolve.py"),
-    ("check", "no two edits claim the same text", "planning/conflicts.py"),
+    ("parse", "an Outline: sections, blocks, links", "markdown/outline.py"),
+    ("resolve", "a Resolution for each edit", "planning/build.py"),
+    ("check", "no two edits claim the same text", "planning/verify.py"),
     ("build", "one sorted list of text edits", "planning/build.py"),
     ("verify", "the outline of the result is the planned one", "planning/verify.py"),
-    ("derive", "links follow what was renamed or moved", "planning/links/derived_edits.py"),
-    ("plan", "a Plan, its diff and its ID", "planning/results/summary.py"),
-    ("approve", "a decision about this version of the plan", "engine/decisions/approval.py"),
-    ("stage", "results next to their targets, a journal record", "storage/transaction/commit.py"),
-    ("publish", "files exchanged, record renamed: committed", "storage/transaction/commit.py"),
+    ("derive", "links follow what was renamed or moved", "planning/links.py"),
+    ("plan", "a Plan, its diff and its ID", "planning/results.py"),
+    ("approve", "a decision about this version of the plan", "engine/approval.py"),
+    ("stage", "results next to their targets, a journal record", "storage/commit.py"),
+    ("publish", "files exchanged, record renamed: committed", "storage/commit.py"),
 )
 
 

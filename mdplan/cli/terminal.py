@@ -4,7 +4,6 @@ import json
 import os
 import sys
 import threading
-import webbrowser
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -301,6 +300,9 @@ def open_in_browser(url: str, environment: Mapping[str, str]) -> None:
         return
 
     def open_page() -> None:
+        # It imports shutil and subprocess, and few commands open a page.
+        import webbrowser
+
         with suppress(webbrowser.Error):
             webbrowser.open(url)
 

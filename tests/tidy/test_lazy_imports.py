@@ -185,20 +185,24 @@ def test_edit_imports_only_what_reads_and_verifies_it(command: str, tmp_path: Pa
 
 # Modules of ours that a command loads without need take as long as libraries: those of other commands, of
 # data files, of tables and of regions. A name that ends in a dot stands for all of a package.
+TRANSACTIONS = tuple(f"mdplan.storage.{name}" for name in ("commit", "journal", "recovery", "transactions"))
 NOT_FOR_A_LOOK = (
-    *("mdplan.engine.engine", "mdplan.operations.", "mdplan.planning.", "mdplan.plan", "mdplan.data."),
-    *("mdplan.cli.batches.", "mdplan.storage.transaction.", "shutil"),
+    *("mdplan.engine.commit", "mdplan.engine.engine", "mdplan.engine.plans", "mdplan.engine.undo"),
+    *("mdplan.cli.batches", "mdplan.data.", "mdplan.operations.", "mdplan.plan", "mdplan.planning."),
+    *("mdplan.storage.lock", "mdplan.storage.plans", "shutil", "subprocess", *TRANSACTIONS),
 )
 NOT_FOR_A_COMMIT = (
-    *("mdplan.bot.", "mdplan.data.", "mdplan.engine.comparison", "mdplan.engine.history_list"),
-    *("mdplan.markdown.elements.", "mdplan.markdown.front_matter", "mdplan.markdown.enclosure_search"),
-    *("mdplan.operations.matches", "mdplan.planning.moved_text", "mdplan.reports.history"),
-    *("mdplan.storage.recovery", "subprocess"),
+    *("mdplan.bot.", "mdplan.data.", "mdplan.git.", "mdplan.merge.", "mdplan.reading.", "mdplan.review."),
+    *("mdplan.engine.comparison", "mdplan.engine.history_list", "mdplan.markdown.front_matter"),
+    *("mdplan.markdown.front_matter_edits", "mdplan.markdown.inline", "mdplan.markdown.list_edits"),
+    *("mdplan.markdown.lists", "mdplan.markdown.matches", "mdplan.markdown.region_edits"),
+    *("mdplan.markdown.table_edits", "mdplan.operations.keys", "mdplan.operations.lists"),
+    *("mdplan.operations.matches", "mdplan.operations.tables", "mdplan.planning.moved_text"),
+    *("mdplan.reports.history", "subprocess"),
 )
 NOT_FOR_A_PLAN = (
     *NOT_FOR_A_COMMIT,
-    *("mdplan.engine.commit", "mdplan.engine.comparison", "mdplan.engine.undo"),
-    *("mdplan.engine.undo", "mdplan.storage.journal", "mdplan.storage.transaction."),
+    *("mdplan.engine.commit", "mdplan.engine.undo", "mdplan.storage.lock", *TRANSACTIONS),
 )
 SKIPPED = {"stat": NOT_FOR_A_LOOK, "read": NOT_FOR_A_LOOK, "plan": NOT_FOR_A_PLAN, "apply": NOT_FOR_A_COMMIT}
 
