@@ -228,7 +228,7 @@ ADDING_AN_OPERATION_PAGE = PATH.read_text(encoding="utf-8")
 
 
 def test_shown_code_equals_the_operation_module() -> None:
-    code = (REPOSITORY / "mdplan" / "operations" / "sort_list.py").read_text(encoding="utf-8")
+    code = (REPOSITORY / "mdplan" / "operations" / "lists.py").read_text(encoding="utf-8")
     (block,) = [block for block in blocks_of(PATH) if block.info == ("python",)]
 
     # The docstring of the class goes on there.
