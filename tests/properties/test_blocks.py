@@ -119,7 +119,7 @@ def cells_of(outline: Outline) -> list[list[list[str]]]:
     ]
 
 
-@pytest.mark.requirement("blocks-2")
+@pytest.mark.requirement("blocks-1", "blocks-2")
 @MANY
 @given(tables(), st.data())
 def test_upserted_row_reads_back_and_other_rows_stay(text: str, data: st.DataObject) -> None:
@@ -349,6 +349,7 @@ PLACES = st.sampled_from(["end", "start", "after", "before", "under"])
 NEW = st.sampled_from(["new", "[ ] new", "new\n\nmore", "new\n- nested", "- new", "new\nline"])
 
 
+@pytest.mark.requirement("blocks-1")
 @MANY
 @given(lists(), NEW, st.data())
 def test_added_item_is_at_its_position_and_can_be_removed_without_trace(
