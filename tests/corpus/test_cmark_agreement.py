@@ -132,35 +132,6 @@ def test_known_parser_differences_are_documented(
     assert (list(found.ours.headings), list(found.cmark.headings)) == (ours, theirs)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "# a | b\n--|--\n",
-        "## a|\n--\n",
-        "| a |\n---\n",
-        "[a]: javascript:x\n===\n",
-        "- " * 10 + "x\n\n# H\n",
-        "a|b\n-|-\n1|2\n---\n# H\n",
-        "<!--\n\n# no\n\n-->\n# H\n",
-        "<details>\n<summary>x</summary>\n# no\n\n# H\n</details>\n",
-        "- ```\n  # no\n  ```\n# H\n",
-        "> ```\n> x\n>",
-        "```\nx\n  ",
-        "    ```\n    x\n    ```\n",
-        "a\nb\n---\n",
-        "- a\n---\n",
-        "# A\rtext\r# B\r",
-        "# A\x0c# B\n# C\n",
-        "#\xa0A\n#A\n####### A\n",
-        "- [ ] # no\n",
-        "# A\x00B\n",
-        "[a]: /u\n2. # H\n",
-        "[a]:\n===\n",
-        "> a\n    > # H\n",
-        "10.  a\n    # b\n     # H\n",
-        "a[^1]\n\n[^1]:\n    # H\n\n    ```\n    b\n    ```\n",
-        "> ~~~ é\n> x\n> ~~~\n\n1. é ```\n",
-    ],
-)
+@CASE_TABLES.parametrize("text")
 def test_parser_agrees_on_inputs_where_parsers_often_differ(text: str) -> None:
     assert difference(Source.from_text(text)) is None

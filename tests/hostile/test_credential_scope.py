@@ -11,7 +11,11 @@ from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import ReviewService
 from mdplan.storage.plans import DecisionStore, address_of
 from tests.hostile.trial import read_verb, search_verb, stat_verb
+from tests.support.case_tables import CaseTables
 from tests.surfaces.review_calls import HOST, TOKEN, ReviewCalls
+
+CASE_TABLES = CaseTables(__file__)
+
 
 TEXT = "# A\n\none\n"
 BATCH = {"file": "a.md", "edits": [{"op": "replace_match", "pattern": "one", "replacement": "1"}]}
@@ -158,27 +162,8 @@ def test_view_link_of_a_plan_never_shows_its_rebased_plan(own: Engine) -> None:
     assert calls.get(f"{base}plan/{carried}").status == 403
 
 
-SPELLINGS = (
-    "{}/",
-    "./{}",
-    "drafts//secrét.md",
-    "drafts/./secrét.md",
-    "open/../{}",
-    "/{}",
-    "drafts\\secrét.md",
-    "DRAFTS/SECRÉT.MD",
-    "drafts/SECRT~1.MD",
-    "{}\0",
-    "{} ",
-    "{}.",
-    "{}::$DATA",
-    "%64rafts/secr%C3%A9t.md",
-    "file:{}",
-)
-
-
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
-@pytest.mark.parametrize("spelling", SPELLINGS)
+@CASE_TABLES.parametrize("spelling")
 def test_no_spelling_of_a_denied_name_shows_its_text(tmp_path: Path, spelling: str, form: str) -> None:
     """Also where the name on the disk and the one in `--deny` are composed in different ways."""
     name = unicodedata.normalize("NFD" if form == "NFC" else "NFC", "drafts/secrét.md")

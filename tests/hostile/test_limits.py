@@ -23,7 +23,11 @@ from tests.conftest import REPOSITORY
 from tests.hostile.documents import DOCUMENTS, LONG
 from tests.hostile.tally import Record
 from tests.hostile.trial import timed
+from tests.support.case_tables import CaseTables
 from tests.surfaces.command_line import GUIDE, mdplan
+
+CASE_TABLES = CaseTables(__file__)
+
 
 GROUPS = ("FILES", "PATTERNS", "BATCHES", "COMMITS", "HISTORY", "REPORTS")
 
@@ -192,15 +196,7 @@ def test_expired_plans_are_deleted(folder: Path, state_dir: Path) -> None:
     assert "--keep-plans" in run.json["error"]["hint"]
 
 
-DENIED = [
-    (["--deny", "secret/"], "secret/a.md", "secret/"),
-    (["--deny", "*.key"], "b.key", "*.key"),
-    (["--allow", "docs/**"], "guide.md", "docs/**"),
-    (["--allow", "*.md", "--deny", "guide*"], "guide.md", "guide*"),
-]
-
-
-@pytest.mark.parametrize(("options", "path", "glob"), DENIED)
+@CASE_TABLES.parametrize("options", "path", "glob")
 def test_file_outside_the_globs_is_refused_naming_the_option(
     folder: Path, record: Record, options: list[str], path: str, glob: str
 ) -> None:

@@ -16,7 +16,11 @@ from mdplan.storage.root import find_root
 from mdplan.storage.user_state import user_state_directory
 from tests.crash.mounts import bound
 from tests.hostile.trial import EVERY_VERB, HERE, Place, problems_of, search_verb, stat_verb
+from tests.support.case_tables import CaseTables
 from tests.support.files import NOBODY
+
+CASE_TABLES = CaseTables(__file__)
+
 
 # S6
 
@@ -144,16 +148,8 @@ def test_nearest_root_marker_wins(tmp_path: Path) -> None:
 
 # S19
 
-TEMPORARY = (
-    ".mdplan-0123456789abcdef-0.tmp",
-    ".mdplan-01234567-12.tmp",
-    ".MDPLAN-0123456789ABCDEF-1.TMP",
-    "folder/.mdplan-0123456789abcdef-0.tmp",
-    ".mdplan-0123456789abcdef-0.tmp/file.md",
-)
 
-
-@pytest.mark.parametrize("path", TEMPORARY)
+@CASE_TABLES.parametrize("path")
 @pytest.mark.parametrize("verb", EVERY_VERB.values(), ids=EVERY_VERB)
 def test_temporary_file_names_are_refused_by_every_verb(place: Place, verb: object, path: str) -> None:
     found = verb(place.engine, path)  # type: ignore[operator]

@@ -281,20 +281,7 @@ def test_swapped_sides_give_the_same_conflicts_and_result(
 
 
 @pytest.mark.parametrize("count", [200, pytest.param(2_000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize(
-    "line",
-    [
-        "- a\n",
-        "| a | b |\n",
-        "> " * 50 + "a\n",
-        "# a\n",
-        "```\n",
-        "[a]: b\n",
-        "<div>\n",
-        "a\n\n",
-        "*a_" * 50 + "\n",
-    ],
-)
+@CASE_TABLES.parametrize("line")
 def test_repeated_lines_take_bounded_time(line: str, count: int) -> None:
     base = line * count
     started = time.process_time()

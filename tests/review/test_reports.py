@@ -20,7 +20,11 @@ from mdplan.engine.reviews import OpenPlan, ReviewService
 from mdplan.review.sarif import fixes_of, sarif_log
 from mdplan.text.lines import Position
 from mdplan.text.source import ByteEdit
+from tests.support.case_tables import CaseTables
 from tests.support.patches import creation_diff, deletion_diff, unified_diff
+
+CASE_TABLES = CaseTables(__file__)
+
 
 PROBLEMS = [
     Diagnostic.warning(Code.BROKEN_LINK, "the link resolves to nothing", "mend it", place=Position(3, 7)).at(
@@ -149,18 +153,6 @@ TAGS = {
 }  # fmt: skip
 
 # Each stands in the place of EVIL@x: it tries to end its block, to link, to mention, to run.
-HOSTILE = [
-    "```\n\n@EVIL",
-    "``````` </details> EVIL",
-    "</code></summary></details><script>EVIL</script>",
-    "<img src=x onerror=EVIL>",
-    "[EVIL](http://EVIL) https://EVIL.example #1 GH-1 @EVIL",
-    "| EVIL | ` EVIL ` |",
-    "\x1b[31mEVIL\x07\u202eEVIL",
-    "EVIL\u2028@EVIL\x0b@EVIL",
-    "~~~\nEVIL\n~~~",
-    "&#64;EVIL &lt;EVIL",
-]
 
 
 class Outside(html.parser.HTMLParser):
@@ -224,7 +216,7 @@ def hostile_plan(root: Path, text: str) -> OpenPlan:
 
 
 @pytest.mark.requirement("review-3")
-@pytest.mark.parametrize("text", HOSTILE)
+@CASE_TABLES.parametrize("text")
 def test_text_of_files_and_callers_stays_in_code(tmp_path: Path, text: str) -> None:
     comment = comment_of(hostile_plan(tmp_path, text))
 

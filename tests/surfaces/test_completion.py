@@ -114,20 +114,7 @@ def test_files_and_folders_are_left_to_the_shell(words: str, kind: str) -> None:
     assert offered(words) == [kind]
 
 
-@pytest.mark.parametrize(
-    ("typed", "text"),
-    [
-        ("How", r"How\ to\:\ brew,\ fast"),
-        ("'How", "How to: brew, fast"),
-        ('"How', "How to: brew, fast"),
-        (r"How\ to:\ b", r"\ brew,\ fast"),
-        ("It", r"It\'s\ \"hot\""),
-        ("'It", r"It'\''s " + '"hot"'),
-        ('"It', r"It's \"hot\""),
-        ("Üb", r"Über\ uns"),
-        ("--in=Üb", r"Über\ uns"),
-    ],
-)
+@CASE_TABLES.parametrize("typed", "text")
 def test_bash_completion_keeps_the_quoting_of_the_line(project: Path, typed: str, text: str) -> None:
     page = '# How to: brew, fast\n\n# It\'s "hot"\n\n# Über uns\n'
     (project / "page.md").write_text(page, encoding="utf-8")
@@ -136,12 +123,7 @@ def test_bash_completion_keeps_the_quoting_of_the_line(project: Path, typed: str
     assert offered(f"mdplan replace a b page.md {option}{typed}") == [f"plain,{text}"]
 
 
-@pytest.mark.parametrize(
-    "words",
-    ["append guide.md Ins", "read guide.md --section Ins", "outline guide.md --under Ins",
-     "replace a b guide.md --in Ins", "edit rename_heading guide.md --section Ins",
-     "edit delete_section guide.md --heading Ins"],
-)  # fmt: skip
+@CASE_TABLES.parametrize("words")
 def test_headings_of_the_file_are_completed(project: Path, words: str) -> None:
     assert offered(f"mdplan {words}") == ["plain,Install"]
 

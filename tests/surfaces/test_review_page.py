@@ -22,9 +22,13 @@ from mdplan.storage.files import FileName
 from mdplan.storage.plans import DecisionStore, LineComment, Side, address_of
 from mdplan.text.visible import escaped, is_hidden
 from tests.conftest import REPOSITORY
+from tests.support.case_tables import CaseTables
 from tests.support.three_edits import change
 from tests.surfaces.command_line import mdplan
 from tests.surfaces.review_calls import HOST, TOKEN, Page, ReviewCalls
+
+CASE_TABLES = CaseTables(__file__)
+
 
 GUIDE = "# Guide\n\nfirst\n\n## Middle\n\nsecond\n\n## End\n\nthird\n"
 
@@ -35,22 +39,6 @@ EDITS = [
 
 # Each breaks out of some place where text can stand: an element, an attribute, a script, a comment, a URL;
 # or steers what is shown: escape sequences, direction, invisible characters.
-HOSTILE = (
-    "<script>alert(1)</script>",
-    "</title><script>alert(1)</script>",
-    '"><img src=x onerror=alert(1)>',
-    "' onmouseover='alert(1)",
-    "</textarea><svg onload=alert(1)>",
-    "--><style>*{display:none}</style><!--",
-    "]]><iframe src=javascript:alert(1)>",
-    "{{ 7 * 7 }}{% raw %}",
-    "&lt;script&gt;&#60;b&#62;",
-    "javascript:alert(1)",
-    "\u202e\u2066right to left\u2069",
-    "\x1b]8;;http://evil\x07link\x1b]8;;\x07",
-    "zero\u200bwidth\ufeff\u00ad\u2028\u0085",
-    "`~~~<b>|[x](javascript:1)![y](http://evil/z.png)",
-)
 
 TAGS = frozenset(
     re.findall(
@@ -64,30 +52,6 @@ TAGS = frozenset(
     )
 )
 
-ROUTES = (
-    ("GET", ""),
-    ("GET", "/"),
-    ("GET", "/news"),
-    ("GET", "/static/review.css"),
-    ("GET", "/static/review.js"),
-    ("GET", "/static/icon.svg"),
-    ("GET", "/plan/{id}"),
-    ("GET", "/plan/{id}/state"),
-    ("GET", "/plan/{id}/patch"),
-    ("GET", "/plan/{id}/file/0"),
-    ("GET", "/plan/{id}/files?files=0"),
-    ("GET", "/plan/{id}/file/0/rest?first=2"),
-    ("GET", "/plan/{id}/file/0/lines?first=1&last=9"),
-    ("GET", "/plan/{id}/search?q=first"),
-    ("GET", "/plan/{id}/edit/0/section/0"),
-    ("POST", "/plan/{id}/edit/0"),
-    ("POST", "/plan/{id}/file/0/viewed"),
-    ("POST", "/plan/{id}/comment"),
-    ("POST", "/plan/{id}/comment/1/delete"),
-    ("POST", "/plan/{id}/decide"),
-    ("POST", "/plan/{id}/apply"),
-    ("POST", "/plan/{id}/replan"),
-)
 
 FILES = {"guide.md": GUIDE}
 
@@ -108,7 +72,7 @@ def plan_id(engine: Engine) -> str:
 
 
 @pytest.mark.requirement("review-5")
-@pytest.mark.parametrize(("method", "route"), ROUTES)
+@CASE_TABLES.parametrize("method", "route")
 def test_routes_reject_foreign_hosts_and_origins(
     calls: ReviewCalls, root: Path, plan_id: str, method: str, route: str
 ) -> None:
@@ -386,7 +350,7 @@ def test_very_long_line_is_truncated_with_a_note(calls: ReviewCalls, engine: Eng
 
 
 @pytest.mark.requirement("review-5")
-@pytest.mark.parametrize("text", HOSTILE)
+@CASE_TABLES.parametrize("text")
 def test_hostile_text_is_escaped_in_the_page(
     calls: ReviewCalls, engine: Engine, root: Path, text: str
 ) -> None:
@@ -577,18 +541,7 @@ def test_link_opens_the_named_plan(small_root: Path) -> None:
     assert link.endswith(f"&plan={plan_id}")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "told"),
-    [
-        (("0" * 64,), 3, "PLAN_NOT_FOUND"),
-        (("--host", "0.0.0.0"), 2, "other machines"),
-        (("--host", "nowhere.invalid"), 2, "leads to no address"),
-        (("--port", "70000"), 2, "--port"),
-        (("--terminal", "--port", "8080"), 2, "does not go with --terminal"),
-        (("--list", "--no-browser"), 2, "does not go with --list"),
-        (("--json", "--host", "127.0.0.1"), 2, "does not go with --json"),
-    ],
-)
+@CASE_TABLES.parametrize("arguments", "code", "told")
 def test_impossible_options_are_refused(
     small_root: Path, arguments: tuple[str, ...], code: int, told: str
 ) -> None:

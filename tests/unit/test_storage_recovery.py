@@ -28,8 +28,12 @@ from mdplan.storage.transactions import (
     transactions,
 )
 from mdplan.storage.user_state import user_state_directory
+from tests.support.case_tables import CaseTables
 from tests.support.commits import change, commit, creation, deletion, journal_of, recovered, sha256
 from tests.support.files import NOBODY, names_in, tree
+
+CASE_TABLES = CaseTables(__file__)
+
 
 OLD, NEW = b"old", b"new"
 
@@ -253,19 +257,7 @@ def plant(
     return tx / name
 
 
-HOSTILE_PATHS = (
-    "../outside",
-    "/etc/passwd",
-    "a/../../outside",
-    ".mdplan/lock",
-    ".git/config",
-    "./a.md",
-    "d//b.md",
-    "",
-)
-
-
-@pytest.mark.parametrize("path", HOSTILE_PATHS)
+@CASE_TABLES.parametrize("path")
 def test_hostile_path_is_refused(folder: Path, path: str) -> None:
     """A journal that comes with a repository names files outside, or its own."""
     outside = folder.parent / "outside"
