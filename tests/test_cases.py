@@ -27,13 +27,13 @@ from tests.support.golden_cases import (
     Case,
     Json,
     Tree,
-    case_writer_file_block,
     compact_json,
     find_cases,
     is_part_of,
     only_of,
     read_tree,
     without_defaults,
+    written_file,
 )
 from tests.support.patches import git_apply, needs_git
 
@@ -211,11 +211,11 @@ def json_diff(what: str, expected: Json, actual: Json) -> list[str]:
 
 
 def shown_file(path: str, tree: Tree) -> str:
-    return case_writer_file_block("after", path, tree[path]).markdown if path in tree else ""
+    return written_file("after", path, tree[path]).markdown if path in tree else ""
 
 
 def shown_diff(diff: bytes) -> str:
-    return case_writer_file_block("diff", ".diff", diff).text
+    return written_file("diff", ".diff", diff).text
 
 
 def diff_of(case: Case) -> bytes:

@@ -486,7 +486,7 @@ NOW = 1_800_000_000.0
 
 
 @pytest.fixture
-def git_names_work(tmp_path: Path) -> Repository:
+def named_work(tmp_path: Path) -> Repository:
     """A work tree on `main`, with a branch, tags and a remote branch at its first commit."""
     made = Repository.make(tmp_path / "work")
     made.commit({"docs/a.md": b"nightly\n"})
@@ -500,156 +500,154 @@ def git_names_work(tmp_path: Path) -> Repository:
 
 @CASE_TABLES.parametrize("ref", "at", "branch")
 def test_ref_resolves_to_a_commit_and_possibly_a_branch(
-    git_names_work: Repository, ref: str, at: str, branch: str | None
+    named_work: Repository, ref: str, at: str, branch: str | None
 ) -> None:
-    base = find_base(RepositoryLocation(str(git_names_work.path), ""), ref)
+    base = find_base(RepositoryLocation(str(named_work.path), ""), ref)
 
-    assert (base.commit, base.branch) == (git_names_work.at(at), branch)
+    assert (base.commit, base.branch) == (named_work.at(at), branch)
 
 
-def test_commit_is_found_by_its_id_or_a_prefix(git_names_work: Repository, manifest: Path) -> None:
-    commit = git_names_work.at("topic")
+def test_commit_is_found_by_its_id_or_a_prefix(named_work: Repository, manifest: Path) -> None:
+    commit = named_work.at("topic")
     for given in (commit, commit[:10], commit[:10].upper()):
-        assert git_names_work.planned(manifest, given)[0].base_commit == commit
+        assert named_work.planned(manifest, given)[0].base_commit == commit
 
 
 @pytest.mark.parametrize(
     "ref",
     ["missing", "main~1", "main^", "", "../../etc", "refs/heads/main.lock", "ffffffff", "main:docs", "@"],
 )
-def test_unknown_revision_is_rejected(git_names_work: Repository, manifest: Path, ref: str) -> None:
-    assert codes(git_names_work.applied(manifest, ref)) == ["INVALID_ARGUMENT"]
+def test_unknown_revision_is_rejected(named_work: Repository, manifest: Path, ref: str) -> None:
+    assert codes(named_work.applied(manifest, ref)) == ["INVALID_ARGUMENT"]
     with pytest.raises(StorageRefused) as refused:
-        git_names_work.planned(manifest, ref)
+        named_work.planned(manifest, ref)
     assert [problem.code for problem in refused.value.problems] == [Code.INVALID_ARGUMENT]
 
 
-def test_tag_of_a_tree_is_not_a_commit(git_names_work: Repository, manifest: Path) -> None:
-    git_names_work.git("tag", "tree", "main^{tree}")
+def test_tag_of_a_tree_is_not_a_commit(named_work: Repository, manifest: Path) -> None:
+    named_work.git("tag", "tree", "main^{tree}")
 
-    assert codes(git_names_work.applied(manifest, "tree")) == ["INVALID_ARGUMENT"]
+    assert codes(named_work.applied(manifest, "tree")) == ["INVALID_ARGUMENT"]
 
 
-def test_name_shared_by_a_tag_and_a_branch_is_ambiguous(git_names_work: Repository, manifest: Path) -> None:
-    git_names_work.git("tag", "topic", "main")
-    report = git_names_work.applied(manifest, "topic")
+def test_name_shared_by_a_tag_and_a_branch_is_ambiguous(named_work: Repository, manifest: Path) -> None:
+    named_work.git("tag", "topic", "main")
+    report = named_work.applied(manifest, "topic")
 
     assert codes(report) == ["INVALID_ARGUMENT"]
-    assert git_names_work.applied(manifest, "refs/heads/topic").applied
+    assert named_work.applied(manifest, "refs/heads/topic").applied
 
 
-def test_tag_needs_a_branch_to_commit_to(git_names_work: Repository, manifest: Path) -> None:
-    report = git_names_work.applied(manifest, "light")
+def test_tag_needs_a_branch_to_commit_to(named_work: Repository, manifest: Path) -> None:
+    report = named_work.applied(manifest, "light")
 
     assert codes(report) == ["INVALID_ARGUMENT"]
     assert "--branch" in (report.error.hint if report.error else "")
-    assert (
-        git_names_work.applied(manifest, "light", GitCommit(branch="new/one")).branch == "refs/heads/new/one"
-    )
-    assert git_names_work.at("new/one~1") == git_names_work.at("light")
-    git_names_work.must_be_sound()
+    assert named_work.applied(manifest, "light", GitCommit(branch="new/one")).branch == "refs/heads/new/one"
+    assert named_work.at("new/one~1") == named_work.at("light")
+    named_work.must_be_sound()
 
 
-def test_new_branch_starts_at_the_planned_commit(git_names_work: Repository, manifest: Path) -> None:
-    before = git_names_work.at("main")
-    report = git_names_work.applied(manifest, "main", GitCommit(branch="bot/docs"))
+def test_new_branch_starts_at_the_planned_commit(named_work: Repository, manifest: Path) -> None:
+    before = named_work.at("main")
+    report = named_work.applied(manifest, "main", GitCommit(branch="bot/docs"))
 
     assert report.applied
-    assert (git_names_work.at("main"), git_names_work.at("bot/docs~1")) == (before, before)
+    assert (named_work.at("main"), named_work.at("bot/docs~1")) == (before, before)
 
 
-def test_branch_at_another_commit_is_stale(git_names_work: Repository, manifest: Path) -> None:
-    before = git_names_work.at("topic")
-    report = git_names_work.applied(manifest, "main", GitCommit(branch="topic"))
+def test_branch_at_another_commit_is_stale(named_work: Repository, manifest: Path) -> None:
+    before = named_work.at("topic")
+    report = named_work.applied(manifest, "main", GitCommit(branch="topic"))
 
     assert codes(report) == ["STALE_BASE"]
-    assert git_names_work.at("topic") == before
+    assert named_work.at("topic") == before
 
 
 @pytest.mark.parametrize("branch", ["-x", "a..b", "a b", "HEAD", "", "x.lock", "a/../b", "x\n"])
-def test_invalid_branch_name_is_rejected(git_names_work: Repository, manifest: Path, branch: str) -> None:
-    assert codes(git_names_work.applied(manifest, "main", GitCommit(branch=branch))) == ["INVALID_ARGUMENT"]
+def test_invalid_branch_name_is_rejected(named_work: Repository, manifest: Path, branch: str) -> None:
+    assert codes(named_work.applied(manifest, "main", GitCommit(branch=branch))) == ["INVALID_ARGUMENT"]
 
 
-def test_branch_below_a_branch_is_refused(git_names_work: Repository, manifest: Path) -> None:
-    report = git_names_work.applied(manifest, "light", GitCommit(branch="topic/below"))
+def test_branch_below_a_branch_is_refused(named_work: Repository, manifest: Path) -> None:
+    report = named_work.applied(manifest, "light", GitCommit(branch="topic/below"))
 
     assert not report.ok
     assert not report.applied
-    git_names_work.must_be_sound()
+    named_work.must_be_sound()
 
 
 @pytest.mark.requirement("bot-git-4")
-def test_checked_out_branch_is_refused(git_names_work: Repository, manifest: Path) -> None:
-    before = git_names_work.at("main")
+def test_checked_out_branch_is_refused(named_work: Repository, manifest: Path) -> None:
+    before = named_work.at("main")
     for ref in ("main", "HEAD"):
-        report = git_names_work.applied(manifest, ref)
+        report = named_work.applied(manifest, ref)
         assert codes(report) == ["TARGET_BUSY"]
-    assert git_names_work.at("main") == before
-    assert git_names_work.planned(manifest, "main")[0].ok
+    assert named_work.at("main") == before
+    assert named_work.planned(manifest, "main")[0].ok
 
 
 @pytest.mark.requirement("bot-git-4")
 def test_branch_of_a_linked_work_tree_is_refused(
-    git_names_work: Repository, manifest: Path, tmp_path: Path
+    named_work: Repository, manifest: Path, tmp_path: Path
 ) -> None:
     linked = tmp_path / "linked"
-    git_names_work.git("worktree", "add", "-q", str(linked), "topic")
-    from_main = git_names_work.applied(manifest, "topic")
+    named_work.git("worktree", "add", "-q", str(linked), "topic")
+    from_main = named_work.applied(manifest, "topic")
     from_linked = Repository(linked).applied(manifest, "main")
 
     assert codes(from_main) == codes(from_linked) == ["TARGET_BUSY"]
     assert str(linked) in (from_main.error.message if from_main.error else "")
-    assert f"`{git_names_work.path}`" in (from_linked.error.message if from_linked.error else "")
-    git_names_work.git("worktree", "remove", str(linked))
-    assert git_names_work.applied(manifest, "topic").applied
+    assert f"`{named_work.path}`" in (from_linked.error.message if from_linked.error else "")
+    named_work.git("worktree", "remove", str(linked))
+    assert named_work.applied(manifest, "topic").applied
 
 
 def test_branch_of_a_work_tree_of_a_bare_repository_is_refused(
-    git_names_work: Repository, manifest: Path, tmp_path: Path
+    named_work: Repository, manifest: Path, tmp_path: Path
 ) -> None:
-    bare = git_names_work.bare(tmp_path / "bare.git")
+    bare = named_work.bare(tmp_path / "bare.git")
     bare.git("worktree", "add", "-q", str(tmp_path / "linked"), "topic")
 
     assert codes(bare.applied(manifest, "topic")) == ["TARGET_BUSY"]
     assert bare.applied(manifest, "main").applied
 
 
-def test_branch_of_a_running_rebase_is_refused(git_names_work: Repository, manifest: Path) -> None:
-    git_names_work.commit({"docs/c.md": b"c\n"})
-    git_names_work.git("checkout", "-q", "--detach")
-    (git_names_work.path / ".git/rebase-merge").mkdir()
-    (git_names_work.path / ".git/rebase-merge/head-name").write_text("refs/heads/main\n")
+def test_branch_of_a_running_rebase_is_refused(named_work: Repository, manifest: Path) -> None:
+    named_work.commit({"docs/c.md": b"c\n"})
+    named_work.git("checkout", "-q", "--detach")
+    (named_work.path / ".git/rebase-merge").mkdir()
+    (named_work.path / ".git/rebase-merge/head-name").write_text("refs/heads/main\n")
 
-    assert codes(git_names_work.applied(manifest, "main")) == ["TARGET_BUSY"]
-
-
-def test_detached_head_leaves_its_branch_free(git_names_work: Repository, manifest: Path) -> None:
-    git_names_work.git("checkout", "-q", "--detach")
-
-    assert git_names_work.applied(manifest, "main").applied
-    assert codes(git_names_work.applied(manifest, "HEAD")) == ["INVALID_ARGUMENT"]
+    assert codes(named_work.applied(manifest, "main")) == ["TARGET_BUSY"]
 
 
-def test_symbolic_ref_moves_the_branch_it_points_to(git_names_work: Repository, manifest: Path) -> None:
-    git_names_work.git("symbolic-ref", "refs/heads/alias", "refs/heads/topic")
-    report = git_names_work.applied(manifest, "alias")
+def test_detached_head_leaves_its_branch_free(named_work: Repository, manifest: Path) -> None:
+    named_work.git("checkout", "-q", "--detach")
+
+    assert named_work.applied(manifest, "main").applied
+    assert codes(named_work.applied(manifest, "HEAD")) == ["INVALID_ARGUMENT"]
+
+
+def test_symbolic_ref_moves_the_branch_it_points_to(named_work: Repository, manifest: Path) -> None:
+    named_work.git("symbolic-ref", "refs/heads/alias", "refs/heads/topic")
+    report = named_work.applied(manifest, "alias")
 
     assert report.branch == "refs/heads/topic"
-    assert git_names_work.git("symbolic-ref", "refs/heads/alias") == "refs/heads/topic"
-    git_names_work.git("symbolic-ref", "refs/heads/other", "refs/heads/main")
-    assert codes(git_names_work.applied(manifest, "other")) == ["TARGET_BUSY"]
+    assert named_work.git("symbolic-ref", "refs/heads/alias") == "refs/heads/topic"
+    named_work.git("symbolic-ref", "refs/heads/other", "refs/heads/main")
+    assert codes(named_work.applied(manifest, "other")) == ["TARGET_BUSY"]
 
 
-def test_locked_branch_is_refused_after_a_wait(git_names_work: Repository, manifest: Path) -> None:
-    lock = git_names_work.path / ".git/refs/heads/topic.lock"
+def test_locked_branch_is_refused_after_a_wait(named_work: Repository, manifest: Path) -> None:
+    lock = named_work.path / ".git/refs/heads/topic.lock"
     lock.touch()
-    report = git_names_work.applied(manifest, "topic")
+    report = named_work.applied(manifest, "topic")
 
     assert codes(report) == ["LOCK_TIMEOUT"]
     assert "topic.lock" in (report.error.hint if report.error else "")
     lock.unlink()
-    assert git_names_work.applied(manifest, "topic").applied
+    assert named_work.applied(manifest, "topic").applied
 
 
 def test_empty_repository_is_rejected(tmp_path: Path, manifest: Path) -> None:
@@ -728,22 +726,22 @@ def test_plan_is_the_last_trailer(given: str | None, expected: str) -> None:
     assert commit_message(given, "some/m.yml", "sha256-1").decode() == expected
 
 
-def test_given_author_and_message_are_in_the_commit(git_names_work: Repository, manifest: Path) -> None:
+def test_given_author_and_message_are_in_the_commit(named_work: Repository, manifest: Path) -> None:
     wanted = GitCommit(author="Élan <e@x>", message="docs: stable\n\nRefs: 1")
-    report = git_names_work.applied(manifest, "topic", wanted)
+    report = named_work.applied(manifest, "topic", wanted)
 
-    assert git_names_work.git("log", "-1", "--format=%an <%ae>|%cn|%B", "topic", "--").strip() == (
+    assert named_work.git("log", "-1", "--format=%an <%ae>|%cn|%B", "topic", "--").strip() == (
         "Élan <e@x>|Bo|docs: stable\n\nRefs: 1\n"
         f"Mdplan-Client: mdplan library {__version__}\nMdplan-Plan: {report.plan_id}"
     )
 
 
 def test_missing_author_is_rejected_before_planning(
-    git_names_work: Repository, manifest: Path, monkeypatch: pytest.MonkeyPatch
+    named_work: Repository, manifest: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"):
         monkeypatch.delenv(name)
-    report = git_names_work.applied(manifest, "topic")
+    report = named_work.applied(manifest, "topic")
 
     assert codes(report) == ["INVALID_ARGUMENT", "INVALID_ARGUMENT"]
     assert report.files_named == 0
@@ -751,7 +749,7 @@ def test_missing_author_is_rejected_before_planning(
 
 PAGES = {f"docs/{name}.md": f"# {name}\n\nDate: 1\n".encode() for name in ("one", "two", "three")}
 
-CHANGED_SINCE_MANIFEST = """\
+CHANGED_SINCE = """\
 vars: {release: v1}
 files:
   - glob: "**/*.md"
@@ -772,7 +770,7 @@ def repository(tmp_path: Path) -> Repository:
 def changed(repository: Repository, tmp_path: Path, *, below: str = "", ref: str | None = None) -> list[str]:
     """The files that the manifest changes."""
     manifest = tmp_path / "manifest.yaml"
-    manifest.write_text(CHANGED_SINCE_MANIFEST, "utf-8")
+    manifest.write_text(CHANGED_SINCE, "utf-8")
     engine = Engine.open([str(repository.path / below)])
     loaded = load(str(manifest))
     planned = (
@@ -814,7 +812,7 @@ def test_unknown_commit_is_rejected_with_its_position(
     repository: Repository, tmp_path: Path, name: str
 ) -> None:
     manifest = tmp_path / "manifest.yaml"
-    manifest.write_text(CHANGED_SINCE_MANIFEST.replace("v1", f'"{name}"'), "utf-8")
+    manifest.write_text(CHANGED_SINCE.replace("v1", f'"{name}"'), "utf-8")
 
     with propose(Engine.open([str(repository.path)]), load(str(manifest)), HERE, keeps=False) as proposal:
         problem = proposal.report.error
@@ -826,7 +824,7 @@ def test_unknown_commit_is_rejected_with_its_position(
 
 PAGE = b"---\nupdated: never\n---\n\n# Tea\n\n## Brew\n"
 
-FILE_HISTORY_MANIFEST = """\
+HISTORY_MANIFEST = """\
 files:
   - glob: "**/*.md"
     edits:
@@ -841,7 +839,7 @@ files:
 
 
 @pytest.fixture
-def file_history_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+def dated_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
     made = Repository.make(tmp_path / "work")
     monkeypatch.setenv("GIT_AUTHOR_DATE", "2026-01-31T12:00:00+01:00")
     made.commit({"docs/tea.md": PAGE})
@@ -854,39 +852,37 @@ def file_history_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def manifest(folder: Path) -> str:
     path = folder / "manifest.yaml"
-    path.write_text(FILE_HISTORY_MANIFEST, "utf-8")
+    path.write_text(HISTORY_MANIFEST, "utf-8")
     return str(path)
 
 
-def committed(file_history_repository: Repository, folder: Path, ref: str) -> BotReport:
-    engine = Engine.open(file_history_repository.path)
+def committed(dated_repository: Repository, folder: Path, ref: str) -> BotReport:
+    engine = Engine.open(dated_repository.path)
     wanted = GitCommit(branch="bot")
     return apply_to_branch(engine, load(manifest(folder)), HERE, ref, wanted)
 
 
-def test_page_gets_dates_authors_and_tag(file_history_repository: Repository, tmp_path: Path) -> None:
-    report = committed(file_history_repository, tmp_path, "main")
+def test_page_gets_dates_authors_and_tag(dated_repository: Repository, tmp_path: Path) -> None:
+    report = committed(dated_repository, tmp_path, "main")
 
     assert report.ok, report.error
-    assert file_history_repository.git("show", "bot:docs/tea.md").split("---")[1] == (
+    assert dated_repository.git("show", "bot:docs/tea.md").split("---")[1] == (
         '\nupdated: "2026-02-28"\ncreated: 31 January 2026\nauthors:\n  - Grace\n  - Ada\nrelease: v1.0\n'
     )
 
 
-def test_commit_of_the_bot_does_not_count_as_a_change(
-    file_history_repository: Repository, tmp_path: Path
-) -> None:
-    assert committed(file_history_repository, tmp_path, "main").applied
+def test_commit_of_the_bot_does_not_count_as_a_change(dated_repository: Repository, tmp_path: Path) -> None:
+    assert committed(dated_repository, tmp_path, "main").applied
 
-    again = committed(file_history_repository, tmp_path, "bot")
+    again = committed(dated_repository, tmp_path, "bot")
 
     assert (again.ok, again.no_op) == (True, True)
 
 
-def test_untracked_file_has_no_history(file_history_repository: Repository, tmp_path: Path) -> None:
-    file_history_repository.write({"docs/new.md": PAGE})
-    engine = Engine.open(file_history_repository.path / "docs")
+def test_untracked_file_has_no_history(dated_repository: Repository, tmp_path: Path) -> None:
+    dated_repository.write({"docs/new.md": PAGE})
+    engine = Engine.open(dated_repository.path / "docs")
 
     assert applied(engine, manifest(tmp_path)).ok
-    assert b'updated: "2000-01-01"\n' in (file_history_repository.path / "docs/new.md").read_bytes()
-    assert b'updated: "2026-02-28"\n' in (file_history_repository.path / "docs/tea.md").read_bytes()
+    assert b'updated: "2000-01-01"\n' in (dated_repository.path / "docs/new.md").read_bytes()
+    assert b'updated: "2026-02-28"\n' in (dated_repository.path / "docs/tea.md").read_bytes()

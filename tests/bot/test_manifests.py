@@ -226,7 +226,7 @@ def test_only_a_tag_at_the_end_names_a_snippet(name: str, parts: tuple[str, str 
 
 OF_FILTERS = {"pipes": "a | b\nc", "title": "What's new?", "day": "2026-11-23T08:00:00"}
 
-PLACEHOLDERS_VALUES = Values(
+PLACEHOLDERS = Values(
     {
         "vars": {"a": "A", "n": 3, "yes": True, "none": None, "list": ["x", {"y": 1.5}], **OF_FILTERS},
         "path": "p.md",
@@ -236,12 +236,12 @@ PLACEHOLDERS_VALUES = Values(
 
 @CASE_TABLES.parametrize("text", "expected")
 def test_placeholders_are_filled_in(text: str, expected: object) -> None:
-    assert filled(text, PLACEHOLDERS_VALUES) == expected
+    assert filled(text, PLACEHOLDERS) == expected
 
 
 @CASE_TABLES.parametrize("text", "message")
 def test_invalid_placeholder_is_rejected(text: str, message: str) -> None:
-    found = filled(text, PLACEHOLDERS_VALUES)
+    found = filled(text, PLACEHOLDERS)
 
     assert isinstance(found, Diagnostic)
     assert (found.code, found.message) == (Code.INVALID_ARGUMENT, message)
@@ -257,7 +257,7 @@ def test_names_of_placeholders_are_listed() -> None:
 @given(st.text())
 def test_escaped_text_is_written_verbatim(text: str) -> None:
     """Doubled braces are the way to say them."""
-    assert filled(text.replace("{{", "{{{{"), PLACEHOLDERS_VALUES) == text
+    assert filled(text.replace("{{", "{{{{"), PLACEHOLDERS) == text
 
 
 @given(st.text())

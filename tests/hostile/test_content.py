@@ -262,7 +262,7 @@ def test_position_after_the_end_is_refused(place: Place, record: Record) -> None
 
 LINES = DEFAULT_SETTINGS.max_lines
 
-PARSERS_BYTES = DEFAULT_SETTINGS.max_file_bytes
+PARSED_BYTES = DEFAULT_SETTINGS.max_file_bytes
 
 # What comes before lines that are repeated, and these.
 SHAPES = {
@@ -328,14 +328,14 @@ def check(place: Place, record: Record, name: str, text: str) -> None:
 def test_hostile_document_is_answered_within_twice_the_deadline(
     place: Place, record: Record, name: str
 ) -> None:
-    check(place, record, name, hostile(*SHAPES[name], PARSERS_BYTES))
+    check(place, record, name, hostile(*SHAPES[name], PARSED_BYTES))
 
 
 @pytest.mark.hostile_case(58)
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_wide_table_is_answered_within_twice_the_deadline(place: Place, record: Record) -> None:
-    check(place, record, "wide table", wide_table(PARSERS_BYTES))
+    check(place, record, "wide table", wide_table(PARSED_BYTES))
 
 
 @pytest.mark.hostile_case(58)

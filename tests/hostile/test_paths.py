@@ -517,7 +517,7 @@ MOST_OF_THE_CHECK = 200_000
 
 INSIDE = b"# Inside\n\ninside\n"
 
-SYMLINK_RACE_OUTSIDE = b"# Outside\n\nsecret\n"
+RACED_OUTSIDE = b"# Outside\n\nsecret\n"
 
 # What a path that is there only sometimes, or a commit whose folder goes away, may be answered with.
 EXPECTED = {
@@ -537,7 +537,7 @@ EXPECTED = {
 def flipping(place: Place) -> Iterator[Path]:
     """`sub` in the root flips; gives the folder outside that it sometimes leads to."""
     outside = place.folder / "outside"
-    for folder, data in ((place.root / "real", INSIDE), (outside, SYMLINK_RACE_OUTSIDE)):
+    for folder, data in ((place.root / "real", INSIDE), (outside, RACED_OUTSIDE)):
         folder.mkdir()
         (folder / "a.md").write_bytes(data)
     (place.root / "link").symlink_to("../outside")
@@ -640,7 +640,7 @@ def test_race_beats_a_check_of_the_resolved_path(place: Place) -> None:
             try:
                 if (
                     Path(os.path.realpath(path)).is_relative_to(place.root)
-                    and path.read_bytes() == SYMLINK_RACE_OUTSIDE
+                    and path.read_bytes() == RACED_OUTSIDE
                 ):
                     return
             except OSError:

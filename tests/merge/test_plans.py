@@ -224,27 +224,27 @@ NOW = GUIDE.replace("- a task\n", "- a task\n- of a person\n").replace("today", 
 
 
 @pytest.fixture
-def merge_page_engine(tmp_path: Path) -> Engine:
+def page_engine(tmp_path: Path) -> Engine:
     (tmp_path / "root").mkdir()
     (tmp_path / "root" / "guide.md").write_text(GUIDE)
     return Engine.open(tmp_path / "root", settings=SETTINGS)
 
 
-def _file(merge_page_engine: Engine) -> Path:
-    return Path(merge_page_engine.workspace.roots[0].path) / "guide.md"
+def _file(page_engine: Engine) -> Path:
+    return Path(page_engine.workspace.roots[0].path) / "guide.md"
 
 
-def _stale_plan(merge_page_engine: Engine, now: str) -> str:
-    plan = merge_page_engine.plan({"file": "guide.md", "edits": EDITS})
+def _stale_plan(page_engine: Engine, now: str) -> str:
+    plan = page_engine.plan({"file": "guide.md", "edits": EDITS})
     assert plan.plan_id is not None
-    _file(merge_page_engine).write_text(now)
+    _file(page_engine).write_text(now)
     return plan.plan_id
 
 
 @CASE_TABLES.parametrize("choice", "text")
-def test_chosen_text_becomes_a_new_plan(merge_page_engine: Engine, choice: str, text: str) -> None:
-    plan_id = _stale_plan(merge_page_engine, NOW)
-    calls = ReviewCalls(merge_page_engine).visit()
+def test_chosen_text_becomes_a_new_plan(page_engine: Engine, choice: str, text: str) -> None:
+    plan_id = _stale_plan(page_engine, NOW)
+    calls = ReviewCalls(page_engine).visit()
     path = calls.plan_path(plan_id)
     assert f"{path}/merge" in calls.get(path).text
     shown = calls.get(f"{path}/merge").text
@@ -255,40 +255,38 @@ def test_chosen_text_becomes_a_new_plan(merge_page_engine: Engine, choice: str, 
     assert answer.status == 303
     merged = answer.headers["location"].rpartition("/")[2]
     assert merged != plan_id
-    assert merge_page_engine.apply({"planId": merged}).ok
+    assert page_engine.apply({"planId": merged}).ok
     wanted = GUIDE.replace("- a task\n", "- a task\n- of the plan\n- of a person\n")
-    assert _file(merge_page_engine).read_text() == wanted.replace("Text of today.\n", text)
-    assert merge_page_engine.undo().ok
-    assert _file(merge_page_engine).read_text() == NOW
+    assert _file(page_engine).read_text() == wanted.replace("Text of today.\n", text)
+    assert page_engine.undo().ok
+    assert _file(page_engine).read_text() == NOW
 
 
-def test_conflict_without_a_choice_makes_no_plan(merge_page_engine: Engine) -> None:
-    plan_id = _stale_plan(merge_page_engine, NOW)
-    calls = ReviewCalls(merge_page_engine).visit()
+def test_conflict_without_a_choice_makes_no_plan(page_engine: Engine) -> None:
+    plan_id = _stale_plan(page_engine, NOW)
+    calls = ReviewCalls(page_engine).visit()
     path = calls.plan_path(plan_id) + "/merge"
     assert calls.submit(path, "/merge").headers["location"] == path
     assert "Choose a text for each conflict" in calls.get(path).text
 
 
-def test_merge_without_conflicts_makes_a_new_plan(merge_page_engine: Engine) -> None:
+def test_merge_without_conflicts_makes_a_new_plan(page_engine: Engine) -> None:
     now = GUIDE.replace("# Guide", "# The guide")
-    plan_id = _stale_plan(merge_page_engine, now)
-    calls = ReviewCalls(merge_page_engine).visit()
+    plan_id = _stale_plan(page_engine, now)
+    calls = ReviewCalls(page_engine).visit()
     path = calls.plan_path(plan_id) + "/merge"
     assert "do not conflict" in calls.get(path).text
     merged = calls.submit(path, "/merge").headers["location"].rpartition("/")[2]
-    assert merge_page_engine.apply({"planId": merged}).ok
-    assert (
-        _file(merge_page_engine).read_text().startswith("# The guide\n\n## Done\n\n- a task\n- of the plan\n")
-    )
+    assert page_engine.apply({"planId": merged}).ok
+    assert _file(page_engine).read_text().startswith("# The guide\n\n## Done\n\n- a task\n- of the plan\n")
 
 
-def test_choices_for_another_state_of_the_file_are_refused(merge_page_engine: Engine) -> None:
-    plan_id = _stale_plan(merge_page_engine, NOW)
-    opened = open_merge(merge_page_engine, plan_id)
+def test_choices_for_another_state_of_the_file_are_refused(page_engine: Engine) -> None:
+    plan_id = _stale_plan(page_engine, NOW)
+    opened = open_merge(page_engine, plan_id)
     assert isinstance(opened, OpenMerge)
-    _file(merge_page_engine).write_text(NOW.replace("a person", "somebody else"))
-    refused = plan_merge(merge_page_engine, plan_id, {"guide.md": [Choice.THEIRS]}, opened.version)
+    _file(page_engine).write_text(NOW.replace("a person", "somebody else"))
+    refused = plan_merge(page_engine, plan_id, {"guide.md": [Choice.THEIRS]}, opened.version)
     assert not isinstance(refused, str)
     assert "changed again" in refused[0].message
 

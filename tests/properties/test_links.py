@@ -195,11 +195,9 @@ def test_links_keep_their_targets(tree: dict[str, str], files: list[dict[str, An
 
 # --- Laws of the rules of a site: what a link names can be written again, in the style of the link.
 
-SITE_RULES_NAMES = st.sampled_from(["a", "b.md", "index.md", "guide", "README.md", "en", "x.html"])
+SITE_NAMES = st.sampled_from(["a", "b.md", "index.md", "guide", "README.md", "en", "x.html"])
 
-FILES = st.lists(SITE_RULES_NAMES, min_size=1, max_size=4).map(
-    lambda parts: "/".join([*parts[:-1], "page.md"])
-)
+FILES = st.lists(SITE_NAMES, min_size=1, max_size=4).map(lambda parts: "/".join([*parts[:-1], "page.md"]))
 
 RULES = st.sampled_from(
     [

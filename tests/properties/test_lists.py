@@ -50,7 +50,7 @@ def _sorted(text: str, *, descending: bool) -> str:
 
 # --- Laws of `softBreaks`: where lines are wrapped decides nothing, and nothing but the words changes.
 
-SOFT_BREAKS_WORDS = st.sampled_from(
+BREAKING_WORDS = st.sampled_from(
     ["tea", "Kettle", "Pro", "Kettle Pro", "pot,", "*hot*", "10", "[a](b.md)", "Pro."]
 )
 
@@ -64,7 +64,7 @@ _NEW = st.sampled_from(["Steam", "Steam One", "One Two Three", "x - y", "x 1. y"
 @st.composite
 def paragraphs(draw: st.DrawFn) -> tuple[str, str]:
     """A paragraph on one line and the same wrapped, both in the same containers."""
-    words = ["tea", *draw(st.lists(SOFT_BREAKS_WORDS, min_size=1, max_size=12))]
+    words = ["tea", *draw(st.lists(BREAKING_WORDS, min_size=1, max_size=12))]
     flat = " ".join(words)
     gaps = draw(st.lists(st.booleans(), min_size=flat.count(" "), max_size=flat.count(" ")))
     first, next_ = draw(_PREFIXES)

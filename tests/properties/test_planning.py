@@ -341,7 +341,7 @@ def test_strategies_draw_only_existing_operations() -> None:
 
 SETTINGS = Settings(durability=Durability.PROCESS)
 
-UNDO_NAMES = ("a.md", "b.txt", "docs/c.md", "new/d.md")
+FILE_NAMES = ("a.md", "b.txt", "docs/c.md", "new/d.md")
 
 LINES = st.sampled_from(["# A", "## B", "one", "", "  two", "caf\u00e9", "\u2028", "- x"])
 
@@ -387,11 +387,11 @@ def test_batch_and_undo_give_the_same_bytes_and_redo_the_result(data: st.DataObj
     with TemporaryDirectory() as folder:
         root = Path(folder)
         (root / "docs").mkdir()
-        there = {name: data.draw(contents()) for name in UNDO_NAMES[:3]}
+        there = {name: data.draw(contents()) for name in FILE_NAMES[:3]}
         for name, content in there.items():
             (root / name).write_bytes(content)
         free = ["moved.md", "new/deep/moved.md"]
-        chosen = data.draw(st.lists(st.sampled_from(UNDO_NAMES), min_size=1, unique=True))
+        chosen = data.draw(st.lists(st.sampled_from(FILE_NAMES), min_size=1, unique=True))
         files = [data.draw(file_edits(name, there.get(name), free)) for name in chosen]
         check(root, {"files": files, "allowOutlineChange": True, "allowDuplicateHeadings": True})
 

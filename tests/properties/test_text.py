@@ -362,7 +362,7 @@ def test_diff_of_replaced_text_is_not_larger_than_its_edits(base: bytes, draw: D
 
 
 @st.composite
-def compose_edit_lists(draw: st.DrawFn, length: int) -> EditList:
+def successive_edits(draw: st.DrawFn, length: int) -> EditList:
     bounds = sorted(draw(st.lists(st.integers(0, length), max_size=8)))
     pairs = zip(bounds[::2], bounds[1::2], strict=False)
     edits = [TextEdit(Span(start, end), draw(st.text("xyz", max_size=3))) for start, end in pairs]
@@ -374,9 +374,9 @@ def compose_edit_lists(draw: st.DrawFn, length: int) -> EditList:
 @given(st.data())
 def test_composed_edits_give_what_they_give_one_after_the_other(data: st.DataObject) -> None:
     base = data.draw(st.text("abcdef", max_size=20))
-    first = data.draw(compose_edit_lists(len(base)))
+    first = data.draw(successive_edits(len(base)))
     middle = first.apply(base)
-    then = data.draw(compose_edit_lists(len(middle)))
+    then = data.draw(successive_edits(len(middle)))
 
     composed = compose(first, then, len(base))
 
@@ -387,7 +387,7 @@ def test_composed_edits_give_what_they_give_one_after_the_other(data: st.DataObj
 @given(st.data())
 def test_offset_that_maps_to_the_result_is_unmapped_to_itself(data: st.DataObject) -> None:
     base = data.draw(st.text("abcdef", max_size=20))
-    edits = data.draw(compose_edit_lists(len(base)))
+    edits = data.draw(successive_edits(len(base)))
     for offset in range(len(base) + 1):
         mapped = edits.map_offset(offset, after=True)
         inside = any(span.start < offset <= span.end for span in (edit.span for edit in edits))

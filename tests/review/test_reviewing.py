@@ -442,13 +442,13 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return asked
 
 
-def plan_cache_plan(engine: Engine, replacement: str) -> str:
+def cached_plan(engine: Engine, replacement: str) -> str:
     edit = {"op": "replace_match", "pattern": "one", "replacement": replacement}
     return engine.plan({"file": "a.md", "edits": [edit]}).plan_id
 
 
 def test_plan_is_read_once(engine: Engine, read: list[str]) -> None:
-    plan_id = plan_cache_plan(engine, "1")
+    plan_id = cached_plan(engine, "1")
     cache = PlanCache(engine.library)
 
     by_prefix, first, second = cache.load(plan_id[:23]), cache.load(plan_id), cache.load(plan_id)
@@ -461,7 +461,7 @@ def test_plan_is_read_once(engine: Engine, read: list[str]) -> None:
 def test_least_recent_plans_are_evicted(
     engine: Engine, read: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plans = [plan_cache_plan(engine, str(number)) for number in range(3)]
+    plans = [cached_plan(engine, str(number)) for number in range(3)]
     cache = PlanCache(engine.library)
     size = plan_library._size(cache.load(plans[0])[0])  # noqa: SLF001
     monkeypatch.setattr(plan_library, "_MOST_CACHED", 2 * size)
@@ -477,7 +477,7 @@ def test_plan_larger_than_the_cache_is_not_cached(
     engine: Engine, read: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plan_library, "_MOST_CACHED", 1)
-    plan_id = plan_cache_plan(engine, "1")
+    plan_id = cached_plan(engine, "1")
     cache = PlanCache(engine.library)
 
     assert cache.load(plan_id) == cache.load(plan_id)

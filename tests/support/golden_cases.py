@@ -140,18 +140,18 @@ class Case:
         """Expect `after`, the part `report` and, where it is not None, the `diff`."""
         blocks = self._after_blocks(after)
         if report is not None:
-            blocks.append(case_writer_json_block("report", report))
+            blocks.append(written_json("report", report))
         if diff is not None:
-            blocks.append(case_writer_file_block("diff", ".diff", diff))
-        case_writer_replace_blocks(
+            blocks.append(written_file("diff", ".diff", diff))
+        with_blocks(
             self.text, blocks, is_stale=lambda block: block.role in {"after", "diagnostics", "report", "diff"}
         )
 
     def write_refused(self, problems: list[dict[str, Any]]) -> None:
         """Expect a refusal with these diagnostics."""
-        case_writer_replace_blocks(
+        with_blocks(
             self.text,
-            [case_writer_json_block("diagnostics", without_defaults(problems))],
+            [written_json("diagnostics", without_defaults(problems))],
             is_stale=lambda block: block.role in {"after", "report", "diff"},
         )
 
@@ -171,9 +171,7 @@ class Case:
         encodings = [
             each.attributes["encoding"] for each in self.text.blocks if "encoding" in each.attributes
         ]
-        block = case_writer_file_block(
-            "after", path, data, name=name, encoding=next(iter(encodings), "utf-8")
-        )
+        block = written_file("after", path, data, name=name, encoding=next(iter(encodings), "utf-8"))
         return replace(block, attributes={**block.attributes, **dict.fromkeys(flags, "")})
 
     def _tree(self, role: str) -> Tree:
@@ -299,14 +297,12 @@ _ESCAPES: Final = {"\\": r"\\", "\r": r"\r", "\t": r"\t"}
 _ODD: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 
 
-def case_writer_file_block(
-    role: str, path: str, data: bytes, *, name: str = "", encoding: str = "utf-8"
-) -> CaseBlock:
+def written_file(role: str, path: str, data: bytes, *, name: str = "", encoding: str = "utf-8") -> CaseBlock:
     """Return the block of a file with this `data`. `name` is empty where the block needs no path.
 
     `encoding` is used where the bytes are not UTF-8 and have no byte order mark.
     """
-    text, attributes = _case_writer_decoded(data, encoding)
+    text, attributes = _decoded_for_writing(data, encoding)
     kinds = set(re.findall(r"\r\n|\r|\n", text))
     if kinds in ({"\r\n"}, {"\r"}):
         attributes["eol"] = "crlf" if kinds == {"\r\n"} else "cr"
@@ -324,7 +320,7 @@ def case_writer_file_block(
     return CaseBlock(language=language, role=role, path=name, attributes=attributes, text=shortened)
 
 
-def case_writer_json_block(role: str, value: object) -> CaseBlock:
+def written_json(role: str, value: object) -> CaseBlock:
     """Return the block of a request or of an expected value."""
     return CaseBlock(language="json", role=role, text=compact_json(value) + "\n")
 
@@ -345,9 +341,7 @@ def compact_json(value: object, indent: str = "", width: int = _WIDTH) -> str:
     return f"{opening}\n{body}\n{indent}{closing}"
 
 
-def case_writer_replace_blocks(
-    case: CaseText, new: Iterable[CaseBlock], *, is_stale: Callable[[CaseBlock], bool]
-) -> None:
+def with_blocks(case: CaseText, new: Iterable[CaseBlock], *, is_stale: Callable[[CaseBlock], bool]) -> None:
     """Write `new` blocks into the file of `case`, and remove the `is_stale` ones. No other line changes.
 
     A block takes the place of the one with its role and path; else it becomes the last of the case.
@@ -400,7 +394,7 @@ def _with_repeats(text: str) -> str:
     return "".join(f"{line}\n" for line in result)
 
 
-def _case_writer_decoded(data: bytes, encoding: str) -> tuple[str, dict[str, str]]:
+def _decoded_for_writing(data: bytes, encoding: str) -> tuple[str, dict[str, str]]:
     for name, mark in (("utf-16-le", codecs.BOM_UTF16_LE), ("utf-16-be", codecs.BOM_UTF16_BE)):
         # Bytes that end in the middle of a character are not UTF-16.
         if data.startswith(mark) and len(data) % 2 == 0:

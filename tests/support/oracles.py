@@ -280,7 +280,7 @@ _LINE_END = re.compile(r"\r\n?")
 
 _OPENING = re.compile(r'<(h[1-6]|ul|ol|li|blockquote|pre|table|hr)(?: start="\d+")? data-sourcepos="(\d+):')
 
-BLOCK_ORACLES_TAGS = {
+BLOCK_TAGS = {
     BlockKind.LIST_ITEM: "li",
     BlockKind.QUOTE: "blockquote",
     BlockKind.FENCE: "pre",
@@ -330,7 +330,7 @@ def tags_of(blocks: tuple[Block, ...]) -> Counter[tuple[str, int]]:
     """The same of `blocks`."""
     found: Counter[tuple[str, int]] = Counter()
     for block in blocks:
-        tag = BLOCK_ORACLES_TAGS.get(block.kind)
+        tag = BLOCK_TAGS.get(block.kind)
         if block.kind is BlockKind.HEADING:
             tag = f"h{block.level}"
         elif block.kind is BlockKind.LIST:
@@ -432,7 +432,7 @@ def all_nodes(text: str) -> tuple[tuple[InlineNode, ...], tuple[Span, ...]]:
 def disagreements(text: str, nodes: tuple[InlineNode, ...]) -> list[tuple[Fact | None, Fact | None]]:
     """Facts of the parser beside those of `nodes`, where they differ."""
     environment: dict[str, Definitions] = {}
-    expected = list(_inline_oracle_token_facts(_parser().parse(text + "\n", environment)))
+    expected = list(_inline_facts(_parser().parse(text + "\n", environment)))
     seen = text.replace("\0", "\ufffd")
     found = []
     for node in nodes:
@@ -480,7 +480,7 @@ def _bare(text: str) -> str:
     return re.sub(r"[\s>|\\]", "", text)
 
 
-def _inline_oracle_token_facts(tokens: list[Token]) -> Iterator[Fact]:
+def _inline_facts(tokens: list[Token]) -> Iterator[Fact]:
     for index, token in enumerate(tokens):
         if token.type == "definition":
             yield "definition", token.meta["label"], token.meta["url"], token.meta["title"]
@@ -498,7 +498,7 @@ def _inline_oracle_token_facts(tokens: list[Token]) -> Iterator[Fact]:
             yield "link", str(token.attrs["href"]), str(token.attrs.get("title", ""))
         elif token.type == "image":
             yield "image", str(token.attrs["src"]), str(token.attrs.get("title", "")), token.content
-        yield from _inline_oracle_token_facts(token.children or [])
+        yield from _inline_facts(token.children or [])
 
 
 def _node_fact(node: InlineNode, text: str, definitions: Definitions) -> Fact:
@@ -510,7 +510,7 @@ def _node_fact(node: InlineNode, text: str, definitions: Definitions) -> Fact:
     match node.kind:
         case InlineKind.DEFINITION:
             assert whole.startswith(f"[{label}]:")
-            return (node.kind, label, *_inline_oracle_target(cut(node.destination), cut(node.title)))
+            return (node.kind, label, *_inline_target(cut(node.destination), cut(node.title)))
         case InlineKind.FOOTNOTE_DEFINITION | InlineKind.FOOTNOTE_REFERENCE:
             assert whole == f"[^{label}]" + ":" * (node.kind is InlineKind.FOOTNOTE_DEFINITION)
             return node.kind, label
@@ -537,11 +537,11 @@ def _node_fact(node: InlineNode, text: str, definitions: Definitions) -> Fact:
         target = definition["href"], definition["title"]
     else:
         assert whole.endswith(")")
-        target = _inline_oracle_target(cut(node.destination), cut(node.title))
+        target = _inline_target(cut(node.destination), cut(node.title))
     return (node.kind, *target, cut(node.text)) if opening else (node.kind, *target)
 
 
-def _inline_oracle_target(destination: str, title: str) -> tuple[str, str]:
+def _inline_target(destination: str, title: str) -> tuple[str, str]:
     if destination.startswith("<"):
         assert destination.endswith(">")
         destination = destination[1:-1]

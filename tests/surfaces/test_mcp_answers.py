@@ -409,14 +409,14 @@ PROBLEMS = tuple(
     for number in range(5_000)
 )
 
-MCP_SHORT_REPORT_PLAN = PlanReport(ok=True, plan_id="sha256-p", files=FILES, edit_results=EDITS)
+SHORT_PLAN = PlanReport(ok=True, plan_id="sha256-p", files=FILES, edit_results=EDITS)
 
 DIFF = "diff --git a/a b/a\n--- a/a\n+++ b/a\n" + "@@ -1,1 +1,1 @@\n-a\n+b\n" * 9_000
 
 
 def test_short_lists_are_kept_when_a_long_one_is_cut() -> None:
     notice = Diagnostic.warning(Code.BROKEN_LINK, "a link breaks")
-    report = replace(MCP_SHORT_REPORT_PLAN, files=(FILE,), warnings=(notice,) * 20)
+    report = replace(SHORT_PLAN, files=(FILE,), warnings=(notice,) * 20)
 
     structured = plan_answer(report).structured
 
@@ -426,10 +426,7 @@ def test_short_lists_are_kept_when_a_long_one_is_cut() -> None:
 
 
 def test_report_within_the_limit_is_unchanged() -> None:
-    assert (
-        "leftOut"
-        not in plan_answer(replace(MCP_SHORT_REPORT_PLAN, files=(FILE,), edit_results=EDITS[:5])).structured
-    )
+    assert "leftOut" not in plan_answer(replace(SHORT_PLAN, files=(FILE,), edit_results=EDITS[:5])).structured
 
 
 def test_refusal_keeps_its_error() -> None:

@@ -156,14 +156,14 @@ APP = "ui://mdplan/review"
 
 BATCH = {"file": "a.md", "edits": [{"op": "replace_match", "pattern": "old", "replacement": "new"}]}
 
-MCP_APPS_FILES = {"a.md": "# A\n\nold\n"}
+APP_FILES = {"a.md": "# A\n\nold\n"}
 
 
 @pytest.fixture
 def app_root(tmp_path: Path) -> Path:
     folder = tmp_path / "root"
     folder.mkdir()
-    for name, text in MCP_APPS_FILES.items():
+    for name, text in APP_FILES.items():
         (folder / name).write_text(text)
     return folder
 

@@ -614,16 +614,16 @@ def test_guide_lists_operations_only_for_toolsets_that_have_them(tmp_path: Path)
 
 # --- Long calls tell how far they are, to a client that asks.
 
-MCP_PROGRESS_FILES = [f"{number}.md" for number in range(5)]
+PROGRESS_FILES = [f"{number}.md" for number in range(5)]
 
-MCP_PROGRESS_EDIT = {"op": "replace_match", "pattern": "old", "replacement": "new"}
+PROGRESS_EDIT = {"op": "replace_match", "pattern": "old", "replacement": "new"}
 
-BATCH = {"files": [{"file": name, "edits": [MCP_PROGRESS_EDIT]} for name in MCP_PROGRESS_FILES]}
+BATCH = {"files": [{"file": name, "edits": [PROGRESS_EDIT]} for name in PROGRESS_FILES]}
 
 
 @pytest.fixture
 def many_files(tmp_path: Path) -> Path:
-    for name in MCP_PROGRESS_FILES:
+    for name in PROGRESS_FILES:
         (tmp_path / name).write_text("# A\n\nold\n")
     return tmp_path
 

@@ -319,7 +319,7 @@ README = (
     + "\nOld paragraph\ntext here\n\n## Contributing\n\nEnd.\n"
 )
 
-REQUIREMENT_EXAMPLES_FILES = {
+EXAMPLE_FILES = {
     "README.md": README,
     "app.conf": "[server]\nhost = a\n\n[database]\nhost = b\n\n[cache]\nsize = 1\n",
     "guide.md": "# Guide\n\nYou recieve it.\n",
@@ -344,20 +344,18 @@ def examples(group: str) -> pytest.MarkDecorator:
 
 
 @pytest.fixture
-def requirement_examples_calls(tmp_path: Path) -> Iterator[Calls]:
-    lay_out(tmp_path, {name: text.encode() for name, text in REQUIREMENT_EXAMPLES_FILES.items()})
+def example_calls(tmp_path: Path) -> Iterator[Calls]:
+    lay_out(tmp_path, {name: text.encode() for name, text in EXAMPLE_FILES.items()})
     with served(tmp_path, "md", "text", "files", "editor") as connected:
         yield connected
 
 
-def validate(requirement_examples_calls: Calls, tool: str, arguments: dict[str, Any]) -> None:
-    (published,) = (
-        each["inputSchema"] for each in requirement_examples_calls.tools() if each["name"] == tool
-    )
+def validate(example_calls: Calls, tool: str, arguments: dict[str, Any]) -> None:
+    (published,) = (each["inputSchema"] for each in example_calls.tools() if each["name"] == tool)
     Draft202012Validator(published).validate(arguments)
 
 
-def shown(requirement_examples_calls: Calls, case: dict[str, Any]) -> Result:
+def shown(example_calls: Calls, case: dict[str, Any]) -> Result:
     """The answer to a call as a document shows it, which the client checks before it is sent."""
     text = json.dumps(case["arguments"])
     for folder in FOLDERS:
@@ -365,23 +363,21 @@ def shown(requirement_examples_calls: Calls, case: dict[str, Any]) -> Result:
     arguments = json.loads(text)
     if case["tool"].startswith("Text"):
         arguments.setdefault("filePath", "README.md")
-    validate(requirement_examples_calls, case["tool"], arguments)
-    return requirement_examples_calls.call(case["tool"], arguments)
+    validate(example_calls, case["tool"], arguments)
+    return example_calls.call(case["tool"], arguments)
 
 
 @examples("reads")
-def test_reading_example_gives_its_result(requirement_examples_calls: Calls, case: dict[str, Any]) -> None:
-    result = shown(requirement_examples_calls, case)
+def test_reading_example_gives_its_result(example_calls: Calls, case: dict[str, Any]) -> None:
+    result = shown(example_calls, case)
 
     assert not result.is_error, result.text
     assert case["answer"] in json.dumps(result.data)
 
 
 @examples("writes")
-def test_writing_example_gives_its_result(
-    requirement_examples_calls: Calls, tmp_path: Path, case: dict[str, Any]
-) -> None:
-    result = shown(requirement_examples_calls, case)
+def test_writing_example_gives_its_result(example_calls: Calls, tmp_path: Path, case: dict[str, Any]) -> None:
+    result = shown(example_calls, case)
 
     assert result.data["status"] == "success", result.text
     assert case["answer"] in (tmp_path / "README.md").read_text()
@@ -389,9 +385,9 @@ def test_writing_example_gives_its_result(
 
 @examples("removed")
 def test_removed_fields_of_document_02_name_their_successor(
-    requirement_examples_calls: Calls, tmp_path: Path, case: dict[str, Any]
+    example_calls: Calls, tmp_path: Path, case: dict[str, Any]
 ) -> None:
-    result = requirement_examples_calls.call("TextPatch", {"filePath": "README.md", **case["arguments"]})
+    result = example_calls.call("TextPatch", {"filePath": "README.md", **case["arguments"]})
 
     assert result.is_error
     assert case["answer"] in result.text
@@ -399,16 +395,14 @@ def test_removed_fields_of_document_02_name_their_successor(
 
 
 @examples("files")
-def test_read_files_example_gives_its_result(requirement_examples_calls: Calls, case: dict[str, Any]) -> None:
-    assert case["answer"] in shown(requirement_examples_calls, case).text
+def test_read_files_example_gives_its_result(example_calls: Calls, case: dict[str, Any]) -> None:
+    assert case["answer"] in shown(example_calls, case).text
 
 
 @pytest.mark.requirement("toolset-editor-2", "toolset-editor-7")
 @examples("editor")
-def test_editor_example_gives_its_result(
-    requirement_examples_calls: Calls, tmp_path: Path, case: dict[str, Any]
-) -> None:
-    result = shown(requirement_examples_calls, case)
+def test_editor_example_gives_its_result(example_calls: Calls, tmp_path: Path, case: dict[str, Any]) -> None:
+    result = shown(example_calls, case)
 
     assert not result.is_error, result.text
     file, text = case["file"], case["answer"]
@@ -420,7 +414,5 @@ def test_editor_example_gives_its_result(
 
 
 @examples("edits")
-def test_edit_of_document_05_passes_the_published_schema(
-    requirement_examples_calls: Calls, case: dict[str, Any]
-) -> None:
-    validate(requirement_examples_calls, "md_apply", {"file": "README.md", "edits": [case["edit"]]})
+def test_edit_of_document_05_passes_the_published_schema(example_calls: Calls, case: dict[str, Any]) -> None:
+    validate(example_calls, "md_apply", {"file": "README.md", "edits": [case["edit"]]})

@@ -402,7 +402,7 @@ def check_inert(html: str) -> None:
 
 
 @pytest.fixture
-def revised_plan_page_engine(tmp_path: Path) -> Engine:
+def revised_engine(tmp_path: Path) -> Engine:
     folder = tmp_path / "root"
     folder.mkdir()
     (folder / "a.md").write_text("# A\n\none\n\ntwo\n")
@@ -410,44 +410,40 @@ def revised_plan_page_engine(tmp_path: Path) -> Engine:
     return Engine.open([folder])
 
 
-def page_of(revised_plan_page_engine: Engine, plan_id: str) -> str:
-    calls = ReviewCalls(revised_plan_page_engine)
+def page_of(revised_engine: Engine, plan_id: str) -> str:
+    calls = ReviewCalls(revised_engine)
     calls.visit()
     answer = calls.get(f"{calls.base}plan/{plan_id}")
     assert answer.status == 200
     return answer.text
 
 
-def test_page_shows_earlier_comments_and_differences(revised_plan_page_engine: Engine) -> None:
-    first = revised_plan_page_engine.plan(
-        {"file": "a.md", "edits": [change("one", "1"), change("two", "2")]}
-    ).plan_id
+def test_page_shows_earlier_comments_and_differences(revised_engine: Engine) -> None:
+    first = revised_engine.plan({"file": "a.md", "edits": [change("one", "1"), change("two", "2")]}).plan_id
     lines = [LineComment(file="a.md", side=Side.AFTER, start=3, end=3, text="as a <word>")]
-    ReviewService(revised_plan_page_engine).request_changes(
-        first, "ann", comment="nearly", line_comments=lines
-    )
-    second = revised_plan_page_engine.plan(
+    ReviewService(revised_engine).request_changes(first, "ann", comment="nearly", line_comments=lines)
+    second = revised_engine.plan(
         {"file": "a.md", "edits": [change("one", "<one>"), change("two", "2")]}
     ).plan_id
-    shown = page_of(revised_plan_page_engine, second)
+    shown = page_of(revised_engine, second)
 
     assert "Replaces plan" in shown
     assert 'requested changes to that plan: <q dir="auto">nearly</q>' in shown
     assert "as a &lt;word&gt;" in shown
     assert "changed since" in shown
     assert '<span class="gone">-1</span>\n<span class="added">+&lt;one&gt;</span>' in shown
-    assert "Replaces plan" not in page_of(revised_plan_page_engine, first)
+    assert "Replaces plan" not in page_of(revised_engine, first)
 
 
-def test_comment_on_a_removed_file_does_not_break_the_page(revised_plan_page_engine: Engine) -> None:
+def test_comment_on_a_removed_file_does_not_break_the_page(revised_engine: Engine) -> None:
     batch = {"files": [{"file": name, "edits": [change("one", "1")]} for name in ("a.md", "b.md")]}
-    whole = revised_plan_page_engine.plan(batch).plan_id
-    part = revised_plan_page_engine.apply({"planId": whole, "accept": [0], "dryRun": True}).plan_id
+    whole = revised_engine.plan(batch).plan_id
+    part = revised_engine.apply({"planId": whole, "accept": [0], "dryRun": True}).plan_id
     lines = [LineComment(file="b.md", side=Side.AFTER, start=3, end=3, text="on the other file")]
-    ReviewService(revised_plan_page_engine).request_changes(whole, "ann", line_comments=lines)
+    ReviewService(revised_engine).request_changes(whole, "ann", line_comments=lines)
 
-    assert "on the other file" not in page_of(revised_plan_page_engine, part)
-    assert "on the other file" in page_of(revised_plan_page_engine, whole)
+    assert "on the other file" not in page_of(revised_engine, part)
+    assert "on the other file" in page_of(revised_engine, whole)
 
 
 # --- `mdplan review` as a process: output, browser, address and exit.
@@ -456,14 +452,14 @@ SECONDS = 60
 
 HOW_TO = (REPOSITORY / "docs" / "how-to" / "review-plans.md").read_text(encoding="utf-8")
 
-REVIEW_PROCESS_FILES = {"guide.md": "# Guide\n\nold\n"}
+PROCESS_FILES = {"guide.md": "# Guide\n\nold\n"}
 
 
 @pytest.fixture
 def small_root(tmp_path: Path) -> Path:
     folder = tmp_path / "root"
     folder.mkdir()
-    for name, text in REVIEW_PROCESS_FILES.items():
+    for name, text in PROCESS_FILES.items():
         (folder / name).write_text(text)
     return folder
 

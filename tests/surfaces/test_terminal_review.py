@@ -338,7 +338,7 @@ FILES = 40
 
 
 @pytest.fixture
-def terminal_review_screen_reviewing(project: Path) -> ReviewService:
+def on_screen(project: Path) -> ReviewService:
     """A plan of many files, the edits of the first in a hunk of more than 24 lines."""
     files = []
     for number in range(FILES):
@@ -346,19 +346,17 @@ def terminal_review_screen_reviewing(project: Path) -> ReviewService:
         (project / f"part-{number:02}.md").write_text(f"# Part {number}\n\n{parts}")
         replace = {"pattern": "nightly", "replacement": "stable", "matchSelection": "all"}
         files.append({"file": f"part-{number:02}.md", "edits": [{"op": "replace_match", **replace}]})
-    terminal_review_screen_reviewing = ReviewService(Engine.open([project]))
-    assert terminal_review_screen_reviewing.engine.plan({"files": files}).ok
-    return terminal_review_screen_reviewing
+    on_screen = ReviewService(Engine.open([project]))
+    assert on_screen.engine.plan({"files": files}).ok
+    return on_screen
 
 
 @pytest.fixture
-def screen(
-    project: Path, terminal_review_screen_reviewing: ReviewService, tmp_path: Path
-) -> Iterator[Terminal]:
+def screen(project: Path, on_screen: ReviewService, tmp_path: Path) -> Iterator[Terminal]:
     if shutil.which("less") is None:
         pytest.skip("less is missing")
     editor = tmp_path / "editor.py"
-    editor.write_text(CLI_REVIEW_EDITOR)
+    editor.write_text(PROMPT_EDITOR)
     environment = {
         "EDITOR": f"{sys.executable} {editor}",
         "WRITES_BELOW": "+Line 0 is stable.",
@@ -371,9 +369,7 @@ def screen(
         yield opened
 
 
-def test_large_plan_does_not_scroll_away(
-    screen: Terminal, terminal_review_screen_reviewing: ReviewService
-) -> None:
+def test_large_plan_does_not_scroll_away(screen: Terminal, on_screen: ReviewService) -> None:
     screen.type(f"{MDPLAN} review --terminal\n")
     # The pager shows the beginning, and waits.
     screen.expect("40 files, 40 edits")
@@ -404,7 +400,7 @@ def test_large_plan_does_not_scroll_away(
     screen.type("c\n")
     screen.expect("Changes requested.")
     screen.wait_for_prompt()
-    (entry,) = terminal_review_screen_reviewing.entries()
+    (entry,) = on_screen.entries()
     (comment,) = entry.decision.line_comments
     assert (comment.file, comment.start, comment.text) == ("part-33.md", 3, "Which stable?")
     assert entry.decision.channel == "terminal"
@@ -414,7 +410,7 @@ def test_large_plan_does_not_scroll_away(
 
 
 @pytest.fixture
-def cli_review_reviewing(project: Path) -> ReviewService:
+def at_prompt(project: Path) -> ReviewService:
     return ReviewService(Engine.open([project]))
 
 
@@ -426,11 +422,11 @@ def test_review_does_not_prompt_without_a_terminal(project: Path) -> None:
     assert "needs a terminal" in run.err
 
 
-def test_list_shows_the_state_of_each_plan(project: Path, cli_review_reviewing: ReviewService) -> None:
+def test_list_shows_the_state_of_each_plan(project: Path, at_prompt: ReviewService) -> None:
     assert mdplan("review", "--list").out == b"There are no saved plans here.\n"
     plan_id = plan_id_of()
     assert f"{plan_id[7:19]}  pending " in mdplan("review", "--list").out.decode()
-    cli_review_reviewing.reject(plan_id, "ann", comment="no")
+    at_prompt.reject(plan_id, "ann", comment="no")
 
     assert f"{plan_id[7:19]}  rejected" in mdplan("review", "--list").out.decode()
     (entry,) = mdplan("review", "--list", "--json").json["plans"]
@@ -440,7 +436,7 @@ def test_list_shows_the_state_of_each_plan(project: Path, cli_review_reviewing: 
 
 @pytest.mark.parametrize("environment", [None, {"MDPLAN_REQUIRE_APPROVAL": "1"}])
 def test_apply_option_requires_approval(
-    project: Path, cli_review_reviewing: ReviewService, environment: dict[str, str | None] | None
+    project: Path, at_prompt: ReviewService, environment: dict[str, str | None] | None
 ) -> None:
     option = ["--require-approval"] if environment is None else []
     plan_id = plan_id_of()
@@ -450,16 +446,16 @@ def test_apply_option_requires_approval(
     assert "APPROVAL_REQUIRED" in refused.err
     assert (project / "guide.md").read_text() == GUIDE
 
-    cli_review_reviewing.approve(plan_id, "ann", comment="fine")
+    at_prompt.approve(plan_id, "ann", comment="fine")
     applied = mdplan("apply", *option, plan_id, environment=environment)
     assert applied.code == 0
     assert 'Approved by ann: "fine"' in applied.err
     assert (project / "guide.md").read_text() == RESULT
 
 
-def test_rejected_plan_is_refused_with_the_reason(project: Path, cli_review_reviewing: ReviewService) -> None:
+def test_rejected_plan_is_refused_with_the_reason(project: Path, at_prompt: ReviewService) -> None:
     plan_id = plan_id_of()
-    cli_review_reviewing.reject(plan_id, "ann", comment="not \x1b[31mnow")
+    at_prompt.reject(plan_id, "ann", comment="not \x1b[31mnow")
 
     for options in ([], ["--require-approval"]):
         run = mdplan("apply", *options, plan_id)
@@ -469,7 +465,7 @@ def test_rejected_plan_is_refused_with_the_reason(project: Path, cli_review_revi
 
 
 # Writes, for a person, below the line with the text in WRITES_BELOW.
-CLI_REVIEW_EDITOR = """
+PROMPT_EDITOR = """
 import os, pathlib, sys
 path = pathlib.Path(sys.argv[1])
 rows = path.read_text().splitlines()
@@ -482,12 +478,12 @@ os.utime(path, (1, 1))
 @pytest.fixture
 def editor(tmp_path: Path) -> str:
     program = tmp_path / "editor.py"
-    program.write_text(CLI_REVIEW_EDITOR)
+    program.write_text(PROMPT_EDITOR)
     return f"{sys.executable} {program}"
 
 
 def test_part_is_approved_and_applied_in_a_terminal(
-    project: Path, cli_review_reviewing: ReviewService, editor: str
+    project: Path, at_prompt: ReviewService, editor: str
 ) -> None:
     plan_id = plan_id_of()
     writes = {"EDITOR": editor, "WRITES_BELOW": "edit 2 of guide.md", "WRITES": "no restart"}
@@ -505,16 +501,14 @@ def test_part_is_approved_and_applied_in_a_terminal(
     dialog.type("y")
     assert dialog.end() == 0
 
-    decision = cli_review_reviewing.open(plan_id).decision
+    decision = at_prompt.open(plan_id).decision
     assert (decision.verdict, decision.rejected) == (Verdict.APPROVED, (1,))
     assert decision.edit_comments == {1: "no restart"}
     assert f"plan {decision.approved_plan_id[7:19]}" in dialog.seen
     assert (project / "guide.md").read_text() == GUIDE.replace("nightly", "stable")
 
 
-def test_stale_plan_can_be_replanned_in_a_terminal(
-    project: Path, cli_review_reviewing: ReviewService
-) -> None:
+def test_stale_plan_can_be_replanned_in_a_terminal(project: Path, at_prompt: ReviewService) -> None:
     plan_id = plan_id_of()
     (project / "guide.md").write_text(GUIDE + "\nMore.\n")
     dialog = Dialog("review", "--terminal", plan_id)
@@ -529,13 +523,11 @@ def test_stale_plan_can_be_replanned_in_a_terminal(
     dialog.type("n")
     assert dialog.end() == 0
 
-    assert cli_review_reviewing.open(plan_id).decision is None
-    assert [entry.state for entry in cli_review_reviewing.entries()] == ["approved", "stale"]
+    assert at_prompt.open(plan_id).decision is None
+    assert [entry.state for entry in at_prompt.entries()] == ["approved", "stale"]
 
 
-def test_one_of_several_is_chosen_and_rejected(
-    project: Path, cli_review_reviewing: ReviewService, editor: str
-) -> None:
+def test_one_of_several_is_chosen_and_rejected(project: Path, at_prompt: ReviewService, editor: str) -> None:
     older = plan_id_of()
     plan_id_of({**BATCH, "edits": BATCH["edits"][:1]})
     dialog = Dialog("review", "--terminal", EDITOR=editor, WRITES_BELOW="", WRITES="never")
@@ -552,17 +544,14 @@ def test_one_of_several_is_chosen_and_rejected(
     dialog.type("r")
     assert dialog.end() == 0
     assert "Rejected" in dialog.seen
-    assert (cli_review_reviewing.open(older).state, cli_review_reviewing.open(older).decision.comment) == (
-        "rejected",
-        "never",
-    )
+    assert (at_prompt.open(older).state, at_prompt.open(older).decision.comment) == ("rejected", "never")
 
 
-def test_quitting_records_no_decision(project: Path, cli_review_reviewing: ReviewService) -> None:
+def test_quitting_records_no_decision(project: Path, at_prompt: ReviewService) -> None:
     plan_id = plan_id_of()
     dialog = Dialog("review", "--terminal", plan_id)
 
     dialog.expect("(1/2) Accept this edit")
     dialog.type("q")
     assert dialog.end() == 5
-    assert cli_review_reviewing.open(plan_id).decision is None
+    assert at_prompt.open(plan_id).decision is None

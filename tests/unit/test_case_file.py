@@ -10,13 +10,7 @@ from markdown_it import MarkdownIt
 
 from docs.codegen.cases import CaseBlock, CaseText, read_cases
 from tests.support.case_tables import CaseTables
-from tests.support.golden_cases import (
-    CASES,
-    case_writer_file_block,
-    case_writer_json_block,
-    case_writer_replace_blocks,
-    compact_json,
-)
+from tests.support.golden_cases import CASES, compact_json, with_blocks, written_file, written_json
 
 CASE_TABLES = CaseTables(__file__)
 
@@ -56,7 +50,7 @@ def read_back(block: CaseBlock, folder: Path) -> CaseBlock:
     | TEXTS.map(lambda text: text.encode("utf-16"))
 )
 def test_case_block_has_the_bytes_of_its_file(data: bytes, folder: Path) -> None:
-    block = case_writer_file_block("before", "a.md", data, name="a.md")
+    block = written_file("before", "a.md", data, name="a.md")
 
     assert block.data == data
     assert read_back(block, folder).data == data
@@ -64,14 +58,14 @@ def test_case_block_has_the_bytes_of_its_file(data: bytes, folder: Path) -> None
 
 @given(path=PATHS.map(lambda name: f"docs/{name} x.md"))
 def test_case_block_has_the_path_of_its_file(path: str, folder: Path) -> None:
-    block = case_writer_file_block("before", path, b"# A\n", name=path)
+    block = written_file("before", path, b"# A\n", name=path)
 
     assert read_back(block, folder).path == path
 
 
 @given(value=JSON)
 def test_json_case_block_has_its_value(value: object, folder: Path) -> None:
-    found = read_back(case_writer_json_block("report", value), folder)
+    found = read_back(written_json("report", value), folder)
 
     assert json.dumps(found.json) == json.dumps(value)
 
@@ -99,13 +93,11 @@ def test_json_case_block_has_its_value(value: object, folder: Path) -> None:
     ],
 )
 def test_case_block_uses_the_shortest_form(data: bytes, info: str, text: str) -> None:
-    assert case_writer_file_block("before", "a.md", data).markdown == f"```{info}\n{text}```\n"
+    assert written_file("before", "a.md", data).markdown == f"```{info}\n{text}```\n"
 
 
 def test_fence_is_longer_than_any_in_the_file() -> None:
-    assert case_writer_file_block("before", "a.md", b"````sh\n````\n").markdown.startswith(
-        "`````md before\n````sh\n"
-    )
+    assert written_file("before", "a.md", b"````sh\n````\n").markdown.startswith("`````md before\n````sh\n")
 
 
 def test_short_json_is_written_on_one_line() -> None:
@@ -167,19 +159,15 @@ def case_named(title: str, folder: Path) -> CaseText:
 
 def test_update_changes_one_block_and_nothing_else(tmp_path: Path) -> None:
     case = case_named("Changes", tmp_path)
-    case_writer_replace_blocks(
-        case, [case_writer_file_block("after", "a.md", b"# C\r\n")], is_stale=lambda _: False
-    )
+    with_blocks(case, [written_file("after", "a.md", b"# C\r\n")], is_stale=lambda _: False)
 
     assert case.path.read_text() == PAGE.replace("```md after\n# B, done\n", "```md after eol=crlf\n# C\n")
 
 
 def test_update_removes_stale_blocks_and_appends_new_ones(tmp_path: Path) -> None:
     case = case_named("Changes", tmp_path)
-    case_writer_replace_blocks(
-        case,
-        [case_writer_json_block("diagnostics", [])],
-        is_stale=lambda block: block.role in {"after", "report"},
+    with_blocks(
+        case, [written_json("diagnostics", [])], is_stale=lambda block: block.role in {"after", "report"}
     )
 
     start, end = PAGE.index("```md after\n# B"), PAGE.index("## Stays too")
@@ -188,10 +176,8 @@ def test_update_removes_stale_blocks_and_appends_new_ones(tmp_path: Path) -> Non
 
 def test_sequential_updates_keep_the_order_of_cases(tmp_path: Path) -> None:
     first, second = case_named("Stays", tmp_path), case_named("Changes", tmp_path)
-    case_writer_replace_blocks(first, [case_writer_json_block("report", [0] * 100)], is_stale=lambda _: False)
-    case_writer_replace_blocks(
-        second, [case_writer_file_block("after", "a.md", b"# D\n")], is_stale=lambda _: False
-    )
+    with_blocks(first, [written_json("report", [0] * 100)], is_stale=lambda _: False)
+    with_blocks(second, [written_file("after", "a.md", b"# D\n")], is_stale=lambda _: False)
 
     assert case_named("Stays", tmp_path).json("report") == [0] * 100
     assert [block.text for block in case_named("Changes", tmp_path).find("after")] == ["# D\n"]

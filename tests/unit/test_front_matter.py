@@ -171,19 +171,19 @@ def test_block_that_would_become_too_large_is_refused(fence: str) -> None:
     assert problem.message.endswith("after the change it has more than 65536 characters")
 
 
-def front_matter_edits_nested(depth: int) -> list[Any]:
-    return [front_matter_edits_nested(depth - 1)] if depth else []
+def nested_lists(depth: int) -> list[Any]:
+    return [nested_lists(depth - 1)] if depth else []
 
 
 @pytest.mark.parametrize(
     "edit",
     [
-        set_values(a=front_matter_edits_nested(33)),
-        {"op": "set_front_matter", "key": "a", "value": front_matter_edits_nested(33)},
+        set_values(a=nested_lists(33)),
+        {"op": "set_front_matter", "key": "a", "value": nested_lists(33)},
         set_values(a=[float("nan")]),
         set_values(a=float("inf")),
         {"op": "add_to_front_matter_list", "key": "a", "value": [1, float("-inf")]},
-        {"op": "delete_front_matter", "key": "a", "expectedValue": front_matter_edits_nested(33)},
+        {"op": "delete_front_matter", "key": "a", "expectedValue": nested_lists(33)},
     ],
     ids=lambda edit: json.dumps(edit)[:40],
 )

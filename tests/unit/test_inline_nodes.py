@@ -456,7 +456,7 @@ def test_raw_html_up_to_its_closing_tag_is_certain() -> None:
 Row = tuple[str, str, str]
 
 
-def html_attributes_check(text: str, *expected: Row) -> None:
+def check_attributes(text: str, *expected: Row) -> None:
     found = html_attributes(text, Span(0, len(text)))
 
     assert [(each.tag, each.name, each.value) for each in found] == list(expected)
@@ -464,7 +464,7 @@ def html_attributes_check(text: str, *expected: Row) -> None:
 
 @CASE_TABLES.parametrize("text", "expected")
 def test_attributes_of_opening_tags_are_listed(text: str, expected: list[Row]) -> None:
-    html_attributes_check(text, *expected)
+    check_attributes(text, *expected)
 
 
 def test_span_is_the_value_without_quotes_and_the_search_stays_inside() -> None:

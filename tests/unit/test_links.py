@@ -254,9 +254,9 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return lines
 
 
-def parses(references_cost_root: Path, scope: str, parsed: list[str]) -> Sequence[str]:
+def parses(linked_root: Path, scope: str, parsed: list[str]) -> Sequence[str]:
     """What is parsed for a plan that renames a heading and the file `guide.md` of `root`."""
-    engine = Engine.open([references_cost_root], settings=Settings(durability=Durability.PROCESS))
+    engine = Engine.open([linked_root], settings=Settings(durability=Durability.PROCESS))
     with engine.workspace:
         parsed.clear()
         plan = engine.plan(
@@ -274,7 +274,7 @@ def parses(references_cost_root: Path, scope: str, parsed: list[str]) -> Sequenc
 
 
 @pytest.fixture
-def references_cost_root(tmp_path: Path) -> Path:
+def linked_root(tmp_path: Path) -> Path:
     (tmp_path / "guide.md").write_text("# Guide\n\n## Install\n")
     for number in range(OTHERS):
         (tmp_path / f"other{number}.md").write_text(f"# Other {number}\n\n[x](other1.md) guide.md install\n")
@@ -285,13 +285,13 @@ def references_cost_root(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("scope", ["none", "file"])
 def test_other_files_are_not_parsed_without_workspace(
-    references_cost_root: Path, scope: str, parsed: list[str]
+    linked_root: Path, scope: str, parsed: list[str]
 ) -> None:
-    assert set(parses(references_cost_root, scope, parsed)) == {"# Guide"}
+    assert set(parses(linked_root, scope, parsed)) == {"# Guide"}
 
 
-def test_only_files_that_may_link_are_parsed(references_cost_root: Path, parsed: list[str]) -> None:
-    found = parses(references_cost_root, "workspace", parsed)
+def test_only_files_that_may_link_are_parsed(linked_root: Path, parsed: list[str]) -> None:
+    found = parses(linked_root, "workspace", parsed)
 
     assert sorted(found) == ["# Guide", "# Links", "# Mentions"]
 

@@ -386,18 +386,18 @@ def test_same_content_in_another_encoding_or_format_has_another_outline(
 def test_number_of_cached_outlines_is_limited() -> None:
     cache = OutlineCache(max_outlines=2)
     for key in ("first", "second", "third"):
-        cache.keep(key, outline_cache_outline(4))
+        cache.keep(key, cached_outline(4))
 
     assert [cache.get(key, b"xxxx") is None for key in ("first", "second", "third")] == [True, False, False]
 
 
-def outline_cache_outline(size: int) -> Outline:
+def cached_outline(size: int) -> Outline:
     return Outline(Source.from_text("x" * size))
 
 
 def test_least_recently_used_outlines_are_evicted() -> None:
     cache = OutlineCache(max_bytes=10)
-    first, second, third = outline_cache_outline(4), outline_cache_outline(4), outline_cache_outline(4)
+    first, second, third = cached_outline(4), cached_outline(4), cached_outline(4)
     cache.keep("first", first)
     cache.keep("second", second)
     assert cache.get("first", b"xxxx") is first
@@ -409,8 +409,8 @@ def test_least_recently_used_outlines_are_evicted() -> None:
 def test_evicted_outline_frees_its_space() -> None:
     cache = OutlineCache(max_bytes=10)
     for number in range(100):
-        cache.keep(number, outline_cache_outline(5))
-        cache.keep(number, outline_cache_outline(5))
+        cache.keep(number, cached_outline(5))
+        cache.keep(number, cached_outline(5))
 
     assert [number for number in range(100) if cache.get(number, b"xxxxx")] == [98, 99]
 
@@ -427,9 +427,9 @@ def test_latest_version_of_a_file_is_cached() -> None:
 
 def test_document_larger_than_the_cache_is_not_cached() -> None:
     cache = OutlineCache(max_bytes=10)
-    small = outline_cache_outline(1)
+    small = cached_outline(1)
     cache.keep("small", small)
-    cache.keep("big", outline_cache_outline(11))
+    cache.keep("big", cached_outline(11))
 
     assert cache.get("big", b"x" * 11) is None
     assert cache.get("small", b"x") is small

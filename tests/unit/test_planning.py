@@ -244,11 +244,11 @@ def codes(text: str, *edits: dict[str, object]) -> list[str]:
     return [str(problem.code) for problem in verify(built, batch)]
 
 
-def verify_append(path: list[str], markdown: str) -> dict[str, object]:
+def appended(path: list[str], markdown: str) -> dict[str, object]:
     return {"op": "append_to_section", "headingPath": path, "markdown": markdown}
 
 
-def verify_rename(path: list[str], title: str, occurrence: int | None = None) -> dict[str, object]:
+def renamed(path: list[str], title: str, occurrence: int | None = None) -> dict[str, object]:
     return {"op": "rename_heading", "headingPath": path, "newTitle": title, "occurrence": occurrence}
 
 
@@ -263,13 +263,13 @@ def insert(line: int, text: str) -> dict[str, object]:
 
 
 def test_heading_survives_text_in_the_empty_preamble() -> None:
-    assert codes("# A\n\ntext\n", verify_append([], "new")) == []
-    assert codes("---\na: 1\n---\n# A\n\n## B\n", verify_append([], "new")) == []
+    assert codes("# A\n\ntext\n", appended([], "new")) == []
+    assert codes("---\na: 1\n---\n# A\n\n## B\n", appended([], "new")) == []
 
 
 def test_heading_is_kept_when_another_heading_is_inserted_right_before_it() -> None:
-    assert codes("# A\n## B\n", verify_append(["A"], "## New")) == []
-    assert codes("# A\n# B\n", verify_append(["A"], "### New")) == []
+    assert codes("# A\n## B\n", appended(["A"], "## New")) == []
+    assert codes("# A\n# B\n", appended(["A"], "### New")) == []
 
 
 def test_heading_may_be_indented() -> None:
@@ -289,15 +289,13 @@ def test_heading_that_gets_another_level_is_lost() -> None:
 def test_subsections_that_repeated_before_may_repeat_under_a_renamed_heading() -> None:
     text = "# A\n\n## X\n\n## X\n"
 
-    assert codes(text, verify_rename(["A"], "B")) == []
-    assert codes(text, verify_rename(["A"], "B"), verify_append(["A"], "## Y")) == []
+    assert codes(text, renamed(["A"], "B")) == []
+    assert codes(text, renamed(["A"], "B"), appended(["A"], "## Y")) == []
 
 
 def test_subsection_that_repeats_one_under_a_renamed_heading_is_a_duplicate() -> None:
-    assert codes("# A\n\n## X\n", verify_rename(["A"], "B"), verify_append(["A"], "## X")) == [
-        "DUPLICATE_HEADING"
-    ]
-    assert codes("# A\n\n## X\n\n## X\n", verify_rename(["A"], "B"), verify_append(["A"], "## X")) == [
+    assert codes("# A\n\n## X\n", renamed(["A"], "B"), appended(["A"], "## X")) == ["DUPLICATE_HEADING"]
+    assert codes("# A\n\n## X\n\n## X\n", renamed(["A"], "B"), appended(["A"], "## X")) == [
         "DUPLICATE_HEADING"
     ]
 
@@ -305,11 +303,11 @@ def test_subsection_that_repeats_one_under_a_renamed_heading_is_a_duplicate() ->
 def test_renamed_heading_makes_duplicates_of_equal_subsections() -> None:
     text = "# A\n\n## X\n\n# B\n\n## X\n"
 
-    assert codes(text, verify_rename(["B"], "A")) == ["DUPLICATE_HEADING", "DUPLICATE_HEADING"]
+    assert codes(text, renamed(["B"], "A")) == ["DUPLICATE_HEADING", "DUPLICATE_HEADING"]
 
 
 def test_repeated_heading_may_be_renamed_while_another_takes_its_name() -> None:
-    assert codes("# A\n\n# A\n\n# B\n", verify_rename(["A"], "C", 2), verify_rename(["B"], "A")) == []
+    assert codes("# A\n\n# A\n\n# B\n", renamed(["A"], "C", 2), renamed(["B"], "A")) == []
 
 
 # --- What a report says after a write: line maps and context in their bounds, and what pins the next

@@ -324,7 +324,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def storage_listing_check(folder: Path, pattern: str, expected: list[str], **rules: list[str]) -> None:
+def check_listing(folder: Path, pattern: str, expected: list[str], **rules: list[str]) -> None:
     """`pattern` is for several files and lists `expected`, in that order."""
     with Workspace.open([folder], **rules) as workspace:
         assert workspace.is_several(pattern)
@@ -335,13 +335,13 @@ def storage_listing_check(folder: Path, pattern: str, expected: list[str], **rul
 
 @pytest.mark.parametrize("pattern", [".", "./", "**", "*"])
 def test_root_listing_is_sorted_and_contains_only_documents(folder: Path, pattern: str) -> None:
-    storage_listing_check(folder, pattern, sorted(FILES))
+    check_listing(folder, pattern, sorted(FILES))
 
 
 @CASE_TABLES.parametrize("pattern", "expected")
 def test_glob_follows_the_rules_of_git(folder: Path, pattern: str, expected: list[str] | None) -> None:
     if expected is not None:
-        storage_listing_check(folder, pattern, sorted(expected))
+        check_listing(folder, pattern, sorted(expected))
         return
     with Workspace.open([folder]) as workspace:
         found = workspace.iter_files(pattern)
@@ -350,12 +350,12 @@ def test_glob_follows_the_rules_of_git(folder: Path, pattern: str, expected: lis
 
 
 def test_absolute_pattern_is_relative_to_its_root(folder: Path) -> None:
-    storage_listing_check(folder, f"{folder}", sorted(FILES))
-    storage_listing_check(folder, f"{folder}/a/*.md", ["a/b.md"])
+    check_listing(folder, f"{folder}", sorted(FILES))
+    check_listing(folder, f"{folder}/a/*.md", ["a/b.md"])
 
 
 def test_scope_limits_what_is_listed(folder: Path) -> None:
-    storage_listing_check(
+    check_listing(
         folder, ".", ["README.md", "a/b.md"], allow=["*.md"], deny=["a/c/", "node", "/a*.md", "?id?.md"]
     )
 
@@ -470,7 +470,7 @@ def test_file_that_grew_beyond_the_limit_is_refused(tmp_path: Path, size: int) -
 
 
 @pytest.fixture
-def storage_filesystem_folder(tmp_path: Path) -> Iterator[int]:
+def open_folder(tmp_path: Path) -> Iterator[int]:
     """An open folder with two files and an empty folder `d`."""
     (tmp_path / "a").write_bytes(b"a")
     (tmp_path / "b").write_bytes(b"b")
@@ -491,9 +491,9 @@ def check_fails(code: int, function: object, *arguments: object) -> None:
     assert failed.value.errno == code
 
 
-def test_exchange_swaps_two_files(tmp_path: Path, storage_filesystem_folder: int) -> None:
+def test_exchange_swaps_two_files(tmp_path: Path, open_folder: int) -> None:
     try:
-        FileSystem().exchange(storage_filesystem_folder, "a", "b")
+        FileSystem().exchange(open_folder, "a", "b")
     except OSError as error:
         pytest.skip(f"this system cannot exchange two files: {error}")
 
@@ -501,7 +501,7 @@ def test_exchange_swaps_two_files(tmp_path: Path, storage_filesystem_folder: int
 
 
 def test_exchange_by_system_call_number_swaps_two_files(
-    tmp_path: Path, storage_filesystem_folder: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, open_folder: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For C libraries that do not know the function."""
     import ctypes
@@ -516,50 +516,50 @@ def test_exchange_by_system_call_number_swaps_two_files(
 
     monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: Library)
     monkeypatch.setattr(rename_flags, "system_call", rename_flags.system_call.__wrapped__)
-    FileSystem().exchange(storage_filesystem_folder, "a", "b")
+    FileSystem().exchange(open_folder, "a", "b")
 
     assert (tmp_path / "a").read_bytes() + (tmp_path / "b").read_bytes() == b"ba"
-    check_fails(errno.ENOENT, FileSystem().exchange, storage_filesystem_folder, "a", "missing")
+    check_fails(errno.ENOENT, FileSystem().exchange, open_folder, "a", "missing")
 
 
 def test_exchange_where_the_system_has_none_is_refused(
-    storage_filesystem_folder: int, monkeypatch: pytest.MonkeyPatch
+    open_folder: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_flags(monkeypatch)
 
-    check_fails(errno.ENOSYS, FileSystem().exchange, storage_filesystem_folder, "a", "b")
+    check_fails(errno.ENOSYS, FileSystem().exchange, open_folder, "a", "b")
 
 
 @pytest.mark.parametrize("has_flags", [True, False])
 def test_rename_new_never_replaces(
-    tmp_path: Path, storage_filesystem_folder: int, monkeypatch: pytest.MonkeyPatch, has_flags: bool
+    tmp_path: Path, open_folder: int, monkeypatch: pytest.MonkeyPatch, has_flags: bool
 ) -> None:
     if not has_flags:
         without_flags(monkeypatch)
     inner = os.open(tmp_path / "d", os.O_RDONLY)
     disk = FileSystem()
-    disk.rename_new(storage_filesystem_folder, "a", inner, "c")
-    check_fails(errno.EEXIST, disk.rename_new, storage_filesystem_folder, "b", inner, "c")
+    disk.rename_new(open_folder, "a", inner, "c")
+    check_fails(errno.EEXIST, disk.rename_new, open_folder, "b", inner, "c")
     os.close(inner)
 
     assert names_in(tmp_path) == ["b", "d"]
     assert (tmp_path / "d" / "c").read_bytes() == b"a"
 
 
-def test_move_replaces_in_another_folder(tmp_path: Path, storage_filesystem_folder: int) -> None:
+def test_move_replaces_in_another_folder(tmp_path: Path, open_folder: int) -> None:
     (tmp_path / "d" / "b").write_bytes(b"old")
     inner = os.open(tmp_path / "d", os.O_RDONLY)
-    FileSystem().move(storage_filesystem_folder, "b", inner, "b")
+    FileSystem().move(open_folder, "b", inner, "b")
     os.close(inner)
 
     assert names_in(tmp_path) == ["a", "d"]
     assert (tmp_path / "d" / "b").read_bytes() == b"b"
 
 
-def test_remove_directory_removes_only_an_empty_one(tmp_path: Path, storage_filesystem_folder: int) -> None:
+def test_remove_directory_removes_only_an_empty_one(tmp_path: Path, open_folder: int) -> None:
     (tmp_path / "d" / "x").write_bytes(b"")
-    check_fails(errno.ENOTEMPTY, FileSystem().remove_directory, storage_filesystem_folder, "d")
+    check_fails(errno.ENOTEMPTY, FileSystem().remove_directory, open_folder, "d")
     (tmp_path / "d" / "x").unlink()
-    FileSystem().remove_directory(storage_filesystem_folder, "d")
+    FileSystem().remove_directory(open_folder, "d")
 
     assert names_in(tmp_path) == ["a", "b"]

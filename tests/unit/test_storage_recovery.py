@@ -503,9 +503,9 @@ def test_recovery_reports_a_late_write_into_a_displaced_file(folder: Path) -> No
 
 BASE, STORAGE_RESTORE_NEW, X, Y, TORN = b"base", b"new", b"foreign", b"later", b"torn"
 
-STORAGE_RESTORE_ID = "ab" * 8
+RESTORED_ID = "ab" * 8
 
-TEMPORARY, ASIDE = temporary_names(STORAGE_RESTORE_ID, 0)
+TEMPORARY, ASIDE = temporary_names(RESTORED_ID, 0)
 
 REPLACE = JournalEntry(
     path="a.md", base=sha256(BASE), base_bytes=4, result=sha256(STORAGE_RESTORE_NEW), result_bytes=3
@@ -603,7 +603,7 @@ def interrupted(folder: Path, row: Row) -> None:
     root = Root.open(folder)
     with locked(root) as lock:
         journal = Journal(root, open_folders(root, lock.state_folder).journal)
-        name = journal.write_new(JournalRecord(transaction=STORAGE_RESTORE_ID, entries=(entry,)), syncs=False)
+        name = journal.write_new(JournalRecord(transaction=RESTORED_ID, entries=(entry,)), syncs=False)
         journal.advance(name, State.PENDING)
     root.close()
 
@@ -624,7 +624,7 @@ def test_recovery_follows_the_row_of_the_table(tmp_path: Path, row: Row) -> None
         assert journal_of(tmp_path) == ["conflict"]
         return
     assert found.problems == ()
-    assert found.rolled_back == (STORAGE_RESTORE_ID,)
+    assert found.rolled_back == (RESTORED_ID,)
     assert read(tmp_path / "a.md") == row[4]
     assert set(tree(tmp_path)) <= {"a.md"}
     assert journal_of(tmp_path) == ["undone"]
