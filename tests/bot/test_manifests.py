@@ -216,7 +216,7 @@ def test_snippet_tag_without_its_pair_is_rejected(text: str, message: str) -> No
     assert found.message == message
 
 
-@CASE_TABLES.parametrize("name", "parts")
+@CASE_TABLES.parametrize("name", "parts", tuples=True)
 def test_only_a_tag_at_the_end_names_a_snippet(name: str, parts: tuple[str, str | None]) -> None:
     assert split_name(name) == parts
 

@@ -122,7 +122,15 @@ def test_commonmark_examples_have_the_same_headings_and_fences(corpus: Path) -> 
     }
 
 
-@CASE_TABLES.parametrize("text", "ours", "theirs")
+@pytest.mark.parametrize(
+    ("text", "ours", "theirs"),
+    [
+        # A table of one column needs a pipe in its header here.
+        ("a\n:-\n-\n", [(2, 1)], []),
+        # A tag alone on a lazy line starts an HTML block there; CommonMark 0.31.2 says that it does not.
+        ("- a\n<b>\n# H\n", [(1, 3)], []),
+    ],
+)
 def test_known_parser_differences_are_documented(
     text: str, ours: list[tuple[int, int]], theirs: list[tuple[int, int]]
 ) -> None:

@@ -22,13 +22,23 @@ class CaseTables:
         text = Path(test_file).with_suffix(".yaml").read_text(encoding="utf-8")
         self._tables: dict[str, Any] = yaml.safe_load(text)
 
-    def parametrize(self, *names: str) -> Callable[[Callable[P, None]], Callable[P, None]]:
-        """Return a decorator that runs a test with each case of the table of its name."""
+    def parametrize(
+        self, *names: str, tuples: bool = False
+    ) -> Callable[[Callable[P, None]], Callable[P, None]]:
+        """Return a decorator that runs a test with each case of the table of its name.
+
+        With `tuples`, the lists in the values become tuples.
+        """
 
         def decorate(test: Callable[P, None]) -> Callable[P, None]:
             table = self._tables[test.__name__]
             cases = table.items() if isinstance(table, dict) else [(None, case) for case in table]
-            rows = [pytest.param(*_values(case, names), id=case_id) for case_id, case in cases]
+            rows = [
+                pytest.param(
+                    *(_frozen(value) if tuples else value for value in _values(case, names)), id=case_id
+                )
+                for case_id, case in cases
+            ]
             return pytest.mark.parametrize(names, rows)(test)
 
         return decorate
@@ -41,3 +51,7 @@ def _values(case: Any, names: tuple[str, ...]) -> list[Any]:
         return [case]
     assert len(case) == len(names), f"a case has a value for each of {', '.join(names)}: {case}"
     return list(case)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value

@@ -72,7 +72,7 @@ def test_apply_makes_the_next_check_pass() -> None:
     assert Path("a.md").read_text() == "# A\n\nRelease 2.0\n"
 
 
-@CASE_TABLES.parametrize("verb", "options", "code")
+@CASE_TABLES.parametrize("verb", "options", "code", tuples=True)
 def test_last_event_has_the_exit_code(project: Path, verb: str, options: tuple[str, ...], code: int) -> None:
     if code == 3:
         (project / "c.md").write_bytes(b"\x00 1.0")

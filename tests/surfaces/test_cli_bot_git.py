@@ -92,7 +92,7 @@ def test_commit_options_require_git(option: tuple[str, str]) -> None:
     assert Path("work/docs/a.md").read_bytes() == b"nightly\n"
 
 
-@CASE_TABLES.parametrize("options", "code", "told")
+@CASE_TABLES.parametrize("options", "code", "told", tuples=True)
 def test_git_refusals_have_exit_codes(options: tuple[str, ...], code: int, told: str) -> None:
     run = mdplan("bot", "apply", "bot.yml", *options)
 

@@ -172,7 +172,7 @@ def batch_validator() -> Any:
     return jsonschema.Draft202012Validator(SCHEMAS["batch"]())
 
 
-@CASE_TABLES.parametrize("arguments", "name")
+@CASE_TABLES.parametrize("arguments", "name", tuples=True)
 def test_schema_is_that_of_the_package(arguments: tuple[str, ...], name: str) -> None:
     assert mdplan("schema", *arguments).json == SCHEMAS[name]()
 
@@ -329,7 +329,7 @@ def test_file_that_cannot_be_read_is_invalid(project: Path, name: str, says: str
         assert says in run.err
 
 
-@CASE_TABLES.parametrize("arguments", "says")
+@CASE_TABLES.parametrize("arguments", "says", tuples=True)
 def test_wrong_usage_exits_with_2(project: Path, arguments: tuple[str, ...], says: str) -> None:
     run = mdplan(*arguments)
 

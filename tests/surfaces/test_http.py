@@ -187,7 +187,7 @@ def test_oversized_body_is_refused_with_or_without_content_length(shared: HttpSe
     assert shared.ask("ping")["result"] == {}
 
 
-@CASE_TABLES.parametrize("options", "told")
+@CASE_TABLES.parametrize("options", "told", tuples=True)
 def test_contradicting_options_are_refused(root: Path, options: tuple[str, ...], told: str) -> None:
     refused = mdplan("serve", "--root", str(root), *options, environment={"MDPLAN_TOKEN": None})
 

@@ -210,7 +210,7 @@ def test_every_surface_shows_the_title_as_plain_text(root: Path) -> None:
     assert plan_title(opened.review) == "`x` @all \\x1b[31m<b>"
 
 
-@CASE_TABLES.parametrize("command")
+@CASE_TABLES.parametrize("command", tuples=True)
 def test_shell_options_set_title_and_description(
     root: Path, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -537,7 +537,7 @@ def test_link_opens_the_named_plan(small_root: Path) -> None:
     assert link.endswith(f"&plan={plan_id}")
 
 
-@CASE_TABLES.parametrize("arguments", "code", "told")
+@CASE_TABLES.parametrize("arguments", "code", "told", tuples=True)
 def test_impossible_options_are_refused(
     small_root: Path, arguments: tuple[str, ...], code: int, told: str
 ) -> None:

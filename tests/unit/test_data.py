@@ -384,6 +384,16 @@ def test_comments_with_the_same_sign_are_one_block() -> None:
     ]
 
 
-@CASE_TABLES.parametrize("text", "groups")
+@pytest.mark.parametrize(
+    ("text", "groups"),
+    [
+        ("", []),
+        ("a\n", []),
+        ("\n", [(1, 1)]),
+        ("a\n\n \t\nb\n\n", [(2, 3), (5, 5)]),
+        ("\r\n\r\na\r\rb", [(1, 2), (4, 4)]),
+        ("\x0c\n", []),
+    ],
+)
 def test_successive_blank_lines_are_a_group(text: str, groups: list[tuple[int, int]]) -> None:
     assert [(each.first_line, each.last_line) for each in text_outline(text).blank_lines] == groups

@@ -66,7 +66,7 @@ def keys(text: str) -> tuple[str, ...] | None:
     return tuple(content.values) if isinstance(content, FrontMatterContent) else None
 
 
-@CASE_TABLES.parametrize("block", "expected")
+@CASE_TABLES.parametrize("block", "expected", tuples=True)
 def test_keys_are_listed_in_order(block: str, expected: tuple[str, ...]) -> None:
     assert keys(block) == expected
 

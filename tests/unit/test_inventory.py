@@ -139,7 +139,18 @@ def test_marker_look_alike_is_text(text: str) -> None:
     assert regions(text) == ([], [])
 
 
-@CASE_TABLES.parametrize("markers", "pairs", "unpaired")
+@pytest.mark.parametrize(
+    ("markers", "pairs", "unpaired"),
+    [
+        ("a:start", [], [("a", True, 1)]),
+        ("a:end", [], [("a", False, 1)]),
+        ("a:end a:start", [], [("a", False, 1), ("a", True, 2)]),
+        ("a:start b:start a:end b:end", [("a", 1, 3)], [("b", True, 2), ("b", False, 4)]),
+        ("a:start a:start a:end", [("a", 2, 3)], [("a", True, 1)]),
+        ("a:start a:end a:end", [("a", 1, 2)], [("a", False, 3)]),
+        ("a:start A:end", [], [("a", True, 1), ("A", False, 2)]),
+    ],
+)
 def test_unpaired_markers_are_reported(
     markers: str, pairs: list[tuple[str, int, int]], unpaired: list[tuple[str, bool, int]]
 ) -> None:

@@ -58,14 +58,32 @@ def near(text: str, wanted: SearchTerm | str, within: Span | None = None) -> lis
     return [(miss.line, miss.col, miss.end_line, miss.differs) for miss in found]
 
 
-@CASE_TABLES.parametrize("wanted", "place", "differs")
+@CASE_TABLES.parametrize("wanted", "place", "differs", tuples=True)
 def test_difference_is_reported_with_its_position(
     wanted: str, place: tuple[int, int, int] | None, differs: str | None
 ) -> None:
     assert near(TEXT, wanted) == ([(*place, differs)] if place is not None else [])
 
 
-@CASE_TABLES.parametrize("text", "wanted", "expected")
+@pytest.mark.parametrize(
+    ("text", "wanted", "expected"),
+    [
+        ("one\ntwo\nthree\n", "two", [(2, 1, 2, "the place only")]),
+        ("one\ntwo\nthree\n", "two\nthree", [(2, 1, 3, "the place only")]),
+        ("one\ntwo\n\nthree\n", "two\n", [(2, 1, 3, "the place only")]),
+        ("a\n---\nb\n", "---", [(2, 1, 2, "the place only")]),
+        ("a\n-----\nb\n", "---", []),
+        ("a\n  two\nb\n", "two", [(2, 1, 2, "indentation (2, not none) at column 1")]),
+        ("a\ntwo  \nb\n", "two", [(2, 1, 2, "trailing blanks (2, not none) at column 4")]),
+        ("a\ntwo", "two ", [(2, 1, 2, "trailing blanks (none, not 1) at column 4")]),
+        ("a\nor two\nb\n", "two", [(2, 4, 2, "more text before it at column 1")]),
+        ("a\ntwo of\nb\n", "two", [(2, 1, 2, "more text after it at column 4")]),
+        ("a\n> two\nb\n", "two", [(2, 3, 2, "more text before it at column 1")]),
+        ("-two\n", "two", [(1, 1, 1, "dashes (U+002D, not nothing) at column 1")]),
+        ("one\n\n\ntwo\n", "one\n\ntwo", [(1, 1, 4, "blank lines (2, not 1) at 3:1")]),
+        ("an entirly new\n", "an entirely new!", [(1, 1, 1, "about 2 of 14 characters, from column 9 on")]),
+    ],
+)  # fmt: skip
 def test_line_near_miss_covers_whole_lines(
     text: str, wanted: str, expected: list[tuple[int, int, int, str]]
 ) -> None:
@@ -304,7 +322,7 @@ MANY = tuple(f"chapter {number} about topic {number}" for number in range(3_000)
 
 
 @pytest.mark.parametrize("others", [(), MANY], ids=["few", "many"])
-@CASE_TABLES.parametrize("wanted", "expected")
+@CASE_TABLES.parametrize("wanted", "expected", tuples=True)
 def test_nearest_name_is_the_first(others: tuple[str, ...], wanted: str, expected: str) -> None:
     assert nearest_names(wanted, (*others, *NAMES))[:1] == [expected]
 
@@ -326,7 +344,7 @@ def test_at_most_three_names_are_given() -> None:
 # --- The literals of a pattern: where one is missing, nothing matches.
 
 
-@CASE_TABLES.parametrize("pattern", "texts")
+@CASE_TABLES.parametrize("pattern", "texts", tuples=True)
 def test_required_literals_of_a_pattern_are_found(pattern: str, texts: tuple[str, ...] | None) -> None:
     assert required_texts(pattern) == texts
 

@@ -338,7 +338,20 @@ def rows_of(table: TableSource) -> list[list[str]]:
     return [[table.text_in(row, at) for at in range(len(row.cells))] for row in table.rows]
 
 
-@CASE_TABLES.parametrize("row", "cells", "outer_pipes")
+@pytest.mark.parametrize(
+    ("row", "cells", "outer_pipes"),
+    [
+        ("| a | b |", ["a", "b"], (True, True)),
+        ("a | b", ["a", "b"], (False, False)),
+        ("|a", ["a"], (True, False)),
+        ("a|", ["a"], (False, True)),
+        ("||", [""], (True, True)),
+        ("| a \\| b | `c \\| d` |", ["a | b", "`c | d`"], (True, True)),
+        ("a\\|", ["a|"], (False, False)),
+        ("| a | b | c |", ["a", "b", "c"], (True, True)),
+        ("\u00a0a\u00a0|\tb", ["a", "b"], (False, False)),
+    ],
+)
 def test_row_is_split_at_unescaped_pipes(row: str, cells: list[str], outer_pipes: tuple[bool, bool]) -> None:
     (table,) = outline(f"| x | y |\n|---|---|\n{row}\n").tables
 
@@ -420,7 +433,7 @@ def test_list_with_blank_lines_between_items_is_loose(text: str, is_spaced: bool
     assert outline(text).lists.outermost[0].is_spaced is is_spaced
 
 
-@CASE_TABLES.parametrize("text", "position", "expected")
+@CASE_TABLES.parametrize("text", "position", "expected", tuples=True)
 def test_marker_has_its_column_and_content_indentation(
     text: str, position: int, expected: tuple[str, str, str, str]
 ) -> None:

@@ -81,7 +81,7 @@ def read(text: str = GUIDE, budget: int = 10_000, cursor: str | None = None, **t
     return read_target("a.md", outline(text), request.targets[0], budget, cursor)
 
 
-@CASE_TABLES.parametrize("target", "first", "last")
+@CASE_TABLES.parametrize("target", "first", "last", tuples=True)
 def test_read_target_resolves_to_its_lines(target: dict[str, Any], first: int, last: int) -> None:
     result = read(**target)
 
