@@ -4,11 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from mdplan.edits.edit_classes import Edit as Edit
-from mdplan.edits.edit_classes import Value as Value
 from mdplan.edits.edit_classes import SectionAddress
+from mdplan.edits.edit_classes import Value as Value
 
 Section = SectionAddress
-MatchType: TypeAlias = Literal["literal", "regex"]
+MatchType: TypeAlias = Literal[
+    "literal",
+    "regex",
+]
 NodeKind: TypeAlias = Literal[
     "codeBlocks",
     "inlineCode",
@@ -96,7 +99,11 @@ class AppendToFile(Edit):
     a code block or comment that is not closed, they must close it. For text that belongs to a section use
     append_to_section, which knows where that ends.
     """
-    def __init__(self, *, markdown: str) -> None: ...
+    def __init__(
+        self,
+        *,
+        markdown: str,
+    ) -> None: ...
 
 class AppendToSection(Edit):
     r"""Add Markdown to the end of a section.
@@ -134,7 +141,11 @@ class ApplyDiff(Edit):
     to `files`, or instead of it: it becomes one edit for each file that it names, and creates, deletes and
     renames files too.
     """
-    def __init__(self, *, diff: str) -> None: ...
+    def __init__(
+        self,
+        *,
+        diff: str,
+    ) -> None: ...
 
 class Batch(Value):
     r"""Edits of several files, applied whole or not at all, with the options of a batch.
@@ -165,7 +176,11 @@ class Batch(Value):
 
 class CodeBlock(Value):
     r"""A fenced code block, by its 0-based index, its language, or its index among those of a language."""
-    def __init__(self, index: int | None = ..., language: str | None = ...) -> None: ...
+    def __init__(
+        self,
+        index: int | None = ...,
+        language: str | None = ...,
+    ) -> None: ...
 
 class CreateFile(Edit):
     r"""Make a new file with exactly the text of `markdown`; missing folders are made too.
@@ -174,7 +189,11 @@ class CreateFile(Edit):
     any kind, not only Markdown. `encoding` next to the file says how it is written; UTF-8 without it. No
     other edit of the same file goes with it.
     """
-    def __init__(self, *, markdown: str) -> None: ...
+    def __init__(
+        self,
+        *,
+        markdown: str,
+    ) -> None: ...
 
 class CreatePage(Edit):
     r"""Make a new page with the text of `markdown`, and add its entry to the file `navigation`.
@@ -204,7 +223,9 @@ class DeleteFile(Edit):
     Its content stays in the history, so that `undo` can bring it back. `baseSha256` of the file, or a plan
     ID, proves that it is the file you saw. No other edit of the same file goes with it.
     """
-    def __init__(self) -> None: ...
+    def __init__(
+        self,
+    ) -> None: ...
 
 class DeleteLines(Edit):
     r"""Delete whole lines, as they are: no blank lines are added or removed.
@@ -212,7 +233,12 @@ class DeleteLines(Edit):
     Lines are 1-based and inclusive. `expectedText` proves that these are the lines you mean. The final
     newline of the file is left as it was.
     """
-    def __init__(self, *, lines: Lines | Mapping[str, Any], expected_text: str | None = ...) -> None: ...
+    def __init__(
+        self,
+        *,
+        lines: Lines | Mapping[str, Any],
+        expected_text: str | None = ...,
+    ) -> None: ...
 
 class DeleteSection(Edit):
     r"""Delete a section with its subsections, or its heading alone, or its own body alone.
@@ -362,12 +388,19 @@ class Lines(Value):
     empty line needs none: ``"12:a3f,,b07"``.
     """
     def __init__(
-        self, start: int, end: int, start_hash: str | None = ..., end_hash: str | None = ...
+        self,
+        start: int,
+        end: int,
+        start_hash: str | None = ...,
+        end_hash: str | None = ...,
     ) -> None: ...
 
 class List(Value):
     r"""A list, by its 0-based index."""
-    def __init__(self, index: int) -> None: ...
+    def __init__(
+        self,
+        index: int,
+    ) -> None: ...
 
 class MoveItem(Edit):
     r"""Move a key or list item among its neighbours, in a YAML, JSON, TOML or INI file, or in front matter.
@@ -447,7 +480,12 @@ class OrderSections(Edit):
 
 class Position(Value):
     r"""A place in a file: 1-based line, or ``"12:a3f"``, and column, in code points."""
-    def __init__(self, line: int, col: int, line_hash: str | None = ...) -> None: ...
+    def __init__(
+        self,
+        line: int,
+        col: int,
+        line_hash: str | None = ...,
+    ) -> None: ...
 
 class PrependToSection(Edit):
     r"""Add Markdown to the start of a section.
@@ -472,7 +510,11 @@ class PrependToSection(Edit):
 
 class Range(Value):
     r"""Half-open range: `end` is the place after the last character."""
-    def __init__(self, start: Position | Mapping[str, Any], end: Position | Mapping[str, Any]) -> None: ...
+    def __init__(
+        self,
+        start: Position | Mapping[str, Any],
+        end: Position | Mapping[str, Any],
+    ) -> None: ...
 
 class RemoveFromList(Edit):
     r"""Remove items from a list in a YAML, JSON or TOML file, or in front matter.
@@ -530,7 +572,11 @@ class RenameFile(Edit):
     links in it, follow with `updateReferences`. Nothing is overwritten: a file of the new name must not
     exist. Mode, owner and attributes of the file stay.
     """
-    def __init__(self, *, new_file: str) -> None: ...
+    def __init__(
+        self,
+        *,
+        new_file: str,
+    ) -> None: ...
 
 class RenameHeading(Edit):
     r"""Change the text of a heading; its level, its section and everything below stay.
@@ -605,7 +651,11 @@ class ReplaceLines(Edit):
     `expectedText` proves that these are the lines you mean.
     """
     def __init__(
-        self, *, lines: Lines | Mapping[str, Any], markdown: str, expected_text: str | None = ...
+        self,
+        *,
+        lines: Lines | Mapping[str, Any],
+        markdown: str,
+        expected_text: str | None = ...,
     ) -> None: ...
 
 class ReplaceMatch(Edit):
@@ -672,7 +722,13 @@ class ReplaceRegion(Edit):
     of other names. `expectedText` proves that this is the text you mean. The same text again changes nothing.
     Markers in code are text and name no region.
     """
-    def __init__(self, *, region: str, markdown: str, expected_text: str | None = ...) -> None: ...
+    def __init__(
+        self,
+        *,
+        region: str,
+        markdown: str,
+        expected_text: str | None = ...,
+    ) -> None: ...
 
 class ReplaceSection(Edit):
     r"""Replace the text of a section.
@@ -816,7 +872,11 @@ class SortList(Edit):
 
 class Table(Value):
     r"""A table, by its 0-based index, or by header cells: one, or a list of them."""
-    def __init__(self, index: int | None = ..., header: str | None = ...) -> None: ...
+    def __init__(
+        self,
+        index: int | None = ...,
+        header: str | None = ...,
+    ) -> None: ...
 
 class UpdateToc(Edit):
     r"""Write the headings after a region into it, as a list of links: a table of contents.
