@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from typing import Any, Final, TypeAlias, TypeVar
 
-from mdplan.bot.executors import VerdictCache, in_order, is_kept, open_executor
+from mdplan.bot.executors import in_order, open_executor
 from mdplan.bot.file_planner import FilePlanner, SpooledPlans, StandalonePlan, links_of_chunk, plan_chunk
 from mdplan.bot.job import (
     CandidateFile,
@@ -26,6 +26,7 @@ from mdplan.bot.job import (
 )
 from mdplan.bot.manifest import LoadedManifest
 from mdplan.bot.selector import SelectedEdits, find_candidates
+from mdplan.bot.verdict_cache import VerdictCache, is_kept
 from mdplan.diagnostics import Code, Diagnostic, Problems, Severity
 from mdplan.engine.engine import Engine
 from mdplan.engine.interrupted import with_interrupted

@@ -1,4 +1,4 @@
-"""Output of the commands about plans: the diff, the summary, the next step."""
+"""What commands print about plans (diff, summary, next step), and which plan a beginning of an ID names."""
 
 from collections.abc import Iterable
 from datetime import datetime

@@ -1,0 +1,136 @@
+"""A cache of verdicts on unchanged files: the next run reads only the files that have changed.
+
+A verdict belongs to the bytes of a file, to the whole manifest, and to the version of mdplan. It lies in
+the user's state directory, where nothing that comes with a repository can put one.
+"""
+
+import hashlib
+import json
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from mdplan import __version__
+from mdplan.bot.job import CandidateFile, FileOutcome, FileStatus, Job
+from mdplan.storage.plans import PrivateFolder
+
+_FILE: Final = "verdicts.sqlite3"
+
+_WAIT_SECONDS: Final = 2.0
+
+_KEPT_JOBS: Final = 8
+
+_UNCHANGED: Final = frozenset({FileStatus.SKIPPED, FileStatus.SATISFIED})
+
+_TABLES: Final = """
+create table if not exists jobs (job text primary key, used real) without rowid;
+create table if not exists verdicts (
+    job text, path text, rules text, stamp text, digest blob, verdict text, primary key (job, path)
+) without rowid;
+"""
+
+_FORGET_JOBS: Final = (
+    "delete from jobs where job in (select job from jobs order by used desc limit -1 offset ?)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    rules: str
+    stamp: str
+    digest: bytes
+    verdict: FileStatus
+
+
+@dataclass(kw_only=True)
+class VerdictCache:
+    """Verdicts about the files of one job; without a `key` nothing is read or stored.
+
+    If the database cannot be used, the run continues without it.
+    """
+
+    folder: PrivateFolder
+    key: str | None
+    rows: dict[str, _Row] = field(default_factory=dict)
+    stamps: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, job: Job) -> "VerdictCache":
+        """The verdicts of earlier runs of `job`; none if it uses git history, which a hash does not cover."""
+        identity = job.tree.identity
+        cache = cls(folder=PrivateFolder("\0".join(identity), "verdicts"), key=None)
+        if not job.history:
+            facts = [__version__, identity, job.loaded.located.data, job.loaded.values.known]
+            identity_json = json.dumps([*facts, repr(job.settings)], default=str)
+            cache.key = hashlib.sha256(identity_json.encode("utf-8", "surrogatepass")).hexdigest()
+            cache._load()
+        return cache
+
+    def known(
+        self, candidates: Sequence[CandidateFile], stamps: Mapping[str, str]
+    ) -> Iterator[FileOutcome | CandidateFile]:
+        """The cached outcome of each candidate whose stamp is unchanged; else the candidate.
+
+        A candidate with another stamp gets the digest for which the cached verdict still counts.
+        """
+        self.stamps = stamps
+        for candidate in candidates:
+            row = self.rows.get(candidate.path)
+            if row is None or row.rules != _rules(candidate):
+                yield candidate
+            elif row.stamp and row.stamp == stamps.get(candidate.path):
+                yield FileOutcome(path=candidate.path, verdict=row.verdict)
+            else:
+                yield replace(candidate, known=(row.digest, row.verdict))
+
+    def remember(self, candidates: Iterable[CandidateFile], outcomes: Mapping[str, FileOutcome]) -> None:
+        """Store the `outcomes` of unchanged `candidates`, and delete the rows of the others."""
+        rows = [
+            (self.key, each.path, _rules(each), self.stamps.get(each.path, ""), found.digest, found.verdict)
+            for each in candidates
+            if (found := outcomes.get(each.path)) is not None
+        ]
+        gone = [(self.key, each.path) for each in candidates if each.path not in outcomes]
+        gone = [each for each in gone if each[1] in self.rows]
+        if self.key is None or not (rows or gone):
+            return
+        with suppress(OSError, sqlite3.Error), self._database(makes=True) as database:
+            database.executescript(_TABLES)
+            with database:
+                database.execute("insert or replace into jobs values (?, ?)", (self.key, time.time()))
+                database.executemany("delete from verdicts where job = ? and path = ?", gone)
+                database.executemany("insert or replace into verdicts values (?, ?, ?, ?, ?, ?)", rows)
+                database.execute(_FORGET_JOBS, (_KEPT_JOBS,))
+                database.execute("delete from verdicts where job not in (select job from jobs)")
+
+    def _load(self) -> None:
+        try:
+            with self._database() as database:
+                query = "select path, rules, stamp, digest, verdict from verdicts where job = ?"
+                for path, rules, stamp, digest, verdict in database.execute(query, (self.key,)):
+                    self.rows[path] = _Row(rules, stamp, digest, FileStatus(verdict))
+        except (OSError, ValueError, sqlite3.OperationalError):
+            return  # Another run has it, or it has no tables yet.
+        except sqlite3.DatabaseError:
+            self.rows.clear()
+            with suppress(OSError), self.folder.open() as folder:
+                self.folder.filesystem.unlink(folder, _FILE)
+
+    @contextmanager
+    def _database(self, *, makes: bool = False) -> Iterator[sqlite3.Connection]:
+        """The database, in a folder that only this user can write into. Raises `OSError`, `sqlite3.Error`."""
+        path = f"{self.folder.path}/{_FILE}"
+        with self.folder.open(makes=makes), closing(sqlite3.connect(path, timeout=_WAIT_SECONDS)) as database:
+            yield database
+
+
+def is_kept(outcome: FileOutcome) -> bool:
+    """Whether the verdict `outcome` depends on the bytes of the file alone, and has nothing to report."""
+    return outcome.verdict in _UNCHANGED and bool(outcome.digest) and not outcome.misses
+
+
+def _rules(candidate: CandidateFile) -> str:
+    return ",".join(map(str, candidate.rules))
