@@ -39,7 +39,6 @@ from mdplan.text.source import DocumentFormat
 from mdplan.text.visible import escape_for_message
 
 _Item = TypeVar("_Item")
-
 _Key = TypeVar("_Key", bound=Hashable)
 
 
@@ -664,15 +663,10 @@ def lost_pages(new: LinkIndex, changed: Iterable[ChangedDocument]) -> Iterator[t
 # Only lines that are otherwise the same as in the old version count: a line that was rewritten is no damage.
 
 _BLANKS: Final = lazy_pattern(r"[ \t]+")
-
 _BLANKS_AND_PIPES: Final = lazy_pattern(r"[ \t|]+")
-
 _HEADING: Final = lazy_pattern(r"#{1,6}[ \t]+\S")
-
 _TASK: Final = lazy_pattern(r"(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ xX]\][ \t]+\S")
-
 _FENCE: Final = lazy_pattern(r"(?P<marks>(?P<mark>`|~)(?P=mark){2,})")
-
 _LEAST_MARKS: Final = 3
 
 

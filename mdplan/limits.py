@@ -4,13 +4,9 @@ from dataclasses import dataclass
 from typing import Final
 
 FRONT_MATTER_CHARACTERS: Final = 64 * 1024
-
 PATTERN_SECONDS: Final = 1.0
-
 RESULT_CHARACTERS: Final = 16 * 1024 * 1024
-
 RESULT_LINES: Final = 400_000
-
 PARSE_SECONDS: Final = 5.0
 
 
@@ -88,7 +84,6 @@ class LimitOption:
 
 
 _MIB: Final = 1024 * 1024
-
 _DURATIONS: Final = frozenset({"SECONDS", "DAYS"})
 
 FILES: Final = (

@@ -35,11 +35,8 @@ from mdplan.requests.query_reader import read_read_request, read_search_request,
 from mdplan.text.source import Source
 
 Format = Literal["markdown", "ini", "yaml", "json", "toml", "text"]
-
 AnyEdit = Edit | Mapping[str, Any]
-
 _NAMES: Final = {"markdown": "document.md", "ini": "document.ini", "text": "document.txt"}
-
 _NO_LINE_LIMIT: Final = 1 << 62
 
 

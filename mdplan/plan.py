@@ -14,19 +14,15 @@ from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Lines, Position, Span, to_lf
 
 PlanId = NewType("PlanId", str)
-
 PREFIX: Final = "sha256-"
 
 # What the plan of an undo has in place of the operation of a batch.
 UNDO: Final = "undo"
-
 _ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 # More would be no title, and no description that a reviewer reads.
 MOST_TITLE: Final = 200
-
 MOST_DESCRIPTION: Final = 4_000
-
 _SURROGATE: Final = lazy_pattern("[\ud800-\udfff]")
 
 

@@ -408,9 +408,7 @@ def bot_report(result: BotResult, committed: dict[str, Any]) -> BotReport:
 
 
 Item = TypeVar("Item")
-
 _CHUNK: Final = 32
-
 _PARTS_EACH: Final = 4
 
 

@@ -305,12 +305,10 @@ def _moved(ref: str, on_stale: OnStale) -> Diagnostic:
 # one, and a later `git gc` removes unused objects.
 
 _ORDINARY: Final = stat.S_IFREG | 0o644
-
 _NO_COMMIT: Final = "0" * 40
 
 # The ID of a tree without entries.
 _EMPTY: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
-
 _LOCKED: Final = lazy_pattern(rb"Unable to create '(.+)': File exists")
 
 # What becomes of a path, as its components; None for a file that goes.
@@ -476,7 +474,6 @@ def _in_the_way(name: str) -> StorageRefused:
 # --- Merging two commits without a work tree, by git with mdplan as its merge driver
 
 _DRIVER: Final = "-I -m mdplan merge %O %A %B -o %A --path %P --marker-size %L"
-
 _SUFFIXES: Final = ("md", "markdown", "mdx", "yaml", "yml", "json", "toml")
 
 # How git ends where it merged, without conflicts or with some.
@@ -550,14 +547,11 @@ def conflicts_of(made: MergedTree) -> list[Diagnostic]:
 # --- Author, time and message of a commit, from variables and the configuration as git reads them
 
 _GIVEN: Final = lazy_pattern(r"([^<>\0\r\n]*[^<>\s\0])\s*<([^<>\0\r\n]+)>")
-
 _STAMP: Final = lazy_pattern(r"@?(\d{1,12})(?:\s+([+-])(\d\d)(\d\d))?")
-
 _TRAILER_LINE: Final = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9-]*: \S.*")
 
 # What git takes away at both ends of a name, besides blanks and controls.
 _CRUD: Final = ".,:;<>\"\\'" + "".join(map(chr, range(33)))
-
 _INSIDE: Final = {ord(character): None for character in "<>\n\0"}
 
 

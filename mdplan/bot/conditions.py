@@ -232,13 +232,9 @@ def _fixed(texts: Sequence[str], values: Values) -> Iterator[str]:
 # Every answer "no" is certain; "yes" only means that a closer look is needed.
 
 _NO_ASCII: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-
 _ATX: Final = lazy_pattern(rb"#[ \t]([^\n]*)")
-
 _UNDERLINE: Final = lazy_pattern(rb"^[ \t>]*(?:=+|-+)[ \t]*$", re.MULTILINE)
-
 _FRONT_MATTER: Final = lazy_pattern(rb"---[ \t]*\n(?![ \t]*\n).*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
-
 _PLAIN: Final = lazy_pattern(r"[^a-z0-9]+")
 
 # A title with these may be markup, whose letters no heading needs to have.

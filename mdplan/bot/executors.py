@@ -16,11 +16,8 @@ from mdplan.diagnostics import Code
 from mdplan.storage.filesystem import StorageRefused
 
 Task = TypeVar("Task")
-
 Result = TypeVar("Result")
-
 DASK: Final = "dask://"
-
 _PRELOADED: Final = "mdplan.bot.file_planner"
 
 # Enough that no process waits for the next part while another is at a large file, and few enough that little

@@ -33,20 +33,14 @@ if TYPE_CHECKING:
 
 
 LOOP: Final = "forEach"
-
 EDIT_LOOP: Final = frozenset({LOOP, "as", "edits", "comment"})
 
 # Fields of an edit for the bot, which are not part of the planned operation.
 ONLY_IF_CHANGED: Final = "onlyIfChanged"
-
 AT: Final = "at"
-
 ABOUT_EDITS: Final = frozenset({"comment", ONLY_IF_CHANGED, AT})
-
 TEXT_LOOP: Final = frozenset({LOOP, "as", "text", "between", "before", "after", "comment"})
-
 DEFAULT_NAME: Final = "item"
-
 _MOST_EDITS: Final = 100_000
 
 
@@ -225,13 +219,9 @@ def _entries(loop: Mapping[str, Any], values: Values, path: Path) -> list[Values
 # number, true or false. So it must in a field that takes text: see `with_texts`. Filters follow the name.
 
 _OPENING: Final = "{{"
-
 _LITERAL: Final = "{{{{"
-
 _PLACEHOLDER: Final = lazy_pattern(r"\{\{[ \t]*([^\s{}|]+)((?:[ \t]*\|[^{}|]+)*)[ \t]*\}\}")
-
 _PIECE: Final = lazy_pattern(r"\{\{\{\{|\{\{")
-
 _SHOWN: Final = 60
 
 # What is known of a file only when it is read.
@@ -434,11 +424,8 @@ def _short(text: str) -> str:
 # --- Filters: ``{{row.name | default: none | cell}}`` passes a value from left to right
 
 DEFAULT: Final = "default"
-
 _ISO_DATE: Final = "%Y-%m-%d"
-
 _BACKTICKS: Final = lazy_pattern("`+")
-
 _LINE_END: Final = "\r\n"
 
 
@@ -528,7 +515,6 @@ FILTERS: Final[Mapping[str, _Apply]] = {
 # or a payload has text only: there it is written as it would be inside a longer text.
 
 _LISTS: Final = frozenset({tuple, list})
-
 _MAPS: Final = frozenset({dict, Mapping})
 
 
@@ -611,9 +597,7 @@ def _types(annotation: Any) -> tuple[Any, ...]:  # noqa: ANN401 (any type)
 
 # The only snippet name that is not one: it stands for all of a file.
 ALL: Final = "*"
-
 _NAME: Final = r"[\w.-]+"
-
 _FRAGMENT: Final = lazy_pattern(r"(.+)#([\w-]+|\*)", re.DOTALL)
 
 # In their order: our own and AWS, Google, mdBook, Visual Studio.
@@ -724,13 +708,9 @@ def address_of(place: PagePlace, outline: Outline) -> Mapping[str, Any] | Diagno
 # text, and so is `yes`.
 
 _SCHEMA_HINT: Final = "see `mdplan schema manifest` for what belongs there"
-
 MAX_CHARACTERS: Final = 16 * 1024 * 1024
-
 _MOST_DEPTH: Final = 100
-
 _NUMBER: Final = lazy_pattern(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
-
 _MOST_DIGITS: Final = 300
 
 _CONSTANTS: Final[Mapping[str, bool | None]] = {
@@ -891,7 +871,6 @@ def _start(node: "Node") -> Position:
 # --- Common YAML mistakes and their corrections
 
 SEVERAL: Final = "a second document begins here"
-
 _QUOTE: Final = "put the text in quotes: '…'"
 
 

@@ -38,7 +38,6 @@ from mdplan.storage.root import Workspace
 
 # Files are examined one after the other, so that few outlines are worth keeping.
 _KEPT_BYTES = 1 << 20
-
 _KEPT_OUTLINES = 8
 
 

@@ -140,7 +140,6 @@ _PLAIN: Final = lazy_pattern(r"[^A-Za-z0-9._-]+")
 
 # A repository, and what is known of it.
 Visit: TypeAlias = tuple[FleetMember, FleetRepository]
-
 VisitTask: TypeAlias = Callable[[Fleet, Visit], FleetRepository]
 
 
@@ -219,7 +218,6 @@ def fleet_states(fleet: Fleet) -> FleetStates:
 # --- Visiting one repository, in any process that sees the folder of the clones
 
 _BUSY: Final = "busy"
-
 _CLOSED: Final = "The fleet that opened this pull request closed it."
 
 
@@ -388,7 +386,6 @@ def _read(text: str) -> FleetRepository:
 # --- Reading the list of repositories
 
 _FIELDS: Final = frozenset({"address", "name", "base", "github"})
-
 _HINT: Final = "write `repositories:` and below it `- address: ADDRESS`, with `name`, `base` or `github`"
 
 

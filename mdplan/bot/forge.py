@@ -72,14 +72,11 @@ class Forge(Protocol):
 # --- GitHub, over its REST API (docs.github.com/rest/pulls, version 2022-11-28)
 
 _API: Final = "https://api.github.com"
-
 _SECONDS: Final = 30
-
 _PAGE: Final = 100
 
 # Comments are looked through so far.
 _MOST_PAGES: Final = 10
-
 _MEMBERS: Final = ("OWNER", "MEMBER", "COLLABORATOR")
 
 _COMMIT: Final = (

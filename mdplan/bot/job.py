@@ -244,9 +244,7 @@ Chunk = Sequence[CandidateFile]
 # is not like `Step 2`.
 
 _LEAST: Final = 0.85
-
 _DIGITS: Final = lazy_pattern(r"[0-9]+")
-
 _SHOWN: Final = 80
 
 
@@ -304,7 +302,6 @@ def _shown(path: Sequence[str]) -> str:
 # --- Spool: bytes that are read again later, on the disk if they are many
 
 _IN_MEMORY: Final = 1 << 20
-
 _LENGTH_BYTES: Final = 8
 
 

@@ -41,7 +41,6 @@ def _as_list(given: object) -> object:
 
 # One text, or several; in a schema both forms are.
 Texts = Annotated[tuple[str, ...], BeforeValidator(_as_list, json_schema_input_type=str | list[str])]
-
 Comment = Annotated[Any, Field(default=None, description="For people.")]
 
 
@@ -487,9 +486,7 @@ _PLACEHOLDER: Final[Schema] = {
 }
 
 _LIST: Final[Schema] = {**_TEXT, "description": "Name of a list, as in a placeholder: data.rows."}
-
 _ENTRY: Final[Schema] = {**_TEXT, "description": "What an entry is called inside; `item` when absent."}
-
 _EDIT: Final[Schema] = {"$ref": "#/$defs/Edit"}
 
 
@@ -704,9 +701,7 @@ def _is_below(folder: str, path: str) -> bool:
 # --- Data files: JSON, YAML, TOML, CSV and text, as decoded JSON
 
 _SEPARATORS: Final = {".csv": ",", ".tsv": "\t"}
-
 _YAML: Final = frozenset({".yaml", ".yml"})
-
 _JSON: Final = frozenset({".json", ""})
 
 

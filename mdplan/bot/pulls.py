@@ -32,7 +32,6 @@ from mdplan.storage.filesystem import StorageRefused
 from mdplan.text.lazy_pattern import lazy_pattern
 
 _MOST_FILES: Final = 100
-
 _CLOSED: Final = "The base has all of this already, so that nothing is left to merge."
 
 
@@ -264,7 +263,6 @@ def _body(loaded: LoadedManifest, report: BotReport) -> str:
 # --- Merging the base of a pull request into its branch
 
 _MARKER: Final = "<!-- mdplan-merge -->"
-
 _MOST_LISTED: Final = 100
 
 
@@ -347,13 +345,9 @@ def _code(text: str) -> str:
 
 # Where GitHub looks for it, in this order, and GitLab.
 _CODEOWNERS: Final = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
-
 _OTHERS: Final = "other"
-
 _MOST_BYTES: Final = 3 << 20
-
 _COMMENT: Final = lazy_pattern(r"(?:^|(?<!\\)\s)#.*")
-
 _BLANKS: Final = lazy_pattern(r"(?<!\\)\s+")
 
 # GitHub ignores rules with these, which `.gitignore` knows; in GitLab they begin a section.

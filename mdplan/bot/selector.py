@@ -290,9 +290,7 @@ def _sections(outline: Outline) -> list[dict[str, Any]]:
 
 
 _FRONT_MATTER: Final = "frontMatter"
-
 _SECTIONS: Final = "sections"
-
 _ON_DEMAND: Final = (GIT_FACTS, _FRONT_MATTER, _SECTIONS)
 
 

@@ -18,11 +18,8 @@ from mdplan.bot.job import CandidateFile, FileOutcome, FileStatus, Job
 from mdplan.storage.plans import PrivateFolder
 
 _FILE: Final = "verdicts.sqlite3"
-
 _WAIT_SECONDS: Final = 2.0
-
 _KEPT_JOBS: Final = 8
-
 _UNCHANGED: Final = frozenset({FileStatus.SKIPPED, FileStatus.SATISFIED})
 
 _TABLES: Final = """

@@ -24,13 +24,9 @@ from mdplan.text.lines import Position
 from mdplan.text.visible import escaped
 
 _YAML: Final = (".yaml", ".yml")
-
 _PAGES: Final = (".md", ".markdown", ".mdx", ".txt", ".rst", ".html")
-
 _EXAMPLE: Final = "`mdplan help batch` shows one"
-
 _START_OF_ID: Final = lazy_pattern(r"(?:sha256-)?[0-9a-fA-F]{1,3}")
-
 _EMPTY: Final = f"send a batch ({_EXAMPLE}), or name a saved plan (`mdplan review --list`)"
 
 
@@ -199,7 +195,6 @@ RARE_OVERRIDES: Final = ("allow_outline_change", "allow_duplicate_headings", "de
 # --- The line of a mistake, with a caret under it
 
 _WIDTH: Final = 76
-
 _BEFORE: Final = 50
 
 
@@ -218,15 +213,10 @@ def marked(text: str, place: Position) -> str:
 # --- Common JSON mistakes and their corrections
 
 _HERE_DOCUMENT: Final = "`mdplan plan <<'END'`, then the batch, then a line END"
-
 _OR_YAML: Final = "or write the batch in YAML, where `markdown: |` takes whole lines"
-
 _WORD: Final = lazy_pattern(r"[A-Za-z_][\w-]*")
-
 _PYTHON: Final = {"True": "true", "False": "false", "None": "null", "undefined": "null"}
-
 _QUOTES: Final = "'`\u2018\u2019\u201c\u201d"
-
 _CONTROLS: Final = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 

@@ -23,19 +23,12 @@ if TYPE_CHECKING:
 
 
 Completion: TypeAlias = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
-
 _PREFIX: Final = "sha256-"
-
 _DIGITS: Final = 12
-
 _NEWEST: Final = 30
-
 _FILES_NAMED: Final = 2
-
 _WORDS_TRIED: Final = 4
-
 REPORTS: Final = ("stat", "plan", "apply")
-
 SCHEMA_KINDS: Final = ("batch", "plan", "report", "op", "manifest")
 
 

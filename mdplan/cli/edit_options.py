@@ -24,7 +24,6 @@ CONTENT_FIELDS: Final = ("markdown", "replacement", "diff")
 
 # What people call a field, next to its own name.
 _ALIASES: Final = {"markdown": ("text",), "pattern": ("find",), "replacement": ("replace",)}
-
 _HEADING_PATHS: Final = ("headingPath", "parentPath", "toHeadingPath")
 
 # Guards and rare fields: last in the help.
@@ -32,7 +31,6 @@ _RARE: Final = ("sectionSha256", "toBaseSha256", "expectedValue", "sectionId", "
 
 # `--section` takes these as well.
 _SECTION_FIELDS: Final = ("heading", "headingPath", "anchor", "occurrence")
-
 _SECTION: Final = "section"
 
 
@@ -202,7 +200,6 @@ def _offer(name: str) -> Completion | None:
 # --- The command that makes an edit
 
 _WIDTH: Final = 76
-
 PATH_JOINT: Final = " / "
 
 
@@ -287,7 +284,6 @@ def _wrapped(parts: list[str]) -> str:
 # --- Names and help texts of the options for the fields of an edit
 
 _FIELD: Final = lazy_pattern(r"`?\b([a-z]+(?:[A-Z][a-z]*)+)\b`?|`([a-z]+)`")
-
 _JSON: Final = lazy_pattern(r"[\[{]|or \"\d|\b(?:JSON|array|[Nn]ode)\b")
 
 # What is typed for a field whose value a batch writes as an object or an array.
@@ -336,11 +332,8 @@ BATCH_FIELDS: Final = ("allowOutlineChange", "allowDuplicateHeadings", "updateRe
 
 # What names a section in a batch, and the one option or argument for it in a command.
 _SECTION_NAMES: Final = ("heading", "headingPath", "sectionId")
-
 _MOST_MEANT: Final = 3
-
 _MOST_TYPED: Final = 100
-
 _CLAUSE: Final = lazy_pattern(r"(?:; |, or )")
 
 _FIELD_IN_HINT: Final = lazy_pattern(
@@ -348,13 +341,9 @@ _FIELD_IN_HINT: Final = lazy_pattern(
 )
 
 _INDEX: Final = lazy_pattern(r"\{[^{}]*…[^{}]*\}")
-
 _BRACES: Final = lazy_pattern(r"\{[^{}]*\}")
-
 _PATH: Final = lazy_pattern(r'(heading path )?(\["(?:[^"\\]|\\.)*"(?:, "(?:[^"\\]|\\.)*")*\])')
-
 _CAMEL: Final = lazy_pattern(r"`?\b(?P<name>[a-z]+(?:[A-Z][a-z]*|[A-Z]\w*\d+)+)\b`?(?P<empty> \[\])?")
-
 _CODE: Final = lazy_pattern(r"`(?P<name>[a-z]\w*)(?:\[\d+\])?`")
 
 _FIRST: Final = lazy_pattern(
@@ -363,18 +352,13 @@ _FIRST: Final = lazy_pattern(
 )
 
 _SEVERAL: Final = lazy_pattern(r"\b[a-zA-Z]\w*(?:, [a-zA-Z]\w*)* (?:or|and) [a-zA-Z]\w*\b")
-
 _DESCRIBED: Final = lazy_pattern(r"give `(?P<name>\w+)`: ")
-
 _SEND_OPTION: Final = lazy_pattern(r"\bsend (?=`--)")
-
 _SEND_LIST: Final = lazy_pattern(r"\bsend an array(?:: |, such as )")
 
 # Names and numbers, as a key of data files has them.
 _KEY: Final = lazy_pattern(r'`(\["[^"\]]*"(?:, (?:"[^"\]]*"|\d+))*, \d+\])`')
-
 _VERB: Final = lazy_pattern(r"\b(?:add|send|use) $")
-
 _DECODER: Final = json.JSONDecoder()
 
 

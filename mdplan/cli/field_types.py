@@ -17,11 +17,8 @@ from mdplan.field_names import spelled_as
 from mdplan.text.lazy_pattern import lazy_pattern
 
 _PATH_SEPARATOR: Final = lazy_pattern(r"\s+[/>]\s+")
-
 _LINES: Final = lazy_pattern(r"(\d+)(?:-(\d+))?")
-
 _RANGE: Final = lazy_pattern(r"(\d+):(\d+)-(\d+):(\d+)")
-
 _SECTION_ID: Final = lazy_pattern(r"sha256-[0-9a-fA-F]{8,64}")
 
 

@@ -199,11 +199,8 @@ def _file_argument(path: Path) -> str:
 # --- Finding a plan by the beginning of its ID, or the only pending plan
 
 PLAN_ID: Final = lazy_pattern(r"(?:sha256-)?[0-9a-fA-F]{4,64}")
-
 _PREFIX: Final = "sha256-"
-
 _SHORT: Final = 12
-
 _LISTED: Final = 20
 
 _STATE_COLOURS: Final = {

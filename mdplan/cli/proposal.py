@@ -37,9 +37,7 @@ e - edit the request in your editor, then show the new diff
 """
 
 _MARKERS: Final = frozenset("*?[")
-
 Check = Callable[[PlanReport], Diagnostic | None]
-
 Words: TypeAlias = Callable[[], "CommandWords"]
 
 

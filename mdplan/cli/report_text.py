@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from mdplan.review.plan_review import PlanReview, ReviewedFile
 
 _FILES_LISTED = 20
-
 _PROBLEMS_LISTED: Final = 100
-
 _TOTAL_FROM: Final = 3
 
 
@@ -137,9 +135,7 @@ def _place(problem: Diagnostic, edits: EditNumbers | None) -> str:
 # --- A unified diff for people: escaped and coloured
 
 _HUNK: Final = lazy_pattern(rb"@@ -\d+,(\d+) \+\d+,(\d+) @@")
-
 _FILE: Final = b"diff --git "
-
 _COLOURS: Final = {"-": "red", "+": "green", "\\": "bright_black"}
 
 

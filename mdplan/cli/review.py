@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 
 _EDIT_KEYS: Final = "ynqadjkf/epwrs?"
-
 _SHOWN_EDIT_KEYS: Final = "y,n,q,a,d,j,k,f,/,e,p,w,r,?"
 
 _EDIT_HELP: Final = """\
@@ -334,7 +333,6 @@ class EditWalk:
 # --- The decision about the plan
 
 _DECISION_KEYS: Final = "acrmbfq?"
-
 _SHOWN_DECISION_KEYS: Final = "a,c,r,m,b,f,q,?"
 
 _DECISION_HELP: Final = """\
@@ -470,7 +468,6 @@ def _derived(opened: "OpenPlan", choices: Choices, style: Style) -> str:
 # --- Overview of a plan: size, files, warnings, progress
 
 _FILES_NAMED: Final = 10
-
 _CAUSES_NAMED: Final = 5
 
 

@@ -42,9 +42,7 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
 
 # At these a word begins for bash, unless they are quoted; what is inserted replaces the word.
 _BREAKS: Final = "@><=;|&(:"
-
 _PLAIN: Final = lazy_pattern(r"[^\w@%+=,./-]")
-
 _IN_DOUBLE_QUOTES: Final = lazy_pattern(r'[\\"$`]')
 
 

@@ -255,7 +255,6 @@ def either(names: Iterable[str]) -> str:
 # --- Messages for a wrong command line
 
 _TAKE_A_BATCH: Final = ("apply", "plan", "validate")
-
 _DOCUMENTS: Final = (".md", ".markdown", ".mdx")
 
 

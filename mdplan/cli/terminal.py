@@ -196,13 +196,9 @@ def mute(stream: TextIO | None) -> None:
 # --- Progress of long work: a bar on a terminal, or JSON lines for programs
 
 CHOICES: Final = ("auto", "bar", "jsonl", "none")
-
 EventListener: TypeAlias = Callable[[str, Mapping[str, Any]], None]
-
 Line: TypeAlias = Callable[[int, int], str]
-
 _WIDTH: Final = 30
-
 _CLEAR: Final = "\r\033[K"
 
 

@@ -11,9 +11,7 @@ from mdplan.data.yaml import scalar_text
 from mdplan.text.lazy_pattern import lazy_pattern
 
 _TIMESTAMP: Final = "tag:yaml.org,2002:timestamp"
-
 _TYPED_TAGS: Final = tuple(f"tag:yaml.org,2002:{name}" for name in ("bool", "float", "int", "null"))
-
 _CLOSING: Final[Mapping[str, str]] = {"[": "]", "{": "}"}
 
 # Inside brackets a quote begins a text only where an entry begins.

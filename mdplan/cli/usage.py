@@ -131,11 +131,8 @@ class CommandGroup(click.Group):
 # --- Commands and groups whose help fits on one screen; `--help-all` shows the rest
 
 SCREEN_LINES: Final = 24
-
 _SCREEN_WIDTH: Final = 80
-
 _ALL: Final = "mdplan.help_all"
-
 _LIMITS: Final = frozenset(limit.parameter for limit in ALL_LIMITS)
 
 # Options of most commands that few people need: they come last, and in the whole help only.
@@ -144,7 +141,6 @@ _RARE: Final = frozenset(
 )
 
 _LINE_END: Final = lazy_pattern(r"(?<!\\)\n")
-
 _RANGE: Final = lazy_pattern(r"\s*\[[^;\]]*[<>]=?[^;\]]*\]|; [^;\]]*[<>]=?[^;\]]*(?=\])")
 
 

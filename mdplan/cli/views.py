@@ -22,11 +22,8 @@ if TYPE_CHECKING:
 
 
 _COLOURS: Final = {"-": "red", "+": "green"}
-
 _TRAILING: Final = lazy_pattern(r"[ \t]+$")
-
 _BLANKS: Final = {" ": "·", "\t": "→"}
-
 _EDITS_NAMED: Final = 5
 
 
@@ -165,28 +162,21 @@ def _visible_blanks(text: str) -> str:
 
 # What GitHub takes, in UTF-16 units, less some room for what a workflow puts before and after it.
 MOST_CHARACTERS: Final = 65_536 - 1_536
-
 _FILES_IN_TABLE: Final = 100
-
 _WARNINGS: Final = 30
-
 _LINES_UNFOLDED: Final = 40
 
 # What the table and the warnings together leave to the diff, at least.
 _MOST_BEFORE_DIFF: Final = 30_000
-
 _MOST_MESSAGE: Final = 500
 
 # The list of the files that are not shown, and what is around it.
 _MOST_NAMES: Final = 2_000
-
 _FOR_THE_REST: Final = _MOST_NAMES + 400
 
 # Summary, name, fences and a hunk of one line.
 _LEAST_OF_A_FILE: Final = 300
-
 _MOST_TOO_LONG: Final = 200
-
 _BACKTICKS: Final = lazy_pattern("`+")
 
 

@@ -23,7 +23,6 @@ _LONGEST: Final = 60
 _TOKEN: Final = lazy_pattern(r"(?:[^.\[\\]|\\.)+|\.|\[(?:[^\]\\]|\\.)*\]", re.DOTALL)
 _INDEX: Final = lazy_pattern(r"-?\d+")
 _ESCAPED: Final = lazy_pattern(r"\\(.)", re.DOTALL)
-
 GivenKey = str | Sequence[str | int | Mapping[str, Any]]
 
 

@@ -32,19 +32,12 @@ TOML_STRING: Final = lazy_pattern(
 )
 
 _JSON_WORD: Final = lazy_pattern(r"[^\s,:\[\]{}\"'/]+")
-
 _TOML_WORD: Final = lazy_pattern(r"[^,=\[\]{}\"'#\r\n]*[^,=\[\]{}\"'#\s]")
-
 _TOML_KEY: Final = lazy_pattern(r"[A-Za-z0-9_-]+")
-
 _NUMBER: Final = lazy_pattern(r"-?(?:0|[1-9]\d*)(?P<real>(?:\.\d+)?(?:[eE][-+]?\d+)?)")
-
 _WORDS: Final = {"true": True, "false": False, "null": None}
-
 _ESCAPE: Final = lazy_pattern(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|\r\n|.)", re.DOTALL)
-
 _ESCAPES: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": "\0"}
-
 _LINE_ENDS: Final = frozenset({"\n", "\r", "\r\n", "\u2028", "\u2029"})
 
 
@@ -499,9 +492,7 @@ def added_entries(node: tree.Node, branch: tree.ChangeTree) -> list[tree.NewItem
 # --- Writing JSON in the style of the file.
 
 _IDENTIFIER: Final = lazy_pattern(r"[A-Za-z_$][A-Za-z0-9_$]*")
-
 _INDENT: Final = lazy_pattern(r"[\r\n]([ \t]+)[^ \t\r\n]")
-
 _ESCAPED: Final = lazy_pattern(r"\\u[0-9a-fA-F]{4}")
 
 

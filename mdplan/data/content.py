@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 
 _TOML_KEY: Final = r"""(?:[A-Za-z0-9_-]++|"[^"\n\r]*+"|'[^'\n\r]*+')"""
-
 _TOML_DEPTH: Final = 32
 
 _DEEP_TOML_KEY: Final = lazy_pattern(

@@ -13,9 +13,7 @@ from mdplan.text.source import Source, sha256_hex
 
 _Name = TypeVar("_Name")
 _Item = TypeVar("_Item")
-
 _SHORT_HASH: Final = 16
-
 _FIRST: Final = 10
 
 
@@ -308,9 +306,7 @@ def _body(lines: LineIndex, read: Sequence[IniLine], index: int, own: range, sec
 # ``[name]``; a key ends at the first ``=`` or ``:``, and one without either has no value.
 
 _COMMENT: Final = lazy_pattern(r"(?:\A|(?<=\s))[;#]")
-
 _HEADER: Final = lazy_pattern(r"\[(.+)\]")
-
 _SEPARATOR: Final = lazy_pattern(r"[=:]")
 
 

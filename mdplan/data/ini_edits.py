@@ -412,7 +412,6 @@ def _assigned(name: str, separator: str, value: str) -> str:
 # --- Finding sections and keys by their names.
 
 _MOST_CANDIDATES: Final = 10
-
 _Match = TypeVar("_Match", IniKey, IniSection)
 
 

@@ -14,9 +14,7 @@ from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
 
 _BARE_KEY: Final = lazy_pattern(r"[A-Za-z0-9_-]+")
-
 _ESCAPED: Final = lazy_pattern(r'["\\\x00-\x1f\x7f]')
-
 _ESCAPES: Final = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
 
 
@@ -96,9 +94,7 @@ def _escape(match: re.Match[str]) -> str:
 # reads the result of every edit again. TOML 1.0, sections "Keys", "String", "Array" and "Table".
 
 _BLANKS: Final = lazy_pattern(r"[ \t]*")
-
 _COMMENT: Final = lazy_pattern(r"#[^\r\n]*")
-
 _IN_VALUE: Final = lazy_pattern(r"[^\"'#\[\]{}\r\n]+")
 
 

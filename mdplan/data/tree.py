@@ -48,7 +48,6 @@ class Unnamed:
 
 
 Element = str | int | Unnamed
-
 Path = tuple[Element, ...]
 
 
@@ -189,7 +188,6 @@ class KeyMarker(Enum):
 
 
 KEPT: Final = KeyMarker.KEPT
-
 REMOVED: Final = KeyMarker.REMOVED
 
 

@@ -22,19 +22,12 @@ from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span, to_lf
 
 MAX_DEPTH: Final = 100
-
 _STRICT_DEPTH: Final = 32
-
 _STRICT_NODES: Final = 5_000
-
 _TAG: Final = "tag:yaml.org,2002:"
-
 _PROPERTY: Final = lazy_pattern(r"[&!][^\s,\[\]{}]*")
-
 _BETWEEN: Final = lazy_pattern(r"(?:[ \t\r\n]+|(?<=[ \t\r\n])#[^\r\n]*)+")
-
 _RESOLVER: Final = yaml.resolver.Resolver()
-
 _FAST_LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -698,7 +691,6 @@ def _pairs(node: tree.Node | None) -> Iterator[tuple[tree.Node, tree.Node]]:
 # quoted, too.
 
 _INDICATORS: Final = frozenset("?:,[]{}#&*!|>'\"%@`")
-
 _FLOW_INDICATORS: Final = lazy_pattern(r"[,\[\]{}]")
 
 # Everything else must be escaped: controls, newlines of YAML, byte order marks, surrogates.

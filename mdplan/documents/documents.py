@@ -33,7 +33,6 @@ BACKUP_SUFFIX: Final = ".bak"
 
 # Git LFS specification, "The Pointer": the first line of a pointer file.
 _LFS_POINTER: Final = b"version https://git-lfs.github.com/spec/"
-
 _Found = TypeVar("_Found")
 
 
@@ -346,7 +345,6 @@ _SEVERAL_ROOTS: Final = Diagnostic.invalid(
 # --- The files that a glob of a batch or of a manifest matches
 
 _MOST_LISTED: Final = 20
-
 _MOST_BYTES: Final = 1 << 30
 
 

@@ -27,7 +27,6 @@ _Found = TypeVar("_Found")
 
 # An outline with what was derived from it takes about ten times the bytes of its document.
 MAX_BYTES: Final = 8 << 20
-
 MAX_OUTLINES: Final = 1000
 
 
@@ -164,15 +163,10 @@ class OutlinedFiles:
 # may have written them: they describe links, and can never widen what may be read or written.
 
 FILE: Final = "mdplan.toml"
-
 _TABLES: Final = ((FILE, ("links",)), ("pyproject.toml", ("tool", "mdplan", "links")))
-
 _MKDOCS: Final = "mkdocs.yml"
-
 _HINT: Final = "see how to keep links right for what they may say"
-
 _MOST_BYTES: Final = 1 << 20
-
 _DOCS_FOLDER: Final = lazy_pattern(r"""^docs_dir:[ \t]*["']?([^"'#\r\n]+)""", re.MULTILINE)
 
 # What the table of contents is told to make slugs with, for lack of a reader of all YAML tags.

@@ -19,7 +19,6 @@ _MOST_LISTED: Final = 10
 
 # One of these is in every file that names its schema; a plain `schema` in front matter means something else.
 _MARKERS: Final = ("$schema", "#:schema")
-
 _IN_BATCH: Final = "jsonSchema"
 
 

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 
 REQUIRE_APPROVAL_VARIABLE: Final = "MDPLAN_REQUIRE_APPROVAL"
-
 _OFF: Final = frozenset({"", "0", "false", "f", "no", "n", "off"})
 
 # Enough of a plan ID to name it on a command line.

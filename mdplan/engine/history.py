@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 
 
 _LEAST_DIGITS: Final = 4
-
 _LEAST_PLAN_DIGITS: Final = 12
-
 _COMMITTED: Final = "committed"
 
 # In the year 9999, where calendars end.
@@ -294,9 +292,7 @@ def _text(note: Mapping[str, Any], name: str) -> str | None:
 
 # Called with a plan that a person has to approve before it is committed.
 OnPending: TypeAlias = Callable[[Plan, Root], None]
-
 _USER: Final = "user "
-
 _CLIENT: Final = "client "
 
 # Longer names are cut: a client chooses its own.

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 AnyReport = TypeVar("AnyReport", bound="StatReport | PlanReport | HistoryReport")
-
 _HIDDEN: Final = "an interrupted commit changed a file that `--allow` or `--deny` excludes"
 
 

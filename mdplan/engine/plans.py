@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 
 _MOST_CLIENTS: Final = 10_000
-
 _SECONDS_OF_A_DAY: Final = 24 * 3600.0
 
 # The size of a plan cache in text edits, matches and files; a plan of one edit of one file has 2 or 3.

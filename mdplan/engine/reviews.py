@@ -523,7 +523,6 @@ def _lines(text: str) -> list[str]:
 
 # The lines that a comment quotes, and the characters of them.
 _MOST_LINES: Final = 20
-
 _MOST_CHARACTERS: Final = 2_000
 
 

@@ -20,11 +20,8 @@ from mdplan.storage.transactions import history_size, transactions
 from mdplan.storage.user_state import STATE_DIRECTORY_VARIABLE, has_key
 
 _LISTED: Final = 5
-
 _LOCK_SECONDS: Final = 2.0
-
 _MIB: Final = 1024 * 1024
-
 _Finding: TypeAlias = "tuple[Check, Problems]"
 
 

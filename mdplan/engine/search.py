@@ -22,9 +22,7 @@ from mdplan.text.pattern import PatternProblem
 from mdplan.text.source import Source, visible
 
 _PATTERN_CODES: Final = frozenset({Code.INVALID_REGEX, Code.REGEX_TIMEOUT, Code.BATCH_TOO_LARGE})
-
 _MOST_VALUES: Final = 10
-
 _BOMS: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -200,5 +198,4 @@ class _Search:
 
 
 _MOST_WARNINGS: Final = 50
-
 _NO_CURSOR: Final = Diagnostic.invalid("the cursor is none of search", "send nextCursor as it was given")

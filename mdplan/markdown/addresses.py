@@ -13,17 +13,11 @@ from mdplan.markdown.sections import Section
 from mdplan.text.visible import nearest_names
 
 MAX_LEVEL: Final = 6
-
 _QUALIFIED: Final = r"(?s:(#{1,6})[ \t]+(.*))"
-
 _MOST_SHOWN: Final = 300
-
 _NEAREST: Final = 3
-
 _MOST_LIKELY: Final = 50
-
 _SEPARATORS: Final = (" > ", ">", " / ", "/", " » ", " → ", "::")
-
 _MOST_CANDIDATES: Final = 10
 
 

@@ -89,12 +89,10 @@ class Block:
 # such as inline nodes, is parsed later, far from the code that set the limit.
 
 _Arguments = ParamSpec("_Arguments")
-
 _Result = TypeVar("_Result")
 
 # Asking the clock costs as much as taking a token does.
 _EVERY: Final = 64
-
 _asked: Final = count(1)
 
 

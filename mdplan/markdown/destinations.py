@@ -28,18 +28,13 @@ ANY_LINK: Final = lazy_pattern(r"\]\(|\]:|\[\[|\{\{[<%]")
 
 # A link of Hugo: `{{< ref "a.md" >}}`, `{{% relref "a.md#b" %}}`.
 REF_SHORTCODE: Final = lazy_pattern(r"""\{\{[<%][ \t]*(?:rel)?ref[ \t]+(?P<quote>["`])(?P<ref>[^"`\r\n]+)""")
-
 _EXTERNAL: Final = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]*:|//|\\\\")
 
 # The sign of a fragment, and not that of a numeric character reference.
 _HASH: Final = lazy_pattern(r"(?<!&)#")
-
 _SOURCES: Final = frozenset({"src", "poster"})
-
 _CANDIDATE: Final = lazy_pattern(r"[\s,]*([^\s,]+)(?:\s[^,]*)?")
-
 _FOLLOWED_TAGS: Final = frozenset({"a", "area"})
-
 _KINDS: Final = frozenset({InlineKind.LINK, InlineKind.IMAGE, InlineKind.DEFINITION, InlineKind.WIKI_LINK})
 
 
@@ -230,16 +225,12 @@ def _cut(written: str, href: str, form: DestinationForm) -> tuple[int, int | Non
 # destination cannot hold a character otherwise. The new text is read again, to prove what it means.
 
 _ENCODED_BEYOND_ASCII: Final = lazy_pattern(r"%[89A-Fa-f][0-9A-Fa-f]")
-
 _SAFE: Final = "-._~!$'()*+,;=:@/"
-
 _BALANCED: Final = lazy_pattern(r"[^()]*(?:\([^()]*\)[^()]*)*")
-
 _NOT_IN_WIKI: Final = lazy_pattern(r"[\[\]|#^\\\r\n]")
 
 # At the end of a path the sign of a fragment may follow.
 _ENTITY: Final = lazy_pattern(r"&(?=[A-Za-z#]|\Z)")
-
 _UNICODE: Final = frozenset({"utf-8", "utf-16-le", "utf-16-be"})
 
 

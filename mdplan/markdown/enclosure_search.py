@@ -37,11 +37,8 @@ _LINE: Final = lazy_pattern(
 )
 
 _OPENING: Final = lazy_pattern(rf"^[ \t]*+<{_ELEMENT}", re.MULTILINE)
-
 _CLOSED_AT_END: Final = lazy_pattern(rf"</(?P<element>{_ELEMENT})[ \t]*>[ \t]*$", re.MULTILINE)
-
 _CODE: Final = frozenset({BlockKind.FENCE, BlockKind.INDENTED_CODE})
-
 _Edge = TypeVar("_Edge")
 
 
@@ -252,9 +249,7 @@ _MODULE: Final = lazy_pattern(
 )
 
 _MODULE_LINE: Final = lazy_pattern(r"^(?:import|export)\b", re.MULTILINE)
-
 _EXPRESSION: Final = lazy_pattern(r"\{[^{}]*+\}")
-
 _LEAVES: Final = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING, BlockKind.TABLE, BlockKind.HTML})
 
 

@@ -57,7 +57,6 @@ def document_format(path: str, text: str, given: str | None = None) -> DocumentF
 # A strict rule of our own finds it, so that a block scalar with an indented ``---``, a thematic break, or a
 # byte order mark cannot shift it. The rule does not ask if the block is valid YAML or TOML.
 _OPEN: Final = lazy_pattern(r"(---|\+\+\+)[ \t]*(?:\r\n?|\n)(?![ \t]*[\r\n])")
-
 _CLOSE: Final = {"---": r"(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)", "+++": r"\+\+\+[ \t]*(?:\r\n?|\n|\Z)"}
 
 

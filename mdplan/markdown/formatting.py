@@ -34,7 +34,6 @@ _WIKI_LINK: Final = lazy_pattern(r"\[\[[^\[\]\n]+\]\]")
 
 # Blocks that other text refers to by their labels: mdformat would sort them, and drop those without use.
 _KEPT: Final = frozenset({"definition", "footnote_reference"})
-
 NOT_INSTALLED: Final = "mdformat is not installed"
 
 

@@ -19,7 +19,6 @@ from mdplan.text.source import Source, sha256_hex
 
 # GitHub keeps letters, marks, decimal digits, connector punctuation, hyphens and spaces.
 _DROPPED_ASCII: Final = lazy_pattern(r"[^A-Za-z0-9_\- ]")
-
 _GITHUB: Final = r"[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\- ]"
 
 # What goldmark and Markdig keep: marks are no letters to them.
@@ -30,18 +29,13 @@ _DASHES: Final = lazy_pattern(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|\\.|---?")
 
 # @mdit-vue/shared, `slugify`.
 _VUE_ACCENTS: Final = lazy_pattern(r"[\u0300-\u036f\x00-\x1f]")
-
 _VUE_SPECIAL: Final = lazy_pattern(r"(?:[^\S\x85]|[\ufeff~`!@#$%^&*()\-_+=\[\]{}|\\;:\"'“”‘’<>,.?/])+")  # noqa: RUF001 (quotes)
 
 # Python-Markdown and its extensions.
 _NO_WORD: Final = lazy_pattern(r"[^\w\s-]")
-
 _TAG: Final = lazy_pattern(r"</?[^>]*>")
-
 _BLANKS: Final = lazy_pattern(r"[-\s]+")
-
 _COUNTED: Final = lazy_pattern(r"(.*)_([0-9]+)", re.DOTALL)
-
 _LAST_BMP: Final = "\uffff"
 
 
@@ -194,13 +188,9 @@ class Anchor:
 
 # The last code points of such lines, and how far before a heading they mostly are.
 _ENDS: Final = (">", "=", "}")
-
 _NEAR: Final = 6
-
 _VALUE: Final = r"""(?:"[^"\r\n]*+"|'[^'\r\n]*+'|[^\s"'=<>`]++)"""
-
 _ATTRIBUTE: Final = lazy_pattern(rf"[ \t]++(?P<name>[A-Za-z_:][\w:.-]*+)(?:[ \t]*+=[ \t]*+{_VALUE})?+")
-
 _ATTRIBUTES: Final = rf"(?:[ \t]++[A-Za-z_:][\w:.-]*+(?:[ \t]*+=[ \t]*+{_VALUE})?+)*+"
 
 # An element without content, or the opening tag of a link alone, as older documents have it; sites in MDX
@@ -222,17 +212,11 @@ _NAMES: Final = lazy_pattern(
 )
 
 _LINES: Final = lazy_pattern(r"[^\r\n]*+(?:\r\n?|\n)")
-
 _COMMENT: Final = r"<!--(?s:(?!-->).)*+-->"
-
 _LINES_OF_COMMENTS: Final = lazy_pattern(rf"(?m:^) {{0,3}}(?:{_COMMENT}[ \t]*+)++(?=[\r\n])")
-
 _NO_LINE_END: Final = lazy_pattern(r"[^\r\n]")
-
 _BLANK: Final = " \t\r\n"
-
 _MOST_INDENT: Final = 3
-
 _FARTHEST: Final = 2000
 
 
@@ -327,17 +311,13 @@ def _stays_above(line: str, below: str) -> bool:
 # --- Inline Markdown as plain text, as a reader sees it
 
 _MARKUP: Final = lazy_pattern(r"[\\`*_~\[<&\r\n]")
-
 _HARD_BREAK: Final = lazy_pattern(r"(?<!\\)((?:\\\\)*)\\\n")
-
 _LINE_END: Final = lazy_pattern(r"[ \t]*(?:\r\n?|\n)")
 
 # Bytes that are not valid UTF-8 are lone surrogates, which the parser does not take: characters for private
 # use are in for them.
 _FOR_PARSER: Final = {code: code + 0x102000 for code in range(0xD800, 0xE000)}
-
 _FROM_PARSER: Final = {stand_in: code for code, stand_in in _FOR_PARSER.items()}
-
 _FOOTNOTE: Final = lazy_pattern(r"\[\^([^\]\s]+)\]")
 
 
@@ -417,7 +397,6 @@ def _texts(events: Iterator[Event]) -> Iterator[str]:
 
 # What may be before the marks of a heading: indentation, and the markers of quotes and lists.
 _CONTAINERS: Final = r"(?P<before>(?:[ \t>+*-]|[0-9]{1,9}[.)])*?)"
-
 _CLOSING: Final = r"(?P<closing>[ \t]+\#+)?[ \t]*"
 
 
@@ -568,13 +547,9 @@ def _as_atx(source: Source, heading: Block, level: int) -> tuple[TextEdit, ...] 
 # --- Names of sections: IDs that survive edits elsewhere, and canonical headings
 
 SectionId = NewType("SectionId", str)
-
 ID_PREFIX: Final = "sha256-"
-
 _DIGITS: Final = 16
-
 _REFERENCE: Final = r"(?i:(?:sha256-)?([0-9a-f]{8,64}))"
-
 _JOINERS: Final = frozenset("\u200d\ufe0e\ufe0f\u20e3")
 
 

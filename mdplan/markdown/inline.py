@@ -19,11 +19,8 @@ from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
 
 _FOOTNOTE: Final = lazy_pattern(r"\[\^([^\]\s]+)\]")
-
 _FOOTNOTE_DEFINITION: Final = lazy_pattern(r"\[\^[^\]\s]+\]:")
-
 _LABEL: Final = lazy_pattern(r"\[(?!\^)(?P<label>(?:[^\[\]\\]|\\.)*)\]:", re.DOTALL)
-
 _LINE_END: Final = lazy_pattern(r"[\r\n]+[ \t>]*")
 
 
@@ -242,30 +239,22 @@ FindHref = Callable[[str], str | None]
 # Where text may have what the parser does not know: wiki links, mail addresses, and bare URLs, which are
 # noticed after their protocol or at their start.
 _SIGN: Final = lazy_pattern(r"\[(?=\[)|@|://|www\.")
-
 _TICKS: Final = lazy_pattern(r"`+")
 
 # What the lines of containers begin with.
 _MARKS: Final = lazy_pattern(r"[ \t>]*(?:(?:(?:[-+*]|[0-9]{1,9}[.)])[ \t>]|\[\^[^\]\s]+\]:)[ \t>]*)*")
-
 _LINKS: Final = frozenset({"Link", "Image"})
-
 _AUTOLINKS: Final = frozenset({"Autolink", "Email"})
-
 _WITH_LABEL: Final = frozenset({"Reference", "ReferenceUnknown"})
-
 _COLLAPSED: Final = frozenset({"Collapsed", "CollapsedUnknown"})
 
 # The parser takes a footnote for text where brackets after it are no label.
 _FOOTNOTE_BEFORE_BRACKET: Final = lazy_pattern(r"\[\^[^\[\]\s]+\](?=\[)")
-
 _BRACKETS: Final = frozenset({"[", "![", "]"})
-
 _EMPHASIS: Final = frozenset({"Emphasis", "Strong", "Strikethrough"})
 
 # HTML of kind 1, which any of the four closing tags ends; to the parser only its own does (section 4.6).
 _RAW_HTML: Final = lazy_pattern(r"[ \t>]*<(?i:pre|script|style|textarea)(?=[\s>])")
-
 _RAW_END: Final = lazy_pattern(r"</(?i:pre|script|style|textarea)>[^\r\n]*[\r\n]*")
 
 # What the parser replaces, and so cannot be compared with the source.
@@ -604,7 +593,6 @@ class _NodeReader:
 # --- Inline content by markdown-it-py: its HTML, and whether it has nodes
 
 _SHOWN_AS_IT_IS: Final = lazy_pattern(r"(<(pre|script|style|textarea)\b.*?</\2>)", re.DOTALL | re.IGNORECASE)
-
 _SPACE: Final = lazy_pattern(r"[ \t\r\n]+")
 
 # Tokens of text, of line ends and of emphasis.
@@ -646,18 +634,13 @@ _PROTOCOLS: Final = ("https", "http", "ftp")
 
 # What may be before `www.`, if anything does.
 _BEFORE: Final = frozenset(" \t\r\n\f*_~(")
-
 _END: Final = lazy_pattern(r"[ \t\r\n\f<]")
 
 # Unicode's other punctuation also ends a domain.
 _NOT_IN_DOMAIN: Final = lazy_pattern(r"""[\s!-,/:-@\[\]^`{-~]|[^\x00-\x7f]""")
-
 _MAX_DOTS: Final = 10
-
 _AT_END: Final = frozenset("?!.,:*_~'\"")
-
 _LOCAL_PART: Final = frozenset(".+-_")
-
 _MAIL_PROTOCOLS: Final = ("mailto", "xmpp")
 
 

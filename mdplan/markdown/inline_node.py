@@ -62,9 +62,7 @@ def document_order(node: InlineNode) -> tuple[int, int]:
 
 # Blanks with at most one line end, and the marks of containers that the next line begins with.
 _BLANK: Final = lazy_pattern(r"[ \t]*(?:(?:\r\n|\r|\n)[ \t>]*)?")
-
 _ANGLE: Final = lazy_pattern(r"<(?:[^<>\\\r\n]|\\.)*>")
-
 _BARE: Final = lazy_pattern(r"[^\x01-\x20]*")
 
 _ESCAPED: Final = lazy_pattern(
@@ -72,11 +70,8 @@ _ESCAPED: Final = lazy_pattern(
 )
 
 _TITLE_ENDS: Final = {'"': '"', "'": "'", "(": ")"}
-
 _LABEL_SPACE: Final = lazy_pattern(r"[ \t\r\n\v\f]+")
-
 _LAST_CODE_POINT: Final = 0x10FFFF
-
 _SURROGATES: Final = range(0xD800, 0xE000)
 
 

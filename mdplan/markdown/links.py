@@ -24,17 +24,11 @@ _LINK_SIGN: Final = lazy_pattern(r"[\[<@]|://|www\.|(?:mailto|xmpp):", re.IGNORE
 
 # Where a destination may begin that is a fragment, or becomes one when escapes and entities are resolved.
 _OWN_FRAGMENT: Final = lazy_pattern(r"(?:\]\(|\]:|\[\[)[\s>]*<?[#&\\]")
-
 _LABEL_END: Final = lazy_pattern(r"\]:")
-
 _BRACKET: Final = lazy_pattern(r"\]")
-
 _LINE_BREAK: Final = lazy_pattern(r"[\r\n]+[ \t>]*")
-
 _LABELLED: Final = frozenset({InlineKind.LINK, InlineKind.IMAGE})
-
 _DEFINITION_KINDS: Final = frozenset({InlineKind.DEFINITION, InlineKind.FOOTNOTE_DEFINITION})
-
 _FOOTNOTE_KINDS: Final = frozenset({InlineKind.FOOTNOTE_REFERENCE, InlineKind.FOOTNOTE_DEFINITION})
 
 

@@ -26,9 +26,7 @@ from mdplan.text.lines import LineIndex, Span, line_end_around
 from mdplan.text.source import Source
 
 _HIGHEST_NUMBER: Final = 999_999_999
-
 _INTERRUPTING: Final = frozenset({BlockKind.FENCE, BlockKind.QUOTE, BlockKind.LIST_ITEM, BlockKind.RULE})
-
 _INTERRUPTING_ITEM: Final = lazy_pattern(r"[ \t>]*(?:[-+*]|1[.)])[ \t]+[^ \t\r\n]")
 
 

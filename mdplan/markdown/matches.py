@@ -18,7 +18,6 @@ from mdplan.text.lines import Span
 from mdplan.text.pattern import Pattern, PatternMatch, PatternProblem
 
 EXCLUDED_BY_DEFAULT: Final = frozenset(NodeKind) - {NodeKind.TABLES, NodeKind.HEADINGS}
-
 UNDECIDED: Final = "undecided"
 
 _BLOCKS: Final = {
@@ -30,7 +29,6 @@ _BLOCKS: Final = {
 }
 
 _INLINE: Final = {InlineKind.CODE: NodeKind.INLINE_CODE, InlineKind.HTML: NodeKind.HTML}
-
 _INLINE_KINDS: Final = frozenset({*_INLINE.values(), NodeKind.LINK_DESTINATIONS, NodeKind.IMAGES})
 
 
@@ -215,7 +213,6 @@ _HARD: Final = lazy_pattern(r"(?:  |\\)\n")
 
 # A line of a paragraph that began like this would begin another block.
 _BLOCK_START: Final = lazy_pattern(r"(?:[-+*>]|#{1,6}|\d{1,9}[.)]|=+|-+|(?:`{3}|~{3}).*)(?:\s|$)")
-
 _BLANK: Final = " "
 
 

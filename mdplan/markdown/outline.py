@@ -38,9 +38,7 @@ if TYPE_CHECKING:
 
 
 _SHORT_HASH: Final = 16
-
 _Derived = TypeVar("_Derived")
-
 _About = TypeVarTuple("_About")
 
 
@@ -376,9 +374,7 @@ def of_source(outline: Outline, read: Callable[[Source], _Derived]) -> _Derived:
 # --- Code blocks, tables and tasks of a document
 
 _LANGUAGE: Final = lazy_pattern(r"\{?[.=]?([^\s{},:\[]+)")
-
 _SPACES: Final = lazy_pattern(r"[ \t]+")
-
 _BOX: Final = lazy_pattern(r"\[[ xX]\]")
 
 

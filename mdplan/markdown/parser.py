@@ -33,11 +33,8 @@ if TYPE_CHECKING:
 
 # What starts or ends: its name, or that with its data.
 Tag: TypeAlias = str | Mapping[str, object]
-
 Event: TypeAlias = "pyromark.event.Event"
-
 Range: TypeAlias = "pyromark.event.Range"
-
 EventBatch: TypeAlias = "tuple[tuple[Event, Range], ...]"
 
 # Label of a reference without a definition -> whether to read it as a link.
@@ -51,28 +48,18 @@ _OPTIONS: Final = (
 # The most container markers in one line. The parser takes time for each of them in each lazy line below; and
 # markdown-it-py, which then reads the file, nests as deep as twice as many: an item and its list.
 MAX_MARKERS: Final = 200
-
 _BATCH: Final = 64
-
 _MARKERS: Final = rf"(?:[ \t]*+(?:>|(?:[-+*]|[0-9]{{1,9}}[.)])[ \t])){{{MAX_MARKERS + 1}}}"
-
 _TOO_DEEP: Final = lazy_pattern(rf"\n{_MARKERS}")
 
 # The parser takes a tab for something else than white space after closing fences and in delimiter rows.
 _LAST_TABS: Final = lazy_pattern(r"(?m)\t[|: \t-]*(?=\r?$)")
-
 _CONTAINERS: Final = r"(?:[ \t]*(?:>|(?:[-+*]|[0-9]{1,9}[.)])(?=[ \t])))*+[ \t]*"
-
 _CLOSING_FENCE: Final = lazy_pattern(rf"{_CONTAINERS}(?:`{{3,}}|~{{3,}})(?P<marks>[ \t]*)")
-
 _DELIMITER_ROW: Final = lazy_pattern(rf"{_CONTAINERS}(?P<marks>[|:-][|: \t-]*)")
-
 _LONE_CR: Final = lazy_pattern(r"\r(?!\n)")
-
 _SURROGATE: Final = lazy_pattern("[\ud800-\udfff]")
-
 _CONTINUATION_BYTES: Final = bytes(range(0x80, 0xC0))
-
 _STEP: Final = 1024
 
 
@@ -211,11 +198,8 @@ _HTML_WITH_BLANK_LINES: Final = lazy_pattern(
 
 # A range that begins inside a tab begins with the mark before it.
 _MARKER: Final = lazy_pattern(r"[ \t>]*([-+*]|[0-9]{1,9}[.)])")
-
 _FENCE: Final = lazy_pattern(r"`{3,}|~{3,}")
-
 _WHITE: Final = lazy_pattern(r"[ \t\r\n]*")
-
 _QUOTE_MARK: Final = lazy_pattern(r"[ \t]*>")
 
 # CommonMark 0.31.2, section 4.2: closing marks are after a blank.
@@ -480,9 +464,7 @@ def read_heading(source: str) -> tuple[int, str, str]:
 # HTML that ends with the first of these closing tags (CommonMark 0.31.2, section 4.6). The parser waits for
 # the one that closes its own tag.
 _RAW_HTML: Final = lazy_pattern(r"[ \t]*<(?:script|pre|style|textarea)(?=[\s>]|$)", re.IGNORECASE)
-
 _RAW_HTML_END: Final = lazy_pattern(r"</(?:script|pre|style|textarea)>[^\n]*", re.IGNORECASE)
-
 _UNDERLINE: Final = lazy_pattern(r"\n[ \t>]*(?:=+|-+)[ \t]*(?=\n|\Z)")
 
 # Where a tab takes a quote mark four columns in or more, it is text; to the parser it is a mark all the same.
@@ -691,16 +673,12 @@ def _blocks(root: BlockNode, lines: PartLines, start: int, before: int) -> Itera
 # Docusaurus, Hugo, mdBook, MkDocs, Pandoc, VitePress and Kramdown read the first form, Kramdown the second.
 
 _VALUE: Final = r"""(?:"[^"\r\n{}]*+"|'[^'\r\n{}]*+'|[^\s"'{}]++)"""
-
 _PART: Final = rf"(?:[#.][^\s{{}}#\"'<>`]++|[\w:-]++={_VALUE}|-)"
-
 _LIST: Final = rf":?[ \t]*+{_PART}(?:[ \t]++{_PART})*+[ \t]*+"
 
 # Compiled when a document has attributes, as few have. The last form is that of Docusaurus in MDX.
 _BEHIND: Final = rf"[ \t]+(?P<attributes>\{{{_LIST}\}}|\{{/\*[ \t]*+#[^\s{{}}*]++[ \t]*+\*/\}})\Z"
-
 _BELOW: Final = rf" {{0,3}}\{{:[ \t]*+(?:{_PART}(?:[ \t]++{_PART})*+)?[ \t]*+\}}[ \t]*+(?:\r\n?|\n|\Z)"
-
 _ID: Final = r"(?:(?<=[\s{:*])|^)#([^\s{}#\"'<>`*]+)"
 
 
@@ -752,9 +730,7 @@ def id_of_attributes(attributes: str) -> str:
 # bracket. The parser shows of each text whether it begins with a definition, and where that ends.
 
 _DEFINITION_CONTAINER: Final = lazy_pattern(r"[-+*]|[0-9]{1,9}[.)]|\[\^[^\]]+\]:")
-
 _LABEL_END: Final = "]:"
-
 _CODE_INDENT: Final = 4
 
 # So far indented, no line of a definition looks like the beginning of another block.

@@ -24,7 +24,6 @@ MARKDOWN_SUFFIXES: Final = (
 )
 
 _PAGE_SUFFIXES: Final = (".html", ".htm")
-
 _OUTSIDE: Final = ".."
 
 
@@ -118,9 +117,7 @@ class LinkStyle:
 
 
 PLAIN: Final = LinkStyle()
-
 NAME: Final = LinkStyle(is_name=True)
-
 FROM_PAGE: Final = LinkStyle(is_from_page=True)
 
 

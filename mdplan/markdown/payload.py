@@ -17,7 +17,6 @@ from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span, common_edges, line_end_around, to_lf, with_line_ends
 
 _BLANK: Final = " \t\n"
-
 _ATX_MARKS: Final = lazy_pattern(r"( {0,3})#+")
 
 
@@ -130,7 +129,6 @@ def _at_level(block: Block, text: str, level: int) -> str:
 # Blank lines that an inserted block needs are added; no other ones are removed.
 
 _CELL_END: Final = lazy_pattern(r"(?<!\\)\|")
-
 _TABLE_ROWS: Final = lazy_pattern(r"(?: {0,3}\|.*(?:\n|\Z))+")
 
 

@@ -30,11 +30,8 @@ MAX_NESTING: Final = 400
 
 # Where Python's own limit stops the parser before that, this limit is safe on any stack.
 SAFE_NESTING: Final = 60
-
 _TABLE: Final = "table_after_headings"
-
 _IN_TIME: Final = "check_deadline"
-
 _INTERRUPTS_PARAGRAPHS: Final = ["paragraph", "reference"]
 
 

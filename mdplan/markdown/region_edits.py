@@ -24,7 +24,6 @@ from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import Span, common_edges, line_end_around, lines_of, to_lf
 
 _BLANKS: Final = " \t"
-
 _BEFORE_BLOCK: Final = lazy_pattern(r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*")
 
 
@@ -161,11 +160,8 @@ _MARKUP: Final = lazy_pattern(r"[\\`*_~\[\]<!]|&(?=#?\w+;)")
 
 # A link in a link: what the parser makes of it others do not.
 _AUTOLINK: Final = lazy_pattern(r"<[A-Za-z][A-Za-z0-9+.-]*:|<[^\s<>]+@")
-
 _LINE_END: Final = lazy_pattern(r"[ \t]*\n[ \t]*")
-
 _ITEM: Final = lazy_pattern(r"(?P<indent>[ \t]*)(?P<bullet>[-*+]|\d+[.)])[ \t]")
-
 _ANCHOR: Final = lazy_pattern(r"\]\(<?#([^)>\s]*)>?\)")
 
 # How tools are told to leave a heading out: doctoc and markdown-toc, VS Code, AlanWalk's, Kramdown's themes.
@@ -174,11 +170,8 @@ _OMITTED: Final = lazy_pattern(
 )
 
 _COMMENT: Final = lazy_pattern(r"[ \t]*<!--.*?-->")
-
 _ESCAPE: Final = lazy_pattern(r"\\[!-/:-@\[-`{-~]")
-
 _BRACKET: Final = lazy_pattern(r"(?<!\\)((?:\\\\)*)([\[\]])")
-
 _FEWEST: Final = 2
 
 

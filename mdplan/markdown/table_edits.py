@@ -11,7 +11,6 @@ from mdplan.text.lines import Span, line_end_around
 from mdplan.text.visible import display_width
 
 _PIPE: Final = lazy_pattern(r"(\\*)\|")
-
 _LINE_END: Final = lazy_pattern(r"[\r\n]")
 
 # What would start another block at the start of a row without a leading pipe, and so end the table.

@@ -349,15 +349,10 @@ MARKER: Final = lazy_pattern(r"[-+*]|\d{1,9}[.)]")
 
 # GitHub's footnotes; their further lines are indented by four columns.
 _FOOTNOTE_MARKER: Final = lazy_pattern(r"\[\^[^\]]+\]:")
-
 _WITH_MARKER: Final = frozenset({BlockKind.LIST_ITEM, BlockKind.FOOTNOTE})
-
 _WHITE: Final = lazy_pattern(r"[ \t]*")
-
 _QUOTE_MARKS: Final = lazy_pattern(r"[ \t]*>")
-
 _MARK_OF_ITEM: Final = lazy_pattern(r"[^ \t>]")
-
 _TAB_STOP: Final = 4
 
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 _ALWAYS: Final = frozenset({"", "top"})
-
 _TEXT_FRAGMENT: Final = ":~:"
 
 # What a tag can hold: line ends with what containers put before the next line, and quoted text.
@@ -27,7 +26,6 @@ _ANCHOR_SIGN: Final = lazy_pattern(r"(?:id|name)\s*=", re.IGNORECASE)
 
 # A tag that may have an attribute which names an anchor.
 TAG_WITH_ANCHOR: Final = lazy_pattern(rf"<[A-Za-z]{_IN_TAG}\b(?:id|name)\s*=", re.IGNORECASE)
-
 _TAG_WITH_ATTRIBUTE: Final = lazy_pattern(rf"<[A-Za-z]{_IN_TAG}=")
 
 

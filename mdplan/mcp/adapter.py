@@ -65,9 +65,7 @@ _ABOUT_CONNECTIONS: Final = frozenset({"initialize", "server/discover", "ping"})
 
 # The thread that waits for the next line of standard input.
 _READER: Final = 1
-
 _POLL_SECONDS: Final = 0.02
-
 _PARAMETER: Final = lazy_pattern(r"\{\+?(\w+)\}")
 
 # Progress of a call is reported when it takes longer than this, and again after as long.
@@ -75,12 +73,10 @@ PROGRESS_SECONDS: Final = 1.0
 
 # By the channel to a client, and forgotten with it.
 _SHOWN: Final[WeakKeyDictionary[object, ShownFiles]] = WeakKeyDictionary()
-
 _SHOWN_LOCK: Final = Lock()
 
 # Values of the parameters of templates, by the URI of the template.
 Completer: TypeAlias = Callable[[str, Mapping[str, str]], Iterable[str]]
-
 _COMPLETERS: Final[WeakKeyDictionary[MCPServer[Any], Mapping[str, Completer]]] = WeakKeyDictionary()
 
 # A page with one line changed.

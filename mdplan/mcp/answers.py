@@ -41,9 +41,7 @@ MOST_CHARACTERS: Final = 50_000
 
 # What a diff may take however long the rest of its report is.
 _LEAST_FOR_DIFF: Final = 10_000
-
 AnyReport = TypeVar("AnyReport", bound=Report)
-
 WithDiff = TypeVar("WithDiff", PlanReport, HistoryReport)
 
 
@@ -123,12 +121,10 @@ def cut_diff(diff: str, room: int) -> str:
 
 # Some clients cut the text of an error near 11,000 characters.
 _MOST_OF_A_REFUSAL: Final = 10_000
-
 _MOST_ROWS: Final = 50
 
 # What the note takes that says how much was cut.
 _CUT_NOTE_CHARACTERS: Final = 60
-
 _HASH_DIGITS: Final = 16
 
 # What `{+path}` of a template leaves as it is.
@@ -431,7 +427,6 @@ def _with_list(value: dict[str, Any], path: list[str], entries: list[Any]) -> di
 # --- Comments of a reviewer, as text for the author of the plan
 
 _SHORT: Final = len("sha256-") + 16
-
 _QUOTED: Final = 200
 
 
@@ -616,7 +611,6 @@ _NOT_UNICODE = Diagnostic.invalid(
 
 # Longer than any path that a file system takes.
 MOST_PATH: Final = 4096
-
 _OTHER_TOOLS: Final = lazy_pattern(r"\bmd_[a-z]+\b")
 
 # Names of the field that names a file, as models mix them up; without underscores, in lower case.

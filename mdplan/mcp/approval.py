@@ -46,25 +46,18 @@ from pydantic import Field
 from mdplan.mcp.tool import ChatDecisions, PendingPlan
 
 _KEY: Final = "review"
-
 _APPROVE: Final = "approve"
 
 # What a person reads in a form, and what it is called elsewhere.
 _VERBS: Final = {_APPROVE: "approve", "request changes": "request_changes", "reject": "reject"}
-
 _MOST_COMMENT: Final = 2_000
-
 _MAY: Final = "To decide edit by edit, cancel, and run this in your own terminal"
-
 _TOO_LONG: Final = "To approve, run this in your own terminal"
-
 _MAY_NOT: Final = "This server takes no approvals from the chat. To approve, run this in your own terminal"
-
 _INPUT_IN_RESULTS: Final = "2026-07-28"
 
 # Clients give up on a call after a minute or so, unless they are told otherwise.
 DECISION_SECONDS: Final = 45.0
-
 _POLL_SECONDS: Final = 0.25
 
 
@@ -223,16 +216,12 @@ async def _decided(plan: PendingPlan, context: Context[Any, Any]) -> bool:
 # again.
 
 TASKS_ID: Final = "io.modelcontextprotocol/tasks"
-
 _SINCE: Final = "2026-07-28"
-
 _MISSING_CAPABILITY: Final = -32021
 
 # As long as a person may take; the plan is kept longer.
 _TTL_SECONDS: Final = 24 * 3600
-
 _POLL_MS: Final = 5_000
-
 _MOST_TASKS: Final = 100
 
 
@@ -399,7 +388,6 @@ def _has_tasks(ctx: ServerRequestContext[Any, Any]) -> bool:
 # --- MCP Apps: clients without them see no App, no tool of one, and no link to one
 
 _UI: Final = "ui"
-
 _SCHEME: Final = "ui://"
 
 

@@ -22,12 +22,10 @@ from mdplan.text.source import visible
 
 # A diff that is shorter is shown as it is.
 _MOST_OF_A_PREVIEW: Final = 1_200
-
 _MOST_OF_A_COMMIT: Final = 300
 
 # More files are lines of text, and of warnings with one cause no more are named.
 _MOST_FILES: Final = 10
-
 _AT_LINE: Final = lazy_pattern(r" at line \d+")
 
 # Of more files a client with a session gets lines without hashes: the server remembers them.
@@ -196,9 +194,7 @@ def _match(match: MatchResult) -> str:
 
 # More sections are lines of text.
 MOST_OBJECTS: Final = 40
-
 _USUAL: Final[dict[str, object]] = {"format": "markdown", "encoding": "utf-8", "bom": False}
-
 _DERIVED: Final = frozenset({"finalNewline", "lineEnds", "bytes", "detail"})
 
 
@@ -350,19 +346,15 @@ def history_wire(report: HistoryReport, rows: Sequence[str]) -> dict[str, Any]:
 # They are for reading, not for `git apply`; the exact diff is a resource, and in answers with verbosity full.
 
 _HUNK: Final = lazy_pattern(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-
 _NAME: Final = lazy_pattern(r"(?:---|\+\+\+) (?:\"?[ab]/)?(.*?)\"?\t?$")
 
 # A changed line that is longer is cut to the change with so much around it.
 _MOST_OF_A_LINE: Final = 120
-
 _AROUND: Final = 24
-
 _MOST_OF_A_CHANGE: Final = 160
 
 # Of more lines in a row the first and the last are shown.
 _MOST_IN_A_ROW: Final = 12
-
 _FIRST, _LAST = 4, 2
 
 # Files of one entry that its first line names.
@@ -494,7 +486,6 @@ def _changes(lines: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
 # --- Reports as JSON: short hashes, nothing empty, no defaults
 
 _HASH: Final = lazy_pattern(r"(sha256-)?[0-9a-f]{64}")
-
 _HASH_DIGITS: Final = 16
 
 # Values that a reader may take for granted.

@@ -25,9 +25,7 @@ from mdplan.text.source import Source, visible
 # --- Requests
 
 _ENCODING: Final = Field(default=None, description="Encoding of the file; UTF-8 when absent.")
-
 _EXACT: Final = Field(default=False, description="Blanks at line ends must match too.")
-
 _PATH: Final = Field(min_length=1, max_length=MOST_PATH, description="Path of the file, inside a root.")
 
 
@@ -159,7 +157,6 @@ _NAME_OF: Final[Mapping[type[Request], str]] = {
 }
 
 _TRAILING: Final = "Blanks at line ends are ignored unless require_exact_match."
-
 _GET: Final = "Read text files, or lines of them: 1-based, inclusive; without ranges the whole file."
 
 _PATCH: Final = f"""\
@@ -171,11 +168,8 @@ Example: {{"files": [{{"file_path": "app.py", "patches": [{{"old_string": "debug
 "debug = True", "ranges": [{{"start": 10, "end": 10}}]}}]}}]}}"""
 
 _CREATE: Final = "Create a text file, with the folders that it needs. A file of that name must not exist."
-
 _APPEND: Final = f"Add text to the end of a text file. {_TRAILING}"
-
 _INSERT: Final = f"Insert lines before or after a line of a text file, which is checked. {_TRAILING}"
-
 _DELETE: Final = f"Delete lines of a text file, whose content is checked. {_TRAILING}"
 
 _OUTCOME: Final[Schema] = object_schema(
@@ -197,7 +191,6 @@ _RANGES: Final = (
 )
 
 _OUTCOMES: Final = "By file path: "
-
 _OF_A_FILE: Final = "{result: ok or error, reason, suggestion, hint}."
 
 _OUTPUTS: Final[Mapping[type[Request], Schema]] = {
@@ -530,13 +523,9 @@ def _result(problems: Problems) -> dict[str, Any]:
 # --- Edits of a batch, and reports in the words of this toolset
 
 _VALIDATION: Final = "Content validation failed - file was modified"
-
 _CHECK: Final = "check_content"
-
 _VERIFY: Final = "Use get_text_file_contents to verify current content"
-
 OLD_STRING: Final = "old_string"
-
 _BEYOND: Final = "Line numbers are beyond the end of the file"
 
 

@@ -24,13 +24,9 @@ from mdplan.text.pattern import MatchType
 from mdplan.text.source import visible
 
 SECTION_PATTERNS: Final = (r"^\[LOG-", r"^## ", r"^# ")
-
 _LARGE_BYTES: Final = 100_000
-
 _LARGE_KINDS: Final = (".json", ".yaml", ".yml")
-
 _MOST_MATCHES: Final = 200
-
 _RULE: Final = "---"
 
 _READ_FILES: Final = """\

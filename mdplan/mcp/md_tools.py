@@ -145,9 +145,7 @@ def md_tools(engine: Engine, read_only: bool) -> tuple[ToolDefinition, ...]:  # 
 
 # Rows of a stat that are made to see how large all of them are.
 _FIRST_ROWS: Final = 50
-
 AnyReport = TypeVar("AnyReport", bound=Report)
-
 Arguments = Mapping[str, Any]
 
 
@@ -290,9 +288,7 @@ def _plan_answer(
 # --- md_history
 
 NAME: Final = "md_history"
-
 _LIST: Final = "Past commits, newest first; with transaction its diff, with planId its review."
-
 _NOTHING: Final = "the history has no commit here"
 
 # Of plans that wait for their author.
@@ -453,7 +449,6 @@ _READ_IN_WORDS: Final[Mapping[str, Schema]] = {
 
 # The choices are at the first tool.
 _VERBOSITY: Final[Schema] = {"type": "string"}
-
 _KINDS: Final[Schema] = {"type": "array", "items": {"type": "string"}}
 
 _SEARCH_FIELDS: Final = {
@@ -541,7 +536,6 @@ def _apply_schema() -> Schema:
 
 
 _LEVELS: Final = ("compact", "full")
-
 VERBOSITY_SCHEMA: Final[Schema] = {"type": "string", "enum": list(_LEVELS)}
 
 _INPUTS: Final[Mapping[str, Callable[[], Schema]]] = {

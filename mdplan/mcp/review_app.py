@@ -403,7 +403,6 @@ class Nonces:
 
 
 APP_URI: Final = "ui://mdplan/review"
-
 APP_MIME_TYPE: Final = "text/html;profile=mcp-app"
 
 # For a tool whose result the App shows.

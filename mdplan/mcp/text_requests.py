@@ -172,11 +172,8 @@ def target_of(fields: Request) -> tuple[str, Any] | None:
 # as their `children`, which a schema without references cannot say to every depth.
 
 _TEXT: Final[Schema] = {"type": "string"}
-
 _NUMBER: Final[Schema] = {"type": "integer"}
-
 _FLAG: Final[Schema] = {"type": "boolean"}
-
 _OBJECT: Final[Schema] = {"type": "object"}
 
 
@@ -193,9 +190,7 @@ def _described(schema: Schema, description: str) -> Schema:
 
 
 _LINE: Final = _record(number=_NUMBER, text=_TEXT)
-
 _HEADING: Final = _record(level=_NUMBER, text=_TEXT, line=_NUMBER)
-
 _BLOCK: Final = {"startLine": _NUMBER, "endLine": _NUMBER}
 
 _ESCAPES: Final[dict[str, Schema]] = {
@@ -291,15 +286,10 @@ OUTPUTS: Final[Mapping[str, Schema]] = {
 # --- Answers, made of reports of the engine
 
 HASH_DIGITS: Final = 16
-
 _AROUND: Final = 3
-
 _MOST_OF_A_LINE: Final = 300
-
 _MOST_PREVIEW: Final = 500
-
 _MOST_SUGGESTIONS: Final = 5
-
 _MOST_OF_A_TARGET: Final = 200
 
 _ESCAPED: Final = (
@@ -307,7 +297,6 @@ _ESCAPED: Final = (
 )
 
 _INSPECT_HINT: Final = "Use TextInspect to see the structure of the document"
-
 _INSPECT_AGAIN_HINT: Final = "Use TextInspect or TextRead to see it again, then edit with the new fileHash"
 
 _ABOUT_PLACES: Final = frozenset(

@@ -27,7 +27,6 @@ from mdplan.text.source import DocumentFormat, Source
 from mdplan.text.visible import escape_for_message
 
 AnyTextRequest = TypeVar("AnyTextRequest", bound=answers.Request)
-
 _WRITING: Final = frozenset({"TextPatch", "TextReplace"})
 
 _INSPECT: Final = """\
@@ -119,27 +118,16 @@ def _removed(arguments: Mapping[str, Any]) -> ToolResult | None:
 # --- TextInspect and TextRead
 
 _EVERYTHING: Final = 1_000_000
-
 _MOST_MATCHES: Final = 200
-
 _MOST_LINES: Final = 2_000
-
 _MOST_ENTRIES: Final = 300
-
 _MOST_MARKERS: Final = 20
-
 _LINES: Final = lazy_pattern(r"([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?")
-
 _KILOBYTE: Final = 1024
-
 _ONE_INSPECTED: Final = "Give one of lines, heading, codeBlock, anchor, section, search"
-
 _MOST_READ: Final = 1_000_000
-
 _MOST_QUOTED: Final = 60
-
 _NARROW: Final = "Narrow the query: only the first matches are listed"
-
 _SUGGESTION: Final = "Use TextInspect to find specific subsections, or target by line range"
 
 
@@ -428,9 +416,7 @@ def _marked(engine: Engine, file: ReadTarget, marker: str) -> ReadTarget | ToolR
 # --- TextPatch
 
 _ONE_EDITED: Final = "Give one of lines, heading, appendToSection, beforeHeading, codeBlock"
-
 _INSERT_ONLY: Final = frozenset({"appendToSection", "beforeHeading"})
-
 _HEADING: Final = lazy_pattern(r"(#{1,6})[ \t]+")
 
 
@@ -763,9 +749,7 @@ def _note(others: Sequence[int]) -> str:
 # --- What TextPatch and TextReplace share: the guard, the commit, and its report
 
 EditRequest: TypeAlias = text_requests.TextPatchRequest | text_requests.ReplaceRequest
-
 _OUTLINE: Final = frozenset({Code.OUTLINE_CHANGED, Code.DUPLICATE_HEADING})
-
 _ANY_OUTLINE: Final = {"allowOutlineChange": True, "allowDuplicateHeadings": True}
 
 

@@ -30,9 +30,7 @@ from mdplan.text.edit import EditList, Overlap
 from mdplan.text.lazy_pattern import lazy_pattern
 
 BY_KEYS: Final = "keys of both sides were merged"
-
 _UNREADABLE: Final = "lines were merged: {} cannot be read as {}"
-
 _TOO_LARGE: Final = "lines were merged: the file is too large to be merged by key"
 
 # How long each text may be for a merge in bounded time, and for conflicts with the paths of their keys.
@@ -44,7 +42,6 @@ _MOST_CHARACTERS: Final = {
 }
 
 _MOST_NAMED: Final = 300_000
-
 _WRONG: Final = "merged by lines, the keys would not have the values of both sides"
 
 _COMMENT: Final = {
@@ -258,13 +255,9 @@ def _text_at(content: DataContent, path: tree.Path | None) -> str:
 # --- The merge of values: what theirs changed, as changes of ours, and what both changed
 
 _BOTH: Final = "both sides changed it"
-
 _BOTH_ADDED: Final = "both sides added it, and not the same"
-
 _WITH_DELETED: Final = "deleted and changed"
-
 _MOVED: Final = "both sides moved its entries"
-
 _DEEP: Final = 100
 
 

@@ -42,7 +42,6 @@ from mdplan.text.lines import LineIndex
 from mdplan.text.source import DocumentFormat
 
 _ROUNDS: Final = 4
-
 _STRICT: Final = "only a merge that is not strict decides this: {}"
 
 
@@ -555,7 +554,6 @@ def _is_only_item(document: DocumentTree, line: int) -> bool:
 
 # Links into the document, which a changed heading may break, and definitions.
 _LOCAL: Final = lazy_pattern(r"\(<?#|\[\^|\[\[|\]:|href", re.IGNORECASE)
-
 _MARK: Final = "mdplan-left-out-"
 
 
@@ -687,7 +685,6 @@ def _shift(where: range, kept: dict[int, int]) -> int | None:
 
 # Characters that end a line to Python alone are text.
 _LINE: Final = lazy_pattern(r"[^\n]*\n|[^\n]+\Z")
-
 _RUN: Final = lazy_pattern(r"^(?:<+|=+|>+)", re.MULTILINE)
 
 

@@ -344,9 +344,7 @@ def _marked(place: Conflict, style: MarkerStyle) -> Iterator[str]:
 # --- When git's own merge of the same texts is used instead
 
 GIT_IS_CLEAN: Final = "git's result is used: no rule for Markdown asks for another one"
-
 GIT_IS_WRONG: Final = "git's result is not used: {}"
-
 GIT_IS_SMALLER: Final = "git's conflict markers are used: they mark fewer lines"
 
 

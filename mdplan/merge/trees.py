@@ -31,11 +31,8 @@ from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.source import Source
 
 _NOTHING: Final = range(0)
-
 _WITH_DELETED: Final = "deleted and changed"
-
 _ADDED_HERE: Final = "both sides added text at this place"
-
 _MOVED: Final = "both sides moved it"
 
 # A sibling by where it is first: the text, 0 to 2, and its index there.
@@ -467,13 +464,9 @@ SETS: Final = frozenset(
 # --- A document as a tree: sections, lists with their items, tables with their rows, and other blocks.
 
 _LINK: Final = lazy_pattern(r"[*_~`]*\[!?\[?[^\]]*\]+(?:\(([^)\s]*)|\[([^\]]*)\])")
-
 _MARKER: Final = lazy_pattern(r"\s*(?:[-+*]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
-
 _ITEM_NUMBER: Final = lazy_pattern(r"(\s*)\d+([.)])")
-
 _LABEL: Final = lazy_pattern(r"\s*\[([^\]]+)\]:")
-
 _DEFINITIONS: Final = frozenset({BlockKind.DEFINITION, BlockKind.FOOTNOTE})
 
 
@@ -501,12 +494,10 @@ def _nested(blocks: Sequence[Block], depth: int) -> list[list[Block]]:
 # --- Merge of one block that both sides changed: by lines, cells, sentences, or the box of a task.
 
 _LIST_ITEM: Final = lazy_pattern(r"(\s*(?:[-+*]|\d+[.)])\s+)(\[[ xX]\](?=\s))?(.*)", re.DOTALL)
-
 _SENTENCE: Final = lazy_pattern(r"(?<=[.!?])(?=[ ]+\S)")
 
 # Lines of which a sentence cannot be told from its neighbours.
 _NO_PROSE: Final = ("|", "#", "<", "[")
-
 _BOTH_NEW: Final = "both sides added nearly the same"
 
 
@@ -604,7 +595,6 @@ _PARTS: Final[dict[MergeNodeKind, tuple[Callable[[str, str, str], str | None], s
 
 # Percent of the characters in the same order that make two texts the same one, and two new ones too alike.
 _SAME: Final = 60
-
 _ALIKE: Final = 85
 
 # So many pairs of nodes are compared by their likeness; more are different.
@@ -732,7 +722,6 @@ def _is_alike(left: MergeNode, right: MergeNode) -> bool:
 # --- The numbers of a numbered list after a merge.
 
 RENUMBERED: Final = "items were renumbered"
-
 _NUMBER: Final = lazy_pattern(r"(\s*)(\d+)([.)].*)", re.DOTALL)
 
 
@@ -814,9 +803,7 @@ _ENTRY: Final = lazy_pattern(
 )
 
 _YAML_ITEM: Final = lazy_pattern(r"\s*-(?:\s|$)")
-
 _COMMENT: Final = lazy_pattern(r"\s*#")
-
 _TOML_TABLE: Final = lazy_pattern(r"\[+(?P<name>[^\[\]]+)\]+\s*$")
 
 

@@ -145,7 +145,6 @@ class Resolution:
 
 # What the claims of all edits of keys are parts of.
 KEYS: Final = "keys"
-
 FileEffect = Literal["edit", "create", "delete", "rename"]
 
 
@@ -322,9 +321,7 @@ class Operation(WireModel, ABC):
 
 
 _SECTION_TARGETS = ("section_id", "heading_path", "heading", "anchor")
-
 Ordinal = Annotated[int, Field(strict=True, ge=1)]
-
 SectionHash = Annotated[str, Field(pattern=r"^[0-9a-fA-F]{16,64}$")]
 
 
@@ -410,7 +407,6 @@ class SectionTargeted(Operation):
 
 
 Count = Annotated[int, Field(strict=True, ge=0)]
-
 LineHash = Annotated[str, Field(pattern=r"^[0-9a-f]{3,64}$")]
 
 # Of one line, or of each line from there to the end of a range.
@@ -525,7 +521,6 @@ _EMPTY: Final = sha256(b"").hexdigest()[:8]
 
 # Before a hash: that line is the first one; after it: the last one.
 START: Final = "start,"
-
 END: Final = ",end"
 
 
@@ -577,9 +572,7 @@ def with_line_hash(given: object) -> object:
 # --- The richer forms of match options, folded into the flat ones
 
 _FLAGS: Final = {"i": ("caseSensitive", False), "m": ("multiline", True), "s": ("dotAll", True)}
-
 _SCOPE_FIELDS: Final = frozenset({"sectionId", "headingPath", "heading", "anchor", "occurrence", "lines"})
-
 _WHOLE: Final = frozenset({"document", "whole_document", "wholeDocument", "file"})
 
 

@@ -197,11 +197,8 @@ class UpdateToc(Operation):
 
 
 _FENCE: Final = lazy_pattern(r"[ ]{0,3}(?:`{3,}|~{3,})")
-
 _MARKDOWN: Final = frozenset({"md", "markdown", "mdx", "qmd", "rmd"})
-
 _MOST_LISTED: Final = 10
-
 _LONGEST_LANGUAGE: Final = 30
 
 

@@ -473,7 +473,6 @@ class SortList(ListOperation):
 # --- Shared parts of operations on lists: finding the list, and items by their text.
 
 _MOST_LISTED: Final = 10
-
 _LONGEST_NAME: Final = 60
 
 

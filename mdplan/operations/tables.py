@@ -297,13 +297,9 @@ class DeleteTableRow(TableOperation):
 # --- Shared parts of operations on tables: finding the table, its columns, and the row of a key.
 
 _MOST_LISTED: Final = 10
-
 _NUMBER: Final = lazy_pattern(r"[0-9]{1,4}")
-
 _MOST_COLUMNS: Final = 8
-
 _LONGEST_NAME: Final = 40
-
 _MAKE_ONE: Final = "append_to_section with the lines of a table makes one"
 
 

@@ -255,7 +255,6 @@ class LinkChanges:
 # --- Footnotes and labels that a plan breaks, in the same file
 
 _FOOTNOTE: Final = "[^"
-
 _LABEL_END: Final = "]:"
 
 
@@ -558,11 +557,8 @@ def _reappeared(
 
 
 _LABEL_END_SIGN: Final = lazy_pattern(re.escape(_LABEL_END))
-
 _LONGEST_LABEL: Final = 1_000  # CommonMark 0.31.2, section 4.7, has 999.
-
 _LONGEST_TRIMMED: Final = 10_000
-
 _LINKS: Final = frozenset({InlineKind.LINK, InlineKind.IMAGE})
 
 
@@ -730,9 +726,7 @@ _VALUE: Final = lazy_pattern(r"""\s*["']?(?P<html>[^"'<>\r\n]*)""")
 
 # A route in front matter; in other lines it does no harm.
 _ROUTE: Final = lazy_pattern(r"""^[ \t-]*link:[ \t]*["']?(?P<html>[^"'#\r\n]+)""", re.MULTILINE)
-
 _LONGEST_NAME: Final = 6
-
 _FEW: Final = 8
 
 # What a fragment begins with; the `#` may be written as an escape or an entity.
@@ -740,11 +734,8 @@ _FRAGMENT_STARTS: Final = frozenset("#&\\")
 
 # A destination with one of these must be parsed to know what it means.
 _MEANS_MORE: Final = lazy_pattern(r"[\\&%]")
-
 _ESCAPE: Final = lazy_pattern(r"\\([!-/:-@\[-`{-~])")
-
 _END_OF_PATH: Final = lazy_pattern(r"[#?|]")
-
 _UTF_16: Final = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 

@@ -42,7 +42,6 @@ from mdplan.text.lines import BY_PLACE, Position, Span
 from mdplan.text.source import DocumentFormat, visible
 
 _LINK_OR_ATTRIBUTE: Final = lazy_pattern(rf"{ANY_LINK.pattern}|=")
-
 Anchors = Callable[[str], frozenset[str] | None]
 
 
@@ -437,7 +436,6 @@ class LinkSource(FileTree, Protocol):
 
 # Of files that move or go, the places of links that may mean them: paths of documents, and lines.
 _Uncertain: TypeAlias = dict[str, list[tuple[str, int]]]
-
 _MOST_PLACES: Final = 5
 
 

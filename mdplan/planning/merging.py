@@ -23,9 +23,7 @@ from mdplan.text.lines import Position, to_lf
 from mdplan.text.source import DocumentFormat, EncodeProblem, Source, visible
 
 _MOST_CONFLICTS: Final = 20
-
 _MOST_CHARACTERS: Final = 1_000
-
 _MIXED: Final = "it has mixed line ends, or conflict markers"
 
 

@@ -21,9 +21,7 @@ _FolderOf = Callable[[str, Any], str | None]
 
 # The key of a redirect's page.
 REDIRECT: Final = "destination"
-
 EXTERNAL: Final = lazy_pattern(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//")
-
 TAIL: Final = lazy_pattern(r"[#?].*", re.DOTALL)
 
 

@@ -191,11 +191,8 @@ def _warning(outline: Outline, affected: AffectedPage) -> Diagnostic:
 # --- The entry of a new page in the navigation of its site
 
 _MOST_NAMED: Final = 10
-
 _AS_WRITTEN: Final = "give the title as the file has it, or leave the place out"
-
 _ITS_PAGE: Final = "name the entry by its page"
-
 _TITLES: Final = ("name", "group", "label", "title", "caption", "tab", "text", "part", "dropdown", "anchor")
 
 
@@ -396,7 +393,6 @@ def _sibling(page: str, path: str, outline: Outline) -> str | None:
 # as in a link of the text.
 
 _OWNERS: Final = frozenset({"hero", "features", "prev", "next"})
-
 _KEY: Final = "link"
 
 

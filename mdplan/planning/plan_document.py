@@ -40,9 +40,7 @@ if TYPE_CHECKING:
 
 
 FORMAT: Final = 2
-
 _HEX: Final = frozenset("0123456789abcdef")
-
 _HASH_LENGTH: Final = 64
 
 # Entries of lists that are written at once.

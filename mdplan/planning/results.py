@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 
 MOST_MATCHES = 50
-
 _MATCH_TEXT = 200
 
 
@@ -486,7 +485,6 @@ _CONTEXT_LINES: Final = 3
 
 # What all files of one report may take: of ranges in line maps, and of characters in context.
 _MOST_RANGES: Final = 200
-
 _MOST_CHARACTERS: Final = 4000
 
 

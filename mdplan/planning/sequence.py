@@ -249,9 +249,7 @@ def _moved_headings(step: build.BuiltFile) -> Iterator[tuple[int, int]]:
 
 # Fields that hold a section ID, and those that name a place by numbers.
 _IDS: Final = ("section_id", "to_section_id")
-
 _NUMERIC: Final = ("lines", "line", "range")
-
 _ABOUT_PLACES: Final = frozenset({Code.RANGE_OUT_OF_BOUNDS, Code.TEXT_MISMATCH})
 
 

@@ -27,11 +27,8 @@ from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import BY_PLACE, Span
 
 _MOST_LISTED = 5
-
 _COMMENT = "<!--"
-
 _WHOLE_FILE_EFFECTS = frozenset({"create", "delete"})
-
 _FoldedPath = tuple[str, ...]
 
 

@@ -13,7 +13,6 @@ from mdplan.text.visible import escape_for_message, shown_names
 
 # Finds the links in a span of a document that lead to nothing.
 FindBroken = Callable[[Outline, Span], list[stat.BrokenLink]]
-
 _Entry = TypeVar("_Entry")
 
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 _Entry = TypeVar("_Entry")
-
 _DATA: Final = frozenset({DocumentFormat.YAML, DocumentFormat.JSON, DocumentFormat.TOML})
 
 

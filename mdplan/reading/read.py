@@ -25,9 +25,7 @@ from mdplan.text.source import visible
 from mdplan.text.visible import counted, escape_for_message, shown_names
 
 _CURSOR: Final = lazy_pattern(r"(?P<line>[0-9]{1,9})(?:\+(?P<col>[0-9]{1,9}))?-(?P<base>[0-9a-f]{16})")
-
 _BASE_DIGITS: Final = 16
-
 _MOST_LEFT_OUT: Final = 100
 
 
@@ -455,7 +453,6 @@ def _not_found(code: Code, noun: str, blocks: Sequence[Block], *, has_several: b
 # --- Reports of read and search as text, with all that a reader of the text needs for the next step.
 
 _HASH_DIGITS: Final = 16
-
 _ID_DIGITS: Final = 8
 
 

@@ -27,11 +27,8 @@ _FULL_UP_TO: Final = 40
 
 # How many sections are listed, by detail.
 LIMITS: Final = {"full": 200, "brief": 1_000}
-
 _CURSOR: Final = r"(?P<place>[0-9]{1,9})-(?P<base>[0-9a-f]{8})"
-
 _BASE_DIGITS: Final = 8
-
 _LINE_END_NAMES: Final = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}
 
 
@@ -289,11 +286,8 @@ def _nesting_limit() -> Diagnostic:
 # --- Folders and globs: one row per file, so that an agent can find its way in a tree.
 
 _LIMIT: Final = 200
-
 _MOST_BROKEN: Final = 100
-
 _TITLE: Final = "title"
-
 _OF_ONE_FILE: Final = ("under", "depth", "include")
 
 

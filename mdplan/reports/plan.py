@@ -12,7 +12,6 @@ from mdplan.reports.base import Report
 
 # How much of a report its `repr` shows: the prefix and 12 digits of the plan ID, and so many files.
 _ID_SHOWN: Final = len("sha256-") + 12
-
 _FILES_SHOWN: Final = 10
 
 

@@ -33,9 +33,7 @@ if TYPE_CHECKING:
 
 
 OnStale = Literal["refuse", "rebase", "merge"]
-
 ReferenceScope = Literal["none", "file", "workspace"]
-
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-fA-F]{16,64}$")]
 
 
@@ -201,7 +199,6 @@ def normalized_edits(file: FileEdits) -> tuple[dict[str, Any], ...]:
 # options, and arrays or objects that came as JSON text. Unknown fields are refused with the nearest name.
 
 _REFERENCES: Final = "updateReferences"
-
 _SCOPES: Final[dict[str, ReferenceScope]] = {"none": "none", "file": "file", "workspace": "workspace"}
 
 
@@ -534,16 +531,12 @@ def wire_names(model: Model) -> tuple[str, ...]:
 
 # What goes next to edits.
 _OUTER: Final = frozenset({*wire_names(FileEdits), *wire_names(Batch), "dryRun", "planId", "accept"})
-
 _GLOB: Final = "glob"
 
 # Marks a glob whose files are those that have the text of the edits; no caller can send it.
 _MATCHING: Final = "\x00matching"
-
 _FILE_KINDS: Final[Mapping[str, type[FileEdits]]] = {_GLOB: GlobEdits, _MATCHING: MatchingEdits}
-
 _SHARED_BY_FILES: Final = ("encoding", "format")
-
 _ALL_OPERATIONS: Final = "see the list of operations"
 
 
@@ -596,7 +589,6 @@ def _over(*counts: tuple[str, int, int, str]) -> Diagnostic | None:
 
 
 _BYTES: Final = Diagnostic.invalid("an edit contains bytes", "decode them: mdplan takes str")
-
 _NO_LIST: Final = Diagnostic.invalid("files is not a list", 'send "files": [{"file": …, "edits": […]}]')
 
 
@@ -612,7 +604,6 @@ def _scope(value: object) -> ReferenceScope | None:
 
 # Python writes no number of more than 4,300 digits.
 MOST_BITS: Final = 10_000
-
 _MOST_SHOWN: Final = 100
 
 # Forms of match options that are folded into flat ones; see `match_options`.
@@ -788,7 +779,6 @@ def items_of(value: object) -> list[Any]:
 
 # Fields in which other tools name the operation.
 _OP_NAMES: Final = ("op", "operation", "type", "action")
-
 _LONGEST: Final = 400
 
 

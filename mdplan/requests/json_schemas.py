@@ -24,9 +24,7 @@ from mdplan.requests.spellings import SPELLINGS
 from mdplan.text.lazy_pattern import lazy_pattern
 
 _SCALARS: Final[Mapping[object, str]] = {str: "string", bool: "boolean", int: "integer", float: "number"}
-
 _SHA256: Final[Schema] = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
-
 _SHA256_OR_NULL: Final[Schema] = {**_SHA256, "type": ["string", "null"]}
 
 _GLOB: Final[Schema] = {
@@ -42,7 +40,6 @@ _OTHER_SPELLING: Final[Schema] = {
 }
 
 _BACKTICKED: Final = lazy_pattern(r"`(\w+)`")
-
 _PLAN_ID: Final[Schema] = {"type": "string", "pattern": "^sha256-[0-9a-f]{64}$"}
 
 

@@ -10,13 +10,9 @@ from typing import Any, ClassVar, Final, Literal, get_args
 from mdplan.field_names import camel_case
 
 FORMATS: Final = ("markdown", "ini", "yaml", "json", "toml", "text")
-
 FORMAT_PATTERN: Final = f"^({'|'.join(FORMATS)})$"
-
 ENCODING_HELP: Final = "Encoding of a file that is not UTF-8 and has no BOM."
-
 FORMAT_HELP: Final = "Format of the file; found by its name when absent."
-
 CURSOR_HELP: Final = "nextCursor of the answer before."
 
 
@@ -40,9 +36,7 @@ def described(description: str, **rules: Any) -> dict[str, Any]:  # noqa: ANN401
 # --- The request of `stat`.
 
 Detail = Literal["auto", "brief", "full"]
-
 Inventory = Literal["codeBlocks", "tables", "lists", "tasks", "anchors", "regions", "links"]
-
 INVENTORIES: Final[tuple[str, ...]] = get_args(Inventory)
 
 # Documents have many lists, and few edits need the index of one.

@@ -11,7 +11,6 @@ from mdplan.operations import OPERATIONS
 from mdplan.operations.base import Operation
 
 Schema = dict[str, Any]
-
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 

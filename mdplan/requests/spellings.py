@@ -128,7 +128,6 @@ _MOST: Final = 3
 
 # How much nearer than the next one a name is that is meant alone, of 1.
 _CLEARLY: Final = 0.05
-
 _NEAR: Final = 0.85
 
 

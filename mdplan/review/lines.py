@@ -389,12 +389,10 @@ def _value(value: Any) -> str:  # noqa: ANN401 (any JSON)
 # What comparing the words of one file may cost, and of one block of it, in pairs of words. Past it, the words
 # between those that are once on both sides are marked without being compared.
 _MOST_OF_A_FILE: Final = 400_000
-
 _MOST_OF_A_BLOCK: Final = 40_000
 
 # Blocks that share less than this part of their letters are other texts, in which marks would be noise.
 _LEAST_SHARED: Final = 0.25
-
 _LINE_END: Final = "\n"
 
 # Scripts that write no blanks between words: each character is a word.

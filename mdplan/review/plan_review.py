@@ -371,7 +371,6 @@ def _notes(sides: FileSides) -> Iterator[str]:
 # --- The unchanged lines of a file, around changes and between hunks
 
 _NO_NEWLINE: Final = b"\n\\ No newline at end of file\n"
-
 _LF: Final = b"\n"
 
 

@@ -16,7 +16,6 @@ from mdplan.text.source import visible
 from mdplan.text.unified_diff import DiffHunk, DiffLine, FileDiff, NotADiff, read_diff
 
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-
 _LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning"}
 
 # What paths are relative to: whoever uploads the log says where that is.

@@ -547,7 +547,6 @@ def _changed_meanwhile(shown: str, now: str) -> Diagnostic:
 
 # So many results are written before the first of them is synced: the disk takes them together.
 _OPEN_AT_ONCE: Final = 32
-
 _ORDINARY_MODE: Final = 0o666
 
 

@@ -33,9 +33,7 @@ _SPECIAL_BITS: Final = stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX
 # The mode of a file that is being written for a commit. No file that a commit replaces has that bit, so what
 # a killed commit left half written is distinguished from what it displaced.
 UNFINISHED_MODE: Final = 0o600 | stat.S_ISVTX if sys.platform == "linux" else 0o600
-
 UNFINISHED: Final = "unfinished file"
-
 _HASHED_AT_ONCE: Final = 1 << 20
 
 # No file of a plan is larger than this.
@@ -332,9 +330,7 @@ def file_stamps(roots: Mapping[str, str], paths: Collection[str]) -> dict[str, s
 # The rules are those of every system at once, so that a batch that is accepted here is accepted elsewhere.
 
 MAX_PATH_BYTES: Final = 4096
-
 MAX_COMPONENT_BYTES: Final = 255
-
 _TEMPORARY: Final = r"\.mdplan-[0-9a-f]{8,}-\d+\.tmp"
 
 # `git~1` is the short name that Windows gives to `.git`.
@@ -348,9 +344,7 @@ _DEVICES: Final = frozenset(
 # Controls, format characters (bidi overrides, zero width), line separators, surrogates: a name that holds one
 # does not look like what it is.
 _HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
-
 _ORDINARY: Final = lazy_pattern(r"[A-Za-z0-9_-](?:[A-Za-z0-9._-]{0,200}[A-Za-z0-9_-])?")
-
 _SHOWN_CHARACTERS: Final = 200
 
 
@@ -474,15 +468,10 @@ def _refused(code: Code, path: str, reason: str, hint: str) -> Diagnostic:
 
 # --- The scope of a root: which files may be touched, by globs as in a `.gitignore`.
 _GLOBS_SHOWN: Final = 5
-
 _MAX_STARS: Final = 3
-
 _MAX_DOUBLE_STARS: Final = 2
-
 _AS_GIT: Final = "write it as in a `.gitignore`, for example `docs/**/*.md`"
-
 _ONE_EACH: Final = "give a glob for each, for example `*.md` and `*.txt`"
-
 _BRACES: Final = r"\{[^{}/]*,[^{}/]*\}"
 
 

@@ -22,21 +22,16 @@ FAILPOINT_VARIABLE: Final = "MDPLAN_FAILPOINT"
 # All are there on Linux and macOS. Where one is missing a root is refused, since names could not be followed
 # safely; importing this module still works there.
 _NO_FOLLOW: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-
 _DIRECTORY: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
-
 _LEAF: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | _NO_FOLLOW
-
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW
 
 # Without waiting for a FIFO, or for a program that holds a lease.
 _LOCK: Final = os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0) | _NO_FOLLOW
-
 _READ_AT_ONCE: Final = 1 << 20
 
 # What a file system says on which a file can have no second name, or no further one.
 NO_LINK: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
-
 _HAS_ATTRIBUTES: Final = sys.platform == "linux"
 
 
@@ -420,7 +415,6 @@ def storage_errors(shown: str, doing: str) -> Iterator[None]:
 # --- The system call `renameat2`, which Python does not have: rename with flags.
 
 NO_REPLACE: Final = 1
-
 EXCHANGE: Final = 2
 
 # For C libraries without the function. A 32-bit process on a 64-bit system has other numbers; the name of the

@@ -128,7 +128,6 @@ def folder_of(path: str) -> str:
 # that no one misses.
 
 _PROBE_NAMES = ("exchange-a", "exchange-b")
-
 _CONTENTS = (b"a", b"bb")
 
 # By disk and device: once in a process.

@@ -26,11 +26,8 @@ from mdplan.storage.user_state import is_sealed, seal
 from mdplan.text.lazy_pattern import lazy_pattern
 
 _LAST_SEQUENCE: Final = 10**15 - 1
-
 _BY_ENDING: Final = {f".{state}": state for state in State}
-
 _KEPT: Final = f".{State.KEPT}"
-
 _MARK_DIGITS: Final = 16
 
 # Why a file cannot be opened that mdplan did not write: no permission, a link, a device.
@@ -299,15 +296,10 @@ MAX_RECORD_BYTES: Final = 1 << 28
 
 # No one vouches for a record of someone else, so no more than this is ever decoded of one.
 MAX_FOREIGN_BYTES: Final = 1 << 16
-
 MAX_HEAD_BYTES: Final = 1 << 11
-
 TRANSACTION: Final = lazy_pattern(r"[0-9a-f]{8,32}")
-
 _FORMAT: Final = 2
-
 _SHA256: Final = lazy_pattern(r"[0-9a-f]{64}")
-
 _MAX_SIZE: Final = 1 << 50
 
 # Separates what is sealed here from the decisions on plans.
@@ -470,7 +462,6 @@ def _decoded(line: bytes) -> object:
 # --- Contents of files by their SHA-256, in the state folder: what transactions displaced or took away.
 
 _IMAGE: Final = lazy_pattern(r"[0-9a-f]{64}")
-
 _UNFINISHED_COPY: Final = "copy.new"
 
 

@@ -35,18 +35,13 @@ DEFAULT_TIMEOUT: Final = 10.0
 
 # By device and inode of the state folder: two roots may be one folder under two names.
 _thread_locks: Final[dict[tuple[int, int], threading.Lock]] = {}
-
 _thread_locks_guard: Final = threading.Lock()
-
 _MAX_HOLDER_BYTES: Final = 200
-
 _HOLDER: Final = lazy_pattern(rb"(\d{1,10}) ([A-Za-z0-9._-]{1,100})\n")
-
 _POLL_SECONDS: Final = 0.01
 
 # What the system says of what is there in place of the file: a link, a folder, a socket.
 _NO_FILE: Final = frozenset({errno.ELOOP, errno.EISDIR, errno.ENXIO})
-
 _NO_LOCKS: Final = frozenset({errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL})
 
 # The open lock files whose locks this process has.

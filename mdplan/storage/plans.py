@@ -30,23 +30,14 @@ from mdplan.storage.user_state import user_state_directory
 from mdplan.text.lazy_pattern import lazy_pattern
 
 DEFAULT_KEPT_SECONDS: Final = 30 * 24 * 3600.0
-
 MAX_DOCUMENT_BYTES: Final = 1 << 30
-
 _PLAN_ID: Final = lazy_pattern(r"sha256-([0-9a-f]{64})")
-
 _PREFIX: Final = lazy_pattern(r"(?:sha256-)?([0-9a-f]{12,64})", re.IGNORECASE)
-
 _STORED: Final = lazy_pattern(r"([0-9a-f]{64})\.json")
-
 _DIGITS: Final = 64
-
 _COLLECT_SECONDS: Final = 3600.0
-
 _PLANS: Final = "plans"
-
 _PROBE: Final = "probe"
-
 _BASES: Final = b"\n#bases\n"
 
 # Begins a line after the contents: which program made the plan.
@@ -54,7 +45,6 @@ _CLIENT: Final = b"#client "
 
 # Contents are stored with a plan up to this size together.
 _MOST_BASES: Final = 4 << 20
-
 _READ_AT_ONCE: Final = 1 << 16
 
 
@@ -241,7 +231,6 @@ _LINK: Final = lazy_pattern(r"([0-9a-f]{64})-from-([0-9a-f]{64})")
 # A plan is derived from another one by mdplan: what people decided about that counts for both. It revises
 # another one if its author made it in place of that: a decision on one says nothing of the other.
 LinkKind = Literal["derived", "revises"]
-
 _LINK_FOLDERS: Final[Mapping[LinkKind, str]] = {"derived": "origins", "revises": "revisions"}
 
 
@@ -408,11 +397,8 @@ class PrivateFolder:
 # The address is for viewing: clients receive it, and it opens a page that shows one plan and cannot
 # decide.
 _REVIEW_FOLDER: Final = "review"
-
 _FILE: Final = "address.json"
-
 _MOST_ADDRESS_BYTES: Final = 1 << 16
-
 _OPEN_TO_OTHERS: Final = 0o077
 
 
@@ -501,16 +487,12 @@ def _is_running(process: int) -> bool:
 
 # Longer than any comment that an agent should have to read.
 MOST_COMMENT_CHARACTERS: Final = 2000
-
 MOST_LINE_COMMENTS: Final = 500
 
 # The version of a plan about which no one has decided.
 UNDECIDED: Final = "undecided"
-
 _DECISIONS_FOLDER: Final = "decisions"
-
 _EVENT: Final = lazy_pattern(r"([0-9a-f]{64})\.([1-9][0-9]{0,5})\.json")
-
 _MOST_EVENT_BYTES: Final = 16 << 20
 
 

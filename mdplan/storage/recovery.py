@@ -567,7 +567,6 @@ def _required(problem: Diagnostic) -> Diagnostic:
 
 # A person cannot decide about more than this, and a stranger decides how many there are.
 MAX_TRANSACTIONS: Final = 20
-
 MAX_FILES: Final = 100
 
 
@@ -729,9 +728,7 @@ def _conflicts(folders: Folders, record: JournalRecord, paths: Collection[str] |
 
 # Older ones are so old that they are on the disk.
 _MOST_LOOKED_AT: Final = 16
-
 _MOST_UNRETIRED: Final = 8
-
 _NOT_ENTERED = frozenset({".git", STATE_FOLDER})
 
 

@@ -33,13 +33,9 @@ if TYPE_CHECKING:
 
 # One letter before a colon is a drive.
 _ROOT_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._-]+"
-
 _NAMED: Final = rf"({_ROOT_NAME})=(.+)"
-
 _GLOB_CHARACTERS: Final = frozenset("*?[")
-
 _ROOTS_SHOWN: Final = 10
-
 Found = TypeVar("Found")
 
 
@@ -522,9 +518,7 @@ def _literal_folder(glob: str) -> str:
 # --- A folder below which files may be read and written, held open so that it stays the same folder.
 
 STATE_FOLDER: Final = ".mdplan"
-
 _NAMES_COMPARED: Final = 2000
-
 _NAMES_SHOWN: Final = 3
 
 
@@ -600,7 +594,6 @@ _IGNORE_FILE: Final = ".gitignore"
 
 # A folder in a repository; a file in a submodule or a linked work tree.
 _REPOSITORY: Final = ".git"
-
 _MOST_IGNORE_BYTES: Final = 1 << 20
 
 # The rules in force in a folder, those of the innermost one first, each with the path they are relative to.

@@ -18,19 +18,14 @@ from mdplan.storage.root import STATE_FOLDER, Root
 from mdplan.text.lazy_pattern import lazy_pattern
 
 LOCK_FILE: Final = "lock"
-
 JOURNAL_FOLDER: Final = "tx"
-
 HISTORY_FOLDER: Final = "history"
 
 # It is there once the names of the state folder and of the folders in it are on the disk. Without it they
 # are synced again: the process that made them may have been killed before it came to that.
 _LASTING: Final = "format"
-
 _IGNORING: Final = ".gitignore"
-
 NO_LOCK_FILE: Final = "contains a lock that is a link or no file"
-
 _FORMAT: Final = b"1\n"
 
 
@@ -234,7 +229,6 @@ def unsafe(root: Root, reason: str) -> StorageRefused:
 # --- The names of the records of the journal, which say how far each transaction is.
 
 _NAME: Final = lazy_pattern(r"(\d{8,15})-([0-9a-f]{8,32})(?:-([0-9a-f]{16}))?\.([a-z]+)")
-
 _STATES: Final = {state.value: state for state in State}
 
 

@@ -28,7 +28,6 @@ from mdplan.storage.root import STATE_FOLDER, Root
 from mdplan.storage.state_folder import HISTORY_FOLDER, JOURNAL_FOLDER, RecordName, State, open_existing
 
 DEFAULT_MAX_TRANSACTIONS: Final = 200
-
 DEFAULT_MAX_BYTES: Final = 256 * 1024 * 1024
 
 _STATES: Final[dict[State, Literal["committed", "rolled back"]]] = {
@@ -39,7 +38,6 @@ _STATES: Final[dict[State, Literal["committed", "rolled back"]]] = {
 
 # What `collect` may remove: records that no recovery needs.
 _COLLECTED: Final = frozenset({State.KEPT, State.UNDONE, State.BROKEN})
-
 _COLLECT_EVERY: Final = 16
 
 

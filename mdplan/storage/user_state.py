@@ -18,9 +18,7 @@ from mdplan.storage.files import read_regular_file
 from mdplan.storage.filesystem import FileSystem
 
 STATE_DIRECTORY_VARIABLE: Final = "MDPLAN_STATE_DIR"
-
 _KEY_FILE: Final = "journal.key"
-
 _KEY_BYTES: Final = 32
 
 

@@ -21,13 +21,9 @@ from mdplan.text.lines import LineIndex, Span, line_end_around
 from mdplan.text.source import ByteEdit, Source
 
 _NO_NEWLINE: Final = b"\n\\ No newline at end of file\n"
-
 _NOWHERE: Final = b"/dev/null"
-
 _SPECIAL: Final = lazy_pattern(rb'[\x00-\x1f"\\\x7f]')
-
 _SPECIAL_OR_BLANK: Final = lazy_pattern(rb'[\x00-\x20"\\\x7f]')
-
 _ESCAPES: Final = dict(zip(b'\a\b\t\n\v\f\r"\\', b'abtnvfr"\\', strict=True))
 
 
@@ -383,7 +379,6 @@ def _byte_regions(base: bytes, edits: Sequence[ByteEdit]) -> Iterator[tuple[int,
 # How many pairs of lines one list of edits may compare where a text was replaced by a similar one. A
 # pattern of repeated lines takes difflib 0.2 s at this size; past it the lines show as replaced.
 _MAX_COMPARISONS: Final = 100_000
-
 Line = TypeVar("Line", bytes, str)
 
 

@@ -16,13 +16,9 @@ from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, NearMiss, Span, common_edges, common_start
 
 _MOST_SHOWN: Final = 3
-
 _KINDS_SHOWN: Final = 4
-
 _LONGEST_TEXT: Final = 20_000
-
 _ESCAPE: Final = lazy_pattern(r"\\([nt])")
-
 _ESCAPED: Final = {"n": "\n", "t": "\t"}
 
 
@@ -193,13 +189,9 @@ def _describe(near: NearMiss) -> str:
 
 # A text that folds to less than this is part of many words, so it must be a whole word.
 _SHORT: Final = 8
-
 _MOST_FOLDED_PLACES: Final = 64
-
 _MOST_COMPARED: Final = 12
-
 _MOST_DIFFERENCES: Final = 100
-
 _FARTHEST: Final = 200
 
 
@@ -391,11 +383,8 @@ _QUOTES: Final = frozenset(
 )
 
 _MARKUP: Final = frozenset("*_`\\")
-
 _FILLERS: Final = frozenset("\u034f\u115f\u1160\u3164\uffa0")
-
 _BLANKS: Final = frozenset("\t\n\v\f\r\x1c\x1d\x1e\x1f\x85")
-
 _BLOCK: Final = 128
 
 _CATEGORIES: Final = {
@@ -457,18 +446,13 @@ class Folding(dict[int, str | None]):
 # --- Describing how two texts that are equal when folded differ.
 
 _CODES_SHOWN: Final = 3
-
 _CHUNK: Final = 64
 
 # A mark after a chunk belongs to the character before it, so a little more must be the same.
 _OVERLAP: Final = 8
-
 _ALL_BUT_BLANKS: Final = tuple(kind for kind in Dropped if kind is not Dropped.BLANK)
-
 _CURLY: Final = frozenset(map(chr, range(0x2018, 0x2020)))
-
 _IN_LINE: Final = frozenset(" \t")
-
 _PLAIN_BLANKS: Final = _IN_LINE | {"\n"}
 
 
@@ -703,7 +687,6 @@ def _named(character: str) -> str:
 # --- Searching for similar text.
 
 _SHORTEST: Final = 8
-
 _LONGEST_PATTERN: Final = 4_000
 
 # Only the start of a longer text is searched for, since the work grows with the product of both lengths.
@@ -711,13 +694,9 @@ _LONGEST_START: Final = 256
 
 # One difference in so many characters is still similar, after the first few.
 _PER_ERROR: Final = 4
-
 _EXACT: Final = 4
-
 _MOST_ERRORS: Final = 64
-
 _MOST_SIMILAR_PLACES: Final = 3
-
 _MOST_SEARCHES: Final = 8
 
 

@@ -260,7 +260,6 @@ def longest_word(text: str) -> str:
 
 # Compiling takes up to 50 microseconds a part, so this many take a second at most.
 MOST_PARTS: Final = 20_000
-
 _COUNT: Final = r"\{\s*(?P<least>[0-9][0-9\s]*)(?:,[0-9\s]*)?\}"
 
 _COST_TOKEN: Final = lazy_pattern(

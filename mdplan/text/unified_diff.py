@@ -25,17 +25,11 @@ _HEADER: Final = lazy_pattern(
 )
 
 _NO_NEWLINE: Final = "\\ No newline at end of file\n"
-
 _ANY_NO_NEWLINE: Final = lazy_pattern(r"^\\ .*\n", re.MULTILINE)
-
 _SIGNATURE: Final = lazy_pattern(r"-- ?\n")
-
 _NOWHERE: Final = "/dev/null"
-
 _PREFIXED: Final = lazy_pattern(r"[abciow12]/")
-
 _ESCAPE: Final = lazy_pattern(rb'\\([abtnvfr"\\]|[0-7]{3})')
-
 _ESCAPED: Final = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
 
 
@@ -144,9 +138,7 @@ def read_diff(text: str) -> tuple[FileDiff, ...] | NotADiff:
 
 
 _NEW_DIFF: Final = "make a new diff, as `git diff` or `diff -u` would"
-
 _SIDES: Final = {" ": {"old", "new"}, "-": {"old"}, "+": {"new"}}
-
 _SIGNED: Final = "begin a line that stays with a blank, one that goes with `-`, and one that comes with `+`"
 
 
@@ -307,7 +299,6 @@ def _hunk(hunk: "Hunk", number: int) -> DiffHunk:
 # differ, if the lines occur once, and its newlines.
 
 _MOST_PLACES: Final = 5
-
 _LF: Final = lazy_pattern("\n")
 
 

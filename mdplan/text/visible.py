@@ -15,9 +15,7 @@ _HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
 
 # Letters and marks without width: they look like a space or nothing, whatever their category says.
 _BLANK_LETTERS: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0")
-
 _NOT_ASCII: Final = r"[^\x00-\x7e]"
-
 _UNUSUAL: Final = lazy_pattern(r"[^\n\t\x20-\x7e]")
 
 # The sequences that set colours.
@@ -90,7 +88,6 @@ _NEAREST: Final = 3
 
 # The rest of a longer list is ignored, since a batch can ask about each of its names.
 _MOST_COMPARED: Final = 10_000
-
 _LONGEST: Final = 300
 
 # The least similarity of a name that is shown, in per cent.
@@ -118,7 +115,6 @@ def nearest_names(wanted: str, names: Iterable[str]) -> list[str]:
 # --- Names from a document in reports, cut so that no heading makes a report too large.
 
 _MOST: Final = 300
-
 _MOST_NAMES: Final = 100
 
 

@@ -363,7 +363,6 @@ def _edits_before(hunks: Sequence[plan_review.ReviewedHunk], first: int) -> froz
 # --- Hunks as rows of a table: one column of text, or old and new next to each other
 
 _KINDS: Final = {" ": "same", "-": "gone", "+": "new"}
-
 _SIGNS: Final = {" ": "", "-": "\N{MINUS SIGN}", "+": "+"}
 
 
@@ -457,7 +456,6 @@ def _cell(
 # --- The card of an edit: what it is, what it found, and what the reader thinks of it
 
 _MOST_REQUESTED: Final = 3000
-
 _OFFSETS_NAMED: Final = 6
 
 
@@ -641,15 +639,10 @@ def in_tree_order(nodes: Iterable[TreeNode]) -> list[plan_review.ReviewedFile]:
 
 # Characters of one line: more than prose has in a paragraph, and not so much that a browser stops.
 MOST_SHOWN: Final = 20_000
-
 _BLANKS: Final = lazy_pattern(r"( +|\t)")
-
 _TRAILING: Final = lazy_pattern(r"[ \t]+\Z")
-
 _TAB: Final = "\t"
-
 _MARKS: Final = {"-": ("<del>", "</del>"), "+": ("<ins>", "</ins>")}
-
 _ENDS: Final = {"\n": "LF", "\r\n": "CRLF", "": "no line end"}
 
 
@@ -734,13 +727,9 @@ _LEAST_SHARED: Final = 0.35
 
 # What two headings of one level are worth without a common word, so that a new title is next to the old one.
 _HEADINGS: Final = 0.5
-
 _BLANK: Final = 0.05
-
 _HEADING: Final = lazy_pattern(r" {0,3}(#{1,6})[ \t]")
-
 _WORD: Final = lazy_pattern(r"\w+")
-
 Pair = tuple[int | None, int | None]
 
 

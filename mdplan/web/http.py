@@ -43,7 +43,6 @@ from mdplan.diagnostics import Exit
 from mdplan.web.http_options import HttpOptions
 
 _POLL_SECONDS: Final = 0.1
-
 _MOST_WAITING: Final = 1024
 
 
@@ -227,7 +226,6 @@ HEAD_SECONDS: Final = 10.0
 
 # Between two parts of a body.
 BODY_SECONDS: Final = 20.0
-
 _MOST_CONNECTIONS: Final = 256
 
 
@@ -331,7 +329,6 @@ class LimitedConnection(H11Protocol):
 
 
 _BEARER: Final = "bearer"
-
 _CLOSED_BY_POLICY: Final = 1008
 
 _NOT_ADMITTED: Final = (

@@ -16,20 +16,14 @@ from click.core import ParameterSource
 from mdplan.text.lazy_pattern import lazy_pattern
 
 TOKEN_VARIABLE: Final = "MDPLAN_TOKEN"  # noqa: S105 (the name of a variable)
-
 _ADDRESS: Final = lazy_pattern(r"(?P<host>\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):(?P<port>\d{1,5})")
-
 _HOST: Final = lazy_pattern(r"(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(:\d{1,5})?")
-
 _ORIGIN: Final = lazy_pattern(r"[a-z][a-z0-9+.-]*://(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(:\d{1,5})?")
 
 # RFC 6750 section 2.1, and long enough that no one guesses it.
 _TOKEN: Final = lazy_pattern(r"[A-Za-z0-9._~+/-]{16,1024}=*")
-
 _NEW_TOKEN_BYTES: Final = 32
-
 _ONLY_WITH_HTTP: Final = ("allow_hosts", "allow_origins", "token_file", "max_body")
-
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 

@@ -20,16 +20,12 @@ from mdplan.web.labels import counted, shown
 from mdplan.web.sessions import EditChoice, FlashMessage, Mark, PlanNotes, ReviewSession, verdicts_key
 
 PLANS_OF_A_PAGE: Final = 20
-
 _MOST_IDLE_EDITS: Final = 100
-
 _MOST_FOUND: Final = 200
-
 _MOST_FOUND_IN_A_FILE: Final = 20
 
 # What is rendered is a help for the eye; past this it takes long and no one looks.
 _MOST_RENDERED: Final = 60_000
-
 Item = TypeVar("Item")
 
 
@@ -332,9 +328,7 @@ def _page(
 # Lines of all files that come with a plan, of one page of a file alone, and of one file before the reader
 # asks for more of it.
 FIRST_LINES: Final = 200
-
 LINES_OF_A_PAGE: Final = 400
-
 LINES_OF_A_FILE: Final = 250
 
 # Files that one page names. A plan of more has several pages.

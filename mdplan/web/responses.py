@@ -531,12 +531,10 @@ def _back(context: RequestContext, opened: OpenPlan, anchor: str) -> str:
 
 # Characters of a found line on each side of what was found.
 _AROUND: Final = 80
-
 _HERE: Final = Path(__file__).parent
 
 # Hints name what an agent would call; here it has the name of a command.
 _TOOL: Final = lazy_pattern(r"\bmd_(stat|read|search|validate|apply|history)\b")
-
 _KINDS: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 _HEADERS: Final = {
@@ -665,15 +663,10 @@ def _date(seconds: float) -> Markup:
 
 # The verbs of the form with which a plan is decided.
 APPROVE: Final = "approve"
-
 APPROVE_AND_APPLY: Final = "apply"
-
 REQUEST_CHANGES: Final = "changes"
-
 REJECT: Final = "reject"
-
 _APPROVALS: Final = frozenset({APPROVE, APPROVE_AND_APPLY})
-
 _ONE_LINE_END: Final = str.maketrans({"\r": ""})
 
 
@@ -702,7 +695,6 @@ def _comment(text: str) -> str:
 # --- A plan in a chat: the same lines as on the page, without its forms and links
 
 _COLOURS: Final = lazy_pattern(r":root \{\n  color-scheme: light dark;\n(?P<light>[^}]*)\}")
-
 _DARK: Final = lazy_pattern(r"@media \(prefers-color-scheme: dark\) \{\n  :root \{(?P<dark>[^}]*)\}")
 
 

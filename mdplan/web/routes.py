@@ -26,14 +26,11 @@ from mdplan.web.sessions import ReviewSession, ReviewSessions, SessionStore
 
 # What follows the path of the pages in a link.
 OPEN: Final = "open"
-
 VIEW: Final = "view"
-
 _PLAN: Final = "plan/{plan_id}"
 
 # A form has a choice for each conflict of a merge.
 _MOST_FIELDS: Final = 500
-
 ResponseOf = Callable[[responses.RequestContext], Response]
 
 

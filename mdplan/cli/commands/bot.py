@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 # Options that the first screen of help leaves out.
 _RARE: Final = frozenset({"environment", "data", "jobs", "executor", "progress", "sarif"})
-
 _SHORT: Final = 12
 
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 _RARE: Final = frozenset({"environment", "data", "executor", "progress", "work"})
-
 _SHORT: Final = 12
 
 _options: Final = all_options(

@@ -75,7 +75,6 @@ def stat(session: Session, *, file: str, is_long: bool, under: tuple[str, ...], 
 # --- The outline of a file for people: lines and headings without IDs and hashes
 
 _BASE: Final = lazy_pattern(r" baseSha256 [0-9a-f]+")
-
 _ROW_HASH: Final = lazy_pattern(r" [0-9a-f]{16}$", re.MULTILINE)
 
 
