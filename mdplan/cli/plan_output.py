@@ -11,7 +11,7 @@ from mdplan.cli.report_text import diff_for_people, file_list, plan_size, proble
 from mdplan.cli.session import Session
 from mdplan.cli.terminal import Style, shown
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.reports.plan import ApplyReport, PlanReport
+from mdplan.reports.plan import ApplyReport, PlanComparison, PlanReport
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.visible import counted
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from mdplan.engine.engine import Engine
     from mdplan.engine.reviews import ReviewEntry
     from mdplan.reports.history import HistoryReport, RecoverReport
-    from mdplan.reports.plan import PlanComparison
 
 
 output_option = click.option(

@@ -13,7 +13,7 @@ from mdplan.cli.terminal import Console, shown
 from mdplan.diagnostics import Code, Diagnostic, Exit, Problems
 from mdplan.limits import LimitOption
 from mdplan.reports.base import Report, refusal, to_wire
-from mdplan.storage.root import folder_of
+from mdplan.storage.root import Workspace, find_root, folder_of, found_root
 from mdplan.text.lazy_pattern import lazy_pattern
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from mdplan.documents.files import OutlinedFiles
     from mdplan.engine.engine import Engine
     from mdplan.settings import Settings
-    from mdplan.storage.root import Workspace
 
 
 # What these say depends on which folder is the root.
@@ -76,8 +75,6 @@ class Session:
 
     def open_workspace(self) -> "Workspace":
         """The roots, opened. Raises `StorageRefused`, as above."""
-        from mdplan.storage.root import Workspace, find_root
-
         return Workspace.open(self.roots or (find_root("."),), self.allow, self.deny)
 
     def refuse(self, *problems: Diagnostic) -> Exit:
@@ -146,8 +143,6 @@ class Session:
 
     def _root(self) -> tuple[str | None, str]:
         """The one root of this run, and why it is that; None where there are several."""
-        from mdplan.storage.root import found_root
-
         if len(self.roots) > 1:
             return None, ""
         if self.roots:

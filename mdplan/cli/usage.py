@@ -11,7 +11,7 @@ import click
 
 from mdplan import __version__
 from mdplan.cli.interrupts import interrupt_commands
-from mdplan.cli.terminal import mute, write_error
+from mdplan.cli.terminal import Console, mute, write_error
 from mdplan.diagnostics import Exit
 from mdplan.limits import ALL_LIMITS
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -116,7 +116,6 @@ class CommandGroup(click.Group):
             return super().main(*arguments, **options)
         except click.ClickException as problem:
             from mdplan.cli.suggestions import misuse_text
-            from mdplan.cli.terminal import Console
 
             given = arguments[0] if arguments else options.get("args")
             words = sys.argv[1:] if given is None else list(given)
@@ -263,8 +262,6 @@ def wants_all(ctx: click.Context) -> bool:
 def _show_all(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 (click's)
     del parameter
     if value and not ctx.resilient_parsing:
-        from mdplan.cli.terminal import Console
-
         ctx.meta[_ALL] = True
         Console.plain().paged(ctx.get_help() + "\n")
         ctx.exit()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mdplan.data import tree
 from mdplan.data.brackets import FlowWriter, JsonText, read_json
-from mdplan.data.toml import Statement, TomlHeader, read_statements
+from mdplan.data.toml import Statement, TomlHeader, read_statements, toml_edits
 from mdplan.field_names import short_name
 from mdplan.text.edit import EditList, TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -129,8 +129,6 @@ def data_edits(content: DataContent, changes: Sequence[tree.Change]) -> list[tre
         case tree.Language.JSON:
             return _json_edits(content, branch)
         case tree.Language.TOML:
-            from mdplan.data.toml import toml_edits
-
             return toml_edits(content.text, content.lines, content.statements, content.values, branch)
         case tree.Language.INI:
             from mdplan.data.ini_edits import ini_edits

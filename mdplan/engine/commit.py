@@ -13,13 +13,7 @@ from mdplan.engine.history import CallerIdentity, PastTransaction, note_of
 from mdplan.engine.plans import MergeService, PlanDocument, PlanLibrary, Planner, PlanRef, StoredPlans
 from mdplan.engine.undo import PlannedUndo, Recovery, UndoService, with_recovered
 from mdplan.plan import FileChange, Plan
-from mdplan.planning.replan import (
-    UNDO_IS_WHOLE,
-    plan_on_new_base,
-    plan_part,
-    replan_with_guards,
-    replan_with_preconditions,
-)
+from mdplan.planning import replan
 from mdplan.planning.replay import FoundFile, PlannedBatch, PlanSelection, Replay, bases_of, is_applied
 from mdplan.planning.results import report_fields, written_files
 from mdplan.reports.base import refusal
@@ -69,9 +63,9 @@ class Committer:
             if repeated is not None:
                 return repeated
             if seen is None:
-                planned = replan_with_preconditions(plan, batch)
+                planned = replan.replan_with_preconditions(plan, batch)
             else:
-                planned = replan_with_guards(
+                planned = replan.replan_with_guards(
                     plan, batch, lambda batch, free: with_seen_bases(batch, workspace, seen, free)
                 )
             if not isinstance(planned, PlannedBatch):
@@ -155,8 +149,8 @@ class Committer:
         if accept is None:
             return PlanSelection(plan)
         if plan.undoes is not None:
-            return (UNDO_IS_WHOLE,)
-        planned = plan_part(self.planner.plan, plan, accept, self.settings.batch)
+            return (replan.UNDO_IS_WHOLE,)
+        planned = replan.plan_part(self.planner.plan, plan, accept, self.settings.batch)
         if not isinstance(planned, PlannedBatch):
             return planned
         self.library.save(planned, origin=plan)
@@ -204,7 +198,7 @@ class Committer:
             return ()
         if on_stale == "merge":
             return self.merging.of_plan(plan, current_files)
-        return plan_on_new_base(self.planner.plan, plan, self.settings.batch)
+        return replan.plan_on_new_base(self.planner.plan, plan, self.settings.batch)
 
     def _commit_undo(self, lock: RootLock, transaction: str, on_stale: OnStale) -> ApplyReport:
         """Commit the undo of `transaction`, planned on the files as they are now."""

@@ -9,7 +9,7 @@ from mdplan.diagnostics import Diagnostic
 from mdplan.documents.files import OutlinedFiles
 from mdplan.engine.interrupted import with_interrupted
 from mdplan.markdown.outline import Outline
-from mdplan.reading.stat import stat_report
+from mdplan.reading.stat import folder_report, stat_report
 from mdplan.reports.base import refusal
 from mdplan.reports.stat import BrokenLink, StatReport
 from mdplan.requests.queries import StatRequest
@@ -54,8 +54,6 @@ def _stat_file(files: OutlinedFiles, request: StatRequest) -> StatReport:
 
 
 def _stat_folder(files: OutlinedFiles, request: StatRequest) -> StatReport:
-    from mdplan.reading.stat import folder_report
-
     names = files.workspace.iter_files(request.file)
     if isinstance(names, Diagnostic):
         return refusal(StatReport, (names,))

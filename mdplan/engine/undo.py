@@ -14,17 +14,10 @@ from mdplan.planning.replan import UndoneFile, merge_undone, not_undoable, rebas
 from mdplan.planning.replay import FoundFile, Replay, bases_of, is_applied, no_text, replay, stale_file
 from mdplan.reports.plan import ApplyReport, RecoveredTransactions
 from mdplan.requests.batch import OnStale
+from mdplan.storage import recovery
 from mdplan.storage.files import visible
 from mdplan.storage.filesystem import StorageRefused
 from mdplan.storage.lock import locked
-from mdplan.storage.recovery import (
-    ForeignTransactionState,
-    Keep,
-    RecoveryResult,
-    foreign_commits,
-    pending,
-    recover,
-)
 from mdplan.storage.root import Root, Workspace
 from mdplan.storage.state_folder import has_journal
 from mdplan.storage.transactions import before_image
@@ -270,19 +263,19 @@ class Recovery:
         self._workspace = workspace
         self._lock_timeout = lock_timeout
 
-    def recover_pending(self) -> list[RecoveryResult]:
+    def recover_pending(self) -> list[recovery.RecoveryResult]:
         """Recover the roots in which a commit was interrupted, as far as that needs no person.
 
         Raises `StorageRefused`, as `locked` does.
         """
         recovered = []
         for root in self._workspace.roots:
-            if pending(root):
+            if recovery.pending(root):
                 with locked(root, self._lock_timeout) as lock:
-                    recovered.append(self._shown(recover(lock, settles=False)))
+                    recovered.append(self._shown(recovery.recover(lock, settles=False)))
         return recovered
 
-    def recover(self, keep: Keep | None, foreign: Collection[str] = ()) -> "RecoverReport":
+    def recover(self, keep: recovery.Keep | None, foreign: Collection[str] = ()) -> "RecoverReport":
         """Recover all roots from this user's interrupted commits, and from those of the IDs in `foreign`.
 
         `keep` settles conflicts: the files as they are, or as they were before. Errors: those of recovery,
@@ -290,14 +283,14 @@ class Recovery:
         """
         from mdplan.reports.history import RecoverReport
 
-        recovered: list[RecoveryResult] = []
+        recovered: list[recovery.RecoveryResult] = []
         problems: list[Diagnostic] = []
         for root in self._workspace.roots:
             try:
                 if not has_journal(root):
                     continue
                 with locked(root, self._lock_timeout) as lock:
-                    done = recover(lock, settles=True, foreign=foreign, keep=keep)
+                    done = recovery.recover(lock, settles=True, foreign=foreign, keep=keep)
                     recovered.append(self._shown(done))
             except StorageRefused as refused:
                 problems += without_hidden(self._workspace, refused.problems)
@@ -320,10 +313,10 @@ class Recovery:
         transactions: list[ForeignTransaction] = []
         for root in self._workspace.roots:
             with suppress(StorageRefused):
-                transactions += (_foreign_of(root, commit) for commit in foreign_commits(root))
+                transactions += (_foreign_of(root, commit) for commit in recovery.foreign_commits(root))
         return tuple(transactions)
 
-    def _shown(self, recovered: RecoveryResult) -> RecoveryResult:
+    def _shown(self, recovered: recovery.RecoveryResult) -> recovery.RecoveryResult:
         """`recovered` without the names of files that `--allow` or `--deny` excludes."""
         return replace(
             recovered,
@@ -332,7 +325,7 @@ class Recovery:
         )
 
 
-def _foreign_of(root: Root, commit: ForeignTransactionState) -> "ForeignTransaction":
+def _foreign_of(root: Root, commit: recovery.ForeignTransactionState) -> "ForeignTransaction":
     from mdplan.reports.history import ForeignFile, ForeignTransaction
 
     files = (file for file in commit.files if root.scope.refusal(file.path) is None)
@@ -343,7 +336,7 @@ def _foreign_of(root: Root, commit: ForeignTransactionState) -> "ForeignTransact
     )
 
 
-def with_recovered(report: AnyApplied, recovered: Iterable[RecoveryResult]) -> AnyApplied:
+def with_recovered(report: AnyApplied, recovered: Iterable[recovery.RecoveryResult]) -> AnyApplied:
     """`report` of a commit, with what recovery did before it."""
     results = [result for result in recovered if _did(result)]
     if not results:
@@ -364,12 +357,12 @@ def with_recovered(report: AnyApplied, recovered: Iterable[RecoveryResult]) -> A
     )
 
 
-def _did(recovered: RecoveryResult) -> bool:
+def _did(recovered: recovery.RecoveryResult) -> bool:
     """Whether anything was done."""
     return bool(recovered.rolled_back or recovered.finished or recovered.files)
 
 
-def _merged(recovered: Iterable[RecoveryResult]) -> RecoveredTransactions:
+def _merged(recovered: Iterable[recovery.RecoveryResult]) -> RecoveredTransactions:
     results = list(recovered)
     return RecoveredTransactions(
         rolled_back=tuple(transaction for result in results for transaction in result.rolled_back),

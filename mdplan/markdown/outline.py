@@ -23,7 +23,7 @@ from mdplan.markdown.headings import (
 )
 from mdplan.markdown.sections import Section, SectionNames, read_sections
 from mdplan.text.lazy_pattern import lazy_pattern
-from mdplan.text.lines import LineIndex, Span
+from mdplan.text.lines import LineEndView, LineHashes, LineIndex, Span
 from mdplan.text.source import DocumentFormat, Source, sha256_hex
 
 # What is derived on demand is loaded on demand: a stat of a short file needs little of it.
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from mdplan.markdown.lists import Lists
     from mdplan.markdown.tables import TableSource
     from mdplan.text.edit import EditList
-    from mdplan.text.lines import LineEndView, LineHashes
     from mdplan.text.near_misses import FoldedText
 
 
@@ -164,15 +163,11 @@ class Outline:
     @cached_property
     def line_hashes(self) -> "LineHashes":
         """Short hashes of the lines, by which addresses such as ``12:a3f`` prove themselves."""
-        from mdplan.text.lines import LineHashes
-
         return LineHashes(self.source.lines)
 
     @cached_property
     def view(self) -> "LineEndView":
         """The text as patterns see it, with LF line ends."""
-        from mdplan.text.lines import LineEndView
-
         return LineEndView(self.source.text, self.source.lines)
 
     @cached_property

@@ -14,14 +14,7 @@ from mdplan.engine.engine import Engine
 from mdplan.engine.plans import PlanRef, read_apply_request
 from mdplan.field_names import fold_names
 from mdplan.markdown.outline import Outline
-from mdplan.mcp import answers, compact
-from mdplan.mcp.flat_schema import (
-    batch_properties,
-    edit_schema,
-    flat_report_schema,
-    object_schema,
-    request_properties,
-)
+from mdplan.mcp import answers, compact, flat_schema
 from mdplan.mcp.review_app import SHOWS_APP
 from mdplan.mcp.tool import (
     ShownFiles,
@@ -332,7 +325,7 @@ class HistoryRequest(WireModel):
 def history_tool(engine: Engine, *, read_only: bool) -> ToolDefinition:
     """The tool over `engine`; with `read_only` it only lists."""
     # The description of the tool says what there is to say.
-    fields = request_properties(HistoryRequest, {})
+    fields = flat_schema.request_properties(HistoryRequest, {})
     if read_only:
         fields = {name: fields[name] for name in ("transaction", "planId", "file", "limit")}
     # The choices are at md_apply.
@@ -345,7 +338,7 @@ def history_tool(engine: Engine, *, read_only: bool) -> ToolDefinition:
         name=NAME,
         title="Past commits" if read_only else "Past commits, undo",
         description=_LIST if read_only else _LIST + _UNDO,
-        input_schema=object_schema({**fields, VERBOSITY: {"type": "string"}}),
+        input_schema=flat_schema.object_schema({**fields, VERBOSITY: {"type": "string"}}),
         output_schema=output_schema(
             (HistoryReport,) if read_only else (ApplyReport, HistoryReport), ("listing", "transaction")
         ),
@@ -489,34 +482,36 @@ _OF_A_PREVIEW: Final = (
 
 
 def _stat_schema() -> Schema:
-    properties = request_properties(StatRequest, _STAT_FIELDS)
+    properties = flat_schema.request_properties(StatRequest, _STAT_FIELDS)
     properties["include"] = {**_KINDS, "description": "|".join(INVENTORIES)}
-    return object_schema({**properties, VERBOSITY: VERBOSITY_SCHEMA}, required=["file"])
+    return flat_schema.object_schema({**properties, VERBOSITY: VERBOSITY_SCHEMA}, required=["file"])
 
 
 def _read_schema() -> Schema:
     """Fields of one target, and `targets` for several, without saying everything twice."""
-    places = request_properties(ReadTarget, _READ_FIELDS)
-    options = request_properties(ReadRequest, {"addresses": "Lines begin with 12:a3f."})
-    return object_schema({**places, **options, **_READ_IN_WORDS, VERBOSITY: _VERBOSITY})
+    places = flat_schema.request_properties(ReadTarget, _READ_FIELDS)
+    options = flat_schema.request_properties(ReadRequest, {"addresses": "Lines begin with 12:a3f."})
+    return flat_schema.object_schema({**places, **options, **_READ_IN_WORDS, VERBOSITY: _VERBOSITY})
 
 
 def _search_schema() -> Schema:
-    properties = request_properties(SearchRequest, _SEARCH_FIELDS)
+    properties = flat_schema.request_properties(SearchRequest, _SEARCH_FIELDS)
     properties["exclude"] = _KINDS
     del properties["sectionPatterns"]  # Here sections say where they end; logs are for the toolset `files`.
-    return object_schema({**properties, VERBOSITY: _VERBOSITY})
+    return flat_schema.object_schema({**properties, VERBOSITY: _VERBOSITY})
 
 
 def _batch_schema(edits: Schema) -> Schema:
     """Schema of one file with `edits`, or of several files."""
-    batch = {name: {**schema} for name, schema in batch_properties().items()}
+    batch = {name: {**schema} for name, schema in flat_schema.batch_properties().items()}
     for name, schema in batch.items():
         schema.pop("description", None)
         if name in _BRIEF:
             schema["description"] = _BRIEF[name]
     ordered = {name: batch.pop(name) for name in ("file", "baseSha256")}
-    return object_schema({**ordered, "edits": edits, "files": _FILES, **batch, VERBOSITY: _VERBOSITY})
+    return flat_schema.object_schema(
+        {**ordered, "edits": edits, "files": _FILES, **batch, VERBOSITY: _VERBOSITY}
+    )
 
 
 def _validate_schema() -> Schema:
@@ -526,11 +521,11 @@ def _validate_schema() -> Schema:
     for schema in brief.values():
         schema.pop("description", None)
         schema.pop("enum", None)
-    return object_schema(brief)
+    return flat_schema.object_schema(brief)
 
 
 def _apply_schema() -> Schema:
-    batch = _batch_schema({"type": "array", "items": edit_schema()})
+    batch = _batch_schema({"type": "array", "items": flat_schema.edit_schema()})
     plan = {"planId": {"type": "string", "description": "A preview to apply."}}
     return {**batch, "properties": {**plan, **batch["properties"]}}
 
@@ -662,9 +657,9 @@ def output_schema(shapes: tuple[type[Report], ...], only_compact: tuple[str, ...
     """
     properties: dict[str, Schema] = {}
     for shape in shapes:
-        fields = flat_report_schema(shape)["properties"].items()
+        fields = flat_schema.flat_report_schema(shape)["properties"].items()
         properties |= {name: _shallow(name, schema) for name, schema in fields}
-    return object_schema(properties | {name: {"type": "string"} for name in only_compact}, ["ok"])
+    return flat_schema.object_schema(properties | {name: {"type": "string"} for name in only_compact}, ["ok"])
 
 
 def _shallow(name: str, schema: Schema) -> Schema:
@@ -674,4 +669,7 @@ def _shallow(name: str, schema: Schema) -> Schema:
     if name not in _DETAILED:
         return {"type": "array", "items": {"type": items["type"]}}
     fields = items["properties"].items()
-    return {"type": "array", "items": object_schema({each: _shallow(each, field) for each, field in fields})}
+    return {
+        "type": "array",
+        "items": flat_schema.object_schema({each: _shallow(each, field) for each, field in fields}),
+    }

@@ -13,14 +13,7 @@ from mdplan.markdown.headings import folded
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
 from mdplan.operations.base import Claim
-from mdplan.planning.build import (
-    SWALLOWING,
-    BuiltFile,
-    IntendedChanges,
-    ResolvedEdit,
-    SnapshotFile,
-    created_twice,
-)
+from mdplan.planning import build
 from mdplan.requests.batch import Batch
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
@@ -32,7 +25,7 @@ _WHOLE_FILE_EFFECTS = frozenset({"create", "delete"})
 _FoldedPath = tuple[str, ...]
 
 
-def verify(built: BuiltFile, batch: Batch) -> Problems:
+def verify(built: build.BuiltFile, batch: Batch) -> Problems:
     """Return everything that the result loses, gains, moves or repeats without having been asked to.
 
     Errors: OUTLINE_CHANGED, DUPLICATE_HEADING; the batch's `allow…` options silence them.
@@ -40,7 +33,7 @@ def verify(built: BuiltFile, batch: Batch) -> Problems:
     return verify_outline(built, batch) + verify_paths(built, batch)
 
 
-def verify_outline(built: BuiltFile, batch: Batch) -> Problems:
+def verify_outline(built: build.BuiltFile, batch: Batch) -> Problems:
     """Return OUTLINE_CHANGED for headings, front matter and regions that come, go or move unasked."""
     # A file that comes or goes as a whole has no outline to keep.
     if (
@@ -62,7 +55,7 @@ def verify_outline(built: BuiltFile, batch: Batch) -> Problems:
     return tuple(problem.at(file=built.file.path) for problem in problems)
 
 
-def verify_paths(built: BuiltFile, batch: Batch) -> Problems:
+def verify_paths(built: build.BuiltFile, batch: Batch) -> Problems:
     """Return DUPLICATE_HEADING for heading paths that repeat more often than in the base."""
     if (
         not built.edits
@@ -76,7 +69,7 @@ def verify_paths(built: BuiltFile, batch: Batch) -> Problems:
 class _PlaceIndex:
     """Where the headings of the base are in the result, and which of them an edit wrote into."""
 
-    def __init__(self, built: BuiltFile) -> None:
+    def __init__(self, built: build.BuiltFile) -> None:
         self._edits = built.edits
         self._spans = [edit.span for edit in built.edits]
         self._starts = [span.start for span in self._spans]
@@ -84,7 +77,7 @@ class _PlaceIndex:
         self._written_starts = [span.start for span in self._written]
         self.result = built.result
         self._result_text = built.result.source.text
-        self.intended = IntendedChanges(built)
+        self.intended = build.IntendedChanges(built)
         intended = [item.resolution for item in built.resolved if item.resolution.may_change_outline]
         self.parents_may_change = bool(intended)
         self.relevelled = frozenset(
@@ -133,7 +126,9 @@ class _PlaceIndex:
         return index >= 0 and text.end <= self._written[index].end
 
 
-def _compared_headings(built: BuiltFile, places: _PlaceIndex) -> tuple[Iterable[Section], Iterable[Section]]:
+def _compared_headings(
+    built: build.BuiltFile, places: _PlaceIndex
+) -> tuple[Iterable[Section], Iterable[Section]]:
     """Return sections of the base and of the result that may have changed.
 
     Outside what was scanned again a heading is what it was, and so is its parent while the headings that
@@ -156,7 +151,7 @@ def _compared_headings(built: BuiltFile, places: _PlaceIndex) -> tuple[Iterable[
 
 
 def _headings_lost(
-    built: BuiltFile, sections: Iterable[Section], places: _PlaceIndex
+    built: build.BuiltFile, sections: Iterable[Section], places: _PlaceIndex
 ) -> Iterator[Diagnostic]:
     base, result = built.base, built.result
     lost = [
@@ -194,7 +189,7 @@ def _is_kept_section(base: Outline, result: Outline, section: Section, places: _
 
 
 def _headings_gained(
-    built: BuiltFile, old: Iterable[Section], new_sections: Iterable[Section], places: _PlaceIndex
+    built: build.BuiltFile, old: Iterable[Section], new_sections: Iterable[Section], places: _PlaceIndex
 ) -> Iterator[Diagnostic]:
     base, result = built.base, built.result
     known = {
@@ -235,7 +230,7 @@ def _at_lines(noun: str, lines: Sequence[int]) -> str:
     return f"{noun} at line {listed}" if len(lines) == 1 else f"{noun}s at lines {listed}"
 
 
-def _swallowed(built: BuiltFile) -> Iterator[Diagnostic]:
+def _swallowed(built: build.BuiltFile) -> Iterator[Diagnostic]:
     """Inserted blocks that landed inside a fence or comment, and blocks that an edit left open."""
     result = built.result
     for item in (*built.resolved, *built.arriving_edits):
@@ -245,7 +240,7 @@ def _swallowed(built: BuiltFile) -> Iterator[Diagnostic]:
             block = result.tree.root_at(span.start)
             if block is None or block.span.start >= span.start:
                 continue
-            if block.kind in SWALLOWING:
+            if block.kind in build.SWALLOWING:
                 yield Diagnostic(
                     code=Code.OUTLINE_CHANGED,
                     message=f"the new text would be inside the {block.kind} that starts at line "
@@ -256,7 +251,7 @@ def _swallowed(built: BuiltFile) -> Iterator[Diagnostic]:
     yield from _left_open(built)
 
 
-def _left_open(built: BuiltFile) -> Iterator[Diagnostic]:
+def _left_open(built: build.BuiltFile) -> Iterator[Diagnostic]:
     if built.changed and built.result.ends_as_before:
         return
     last = built.result.tree.last_root
@@ -273,7 +268,7 @@ def _left_open(built: BuiltFile) -> Iterator[Diagnostic]:
     )
 
 
-def _frame_changed(built: BuiltFile) -> Iterator[Diagnostic]:
+def _frame_changed(built: build.BuiltFile) -> Iterator[Diagnostic]:
     """Front matter or region markers that come or go."""
     had, has = built.base.front_matter, built.result.front_matter
     intended = [item.resolution.data for item in built.resolved if item.resolution.data]
@@ -286,7 +281,7 @@ def _frame_changed(built: BuiltFile) -> Iterator[Diagnostic]:
         )
     is_created, is_removed = had is None and has is not None, had is not None and has is None
     is_unasked = (is_created and not may_come) or (is_removed and not may_go)
-    if is_unasked and not IntendedChanges(built).explain_front_matter():
+    if is_unasked and not build.IntendedChanges(built).explain_front_matter():
         yield Diagnostic(
             code=Code.OUTLINE_CHANGED,
             message="the front matter would " + ("vanish" if had else "appear where there was none"),
@@ -308,7 +303,7 @@ def _frame_changed(built: BuiltFile) -> Iterator[Diagnostic]:
         )
 
 
-def _may_change_comments(built: BuiltFile) -> bool:
+def _may_change_comments(built: build.BuiltFile) -> bool:
     """Return True if a comment may have come or gone: all other text is what it was."""
     if built.changed is None:
         return True
@@ -319,7 +314,7 @@ def _may_change_comments(built: BuiltFile) -> bool:
     )
 
 
-def _repeated_paths(built: BuiltFile, places: _PlaceIndex) -> Iterator[Diagnostic]:
+def _repeated_paths(built: build.BuiltFile, places: _PlaceIndex) -> Iterator[Diagnostic]:
     """Heading paths that repeat more often than in the base; renaming a parent makes no new repetition."""
     before, after = (
         Counter(_folded_path(section) for section in outline.repeated if not section.nested)
@@ -370,7 +365,7 @@ class _Row:
     span: Span
 
 
-def torn_tables(built: BuiltFile) -> Problems:
+def torn_tables(built: build.BuiltFile) -> Problems:
     """Return OUTLINE_CHANGED for rows that no edit replaces whole, and that would vanish or lose cells.
 
     A row that stays as it is must be a row of a table, and the header and the dashes what they were. A row
@@ -398,7 +393,7 @@ def _rows(outline: Outline, block: Block) -> Iterator[_Row]:
         yield _Row(line, place, Span(lines.start(line), lines.content_end(line)))
 
 
-def _lost_rows(built: BuiltFile, block: Block) -> Iterator[_Row]:
+def _lost_rows(built: build.BuiltFile, block: Block) -> Iterator[_Row]:
     near = [
         edit
         for edit in built.edits
@@ -425,7 +420,7 @@ def _takes(edit: TextEdit, row: Span) -> bool:
     return edit.span.contains(row) or not row.contains(edit.span)
 
 
-def _is_kept_row(built: BuiltFile, block: Block, row: _Row, edits: list[TextEdit]) -> bool:
+def _is_kept_row(built: build.BuiltFile, block: Block, row: _Row, edits: list[TextEdit]) -> bool:
     result = built.result
     start = built.edits.map_offset(row.span.start, after=not edits or edits[0].span.start > row.span.start)
     if start is None:
@@ -456,7 +451,7 @@ def _cells(row: str) -> int:
 # --- Edits that cannot both be made, by what they claim rather than by the bytes that they change
 
 
-def find_conflicts(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Problems:
+def find_conflicts(file: build.SnapshotFile, resolved: Sequence[build.ResolvedEdit]) -> Problems:
     """Return CONFLICTING_EDITS for every two edits that cannot both be made, naming both.
 
     Their claims overlap; or one owns text in a section that the other deletes, replaces, moves or re-levels,
@@ -472,7 +467,7 @@ def find_conflicts(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Prob
         *_on_shared_text(file, resolved),
     ):
         by_pair.setdefault(frozenset((conflict.edit, conflict.other)), conflict.to_diagnostic(file))
-    in_two_formats = (problem.at(file=file.path) for problem in created_twice(resolved, file.numbers))
+    in_two_formats = (problem.at(file=file.path) for problem in build.created_twice(resolved, file.numbers))
     return (*by_pair.values(), *in_two_formats)
 
 
@@ -485,7 +480,7 @@ class _Conflict:
     span: Span
     why: str
 
-    def to_diagnostic(self, file: SnapshotFile) -> Diagnostic:
+    def to_diagnostic(self, file: build.SnapshotFile) -> Diagnostic:
         return Diagnostic(
             code=Code.CONFLICTING_EDITS,
             message=self.why,
@@ -496,7 +491,7 @@ class _Conflict:
         )
 
 
-def _between_takers(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:
+def _between_takers(file: build.SnapshotFile, resolved: Sequence[build.ResolvedEdit]) -> Iterator[_Conflict]:
     """Yield edits that want one whole section."""
     takers: dict[int, tuple[int, Claim]] = {}
     for edit in resolved:
@@ -513,7 +508,9 @@ def _between_takers(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Ite
                     break
 
 
-def _inside_taken_sections(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:
+def _inside_taken_sections(
+    file: build.SnapshotFile, resolved: Sequence[build.ResolvedEdit]
+) -> Iterator[_Conflict]:
     """Yield edits that write into a section that another edit takes whole."""
     takers = {
         section: (edit.index, claim)
@@ -536,7 +533,9 @@ def _inside_taken_sections(file: SnapshotFile, resolved: Sequence[ResolvedEdit])
                 break
 
 
-def _below_replaced_headings(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:
+def _below_replaced_headings(
+    file: build.SnapshotFile, resolved: Sequence[build.ResolvedEdit]
+) -> Iterator[_Conflict]:
     """Insertions that would land in another section, because the heading of their own is written over."""
     claimed = [claim_index for claim_index in _claimed(resolved) if len(claim_index[0])]
     for edit in resolved:
@@ -558,7 +557,7 @@ def _below_replaced_headings(file: SnapshotFile, resolved: Sequence[ResolvedEdit
                 break
 
 
-def _on_shared_parts(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:
+def _on_shared_parts(file: build.SnapshotFile, resolved: Sequence[build.ResolvedEdit]) -> Iterator[_Conflict]:
     """Yield edits that want one part, or a part of what another edit wants."""
     claims = [(claim, edit.index) for edit in resolved for claim in edit.resolution.claims if claim.part]
     owners: dict[tuple[int | str, ...], int] = {}
@@ -574,7 +573,7 @@ def _on_shared_parts(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> It
         owners.setdefault(claim.part, index)
 
 
-def _on_shared_text(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Iterator[_Conflict]:
+def _on_shared_text(file: build.SnapshotFile, resolved: Sequence[build.ResolvedEdit]) -> Iterator[_Conflict]:
     """Yield edits of one text: each with the one that reaches furthest of those that start before it."""
     widest: tuple[Span, int] | None = None
     for span, index in _claimed(resolved):
@@ -586,7 +585,7 @@ def _on_shared_text(file: SnapshotFile, resolved: Sequence[ResolvedEdit]) -> Ite
             widest = (span, index)
 
 
-def _claimed(resolved: Sequence[ResolvedEdit]) -> list[tuple[Span, int]]:
+def _claimed(resolved: Sequence[build.ResolvedEdit]) -> list[tuple[Span, int]]:
     """Return what the edits claim, in the order of the text, each with the index of its edit."""
     claimed = [(claim.span, edit.index) for edit in resolved for claim in edit.resolution.claims]
     return sorted(claimed, key=lambda span_index: (*BY_PLACE(span_index[0]), span_index[1]))

@@ -10,20 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Self, TypeAlias, TypeVar
 
 from mdplan.diagnostics import Code, Diagnostic
-from mdplan.storage.files import (
-    FileBytes,
-    FileName,
-    Scope,
-    canonical_path,
-    compiled,
-    component_problem,
-    cost_problem,
-    glob_problem,
-    read_regular_file,
-    stat_file,
-    visible,
-    write_refusal,
-)
+from mdplan.storage import files
 from mdplan.storage.filesystem import DirectoryEntry, FileSystem, StorageRefused, of_error, storage_errors
 from mdplan.storage.user_state import lies_in, state_directory_identity
 
@@ -52,7 +39,7 @@ class Root:
     path: str
     given: str
     descriptor: int
-    scope: Scope
+    scope: files.Scope
     filesystem: FileSystem = field(repr=False)
     private: tuple[int, int] | None = None
 
@@ -60,7 +47,7 @@ class Root:
     def open(
         folder: str | os.PathLike[str],
         name: str = "",
-        scope: Scope | None = None,
+        scope: files.Scope | None = None,
         filesystem: FileSystem | None = None,
     ) -> "Root":
         """Open `folder` as the root `name`, of which `scope` (if given) may be touched.
@@ -70,9 +57,9 @@ class Root:
         filesystem = filesystem or FileSystem()
         given = os.path.abspath(folder)
         path = os.path.realpath(given)
-        with storage_errors(visible(given), "opening the root"):
+        with storage_errors(files.visible(given), "opening the root"):
             descriptor = filesystem.open_root(path)
-        return Root(name, path, given, descriptor, scope or Scope(), filesystem)
+        return Root(name, path, given, descriptor, scope or files.Scope(), filesystem)
 
     def close(self) -> None:
         """Close the folder; the root is not used after that."""
@@ -80,19 +67,19 @@ class Root:
 
     def show(self, path: str) -> str:
         """`path` as messages name it: with the root's name, if it has one, and always valid Unicode."""
-        return f"{self.name}:{visible(path)}" if self.name else visible(path)
+        return f"{self.name}:{files.visible(path)}" if self.name else files.visible(path)
 
-    def locate(self, path: str) -> FileName | Diagnostic:
+    def locate(self, path: str) -> files.FileName | Diagnostic:
         """Find the name of the file that `path`, relative to the root, means, if it may be touched.
 
         Errors: those of `canonical_path`; PATH_OUTSIDE_ROOT where `scope` leaves it out.
         """
-        checked = canonical_path(path)
+        checked = files.canonical_path(path)
         if isinstance(checked, Diagnostic):
             return checked
         reason = self.scope.refusal(checked)
         if reason is None:
-            return FileName(self.name, checked)
+            return files.FileName(self.name, checked)
         shown = self.show(checked)
         return Diagnostic(
             code=Code.PATH_OUTSIDE_ROOT,
@@ -107,29 +94,31 @@ class Root:
         The descriptor is the caller's to release. Errors: those of `canonical_path`, SYMLINK_REFUSED,
         FILE_NOT_FOUND (also where a file is in place of a folder), PERMISSION_DENIED, IO_ERROR.
         """
-        checked = canonical_path(path) if path else path
+        checked = files.canonical_path(path) if path else path
         if isinstance(checked, Diagnostic):
             return checked
         return self._walk(checked.split("/") if checked else [], rest=[])
 
-    def read(self, name: FileName, max_bytes: int) -> FileBytes | Diagnostic:
+    def read(self, name: files.FileName, max_bytes: int) -> files.FileBytes | Diagnostic:
         """Read a file, once. Errors: those of `open_folder` and `read_regular_file`."""
-        return self._find(name, partial(read_regular_file, max_bytes=max_bytes))
+        return self._find(name, partial(files.read_regular_file, max_bytes=max_bytes))
 
-    def status_of(self, name: FileName) -> os.stat_result | Diagnostic:
+    def status_of(self, name: files.FileName) -> os.stat_result | Diagnostic:
         """Return the status of a regular file. Errors: those of `open_folder` and `stat_file`."""
-        return self._find(name, stat_file)
+        return self._find(name, files.stat_file)
 
-    def write_refusal(self, name: FileName) -> Diagnostic | None:
+    def write_refusal(self, name: files.FileName) -> Diagnostic | None:
         """Why a file could not be replaced now; None when it could.
 
         Errors: those of `status_of` and `regular_file.write_refusal`.
         """
 
         def refusal(disk: FileSystem, folder: int, leaf: str, shown: str) -> Diagnostic | None:
-            status = stat_file(disk, folder, leaf, shown)
+            status = files.stat_file(disk, folder, leaf, shown)
             return (
-                status if isinstance(status, Diagnostic) else write_refusal(disk, folder, leaf, shown, status)
+                status
+                if isinstance(status, Diagnostic)
+                else files.write_refusal(disk, folder, leaf, shown, status)
             )
 
         return self._find(name, refusal)
@@ -144,7 +133,7 @@ class Root:
         return problem
 
     def _find(
-        self, name: FileName, find: Callable[[FileSystem, int, str, str], Found | Diagnostic]
+        self, name: files.FileName, find: Callable[[FileSystem, int, str, str], Found | Diagnostic]
     ) -> Found | Diagnostic:
         """What `find` finds in the open folder of `name` under the last component of its path."""
         *folders, leaf = name.path.split("/")
@@ -206,7 +195,7 @@ class Root:
                 file=file,
             )
         # A link and a file in place of a folder are refused with one errno; checking the name shows which.
-        seen = stat_file(self.filesystem, above, walked[-1], shown)
+        seen = files.stat_file(self.filesystem, above, walked[-1], shown)
         if isinstance(seen, Diagnostic) and seen.code is Code.SYMLINK_REFUSED:
             return replace(seen, hint=self._link_hint(above, walked, rest), file=file)
         return Diagnostic(
@@ -228,7 +217,7 @@ class Root:
 
         def is_shown(name: str) -> bool:
             path = path_of(name)
-            return isinstance(self.locate(path), FileName) and not self.scope.hides_folder(path)
+            return isinstance(self.locate(path), files.FileName) and not self.scope.hides_folder(path)
 
         names = similar_names(self.filesystem, folder, components[-1], is_shown)
         if names:
@@ -273,10 +262,10 @@ class Workspace:
             named = {"": next(iter(named.values()))}
         for name in named:
             if len(named) > 1 and not re.fullmatch(_ROOT_NAME, name):
-                message = f"`{visible(name)}` cannot name a root"
+                message = f"`{files.visible(name)}` cannot name a root"
                 hint = "use two or more letters, digits, `.`, `_`, `-`; give it with `NAME=FOLDER`"
                 raise StorageRefused((Diagnostic.invalid(message, hint),))
-        scope = Scope.of(allow, deny)
+        scope = files.Scope.of(allow, deny)
         filesystem = filesystem or FileSystem()
         opened: list[Root] = []
         try:
@@ -298,11 +287,11 @@ class Workspace:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def root_of(self, name: FileName) -> Root:
+    def root_of(self, name: files.FileName) -> Root:
         """The root that `name`, which came from this workspace, lies in."""
         return next(root for root in self.roots if root.name == name.root)
 
-    def locate(self, path: str) -> FileName | Diagnostic:
+    def locate(self, path: str) -> files.FileName | Diagnostic:
         """The name of the file that a caller's `path` means; it need not exist.
 
         `path` is relative to the root, or absolute inside a root; with several roots a relative one begins
@@ -313,7 +302,7 @@ class Workspace:
             return split
         root, below = split
         name = root.locate(below)
-        return replace(name, file=visible(path)) if isinstance(name, Diagnostic) else name
+        return replace(name, file=files.visible(path)) if isinstance(name, Diagnostic) else name
 
     def hides(self, *paths: str) -> bool:
         """Whether `allow` or `deny` excludes one of `paths`, as `locate` takes them.
@@ -329,15 +318,15 @@ class Workspace:
         """Whether the absolute `path` lies inside a root, by its name; it need not exist or be allowed."""
         return not isinstance(self._split_absolute(path), Diagnostic)
 
-    def read(self, name: FileName, max_bytes: int) -> FileBytes | Diagnostic:
+    def read(self, name: files.FileName, max_bytes: int) -> files.FileBytes | Diagnostic:
         """Read a file, once. Errors: those of `Root.read`."""
         return self.root_of(name).read(name, max_bytes)
 
-    def status_of(self, name: FileName) -> os.stat_result | Diagnostic:
+    def status_of(self, name: files.FileName) -> os.stat_result | Diagnostic:
         """The status of a regular file. Errors: those of `Root.status_of`."""
         return self.root_of(name).status_of(name)
 
-    def write_refusal(self, name: FileName) -> Diagnostic | None:
+    def write_refusal(self, name: files.FileName) -> Diagnostic | None:
         """Why a file could not be replaced now; None when it could. Errors: those of `Root.write_refusal`."""
         return self.root_of(name).write_refusal(name)
 
@@ -357,7 +346,9 @@ class Workspace:
             isinstance(name, Diagnostic) or isinstance(root.status_of(name), Diagnostic)
         )
 
-    def iter_files(self, pattern: str, *, respect_gitignore: bool = False) -> Iterator[FileName] | Diagnostic:
+    def iter_files(
+        self, pattern: str, *, respect_gitignore: bool = False
+    ) -> Iterator[files.FileName] | Diagnostic:
         """The regular files below a folder (`.` is the root), or matching a glob with git's rules, sorted.
 
         Links are not followed; `.git`, `.mdplan`, names that `locate` refuses and files outside `allow`
@@ -370,13 +361,13 @@ class Workspace:
         root, below = split
         if _opens(root, below) or not _is_glob(below):
             return _names(root, below, None, respect_gitignore=respect_gitignore)
-        problem = cost_problem(below) or glob_problem(below)
+        problem = files.cost_problem(below) or files.glob_problem(below)
         return problem or _names(root, _literal_folder(below), below, respect_gitignore=respect_gitignore)
 
     def shown(self, pattern: str) -> str:
         """A folder or glob as messages name it: relative to its root (`.` is the root); else as it is."""
         split = self._split_pattern(pattern)
-        return visible(pattern) if isinstance(split, Diagnostic) else split[0].show(split[1] or ".")
+        return files.visible(pattern) if isinstance(split, Diagnostic) else split[0].show(split[1] or ".")
 
     def _split(self, path: str) -> tuple[Root, str] | Diagnostic:
         """The root that `path` means, and what of `path` is relative to it, unchecked."""
@@ -392,9 +383,9 @@ class Workspace:
         examples = ", ".join(f"`{root.name}:…`" for root in self.roots[:_ROOTS_SHOWN])
         return Diagnostic(
             code=Code.PATH_INVALID,
-            message=f"the path `{visible(path)}` names no root",
+            message=f"the path `{files.visible(path)}` names no root",
             hint=f"begin it with the name of a root: {examples}",
-            file=visible(path),
+            file=files.visible(path),
         )
 
     def _split_absolute(self, path: str) -> tuple[Root, str] | Diagnostic:
@@ -409,9 +400,9 @@ class Workspace:
         if not fitting:
             return Diagnostic(
                 code=Code.PATH_OUTSIDE_ROOT,
-                message=f"the path `{visible(path)}` is outside every root",
+                message=f"the path `{files.visible(path)}` is outside every root",
                 hint="name the file relative to a root folder",
-                file=visible(path),
+                file=files.visible(path),
             )
         # Of nested roots the inner one is meant.
         length, root = max(fitting, key=lambda fit: fit[0])
@@ -424,7 +415,7 @@ class Workspace:
         root, below = split
         if pattern and below in ("", "."):
             return root, ""
-        checked = canonical_path(below)
+        checked = files.canonical_path(below)
         return checked if isinstance(checked, Diagnostic) else (root, checked)
 
 
@@ -436,7 +427,7 @@ def _without_private(roots: Sequence[Root]) -> tuple[Root, ...]:
     private = state_directory_identity([root.path for root in roots])
     for root in roots:
         if private is not None and lies_in(root.path, private):
-            message = f"the root `{visible(root.given)}` lies in mdplan's state directory"
+            message = f"the root `{files.visible(root.given)}` lies in mdplan's state directory"
             hint = "name a folder elsewhere; the state directory contains keys, plans and decisions"
             raise StorageRefused((Diagnostic(code=Code.PATH_INVALID, message=message, hint=hint),))
     return tuple(replace(root, private=private) for root in roots)
@@ -456,7 +447,7 @@ def _named_by_folder(folders: Sequence[str | os.PathLike[str]]) -> Mapping[str, 
             (written[1], written[2]) if written else (os.path.basename(os.path.realpath(given)), given)
         )
         if name in named:
-            message = f"two roots are named `{visible(name)}`"
+            message = f"two roots are named `{files.visible(name)}`"
             hint = "give one of them another name with `NAME=FOLDER`"
             raise StorageRefused((Diagnostic.invalid(message, hint),))
         named[name] = folder
@@ -478,7 +469,7 @@ def _has_files(root: Root, folder: str) -> bool:
 
 def _names(
     root: Root, folder: str, glob: str | None, *, respect_gitignore: bool
-) -> Iterator[FileName] | Diagnostic:
+) -> Iterator[files.FileName] | Diagnostic:
     if folder and root.scope.is_limited:
         # A folder that has nothing to show is answered like one that is missing.
         if not _opens(root, folder):
@@ -490,8 +481,8 @@ def _names(
         root.filesystem.release(opened)
     paths = files_below(root, folder, respect_gitignore=respect_gitignore)
     if glob is not None:
-        paths = filter(compiled([glob]).match_file, paths)
-    return (FileName(root.name, path) for path in paths)
+        paths = filter(files.compiled([glob]).match_file, paths)
+    return (files.FileName(root.name, path) for path in paths)
 
 
 def _no_files(root: Root, folder: str) -> Diagnostic:
@@ -565,7 +556,7 @@ def link_target(filesystem: FileSystem, folder: int, components: Sequence[str], 
         target = os.path.relpath(posixpath.normpath(written), root)
     else:
         target = posixpath.normpath(posixpath.join(*components[:-1], written))
-    return target if isinstance(canonical_path(target), str) else None
+    return target if isinstance(files.canonical_path(target), str) else None
 
 
 def similar_names(
@@ -582,7 +573,7 @@ def similar_names(
     except OSError:
         return []
     by_folded = {
-        each.casefold(): each for each in names if component_problem(each) is None and is_shown(each)
+        each.casefold(): each for each in names if files.component_problem(each) is None and is_shown(each)
     }
     matches = get_close_matches(name.casefold(), by_folded, n=_NAMES_SHOWN, cutoff=0.6)
     return [by_folded[match] for match in matches]
@@ -642,7 +633,7 @@ def _entries(root: Root, path: str) -> list[DirectoryEntry]:
 
 def _is_named(name: str) -> bool:
     # Callers may not write a backslash, which some systems read as the end of a folder's name.
-    return "\\" not in name and component_problem(name) is None
+    return "\\" not in name and files.component_problem(name) is None
 
 
 def _rules_above(root: Root, path: str) -> _Rules:

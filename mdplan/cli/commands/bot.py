@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from mdplan.bot.bot import BotReport
+from mdplan.bot.bot import BotReport, Proposal, RunOptions, apply_manifest, propose
 from mdplan.cli import plan_output
 from mdplan.cli.options import all_options, approval_option
 from mdplan.cli.report_text import file_list, plan_size
@@ -16,16 +16,14 @@ from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import CHOICES, EventListener, progress_listener, shown
 from mdplan.cli.usage import Command, Group
 from mdplan.cli.views import write_proposal_sarif, write_sarif
-from mdplan.diagnostics import Exit
+from mdplan.diagnostics import Exit, Problems
 from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.text.visible import counted
 
 if TYPE_CHECKING:
-    from mdplan.bot.bot import Proposal, RunOptions
     from mdplan.bot.forge import Forge
     from mdplan.bot.manifest import LoadedManifest
     from mdplan.bot.pulls import Split
-    from mdplan.diagnostics import Problems
 
 
 # Options that the first screen of help leaves out.
@@ -412,8 +410,6 @@ def pr(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
 def _proposed(
     session: Session, given: dict[str, Any], options: "RunOptions", sarif: Path | None, *, keeps: bool
 ) -> AbstractContextManager["Proposal"]:
-    from mdplan.bot.bot import propose
-
     loaded, ref = _loaded(session, given, sarif), given["ref"]
     if ref is None:
         return propose(session.open_engine(), loaded, options, keeps=keeps)
@@ -429,8 +425,6 @@ def _applied(
     given: dict[str, Any],
     wanted: dict[str, Any],
 ) -> BotReport:
-    from mdplan.bot.bot import apply_manifest
-
     engine, ref = session.open_engine(require_approval=given["require_approval"]), given["ref"]
     if ref is None:
         return apply_manifest(engine, loaded, options)
@@ -441,7 +435,6 @@ def _applied(
 
 
 def _run_options(session: Session, given: dict[str, Any]) -> "RunOptions":
-    from mdplan.bot.bot import RunOptions
     from mdplan.bot.executors import default_jobs
 
     return RunOptions(

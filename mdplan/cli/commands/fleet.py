@@ -5,7 +5,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from mdplan.bot.fleet import FleetReport
+from mdplan.bot.fleet import (
+    Fleet,
+    FleetMember,
+    FleetOptions,
+    FleetReport,
+    FleetRepository,
+    close_branches,
+    fleet_key,
+    fleet_report,
+    fleet_states,
+    merge_branches,
+    open_branches,
+    read_repositories,
+    run_fleet,
+)
 from mdplan.cli.commands import bot
 from mdplan.cli.options import all_options
 from mdplan.cli.session import Session, engine_command
@@ -69,8 +83,6 @@ def open_(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     A repository in which neither the base, the manifest nor the branch of the bot changed since the last run
     is not visited again.
     """
-    from mdplan.bot.fleet import open_branches
-
     return _visited(session, given, open_branches)
 
 
@@ -83,33 +95,17 @@ def status(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
 @_fleet_command
 def merge(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     """Merge the pull requests that are open, each only if its branch is as the last run left it."""
-    from mdplan.bot.fleet import merge_branches
-
     return _visited(session, given, merge_branches)
 
 
 @_fleet_command
 def close(session: Session, **given: Any) -> Exit:  # noqa: ANN401 (click's)
     """Close all pull requests of the fleet and delete its branches."""
-    from mdplan.bot.fleet import close_branches
-
     return _visited(session, given, close_branches)
 
 
 def _visited(session: Session, given: dict[str, Any], task: "VisitTask | None") -> Exit:
     from pathlib import Path
-
-    from mdplan.bot.fleet import (
-        Fleet,
-        FleetMember,
-        FleetOptions,
-        FleetRepository,
-        fleet_key,
-        fleet_report,
-        fleet_states,
-        read_repositories,
-        run_fleet,
-    )
 
     bot.check_commits(given)
     loaded = bot.load_for(session, given)

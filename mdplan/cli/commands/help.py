@@ -15,7 +15,7 @@ from mdplan.cli.usage import command
 from mdplan.diagnostics import Exit
 from mdplan.limits import HISTORY
 from mdplan.reports.history import Check, DoctorReport
-from mdplan.text.visible import counted
+from mdplan.text.visible import counted, nearest_names
 
 if TYPE_CHECKING:
     from mdplan.requests.schemas import FieldReference
@@ -104,7 +104,6 @@ def help_command(context: click.Context, *, topic: str | None) -> Exit:
 def _meant(topic: str, known: list[str]) -> str:
     """The next step after a `topic` that is none of the `known`."""
     from mdplan.requests.spellings import meant_operations
-    from mdplan.text.visible import nearest_names
 
     meant = meant_operations(topic, known) or nearest_names(topic, known)
     return f"did you mean {either(meant)}?" if meant else "`mdplan help` lists them all"

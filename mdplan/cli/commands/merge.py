@@ -17,7 +17,7 @@ from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import Console, write_error
 from mdplan.cli.usage import command
 from mdplan.diagnostics import Diagnostic, Exit
-from mdplan.text.source import sha256_hex
+from mdplan.text.source import DocumentFormat, Source, sha256_hex
 
 if TYPE_CHECKING:
     from mdplan.merge.lines import GitResult, Merge
@@ -114,7 +114,6 @@ def _planned(files: tuple[str, ...]) -> int:
     """The merge as a plan that changes OURS, a file below this folder."""
     from mdplan.engine.engine import Engine
     from mdplan.planning.merging import Sides, merged_request
-    from mdplan.text.source import Source
 
     base, ours, theirs = files
     with Engine.open(["."]) as engine:
@@ -180,7 +179,6 @@ def merge_files(
     from mdplan.markdown.format_detection import document_format
     from mdplan.merge.documents import merge_texts
     from mdplan.merge.lines import MarkerStyle
-    from mdplan.text.source import DocumentFormat
 
     try:
         texts = [side.decode().removeprefix("\ufeff") for side in data]

@@ -19,7 +19,7 @@ from mdplan.diagnostics import Diagnostic, Exit
 from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.reports.base import refusal
 from mdplan.reports.plan import ApplyReport, PlanReport
-from mdplan.requests.batch import OnStale
+from mdplan.requests.batch import Batch, OnStale
 
 if TYPE_CHECKING:
     from mdplan.engine.engine import Engine
@@ -126,7 +126,6 @@ def apply(  # noqa: PLR0913 (one parameter for each option)
     pending plan, which is shown before you are asked.
     """
     from mdplan.engine.plans import PlanRef, read_apply_request, with_options
-    from mdplan.requests.batch import Batch
 
     on_stale = _on_stale(on_stale, rebase=rebase, merge=merge)
     if check and on_stale == "rebase":

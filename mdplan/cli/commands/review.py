@@ -5,20 +5,27 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mdplan.cli.completion import plans
-from mdplan.cli.plan_output import full_id, plan_row, short_id
-from mdplan.cli.review import PageOptions, page_options, refuse_page_options, review_on_page
+from mdplan.cli.plan_output import full_id, plan_row, print_applied, short_id
+from mdplan.cli.review import (
+    DecisionKind,
+    PageOptions,
+    ReviewEnd,
+    TerminalDialog,
+    page_options,
+    refuse_page_options,
+    review_on_page,
+    review_plan_in_terminal,
+)
 from mdplan.cli.session import Session, engine_command
 from mdplan.cli.suggestions import Misuse
 from mdplan.cli.terminal import agrees, ask, has_terminal, shown
 from mdplan.cli.usage import command
-from mdplan.diagnostics import Diagnostic, Exit
+from mdplan.diagnostics import Diagnostic, Exit, Problems
 from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS
 from mdplan.reports.base import to_wire
 from mdplan.reports.plan import ApplyReport
 
 if TYPE_CHECKING:
-    from mdplan.cli.review import ReviewEnd, TerminalDialog
-    from mdplan.diagnostics import Problems
     from mdplan.engine.reviews import OpenPlan, ReviewEntry, ReviewService
     from mdplan.storage.plans import Decision
 
@@ -129,8 +136,6 @@ def _chosen(session: Session, reviewing: "ReviewService", limit: int) -> str | N
 
 
 def _review(session: Session, reviewing: "ReviewService", plan_id: str, *, overrides: bool) -> Exit:
-    from mdplan.cli.review import review_plan_in_terminal
-
     opened = _opened(session, reviewing, plan_id)
     if isinstance(opened, Exit):
         return opened
@@ -148,7 +153,6 @@ def _review(session: Session, reviewing: "ReviewService", plan_id: str, *, overr
 def _decide(
     reviewing: "ReviewService", opened: "OpenPlan", outcome: "ReviewEnd", *, overrides: bool
 ) -> "Decision | Problems":
-    from mdplan.cli.review import DecisionKind
     from mdplan.engine.reviews import DecisionTerms
     from mdplan.storage.plans import Channel, LineComment, Side
     from mdplan.storage.user_state import user_name
@@ -203,7 +207,6 @@ def _opened(session: Session, reviewing: "ReviewService", plan_id: str) -> "Open
 
 def _decided(session: Session, reviewing: "ReviewService", decision: "Decision") -> Exit:
     """Say what a decision comes to, and offer to apply what it approves."""
-    from mdplan.cli.plan_output import print_applied
     from mdplan.engine.plans import PlanRef
 
     console = session.console
@@ -225,8 +228,6 @@ def _decided(session: Session, reviewing: "ReviewService", decision: "Decision")
 
 
 def _dialog(session: Session) -> "TerminalDialog":
-    from mdplan.cli.review import TerminalDialog
-
     def show_text(text: str) -> None:
         if text:
             session.console.problem(text.removesuffix("\n"))

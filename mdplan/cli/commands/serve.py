@@ -15,7 +15,7 @@ from mdplan.cli.terminal import is_terminal
 from mdplan.cli.usage import command
 from mdplan.diagnostics import Exit
 from mdplan.limits import BATCHES, COMMITS, FILES, HISTORY, PATTERNS, REPORTS
-from mdplan.mcp.tool import EDITOR_PATCH, INTRODUCTIONS, Catalog, tool_names
+from mdplan.mcp.tool import EDITOR_PATCH, INTRODUCTIONS, Catalog, mcp_caller, tool_names
 from mdplan.text.visible import escaped
 from mdplan.web.http_options import read_http_options, with_http_options
 
@@ -117,7 +117,6 @@ def serve(
 
     def load() -> Catalog:
         from mdplan.engine.engine import Engine
-        from mdplan.mcp.tool import mcp_caller
 
         engine = Engine(workspace, settings, caller=mcp_caller())
         return build_catalog(
