@@ -749,13 +749,7 @@ def test_missing_author_is_rejected_before_planning(
 
 PAGES = {f"docs/{name}.md": f"# {name}\n\nDate: 1\n".encode() for name in ("one", "two", "three")}
 
-CHANGED_SINCE = """\
-vars: {release: v1}
-files:
-  - glob: "**/*.md"
-    changedSince: "{{vars.release}}"
-    edits: [{op: replace_match, pattern: "Date: 1", replacement: "Date: 2"}]
-"""
+CHANGED_SINCE = CASE_TABLES.value("CHANGED_SINCE")
 
 
 @pytest.fixture
@@ -824,18 +818,7 @@ def test_unknown_commit_is_rejected_with_its_position(
 
 PAGE = b"---\nupdated: never\n---\n\n# Tea\n\n## Brew\n"
 
-HISTORY_MANIFEST = """\
-files:
-  - glob: "**/*.md"
-    edits:
-      - op: set_front_matter
-        values:
-          updated: "{{git.changed | default: 2000-01-01 | date}}"
-          created: "{{git.created | default: 2000-01-01 | date: %d %B %Y}}"
-          authors: "{{git.authors | default: nobody}}"
-          release: "{{git.tag | default: none}}"
-        createIfMissing: true
-"""
+HISTORY_MANIFEST = CASE_TABLES.value("HISTORY_MANIFEST")
 
 
 @pytest.fixture

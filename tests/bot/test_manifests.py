@@ -36,23 +36,7 @@ CASE_TABLES = CaseTables(__file__)
 
 VALUES = Values({"vars": {"x": "Install"}})
 
-PAGE = """\
----
-title: A
-nested: {deep: 1}
-when: 2024-05-06
----
-# A
-
-Text of A.
-
-## In*stall*
-
-Run.
-
-Use &amp; See
----
-"""
+PAGE = CASE_TABLES.value("PAGE")
 
 
 def answer(condition: dict[str, Any], text: str | bytes) -> bool | ManifestProblem:

@@ -14,15 +14,13 @@ from mdplan.storage import files as stamps
 from tests.bot.golden import HERE, load, open_engine
 from tests.bot.repository import Repository
 from tests.conftest import FULL
+from tests.support.case_tables import CaseTables
 from tests.support.patches import needs_git
 
-MANIFEST = """\
-files:
-  - glob: "docs/**"
-    edits:
-      - {op: replace_match, pattern: "{{vars.old}}", replacement: stable, matchSelection: all}
-      - {op: set_front_matter, key: bot, value: 1, createIfMissing: true, onlyIfChanged: true}
-"""
+CASE_TABLES = CaseTables(__file__)
+
+
+MANIFEST = CASE_TABLES.value("MANIFEST")
 PAGES = {f"docs/{number}.md": f"# Page {number}\n\nText.\n".encode() for number in range(5)}
 
 

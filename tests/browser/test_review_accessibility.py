@@ -7,31 +7,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.browser.review_server import ReviewServer
+from tests.support.case_tables import CaseTables
+
+CASE_TABLES = CaseTables(__file__)
+
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, StorageState
 
 WIDTHS = (360, 768, 1280)
 SCHEMES = ("light", "dark")
-PAGES = {
-    "list": "",
-    "waiting": "plan/{waiting}",
-    "side by side": "plan/{waiting}?view=split",
-    "several files": "plan/{many}",
-    "several files side by side": "plan/{many}?view=split&blanks=1",
-    "white space": "plan/{many}?blanks=1",
-    "many files": "plan/{demo}",
-    "many files side by side": "plan/{demo}?view=split",
-    "search": "plan/{demo}/search?q=firmware",
-    "changes requested": "plan/{commented}",
-    "stale": "plan/{stale}",
-    "rejected": "plan/{rejected}",
-    "approved in part": "plan/{part}",
-    "applied": "plan/{applied}",
-    "one file": "plan/{many}/file/1",
-    "section": "plan/{waiting}/edit/1/section/0",
-    "no such plan": "plan/000000000000",
-}
+PAGES = CASE_TABLES.value("PAGES")
 pytestmark = pytest.mark.slow
 Every = tuple[ReviewServer, dict[str, str]]
 

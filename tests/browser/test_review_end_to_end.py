@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.browser.review_server import EDITS, GUIDE, ReviewServer, review_server
+from tests.support.case_tables import CaseTables
 from tests.surfaces.mcp_calls import Calls, calls_to, process
+
+CASE_TABLES = CaseTables(__file__)
+
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -109,13 +113,7 @@ def test_agent_applies_the_approved_plan_and_sees_the_comment(
     assert (root / "guide.md").read_bytes() == EXPECTED.encode()
 
 
-SLOW_NETWORK = """
-const fetchNow = window.fetch;
-window.fetch = async (...given) => {
-  if (given[1]?.method === "POST") await new Promise((done) => setTimeout(done, 300));
-  return fetchNow(...given);
-};
-"""
+SLOW_NETWORK = CASE_TABLES.value("SLOW_NETWORK")
 
 
 def plan(calls: Calls) -> str:

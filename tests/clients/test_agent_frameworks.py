@@ -7,20 +7,13 @@ from typing import Any
 import pytest
 
 from mdplan import tools
+from tests.support.case_tables import CaseTables
+
+CASE_TABLES = CaseTables(__file__)
+
 
 GUIDE = "# Guide\n\n## Install\n\nUse 1.0.\n"
-EDIT: dict[str, Any] = {
-    "file": "guide.md",
-    "edits": [
-        {
-            "op": "replace_match",
-            "heading": "Install",
-            "pattern": "1.0",
-            "replacement": "2.0",
-            "expectedMatchCount": 1,
-        }
-    ],
-}
+EDIT: dict[str, Any] = CASE_TABLES.value("EDIT")
 
 
 @pytest.fixture

@@ -8,25 +8,15 @@ from typing import Any
 import pytest
 
 from mdplan.engine.engine import Engine
+from tests.support.case_tables import CaseTables
+
+CASE_TABLES = CaseTables(__file__)
+
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-SITE = """\
-site_name: Kettle  # title
-nav:
-  - Home: index.md
-  # All of it.
-  - Guide:
-      - Install: guide/install.md
-      - guide/brew.md
-  - About: about.md
-"""
-PAGES = {
-    "index.md": "# Home\n\nSee [install](guide/install.md).\n",
-    "guide/install.md": "# Install\n\nThen [brew](brew.md).\n",
-    "guide/brew.md": "# Brew\n",
-    "about.md": "# About\n",
-}
+SITE = CASE_TABLES.value("SITE")
+PAGES = CASE_TABLES.value("PAGES")
 RECIPES: dict[str, tuple[list[dict[str, Any]], str, str]] = {
     "added": (
         [

@@ -27,6 +27,10 @@ from tests.concurrency.foreign_writer import PAUSE, RUN, STOP, Shared, content, 
 from tests.concurrency.worker import SectionJob, count, open_engine
 from tests.crash.aftermath import engine, in_memory, unclean
 from tests.crash.tally import Tally
+from tests.support.case_tables import CaseTables
+
+CASE_TABLES = CaseTables(__file__)
+
 
 # The file of the other program is the last of them, so that its turn comes late in a commit.
 NAMES = (*(f"ours-{number}.md" for number in range(6)), "theirs.md")
@@ -229,14 +233,7 @@ def test_readers_see_only_committed_contents(workers: int, edits: int) -> None:
 
 # --- A lock ends with the process that holds it; the lock file stays.
 
-HOLDER = """
-import sys
-from mdplan.storage.lock import locked
-from mdplan.storage.root import Root
-with locked(Root.open(sys.argv[1])):
-    print("held", flush=True)
-    sys.stdin.read()
-"""
+HOLDER = CASE_TABLES.value("HOLDER")
 
 
 def test_lock_of_a_killed_process_is_free_at_once(tmp_path: Path) -> None:

@@ -19,8 +19,12 @@ from mdplan.planning.build import BuiltFile
 from tests.conftest import FULL, REPOSITORY
 from tests.corpus.sample import files_of, spread
 from tests.corpus.text_trials import WORD, TextTrial, text_trials
+from tests.support.case_tables import CaseTables
 from tests.support.edit_trials import Document
 from tests.support.pages import Page
+
+CASE_TABLES = CaseTables(__file__)
+
 
 pytestmark = pytest.mark.timeout(3600 if FULL else 120)
 
@@ -30,28 +34,10 @@ TESTS = REPOSITORY / "tests"
 MOST = 6 if FULL else 2
 
 # Where operations are tried on real documents, or random ones, that are not tried here, by which judge.
-ELSEWHERE = {
-    "create_file": "corpus/test_whole_files.py",  # bytes
-    "create_page": "cases/operations/create_page.md",  # its entry, for each kind of navigation
-    "delete_file": "corpus/test_whole_files.py",  # an own link checker
-    "delete_section": "corpus/test_section_pages.py",  # cmark-gfm
-    "move_section": "corpus/test_section_pages.py",
-    "rename_file": "corpus/test_whole_files.py",
-    "rename_heading": "edit_trials.py",  # cmark-gfm
-    "replace_section": "corpus/test_replace_section.py",  # plain Python
-}
+ELSEWHERE = CASE_TABLES.value("ELSEWHERE")
 
 # Refusals that a document can deserve, by operation. Ten of each were read.
-EXCUSED: dict[str, dict[str, str]] = {
-    "append_to_file": {"OUTLINE_CHANGED": "the file ends in a block that is not closed"},
-    "delete_table_row": {"MATCH_COUNT_MISMATCH": "several rows have the key, as in tables of versions"},
-    "insert_section": {"HEADING_LEVEL_OVERFLOW": "a child of a section at level 6"},
-    "remove_list_item": {"MATCH_COUNT_MISMATCH": "several items of the list have the text"},
-    "sort_list": {"INVALID_ARGUMENT": "an item of several lines would be indented otherwise"},
-    "format_section": {"FORMATTER_FAILED": "mdformat would render it otherwise"},
-    "replace_match": {"MATCH_COUNT_MISMATCH": "the word is in math, a template, or MDX"},
-    "upsert_section": {"OUTLINE_CHANGED": "the file ends in a block that is not closed"},
-}
+EXCUSED: dict[str, dict[str, str]] = CASE_TABLES.value("EXCUSED")
 
 # Tags, autolinks with their addresses, and code, in which nothing is replaced unasked.
 _NO_TEXT = re.compile(r"<a [^>]*>https?:.*?</a>|<code.*?</code>|<[^>]*>", re.DOTALL)
@@ -344,37 +330,7 @@ def test_operations_change_only_the_requested_text(corpus: Path, capsys: pytest.
     assert found.problems == []
 
 
-SMALL = """---
-title: Small
-tags:
-  - one
-  - two
----
-# Title
-
-A paragraph with several words.
-
-- [ ] A task
-- Another item
-
-| Key | Value |
-|---|---|
-| one | 1 |
-
-```sh
-echo
-```
-
-## Section
-
-Other words stand here.
-
-## Next
-
-More.
-
-## Last
-"""
+SMALL = CASE_TABLES.value("SMALL")
 
 
 def test_every_operation_has_a_corpus_check() -> None:

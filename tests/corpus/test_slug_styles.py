@@ -16,26 +16,15 @@ from mdplan.markdown.outline import Outline
 from mdplan.text.source import Source
 from tests.clients.python_tools import environment_of
 from tests.corpus.test_blocks import slugs
+from tests.support.case_tables import CaseTables
+
+CASE_TABLES = CaseTables(__file__)
+
 
 pytestmark = pytest.mark.slow
 
 # Prints the anchors of each of the documents in the JSON list on standard input.
-PYTHON_MARKDOWN: Final = """
-import html, json, re, sys
-import markdown
-from markdown.extensions.toc import slugify_unicode
-from pymdownx.slugs import slugify
-options = {
-    "python-markdown": {},
-    "python-markdown-unicode": {"slugify": slugify_unicode},
-    "pymdownx": {"slugify": slugify(case="lower")},
-}[sys.argv[1]]
-def anchors(text):
-    configs = {"toc": options}
-    page = markdown.markdown(text, extensions=["toc", "attr_list", "footnotes"], extension_configs=configs)
-    return [html.unescape(found) for found in re.findall(r'<h1 id="([^"]*)"', page)]
-print(json.dumps([anchors(text) for text in json.load(sys.stdin)]))
-"""
+PYTHON_MARKDOWN: Final = CASE_TABLES.value("PYTHON_MARKDOWN")
 
 
 def documents(corpus: Path) -> list[str]:

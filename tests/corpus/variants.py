@@ -6,6 +6,10 @@ from pathlib import Path
 from random import Random
 
 from tests.properties.hostile_markdown import random_document
+from tests.support.case_tables import CaseTables
+
+CASE_TABLES = CaseTables(__file__)
+
 
 EXAMPLE = re.compile(r"^`{32} example\n(?P<markdown>.*?)^\.\n.*?^`{32}$", re.DOTALL | re.MULTILINE)
 WRAPPINGS: dict[str, Callable[[str], str]] = {
@@ -19,26 +23,7 @@ WRAPPINGS: dict[str, Callable[[str], str]] = {
     "in CRLF": lambda text: text.replace("\n", "\r\n"),
     "cut off": lambda text: text[:-1],
 }
-SPLICES = (
-    "\n",
-    "\n\n",
-    " ",
-    "    ",
-    "\t",
-    "- ",
-    "> ",
-    "1. ",
-    "2. ",
-    "-",
-    "=",
-    "#",
-    "`",
-    "```\n",
-    "~~~\n",
-    "|",
-    "<",
-    "-->",
-)
+SPLICES = CASE_TABLES.value("SPLICES", tuples=True)
 
 
 def documents(corpus: Path) -> list[tuple[str, str]]:

@@ -13,22 +13,15 @@ from tests.crash.commands import Commands, Ended
 from tests.crash.strace import NO_FLAGS, Count, Fault, needs_strace
 from tests.crash.tally import Tally
 from tests.crash.trial import RECOVER, Trial
+from tests.support.case_tables import CaseTables
+
+CASE_TABLES = CaseTables(__file__)
+
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 # By the calls that one system or another makes for the same thing.
-CALLS = {
-    "write": ("write",),
-    "fsync": ("fsync",),
-    "rename": ("rename", "renameat"),
-    "renameat2": ("renameat2",),
-    "unlink": ("unlinkat",),
-    "mkdir": ("mkdirat",),
-    "open": ("openat",),
-    "fchmod": ("fchmod",),
-    "fchown": ("fchown",),
-    "close": ("close",),
-}
+CALLS = CASE_TABLES.value("CALLS", tuples=True)
 # The same where every file has to get a second name, because no two can change places.
 CALLS_WITHOUT_FLAGS = {"link": ("linkat",), "unlink": ("unlinkat",), "rename": ("rename", "renameat")}
 WAYS = [(each, ()) for each in CALLS.items()] + [(each, (NO_FLAGS,)) for each in CALLS_WITHOUT_FLAGS.items()]

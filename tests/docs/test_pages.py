@@ -27,7 +27,11 @@ from tests.conftest import REPOSITORY
 from tests.docs.pages import DOCS, blocks_of, name_of, pages, prose_of
 from tests.docs.semantics import Example, examples_of, outcome_of
 from tests.docs.shown import COMMITTER, masked, remade
+from tests.support.case_tables import CaseTables
 from tests.surfaces.command_line import Run, mdplan
+
+CASE_TABLES = CaseTables(__file__)
+
 
 # These have tests of their own: test_architecture.py and test_semantics.py.
 _OTHERWISE = {DOCS / "explanation" / "architecture.md", DOCS / "explanation" / "semantics.md"}
@@ -85,15 +89,7 @@ def test_page_has_one_title_and_no_broken_links(page: Path) -> None:
 MANIFEST = REPOSITORY / ".ci" / "documents.yaml"
 
 # File, what is replaced there, and by what: each makes another line of the manifest untrue.
-WRONG = {
-    "blank at a line end": ("CHANGELOG.md", r"(?m)^## \[Unreleased\]$", "## [Unreleased] "),
-    "another spelling": ("docs/how-to/review-plans.md", r"\Z", "\nMDPlan does it.\n"),
-    "stale table of contents": ("docs/contributing/first-use.md", r"(?m)^## Tick a task$", "## Tick it"),
-    "how-to without its title": ("docs/how-to/review-plans.md", r"\A# How to ", "# "),
-    "page without a heading": ("docs/explanation/architecture.md", r"\A# ", ""),
-    "decision without reasons": ("docs/adr/0002-layers.md", r"\*\*Why\.\*\*", "Why."),
-    "changelog without its next version": ("CHANGELOG.md", r"(?m)^## \[Unreleased\]$", "## Later"),
-}
+WRONG = CASE_TABLES.value("WRONG", tuples=True)
 
 
 @pytest.fixture(scope="module")

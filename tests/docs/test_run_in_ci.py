@@ -13,6 +13,10 @@ import yaml
 
 from tests.conftest import REPOSITORY
 from tests.docs.pages import blocks_of
+from tests.support.case_tables import CaseTables
+
+CASE_TABLES = CaseTables(__file__)
+
 
 PATH = REPOSITORY / "docs" / "how-to" / "run-the-bot-in-ci.md"
 PAGE = PATH.read_text(encoding="utf-8")
@@ -78,20 +82,10 @@ def test_nightly_workflow_pushes_the_branch_of_the_bot(samples: Path) -> None:
     assert (done.returncode, len(done.stdout.splitlines())) == (0, 2), done.stderr
 
 
-GH_OF_PULL = """\
-#!/bin/sh
-case "$*" in
-  *permission*) printf '%s\\n' "$GH_PERMISSION" ;;
-  *pulls*) printf '%s\\n' "$GH_PULL" ;;
-esac
-"""
+GH_OF_PULL = CASE_TABLES.value("GH_OF_PULL")
 
 
-@pytest.mark.parametrize(
-    ("permission", "repository", "is_pushed"),
-    [("write", "kettle/docs", True), ("read", "kettle/docs", False), ("admin", "eve/docs", False)],
-    ids=["may write", "may only read", "fork"],
-)
+@CASE_TABLES.parametrize("permission", "repository", "is_pushed")
 def test_comment_applies_the_manifest_of_the_default_branch(
     samples: Path, permission: str, repository: str, is_pushed: bool
 ) -> None:
@@ -156,14 +150,7 @@ def test_pipeline_of_jenkins_shows_what_would_change(samples: Path) -> None:
     assert shell(samples, check).returncode == 0
 
 
-GH = """\
-#!/bin/sh
-printf '%s\\n' "$*" >> "$GH_LOG"
-case "$*" in
-  *pulls*) printf '%s' "$GH_PULL" ;;
-  *--paginate*) printf '%s' "$GH_FOUND" ;;
-esac
-"""
+GH = CASE_TABLES.value("GH")
 
 
 def test_workflow_for_pull_requests_has_no_secret_and_may_not_write() -> None:
@@ -176,15 +163,7 @@ def test_workflow_for_pull_requests_has_no_secret_and_may_not_write() -> None:
 
 
 @pytest.mark.skipif(shutil.which("iconv") is None, reason="iconv is not installed")
-@pytest.mark.parametrize(
-    ("pull", "found", "call"),
-    [
-        ("7", "", "--method POST repos/kettle/docs/issues/7/comments"),
-        ("7", "41", "--method PATCH repos/kettle/docs/issues/comments/41"),
-        ("", "", None),
-    ],
-    ids=["new", "again", "closed meanwhile"],
-)
+@CASE_TABLES.parametrize("pull", "found", "call")
 def test_workflow_that_comments_never_runs_or_renders_text_of_pull_requests(
     tmp_path: Path, pull: str, found: str, call: str | None
 ) -> None:

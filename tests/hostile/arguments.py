@@ -8,15 +8,12 @@ from hypothesis import strategies as st
 from mdplan.operations import OPERATIONS
 from mdplan.requests.batch import wire_names
 from mdplan.requests.schemas import Schema
+from tests.support.case_tables import CaseTables
 
-FILES: Final = {
-    "guide.md": "---\ntitle: T\ntags: [a]\n---\n\n# Guide\n\nold\n\n## Install\n\n- [ ] one\n- two\n\n"
-    "| a | b |\n|---|---|\n| 1 | 2 |\n\n```sh\nrun\n```\n\n<!-- box:start -->\nin\n<!-- box:end -->\n",
-    "twice.md": "# A\r\n\r\nold\r\n\r\n# A\r\n\r\nold [x](guide.md#install)\r\n",
-    "app.ini": "[server]\nport = 80\n",
-    "note.txt": "old\n\told\nlast",
-    "empty.md": "",
-}
+CASE_TABLES = CaseTables(__file__)
+
+
+FILES: Final = CASE_TABLES.value("FILES")
 _PATHS: Final = st.sampled_from(
     [*FILES, "new.md", "*.md", ".", "sub/new.md", "../x", "/etc/hosts", "a\0b", ""]
 )

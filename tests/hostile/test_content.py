@@ -12,8 +12,11 @@ from mdplan.requests.queries import INVENTORIES, StatRequest
 from mdplan.settings import DEFAULT_SETTINGS, Settings
 from tests.hostile.tally import Outcome, Record
 from tests.hostile.trial import Place, check_accepted, check_refused, problems_of, stat_verb, timed
+from tests.support.case_tables import CaseTables
 from tests.surfaces.command_line import mdplan
 from tests.surfaces.tool_case import served
+
+CASE_TABLES = CaseTables(__file__)
 
 
 def ids_of(number: str) -> Callable[[object], str]:
@@ -178,16 +181,7 @@ def test_deeply_nested_heading_is_found_or_the_limit_is_reported(
     check_accepted(record, f"59 {case}", lambda: stat_verb(place.engine, "a.md"), is_found_or_told)
 
 
-FRONT_MATTER = {
-    "without an end": ("---\ntitle: a\n\n# A\n", False),
-    "two blocks": ("---\na: 1\n---\n---\nb: 2\n---\n# A\n", True),
-    "in a fence": ("```\n---\na: 1\n---\n```\n\n# A\n", False),
-    "behind a blank line": ("\n---\na: 1\n---\n\n# A\n", False),
-    "a thematic break": ("---\n\n# A\n\n---\n", False),
-    "end that is indented": ("---\na: |\n  x\n  ---\n  y\n---\n# A\n", True),
-    "end in TOML of YAML": ("---\na: 1\n+++\n# A\n", False),
-    "behind a BOM": ("\ufeff---\na: 1\n---\n# A\n", True),
-}
+FRONT_MATTER = CASE_TABLES.value("FRONT_MATTER", tuples=True)
 
 
 @pytest.mark.parametrize("case", FRONT_MATTER, ids=ids_of("61"))

@@ -34,7 +34,11 @@ from tests.hostile.trial import (
     check_refused,
     read_verb,
 )
+from tests.support.case_tables import CaseTables
 from tests.support.files import as_nobody
+
+CASE_TABLES = CaseTables(__file__)
+
 
 BOTH = {**LOOKING, **OF_FILE, **OTHER_FILE}
 WRITING = {**OF_FILE, **OTHER_FILE}
@@ -64,14 +68,7 @@ def open_place() -> Iterator[Place]:
     shutil.rmtree(folder)
 
 
-LINKS = {
-    "23 link to inside": "real/b.md",
-    "23 link to outside": "../secret.md",
-    "23 absolute link to outside": "/etc/passwd",
-    "23 dangling link": "none.md",
-    "23 dangling link to outside": "../none.md",
-    "23 link into git": ".git/config",
-}
+LINKS = CASE_TABLES.value("LINKS")
 
 
 @pytest.mark.parametrize("case", LINKS, ids=[f"case_{case.replace(' ', '_')}" for case in LINKS])

@@ -104,13 +104,7 @@ def test_page_on_limits_has_each_with_its_variable_and_default() -> None:
     )
 
 
-BATCH = {
-    "file": "guide.md",
-    "edits": [
-        {"op": "replace_match", "pattern": "nightly", "replacement": "stable"},
-        {"op": "append_to_section", "headingPath": ["Install"], "markdown": "Restart."},
-    ],
-}
+BATCH = CASE_TABLES.value("BATCH")
 
 CATASTROPHE = ["search", "--regex", r"(a|aa)+$", "guide.md"]
 

@@ -106,12 +106,7 @@ def test_tag_of_a_manifest_never_makes_an_object(tmp_path: Path, monkeypatch: py
 
 SECRET = "sesame-4711"
 
-MANIFEST = """\
-data: {{stolen: {path}}}
-files:
-  - file: guide.md
-    edits: [{{op: replace_match, pattern: nightly, replacement: "{{{{data.stolen.key}}}}"}}]
-"""
+MANIFEST = CASE_TABLES.value("MANIFEST")
 
 
 @pytest.fixture

@@ -45,6 +45,10 @@ from tests.hostile.trial import (
     search_verb,
     stat_verb,
 )
+from tests.support.case_tables import CaseTables
+
+CASE_TABLES = CaseTables(__file__)
+
 
 OUTSIDE = Code.PATH_OUTSIDE_ROOT
 
@@ -142,12 +146,7 @@ def test_folder_path_is_refused_where_a_file_is_expected(place: Place, record: R
         check_refused(record, f"{case}: {name}", act, {INVALID}, place.folder)
 
 
-LITERAL = {
-    "05 tilde": "~/.ssh/config",
-    "06 variable": "$HOME/x",
-    "06 percent dots": "%2e%2e/x",
-    "06 percent slash": "%2Fetc",
-}
+LITERAL = CASE_TABLES.value("LITERAL")
 
 
 @pytest.mark.parametrize("case", LITERAL, ids=ids_of(LITERAL))
@@ -231,12 +230,7 @@ def _is_one_name(folder: Path, names: tuple[str, str]) -> bool:
     return is_one
 
 
-TWICE = {
-    "22 same path": ("here.md", "here.md"),
-    "22 dot before it": ("here.md", "./here.md"),
-    "22 dot in the middle": ("d/a.md", "d/./a.md"),
-    "22 absolute": ("here.md", "{root}/here.md"),
-}
+TWICE = CASE_TABLES.value("TWICE", tuples=True)
 
 
 @pytest.mark.parametrize("case", TWICE, ids=ids_of(TWICE))
@@ -282,11 +276,7 @@ WORD = "ultramarine"
 
 SETTINGS = Settings(durability=Durability.PROCESS)
 
-SCOPES: dict[str, dict[str, list[str]]] = {
-    "deny a name": {"deny": ["diary.md", "drafts/"]},
-    "deny all below": {"deny": ["diary*", "drafts/**"]},
-    "allow others": {"allow": ["here.md", "open/**"]},
-}
+SCOPES: dict[str, dict[str, list[str]]] = CASE_TABLES.value("SCOPES")
 
 
 def opened(root: Path, scope: dict[str, list[str]]) -> Engine:

@@ -9,24 +9,18 @@ from mdplan.bot.commits import GitCommit
 from mdplan.git.repository import RepositoryLocation
 from mdplan.git.tree import Objects
 from tests.bot.repository import IDENTITY, Repository, codes
+from tests.support.case_tables import CaseTables
 from tests.support.patches import needs_git
 from tests.surfaces.command_line import mdplan
 
+CASE_TABLES = CaseTables(__file__)
+
+
 pytestmark = [needs_git, pytest.mark.usefixtures("identity")]
 
-MANIFEST = """\
-files:
-  - glob: "**/*.md"
-    changedSince: "v1"
-    edits:
-      - {op: replace_match, pattern: nightly, replacement: "{{git.tag | default: x}}", matchSelection: all}
-"""
+MANIFEST = CASE_TABLES.value("MANIFEST")
 
-STABLE = """\
-files:
-  - glob: "**/*.md"
-    edits: [{op: replace_match, pattern: nightly, replacement: stable, matchSelection: all}]
-"""
+STABLE = CASE_TABLES.value("STABLE")
 
 
 @pytest.fixture

@@ -154,21 +154,7 @@ def test_real_merges_have_the_measured_rates_and_lose_nothing(tmp_path: Path) ->
             wrong += [(case.name, line) for line in lost]
     assert not wrong
     # docs/explanation/merge.md quotes these.
-    assert counts == {
-        "clean": 364,
-        "clean merged": 363,
-        "clean equal": 362,
-        "members": 33,
-        "members merged": 30,
-        "conflict": 87,
-        "conflict merged": 56,
-        "conflict equal": 23,
-        "one side": 13,
-        "one side merged": 5,
-        "one side equal": 3,
-        "marked by git": 2644,
-        "marked": 425,
-    }
+    assert counts == CASE_TABLES.value("test_real_merges_have_the_measured_rates_and_lose_nothing")
 
 
 # --- Laws of a merge, on documents and edits of which both results are known.

@@ -151,18 +151,7 @@ def test_data_file_is_merged_by_key(engine: Engine, file: Path) -> None:
 # --- Two batches on different sections, merged: the text that both batches make, whichever side is
 # ours.
 
-SECTION = """\
-## Section {0}
-
-Text of {0}.
-
-- [ ] task {0}
-- item {0}
-
-| Number | State |
-|---|---|
-| {0} | old |
-"""
+SECTION = CASE_TABLES.value("SECTION")
 
 BASE = "# Document\n\n" + "\n".join(map(SECTION.format, range(6)))
 

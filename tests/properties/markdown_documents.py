@@ -4,55 +4,16 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from tests.properties.hostile_markdown import hostile_documents
+from tests.support.case_tables import CaseTables
+
+CASE_TABLES = CaseTables(__file__)
+
 
 _TITLES = ("Guide", "Install", "Use", "`Use` it", "FAQ", "Install", "v1.0 & more")
-_BLOCKS = (
-    "Some text here.\n",
-    "Two lines\nof version 1.0.\n",
-    "- one\n- two\n",
-    "1. one\n\n2. two\n",
-    "- [ ] task\n- [x] done\n  - nested\n",
-    "| a | b |\n|---|---|\n| 1 | 2 |\n",
-    "```sh\n# no heading\nrun 1.0\n```\n",
-    "> # Quoted\n> text\n",
-    "<!-- note -->\n",
-    "<!-- r:start -->\ntext\n<!-- r:end -->\n",
-    "<!-- toc:start -->\n<!-- toc:end -->\n",
-    "    code\n",
-    "See [use](#use) and [a].\n",
-    "",
-)
+_BLOCKS = CASE_TABLES.value("_BLOCKS", tuples=True)
 # A section of what operations name besides headings.
-_EVERY_KIND = """## Kinds
-
-- [ ] task
-- one
-
-| a | b |
-|---|---|
-| k | `v` |
-
-```py
-run
-```
-
-<!-- q:start -->
-text
-<!-- q:end -->
-<!-- toc:start -->
-- [x](#x)
-<!-- toc:end -->
-"""
-_ENDINGS = (
-    "",
-    "",
-    "",
-    "\n[a]: https://example.org\n",
-    "\n[^1]: A note.\n",
-    "\n\n",
-    "```\nopen\n",
-    "<!-- open\n",
-)
+_EVERY_KIND = CASE_TABLES.value("_EVERY_KIND")
+_ENDINGS = CASE_TABLES.value("_ENDINGS", tuples=True)
 _FRONT_MATTER = (
     *("", "", ""),
     "---\ntitle: T\n---\n\n",

@@ -54,22 +54,7 @@ def outline_of(text: str) -> Outline:
 
 
 # Tables.
-VALUES = [
-    "",
-    "x",
-    "long value",
-    "a|b",
-    "a\\|b",
-    "`p|q`",
-    "end\\",
-    "\\\\|",
-    "# x",
-    "- x",
-    "> x",
-    "```",
-    "日本",
-    "*k*",
-]
+VALUES = CASE_TABLES.value("VALUES")
 
 CELLS = ["", " ", "1", " 1 ", " two words ", "k", " k  ", "`k`", "\\|", " a\\|b ", "x\\\\ ", "  9"]
 

@@ -22,6 +22,7 @@ from mdplan.text.near_misses import (
 )
 from mdplan.text.source import ByteEdit, DecodeProblem, EncodeProblem, Source, splice, visible
 from tests.properties.strategies import characters, data, edit_lists, edited_bytes, spans, texts
+from tests.support.case_tables import CaseTables
 from tests.support.patches import (
     Tool,
     dulwich_apply,
@@ -35,16 +36,11 @@ from tests.support.patches import (
     without_tabs,
 )
 
+CASE_TABLES = CaseTables(__file__)
+
+
 # Encodings of one, two and up to four bytes a character, with characters that they can hold.
-ALPHABETS = {
-    "utf-8": "ab\n\ré\u2028日\U0001f600\ufeff",
-    "utf-16-le": "ab\n\ré\u0a0a\u2028日\U0001f600\ufeff",
-    "utf-16-be": "ab\n\ré\u0d0a\u2028日\U0001f600\ufeff",
-    "latin-1": "ab\n\réß\u0085\xff",
-    "cp1252": "ab\n\réß€“",
-    "shift_jis": "ab\n\r日本ソ表ｱ",
-    "gb18030": "ab\n\ré日\U0001f600",
-}
+ALPHABETS = CASE_TABLES.value("ALPHABETS")
 
 UNKNOWN = "bytes that are not all UTF-8"
 

@@ -48,14 +48,7 @@ def test_each_problem_is_a_result_at_its_place() -> None:
         ("STALE_BASE", 2, "error"),
         ("BATCH_TOO_LARGE", 0, "error"),
     ]
-    assert run["results"][0]["locations"] == [
-        {
-            "physicalLocation": {
-                "artifactLocation": {"uri": "docs/a%20b%25%C3%A9.md", "uriBaseId": "ROOT"},
-                "region": {"startLine": 3, "startColumn": 7},
-            }
-        }
-    ]
+    assert run["results"][0]["locations"] == CASE_TABLES.value("test_each_problem_is_a_result_at_its_place")
     assert run["results"][0]["properties"] == {"editIndex": 2}
     assert run["results"][0]["message"]["text"] == "the link resolves to nothing. mend it"
     assert run["results"][1]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "name%3Ab.md"

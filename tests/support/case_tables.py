@@ -3,6 +3,8 @@
 A table has the name of its test. It is a list of cases, or a mapping from the ID of each case to the case.
 A case is a mapping from the names of the test's parameters to their values, a list of the values in their
 order or, where the test has one parameter, the value itself.
+
+Any other value that a test file reads, such as a long text, has a name too.
 """
 
 from collections.abc import Callable
@@ -21,6 +23,15 @@ class CaseTables:
     def __init__(self, test_file: str) -> None:
         text = Path(test_file).with_suffix(".yaml").read_text(encoding="utf-8")
         self._tables: dict[str, Any] = yaml.safe_load(text)
+
+    def value(self, name: str, *, tuples: bool = False) -> Any:
+        """Return the value of a name. With `tuples`, the lists in it become tuples."""
+        value = self._tables[name]
+        if not tuples:
+            return value
+        if isinstance(value, dict):
+            return {key: _frozen(part) for key, part in value.items()}
+        return _frozen(value)
 
     def parametrize(
         self, *names: str, tuples: bool = False

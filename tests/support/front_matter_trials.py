@@ -18,27 +18,17 @@ import yaml
 from mdplan.markdown.format_detection import FrontMatterFormat
 from mdplan.planning.build import BuiltFile
 from mdplan.text.lines import to_lf
+from tests.support.case_tables import CaseTables
 from tests.support.edit_trials import Document
+
+CASE_TABLES = CaseTables(__file__)
+
 
 NEW_KEY = "zz new key"
 
 NEW_ITEM = "zz: new item"
 
-VALUES: list[Any] = [
-    "A new: value #1",
-    "yes",
-    "2024-01-02",
-    "two\nlines\n",
-    "quotes \" and ' both",
-    True,
-    12,
-    1e-7,
-    ["a", "b, c", 3],
-    {"k": "v", "deeper": {"l": ["x"]}},
-    [],
-    {},
-    "",
-]
+VALUES: list[Any] = CASE_TABLES.value("VALUES")
 
 
 @dataclass

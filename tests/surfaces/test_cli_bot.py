@@ -11,22 +11,8 @@ from tests.surfaces.command_line import mdplan
 CASE_TABLES = CaseTables(__file__)
 
 
-MANIFEST = """\
-vars: {new: "2.0"}
-files:
-  - glob: "*.md"
-    edits: [{op: replace_match, pattern: "1.0", replacement: "{{vars.new}}"}]
-"""
-DIFF = """\
-diff --git a/a.md b/a.md
---- a/a.md
-+++ b/a.md
-@@ -1,3 +1,3 @@
- # A
- 
--Release 1.0
-+Release 2.0
-"""  # noqa: W293 (a blank line of a diff begins with its blank)
+MANIFEST = CASE_TABLES.value("MANIFEST")
+DIFF = CASE_TABLES.value("DIFF")
 
 
 @pytest.fixture(autouse=True)

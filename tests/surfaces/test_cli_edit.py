@@ -23,23 +23,7 @@ from tests.surfaces.dialog import Dialog
 CASE_TABLES = CaseTables(__file__)
 
 
-PAGE = """---
-title: Tea
----
-
-# Tea
-
-- [ ] Buy tea
-- [x] Boil water
-
-## Install
-
-Run `nightly`. The nightly build.
-
-| Name | Price |
-|------|-------|
-| Oolong | 4 |
-"""
+PAGE = CASE_TABLES.value("PAGE")
 
 
 @pytest.fixture

@@ -7,28 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.case_tables import CaseTables
 from tests.surfaces.command_line import BATCH, DIFF, GUIDE, RESULT, mdplan, plan_id_of
 
-BACK = """\
-diff --git a/guide.md b/guide.md
---- a/guide.md
-+++ b/guide.md
-@@ -1,13 +1,11 @@
- # Guide
- 
--The stable build.
-+The nightly build.
- 
- ## Install
- 
- Run it.
- 
--Restart.
--
- ## Use
- 
- Use it.
-"""  # noqa: W293 (a blank line of a diff begins with its blank)
+CASE_TABLES = CaseTables(__file__)
+
+
+BACK = CASE_TABLES.value("BACK")
 CREATE = {"file": "new.md", "edits": [{"op": "create_file", "markdown": "# New\n"}]}
 
 

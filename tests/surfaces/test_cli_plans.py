@@ -29,13 +29,7 @@ NO_OP = {
     "edits": [{"op": "replace_match", "pattern": "nightly", "replacement": "nightly"}],
 }
 
-WRONG = {
-    "file": "guide.md",
-    "edits": [
-        {"op": "append_to_section", "heading": "Missing", "markdown": "x"},
-        {"op": "replace_match", "pattern": "it", "replacement": "that"},
-    ],
-}
+WRONG = CASE_TABLES.value("WRONG")
 
 
 @pytest.mark.requirement("cli-1")

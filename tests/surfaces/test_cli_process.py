@@ -11,7 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.case_tables import CaseTables
 from tests.surfaces.command_line import BATCH, DIFF, GUIDE, RESULT, plan_id_of, write_batch
+
+CASE_TABLES = CaseTables(__file__)
+
 
 MDPLAN = [sys.executable, "-m", "mdplan"]
 REPOSITORY = Path(__file__).parents[2]
@@ -148,15 +152,7 @@ def test_interrupt_ends_quietly(project: Path) -> None:
     assert err == b"\ninterrupted\n"
 
 
-INTERRUPTED_IMPORT = """
-from mdplan import __main__ as program
-
-def run():
-    exec("raise KeyboardInterrupt")
-
-program._run = run
-program.main()
-"""
+INTERRUPTED_IMPORT = CASE_TABLES.value("INTERRUPTED_IMPORT")
 
 
 def test_interrupt_in_generated_code_keeps_the_exit_code(

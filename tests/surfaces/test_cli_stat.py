@@ -8,7 +8,10 @@ import pytest
 from mdplan.engine.engine import Engine
 from mdplan.reports.base import to_wire
 from mdplan.requests.queries import StatRequest
+from tests.support.case_tables import CaseTables
 from tests.surfaces.command_line import mdplan
+
+CASE_TABLES = CaseTables(__file__)
 
 
 @pytest.fixture
@@ -65,16 +68,7 @@ def test_folder_paths_are_relative_to_the_root(deep: Path, file: str, shown: str
     assert mdplan("stat", file).out.decode().startswith(f"{shown}: ")
 
 
-@pytest.mark.parametrize(
-    ("options", "titles"),
-    [
-        (["--depth", "1"], ["Own"]),
-        (["--under", "Second"], ["Second"]),
-        (["--under", "Own", "--under", "First"], ["First"]),
-        (["--limit", "2"], ["Own", "First"]),
-    ],
-    ids=["depth", "heading", "path", "limit"],
-)
+@CASE_TABLES.parametrize("options", "titles")
 def test_options_limit_the_outline(deep: Path, options: list[str], titles: list[str]) -> None:
     sections = mdplan("stat", "--json", *options, "own.md").json["sections"]
 

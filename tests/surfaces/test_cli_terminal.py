@@ -74,15 +74,7 @@ def test_changed_lines_that_look_like_headers_get_change_colours() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("lines", "shown"),
-    [
-        (["-a\r", "+b\r"], ["-a", "+b"]),
-        (["-a\r", "+a"], ["-a\\r", "+a"]),
-        (["-a\rb", "+a\rc"], ["-a\\rb", "+a\\rc"]),
-    ],
-    ids=["all CRLF", "the line end changes", "CR inside"],
-)
+@CASE_TABLES.parametrize("lines", "shown")
 def test_line_ends_are_shown_where_they_differ(lines: list[str], shown: list[str]) -> None:
     diff = diff_of("@@ -1,1 +1,1 @@", *lines)
 

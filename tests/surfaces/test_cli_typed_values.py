@@ -50,13 +50,7 @@ WRITTEN = [
     ("it's", "it's", '"it\'s"', '"it\'s"'),
     ("a b", "a b", '"a b"', '"a b"'),
 ]
-FILES = {
-    "page.md": ("---\nother: x\n---\n", "---\nother: x\nkey: {}\n---\n", 1),
-    "a.yml": ("other: x\n", "other: x\nkey: {}\n", 1),
-    "a.json": ('{"other": "x"}\n', '{{"other": "x", "key": {}}}\n', 2),
-    "a.toml": ('other = "x"\n', 'other = "x"\nkey = {}\n', 3),
-    "page.toml.md": ('+++\nother = "x"\n+++\n', '+++\nother = "x"\nkey = {}\n+++\n', 3),
-}
+FILES = CASE_TABLES.value("FILES", tuples=True)
 
 
 @pytest.fixture(autouse=True)

@@ -142,43 +142,11 @@ def test_completion_describes_a_plan_by_its_files(project: Path) -> None:
 # --- Tab completion, typed into real shells in a real terminal: commands, files, headings, keys and
 # tasks.
 
-PAGE = """\
----
-title: Tea
----
+PAGE = CASE_TABLES.value("PAGE")
 
-# Tea
+SHELLS = CASE_TABLES.value("SHELLS", tuples=True)
 
-## Install
-
-Run it.
-
-- [ ] Water
-
-## How to: brew, fast
-
-## It's "hot"
-
-## Über uns
-"""
-
-SHELLS = {
-    "bash": ("bash --norc --noprofile", 'eval "$(mdplan completion bash)"'),
-    "zsh": ("zsh -f", 'autoload -Uz compinit; compinit -u; eval "$(mdplan completion zsh)"'),
-    "fish": ("fish --no-config", "mdplan completion fish | source"),
-}
-
-TYPED = {
-    "mdplan appl": "mdplan apply",
-    "mdplan append gui": "mdplan append guide.md",
-    "mdplan append guide.md Inst": "mdplan append guide.md Install",
-    "mdplan set guide.md tit": "mdplan set guide.md title=",
-    "mdplan tick guide.md Wat": "mdplan tick guide.md Water",
-    "mdplan edit rename_h": "mdplan edit rename_heading",
-    "mdplan read guide.md --section Inst": "mdplan read guide.md --section Install",
-    "mdplan append sub/pa": "mdplan append sub/page.md",
-    "mdplan read guide.md --section 'How": "mdplan read guide.md --section 'How to: brew, fast'",
-}
+TYPED = CASE_TABLES.value("TYPED")
 
 
 # One shell in each run of the tests, and the others where all tests run.
@@ -209,11 +177,7 @@ def shell(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Terminal]:
 
 
 # What is completed is run: the section is shown whichever way the shell quotes its heading.
-RUN = {
-    "mdplan read guide.md --section How": "## How to: brew, fast",
-    "mdplan read guide.md --section It": '## It\'s "hot"',
-    "mdplan read guide.md --section Üb": "## Über uns",
-}
+RUN = CASE_TABLES.value("RUN")
 
 
 @pytest.mark.requirement("completion-1")

@@ -14,6 +14,10 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import REPOSITORY
+from tests.support.case_tables import CaseTables
+
+CASE_TABLES = CaseTables(__file__)
+
 
 REACHED = 77
 # Replaces a function, as `module:name`, by one that ends the process, and runs a program with its arguments.
@@ -32,16 +36,7 @@ exec(program)
 """
 COMMAND = "from mdplan.__main__ import main\nmain()"
 # The page of a plan that is waiting for approval, with the section of its first edit as a reader sees it.
-PAGE = """\
-from mdplan import Engine
-from tests.surfaces.review_calls import ReviewCalls
-
-engine = Engine.open(["."])
-edit = {"op": "replace_match", "pattern": "old", "replacement": "new"}
-plan_id = engine.plan({"file": "page.md", "edits": [edit]}).plan_id
-calls = ReviewCalls(engine).visit()
-print(calls.get(calls.plan_path(plan_id) + "/edit/0/section/0").text)
-"""
+PAGE = CASE_TABLES.value("PAGE")
 CLIENT = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 MESSAGES = (
     {"id": 0, "method": "initialize", "params": CLIENT},

@@ -27,12 +27,7 @@ HOOKS: list[dict[str, Any]] = yaml.safe_load(
     (REPOSITORY / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
 )
 STEPS = {step["id"]: step for step in ACTION["runs"]["steps"]}
-MANIFEST = """\
-files:
-  - glob: "**/*.md"
-    edits:
-      - {op: replace_match, pattern: nightly, replacement: "{{vars.new}}", matchSelection: all}
-"""
+MANIFEST = CASE_TABLES.value("MANIFEST")
 REQUIREMENTS = REPOSITORY / "packaging" / "github-action" / "requirements.txt"
 PIP_INSTALL = "-I -m pip install --quiet --disable-pip-version-check"
 # GitHub calls bash so.
@@ -305,14 +300,7 @@ def test_invalid_inputs_fail_the_step(job: Job, command: str, args: str) -> None
 
 
 # Stands for Python: it logs how it is called, and makes an environment of itself.
-PYTHON = """\
-#!/bin/sh
-printf '%s\\n' "$*" >> "$PYTHON_LOG"
-case "$*" in
-  "-I -m venv "*) mkdir -p "$4/$(dirname "$PYTHON_OF_ENVIRONMENT")" && cp "$0" "$4/$PYTHON_OF_ENVIRONMENT" ;;
-  *sysconfig*) dirname "$PYTHON_LOG" ;;
-esac
-"""
+PYTHON = CASE_TABLES.value("PYTHON")
 
 
 @pytest.mark.parametrize("inside", ["bin/python", "Scripts/python.exe"])
@@ -341,23 +329,10 @@ def test_mdplan_is_installed_into_an_environment_of_its_own(job: Job, inside: st
     assert (job.runner / "mdplan.pth").read_text(encoding="utf-8") == f"{REPOSITORY}\n"
 
 
-GH = """\
-#!/bin/sh
-printf '%s\\n' "$*" >> "$GH_LOG"
-case "$*" in *--paginate*) printf '%s' "$GH_FOUND" ;; esac
-exit "$GH_EXIT"
-"""
+GH = CASE_TABLES.value("GH")
 
 
-@pytest.mark.parametrize(
-    ("found", "changed", "calls"),
-    [
-        ("", "true", ["POST repos/kettle/docs/issues/7/comments"]),
-        ("", "false", []),
-        ("41\n42\n", "false", ["PATCH repos/kettle/docs/issues/comments/41"]),
-    ],
-    ids=["new", "nothing-to-say", "updated"],
-)
+@CASE_TABLES.parametrize("found", "changed", "calls")
 def test_one_comment_is_posted_and_then_updated(job: Job, found: str, changed: str, calls: list[str]) -> None:
     done, log = commented(job, found=found, changed=changed, code="0")
 
@@ -410,22 +385,8 @@ def commented(job: Job, *, found: str, changed: str, code: str) -> tuple[Any, li
     return done, (job.runner / "calls").read_text(encoding="utf-8").splitlines()
 
 
-GH_OF_REVIEWS = """\
-#!/bin/sh
-printf '%s\\n' "$*" >> "$GH_LOG"
-case "$*" in
-  *--input*) cat > "$GH_REVIEW" ;;
-  */files*) printf '%s' "$GH_FILES" ;;
-  *) printf '%s' "$GH_COMMENTS" ;;
-esac
-exit "$GH_EXIT"
-"""
-SUGGESTED = {
-    "path": "guide.md",
-    "side": "RIGHT",
-    "line": 15,
-    "body": "```suggestion\nThe stable firmware is fine for a first try.\n```",
-}
+GH_OF_REVIEWS = CASE_TABLES.value("GH_OF_REVIEWS")
+SUGGESTED = CASE_TABLES.value("SUGGESTED")
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,11 @@ from mdplan.settings import Settings
 from mdplan.storage.filesystem import Durability
 from mdplan.text.lines import Lines, Position
 from tests.conftest import FULL
+from tests.support.case_tables import CaseTables
 from tests.surfaces.mcp_calls import Calls, Result, calls_to, compact
+
+CASE_TABLES = CaseTables(__file__)
+
 
 AMBIGUOUS = Diagnostic(
     code=Code.AMBIGUOUS_HEADING,
@@ -135,16 +139,7 @@ PLAN = PlanReport(
 
 
 def test_plan_text_is_complete() -> None:
-    assert plan_text(PLAN, MOST_CHARACTERS) == (
-        "Planned, nothing was written: 1 edit, 1 file changed, +2 -1 lines. "
-        'To apply exactly this: md_apply {"planId": "sha256-p"}\n'
-        "a.md: +2 -1, baseSha256 bbbbbbbbbbbbbbbb, resultSha256 cccccccccccccccc\n"
-        "editIndex 0 rename_heading in a.md: writes lines 3, 5-6; newSectionId sha256-new; "
-        "line ends differ from the file's and were converted\n"
-        "warning BROKEN_LINK: a link breaks\n"
-        "\n"
-        "diff --git a/a.md b/a.md"
-    )
+    assert plan_text(PLAN, MOST_CHARACTERS) == (CASE_TABLES.value("test_plan_text_is_complete"))
 
 
 def test_unstored_plan_names_the_next_step() -> None:
@@ -243,20 +238,7 @@ RATIO, BESIDE = 1.3, 200
 
 CALLS = 200 if FULL else 60
 
-WORDS = (
-    "kettle",
-    "water",
-    "boils",
-    "before",
-    "the",
-    "tea",
-    "is",
-    "poured",
-    "and",
-    "steeped",
-    "for",
-    "minutes",
-)
+WORDS = CASE_TABLES.value("WORDS", tuples=True)
 
 
 def prose(number: int, length: int = 90) -> str:

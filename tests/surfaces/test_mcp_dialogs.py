@@ -24,10 +24,14 @@ from mdplan.mcp.tool import mcp_caller
 from mdplan.settings import Settings
 from mdplan.storage.plans import Channel, Decision, LineComment, Side
 from mdplan.storage.root import Workspace
+from tests.support.case_tables import CaseTables
 from tests.support.three_edits import GUIDE, change
 from tests.surfaces.mcp_calls import GENERATIONS, Calls, Result, calls_to, compact, process
 from tests.surfaces.test_mcp_schemas import MOST_OF_INPUT
 from tests.surfaces.tool_case import lay_out, served
+
+CASE_TABLES = CaseTables(__file__)
+
 
 APPS: Final = advertise(EXTENSION_ID, {"mimeTypes": [APP_MIME_TYPE]})
 
@@ -275,49 +279,7 @@ def test_read_only_server_shows_plans_and_refuses_decisions(app_root: Path) -> N
 # --- Questions of agents: which documents have such front matter, and where a block, a table or a task
 # is.
 
-DOCUMENTS = {
-    "draft.md": "---\nstatus: Draft\nowner: {name: Ann}\naliases: [one, two]\n---\n# Kettle\n\nBoil Water.\n",
-    "final.md": "---\nstatus: Final\naliases: [one]\nyear: 2026\nempty: []\n---\n# Pot\n\nboil water.\n",
-    "scalar.md": "---\nstatus: draft\naliases: one\nyear: '2026'\n---\n# Cup\n\nwater\n",
-    "plain.md": "# Plain\n\nstatus: Draft\n",
-    "guide.md": """\
-# Guide
-
-```sh
-zero
-```
-
-## Use
-
-```sh
-one
-```
-
-```js
-two
-```
-
-```sh
-three
-```
-
-| Name | Age |
-|---|---|
-| Ann | 30 |
-
-| City | Size |
-|---|---|
-| Rome | big |
-
-- [ ] Morning
-  - [ ] Boil
-- [ ] Evening
-  - [ ] Boil
-
-1. first
-2. second
-""",
-}
+DOCUMENTS = CASE_TABLES.value("DOCUMENTS")
 
 
 @pytest.fixture

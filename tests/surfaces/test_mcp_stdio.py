@@ -317,13 +317,7 @@ def test_server_on_a_terminal_explains_itself(root: Path) -> None:
     assert server.returncode in {130, -signal.SIGINT}
 
 
-LOGGING = r"""
-import logging, sys
-from mdplan.cli.commands import serve as command
-from mdplan.mcp import adapter
-adapter.run_on_stdio = lambda server, load: logging.getLogger("mdplan").error("a bug \udcff")
-command.serve(sys.argv[1:])
-"""
+LOGGING = CASE_TABLES.value("LOGGING")
 
 
 def test_log_goes_to_standard_error_or_to_its_file(root: Path, tmp_path: Path) -> None:

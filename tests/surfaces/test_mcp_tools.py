@@ -25,26 +25,14 @@ from mdplan.mcp.tool import INTRODUCTIONS
 from mdplan.operations import OPERATIONS
 from mdplan.reports.stat import StatReport
 from mdplan.requests.queries import StatRequest
+from tests.support.case_tables import CaseTables
 from tests.surfaces.mcp_calls import GENERATIONS, Calls, calls_to, compact, process
 from tests.surfaces.tool_case import served
 
-GUIDE = """\
-# Guide
+CASE_TABLES = CaseTables(__file__)
 
-Version 1.0 of the guide.
 
-## Install
-
-Get v1.0.0 here, or `v1.0.0` there.
-
-## Use
-
-Run v1.0.0.
-
-### Install
-
-Of plugins.
-"""
+GUIDE = CASE_TABLES.value("GUIDE")
 
 LIMIT = 50_000
 
@@ -553,12 +541,7 @@ def test_large_outline_is_paged_within_client_limits(manual: Path) -> None:
 MOST_TOKENS = 1_000
 
 # What the paragraph of a toolset has to say.
-ADVICE = {
-    "md": ["Look first", "sectionId", "baseSha256", "planId", "preview", "not by line numbers"],
-    "text": ["TextReplace for text within lines", "lines last of all", "expectedHash", "no line number"],
-    "files": ["grep_content", "read_to_next_pattern", "in one call", "after an edit search again"],
-    "editor": ["Read first", "Prefer patch_text_file_contents", "in one call", "read again after an edit"],
-}
+ADVICE = CASE_TABLES.value("ADVICE")
 
 
 @pytest.mark.requirement("toolset-text-26")

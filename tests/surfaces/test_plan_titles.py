@@ -61,16 +61,9 @@ def test_plan_without_title_keeps_its_document(root: Path) -> None:
     empty = [plan(engine), plan(engine, title="", description=" \n"), plan(engine, title=None)]
 
     assert len(set(empty)) == 1
-    assert sorted(json.loads(engine.export(empty[0]))) == [
-        "editResults",
-        "effects",
-        "engine",
-        "files",
-        "mdplanPlan",
-        "options",
-        "planId",
-        "warnings",
-    ]
+    assert sorted(json.loads(engine.export(empty[0]))) == CASE_TABLES.value(
+        "test_plan_without_title_keeps_its_document"
+    )
 
 
 def test_client_name_is_stored_outside_the_plan_id(root: Path) -> None:
@@ -145,14 +138,7 @@ def test_create_page_keeps_its_own_title(root: Path) -> None:
     assert "Of the page: new.md" in report.diff
 
 
-MANIFEST = """\
-title: "Write numbers as digits, {{vars.why}}"
-description: The style guide wants it.
-vars: {why: as agreed}
-files:
-  - file: a.md
-    edits: [{op: replace_match, pattern: one, replacement: "1", expectedMatchCount: {min: 0}}]
-"""
+MANIFEST = CASE_TABLES.value("MANIFEST")
 
 
 def test_manifest_gives_its_plan_a_title(root: Path, tmp_path: Path) -> None:

@@ -14,15 +14,15 @@ from mdplan.cli.terminal import NO_STYLE
 from mdplan.engine.engine import Engine
 from mdplan.engine.reviews import OpenPlan, ReviewService
 from mdplan.storage.plans import LineComment, Side, Verdict
+from tests.support.case_tables import CaseTables
 from tests.support.tmux import BASH, Terminal, terminal
 from tests.surfaces.command_line import BATCH, GUIDE, RESULT, mdplan, plan_id_of
 from tests.surfaces.dialog import Dialog
 
-EDITS = [
-    {"op": "replace_match", "pattern": "nightly", "replacement": "stable"},
-    {"op": "append_to_section", "headingPath": ["Install"], "markdown": "Restart."},
-    {"op": "rename_heading", "headingPath": ["Use"], "newTitle": "Usage"},
-]
+CASE_TABLES = CaseTables(__file__)
+
+
+EDITS = CASE_TABLES.value("EDITS")
 
 OTHER = [{"op": "append_to_section", "heading": "Other", "markdown": word} for word in ("One.", "Two.")]
 
@@ -465,14 +465,7 @@ def test_rejected_plan_is_refused_with_the_reason(project: Path, at_prompt: Revi
 
 
 # Writes, for a person, below the line with the text in WRITES_BELOW.
-PROMPT_EDITOR = """
-import os, pathlib, sys
-path = pathlib.Path(sys.argv[1])
-rows = path.read_text().splitlines()
-at = next(n for n, row in enumerate(rows) if os.environ["WRITES_BELOW"] in row)
-path.write_text("\\n".join([*rows[: at + 1], os.environ["WRITES"], *rows[at + 1 :]]))
-os.utime(path, (1, 1))
-"""
+PROMPT_EDITOR = CASE_TABLES.value("PROMPT_EDITOR")
 
 
 @pytest.fixture

@@ -19,14 +19,7 @@ CASE_TABLES = CaseTables(__file__)
 
 
 NOT_APPLIED = "Nothing was applied, because another file of this call failed"
-TOOLS = [
-    "get_text_file_contents",
-    "patch_text_file_contents",
-    "create_text_file",
-    "append_text_file_contents",
-    "insert_text_file_contents",
-    "delete_text_file_contents",
-]
+TOOLS = CASE_TABLES.value("TOOLS")
 
 
 @pytest.mark.requirement("toolsets-1")

@@ -75,33 +75,7 @@ def read(calls: Calls, path: str, **fields: object) -> tuple[int, int]:
 
 
 @pytest.mark.requirement("toolset-files-1")
-@pytest.mark.parametrize(
-    ("path", "start", "pattern", "lines"),
-    [
-        ("WORK.md", 120, r"^\[LOG-", (120, 144)),
-        ("WORK.md", 200, r"^\[LOG-", (200, 210)),
-        ("CONTEXT.md", 7, "^## ", (7, 22)),
-        ("CONTEXT.md", 189, "^## ", (189, 200)),
-        ("CONTEXT.md", 1, "^## ", (1, 6)),
-        ("CONTEXT.md", 7, "^#+ ", (7, 14)),
-        ("README.md", 10, "^$", (10, 12)),
-        ("WORK.md", 1, r"^## 2\.", (1, 30)),
-        ("WORK.md", 144, r"^\[LOG-", (144, 144)),
-        ("WORK.md", 1, r"\[DECISION\]", (1, 210)),
-    ],
-    ids=[
-        "a log entry",
-        "the last entry is read to the end",
-        "a markdown section",
-        "the last section",
-        "from the first line",
-        "any heading",
-        "a paragraph",
-        "without a search before",
-        "the next line",
-        "a pattern matches at the start of a line",
-    ],
-)
+@CASE_TABLES.parametrize("path", "start", "pattern", "lines", tuples=True)
 def test_section_is_read_up_to_the_next_match(
     calls: Calls, path: str, start: int, pattern: str, lines: tuple[int, int]
 ) -> None:

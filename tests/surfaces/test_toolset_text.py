@@ -16,33 +16,7 @@ from tests.surfaces.tool_case import cases_of, check_case, lay_out, served
 CASE_TABLES = CaseTables(__file__)
 
 
-API = """\
-# API
-
-## Calls
-
-```bash
-curl /calls
-```
-
-```json
-{}
-```
-
-```bash
-curl /more
-```
-
-### Client
-
-```typescript
-const client = new ApiClient();
-```
-
-## Contributing
-
-Send a patch.
-"""
+API = CASE_TABLES.value("API")
 GUIDE = "# Guide\n\nHow you recieve mail.\n\nYou recieve it.\n"
 CONF = "[server]\nhost = a\n\n[database]\nhost = localhost\nport = 5432\n"
 

@@ -109,45 +109,7 @@ def test_short_json_is_written_on_one_line() -> None:
     )
 
 
-PAGE = """\
-# Tasks
-
-## Stays
-
-```md before
-# A
-```
-
-```md after
-# A, done
-```
-
-## Changes
-
-What it shows.
-
-```md before
-# B
-```
-
-```json batch
-{}
-```
-
-```md after
-# B, done
-```
-
-```json report
-{"ok": true}
-```
-
-## Stays too
-
-```md before
-# C
-```
-"""
+PAGE = CASE_TABLES.value("PAGE")
 
 
 def case_named(title: str, folder: Path) -> CaseText:

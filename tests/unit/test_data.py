@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -137,18 +136,7 @@ def test_one_value_of_five_megabytes_is_set(language: str, line: str, whole: str
 
 SITE = "site_name: Kettle  # title\nnav:\n  - Home: index.md\n  - Guide:\n      - install.md\ntags: [a, b]\n"
 
-PROJECT = """\
-[project]
-name = "kettle"
-
-[project.urls]
-home = "x"
-
-[[steps]]
-run = "a"
-[[steps]]
-run = "b"
-"""
+PROJECT = CASE_TABLES.value("PROJECT")
 
 
 @pytest.fixture
@@ -175,15 +163,9 @@ def content(engine: Engine, file: str, key: str) -> str:
 
 
 def test_data_outline_lists_keys_with_their_lines(engine: Engine) -> None:
-    assert keys(engine, "mkdocs.yml", depth=2) == {
-        "site_name": (1, 1),
-        "nav": (2, 5),
-        "nav[0]": (3, 3),
-        "nav[1]": (4, 5),
-        "tags": (6, 6),
-        "tags[0]": (6, 6),
-        "tags[1]": (6, 6),
-    }
+    assert keys(engine, "mkdocs.yml", depth=2) == CASE_TABLES.value(
+        "test_data_outline_lists_keys_with_their_lines", tuples=True
+    )
     assert "nav[1].Guide[0]" in keys(engine, "mkdocs.yml")
 
 
@@ -285,26 +267,7 @@ def test_violation_names_the_value_and_the_rule() -> None:
 
 # --- The structure of INI files and plain text.
 
-SETTINGS = dedent("""\
-    ; For all.
-    name = "a ; b"
-
-    # Where data is.
-    [db]  ; first
-    host : x   ; local
-    hosts =
-        one
-
-        # not this one
-        two # but this one
-    compress
-    = nothing
-    [cache]
-
-    ; The last one.
-    [db]
-    Host=y
-    """)
+SETTINGS = CASE_TABLES.value("SETTINGS")
 
 
 def ini(text: str) -> IniOutline:
@@ -384,16 +347,8 @@ def test_comments_with_the_same_sign_are_one_block() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "groups"),
-    [
-        ("", []),
-        ("a\n", []),
-        ("\n", [(1, 1)]),
-        ("a\n\n \t\nb\n\n", [(2, 3), (5, 5)]),
-        ("\r\n\r\na\r\rb", [(1, 2), (4, 4)]),
-        ("\x0c\n", []),
-    ],
-)
-def test_successive_blank_lines_are_a_group(text: str, groups: list[tuple[int, int]]) -> None:
-    assert [(each.first_line, each.last_line) for each in text_outline(text).blank_lines] == groups
+@CASE_TABLES.parametrize("text", "groups", tuples=True)
+def test_successive_blank_lines_are_a_group(text: str, groups: tuple[tuple[int, int], ...]) -> None:
+    found = text_outline(text).blank_lines
+
+    assert tuple((each.first_line, each.last_line) for each in found) == groups

@@ -272,16 +272,7 @@ TOOLS = [
     pytest.param(dulwich_apply, id="dulwich"),
 ]
 
-NAMES = (
-    "my file.md",
-    " first",
-    "last ",
-    "a b/c b/d.md",
-    'q"\\\t\n\r\x01\x7f.md',
-    "ü/日\u2028.md",
-    "-x",
-    "b/a",
-)
+NAMES = CASE_TABLES.value("NAMES", tuples=True)
 
 
 @pytest.mark.parametrize(("base", "edit"), EDGES.values(), ids=EDGES.keys())

@@ -12,27 +12,13 @@ import pytest
 
 from mdplan import Code, Document, Engine, Refused, edits, to_wire
 from tests.conftest import FULL
+from tests.support.case_tables import CaseTables
 from tests.support.golden_cases import Case, find_cases
 
-GUIDE = """\
----
-status: draft
-tags: [a]
----
-# Guide
+CASE_TABLES = CaseTables(__file__)
 
-## Install
 
-Run it.
-
-### Linux
-
-Use apt.
-
-## Use
-
-Go.
-"""
+GUIDE = CASE_TABLES.value("GUIDE")
 OF_FILES = {"file", "path", "filePath", "edits", "baseSha256", "encoding", "format"}
 # What only files can be refused for: the base of a document in memory is the document itself.
 FILE_CODES = {
@@ -218,25 +204,7 @@ BLOCKED = [
     *("click", "mcp", "anyio", "filelock", "platformdirs", "jinja2", "subprocess"),
     *("multiprocessing", "asyncio", "fcntl", "sqlite3"),
 ]
-PROGRAM = """
-import sys
-
-class Blocked:
-    def find_spec(self, name, path=None, target=None):
-        if any(name == each or name.startswith(each + ".") for each in {blocked!r}):
-            raise ImportError(f"{{name}} is blocked")
-
-sys.meta_path.insert(0, Blocked())
-from mdplan import Document, edits
-document = Document.from_text({text!r})
-document.section("Install").append("More.")
-document.front_matter["status"] = "final"
-report = document.apply([edits.ReplaceMatch(pattern="apt", replacement="dnf")])
-assert "Use dnf." in report.text and "More." in report.text
-assert document.search("Go").total_matches == 1
-assert document.read(heading="Use").results[0].content
-assert document.stat().sections
-"""
+PROGRAM = CASE_TABLES.value("PROGRAM")
 
 
 def test_document_imports_no_shell_packages() -> None:

@@ -139,22 +139,13 @@ def test_marker_look_alike_is_text(text: str) -> None:
     assert regions(text) == ([], [])
 
 
-@pytest.mark.parametrize(
-    ("markers", "pairs", "unpaired"),
-    [
-        ("a:start", [], [("a", True, 1)]),
-        ("a:end", [], [("a", False, 1)]),
-        ("a:end a:start", [], [("a", False, 1), ("a", True, 2)]),
-        ("a:start b:start a:end b:end", [("a", 1, 3)], [("b", True, 2), ("b", False, 4)]),
-        ("a:start a:start a:end", [("a", 2, 3)], [("a", True, 1)]),
-        ("a:start a:end a:end", [("a", 1, 2)], [("a", False, 3)]),
-        ("a:start A:end", [], [("a", True, 1), ("A", False, 2)]),
-    ],
-)
+@CASE_TABLES.parametrize("markers", "pairs", "unpaired", tuples=True)
 def test_unpaired_markers_are_reported(
-    markers: str, pairs: list[tuple[str, int, int]], unpaired: list[tuple[str, bool, int]]
+    markers: str, pairs: tuple[tuple[str, int, int], ...], unpaired: tuple[tuple[str, bool, int], ...]
 ) -> None:
-    assert regions("".join(f"<!-- {marker} -->\n" for marker in markers.split())) == (pairs, unpaired)
+    found = regions("".join(f"<!-- {marker} -->\n" for marker in markers.split()))
+
+    assert found == ([*pairs], [*unpaired])
 
 
 # Anchors and links.

@@ -22,33 +22,7 @@ from tests.unit.test_planning import steps
 CASE_TABLES = CaseTables(__file__)
 
 
-TEXT = """\
-# Guide
-
-It’s a “quoted” word – and\u00a0more.
-The quick brown fox jumps  over
-\tthe lazy dog.\x20\x20
-Café au lait\u200b here, ﬁnd it.
-
-Use the `--flag` option and **bold** text.
-- item one
-- item two
-
-```
-code(a,b)
-```
-Installation of the Server
-First line
-
-Second line
-A\u3000wide and a \u202fnarrow space
-A full\uff0dwidth ＡＢＣ
-pages 3–4 of 10 − 2
-soft\u00adhyphen and e\u0301te\u0301
-trailing tab\t
-  \t
-last — line
-"""
+TEXT = CASE_TABLES.value("TEXT")
 
 
 def near(text: str, wanted: SearchTerm | str, within: Span | None = None) -> list[tuple[int, int, int, str]]:
@@ -65,29 +39,11 @@ def test_difference_is_reported_with_its_position(
     assert near(TEXT, wanted) == ([(*place, differs)] if place is not None else [])
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted", "expected"),
-    [
-        ("one\ntwo\nthree\n", "two", [(2, 1, 2, "the place only")]),
-        ("one\ntwo\nthree\n", "two\nthree", [(2, 1, 3, "the place only")]),
-        ("one\ntwo\n\nthree\n", "two\n", [(2, 1, 3, "the place only")]),
-        ("a\n---\nb\n", "---", [(2, 1, 2, "the place only")]),
-        ("a\n-----\nb\n", "---", []),
-        ("a\n  two\nb\n", "two", [(2, 1, 2, "indentation (2, not none) at column 1")]),
-        ("a\ntwo  \nb\n", "two", [(2, 1, 2, "trailing blanks (2, not none) at column 4")]),
-        ("a\ntwo", "two ", [(2, 1, 2, "trailing blanks (none, not 1) at column 4")]),
-        ("a\nor two\nb\n", "two", [(2, 4, 2, "more text before it at column 1")]),
-        ("a\ntwo of\nb\n", "two", [(2, 1, 2, "more text after it at column 4")]),
-        ("a\n> two\nb\n", "two", [(2, 3, 2, "more text before it at column 1")]),
-        ("-two\n", "two", [(1, 1, 1, "dashes (U+002D, not nothing) at column 1")]),
-        ("one\n\n\ntwo\n", "one\n\ntwo", [(1, 1, 4, "blank lines (2, not 1) at 3:1")]),
-        ("an entirly new\n", "an entirely new!", [(1, 1, 1, "about 2 of 14 characters, from column 9 on")]),
-    ],
-)  # fmt: skip
+@CASE_TABLES.parametrize("text", "wanted", "expected", tuples=True)
 def test_line_near_miss_covers_whole_lines(
-    text: str, wanted: str, expected: list[tuple[int, int, int, str]]
+    text: str, wanted: str, expected: tuple[tuple[int, int, int, str], ...]
 ) -> None:
-    assert near(text, SearchTerm(text=wanted, whole_lines=True)) == expected
+    assert near(text, SearchTerm(text=wanted, whole_lines=True)) == [*expected]
 
 
 def test_at_most_three_near_misses_are_listed_closest_first() -> None:
@@ -304,19 +260,7 @@ def test_document_is_folded_once_for_all_edits(monkeypatch: pytest.MonkeyPatch) 
 
 # --- Names that are most like a given one.
 
-NAMES = (
-    "installing",
-    "getting started with the cli",
-    "configuration",
-    "environment variables",
-    "faq",
-    "api reference",
-    "32 retry policy",
-    "static method bufferconcatlist totallength",
-    "buffer constants",
-    "über uns",
-    "contributing",
-)
+NAMES = CASE_TABLES.value("NAMES", tuples=True)
 
 MANY = tuple(f"chapter {number} about topic {number}" for number in range(3_000))
 

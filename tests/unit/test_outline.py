@@ -557,24 +557,7 @@ def test_anchors_change_when_the_rules_do(tmp_path: Path) -> None:
 
 # --- Footnote definitions contain blocks, as on GitHub, and these can be edited.
 
-TEXT = """# A
-
-Text[^1] and[^2].
-
-[^1]: Note
-
-    - one
-    - [ ] two
-
-    | k | v |
-    |---|---|
-    | a | 1 |
-
-[^2]: - three
-    - four
-
-[a]: /u
-"""
+TEXT = CASE_TABLES.value("TEXT")
 
 
 @CASE_TABLES.parametrize("edit", "old", "new")

@@ -338,24 +338,13 @@ def rows_of(table: TableSource) -> list[list[str]]:
     return [[table.text_in(row, at) for at in range(len(row.cells))] for row in table.rows]
 
 
-@pytest.mark.parametrize(
-    ("row", "cells", "outer_pipes"),
-    [
-        ("| a | b |", ["a", "b"], (True, True)),
-        ("a | b", ["a", "b"], (False, False)),
-        ("|a", ["a"], (True, False)),
-        ("a|", ["a"], (False, True)),
-        ("||", [""], (True, True)),
-        ("| a \\| b | `c \\| d` |", ["a | b", "`c | d`"], (True, True)),
-        ("a\\|", ["a|"], (False, False)),
-        ("| a | b | c |", ["a", "b", "c"], (True, True)),
-        ("\u00a0a\u00a0|\tb", ["a", "b"], (False, False)),
-    ],
-)
-def test_row_is_split_at_unescaped_pipes(row: str, cells: list[str], outer_pipes: tuple[bool, bool]) -> None:
+@CASE_TABLES.parametrize("row", "cells", "outer_pipes", tuples=True)
+def test_row_is_split_at_unescaped_pipes(
+    row: str, cells: tuple[str, ...], outer_pipes: tuple[bool, bool]
+) -> None:
     (table,) = outline(f"| x | y |\n|---|---|\n{row}\n").tables
 
-    assert rows_of(table) == [cells]
+    assert rows_of(table) == [[*cells]]
     assert (table.rows[0].leads, table.rows[0].trails) == outer_pipes
 
 
@@ -461,13 +450,7 @@ def test_fence_is_closed_only_by_its_last_line(text: str, is_open: bool) -> None
 
 
 # Costs.
-EDITS = {
-    "upsert_table_row": {"keyColumn": "Key", "key": "k{}", "row": {"Value": "new"}},
-    "delete_table_row": {"keyColumn": "Key", "key": "k{}"},
-    "add_list_item": {"item": "new", "after": "task {}"},
-    "remove_list_item": {"item": "task {}"},
-    "set_task": {"item": "task {}", "done": True},
-}
+EDITS = CASE_TABLES.value("EDITS")
 
 
 def steps_of_last(op: str, size: int) -> int:

@@ -20,6 +20,10 @@ import pytest
 import mdplan
 from mdplan import edits
 from tests.conftest import REPOSITORY
+from tests.support.case_tables import CaseTables
+
+CASE_TABLES = CaseTables(__file__)
+
 
 NAMES = [name for name in mdplan.__all__ if name != "__version__"]
 SNAPSHOT = REPOSITORY / "tests" / "snapshots" / "public_names.txt"
@@ -178,18 +182,7 @@ def test_documented_programs_pass_a_strict_type_checker(tmp_path: Path) -> None:
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-WRONG_EDITS = """\
-from mdplan import Document, Engine, Settings, edits
-
-edits.RenameHeading(heading="A", title="B")
-edits.RenameHeading(heading="A")
-edits.SetHeadingLevel(heading="A", level="two")
-edits.MoveSection(section="A", to="B", position="besides")
-Document.from_text("# A").section("A").rename(2)
-Document.from_text("# A", format="html")
-Engine.open(["."]).plan({})["ok"]
-Settings(max_lines="1")
-"""
+WRONG_EDITS = CASE_TABLES.value("WRONG_EDITS")
 WRONG_LINES = {"3", "4", "5", "6", "7", "8", "9", "10"}
 
 

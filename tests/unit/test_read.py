@@ -2,7 +2,6 @@
 
 import subprocess
 from pathlib import Path
-from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -26,49 +25,7 @@ from tests.support.case_tables import CaseTables
 CASE_TABLES = CaseTables(__file__)
 
 
-GUIDE = dedent("""\
-    ---
-    title: The guide
-    ---
-    Welcome.
-
-    # Guide
-
-    First words.
-
-    ## Install
-
-    ```sh
-    make
-    ```
-
-    ~~~
-    other
-    ~~~
-
-    ### Linux
-
-    Use the package.
-
-    <!-- toc:start -->
-    - one
-    <!-- toc:end -->
-
-    ## Use
-
-    <a id="deep"></a>
-    Turn it on.
-
-    > ## Quoted
-
-    ## Use
-
-    Twice.
-
-    [LOG-1] first
-    text
-    [LOG-2] second
-    """)
+GUIDE = CASE_TABLES.value("GUIDE")
 
 
 def outline(text: str, file: str = "a.md") -> Outline:

@@ -20,41 +20,7 @@ from tests.support.case_tables import CaseTables
 CASE_TABLES = CaseTables(__file__)
 
 
-GUIDE = dedent("""\
-    ---
-    title: The guide
-    tags: [a]
-    ---
-    Welcome.
-
-    # Guide
-
-    See [below](#install) and [nowhere](#gone).
-
-    ## Install
-
-    ```sh
-    make
-    ```
-
-    - [x] done
-    - [ ] open
-
-    <!-- toc:start -->
-    <!-- toc:end -->
-
-    ### On `macOS` <a id="mac"></a>
-
-    | key | value |
-    |-----|-------|
-    | a   | 1     |
-
-    > ## Quoted
-
-    ## Install
-
-    [ref]: https://example.org
-    """)
+GUIDE = CASE_TABLES.value("GUIDE")
 
 
 def outline(text: str) -> Outline:
@@ -502,17 +468,9 @@ def test_ini_sections_and_keys_are_listed_with_lines_and_hashes() -> None:
     report = to_wire(stat_plain_text_stat(INI))
 
     assert report["format"] == "ini"
-    assert [{**each, "sectionSha256": "…"} for each in report["iniSections"]] == [
-        {"startLine": 1, "endLine": 3, "sectionSha256": "…", "keys": [{"key": "name", "line": 1}]},
-        {
-            "name": "db",
-            "startLine": 4,
-            "endLine": 7,
-            "sectionSha256": "…",
-            "keys": [{"key": "host", "line": 5}, {"key": "hosts", "line": 6, "endLine": 7}],
-        },
-        {"name": "cache", "startLine": 8, "endLine": 8, "sectionSha256": "…", "keys": []},
-    ]
+    assert [{**each, "sectionSha256": "…"} for each in report["iniSections"]] == CASE_TABLES.value(
+        "test_ini_sections_and_keys_are_listed_with_lines_and_hashes"
+    )
     assert report["iniSections"][2]["sectionSha256"] == sha256_hex(b"[cache]\n")[:16]
     assert report["commentBlocks"] == [{"prefix": "#", "startLine": 3, "endLine": 3}]
     assert report["blankLineGroups"] == [{"start": 2, "end": 2}]

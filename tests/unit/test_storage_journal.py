@@ -30,8 +30,12 @@ from mdplan.storage.lock import locked
 from mdplan.storage.plans import DEFAULT_KEPT_SECONDS, PlanStore
 from mdplan.storage.root import Root
 from mdplan.storage.transactions import Transaction, TransactionFile, before_image, collect, transactions
+from tests.support.case_tables import CaseTables
 from tests.support.commits import change, commit, creation, deletion, journal_of, recovered, sha256
 from tests.support.files import NOBODY, FailingDisk, descriptors, names_in, tree
+
+CASE_TABLES = CaseTables(__file__)
+
 
 ROOT = RecordBinding("/some/root", 12, 3)
 
@@ -365,24 +369,9 @@ def test_failed_garbage_collection_is_a_warning(folder: Path) -> None:
 
 # --- One writer per root, and a state folder that may be a trap.
 
-HOLDER = """
-import sys
-from mdplan.storage.lock import locked
-from mdplan.storage.root import Root
-with locked(Root.open(sys.argv[1])):
-    print("held", flush=True)
-    sys.stdin.read()
-"""
+HOLDER = CASE_TABLES.value("HOLDER")
 
-FORKED = """
-import os, sys
-from mdplan.storage.lock import locked
-from mdplan.storage.root import Root
-with locked(Root.open(sys.argv[1])):
-    if os.fork() == 0:
-        print("held", flush=True)
-    sys.stdin.read()
-"""
+FORKED = CASE_TABLES.value("FORKED")
 
 
 def check_refused(root: Root, code: Code, timeout: float = 5) -> None:

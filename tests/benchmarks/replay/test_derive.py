@@ -20,23 +20,7 @@ CASE_TABLES = CaseTables(__file__)
 
 LONG = "and so on, with many more words in this one line, so that no other edit of it is as short"
 NOTES = "# A\n\nOne line of text.\n\n## B\n\n- [ ] It has water.\n\nLast words.\n"
-LINES = (
-    "# A\n",
-    "## B\n",
-    "\n",
-    "text\n",
-    "- [ ] task\n",
-    "- [x] task\n",
-    "```\n",
-    "- item\n",
-    "| a | b |\n",
-    "|---|---|\n",
-    "| c | d |\n",
-    "---\n",
-    "key: value\n",
-    "ä\r\n",
-    "end",
-)
+LINES = CASE_TABLES.value("LINES", tuples=True)
 
 
 def derived(old: str, new: str) -> Derivation | None:
