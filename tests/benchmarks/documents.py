@@ -12,7 +12,6 @@ from mdplan.text.source import Source
 
 SEED = 2024
 MEGABYTE = 1_000_000
-
 _FRONT_MATTER = re.compile(r"\A---\n.*?^---\n", re.DOTALL | re.MULTILINE)
 _FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 _PLAIN_WORDS = re.compile(r"^[A-Za-z]+(?: [a-z]+){3,5}(?=[ .,\n])", re.MULTILINE)

@@ -748,7 +748,6 @@ def test_missing_author_is_rejected_before_planning(
 
 
 PAGES = {f"docs/{name}.md": f"# {name}\n\nDate: 1\n".encode() for name in ("one", "two", "three")}
-
 CHANGED_SINCE = CASE_TABLES.value("CHANGED_SINCE")
 
 
@@ -817,7 +816,6 @@ def test_unknown_commit_is_rejected_with_its_position(
 
 
 PAGE = b"---\nupdated: never\n---\n\n# Tea\n\n## Brew\n"
-
 HISTORY_MANIFEST = CASE_TABLES.value("HISTORY_MANIFEST")
 
 

@@ -18,7 +18,6 @@ from tests.conftest import FULL, REPOSITORY
 from tests.support.patches import needs_git
 
 pytestmark = [needs_git, pytest.mark.usefixtures("identity")]
-
 BOTS = ("left", "right")
 PLANS = 25 if FULL else 6
 # The steps at which a bot is killed are that far apart.

@@ -35,7 +35,6 @@ CASE_TABLES = CaseTables(__file__)
 
 
 VALUES = Values({"vars": {"x": "Install"}})
-
 PAGE = CASE_TABLES.value("PAGE")
 
 
@@ -294,9 +293,7 @@ def check(written: dict[str, object], filled: dict[str, object], expected: objec
 # --- The published manifest schema accepts and rejects what the bot does.
 
 jsonschema = pytest.importorskip("jsonschema", reason="jsonschema, which comes with mcp, is missing")
-
 ACCEPTED = [case for case in CASES if case.after is not None]
-
 REFUSED = [case for case in CASES if str(case).startswith("unknown-")]
 
 

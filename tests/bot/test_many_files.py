@@ -13,7 +13,6 @@ from tests.bot.big_tree import digests, make_tree
 
 COUNT = 5000
 REPOSITORY = Path(__file__).parents[2]
-
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 

@@ -365,7 +365,6 @@ def test_unknown_split_option_is_rejected(text: str) -> None:
 
 
 LOG = "docs/log.md"
-
 BASE = b"# Log\n\n- a\n"
 
 

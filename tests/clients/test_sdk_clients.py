@@ -26,7 +26,6 @@ PAGE = "# Page\n\nold\n"
 TELLING = "tests.clients.eager_progress_mdplan"
 SECONDS = 300
 Outcome = dict[str, Any]
-
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 

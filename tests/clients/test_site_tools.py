@@ -14,7 +14,6 @@ CASE_TABLES = CaseTables(__file__)
 
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
-
 SITE = CASE_TABLES.value("SITE")
 PAGES = CASE_TABLES.value("PAGES")
 RECIPES: dict[str, tuple[list[dict[str, Any]], str, str]] = {

@@ -16,7 +16,6 @@ from typing import Any
 START = "# Log\n\nEND\n"
 # For a busy machine; nothing is measured.
 PATIENCE = 300.0
-
 Apply = Callable[[dict[str, Any]], str | None]
 
 

@@ -34,7 +34,6 @@ CASE_TABLES = CaseTables(__file__)
 
 # The file of the other program is the last of them, so that its turn comes late in a commit.
 NAMES = (*(f"ours-{number}.md" for number in range(6)), "theirs.md")
-
 ANSWERS = frozenset({None, Code.STALE_BASE, Code.CONFLICT_LATE_WRITE})
 
 

@@ -82,7 +82,6 @@ def test_two_hundred_thousand_mutated_pieces_have_the_same_blocks(corpus: Path, 
 
 # Every so many files, so that the sample has all kinds of documents and takes seconds.
 STEP = 1 if FULL else 12
-
 MAX_UNDECIDED = 1 / 1000
 
 
@@ -112,7 +111,6 @@ def test_nodes_of_real_documents_agree_with_the_parser(
 # --- After edits of real documents the outline is that of the result, though little of it is scanned.
 
 ROUNDS = 10 if FULL else 1
-
 LONGEST = 20_000
 
 

@@ -34,7 +34,6 @@ from tests.support.patches import needs_git
 from tests.support.strict_patch import refused_by_git
 
 pytestmark = pytest.mark.timeout(3600 if FULL else 300)
-
 SHARDS = 16 if FULL else 2
 # Of each file so many sections: each is a plan of the whole file.
 SECTIONS = 100 if FULL else 4

@@ -15,7 +15,6 @@ from tests.support.edit_trials import Document
 from tests.support.front_matter_trials import Tally, try_every_key
 
 pytestmark = pytest.mark.timeout(3600 if FULL else 300)
-
 SHARDS = 16 if FULL else 2
 # Without MDPLAN_FULL=1: one file of so many.
 FILES = 20

@@ -21,7 +21,6 @@ from tests.support.edit_trials import Document
 from tests.support.pages import Page
 
 pytestmark = pytest.mark.timeout(3600 if FULL else 120)
-
 PAIRS = 150 if FULL else 4
 HERE, THERE = "a.md", "sub/b.md"
 _ADDRESS = re.compile(r' (?:href|src)="([^"]*)"')

@@ -27,7 +27,6 @@ CASE_TABLES = CaseTables(__file__)
 
 
 pytestmark = pytest.mark.timeout(3600 if FULL else 120)
-
 TESTS = REPOSITORY / "tests"
 
 # Of each document so many sections, lists, tables and so on: all of them cost hours.
@@ -44,7 +43,6 @@ _NO_TEXT = re.compile(r"<a [^>]*>https?:.*?</a>|<code.*?</code>|<[^>]*>", re.DOT
 
 # Uses of footnotes are counted in their order.
 _FOOTNOTE_USE = re.compile(r' id="fnref-[^"]*"')
-
 Check = Callable[[str, str], bool]
 
 

@@ -21,7 +21,6 @@ CASE_TABLES = CaseTables(__file__)
 
 
 pytestmark = pytest.mark.timeout(600)
-
 FOLDERS = ("src", "first-edition", "redirects")
 
 

@@ -25,7 +25,6 @@ from tests.corpus.sample import as_it_is, files_of, in_all, spread, with_crlf
 from tests.support.edit_trials import Document
 
 pytestmark = pytest.mark.timeout(3600 if FULL else 120)
-
 SHARDS = 16 if FULL else 2
 # Of each document so many sections without MDPLAN_FULL=1.
 SECTIONS = 12

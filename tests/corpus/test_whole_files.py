@@ -20,7 +20,6 @@ from tests.corpus.sample import files_of, spread
 from tests.support.link_check import Site, Target
 
 pytestmark = pytest.mark.timeout(3600)
-
 FOLDERS = ("EIPs", "PowerShell-Docs", "book", "nodejs-api")
 MOST = 6 if FULL else 2
 

@@ -23,7 +23,6 @@ MIXED = "mixed"
 # What is in the state folder itself; the next trial of an exchange removes what one before has left.
 OWN_NAMES = frozenset({".gitignore", "exchange-a", "exchange-b", "format", "history", "lock", "tx"})
 SETTLED = (".done", ".kept", ".undone")
-
 Tree = dict[str, tuple[int, bytes]]
 
 BEFORE = {

@@ -33,7 +33,6 @@ MAX_BYTES = 1 << 16
 # How many violations are enough to fail.
 ENOUGH = 20
 NEXT_CHANGE = Change("other.md", b"other\n", b"changed by the next commit\n")
-
 Recover = Callable[[RootLock], RecoveryResult]
 
 

@@ -15,7 +15,6 @@ from typing import Any
 from mdplan.storage.filesystem import Step
 
 Watch = Callable[[int], AbstractContextManager[object]]
-
 REPOSITORY = Path(__file__).parents[2]
 
 

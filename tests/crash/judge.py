@@ -11,7 +11,6 @@ from tests.crash.volume import Content, Image, tree_of
 STATE = ".mdplan/"
 # What else may be in the state folder itself. The next trial of an exchange removes what one before has left.
 OWN_FILES = frozenset({".gitignore", "format", "exchange-a", "exchange-b"})
-
 Tree = dict[str, Content]
 
 

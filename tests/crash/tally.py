@@ -14,7 +14,6 @@ import pytest
 PROPERTY = "crash-tally"
 COLUMNS = ("points", "states", "errnos", "violations")
 TITLES = ("crash points", "states", "errnos", "violations")
-
 Tally = Callable[..., None]
 
 

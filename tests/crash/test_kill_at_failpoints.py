@@ -30,7 +30,6 @@ from tests.support.files import tree
 
 PARTS = 4
 STARTS = {"no history": make, "history": make_with_history}
-
 Way = Callable[[Trial], Iterator[str]]
 
 

@@ -37,11 +37,8 @@ from tests.crash.tally import Tally
 from tests.crash.volume import Image, Volume, tree_of
 
 BEFORE = (replaced("before.md"),)
-
 MIXED = (*replaced("a.md"), *created("x/y/new.md"), *deleted("d/gone.md"), *renamed("d/from.md", "to.md"))
-
 FIRST, SECOND, THIRD = b"first\n", b"the second\n", b"this is the third\n"
-
 LINKED = Scenario("rename-by-link", renamed("d/from.md", "to.md"), BEFORE, exchange=False)
 
 UNDONE = Scenario(
@@ -95,7 +92,6 @@ CLUTTERED = (
 
 # What a fault is tried on at each of its operations.
 FAULTY = Scenario("some", (*replaced("a.md"), *created("x/new.md"), *deleted("d/gone.md")), BEFORE)
-
 FORMS = pytest.mark.parametrize("recovery", [explicit, before_answer])
 
 
@@ -269,7 +265,6 @@ def test_rollback_after_a_fault_may_be_interrupted(
 # --- The simulated disk behaves like a real one, and loses exactly the unsynced changes in a crash.
 
 FOLDERS = ("", "d", "e")
-
 NAMES = ("a", "b", "d", "e")
 
 
@@ -628,5 +623,4 @@ def whole_tree(disk: FileSystem, folder: int) -> dict[str, object]:
 
 
 TestBothDisks = BothDisks.TestCase
-
 TestBothDisks.settings = settings(max_examples=2000 if FULL else 12, stateful_step_count=20)

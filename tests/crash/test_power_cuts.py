@@ -21,7 +21,6 @@ from tests.crash.trial import APPLY, LOOKING, RECOVER
 from tests.support.files import tree
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
-
 KINDS = ("ext4", "xfs")
 PARTS = 4
 # What was made durable by a sync is seen by a cut before the operation after it.

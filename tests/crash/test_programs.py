@@ -41,9 +41,7 @@ def test_file_of_another_program_is_never_replaced(scenario: Scenario, tmp_path:
 # says.
 
 FILES = 300
-
 OLD, NEW = "# File\n\nOld text.\n", "# File\n\nNew text.\n"
-
 APPLY = 7
 
 

@@ -31,7 +31,6 @@ from tests.crash.trial import APPLY, RECOVER
 from tests.support.files import NOBODY, as_nobody, tree
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
-
 BLOCK = 4096
 
 

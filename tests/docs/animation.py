@@ -32,7 +32,6 @@ _ROWS: Final = 21
 _TYPING_SECONDS: Final = 0.35
 _READING_SECONDS: Final = 2.6
 _WIDTH, _HEIGHT, _MARGIN = 8.43, 18, 16
-
 _COLOUR: Final = re.compile(r"\x1b\[([0-9;]*)m")
 # Codes of a terminal, and the class of a text that has them. The others give no colour.
 _CLASSES: Final = {"1": "b", "2": "d", "31": "r", "32": "g", "33": "y", "36": "c"}

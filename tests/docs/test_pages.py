@@ -140,7 +140,6 @@ def test_lint_checks_the_documents() -> None:
 # --- Generated reference pages are complete.
 
 REFERENCE = REPOSITORY / "docs" / "reference"
-
 PACKAGE = REPOSITORY / "mdplan"
 
 
@@ -176,7 +175,6 @@ def test_pages_contain_no_text_that_browsers_read_as_a_tag() -> None:
 # --- Each row of the table in `docs/explanation/section-ids.md` says what happens to the ID.
 
 PAGE = (REPOSITORY / "docs" / "explanation" / "section-ids.md").read_text(encoding="utf-8")
-
 BEFORE = "# Guide\n\n## Install\n\nRun it.\n\n## Use\n\nUse it.\n"
 
 # The document after the change of each row, and the heading path of the section then.
@@ -222,7 +220,6 @@ def test_each_kind_of_change_has_a_row() -> None:
 # --- The page on semantics says what the engine does, to the byte.
 
 SEMANTICS_PAGE = (REPOSITORY / "docs" / "explanation" / "semantics.md").read_text(encoding="utf-8")
-
 EXAMPLES = list(examples_of(SEMANTICS_PAGE))
 
 

@@ -56,16 +56,12 @@ def test_tutorial_shows_what_a_new_user_sees(tmp_path: Path, *, update_cases: bo
 # same.
 
 KEYSTROKES_PAGE = DOCS / "how-to" / "edit-in-the-shell.md"
-
 PROGRAMS = ("mdplan", "sed", "perl", "yq", "vi")
-
 MOST = 1.3
-
 TABLE = re.compile(r"^\| Edit \| mdplan .*\n(?:\|.*\n)*", re.MULTILINE)
 
 # The oldest version of yq that edits front matter in place.
 YQ = (4, 4)
-
 BIN = Path(sys.executable).parent
 
 
@@ -80,7 +76,6 @@ def edits() -> dict[str, dict[str, str]]:
 
 
 EDITS = edits()
-
 RUNS = [(edit, program) for edit, typed in EDITS.items() for program in typed if program != "mdplan"]
 
 

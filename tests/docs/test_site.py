@@ -22,14 +22,11 @@ from tests.docs.pages import blocks_of
 from tests.support.golden_cases import find_cases
 
 DOCS = REPOSITORY / "docs"
-
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "samples" not in path.relative_to(DOCS).parts)
 
 # An element that loads what its attribute names as soon as the page is shown.
 LOADED = {("script", "src"), ("img", "src"), ("link", "href"), ("iframe", "src")}
-
 BLOCK = re.compile(r"^(`{3,})[^`\n]*\n.*?^\1`*$", re.MULTILINE | re.DOTALL)
-
 LINK = re.compile(r"\]\(((?:[^()\s]|\([^()\s]*\))+)\)")
 
 
@@ -154,7 +151,6 @@ def test_links_work_on_a_page_of_the_repository_too(page: Path) -> None:
 # --- The page on the architecture names what exists.
 
 PAGE = (REPOSITORY / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
-
 CODE = "".join(path.read_text(encoding="utf-8") for path in (REPOSITORY / "mdplan").rglob("*.py"))
 
 
@@ -223,7 +219,6 @@ def test_diagram_of_the_packages_has_every_package() -> None:
 # --- `docs/contributing/adding-an-operation.md` follows an existing operation.
 
 PATH = REPOSITORY / "docs" / "contributing" / "adding-an-operation.md"
-
 ADDING_AN_OPERATION_PAGE = PATH.read_text(encoding="utf-8")
 
 

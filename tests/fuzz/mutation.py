@@ -9,7 +9,6 @@ from typing import Any, Final, TypeAlias
 
 Json: TypeAlias = Any
 Place: TypeAlias = "tuple[dict[str, Any] | list[Any], Any]"
-
 _LINES: Final = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 PIECES: Final[tuple[bytes, ...]] = (
     *(b"\n", b"\r\n", b"\r", b"\n\n", b" ", b"    ", b"\t", b"\xe2\x80\xa8", b"\x0c", b"\x85", b"\xc2\x85"),

@@ -21,7 +21,6 @@ from tests.surfaces.command_line import mdplan
 FRONT_MATTER_SECONDS = 5.0
 PATTERN_SECONDS = 8.0
 PAYLOAD_SECONDS = 20.0
-
 ALIASES = zip("abcdefgh", "bcdefghi", strict=True)
 YAML = {
     "alias bomb": "a: &a [x,x,x]\n" + "".join(f"{b}: &{b} [*{a},*{a},*{a}]\n" for a, b in ALIASES),

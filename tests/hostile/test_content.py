@@ -118,9 +118,7 @@ GENERATORS: dict[str, Callable[[int], str]] = {
 }
 
 QUICK = 16 * 1024
-
 MEDIUM = 64 * 1024
-
 LARGE = 2 * 1024 * 1024
 
 
@@ -255,7 +253,6 @@ def test_position_after_the_end_is_refused(place: Place, record: Record) -> None
 # deadline.
 
 LINES = DEFAULT_SETTINGS.max_lines
-
 PARSED_BYTES = DEFAULT_SETTINGS.max_file_bytes
 
 # What comes before lines that are repeated, and these.
@@ -349,11 +346,8 @@ def test_exceeded_deadline_is_reported_clearly(place: Place, record: Record, nam
 # traceback.
 
 WRONG = ("1e999", "-1e999", "NaN", "12345678901234567890123", "{}", "[]", '"\\ud800"', "[" * 300 + "]" * 300)
-
 EDIT = {"op": "append_to_section", "headingPath": ["Here"], "occurrence": 1, "markdown": "x"}
-
 BATCH = {"files": [{"file": "here.md", "edits": [EDIT]}], "backup": True}
-
 _HOLE = "\x00hole"
 
 

@@ -42,13 +42,9 @@ CASE_TABLES = CaseTables(__file__)
 
 
 TEXT = "# A\n\nold\n\nmore\n"
-
 EDIT = {"op": "replace_match", "pattern": "old", "replacement": "new"}
-
 OTHER = {"op": "replace_match", "pattern": "more", "replacement": "less"}
-
 BATCH = {"file": "a.md", "edits": [EDIT, OTHER]}
-
 STRICT = Settings(require_approval=True)
 
 
@@ -357,11 +353,8 @@ def _version(reviewing: ReviewService, plan_id: str) -> str:
 # found within the number of examples of a full run: see `MUTANTS`.
 
 EXAMPLES = 20
-
 FULL_EXAMPLES = 300
-
 STEPS = 20
-
 TestDecisions = DecisionMachine.TestCase
 
 TestDecisions.settings = settings(

@@ -30,7 +30,6 @@ CASE_TABLES = CaseTables(__file__)
 
 
 GROUPS = ("FILES", "PATTERNS", "BATCHES", "COMMITS", "HISTORY", "REPORTS")
-
 LIMITS: list[LimitOption] = [limit for group in GROUPS for limit in getattr(limit_options, group)]
 
 # What is a choice and no limit.
@@ -105,11 +104,8 @@ def test_page_on_limits_has_each_with_its_variable_and_default() -> None:
 
 
 BATCH = CASE_TABLES.value("BATCH")
-
 CATASTROPHE = ["search", "--regex", r"(a|aa)+$", "guide.md"]
-
 FRONT_MATTER = {"file": "guide.md", "edits": [{"op": "set_front_matter", "key": "k", "value": 1}]}
-
 GROWTH = {"file": "guide.md", "edits": [{"op": "append_to_file", "markdown": "x\n" * 300}]}
 
 TWO_FILES = {
@@ -222,7 +218,6 @@ def test_limit_names_are_unique() -> None:
 # does.
 
 MOST = Settings().report_characters
-
 LINES_AROUND = 20
 
 

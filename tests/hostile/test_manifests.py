@@ -16,7 +16,6 @@ CASE_TABLES = CaseTables(__file__)
 
 
 EDIT = "{op: append_to_file, markdown: Owned.}"
-
 RULE = f"files: [{{file: guide.md, edits: [{EDIT}]}}]\n"
 
 
@@ -105,7 +104,6 @@ def test_tag_of_a_manifest_never_makes_an_object(tmp_path: Path, monkeypatch: py
 # --- S3: a manifest, and the data that it names, never lead to a file outside of the manifest's root.
 
 SECRET = "sesame-4711"
-
 MANIFEST = CASE_TABLES.value("MANIFEST")
 
 

@@ -51,9 +51,7 @@ CASE_TABLES = CaseTables(__file__)
 
 
 OUTSIDE = Code.PATH_OUTSIDE_ROOT
-
 INVALID = Code.PATH_INVALID
-
 ARGUMENT = Code.INVALID_ARGUMENT
 
 REFUSED = {
@@ -273,9 +271,7 @@ def test_several_roots_do_not_bypass_the_path_rules(place: Place, record: Record
 
 # S5
 WORD = "ultramarine"
-
 SETTINGS = Settings(durability=Durability.PROCESS)
-
 SCOPES: dict[str, dict[str, list[str]]] = CASE_TABLES.value("SCOPES")
 
 
@@ -500,13 +496,9 @@ def test_recovery_never_names_denied_files(
 # check, so that it is certain that there was one.
 
 TRIES = 10_000 if FULL else 1_000
-
 MOST_TRIES = 20_000
-
 MOST_OF_THE_CHECK = 200_000
-
 INSIDE = b"# Inside\n\ninside\n"
-
 RACED_OUTSIDE = b"# Outside\n\nsecret\n"
 
 # What a path that is there only sometimes, or a commit whose folder goes away, may be answered with.

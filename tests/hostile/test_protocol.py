@@ -31,9 +31,7 @@ CASE_TABLES = CaseTables(__file__)
 
 # What Python calls a name that is no UTF-8.
 ODD_NAME = os.fsdecode(b"caf\xe9.md")
-
 EDIT = {"op": "append_to_file", "markdown": "Owned."}
-
 LIMIT = 1_000_000
 
 
@@ -61,11 +59,8 @@ def nested(depth: int) -> str:
 
 
 STAT = {"file": "here.md"}
-
 APPLY = {"file": "here.md", "edits": [EDIT]}
-
 ARGUMENT = {"INVALID_ARGUMENT"}
-
 UNREADABLE = {"INVALID_ARGUMENT", "error", "silence", "HTTP 400"}
 
 HOSTILE = {

@@ -17,9 +17,7 @@ CASE_TABLES = CaseTables(__file__)
 
 
 pytestmark = [needs_git, pytest.mark.usefixtures("identity")]
-
 MANIFEST = CASE_TABLES.value("MANIFEST")
-
 STABLE = CASE_TABLES.value("STABLE")
 
 

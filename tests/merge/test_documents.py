@@ -24,7 +24,6 @@ CASE_TABLES = CaseTables(__file__)
 
 
 LIST = "# Log\n\n## Unreleased\n\n- alpha\n- beta\n\n## 1.0\n\n- old\n"
-
 GROUPS = LIST.replace("## Unreleased\n", "## Unreleased\n\n### Added\n")
 
 

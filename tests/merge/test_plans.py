@@ -26,11 +26,8 @@ CASE_TABLES = CaseTables(__file__)
 
 
 SETTINGS = Settings(durability=Durability.PROCESS, lock_timeout=0.2)
-
 GUIDE = "# Guide\n\n## Done\n\n- a task\n\n## Open\n\nText of today.\n"
-
 ADD = {"op": "add_list_item", "heading": "Done", "item": "of the plan"}
-
 REWRITE = {"op": "replace_match", "pattern": "Text of today", "replacement": "Text of the plan"}
 
 
@@ -152,7 +149,6 @@ def test_data_file_is_merged_by_key(engine: Engine, file: Path) -> None:
 # ours.
 
 SECTION = CASE_TABLES.value("SECTION")
-
 BASE = "# Document\n\n" + "\n".join(map(SECTION.format, range(6)))
 
 # What an agent does to one section, by the number of it.

@@ -25,7 +25,6 @@ from tests.surfaces.mcp_calls import calls_to
 PACKAGING = REPOSITORY / "packaging"
 BUNDLE = json.loads((PACKAGING / "mcpb" / "manifest.json").read_bytes())
 SECONDS = 300
-
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 

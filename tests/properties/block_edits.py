@@ -12,7 +12,6 @@ from tests.properties.markdown_documents import payloads
 from tests.properties.strategies import edit_lists
 
 Edit = dict[str, Any]
-
 _CODE = ("", "new", "new\nlines\n", "```\nin\n```", "~~~~", "\n\n", "\tx\n  y", "# no heading", "> q\n- l")
 
 

@@ -16,7 +16,6 @@ from tests.properties.markdown_documents import documents
 from tests.properties.section_edits import addresses
 
 Folder = Mapping[str, Outline]
-
 MARKDOWN_FILES = ("a.md", "b.md", "docs/c.md")
 INI_FILE = "k.ini"
 _LINKS = (

@@ -9,7 +9,6 @@ from mdplan.data.ini import IniOutline
 from mdplan.markdown.outline import Outline, of_source
 
 Edit = dict[str, Any]
-
 NAMES = ("host", "Host", "port", "a b", "x.y", "päth", "k")
 SECTIONS = ("db", "cache", "a b", "x.y")
 VALUES = ("1", "", "a = b", "c:\\d;e", '"quoted # text"', "two words", "[x]", "ü\u2028v", "a\x0bb", "%(x)s")

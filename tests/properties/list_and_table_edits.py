@@ -10,7 +10,6 @@ from mdplan.operations.lists import ListOperation
 from tests.properties.own_fields import own_fields
 
 Edit = dict[str, Any]
-
 _VALUES = ("", "x", "new value", "a|b", "`p|q`", "end\\", "- x")
 _ITEMS = ("new", "[ ] new", "new\n\nmore", "- new\n  - nested", "```\ncode\n```", "one", "***", "# new")
 

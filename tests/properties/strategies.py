@@ -16,7 +16,6 @@ FALSE_LINE_ENDS = ("\u2028", "\u2029", "\u0085", "\v", "\f", "\x1c", "\x1d", "\x
 # Lines that could be taken for the marks of a diff, and text of one to four bytes a character.
 DIFF_MARKS = ("-- x", "++ x", "--- a/x", "+++ b/x", "@@ -1,1 +1,1 @@", "\\ No newline at end of file", "diff")
 WORDS = ("a", "b", " ", "\t", "# T", "- x", "", "é", "ß", "日本", "\U0001f600", "e\u0301", "\ufeff")
-
 BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\xff\xfe\0\0", b"\0\0\xfe\xff")
 NOT_UTF8 = (b"\xff", b"\xc3", b"\xe2\x80", b"\xed\xa0\x80", b"\x80", b"\xf0\x9f")
 # What means something in Markdown, HTML, addresses, paths, YAML and TOML, and letters of odd width or case.

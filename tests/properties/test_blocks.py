@@ -45,7 +45,6 @@ CASE_TABLES = CaseTables(__file__)
 
 
 MANY = settings(max_examples=5000 if FULL else 20, deadline=None)
-
 Edit = dict[str, Any]
 
 
@@ -55,11 +54,8 @@ def outline_of(text: str) -> Outline:
 
 # Tables.
 VALUES = CASE_TABLES.value("VALUES")
-
 CELLS = ["", " ", "1", " 1 ", " two words ", "k", " k  ", "`k`", "\\|", " a\\|b ", "x\\\\ ", "  9"]
-
 PREFIXES = ["", "", "", "> ", "- ", "1. ", "> > ", "- > "]
-
 BEHIND = ["", "\n", "\ntext\n", "# H\n", "> quote\n", "- item\n", "```\ncode\n```\n"]
 
 
@@ -330,7 +326,6 @@ def test_removed_item_goes_with_its_content_and_nothing_else(text: str, data: st
 
 
 PLACES = st.sampled_from(["end", "start", "after", "before", "under"])
-
 NEW = st.sampled_from(["new", "[ ] new", "new\n\nmore", "new\n- nested", "- new", "new\nline"])
 
 

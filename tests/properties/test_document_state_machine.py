@@ -36,7 +36,6 @@ from tests.properties.plan_laws import check_wire, spliced
 from tests.support.strict_patch import apply_strictly
 
 pytestmark = pytest.mark.timeout(7200 if FULL else 240)
-
 NAMES = ("doc.md", "doc.md", "doc.md", "doc.ini")
 SETTINGS = settings(
     max_examples=500 if FULL else 12,

@@ -38,9 +38,7 @@ FLOW = st.sampled_from(
 )
 
 COMMENT = st.sampled_from(["", "", " # note", "   # a: b"])
-
 BETWEEN = st.sampled_from([(), (), ("",), ("# comment",), ("", "  # indented", "")])
-
 KEYS = st.sampled_from(["a", "b", "title", "ms.date", "'quoted key'", '"x: y"', "12", "yes", "é"])
 
 
@@ -208,11 +206,8 @@ def test_string_is_accepted_in_both_formats(text: str, value: object) -> None:
 # alone.
 
 MANY = settings(max_examples=5000 if FULL else 20)
-
 TOP = "\x01"
-
 Values: TypeAlias = dict[str, dict[str, str | None]]
-
 Model: TypeAlias = list[tuple[str | None, list[tuple[str, str | None]]]]
 
 

@@ -26,15 +26,10 @@ from tests.docs.pages import blocks_of
 from tests.support.link_check import Site
 
 NAMES = ("a.md", "docs/b.md", "docs/deep/c d.md")
-
 NEW_NAMES = ("x.md", "docs/(y).md", "more/z z.md", "docs/deep/ü.md")
-
 TITLES = ("Notes", "The *end*", "`Code` & more", "Notes 1")
-
 SECTIONS = 3
-
 _SLUG = re.compile(r"[^\w\- ]")
-
 _LINK = re.compile(r"\[link(\d+)\]\((<[^>]*>|(?:[^()\s]|\([^()\s]*\))*)\)")
 
 
@@ -196,7 +191,6 @@ def test_links_keep_their_targets(tree: dict[str, str], files: list[dict[str, An
 # --- Laws of the rules of a site: what a link names can be written again, in the style of the link.
 
 SITE_NAMES = st.sampled_from(["a", "b.md", "index.md", "guide", "README.md", "en", "x.html"])
-
 FILES = st.lists(SITE_NAMES, min_size=1, max_size=4).map(lambda parts: "/".join([*parts[:-1], "page.md"]))
 
 RULES = st.sampled_from(

@@ -14,9 +14,7 @@ from mdplan.text.edit import EditList
 from mdplan.text.source import Source
 
 _WORDS = st.sampled_from(["a", "B", "b c", "[x](y)", "*z*", ""])
-
 _NESTED = st.sampled_from(["", "\n  - nested", "\n\n  more", "\n  ```\n  code", "\n  lazy\ntext"])
-
 _ITEMS = st.lists(st.builds(lambda word, rest: f"- {word or 'w'}{rest}", _WORDS, _NESTED), min_size=1)
 
 

@@ -35,9 +35,7 @@ NAME = "doc.md"
 
 # Each example opens folders and stores plans.
 LESS = settings(max_examples=1000 if FULL else 12)
-
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | float | bool | None"
-
 Batch: TypeAlias = dict[str, Json]
 
 
@@ -153,9 +151,7 @@ JSON_VALUES = st.recursive(
 )
 
 ANY_FIELDS = st.dictionaries(st.sampled_from(NAMES), JSON_VALUES, max_size=6)
-
 ANY_EDITS = ANY_FIELDS | st.builds(dict, ANY_FIELDS, op=st.sampled_from(sorted(OPERATIONS)))
-
 BATCH_FIELDS = ("file", "files", "edits", "dryRun", "accept", "baseSha256", "encoding", "sequential")
 
 
@@ -340,11 +336,8 @@ def test_strategies_draw_only_existing_operations() -> None:
 # --- Any batch, then its undo, gives the same bytes; then the undo of that, the result.
 
 SETTINGS = Settings(durability=Durability.PROCESS)
-
 FILE_NAMES = ("a.md", "b.txt", "docs/c.md", "new/d.md")
-
 LINES = st.sampled_from(["# A", "## B", "one", "", "  two", "caf\u00e9", "\u2028", "- x"])
-
 LINE_ENDS = st.sampled_from(["\n", "\r\n", "\r"])
 
 

@@ -82,11 +82,8 @@ def test_marks_never_split_a_character_from_its_accents(text: str) -> None:
 # --- The page shows any text of files completely, and none of it as markup.
 
 TEXT = st.text(characters("<>&\"'/= \tab\u202e\x1b\u200b\u00e9\U0001f600", exclude_characters="\n"))
-
 LINE_TAGS = re.compile(r"</?(?:ins|del)>|<i class=\"(?:blank|tab)\">|</i>|<b class=\"(?:hidden|end)\">|</b>")
-
 BLOCKS = "p|ul|ol|li|pre|code|blockquote|table|thead|tbody|tr|th|td|em|strong|s|br|hr|span"
-
 MARKDOWN_TAG = re.compile(rf"</?(?:{BLOCKS})(?: start=\"\d+\"| class=\"md-[a-z]+( md-h\d)?\")? ?/?>")
 
 

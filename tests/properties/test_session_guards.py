@@ -33,11 +33,8 @@ from mdplan.storage.root import Workspace
 from tests.surfaces.mcp_calls import Calls, calls_to
 
 FILES = ("a.md", "b.md")
-
 LOOKS = ("stat", "read", "hits")
-
 BLIND = ("count", "folder", "preview")
-
 WRITES = ("append", "all", "lines", "heading", "both")
 
 # Who (a client, or the foreign writer), what, and of which file.
@@ -143,9 +140,7 @@ def test_stale_write_names_the_section_that_changed() -> None:
 
 
 OLD = "# Title\n\none\n\n## Use\n\ntwo\n"
-
 NEW = OLD.replace("two", "TWO")
-
 ONE = {"op": "replace_match", "pattern": "one", "replacement": "1"}
 
 

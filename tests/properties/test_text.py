@@ -41,7 +41,6 @@ CASE_TABLES = CaseTables(__file__)
 
 # Encodings of one, two and up to four bytes a character, with characters that they can hold.
 ALPHABETS = CASE_TABLES.value("ALPHABETS")
-
 UNKNOWN = "bytes that are not all UTF-8"
 
 

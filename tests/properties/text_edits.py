@@ -11,7 +11,6 @@ from tests.properties.markdown_documents import hostile_payloads, new_sections, 
 from tests.properties.section_edits import addresses
 
 Edit = dict[str, Any]
-
 _PATTERNS = ("text", "1.0", "o", "e", "one", "#", "nothing like it", "\n", "Install")
 _REGEXES = ("t.xt", r"(\w+)\.0", "^#+ ", "$", r"\s+", "(o)|(e)", "(", "^.*$")
 

@@ -257,7 +257,6 @@ SECTIONS = {
 }
 
 TEXT = "# Guide\n\n" + "\n".join(SECTIONS.values())
-
 MOVE = {"op": "move_section", "heading": "A", "toHeadingPath": ["Guide", "C"], "position": "after"}
 
 

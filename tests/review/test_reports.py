@@ -137,7 +137,6 @@ def test_sarif_log_matches_the_official_schema(problems: list[Diagnostic]) -> No
 # --- A plan as a comment on a pull request: it fits, folds, and nothing in it breaks out of its code.
 
 GOLDEN = Path(__file__).parent / "comments"
-
 GITHUB_LIMIT = 65_536
 
 TAGS = {

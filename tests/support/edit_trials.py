@@ -29,11 +29,8 @@ from tests.support.pages import Page
 from tests.support.strict_patch import NamedDiff, apply_strictly, changed_lines
 
 NEW_TEXT = "Text that a test appends\nto section {}."
-
 NEW_PARAGRAPH = re.compile(r"<p>Text that a test appends\nto section (\d+)\.</p>\n")
-
 HEADING = re.compile(r"<h[1-6]>")
-
 NEW_TITLE = "Title that a test gives to section {}"
 
 # Every reason for which an edit of these tests may be refused.

@@ -6,7 +6,6 @@ from difflib import SequenceMatcher
 from tests.support.patches import Tree, lf_lines
 
 _CONTEXT = 3
-
 _NO_NEWLINE = b"\n\\ No newline at end of file\n"
 
 

@@ -25,9 +25,7 @@ CASE_TABLES = CaseTables(__file__)
 
 
 NEW_KEY = "zz new key"
-
 NEW_ITEM = "zz: new item"
-
 VALUES: list[Any] = CASE_TABLES.value("VALUES")
 
 

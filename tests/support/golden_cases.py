@@ -30,7 +30,6 @@ _HASH = re.compile(
 )
 
 Tree = dict[str, bytes]
-
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | float | bool | None"
 
 # Most diagnostics have these, so that cases do not repeat them.

@@ -14,13 +14,9 @@ from urllib.parse import unquote
 from tests.support.pages import Page
 
 _HREF = re.compile(r'<a href="([^"]*)"(?! class="footnote-backref")')
-
 _RAW_HREF = re.compile(r"<a\s[^<>]*?\bhref\s*=\s*[\"']?([^\"'\s>]+)", re.IGNORECASE)
-
 _CODE = re.compile(r"<code[^>]*>.*?</code>", re.DOTALL)
-
 _EXTERNAL = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
-
 _PAGE = re.compile(r"\.html\Z")
 
 

@@ -34,13 +34,9 @@ from mdplan.text.source import Source
 from tests.properties.hostile_markdown import random_document
 
 BlockFact = tuple[str, int]
-
 InlineFact = tuple[str, str, str]
-
 Facts = list[BlockFact] | Counter[InlineFact]
-
 _EXTENSIONS = ["table", "tasklist", "strikethrough", "autolink"]
-
 _OPTIONS = cmark.Options.CMARK_OPT_SOURCEPOS | cmark.Options.CMARK_OPT_FOOTNOTES
 
 _TAGS = {
@@ -66,7 +62,6 @@ _KINDS = {
 
 # cmark-gfm leaves these destinations out.
 _UNSAFE = re.compile(r"(?:javascript|vbscript|file|data):", re.IGNORECASE)
-
 _FOOTNOTE_DEFINITION = re.compile(r"\[\^([^\]\s]+)\]:")
 
 # Content has none of the marks of containers that its lines have, and no backslash of an escaped pipe.
@@ -271,13 +266,9 @@ class _Page(HTMLParser):
 # all that markdown-it-py gives must be the same.
 
 EXTENSIONS = ["table", "tasklist", "strikethrough", "autolink"]
-
 OPTIONS = cmark.Options.CMARK_OPT_SOURCEPOS
-
 _LINES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
-
 _LINE_END = re.compile(r"\r\n?")
-
 _OPENING = re.compile(r'<(h[1-6]|ul|ol|li|blockquote|pre|table|hr)(?: start="\d+")? data-sourcepos="(\d+):')
 
 BLOCK_TAGS = {
@@ -290,7 +281,6 @@ BLOCK_TAGS = {
 }
 
 _FOOTNOTE = "[^"
-
 _DEFINITION = "]:"
 
 # Of such a tab the mark takes one column, and others are spaces of code: to markdown-it-py it stays a tab.
@@ -304,7 +294,6 @@ _BLANK_TO_MARKDOWN_IT = re.compile(r"^[ \t|]*[^\S \t\n][\s|]*$", re.MULTILINE)
 
 # To markdown-it-py any white space can be in a tag, to CommonMark that of ASCII.
 _BLANK_IN_TAG = re.compile(r"<[^>]*[^\S \t\n\v\f]")
-
 _INDENTED_QUOTE = re.compile(r"^[ \t>]*(?: {4}|\t)[ \t]*>", re.MULTILINE)
 
 # To cmark-gfm such a tag ends the text of the inner quote, and code can follow; but HTML of kind 7 cannot
@@ -407,7 +396,6 @@ def difference(text: str) -> str | None:
 # each node, in document order, its kind and what it says.
 
 Fact = tuple[str, ...]
-
 Definitions = dict[str, dict[str, str]]
 
 # What may be before an address to the plugin that reads bare ones.

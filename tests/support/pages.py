@@ -10,27 +10,18 @@ from cmarkgfm import _cmark, cmark
 from cmarkgfm.cmark import Options
 
 _OPTIONS = Options.CMARK_OPT_SOURCEPOS | Options.CMARK_OPT_FOOTNOTES
-
 _EXTENSIONS = ("table", "autolink", "strikethrough", "tasklist")
-
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n.*?^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
-
 _SOURCE_PLACE = re.compile(r' data-sourcepos="(\d+):[^"]*"')
-
 _HEADING = re.compile(r"<h([1-6])>(.*?)</h\1>", re.DOTALL)
 
 # An explicit ID behind a title, as VuePress and kramdown read it, stays with the heading.
 _ATTRIBUTES = re.compile(r" *\{#[^{}]*\}\Z")
 _HEADING_LINE = re.compile(r'<h[1-6] data-sourcepos="(\d+):')
-
 _TAG = re.compile(r"<[^>]*>")
-
 _IMAGE = re.compile(r'<img [^>]*?alt="([^"]*)"[^>]*>')
-
 _FRAGMENT = re.compile(r'<a href="#([^"]*)"(?! class="footnote-backref")')
-
 _EXPLICIT = re.compile(r"<[a-z][^<>]*?\b(?:id|name)\s*=\s*[\"']?([^\s\"'>]+)", re.IGNORECASE)
-
 _NOT_IN_SLUG = re.compile(r"[^\w\- ]")
 
 

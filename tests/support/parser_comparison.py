@@ -20,9 +20,7 @@ Class = tuple[str, str, str]
 
 # The first of them names the class where nodes of several kinds differ.
 KINDS = ("heading", "table", "code", "rule", "quote", "list", "item", "footnote", "image", "link")
-
 SUBJECTS = ("blocks", "inline nodes")
-
 NOT_COMPARED = "not compared: undecided nodes, or a footnote defined twice"
 
 

@@ -19,11 +19,8 @@ from mdplan.text.diff import file_diff, find_hunks
 from mdplan.text.source import ByteEdit
 
 Tree = dict[str, bytes]
-
 Tool = Callable[[Tree, bytes], Tree]
-
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-
 needs_patch = pytest.mark.skipif(shutil.which("patch") is None, reason="GNU patch is not installed")
 
 

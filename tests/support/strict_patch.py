@@ -12,7 +12,6 @@ from pathlib import Path
 from tests.support.patches import lf_lines
 
 _HUNK = re.compile(rb"@@ -(\d+),(\d+) \+(\d+),(\d+) @@\n")
-
 _NO_NEWLINE = b"\\ No newline at end of file\n"
 
 # git holds all results of one run in memory.

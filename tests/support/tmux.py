@@ -12,11 +12,8 @@ from pathlib import Path
 import pytest
 
 PROMPT = "$ "
-
 BASH = "bash --norc --noprofile"
-
 _SECONDS = 60
-
 _STEP = 0.04
 
 

@@ -30,7 +30,6 @@ CASE_TABLES = CaseTables(__file__)
 
 # One line of a terminal with 24 is for the prompt that follows.
 MOST_LINES = 23
-
 MOST_COLUMNS = 80
 
 
@@ -77,9 +76,7 @@ def test_first_screen_of_edit_lists_each_operation_once() -> None:
 # --- The commands of the README and the demo give the shown output.
 
 REPOSITORY = Path(__file__).parents[2]
-
 SAMPLES = REPOSITORY / "docs" / "samples"
-
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 
 
@@ -430,7 +427,6 @@ def test_each_ending_exits_with_its_code(
 # --- Common mistakes at the command line: the message names what was meant, or where to correct it.
 
 FILES = CASE_TABLES.value("FILES")
-
 MISTAKES = CASE_TABLES.value("MISTAKES")
 
 

@@ -143,9 +143,7 @@ def test_completion_describes_a_plan_by_its_files(project: Path) -> None:
 # tasks.
 
 PAGE = CASE_TABLES.value("PAGE")
-
 SHELLS = CASE_TABLES.value("SHELLS", tuples=True)
-
 TYPED = CASE_TABLES.value("TYPED")
 
 

@@ -32,7 +32,6 @@ REQUIREMENTS = REPOSITORY / "packaging" / "github-action" / "requirements.txt"
 PIP_INSTALL = "-I -m pip install --quiet --disable-pip-version-check"
 # GitHub calls bash so.
 BASH = ("bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c")
-
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
 
 

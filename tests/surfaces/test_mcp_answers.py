@@ -229,15 +229,10 @@ def test_slightly_long_diff_loses_at_most_its_last_hunk(diff: str) -> None:
 # --- Answers are short: each fact once, in data as in text.
 
 MOST_OF_17_EDITS = 6_000
-
 MOST_OF_A_CELL = 1_200
-
 MOST_OF_290_SECTIONS = 12_500
-
 RATIO, BESIDE = 1.3, 200
-
 CALLS = 200 if FULL else 60
-
 WORDS = CASE_TABLES.value("WORDS", tuples=True)
 
 
@@ -392,7 +387,6 @@ PROBLEMS = tuple(
 )
 
 SHORT_PLAN = PlanReport(ok=True, plan_id="sha256-p", files=FILES, edit_results=EDITS)
-
 DIFF = "diff --git a/a b/a\n--- a/a\n+++ b/a\n" + "@@ -1,1 +1,1 @@\n-a\n+b\n" * 9_000
 
 

@@ -34,16 +34,12 @@ CASE_TABLES = CaseTables(__file__)
 
 
 APPS: Final = advertise(EXTENSION_ID, {"mimeTypes": [APP_MIME_TYPE]})
-
 AGENT: Final = Implementation(name="robo", version="4.2")
-
 WORDS: Final = {"title": "Write numbers as digits", "description": "The style guide wants it."}
-
 COMMENTS: Final = ((3, "Spell it out."), (11, "Say what three there are."))
 
 # Answers for the person: the plan, whether to approve it, and comments on lines after it.
 Answer = Callable[[str, bool, tuple[tuple[int, str], ...]], None]
-
 FILES = {"a.md": GUIDE}
 
 
@@ -157,9 +153,7 @@ def test_agent_and_person_agree_on_a_plan(root: Path, mode: str, way: str) -> No
 # --- The review App for clients with MCP Apps: its tools, and a nonce for each plan.
 
 APP = "ui://mdplan/review"
-
 BATCH = {"file": "a.md", "edits": [{"op": "replace_match", "pattern": "old", "replacement": "new"}]}
-
 APP_FILES = {"a.md": "# A\n\nold\n"}
 
 

@@ -33,9 +33,7 @@ CASE_TABLES = CaseTables(__file__)
 
 
 GUIDE = CASE_TABLES.value("GUIDE")
-
 LIMIT = 50_000
-
 FILES = {"guide.md": GUIDE}
 
 
@@ -477,7 +475,6 @@ def test_long_call_does_not_block_others(engine: Engine, mode: str, monkeypatch:
 # --- Token cost of a small edit of a large document, at four characters a token.
 
 CHARACTERS_PER_TOKEN = 4
-
 SECTIONS = 300
 
 
@@ -598,9 +595,7 @@ def test_guide_lists_operations_only_for_toolsets_that_have_them(tmp_path: Path)
 # --- Long calls tell how far they are, to a client that asks.
 
 PROGRESS_FILES = [f"{number}.md" for number in range(5)]
-
 PROGRESS_EDIT = {"op": "replace_match", "pattern": "old", "replacement": "new"}
-
 BATCH = {"files": [{"file": name, "edits": [PROGRESS_EDIT]} for name in PROGRESS_FILES]}
 
 

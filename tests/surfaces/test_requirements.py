@@ -16,9 +16,7 @@ CASE_TABLES = CaseTables(__file__)
 
 
 LATIN = "# Bar\n\n## Menu\n\nOne café.\n\n## Next\n\nA crème.\n".encode("latin-1")
-
 FILES = {"bar.md": LATIN}
-
 BARE = r"A caf\xe9."
 
 

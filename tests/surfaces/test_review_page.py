@@ -449,9 +449,7 @@ def test_comment_on_a_removed_file_does_not_break_the_page(revised_engine: Engin
 # --- `mdplan review` as a process: output, browser, address and exit.
 
 SECONDS = 60
-
 HOW_TO = (REPOSITORY / "docs" / "how-to" / "review-plans.md").read_text(encoding="utf-8")
-
 PROCESS_FILES = {"guide.md": "# Guide\n\nold\n"}
 
 

@@ -23,7 +23,6 @@ CASE_TABLES = CaseTables(__file__)
 
 
 EDITS = CASE_TABLES.value("EDITS")
-
 OTHER = [{"op": "append_to_section", "heading": "Other", "markdown": word} for word in ("One.", "Two.")]
 
 
@@ -333,7 +332,6 @@ def test_hostile_text_is_escaped(reviewing: ReviewService, project: Path) -> Non
 # --- The review in a real terminal of 80 by 24: what is longer than the screen comes in a pager.
 
 MDPLAN = f"{sys.executable} -m mdplan"
-
 FILES = 40
 
 

@@ -38,7 +38,6 @@ def put(*path: Any, value: Any = 2) -> KeyChange:
 
 
 SIGNS = ("|", ">", "|-", ">-", "|+", ">+", "|2", ">1", "|2-", "|-2", ">+1", ">1+")
-
 BLOCKS = {sign: f"a: {sign}\n  one\n  two\n\nb: 1\n" for sign in SIGNS}
 
 BOMB = "a0: &a0 [x]\n" + "".join(
@@ -135,7 +134,6 @@ def test_one_value_of_five_megabytes_is_set(language: str, line: str, whole: str
 # --- Outline, read and search of files of keys and values.
 
 SITE = "site_name: Kettle  # title\nnav:\n  - Home: index.md\n  - Guide:\n      - install.md\ntags: [a, b]\n"
-
 PROJECT = CASE_TABLES.value("PROJECT")
 
 

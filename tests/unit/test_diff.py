@@ -29,7 +29,6 @@ CASE_TABLES = CaseTables(__file__)
 
 
 NUMBERS = b"".join(b"%02d\n" % number for number in range(1, 21))
-
 HEADER = b"diff --git a/x.md b/x.md\n--- a/x.md\n+++ b/x.md\n"
 
 

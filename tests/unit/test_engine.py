@@ -17,11 +17,8 @@ from mdplan.settings import Settings
 from mdplan.text.source import sha256_hex
 
 GUIDE = b"# Guide\n\nIntro.\n\n## Install\n\nRun it.\n\n## Use\n\nUse it.\n"
-
 APPEND = {"op": "append_to_section", "heading": "Install", "markdown": "Then rest."}
-
 RENAME = {"op": "rename_heading", "heading": "Use", "newTitle": "Usage"}
-
 REPLACE = {"op": "replace_match", "pattern": "Run it", "replacement": "Run that"}
 
 

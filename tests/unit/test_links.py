@@ -51,9 +51,7 @@ CASE_TABLES = CaseTables(__file__)
 
 
 GUIDE = "# Guide\n\n## Install\n\n## Use\n"
-
 RENAME = {"op": "rename_heading", "heading": "Install", "newTitle": "Setup"}
-
 BATCH: dict[str, Any] = {"file": "guide.md", "updateReferences": "workspace", "edits": [RENAME]}
 
 

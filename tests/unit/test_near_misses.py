@@ -261,7 +261,6 @@ def test_document_is_folded_once_for_all_edits(monkeypatch: pytest.MonkeyPatch) 
 # --- Names that are most like a given one.
 
 NAMES = CASE_TABLES.value("NAMES", tuples=True)
-
 MANY = tuple(f"chapter {number} about topic {number}" for number in range(3_000))
 
 
@@ -295,7 +294,6 @@ def test_required_literals_of_a_pattern_are_found(pattern: str, texts: tuple[str
 
 _PIECES = r"""a b ab \. . ^ $ (a) (?:b|ab) (?=a) (?<!b) [ab] [^a] \d \b * + ? {2} {0,1} *? ++ | (?i) \x61 (?:
 ) {e<=1} [ ] \K \N{DIGIT+ONE} (?i:a) (?|a|b) (?>a) (?P<n>a) \g<n> (?(1)a|b) #"""
-
 _PIECE = st.sampled_from([*_PIECES.split(), " ", "\n"])
 
 

@@ -228,9 +228,7 @@ def test_parsers_work_again_after_a_timeout() -> None:
 # review.
 
 LONG = "# Top\n\n" + "- a\nb\n" * 2_000
-
 EDIT = {"op": "insert_lines", "line": 1, "position": "after", "markdown": "Text."}
-
 BATCH = {"file": "long.md", "edits": [EDIT]}
 
 

@@ -39,11 +39,8 @@ from tests.properties.strategies import edit_lists, texts
 from tests.support.files import NoOtherFiles
 
 Edit = dict[str, Any]
-
 TraceFunction = Callable[..., Any]
-
 SECTIONS = 16
-
 OURS = str(Path(outline.__file__).parents[2])
 
 
@@ -514,9 +511,7 @@ def test_own_file_is_not_named() -> None:
 # --- A batch that its own evidence pins is not done twice, though its evidence would hold again.
 
 BASE = "# A\n\nfoo\n\n# B\n\nx\n"
-
 LONGER = {"op": "replace_match", "pattern": "foo", "replacement": "a foo"}
-
 NEW_LINE = {"op": "insert_lines", "line": 1, "position": "after", "expectedText": "# A", "markdown": "new"}
 
 

@@ -154,7 +154,6 @@ def test_uncertain_edit_gets_no_correction(edit: dict[str, Any]) -> None:
 # --- A glob in a batch stands for all files that match, and nothing of one file goes with it.
 
 EDITS = [{"op": "replace_match", "pattern": "old", "replacement": "new"}]
-
 SETTINGS = Settings(durability=Durability.PROCESS, batch=Limits(glob_files=3))
 
 

@@ -158,7 +158,6 @@ def paths(report: StatReport) -> list[str]:
 
 
 TREE = "pre\n# A\n## B\n#### C\n> # Q\n## D\n# E\n## B\n"
-
 ALL = ["", "a", "a/b", "a/b/c", "a/b/c/q", "a/d", "e", "e/b"]
 
 

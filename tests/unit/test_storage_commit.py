@@ -366,7 +366,6 @@ FILES = 20
 
 # What one commit needs whatever it writes, and what each file adds.
 ALWAYS = Counter({Step.OPEN_DIRECTORY: 3, Step.LIST: 1, Step.CREATE: 1, Step.RENAME: 3})
-
 EACH = Counter({Step.CREATE: 1, Step.WRITE: 1, Step.EXCHANGE: 1, Step.MOVE: 1, Step.OPEN_FILE: 4})
 
 

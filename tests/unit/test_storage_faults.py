@@ -32,7 +32,6 @@ CODES = {
 # Of those a commit does nothing that fails where no link stands in its way and no file has a second name.
 UNUSED = {Step.READ_LINK, Step.REMOVE_DIRECTORY}
 ONLY_LINKED = {Step.LINK}
-
 Tree = dict[str, tuple[int, bytes]]
 
 

@@ -24,7 +24,6 @@ CASE_TABLES = CaseTables(__file__)
 
 
 OUTSIDE = Code.PATH_OUTSIDE_ROOT
-
 INVALID = Code.PATH_INVALID
 
 

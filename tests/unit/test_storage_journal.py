@@ -38,11 +38,8 @@ CASE_TABLES = CaseTables(__file__)
 
 
 ROOT = RecordBinding("/some/root", 12, 3)
-
 digests = st.none() | st.text("0123456789abcdef", min_size=64, max_size=64)
-
 sizes = st.integers(0, 1 << 50)
-
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 
 entries = st.builds(
@@ -370,7 +367,6 @@ def test_failed_garbage_collection_is_a_warning(folder: Path) -> None:
 # --- One writer per root, and a state folder that may be a trap.
 
 HOLDER = CASE_TABLES.value("HOLDER")
-
 FORKED = CASE_TABLES.value("FORKED")
 
 
@@ -545,9 +541,7 @@ def test_root_that_was_replaced_is_refused(tmp_path: Path) -> None:
 # --- Roots in roots: both locks are taken, the outer first, and what was cut off in either is told.
 
 OLD, NEW = b"old", b"new"
-
 ID = "ab" * 8
-
 IN_OUTER, IN_INNER = change("in/d/a.md", OLD, NEW), change("d/a.md", OLD, NEW)
 
 
@@ -659,9 +653,7 @@ def test_inner_state_folder_that_is_a_link_is_ignored(outer: Path) -> None:
 # --- Plans outlive the process, in a directory that is the user's alone.
 
 A = "sha256-" + "a" * 64
-
 B = "sha256-" + "a" * 12 + "b" * 52
-
 NOW = 1_000_000_000.0
 
 

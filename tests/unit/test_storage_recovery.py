@@ -36,7 +36,6 @@ CASE_TABLES = CaseTables(__file__)
 
 
 OLD, NEW = b"old", b"new"
-
 ID = "cd" * 8
 
 FILES = (
@@ -50,7 +49,6 @@ NOTHING = RecoveryResult((), (), (), ())
 
 # Killed here, all files but the deleted one are new and nothing is committed.
 BEFORE_COMMIT_POINT = "rename:3"
-
 AFTER_COMMIT_POINT = "move:1"
 
 
@@ -85,7 +83,6 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 ALL_OLD = {"a.md": OLD, "d/b.md": OLD, "gone.md": OLD}
-
 ALL_NEW = {"a.md": NEW, "d/b.md": NEW, "n/c.md": NEW}
 
 
@@ -502,9 +499,7 @@ def test_recovery_reports_a_late_write_into_a_displaced_file(folder: Path) -> No
 # --- The way back of one file, by what is there: every row of the recovery table, on the disk.
 
 BASE, STORAGE_RESTORE_NEW, X, Y, TORN = b"base", b"new", b"foreign", b"later", b"torn"
-
 RESTORED_ID = "ab" * 8
-
 TEMPORARY, ASIDE = temporary_names(RESTORED_ID, 0)
 
 REPLACE = JournalEntry(

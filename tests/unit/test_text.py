@@ -330,7 +330,6 @@ def test_only_a_hash_of_each_line_is_evidence(engine: Engine, lines: str, code: 
 
 # Hashes of "a", "b" and "c" in SPACED.
 A, B, C = "ca9", "3e2", "2e7"
-
 SPACED = "a\n\nb\n\nc\n"
 
 

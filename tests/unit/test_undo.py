@@ -23,7 +23,6 @@ from mdplan.text.lines import LineIndex, Span
 from mdplan.text.source import Source, sha256_hex, splice
 
 TRANSACTION = "0123456789abcdef"
-
 BASE = b"# A\n\none\ntwo\nthree\nfour\nfive\n"
 
 
@@ -268,11 +267,8 @@ def test_moved_span_has_the_same_text_and_neighbouring_lines(old: str, new: str,
 # text.
 
 INSTALL = b"## Install\n\nRun it.\n\n"
-
 USE = b"## Use\n\nUse it.\n\n### Deep\n\nDig.\n\n"
-
 GUIDE = b"# Guide\n\nIntro.\n\n" + INSTALL + USE + b"## Help\n\nAsk.\n"
-
 Edit = dict[str, Any]
 
 
@@ -288,7 +284,6 @@ def swapped(text: bytes, *pairs: tuple[bytes, bytes]) -> bytes:
 
 
 APPEND = on("Use", "append_to_section", markdown="Rest.")
-
 IN_OTHER_SECTION = (b"Ask.", b"Ask us.")
 
 

@@ -95,7 +95,6 @@ def test_marks_do_not_change_the_rendered_text(before: str, after: str) -> None:
 # compares.
 
 TOKEN = "0123456789abcdef"
-
 GOOD = {"host": "127.0.0.1:8080", "authorization": f"Bearer {TOKEN}"}
 
 RULES = GuardRules(

@@ -45,7 +45,6 @@ _MOST_JOINED: Final = 6
 _MOST_BETWEEN: Final = 2
 # What the hash of the whole file costs; it refuses every other version besides.
 _WEAK: Final = 30
-
 Chosen = dict[ChangedRun, CandidateEdits]
 Ways = dict[ChangedRun, list[CandidateEdits]]
 

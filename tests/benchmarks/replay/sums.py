@@ -16,7 +16,6 @@ RESULTS = HERE / "results.json"
 CHANGES = HERE / "changes.txt"
 MARK = " (changed)"
 OWN = "mdplan"
-
 Row = Mapping[str, Any]
 Sums = dict[str, Any]
 
