@@ -17,17 +17,17 @@ LEAST_ACCEPTED, LEAST_REFUSED = 5, 3
 SHOWN_BY_A_TEST = {
     Code.ALIAS_CONFLICT: "tests/unit/test_storage_commit.py",
     Code.APPROVAL_REQUIRED: "tests/unit/test_history.py",
-    Code.BLOCK_UNCLOSED: "tests/unit/test_links.py",
+    Code.BLOCK_UNCLOSED: "tests/unit/test_links.yaml",
     Code.CHANGES_REQUESTED: "tests/review/test_reviewing.py",
     Code.COMMIT_IN_DOUBT: "tests/unit/test_storage_faults.py",
     Code.CONFLICT_LATE_WRITE: "tests/unit/test_storage_late_writes.py",
-    Code.ENCODING_CHANGED: "tests/unit/test_links.py",
+    Code.ENCODING_CHANGED: "tests/unit/test_links.yaml",
     Code.HARDLINK_REFUSED: "tests/unit/test_storage_files.py",
-    Code.TASK_LOST: "tests/unit/test_links.py",
-    Code.HEADING_LOST: "tests/unit/test_links.py",
+    Code.TASK_LOST: "tests/unit/test_links.yaml",
+    Code.HEADING_LOST: "tests/unit/test_links.yaml",
     Code.IO_ERROR: "tests/unit/test_storage_faults.py",
     Code.JOURNAL_CORRUPT: "tests/unit/test_history.py",
-    Code.LINE_ENDS_CHANGED: "tests/unit/test_links.py",
+    Code.LINE_ENDS_CHANGED: "tests/unit/test_links.yaml",
     Code.LOCK_TIMEOUT: "tests/unit/test_storage_journal.py",
     Code.LOCK_UNSUPPORTED: "tests/unit/test_storage_journal.py",
     Code.NESTING_LIMIT: "tests/unit/test_stat.py",
@@ -39,10 +39,10 @@ SHOWN_BY_A_TEST = {
     Code.READ_ONLY: "tests/hostile/test_file_kinds.py",
     Code.RECOVERY_CONFLICT: "tests/unit/test_storage_recovery.py",
     Code.RECOVERY_REQUIRED: "tests/unit/test_storage_recovery.py",
-    Code.REGION_UNBALANCED: "tests/unit/test_links.py",
+    Code.REGION_UNBALANCED: "tests/unit/test_links.yaml",
     Code.STALE_DECISION: "tests/hostile/test_decisions.py",
     Code.STATE_DIR_UNSAFE: "tests/unit/test_storage_journal.py",
-    Code.TABLE_TORN: "tests/unit/test_links.py",
+    Code.TABLE_TORN: "tests/unit/test_links.yaml",
     Code.TARGET_BUSY: "tests/unit/test_storage_faults.py",
     Code.WEAK_CAS: "tests/unit/test_storage_late_writes.py",
 }
@@ -61,7 +61,8 @@ def test_code_has_a_case_or_a_test(code: Code) -> None:
     if code in SHOWN_BY_A_TEST:
         test = REPOSITORY / SHOWN_BY_A_TEST[code]
         assert cases == [], "it has a case, so it needs no test"
-        assert f"Code.{code}" in test.read_text(encoding="utf-8"), f"{test.name} does not show it"
+        shown = f"[{code}, " if test.suffix == ".yaml" else f"Code.{code}"
+        assert shown in test.read_text(encoding="utf-8"), f"{test.name} does not show it"
     else:
         assert len(cases) == 1, f"write a case `## {code}` in tests/cases/diagnostics.md"
         assert code in codes_of(cases[0])
