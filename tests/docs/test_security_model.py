@@ -114,12 +114,12 @@ def test_page_names_the_parts_of_the_parsers_plugins_that_are_imported() -> None
 
 def test_page_explains_the_import_of_the_diff_reader() -> None:
     users = {
-        path.parent.name
+        path.stem
         for path in (REPOSITORY / "mdplan").rglob("*.py")
         if re.search(r"(?:import|from) unidiff", path.read_text(encoding="utf-8"))
     }
 
-    assert users == {"diff"}
+    assert users == {"unified_diff"}
     assert "| reads diffs |" in PAGE
 
 
