@@ -179,6 +179,13 @@ def test_request_is_accepted_or_refused_by_its_headers(headers: dict[str, str], 
     assert status(pairs({**GOOD, **headers})) == expected
 
 
+@pytest.mark.parametrize("missing", GOOD)
+def test_request_without_a_required_header_is_refused(missing: str) -> None:
+    given_headers = {name: value for name, value in GOOD.items() if name != missing}
+
+    assert status(pairs(given_headers)) == {"host": 421, "authorization": 401}[missing]
+
+
 @CASE_TABLES.parametrize("path", "origin", "expected")
 def test_forms_of_own_pages_are_accepted(path: str, origin: str, expected: int) -> None:
     rules = replace(RULES, pages=("/review/",))
