@@ -93,10 +93,9 @@ def seal(root_path: str, data: bytes) -> str:
     key = _key(user_state_directory())
     if key is None:
         return ""
-    import hashlib
     import hmac
 
-    return hmac.new(key, os.fsencode(root_path) + b"\0" + data, hashlib.sha256).hexdigest()
+    return hmac.digest(key, os.fsencode(root_path) + b"\0" + data, "sha256").hex()
 
 
 def is_sealed(root_path: str, data: bytes, given: str) -> bool:
