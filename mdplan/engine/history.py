@@ -200,9 +200,12 @@ class History:
         """Look into the histories of `workspace` whenever asked."""
         self._workspace = workspace
 
-    def newest_first(self) -> Iterator[PastTransaction | Diagnostic]:
-        """The transactions of all roots, read as they are asked for; those of hidden files alone are not."""
-        streams = [list_root(root) for root in self._workspace.roots]
+    def newest_first(self, beginning: str = "") -> Iterator[PastTransaction | Diagnostic]:
+        """Yield the transactions of all roots, newest first, whose ID has that `beginning`.
+
+        Each is read when it is asked for. Those that only changed hidden files are left out.
+        """
+        streams = [list_root(root, beginning) for root in self._workspace.roots]
         return streams[0] if len(streams) == 1 else heapq.merge(*streams, key=_age)
 
     def last(self, actor: str | None = None) -> PastTransaction | Diagnostic | None:
@@ -221,7 +224,8 @@ class History:
         """The transaction of that ID, or the only one whose ID begins so (4 digits or more)."""
         if len(transaction) < _LEAST_DIGITS:
             return None
-        matches = [past for past in self._readable() if past.id.startswith(transaction.lower())]
+        candidates = self.newest_first(transaction.lower())
+        matches = [past for past in candidates if not isinstance(past, Diagnostic)]
         exact = [past for past in matches if past.id == transaction.lower()]
         return exact[0] if exact else matches[0] if len(matches) == 1 else None
 
@@ -263,11 +267,11 @@ class History:
         return (past for past in self.newest_first() if not isinstance(past, Diagnostic))
 
 
-def list_root(root: Root) -> Iterator[PastTransaction | Diagnostic]:
-    """The transactions of `root` with a file that may be shown, the newest first."""
+def list_root(root: Root, beginning: str = "") -> Iterator[PastTransaction | Diagnostic]:
+    """Yield the transactions of `root` with a file that may be shown, as `transactions` does."""
     from mdplan.storage.transactions import transactions
 
-    for stored in transactions(root):
+    for stored in transactions(root, beginning):
         past = stored if isinstance(stored, Diagnostic) else PastTransaction(root, stored)
         if isinstance(past, Diagnostic) or past.shown_paths or not past.stored.files:
             yield past

@@ -67,8 +67,8 @@ class Transaction:
     undoable: bool
 
 
-def transactions(root: Root) -> Iterator[Transaction | Diagnostic]:
-    """The transactions of this user in `root`, the newest first, each read when it is asked for.
+def transactions(root: Root, beginning: str = "") -> Iterator[Transaction | Diagnostic]:
+    """Yield the transactions of this user in `root` whose ID has that `beginning`, the newest first.
 
     What cannot be read is a diagnostic in its place: JOURNAL_CORRUPT, STATE_DIR_UNSAFE, those of
     `read_regular_file`.
@@ -83,7 +83,7 @@ def transactions(root: Root) -> Iterator[Transaction | Diagnostic]:
                 return
             journal = Journal(root, folders[0])
             images = BlobStore(root.filesystem, folders[1], lasting=False) if folders[1] is not None else None
-            for name in journal.newest_first(*_STATES):
+            for name in journal.newest_first(*_STATES, beginning=beginning):
                 found = _read(journal, name)
                 yield _transaction(name, found, images) if isinstance(found, JournalRecord) else found
     except StorageRefused as refused:

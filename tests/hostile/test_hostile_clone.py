@@ -92,9 +92,6 @@ TOOLS: dict[str, tuple[str, dict[str, Any]]] = {
     "create_text_file": ("create_text_file", {"file_path": "new.md", "contents": "# New\n"}),
 }
 
-# Reading 2,500 shipped records takes 1.0 to 1.3 seconds of a busy processor; a stall takes minutes.
-_MOST_SECONDS = 3
-
 
 @dataclass(frozen=True)
 class Step:
@@ -208,7 +205,7 @@ def test_shipped_state_never_changes_what_a_verb_does(
         record(f"clone with {kind}", "refused" if is_same else "escaped", step.seconds)
         assert step.documents == expected.documents, step.name
         assert step.ended == expected.ended, step.name
-        assert step.seconds < expected.seconds + _MOST_SECONDS, step.name
+        assert step.seconds < expected.seconds + 1, step.name
 
 
 @pytest.mark.parametrize("kind", sampled(TRAPS))
@@ -224,7 +221,7 @@ def test_unsafe_state_folder_never_changes_files_elsewhere(
         assert is_safe, step.name
         assert PLANTED.encode() not in b"".join(step.documents.values())
         assert step.ended != Exit.BUG, step.name
-        assert step.seconds < expected.seconds + _MOST_SECONDS, step.name
+        assert step.seconds < expected.seconds + 1, step.name
 
 
 # The cross product in processes of their own, which tells the memory of each.
@@ -257,7 +254,7 @@ def test_shipped_state_never_costs_memory_or_time(
         cost = cost_in(root, verb)
         assert cost.code != Exit.BUG, verb
         assert cost.memory < 200 * MIB, (verb, cost.memory)
-        assert cost.seconds < clean_costs[verb] + _MOST_SECONDS, verb
+        assert cost.seconds < clean_costs[verb] + 1, verb
 
 
 @pytest.mark.slow
