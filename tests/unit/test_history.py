@@ -293,7 +293,7 @@ def test_foreign_record_is_listed_and_never_undone(
         removed_folders=(),
         undoable=True,
     )
-    monkeypatch.setattr("mdplan.storage.transactions.transactions", lambda root: iter([strange]))
+    monkeypatch.setattr("mdplan.storage.transactions.transactions", lambda *_: iter([strange]))
 
     (entry,) = engine.history().transactions
 
