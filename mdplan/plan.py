@@ -1,4 +1,4 @@
-"""Plans as values.
+"""Plans as values, and the numbers of their edits.
 
 A plan has the text edits of each file, the hash of the bytes that it changes, and an ID of its content.
 """

@@ -1,4 +1,4 @@
-"""What commands print about plans (diff, summary, next step), and which plan a beginning of an ID names."""
+"""Print plans (diff, summary, next step), and find a plan by the first digits of its ID."""
 
 from collections.abc import Iterable
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Detects the format of a file: Markdown, a data file, or plain text."""
+"""From bytes to a document: decode a file, detect its format, and find its front matter."""
 
 import re
 from dataclasses import dataclass

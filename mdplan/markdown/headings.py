@@ -1,4 +1,4 @@
-"""How GitHub and site generators make the anchor of a heading from its text."""
+"""Headings: their anchors on GitHub and on sites, plain text, source lines, levels and section IDs."""
 
 import re
 import unicodedata

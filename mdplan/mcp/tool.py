@@ -1,4 +1,4 @@
-"""Tools, resources and prompts as values: what is published of them, and what they give. No SDK here."""
+"""Tools, resources and prompts as values, and the call that is running. This module does not know the SDK."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The reports of `validate`, `plan`, `apply` and `undo`."""
+"""The reports of `validate`, `plan`, `apply` and `undo`, and of reviews and comparisons of plans."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields

@@ -1,4 +1,4 @@
-"""One regular file in an open directory: read, or refused with the reason."""
+"""Files below a root: their names, the globs that allow or deny them, and how one is read or refused."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Plans in the user's state directory, so that they outlive the process that made them.
+"""What mdplan keeps in the user's state directory: plans, links between plans, decisions, the review address.
 
 What is stored are bytes that the engine wrote; it checks them again when they are loaded. Nothing here stops
 a command: where nothing can be stored, that is what the answer says.

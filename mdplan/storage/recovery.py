@@ -1,4 +1,4 @@
-"""Crash recovery: roll back transactions before their commit point, and finish those after it.
+"""Recovery and rollback: put files back before the commit point, and finish a transaction after it.
 
 Only transactions of this user are recovered. A foreign record may have come with a cloned repository and is
 ignored unless a person names its transaction.

@@ -1,4 +1,4 @@
-"""All roots of a process: a caller's path becomes a `FileName`, a `FileName` becomes bytes."""
+"""Roots: open folders below which files are named, listed and read, and the workspace of all roots."""
 
 import errno
 import os
