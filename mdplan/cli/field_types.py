@@ -6,7 +6,6 @@ import shlex
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -180,6 +179,8 @@ def read_content(value: str) -> str:
         return value[1:]
     if not value.startswith("@"):
         return value
+    from pathlib import Path
+
     try:
         return _decoded(Path(value[1:]).read_bytes(), f"`{value[1:]}`")
     except OSError as error:
@@ -194,6 +195,7 @@ def edit_text(text: str, suffix: str, environment: Mapping[str, str] = os.enviro
     """
     import subprocess
     import tempfile
+    from pathlib import Path
 
     editor = next((environment[name] for name in _EDITORS if environment.get(name)), "vi")
     with tempfile.TemporaryDirectory(prefix="mdplan-") as folder:

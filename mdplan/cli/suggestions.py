@@ -3,7 +3,6 @@
 import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Final
 
 import click
@@ -196,6 +195,8 @@ _ABOUT: Final[Mapping[tuple[str, str], str]] = {
 
 def command_hint(name: str, commands: Iterable[str]) -> str:
     """The next step after the unknown command `name` of the program, which has the `commands`."""
+    from difflib import get_close_matches
+
     from mdplan.operations import OPERATIONS
 
     operation = name.replace("-", "_")
@@ -216,6 +217,8 @@ def command_hint(name: str, commands: Iterable[str]) -> str:
 
 def option_hint(option: str, context: click.Context, words: Iterable[str]) -> str:
     """The next step after the unknown `option` of the command of `context`; `words` were typed."""
+    from difflib import get_close_matches
+
     command = context.info_name or "" if context.parent is not None else ""
     known = [
         flag for each in context.command.get_params(context) for flag in (*each.opts, *each.secondary_opts)
