@@ -373,13 +373,13 @@ def find_target(tree: FileTree, document: str, destination: Destination) -> Link
 
 
 def _find_path(tree: FileTree, document: str, written: str) -> LinkedPath:
-    first: LinkedPath | None = None
+    candidates: list[LinkedPath] = []
     for path, style in tree.rules.starts(document, written):
-        linked = _file_at(tree, path, style, tree.rules)
-        if linked.kind is TargetKind.FILE:
-            return linked
-        first = first or linked
-    return first or LinkedPath(paths.followed("", written), TargetKind.OTHER)
+        candidates.append(_file_at(tree, path, style, tree.rules))
+        if candidates[-1].kind is TargetKind.FILE:
+            return candidates[-1]
+    is_there = (linked for linked in candidates if linked.kind is not TargetKind.NOTHING)
+    return next(chain(is_there, candidates), LinkedPath(paths.followed("", written), TargetKind.OTHER))
 
 
 def find_near(tree: FileTree, document: str, written: str) -> str | None:
@@ -414,7 +414,7 @@ def _file_at(tree: FileTree, path: str, style: paths.LinkStyle, rules: paths.Sit
             spelled = tree.spelled(form) if rules.ignores_case else None
             if spelled is not None and tree.at(spelled) is TargetKind.FILE:
                 return LinkedPath(spelled, TargetKind.FILE, form_style)
-    return LinkedPath(path, kind)
+    return LinkedPath(path, kind, style)
 
 
 def has_anchor(destination: Destination, anchors: frozenset[str]) -> bool:

@@ -59,10 +59,10 @@ def link_between(folder: str, path: str) -> str:
 
 def page_variants(path: str) -> Iterator[str]:
     """Yield files that a generator would make the page `path` of: `a.html` and `a` are made of `a.md`."""
-    suffix = _page_suffix(path)
-    if suffix or "." not in path.rpartition("/")[2]:
-        stem = path[: len(path) - len(suffix)]
-        yield from (stem + markdown for markdown in MARKDOWN_SUFFIXES if stem and not stem.endswith("/"))
+    if path.lower().endswith(MARKDOWN_SUFFIXES):
+        return
+    stem = path[: len(path) - len(_page_suffix(path))]
+    yield from (stem + markdown for markdown in MARKDOWN_SUFFIXES if stem and not stem.endswith("/"))
 
 
 def as_variant(path: str, like: str) -> str:
@@ -172,9 +172,12 @@ class SiteRules:
     def starts(self, document: str, written: str) -> Iterator[tuple[str, LinkStyle]]:
         """Yield paths from the root that `written` in the file `document` may mean, before suffixes."""
         if not written.startswith("/"):
-            if self.has_page_folders and "." not in written.rpartition("/")[2].strip("."):
-                yield followed(self.page_folder(document), written), FROM_PAGE
-            yield followed(folder_of(document), written), PLAIN
+            beside = (followed(folder_of(document), written), PLAIN)
+            below_page = (followed(self.page_folder(document), written), FROM_PAGE)
+            # With a suffix it mostly names a file, and not a page.
+            is_file = "." in written.rpartition("/")[2].strip(".")
+            forms = (beside, below_page) if is_file else (below_page, beside)
+            yield from forms if self.has_page_folders else (beside,)
             return
         locale, _, below = written[1:].partition("/")
         forms = [(written, ""), *([(f"/{below}", locale)] if locale in self.locales else [])]

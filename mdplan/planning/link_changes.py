@@ -194,7 +194,7 @@ class LinkChanges:
             if self._may_name_affected(path, self.before.rules):
                 return destinations.find_target(self.before, document, destination)
             first = first or destinations.LinkedPath(path, destinations.TargetKind.OTHER, style)
-        return first or destinations.LinkedPath("", destinations.TargetKind.OTHER)
+        return first or destinations.find_target(self.before, document, destination)
 
     def near(self, document: str, destination: destinations.Destination) -> str | None:
         """Return the affected file that `destination` may mean, though no rule says so; else None.
@@ -202,7 +202,7 @@ class LinkChanges:
         The file moves or goes, or the anchor that `destination` names in it changes. A destination that
         names a file as it is written means that file.
         """
-        if not destination.path or destination.form is destinations.DestinationForm.WIKI or not self.affected:
+        if not destination.path or destination.is_page_name or not self.affected:
             return None
         near = destinations.find_near(self.before, document, destination.path)
         if near is None or (

@@ -178,9 +178,7 @@ class _LinkChecker:
         moved = _overlapping(self._moved, destination.span)
         origin = self.document.old_path if moved is None else self.document.moved[moved]
         target = self.changes.target(origin, destination)
-        # Hugo looks for a shortcode's page in all of the site.
-        is_by_name = destination.form is DestinationForm.SHORTCODE
-        if target is None or (is_by_name and not self._existed(target, origin, destination)):
+        if target is None:
             return _UNCHANGED
         if target.kind is not TargetKind.FILE and moved is None:
             near = self.changes.near(origin, destination)
@@ -188,6 +186,9 @@ class _LinkChecker:
                 return _Outcome(near=near)
         target_now = self.changes.now(target, destination)
         edits = self._edits(destination, target, target_now)
+        # What nobody found stays as it is written: only the site knows what it means.
+        if (edits == () and not target_now.is_removed) or not self._existed(target, origin, destination):
+            return _UNCHANGED
         may_rewrite = self.document.may_rewrite or moved is not None
         if may_rewrite and edits is not None:
             is_broken = target_now.is_removed and not self._has_place(destination, target_now)
@@ -197,8 +198,6 @@ class _LinkChecker:
                 is_retargeted=target_now.is_removed and not is_broken and self._names_a_place(destination),
                 now=target_now,
             )
-        if (edits == () and not target_now.is_removed) or not self._existed(target, origin, destination):
-            return _UNCHANGED
         return _Outcome(
             is_broken=not self._resolves(destination, was_there=self._was_file(target, origin, destination)),
             is_retargeted=self._names_a_place(destination),

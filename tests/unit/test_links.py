@@ -455,7 +455,8 @@ def test_link_follows_its_renamed_target(folder: str, link: str, path: str) -> N
 def test_page_names_come_from_markdown_files() -> None:
     assert "a/b.md" in list(page_variants("a/b.html"))
     assert "a/b.md" in list(page_variants("a/b"))
-    assert list(page_variants("a/b.png")) == []
+    assert "a/v1.2.md" in list(page_variants("a/v1.2"))
+    assert list(page_variants("a/b.md")) == []
     assert as_variant("x/y.md", "b.html") == "x/y.html"
     assert as_variant("x/y.md", "b") == "x/y"
     assert folder_of("a/b/c.md") == "a/b"
