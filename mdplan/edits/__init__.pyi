@@ -109,7 +109,8 @@ class AppendToSection(Edit):
     r"""Add Markdown to the end of a section.
 
     Plain text goes to the end of the section's own body, before its subsections. Text that starts with a
-    heading becomes the last subsection. `extent: "subtree"` puts plain text to the very end too.
+    heading becomes the last subsection; the section's own heading is left out. `extent: "subtree"` puts
+    plain text to the very end too.
 
     Blank lines around the new text are added as needed; an item or row that continues the list or table at
     that place gets none. Trailing link definitions at the end of the file stay after the new text.
@@ -491,8 +492,9 @@ class PrependToSection(Edit):
     r"""Add Markdown to the start of a section.
 
     Plain text goes right after the heading. Text that starts with a heading becomes the first subsection,
-    so that it cannot take the section's own text for its own; so do sections that follow plain text. Blank
-    lines are added as needed; an item that continues into the list at that place gets none.
+    so that it cannot take the section's own text for its own; so do sections that follow plain text. The
+    section's own heading is left out. Blank lines are added as needed; an item that continues into the list
+    at that place gets none.
     """
     def __init__(
         self,

@@ -75,6 +75,9 @@ class LevelFitting(SectionTargeted):
         return not_too_deep(fit_levels(payload, shallowest, own_level=own_level))
 
 
+_EMPTY = Diagnostic(code=Code.EMPTY_CONTENT, message="markdown is empty", hint="give the text to write")
+
+
 class PayloadOperation(LevelFitting):
     """An operation that writes Markdown into or next to a section."""
 
@@ -99,9 +102,7 @@ class PayloadOperation(LevelFitting):
         """The payload. Errors: EMPTY_CONTENT; OUTLINE_CHANGED where it leaves a fence or comment open."""
         payload = read_payload(self.markdown)
         if payload.is_blank:
-            return Diagnostic(
-                code=Code.EMPTY_CONTENT, message="markdown is empty", hint="give the text to write"
-            )
+            return _EMPTY
         if payload.left_open:
             return Diagnostic(
                 code=Code.OUTLINE_CHANGED,
@@ -133,7 +134,10 @@ class PayloadOperation(LevelFitting):
         Other text goes to an `edge` of the body, and sections that follow in it are after the whole body,
         so that they take no text for their own. Errors: HEADING_LEVEL_OVERFLOW.
         """
-        section, payload = to.section, to.payload
+        section = to.section
+        payload = self._without_own_heading(section, to.payload)
+        if isinstance(payload, Diagnostic):
+            return (payload,)
         if payload.starts_with_heading:
             return self._inserted_at(place_next_to(outline, section, child), payload, section)
         place = place_in_body(outline, section, edge)
@@ -147,6 +151,20 @@ class PayloadOperation(LevelFitting):
         return replace(
             before, claims=before.claims + behind.claims, insertions=before.insertions + behind.insertions
         )
+
+    def _without_own_heading(self, section: Section, payload: Payload) -> Payload | Diagnostic:
+        """`payload` without the heading of `section` that it begins with; a deeper one is of a subsection.
+
+        Errors: EMPTY_CONTENT where there is no other text; INVALID_ARGUMENT for a section around or beside.
+        """
+        own_heading = payload.headings[0] if _has_heading_of(section, payload) else None
+        if own_heading is None or own_heading.level > section.level:
+            around = {folded(title) for title in section.path}
+            repeated = [heading for heading in payload.headings if folded(_title(heading)) in around]
+            return _first_beside(repeated, section.level) or payload
+        end = own_heading.span.end
+        text = read_payload(payload.text[attribute_lines([0], [end], payload.text).get(0, end) :])
+        return _first_beside(payload.headings[1:], own_heading.level) or (_EMPTY if text.is_blank else text)
 
     def _inserted_at(
         self, place: InsertionPoint, payload: Payload, section: Section
@@ -167,7 +185,8 @@ class AppendToSection(PayloadOperation):
     """Add Markdown to the end of a section.
 
     Plain text goes to the end of the section's own body, before its subsections. Text that starts with a
-    heading becomes the last subsection. `extent: "subtree"` puts plain text to the very end too.
+    heading becomes the last subsection; the section's own heading is left out. `extent: "subtree"` puts
+    plain text to the very end too.
 
     Blank lines around the new text are added as needed; an item or row that continues the list or table at
     that place gets none. Trailing link definitions at the end of the file stay after the new text.
@@ -190,7 +209,8 @@ class AppendToSection(PayloadOperation):
     def resolve(self, outline: Outline) -> Resolution | Problems:
         """One insertion.
 
-        Errors: those of the target; EMPTY_CONTENT, OUTLINE_CHANGED, HEADING_LEVEL_OVERFLOW.
+        Errors: those of the target; EMPTY_CONTENT, OUTLINE_CHANGED, HEADING_LEVEL_OVERFLOW; INVALID_ARGUMENT
+        for a payload that repeats the heading of a section around.
         """
         found = self.addressed(outline)
         if not isinstance(found, Addressed):
@@ -202,8 +222,9 @@ class PrependToSection(PayloadOperation):
     """Add Markdown to the start of a section.
 
     Plain text goes right after the heading. Text that starts with a heading becomes the first subsection,
-    so that it cannot take the section's own text for its own; so do sections that follow plain text. Blank
-    lines are added as needed; an item that continues into the list at that place gets none.
+    so that it cannot take the section's own text for its own; so do sections that follow plain text. The
+    section's own heading is left out. Blank lines are added as needed; an item that continues into the list
+    at that place gets none.
     """
 
     example: ClassVar[dict[str, object]] = {
@@ -544,7 +565,8 @@ def replace_section(
         return (_EMPTY_PATH,)
     has_heading = _has_heading_of(section, payload)
     keeps = _keeps_subsections(outline, section, payload, keep_subsections)
-    other = _other_heading(section, payload, has_heading=has_heading)
+    own_level = payload.headings[0].level if has_heading else section.level
+    other = None if section.is_root else _first_beside(payload.headings[has_heading:], own_level)
     problems = tuple(problem for problem in (other, keeps) if isinstance(problem, Diagnostic))
     if problems:
         return problems
@@ -661,16 +683,15 @@ def _title(heading: Block) -> str:
     return render_text(without_attributes(heading.content))
 
 
-def _other_heading(section: Section, payload: Payload, *, has_heading: bool) -> Diagnostic | None:
-    """INVALID_ARGUMENT where the first heading of the payload belongs next to or above the section."""
-    if has_heading or not payload.headings or section.is_root:
-        return None
-    if payload.headings[0].level > section.level:
+def _first_beside(headings: Sequence[Block], level: int) -> Diagnostic | None:
+    """INVALID_ARGUMENT where one of the `headings` of a payload is at or above the `level` of its section."""
+    beside = next((heading for heading in headings if heading.level <= level), None)
+    if beside is None:
         return None
     return Diagnostic.invalid(
-        "the payload has another heading at or above the level of the section",
-        "to change the heading use rename_heading; to add a section next to it use insert_section; "
-        "subsections need a deeper level",
+        f"line {beside.first_line} of the payload is another heading at or above the level of the section",
+        "send the text of this section alone; to change its heading use rename_heading, to add a section "
+        "next to it insert_section; subsections need a deeper level",
     )
 
 
