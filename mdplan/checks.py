@@ -18,7 +18,7 @@ from mdplan.field_names import short_name
 from mdplan.git.repository import RepositoryLocation, find_commit
 from mdplan.git.tree import CommitTree
 from mdplan.markdown.block_tree import is_left_open
-from mdplan.markdown.blocks import Block, BlockKind
+from mdplan.markdown.blocks import BOX, Block, BlockKind
 from mdplan.markdown.destinations import TargetKind, destinations, find_target
 from mdplan.markdown.enclosure_search import find_enclosures, find_regions
 from mdplan.markdown.front_matter import FrontMatterContent, Unreadable
@@ -665,7 +665,7 @@ def lost_pages(new: LinkIndex, changed: Iterable[ChangedDocument]) -> Iterator[t
 _BLANKS: Final = lazy_pattern(r"[ \t]+")
 _BLANKS_AND_PIPES: Final = lazy_pattern(r"[ \t|]+")
 _HEADING: Final = lazy_pattern(r"#{1,6}[ \t]+\S")
-_TASK: Final = lazy_pattern(r"(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ xX]\][ \t]+\S")
+_TASK: Final = lazy_pattern(rf"(?:[-*+]|\d{{1,9}}[.)])[ \t]+{BOX}[ \t]+\S")
 _FENCE: Final = lazy_pattern(r"(?P<marks>(?P<mark>`|~)(?P=mark){2,})")
 _LEAST_MARKS: Final = 3
 

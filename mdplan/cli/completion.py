@@ -113,10 +113,12 @@ def assignments(context: click.Context, incomplete: str) -> "Iterator[Completion
 @_completes
 def task_items(context: click.Context, incomplete: str) -> "Iterator[CompletionItem]":
     """Offer texts of the tasks of the file that the words before name, with whether they are done."""
+    from mdplan.markdown.blocks import is_done
+
     del incomplete
     for outline in _outlines(context):
         items = [item for listing in outline.lists.all for item in listing.items if item.mark is not None]
-        yield from (_item(item.text, help="open" if item.mark == " " else "done") for item in items)
+        yield from (_item(item.text, help="done" if is_done(item.mark) else "open") for item in items)
 
 
 @_completes

@@ -784,7 +784,8 @@ class SetTask(Edit):
     `under` names the item that the task is a part of.
 
     One character changes, and none where the box is as it should be. A box is checked with the `x` or `X`
-    that most of its list has. A text as it is written, that one task has, proves which task is meant.
+    that most of its list has; another sign in it, as in `[/]`, is neither. A text as it is written, that one
+    task has, proves which task is meant.
 
     `list` counts from 0 the lists that are in no other list; with a section, only those of the
     section with its subsections.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mdplan.diagnostics import Candidate, Code, Diagnostic
-from mdplan.markdown.headings import canonical_heading, heading_title, section_id_digits
+from mdplan.markdown.headings import canonical_heading, canonical_names, heading_title, section_id_digits
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.parser import without_attributes
 from mdplan.markdown.sections import Section
@@ -112,7 +112,7 @@ class _Reading:
             return False
         if exactly:
             return self.exact == section.title
-        return not self.only_exactly and self.canonical == canonical_heading(section.title)
+        return not self.only_exactly and self.canonical in canonical_names(section.title)
 
 
 def _readings(element: str) -> tuple[_Reading, ...]:

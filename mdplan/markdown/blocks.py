@@ -36,8 +36,10 @@ CONTAINERS: Final = frozenset({BlockKind.LIST, BlockKind.LIST_ITEM, BlockKind.QU
 # Kinds whose text is inline Markdown.
 INLINE_KINDS: Final = frozenset({BlockKind.HEADING, BlockKind.PARAGRAPH, BlockKind.TABLE})
 
-# What the text of a task item begins with (GFM, section 5.3).
-TASK_BOX: Final = lazy_pattern(r"\[([ xX])\][ \t\n]")
+# The box of a task (GFM, section 5.3). Editors of notes have other signs in it than a blank and an ``x``.
+BOX: Final = r"\[(?:[^\[\]\s]| )\]"
+_TASK_BOX: Final = lazy_pattern(rf"{BOX}[ \t\n]")
+_DONE: Final = frozenset("xX")
 
 
 # Not frozen: an outline makes thousands, and freezing makes each one take three times as long.
@@ -80,6 +82,22 @@ class Block:
             cells=self.cells,
             code=self.code,
         )
+
+
+def is_done(mark: str) -> bool:
+    """Return True if the task with `mark` in its box is done: others are begun, or put off."""
+    return mark in _DONE
+
+
+def task_mark(first: Block, text: str) -> str | None:
+    """Return what is in the box that an item with the block `first` begins with; None if it has no box.
+
+    What `text` defines as the label of a link is none.
+    """
+    if first.kind is not BlockKind.PARAGRAPH or not _TASK_BOX.match(first.content):
+        return None
+    mark = first.content[1]
+    return None if mark not in " xX" and f"[{mark}]:" in text else mark
 
 
 # --- The time limit of all parsers

@@ -11,7 +11,7 @@ from typing import Final, NewType
 
 from mdplan.markdown.block_tree import parse_blocks
 from mdplan.markdown.blocks import Block, BlockKind
-from mdplan.markdown.parser import Event, ParserFailure, event_batches
+from mdplan.markdown.parser import Event, ParserFailure, event_batches, marks_behind
 from mdplan.text.edit import TextEdit
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span
@@ -314,6 +314,11 @@ _MARKUP: Final = lazy_pattern(r"[\\`*_~\[<&\r\n]")
 _HARD_BREAK: Final = lazy_pattern(r"(?<!\\)((?:\\\\)*)\\\n")
 _LINE_END: Final = lazy_pattern(r"[ \t]*(?:\r\n?|\n)")
 
+# Code and escapes, which hide a wiki link; its alias is what readers see.
+_WIKI_LINK: Final = lazy_pattern(
+    r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|\\.|(?<!!)\[\[(?:[^\[\]|]+\|)?(?P<shown>[^\[\]|]+)\]\](?![(\[])"
+)
+
 # Bytes that are not valid UTF-8 are lone surrogates, which the parser does not take: characters for private
 # use are in for them.
 _FOR_PARSER: Final = {code: code + 0x102000 for code in range(0xD800, 0xE000)}
@@ -324,10 +329,10 @@ _FOOTNOTE: Final = lazy_pattern(r"\[\^([^\]\s]+)\]")
 def render_text(content: str) -> str:
     """Return the rendered text of the inline `content` of a heading, one line.
 
-    The markup of code, emphasis, strikethrough, links and images is removed and their text kept, that of
-    images being the alternative text; tags are removed, entities decoded, footnote references dropped, and
-    line breaks are spaces. ``[text][label]`` and ``[label]`` are links whatever is defined: the name of a
-    section must not change when a definition elsewhere comes or goes.
+    The markup of code, emphasis, strikethrough, links, wiki links and images is removed and their text kept,
+    that of images being the alternative text; tags are removed, entities decoded, footnote references
+    dropped, and line breaks are spaces. ``[text][label]`` and ``[label]`` are links whatever is defined: the
+    name of a section must not change when a definition elsewhere comes or goes.
     """
     return _render(content) if _MARKUP.search(content) else content
 
@@ -337,9 +342,26 @@ def heading_title(content: str) -> str:
     return " ".join(render_text(content).split())
 
 
+def reader_names(content: str) -> tuple[str, ...]:
+    """Return the rendered text of `content`, and that without what readers do not see at its end."""
+    marks = marks_behind(content)
+    names = heading_title(content), heading_title(content.removesuffix(marks))
+    return names if marks else names[:1]
+
+
+def canonical_names(title: str) -> tuple[str, ...]:
+    """Return the canonical forms of the rendered heading `title`, with and without such marks."""
+    marks = marks_behind(title)
+    names = canonical_heading(title), canonical_heading(title.removesuffix(marks))
+    return names if marks else names[:1]
+
+
 def text_for_anchor(content: str) -> str:
-    """Return the rendered text of `content` without alternative text, which GitHub omits from anchors."""
-    return _render(content, with_images=False) if "![" in content else render_text(content)
+    """Return the rendered text of `content` as it is for anchors on GitHub.
+
+    That omits alternative text, and knows no wiki links.
+    """
+    return _render(content, for_anchor=True) if "![" in content or "[[" in content else render_text(content)
 
 
 def composed(text: str) -> str:
@@ -348,8 +370,10 @@ def composed(text: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _render(content: str, *, with_images: bool = True) -> str:
+def _render(content: str, *, for_anchor: bool = False) -> str:
     line = _LINE_END.sub(" ", _HARD_BREAK.sub(r"\1\n", content))
+    if "[[" in line and not for_anchor:
+        line = _WIKI_LINK.sub(lambda match: match["shown"] or match[0], line)
     has_invalid_bytes = not content.isascii() and any(
         "\ud800" <= character <= "\udfff" for character in content
     )
@@ -360,7 +384,7 @@ def _render(content: str, *, with_images: bool = True) -> str:
     text = f"# {line} #{footnotes}"
     try:
         events = (event for batch in event_batches(text, _is_link) for event, _ in batch)
-        rendered = "".join(_texts(events if with_images else _without_images(events)))
+        rendered = "".join(_texts(_without_images(events) if for_anchor else events))
     except ParserFailure:
         return content
     return rendered.translate(_FROM_PARSER) if has_invalid_bytes else rendered

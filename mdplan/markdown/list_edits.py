@@ -6,7 +6,7 @@ from typing import Final
 
 from mdplan.diagnostics import Code, Diagnostic
 from mdplan.markdown.block_tree import is_left_open, parse_blocks
-from mdplan.markdown.blocks import Block, BlockKind
+from mdplan.markdown.blocks import Block, BlockKind, task_mark
 from mdplan.markdown.headings import heading_title
 from mdplan.markdown.lists import (
     ItemMarker,
@@ -403,7 +403,7 @@ def read_item(markdown: str) -> ItemText | Diagnostic:
     if payload.is_blank or not text.strip(" \t\n"):
         return Diagnostic(code=Code.EMPTY_CONTENT, message="item is empty", hint="give the text of the item")
     lines = tuple(line if line.strip(" \t") else "" for line in text.split("\n"))
-    return ItemText(lines, text_without_box(blocks[0]) if blocks else "")
+    return ItemText(lines, text_without_box(blocks[0], task_mark(blocks[0], text)) if blocks else "")
 
 
 def _check_item(item: ItemText, marker: ItemMarker) -> Diagnostic | None:

@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import Final
 
 from mdplan.markdown.block_tree import BlockTree
-from mdplan.markdown.blocks import CONTAINERS, TASK_BOX, Block, BlockKind
-from mdplan.markdown.headings import composed, heading_title
+from mdplan.markdown.blocks import BOX, CONTAINERS, Block, BlockKind, task_mark
+from mdplan.markdown.headings import composed, reader_names
 from mdplan.markdown.tables import MARKER, Containers, blocks_with_containers, width_of
 from mdplan.text.lines import LineIndex, Span
 
@@ -22,13 +22,15 @@ _MOST_SPACES: Final = 4
 class ListItem:
     """One item. `children` are the blocks directly in it; `lists` those of them that are lists.
 
-    `last_line` (1-based) is its last line that is not blank; marks of quotes count as blank.
+    `last_line` (1-based) is its last line that is not blank; marks of quotes count as blank. `mark` is what
+    is in the box of a task item: a space, ``x``, ``X`` or another sign; None for other items.
     """
 
     block: Block
     children: tuple[Block, ...]
     lists: "tuple[MarkdownList, ...]"
     last_line: int
+    mark: str | None
 
     @property
     def first_line(self) -> int:
@@ -41,18 +43,12 @@ class ListItem:
         return bool(gaps_in(self.children))
 
     @property
-    def mark(self) -> str | None:
-        """What is in the box of a task item: a space, ``x`` or ``X``; None for other items."""
-        box = _box_of(self.children[0]) if self.children else None
-        return box[1] if box else None
-
-    @property
     def text(self) -> str:
         """Inline Markdown of the paragraph or heading that it begins with, white space collapsed.
 
         The box of a task is not part of it. Empty where the item begins with another block.
         """
-        return text_without_box(self.children[0]) if self.children else ""
+        return text_without_box(self.children[0], self.mark) if self.children else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,7 +210,7 @@ class Lists:
         item = placed.item
         around = Containers(item.block, placed.listing.containers)
         start = around.text_start(self._text, self._lines, item.children[0].first_line)
-        if start is None or TASK_BOX.match(self._text[start : start + 3] + " ") is None:
+        if start is None or re.fullmatch(BOX, self._text[start : start + 3]) is None:
             return None
         return Span(start + 1, start + 2)
 
@@ -237,7 +233,7 @@ class Lists:
 
     @cached_property
     def _by_rendered_text(self) -> dict[str, tuple[PlacedItem, ...]]:
-        return _grouped((heading_title(placed.item.text), placed) for placed in self._placed)
+        return _grouped((name, placed) for placed in self._placed for name in reader_names(placed.item.text))
 
 
 def _order(block: Block) -> tuple[int, int]:
@@ -258,15 +254,11 @@ def gaps_in(parts: Sequence[ListItem | Block]) -> tuple[int, ...]:
     return tuple(at for at, (before, after) in gaps if after.first_line > before.last_line + 1)
 
 
-def text_without_box(first: Block) -> str:
-    """Return `ListItem.text` of an item that begins with the block `first`."""
+def text_without_box(first: Block, mark: str | None) -> str:
+    """Return `ListItem.text` of an item that begins with the block `first`, and has `mark` in its box."""
     if first.kind not in {BlockKind.PARAGRAPH, BlockKind.HEADING}:
         return ""
-    return " ".join((first.content[3:] if _box_of(first) else first.content).split())
-
-
-def _box_of(first: Block) -> re.Match[str] | None:
-    return TASK_BOX.match(first.content) if first.kind is BlockKind.PARAGRAPH else None
+    return " ".join((first.content if mark is None else first.content[3:]).split())
 
 
 class _Open:
@@ -325,5 +317,9 @@ class _ListReader:
         while last > first and opened.containers.is_blank(self._text, self._lines, last):
             last -= 1
         return ListItem(
-            block=opened.block, children=tuple(opened.children), lists=tuple(opened.lists), last_line=last
+            block=opened.block,
+            children=tuple(opened.children),
+            lists=tuple(opened.lists),
+            last_line=last,
+            mark=task_mark(opened.children[0], self._text) if opened.children else None,
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, TypeVarTuple
 
 from mdplan.limits import DEFAULT_DOCUMENT_LIMITS, DocumentLimits
 from mdplan.markdown.block_tree import BlockTree, parse_blocks, reparse_blocks
-from mdplan.markdown.blocks import TASK_BOX, Block, BlockKind, new_document, with_deadline
+from mdplan.markdown.blocks import BOX, Block, BlockKind, is_done, new_document, task_mark, with_deadline
 from mdplan.markdown.format_detection import FrontMatter, find_front_matter
 from mdplan.markdown.headings import (
     GITHUB,
@@ -18,7 +18,7 @@ from mdplan.markdown.headings import (
     ID_PREFIX,
     SlugStyle,
     anchors_in,
-    canonical_heading,
+    canonical_names,
     composed,
 )
 from mdplan.markdown.sections import Section, SectionNames, read_sections
@@ -207,10 +207,10 @@ class Outline:
         """Sections under (None, heading), and under (parent's heading, heading), in canonical form."""
         index: defaultdict[tuple[str | None, str], list[Section]] = defaultdict(list)
         for section in (*self.sections[1:], *self.nested):
-            leaf = canonical_heading(section.title)
-            index[None, leaf].append(section)
-            if section.parent:
-                index[canonical_heading(section.path[-2]), leaf].append(section)
+            above = canonical_names(section.path[-2]) if section.parent else ()
+            for leaf in canonical_names(section.title):
+                for parent in (None, *above):
+                    index[parent, leaf].append(section)
         return index
 
     def with_anchor(self, anchor: str) -> Section | None:
@@ -370,7 +370,7 @@ def of_source(outline: Outline, read: Callable[[Source], _Derived]) -> _Derived:
 
 _LANGUAGE: Final = lazy_pattern(r"\{?[.=]?([^\s{},:\[]+)")
 _SPACES: Final = lazy_pattern(r"[ \t]+")
-_BOX: Final = lazy_pattern(r"\[[ xX]\]")
+_BOX: Final = lazy_pattern(BOX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,11 +433,10 @@ def find_tasks(outline: Outline) -> tuple[Task, ...]:
     for item, first in pairwise(outline.tree.containing(_BOX)):
         if (
             item.kind is BlockKind.LIST_ITEM
-            and first.kind is BlockKind.PARAGRAPH
             and first.depth == item.depth + 1
-            and (box := TASK_BOX.match(first.content))
+            and (mark := task_mark(first, outline.source.text)) is not None
         ):
-            tasks.append(Task(item, box[1] != " "))
+            tasks.append(Task(item, is_done(mark)))
     return tuple(tasks)
 
 

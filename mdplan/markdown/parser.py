@@ -677,7 +677,14 @@ _PART: Final = rf"(?:[#.][^\s{{}}#\"'<>`]++|[\w:-]++={_VALUE}|-)"
 _LIST: Final = rf":?[ \t]*+{_PART}(?:[ \t]++{_PART})*+[ \t]*+"
 
 # Compiled when a document has attributes, as few have. The last form is that of Docusaurus in MDX.
-_BEHIND: Final = rf"[ \t]+(?P<attributes>\{{{_LIST}\}}|\{{/\*[ \t]*+#[^\s{{}}*]++[ \t]*+\*/\}})\Z"
+_BRACES: Final = rf"\{{(?:{_LIST}|/\*[ \t]*+#[^\s{{}}*]++[ \t]*+\*/)\}}"
+_BEHIND: Final = rf"[ \t]+(?P<attributes>{_BRACES})\Z"
+_MARK: Final = (
+    rf"(?:[ \t]++|(?<=[\])*_`])){_BRACES}",
+    r"[ \t]++\^[A-Za-z0-9-]++",
+    r"[ \t]*+<!--(?:(?!-->).)*+-->",
+)
+_MARKS: Final = rf"(?:{'|'.join(_MARK)})++[ \t]*+\Z"
 _BELOW: Final = rf" {{0,3}}\{{:[ \t]*+(?:{_PART}(?:[ \t]++{_PART})*+)?[ \t]*+\}}[ \t]*+(?:\r\n?|\n|\Z)"
 _ID: Final = r"(?:(?<=[\s{:*])|^)#([^\s{}#\"'<>`*]+)"
 
@@ -704,6 +711,17 @@ def read_content(content: str) -> HeadingContent:
 def without_attributes(content: str) -> str:
     """Return the raw inline text `content` of a heading without the attributes that name its ID."""
     return read_content(content).text
+
+
+def marks_behind(content: str) -> str:
+    """Return what readers do not see at the end of the inline text `content`, with the blanks before it.
+
+    That are attributes, with an ID or without, block IDs of Obsidian, and comments.
+    """
+    if not content.endswith(("}", ">")) and "^" not in content:
+        return ""
+    marks = re.search(_MARKS, content)
+    return marks[0] if marks and content[: marks.start()].strip() else ""
 
 
 def attribute_lines(depths: Sequence[int], ends: Sequence[int], text: str) -> dict[int, int]:

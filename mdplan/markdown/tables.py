@@ -10,7 +10,7 @@ from typing import Final
 
 from mdplan.markdown.block_tree import BlockTree
 from mdplan.markdown.blocks import Block, BlockKind
-from mdplan.markdown.headings import canonical_heading, composed, heading_title
+from mdplan.markdown.headings import canonical_heading, composed, heading_title, reader_names
 from mdplan.markdown.reference_parser import trim_characters
 from mdplan.text.lazy_pattern import lazy_pattern
 from mdplan.text.lines import LineIndex, Span, common_start
@@ -215,11 +215,11 @@ class TableSource:
             return ()
         rendered = {heading_title(header), " ".join(header.split())}
         canonical = {canonical_heading(text) for text in rendered}
-        titles = [heading_title(column) for column in self.columns]
+        names = [reader_names(column) for column in self.columns]
         tiers = (
             [column == header for column in self.columns],
-            [title in rendered for title in titles],
-            [bool(title) and canonical_heading(title) in canonical for title in titles],
+            [not rendered.isdisjoint(titles) for titles in names],
+            [any(title and canonical_heading(title) in canonical for title in titles) for titles in names],
         )
         for tier in tiers:
             if any(tier):
@@ -250,7 +250,8 @@ class TableSource:
             for row in self.rows:
                 cell = self.text_in(row, column)
                 written[composed(" ".join(cell.split()))].append(row)
-                rendered[composed(heading_title(cell))].append(row)
+                for name in reader_names(cell):
+                    rendered[composed(name)].append(row)
             self._by_key[column] = _Keys(written, rendered)
         return self._by_key[column]
 

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from rapidfuzz import fuzz
 
-from mdplan.markdown.blocks import Block, BlockKind
+from mdplan.markdown.blocks import BOX, Block, BlockKind
 from mdplan.markdown.headings import canonical_heading
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
@@ -464,7 +464,7 @@ SETS: Final = frozenset(
 # --- A document as a tree: sections, lists with their items, tables with their rows, and other blocks.
 
 _LINK: Final = lazy_pattern(r"[*_~`]*\[!?\[?[^\]]*\]+(?:\(([^)\s]*)|\[([^\]]*)\])")
-_MARKER: Final = lazy_pattern(r"\s*(?:[-+*]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
+_MARKER: Final = lazy_pattern(rf"\s*(?:[-+*]|\d+[.)])\s+(?:{BOX}\s+)?")
 _ITEM_NUMBER: Final = lazy_pattern(r"(\s*)\d+([.)])")
 _LABEL: Final = lazy_pattern(r"\s*\[([^\]]+)\]:")
 _DEFINITIONS: Final = frozenset({BlockKind.DEFINITION, BlockKind.FOOTNOTE})
@@ -493,7 +493,7 @@ def _nested(blocks: Sequence[Block], depth: int) -> list[list[Block]]:
 
 # --- Merge of one block that both sides changed: by lines, cells, sentences, or the box of a task.
 
-_LIST_ITEM: Final = lazy_pattern(r"(\s*(?:[-+*]|\d+[.)])\s+)(\[[ xX]\](?=\s))?(.*)", re.DOTALL)
+_LIST_ITEM: Final = lazy_pattern(rf"(\s*(?:[-+*]|\d+[.)])\s+)({BOX}(?=\s))?(.*)", re.DOTALL)
 _SENTENCE: Final = lazy_pattern(r"(?<=[.!?])(?=[ ]+\S)")
 
 # Lines of which a sentence cannot be told from its neighbours.

@@ -7,7 +7,13 @@ from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown.addresses import MAX_LEVEL, find_by_id, find_by_path
-from mdplan.markdown.headings import canonical_heading, heading_title, shift_levels, with_title
+from mdplan.markdown.headings import (
+    canonical_heading,
+    canonical_names,
+    heading_title,
+    shift_levels,
+    with_title,
+)
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.parser import read_content
 from mdplan.markdown.payload import (
@@ -415,7 +421,10 @@ def _ranks(order: Sequence[str], sections: Sequence[Section]) -> list[int | None
         if titles.isdisjoint(names):
             for name in names:
                 loose.setdefault(canonical_heading(name), number)
-    return [exact.get(each.title, loose.get(canonical_heading(each.title))) for each in sections]
+    return [
+        exact.get(section.title, next((loose[n] for n in canonical_names(section.title) if n in loose), None))
+        for section in sections
+    ]
 
 
 def _default_parent(outline: Outline) -> Section:

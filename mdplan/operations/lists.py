@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
 from mdplan.markdown import list_edits
+from mdplan.markdown.blocks import is_done
 from mdplan.markdown.headings import heading_title
 from mdplan.markdown.lists import ListItem, MarkdownList, PlacedItem
 from mdplan.markdown.outline import Outline
@@ -374,7 +375,8 @@ class SetTask(ItemOperation):
     `under` names the item that the task is a part of.
 
     One character changes, and none where the box is as it should be. A box is checked with the `x` or `X`
-    that most of its list has. A text as it is written, that one task has, proves which task is meant.
+    that most of its list has; another sign in it, as in `[/]`, is neither. A text as it is written, that one
+    task has, proves which task is meant.
 
     `list` counts from 0 the lists that are in no other list; with a section, only those of the
     section with its subsections.
@@ -404,11 +406,11 @@ class SetTask(ItemOperation):
         if box is None:
             return (_no_box(outline, found),)
         section = outline.section_at(box.start)
-        is_done = outline.text_of(box) != " "
+        is_right = is_done(outline.text_of(box)) if self.done else outline.text_of(box) == " "
         mark = found.placed.listing.done_mark if self.done else " "
         return Resolution(
             claims=(Claim(span=Span(box.start - 1, box.end + 1), owner=section.index),),
-            edits=() if is_done is self.done else (TextEdit(box, mark),),
+            edits=() if is_right else (TextEdit(box, mark),),
             section=scope.section or section,
             is_evidence=found.is_exact,
         )

@@ -13,7 +13,7 @@ from mdplan.markdown.blocks import Block
 from mdplan.markdown.enclosure_search import find_enclosures
 from mdplan.markdown.headings import PREAMBLE_ID, atx_heading, folded, render_text, with_title
 from mdplan.markdown.outline import Outline
-from mdplan.markdown.parser import attribute_lines, read_content, without_attributes
+from mdplan.markdown.parser import attribute_lines, marks_behind, without_attributes
 from mdplan.markdown.payload import (
     Payload,
     end_of_body,
@@ -159,8 +159,8 @@ class PayloadOperation(LevelFitting):
         """
         own_heading = payload.headings[0] if _has_heading_of(section, payload) else None
         if own_heading is None or own_heading.level > section.level:
-            around = {folded(title) for title in section.path}
-            repeated = [heading for heading in payload.headings if folded(_title(heading)) in around]
+            around = set(map(_name, section.path))
+            repeated = [heading for heading in payload.headings if _name(_title(heading)) in around]
             return _first_beside(repeated, section.level) or payload
         end = own_heading.span.end
         text = read_payload(payload.text[attribute_lines([0], [end], payload.text).get(0, end) :])
@@ -600,7 +600,7 @@ def _keeps_subsections(
     if asked is not None:
         return asked
     wanted = [
-        tuple(folded(title) for title in outline.sections[index].path[len(section.path) :])
+        tuple(_name(title) for title in outline.sections[index].path[len(section.path) :])
         for index in outline.members(section)
         if index != section.index
     ]
@@ -624,7 +624,7 @@ def _paths_in(payload: Payload, *, behind_own_heading: bool) -> list[_Path]:
     for block in payload.headings[int(behind_own_heading) :]:
         while above[-1][0] >= block.level:
             above.pop()
-        path = (*above[-1][1], folded(_title(block)))
+        path = (*above[-1][1], _name(_title(block)))
         above.append((block.level, path))
         paths.append(path)
     return paths
@@ -644,15 +644,15 @@ def _start(outline: Outline, section: Section, payload: Payload, *, has_heading:
 
 
 def _with_id_of(outline: Outline, section: Section, payload: Payload) -> Payload:
-    """`payload` whose heading has the attributes of that of `section`, unless it brings its own."""
+    """`payload` whose heading has the attributes and marks of that of `section`, unless it brings its own."""
     heading, text = payload.headings[0], payload.text
     assert section.heading is not None
-    attributes = read_content(section.heading.content).attributes
+    marks, own_marks = marks_behind(section.heading.content), marks_behind(heading.content)
     below = outline.source.text[section.heading_end : section.body.start]
-    if attribute_lines([0], [heading.span.end], text) or read_content(heading.content).attributes:
+    if attribute_lines([0], [heading.span.end], text) or "{" in own_marks or (own_marks and "{" not in marks):
         return payload
-    if attributes:
-        edit = with_title(Source.from_text(text), heading, f"{heading.content} {attributes}")
+    if marks:
+        edit = with_title(Source.from_text(text), heading, heading.content + marks.rstrip())
         text = text if edit is None else EditList((edit,)).apply(text)
     elif below:
         head = text[: heading.span.end].removesuffix("\n")
@@ -675,12 +675,17 @@ def _has_heading_of(section: Section, payload: Payload) -> bool:
     return (
         not section.is_root
         and payload.starts_with_heading
-        and folded(_title(payload.headings[0])) == folded(section.title)
+        and _name(_title(payload.headings[0])) == _name(section.title)
     )
 
 
 def _title(heading: Block) -> str:
     return render_text(without_attributes(heading.content))
+
+
+def _name(title: str) -> str:
+    """`title` as sections are compared here: folded, without what readers do not see at its end."""
+    return folded(title.removesuffix(marks_behind(title)))
 
 
 def _first_beside(headings: Sequence[Block], level: int) -> Diagnostic | None:

@@ -8,7 +8,7 @@ from typing import ClassVar, Final, Literal
 from pydantic import Field, field_validator, model_validator
 
 from mdplan.diagnostics import Code, Diagnostic, Problems
-from mdplan.markdown.headings import heading_title
+from mdplan.markdown.headings import heading_title, reader_names
 from mdplan.markdown.outline import Outline
 from mdplan.markdown.sections import Section
 from mdplan.markdown.table_edits import added_row, cell_source, changed_cells, claimed_cells, has_line_end
@@ -255,7 +255,7 @@ class UpsertTableRow(TableOperation):
     def _is_key(self, value: str) -> bool:
         """Whether `value` is the key, as written or as a reader sees it."""
         wanted, given = (unescaped(cell_source(text)) for text in (self.key, value))
-        return given == wanted or heading_title(given) in {heading_title(wanted), wanted}
+        return given == wanted or not {heading_title(wanted), wanted}.isdisjoint(reader_names(given))
 
 
 class DeleteTableRow(TableOperation):

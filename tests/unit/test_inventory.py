@@ -87,7 +87,8 @@ def test_tasks_are_items_that_begin_with_a_box() -> None:
             - [x]no space
             - [ ]
             - text [x] later
-            - [-] no box
+            - [/] begun
+            - [--] no box
             - > [x] a quote comes first
             - [ ] # no heading
 
@@ -99,7 +100,8 @@ def test_tasks_are_items_that_begin_with_a_box() -> None:
         (1, False),
         (2, True),
         (3, True),
-        (9, False),
+        (7, False),
+        (10, False),
     ]
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mdplan.markdown.outline import Outline
 
 _SED: Final = lazy_pattern(r"s(?P<mark>[/|#,:])(?P<old>.+)(?P=mark)(?P<new>.*)(?P=mark)[gi]*")
-_TASK: Final = lazy_pattern(r"(?:[-*+]|\d+[.)])?\s*\[[ xX]\]\s+")
+_TASK: Final = lazy_pattern(r"(?:[-*+]|\d+[.)])?\s*\[(?:[^\[\]\s]| )\]\s+")
 _TASKS_LISTED: Final = 5
 _LIMITS = (FILES, PATTERNS, BATCHES, COMMITS, HISTORY)
 _INI_SUFFIXES = (".ini", ".cfg", ".conf")
